@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
 ENGINE = Parameter("engine", "auto", Choice(("auto", "local", "spark")), "where the run works: this process, or Spark")
 MEMORY = Parameter(
-    "memory_bytes",
-    None,
-    Optional(Integer(1 << 20)),
-    "rows and statistics of this process; None: three quarters of the machine",
-)
+    "memory_bytes", None, Optional(Integer(1 << 20)),
+    "bytes that rows and statistics may take together; None: three quarters of this machine's memory",
+)  # fmt: skip
 HELD = 2  # times the rows, while they are joined
 Outcome = TypeVar("Outcome")
 Batches = Iterator["pa.RecordBatch"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -17,6 +16,7 @@ from ..blocks.codec import State
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import SETTINGS, Grades
 from ..errors import ParameterError, in_python, spelled_by
+from ..frame import MEMORY, default_memory
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, Text
 from ..select import Constraints, Cut, constraints, modes
@@ -27,10 +27,6 @@ COUNT = "num_top_features"  # the default mode, in snake case as every name here
 SCREEN = Parameter(
     "screen", None, Optional(Text("METHOD:COUNT, such as chi2:10000")), "filter that runs first, the method on its best"
 )
-MEMORY = Parameter(
-    "memory_bytes", None, Optional(Integer(1 << 20)),
-    "bytes that rows and statistics may take together; None: three quarters of this machine's memory",
-)  # fmt: skip
 K = Parameter("k", 50, Optional(Integer(1)), "features to return")
 
 
@@ -140,11 +136,9 @@ def _not_ours(given: Mapping[str, Any], method: str) -> None:
     """`ParameterError` for a keyword that is no parameter of the method and near one of `rank`'s own."""
     own = {name for p in type(METHODS.create(method)).parameters for name in (p.name, p.camel)}
     for name in given.keys() - own:
-        near = get_close_matches(name, [COUNT, *inspect.signature(rank).parameters], n=1)
-        if near:
-            raise ParameterError(
-                f"method {method!r} has no parameter {name!r}; did you mean {near[0].replace(COUNT, 'k')!r} of rank?"
-            )
+        for near in get_close_matches(name, [COUNT, *inspect.signature(rank).parameters], n=1):
+            meant = near.replace(COUNT, "k")
+            raise ParameterError(f"method {method!r} has no parameter {name!r}; did you mean {meant!r} of rank?")
 
 
 def grades_of(values: Mapping[str, Any], request: pipeline.Request, weighted: bool) -> Grades | None:
@@ -173,9 +167,4 @@ def learned(held: InMemoryDataset, fit: Fit[Any], memory_bytes: int | None = Non
 def memory_of(asked: int | None) -> int:
     """Bytes that a fit may take."""
     asked = MEMORY.accept(asked)
-    if asked is not None:
-        return asked
-    try:
-        return max(1 << 30, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4)
-    except (AttributeError, ValueError, OSError):  # no such question on this platform
-        return 4 << 30
+    return max(1 << 30, default_memory()) if asked is None else asked

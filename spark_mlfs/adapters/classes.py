@@ -127,10 +127,8 @@ class EstimatorClasses(Mapping[str, type]):
         entry, class_name, module = self.registry[name], self.class_name(name), self.module
         first = next(other for other in self.registry if self.class_name(other) == class_name)
         if first != name:
-            raise ParameterError(
-                f"{self.registry.kind} {name!r}: {class_name} is the class of {first!r}; give the class {entry.__name__} another "
-                "name"
-            )
+            remedy = f"give the class {entry.__name__} another name"
+            raise ParameterError(f"{self.registry.kind} {name!r}: {class_name} is the class of {first!r}; {remedy}")
         with self._making:
             known = vars(module).get(class_name)
             if known is None or known.entry is not entry:

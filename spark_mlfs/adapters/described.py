@@ -17,11 +17,9 @@ OUTPUT_DEFAULT = "<uid>__output"  # what pyspark's HasOutputCol gives a stage th
 COLUMN = Text("a column name")
 FEATURES = Parameter("features_col", "features", COLUMN, "vector or array<number> column, sparse or dense")
 LABELS = Parameter(
-    "labels_col",
-    "labels",
-    COLUMN,
+    "labels_col", "labels", COLUMN,
     "multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN is unknown",
-)
+)  # fmt: skip
 ROW_ID = Parameter(
     "id_col", None, Optional(COLUMN), "row id, unique and stable; without one a row is known by the hash of its content"
 )

@@ -24,19 +24,8 @@ from ..lazy import F
 MOST_NAMES = 1 << 16  # that travel to the workers, for messages alone
 
 
-def feature_positions(names: np.ndarray, indices: np.ndarray, slots: Sequence[str], column: str) -> np.ndarray:
-    """Where the features names[indices] are among `slots`, the names of a frame's column. `DataError` where one of them is not
-    there, or where there is one that is none of `names`."""
-    problem = unmatched(names, indices, slots)
-    if problem is not None:
-        raise DataError(f"{column!r} {problem}")
-    where = {name: index for index, name in enumerate(slots)}
-    return np.array([where[names[i]] for i in indices], np.int64)
-
-
 def unmatched(names: np.ndarray, indices: np.ndarray, slots: Sequence[str]) -> str | None:
-    """Return the first mismatch between the names `slots` and the features names[indices] of `names`; None where
-    nothing is."""
+    """Return the first mismatch between the names `slots` and the features names[indices] of `names`, if there is one."""
     known = set(slots)
     missing = [names[i] for i in indices if names[i] not in known]
     if missing:
@@ -85,7 +74,11 @@ class Fitted:
             return indices
         if len(slots) == len(names) and all(slots[i] == names[i] for i in indices):
             return indices
-        return feature_positions(np.array(names, object), indices, slots, column)
+        problem = unmatched(np.array(names, object), indices, slots)
+        if problem is not None:
+            raise DataError(f"{column!r} {problem}")
+        where = {name: index for index, name in enumerate(slots)}
+        return np.array([where[names[i]] for i in indices], np.int64)
 
     def names_told(self, kept: np.ndarray) -> list[str] | None:
         """Return the names of features for messages, where they are not too many to travel to the workers."""
@@ -103,7 +96,7 @@ def _partition() -> int:
     return 0 if context is None else context.partitionId()
 
 
-Reader = Callable[..., Matrix]  # of a batch's cells, how many rows of the partition came before, and maybe the rows' ids
+CellReader = Callable[..., Matrix]  # of a batch's cells, how many rows of the partition came before, and maybe the rows' ids
 
 
 @dataclass(frozen=True)
@@ -143,7 +136,6 @@ class FeatureCells:
         return filled(x, self.fill)
 
     def _called(self, slot: int) -> str:
-        """Return the name of a column, or its number."""
         if self.names is None:
             return str(slot)
         return repr(self.names[slot if self.positions is None else int(np.flatnonzero(self.positions == slot)[0])])
@@ -163,22 +155,20 @@ def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray
 class RowTask:
     """Worker side of `map_rows`."""
 
-    def __init__(self, function: Callable[..., Any], lists: dict[str, pa.ListType], read: Reader) -> None:
+    def __init__(self, function: Callable[..., Any], lists: dict[str, pa.ListType], read: CellReader) -> None:
         self.function, self.lists, self.read = function, lists, read
         self.seen = 0  # rows of the partition so far
 
     def __call__(self, column: pa.Array, *ids: pa.Array) -> pa.StructArray:
         from ..engine.base import one_thread
 
-        if not len(column):
-            return self._struct([pa.array([], kind) for kind in self.lists.values()])
-        with one_thread():
-            columns = self.function(self.read(column, self.seen, *ids))
-        self.seen += len(column)
-        return self._struct([lists_of(columns[name]) for name in self.lists])
-
-    def _struct(self, columns: list[pa.Array]) -> pa.StructArray:
-        return pa.StructArray.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
+        arrays = [pa.array([], kind) for kind in self.lists.values()]
+        if len(column):
+            with one_thread():
+                columns = self.function(self.read(column, self.seen, *ids))
+            self.seen += len(column)
+            arrays = [lists_of(columns[name]) for name in self.lists]
+        return pa.StructArray.from_arrays(arrays, [f"c{i}" for i in range(len(arrays))])
 
     def udf(self, schema: str, ids: int = 0) -> Any:
         """The task as an iterator of batches, so that what it holds is unpickled once a task; with `ids` = 1 the rows' ids come

@@ -45,9 +45,7 @@ def check_stamp(saved: Mapping[str, Any], where: str) -> None:
     if not isinstance(number, int):
         raise ParameterError(f"{where} is damaged (its format is {str(number)[:40]!r}, not a number): {AGAIN}")
     if number < OLDEST:
-        raise ParameterError(
-            f"{where} is of format {number}, this spark_mlfs reads formats from {OLDEST} to {FORMAT}: fit and save it again"
-        )
+        raise _too_old(f"{where} is of format {number}")
     if number > FORMAT:
         version = writer if isinstance(writer, str) and len(writer) < 40 else None
         raise ParameterError(
@@ -62,11 +60,15 @@ def checksum(saved: Mapping[str, Any]) -> str:
     return hashlib.sha256(rest.encode()).hexdigest()
 
 
-def check_whole(saved: Mapping[str, Any], where: str) -> None:
-    """Raise `ParameterError` where the stamp or the checksum of a saved thing does not hold."""
-    check_stamp(saved, where)
-    if ((saved.get("format") or 0) >= 3 or "checksum" in saved) and saved.get("checksum") != checksum(saved):
-        raise ParameterError(f"{where} is damaged (its checksum is not that of its content): {AGAIN}")
+def damaged(where: str, error: Exception, otherwise: str | None = None) -> ParameterError:
+    """Return the error for what is saved at `where`, which reading it came upon."""
+    what = f"it lacks {error}" if isinstance(error, KeyError) else otherwise or " ".join(str(error).split())[:160]
+    return ParameterError(f"{where} is damaged ({what}): {AGAIN}")
+
+
+def absent(path: str, what: str) -> ParameterError:
+    """Return the error for a path where nothing was saved, of the class `what`."""
+    return ParameterError(f"{path!r} holds nothing that {what} saved (no metadata to read): give the folder that was saved to")
 
 
 def digest(frame: pd.DataFrame) -> int:
@@ -164,13 +166,12 @@ def metadata_text(saved: Mapping[str, Any], learned: SavedData | None) -> str:
 
 def save_here(folder: Path, metadata: str, learned: SavedData | None) -> None:
     """Write a stage into a new folder of this machine: its metadata as text, what was learned as Parquet."""
+    for part in ("data", "metadata") if learned is not None else ("metadata",):
+        (folder / part).mkdir(parents=True)
+        (folder / part / "_SUCCESS").touch()
     if learned is not None:
-        data = _made(folder / "data")
-        learned.frame.to_parquet(data / "part-00000.parquet", index=False)
-        (data / "_SUCCESS").touch()
-    described = _made(folder / "metadata")
-    (described / "part-00000.txt").write_text(metadata + "\n", encoding="utf-8")
-    (described / "_SUCCESS").touch()
+        learned.frame.to_parquet(folder / "data" / "part-00000.parquet", index=False)
+    (folder / "metadata" / "part-00000.txt").write_text(metadata + "\n", encoding="utf-8")
 
 
 def stage_here(folder: Path, kind: str, uid: str, params: Params, defaults: Params, learned: SavedData | None = None) -> None:
@@ -184,29 +185,27 @@ def stage_here(folder: Path, kind: str, uid: str, params: Params, defaults: Para
     save_here(folder, metadata_text(described, learned) if "format" in described else json.dumps(described), learned)
 
 
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True)
-    return folder
-
-
 def metadata_of(text: str, path: str) -> dict[str, Any]:
     """Return the metadata that the saved stage at `path` has as text; `ParameterError` where they are damaged."""
     try:
         saved = json.loads(text)
         metadata = {**saved, "class": str(saved["class"]), "uid": str(saved["uid"])}
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        what = f"it lacks {error}" if isinstance(error, KeyError) else "it is cut off, or no JSON of a saved stage"
-        raise ParameterError(f"{path}/metadata is damaged ({what}): {AGAIN}") from None
-    check_whole(saved, path)
+        raise damaged(f"{path}/metadata", error, "it is cut off, or no JSON of a saved stage") from None
+    check_stamp(saved, path)
+    if ((saved.get("format") or 0) >= 3 or "checksum" in saved) and saved.get("checksum") != checksum(saved):
+        raise ParameterError(f"{path} is damaged (its checksum is not that of its content): {AGAIN}")
     return metadata
 
 
 def check_format(metadata: Mapping[str, Any], path: str) -> None:
     """Raise `ParameterError` where the saved thing at `path` says no format."""
     if metadata.get("format") is None:
-        raise ParameterError(
-            f"{path} says no format, this spark_mlfs reads formats from {OLDEST} to {FORMAT}: fit and save it again"
-        )
+        raise _too_old(f"{path} says no format")
+
+
+def _too_old(said: str) -> ParameterError:
+    return ParameterError(f"{said}, this spark_mlfs reads formats from {OLDEST} to {FORMAT}: fit and save it again")
 
 
 def metadata_here(path: str, what: str) -> dict[str, Any]:
@@ -214,9 +213,7 @@ def metadata_here(path: str, what: str) -> dict[str, Any]:
     try:
         text = next(iter(sorted(Path(path, "metadata").glob("part-*")))).read_text(encoding="utf-8")
     except (OSError, StopIteration, UnicodeDecodeError):
-        raise ParameterError(
-            f"{path!r} holds nothing that {what} saved (no metadata to read): give the folder that was saved to"
-        ) from None
+        raise absent(path, what) from None
     return metadata_of(text, path)
 
 
@@ -225,6 +222,5 @@ def rows_here(path: str) -> pd.DataFrame:
     try:
         return pd.concat([pd.read_parquet(part) for part in sorted(Path(path, "data").glob("*.parquet"))], ignore_index=True)
     except (ValueError, OSError) as error:
-        raise ParameterError(
-            f"{path}/data is not there, or holds no Parquet ({' '.join(str(error).split())[:160]}): {AGAIN}"
-        ) from None
+        said = " ".join(str(error).split())[:160]
+        raise ParameterError(f"{path}/data is not there, or holds no Parquet ({said}): {AGAIN}") from None

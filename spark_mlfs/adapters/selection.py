@@ -17,18 +17,10 @@ from ..select import Cut, modes
 from ..select.constraints import whole_groups
 from ..select.modes import COLUMNS
 from ..select.rules import passing
+from . import saved
 from .described import COLUMN, FEATURES, OUTPUT_DEFAULT
 from .rows import Fitted
-from .saved import (
-    AGAIN,
-    PACKAGE,
-    SavedData,
-    check_format,
-    metadata_here,
-    rows_here,
-    stage_here,
-    whole_ranking,
-)
+from .saved import PACKAGE, SavedData, stage_here
 
 ORDER = Parameter("order", "rank", Choice(("rank", "index")), "order of the kept features: as ranked, or as in the data")
 SELECTION = (*modes.parameters(), ORDER)
@@ -188,17 +180,16 @@ class LocalSelection(Selected):
     @staticmethod
     def load(path: str) -> LocalSelection:
         """Return the selection saved in a folder of this machine. `ParameterError` or `DataError` where there is none."""
-        described = metadata_here(path, MODEL)
+        described = saved.metadata_here(path, MODEL)
         if not described["class"].endswith(f".{MODEL}"):
             kind = described["class"].rpartition(".")[2]
             raise ParameterError(f"{path!r} holds a {kind}, not a {MODEL}: give the folder of a selection")
-        check_format(described, path)
+        saved.check_format(described, path)
         try:
             extra = dict(described["selection"])
             excluded = len(extra.get("constraints", {}).get("exclude", []))
             given = described["paramMap"]
         except (KeyError, TypeError, ValueError) as error:
-            what = f"it lacks {error}" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
-            raise ParameterError(f"{path} is damaged ({what}): {AGAIN}") from None
-        ranking = whole_ranking(rows_here(path), f"{path}/data", excluded, described.get("data"))
+            raise saved.damaged(path, error) from None
+        ranking = saved.whole_ranking(saved.rows_here(path), f"{path}/data", excluded, described.get("data"))
         return LocalSelection(ranking, extra, given)

@@ -27,7 +27,7 @@ from ..statistics.base import Budgets
 from .params import Checked, known_params
 from .persistence import Storable, load_state
 from .rows import FeatureSource, feature_cells
-from .shared import FeatureAccessors, FittingAccessors, LabelAccessors
+from .shared import FeatureAccessors, FittingAccessors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,13 +39,7 @@ Checks = TypeVar("Checks")  # what the checks before packing hand to the computa
 
 
 class MultiLabelEstimator(
-    EntryEstimator,
-    FittingAccessors,
-    LabelAccessors,
-    FeatureAccessors,
-    Estimator[Fitted],
-    Storable,
-    Generic[Fitted, Checks],
+    EntryEstimator, FittingAccessors, FeatureAccessors, Estimator[Fitted], Storable, Generic[Fitted, Checks]
 ):
     """Common part of every estimator: the columns it reads and how it runs. Of an entry, its parameters are Params, too."""
 
@@ -68,14 +62,13 @@ class MultiLabelEstimator(
     # ---- fit ----
 
     def _fit(self, dataset: DataFrame) -> Fitted:
-        """The recipe: a pandas frame goes through the session; check parameters, pack, compute within the budgets, release. The
-        model has the estimator's uid, as pyspark's own have, and the params that both have."""
+        """The recipe: check parameters, pack, compute within the budgets, release. The model has the estimator's uid, as
+        pyspark's own have, and the params that both have."""
         given, dataset = dataset, as_spark(dataset)
         if dataset is not given and self.getFeaturesCol() not in dataset.columns:
             raise ParameterError(
-                f"the pandas frame has no column {self.getFeaturesCol()!r} of arrays; gather its columns with "
-                f"spark_mlfs.read.table(spark, frame, features=[...], labels=[...]), or call spark_mlfs.sklearn."
-                f"{type(self).__name__}"
+                f"the pandas frame has no column {self.getFeaturesCol()!r} of arrays; gather its columns with spark_mlfs.read."
+                f"table(spark, frame, features=[...], labels=[...]), or call spark_mlfs.sklearn.{type(self).__name__}"
             )
         checked = self._check(dataset)
         started = time.perf_counter()
@@ -128,26 +121,14 @@ class MultiLabelEstimator(
 
 
 class Saved(Checked, Model, Storable):
-    """A model that saves and loads; `_extra` is what it says of its training."""
+    """A model that saves and loads (`_saved_data` beside the Params, `_load_data` its inverse); `_extra`: what it says of its
+    training."""
 
     _extra: dict[str, Any]
 
     def transform(self, dataset: DataFrame | pd.DataFrame, params: dict[Param[Any], Any] | None = None) -> DataFrame:
         """`dataset` with the output columns; a pandas frame goes through the session."""
         return super().transform(as_spark(dataset), params)
-
-    @property
-    def numFeatures(self) -> int:
-        """Number of features of the training data."""
-        raise NotImplementedError
-
-    def _saved_data(self) -> SavedData:
-        """Return the data to save beside the Params."""
-        raise NotImplementedError
-
-    def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
-        """The inverse of `_saved_data`, saved at `path`."""
-        raise NotImplementedError
 
 
 class StateModel(Learned, Saved, FeatureAccessors):

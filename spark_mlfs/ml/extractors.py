@@ -53,31 +53,27 @@ class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
     """
 
     @property
+    def _extractor(self) -> Extractor:
+        return EXTRACTORS.create(self._extra["extractor"])
+
+    @property
     def names(self) -> list[str]:
-        return EXTRACTORS.create(self._extra["extractor"]).names(self.state, self.labelNames)
+        return self._extractor.names(self.state, self.labelNames)
 
     @property
     def ranking(self) -> pd.DataFrame | None:
-        scores = EXTRACTORS.create(self._extra["extractor"]).scores(self.state)
+        scores = self._extractor.scores(self.state)
         if scores is None:
             return None
         order, values = complete(scores, self.state["varying"], self.numFeatures)
-        names = self.featureNames
-        return pd.DataFrame(
-            {
-                "rank": np.arange(1, len(order) + 1),
-                "index": order,
-                "name": [names[i] for i in order],
-                "score": values[order],
-                "relevance": values[order],
-            }
-        )
+        ranks, names, of = np.arange(1, len(order) + 1), np.array(self.featureNames, object), values[order]
+        return pd.DataFrame({"rank": ranks, "index": order, "name": names[order].tolist(), "score": of, "relevance": of})
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         output = self.getOutputCol()
         if output in dataset.columns:
             raise ParameterError(f"outputCol {output!r} exists already; set another outputCol or drop the column")
-        task = Project(EXTRACTORS.create(self._extra["extractor"]), self.state, output)
+        task = Project(self._extractor, self.state, output)
         out = map_rows(dataset, self.cells(dataset), task, {output: "vector"})
         metadata = attribute_metadata(self.names)
         if len(widths := self.label_slices()) > 1:

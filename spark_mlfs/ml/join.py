@@ -70,20 +70,13 @@ def map_against(
             "batches, in writeStream.foreachBatch"
         )
     refuse_taken(dataset, outputs)
-    vectors = cells.vectors
-    extra = "__spark_mlfs_features__"
-    whole = dataset if vectors else dataset.withColumn(extra, F.col(features).cast("array<double>"))
-    whole = by_hash(whole)
-    chunks = whole.mapInArrow(RowChunks(extra if not vectors else features, cells, not vectors), KEYED)
+    vectors, extra = cells.vectors, "__spark_mlfs_features__"
+    whole = by_hash(dataset if vectors else dataset.withColumn(extra, F.col(features).cast("array<double>")))
+    chunks = whole.mapInArrow(RowChunks(features if vectors else extra, cells, not vectors), KEYED)
     chunks = chunks.repartition("key").withColumnRenamed("data", "chunk").withColumnRenamed("first", "nothing")
     start = blocks.agg(F.min("first").alias("start"), F.count("first").alias("blocks"))
-    pairs = chunks.crossJoin(blocks.crossJoin(start)).select(
-        "key",
-        "first",
-        "chunk",
-        "block",
-        F.when(F.col("first") == F.col("start"), F.col("blocks")).alias("carries"),
-    )
+    carries = F.when(F.col("first") == F.col("start"), F.col("blocks")).alias("carries")
+    pairs = chunks.crossJoin(blocks.crossJoin(start)).select("key", "first", "chunk", "block", carries)
     partial = pairs.mapInArrow(NearestInBlock(points, training, k), KEYED)
     schema = T.StructType(list(dataset.schema.fields))
     for i, type_name in enumerate(outputs.values()):

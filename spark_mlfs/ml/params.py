@@ -29,35 +29,25 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def declare(owner: type, parameters: Sequence[Parameter]) -> None:
     """Give a class a pyspark.ml Param, a getter and a setter of each parameter."""
     for p in parameters:
-        doc, head, kind = f"{camel_words(p.doc)} ({p.constraint})", _headed(p.camel), annotation(p.constraint)
+        doc, kind, (get, set) = f"{camel_words(p.doc)} ({p.constraint})", annotation(p.constraint), _accessors(p.camel)
         setattr(owner, p.camel, Param(Params._dummy(), p.camel, doc, typeConverter=p.accept))
-        _declare_method(owner, f"get{head}", _getter(p.camel), {"return": kind}, f"Value of `{p.camel}`: {doc}.")
-        _declare_method(owner, f"set{head}", _setter(p.camel), {"value": kind, "return": "Self"}, f"Sets `{p.camel}`: {doc}.")
+        get.__annotations__, get.__doc__ = {"return": kind}, f"Value of `{p.camel}`: {doc}."
+        set.__annotations__, set.__doc__ = {"value": kind, "return": "Self"}, f"Sets `{p.camel}`: {doc}."
+        for verb, method in (("get", get), ("set", set)):
+            name = verb + p.camel[0].upper() + p.camel[1:]
+            if name not in vars(owner):
+                method.__name__, method.__qualname__, method.__module__ = name, f"{owner.__qualname__}.{name}", owner.__module__
+                setattr(owner, name, method)
 
 
-def _getter(name: str) -> Any:
+def _accessors(name: str) -> tuple[Any, Any]:
     def get(self: Any) -> Any:
         return self.getOrDefault(name)
 
-    return get
-
-
-def _setter(name: str) -> Any:
     def set(self: Any, value: Any) -> Any:
         return self._set(**{name: value})
 
-    return set
-
-
-def _declare_method(owner: type, name: str, method: Any, annotations: dict[str, str], doc: str) -> None:
-    if name not in vars(owner):
-        method.__name__, method.__qualname__, method.__module__ = name, f"{owner.__qualname__}.{name}", owner.__module__
-        method.__annotations__, method.__doc__ = annotations, doc
-        setattr(owner, name, method)
-
-
-def _headed(name: str) -> str:
-    return name[0].upper() + name[1:]
+    return get, set
 
 
 def keyword_only(method: Function) -> Function:

@@ -13,18 +13,8 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import SparkSession
 
-from ..adapters.saved import (
-    AGAIN,
-    PACKAGE,
-    SavedData,
-    check_format,
-    metadata_of,
-    metadata_text,
-    save_here,
-    stamp,
-    whole_ranking,
-    whole_state,
-)
+from ..adapters import saved
+from ..adapters.saved import AGAIN, PACKAGE, SavedData, stamp
 from ..blocks.codec import State
 from ..classify import CLASSIFIERS
 from ..errors import DataError, ParameterError, SparkMlfsError, from_worker, worker_errors
@@ -32,7 +22,7 @@ from ..extract import EXTRACTORS
 from ..methods import METHODS
 
 
-class Writer(MLWriter):
+class StageWriter(MLWriter):
     """Params as JSON text in ``metadata/``, what was learned as Parquet in ``data/``: readable by anything, written without the
     JVM."""
 
@@ -56,20 +46,20 @@ class Writer(MLWriter):
         """The same files in a new folder of this machine, written by this process: a Spark job a file takes longer than all of
         them."""
         learned = self._data()
-        save_here(folder, self._metadata(learned), learned)
+        saved.save_here(folder, self._metadata(learned), learned)
 
     def _data(self) -> SavedData | None:
         return self.instance._saved_data() if hasattr(self.instance, "_saved_data") else None
 
     def _metadata(self, learned: SavedData | None) -> str:
         extra = {"class": class_path(type(self.instance)), **stamp()}
-        saved = json.loads(DefaultParamsWriter._get_metadata_to_save(self.instance, self.sparkSession, extraMetadata=extra))
-        return metadata_text(saved, learned)
+        text = DefaultParamsWriter._get_metadata_to_save(self.instance, self.sparkSession, extraMetadata=extra)
+        return saved.metadata_text(json.loads(text), learned)
 
 
-class Reader(MLReader[Any]):
-    """Loads an estimator or a model that `Writer` saved, of the class asked for or one below it. `ParameterError` says what else
-    the path holds and what loads it."""
+class StageReader(MLReader[Any]):
+    """Loads an estimator or a model that `StageWriter` saved, of the class asked for or one below it; `ParameterError` says what
+    else the path holds and what loads it."""
 
     def __init__(self, cls: type) -> None:
         super().__init__()
@@ -80,7 +70,7 @@ class Reader(MLReader[Any]):
         with worker_errors():
             metadata = self._metadata(spark, path)
             instance = self._class(path, metadata["class"])()
-            check_format(metadata, path)
+            saved.check_format(metadata, path)
             try:
                 instance._resetUid(metadata["uid"])
                 DefaultParamsReader.getAndSetParams(instance, metadata)
@@ -92,8 +82,7 @@ class Reader(MLReader[Any]):
                 own = from_worker(error)
                 raise own or ParameterError(f"{path}/data is not there, or holds no Parquet: {AGAIN}") from None
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                what = f"it lacks {error}" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
-                raise ParameterError(f"{path}/metadata is damaged ({what}): {AGAIN}") from None
+                raise saved.damaged(f"{path}/metadata", error) from None
             except PySparkException as error:
                 raise from_worker(error) or ParameterError(f"{path} cannot be loaded: {AGAIN}") from error
         return instance
@@ -102,10 +91,8 @@ class Reader(MLReader[Any]):
         try:
             (text,) = spark.read.text(f"{path}/metadata").first() or ("",)
         except AnalysisException as error:
-            raise ParameterError(
-                f"{path!r} holds nothing that {self.cls.__name__} saved (no metadata to read): give the folder that was saved to"
-            ) from error
-        return metadata_of(text, path)
+            raise saved.absent(path, self.cls.__name__) from error
+        return saved.metadata_of(text, path)
 
     def _class(self, path: str, name: str) -> type:
         """The class a path holds."""
@@ -121,14 +108,14 @@ class Reader(MLReader[Any]):
 
 
 class Storable(MLReadable[Any], MLWritable):
-    """A stage or model that saves and loads with `Writer` and `Reader`."""
+    """A stage or model that saves and loads with `StageWriter` and `StageReader`."""
 
     def write(self) -> MLWriter:
-        return Writer(self)
+        return StageWriter(self)
 
     @classmethod
     def read(cls) -> MLReader[Any]:
-        return Reader(cls)
+        return StageReader(cls)
 
 
 def class_path(cls: type) -> str:
@@ -154,10 +141,10 @@ def load_state(spark: SparkSession, path: str, expected: int | None = None) -> S
     frame = spark.read.parquet(path)
     if not {"piece", "state"} <= set(frame.columns):
         raise DataError(f"{path} holds no saved state (its columns are {', '.join(frame.columns)}): {AGAIN}")
-    return whole_state([row.asDict() for row in frame.toLocalIterator()], path, expected)
+    return saved.whole_state([row.asDict() for row in frame.toLocalIterator()], path, expected)
 
 
 def load_ranking(spark: SparkSession, path: str, excluded: int = 0, expected: int | None = None) -> pd.DataFrame:
     """The saved ranking at a path of Spark's (`adapters.saved.whole_ranking`)."""
     rows: Any = spark.read.parquet(path).toPandas()
-    return whole_ranking(rows, path, excluded, expected)
+    return saved.whole_ranking(rows, path, excluded, expected)

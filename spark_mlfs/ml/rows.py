@@ -12,8 +12,7 @@ from pyspark.ml.functions import array_to_vector
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ..adapters.rows import FeatureCells, Reader, RowTask
-from ..adapters.rows import unmatched as unmatched
+from ..adapters.rows import CellReader, FeatureCells, RowTask
 from ..blocks.pack import are_vectors, check_column
 from ..errors import ParameterError
 from ..kernels.matrix import Matrix
@@ -24,7 +23,7 @@ class FeatureSource:
     """Where rows get their features from: a column of a frame, and what reads its cells in the workers."""
 
     column: Column
-    read: Reader
+    read: CellReader
     id: Column | None = None  # what messages call a row
 
 
@@ -38,17 +37,13 @@ def feature_cells(dataset: DataFrame, features: str, width: int, *how: Any, id: 
 
 
 def map_rows(
-    dataset: DataFrame,
-    cells: FeatureSource,
-    function: Callable[[Matrix], Mapping[str, np.ndarray]],
-    outputs: Mapping[str, str],
+    dataset: DataFrame, cells: FeatureSource, function: Callable[[Matrix], Mapping[str, np.ndarray]], outputs: Mapping[str, str]
 ) -> DataFrame:
-    """`dataset` with columns computed row by row from its features, which `cells` reads.
+    """`dataset` with columns computed row by row from its features, which `cells` reads. `ParameterError` for one that exists.
 
     `function(x)` takes (rows, width) raw features, dense float64 or CSR, and returns for each key of `outputs` what `lists_of`
     takes. `outputs` maps a new column's name to ``"vector"`` (dense), ``array<double>`` or ``array<int>``.
-    The function and what it closes over travel to the workers: keep it within some tens of MB. Raises `ParameterError` for an
-    output column that exists.
+    The function and what it closes over travel to the workers: keep it within some tens of MB.
     """
     refuse_taken(dataset, outputs)
     types = ["array<double>" if type_name == "vector" else type_name for type_name in outputs.values()]

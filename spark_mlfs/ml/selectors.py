@@ -22,8 +22,9 @@ from pyspark.sql import types as T
 from .. import params as spec
 from .. import pipeline
 from ..adapters import show
+from ..adapters.arrays import SCREEN
 from ..adapters.classes import EstimatorClasses
-from ..adapters.described import FEATURES, LABELS, ROW_ID
+from ..adapters.described import FEATURES, LABELS, ROW_ID, WEIGHT
 from ..adapters.saved import SavedData
 from ..adapters.selection import OUTPUT, Selected, facts_of
 from ..blocks.grades import Grades
@@ -36,19 +37,7 @@ from .base import MultiLabelEstimator, Saved
 from .params import FITTING
 from .persistence import load_ranking
 from .rows import FeatureSource, feature_cells
-from .shared import (
-    CONSTRAINTS,
-    GRADING,
-    SCREENING,
-    SELECTION,
-    WEIGHTING,
-    ConstraintAccessors,
-    FeatureAccessors,
-    GradingAccessors,
-    ScreeningAccessors,
-    SelectionAccessors,
-    WeightingAccessors,
-)
+from .shared import CONSTRAINTS, GRADING, SELECTION, FeatureAccessors, RankingAccessors, SelectionAccessors
 from .slices import filled_array, filled_vector, sliced
 
 if TYPE_CHECKING:
@@ -124,21 +113,19 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
         check_column(dataset, column)
         if output in dataset.columns:
             raise ParameterError(f"outputCol {output!r} exists already; set another outputCol or drop the column")
-        indices = np.array(self.selectedFeatures, np.int64)
-        fill = self.fill()
+        indices, fill = np.array(self.selectedFeatures, np.int64), self.fill()
         fill = None if fill is None else fill[indices]
         kind = dataset.schema[column].dataType
         if isinstance(kind, T.ArrayType):
-            width = self.numFeatures
             if len(indices):
                 ordinals = F.array(*(F.lit(int(i) + 1) for i in indices))
                 selected = F.transform(ordinals, lambda ordinal: F.element_at(F.col(column), ordinal))
                 selected = selected if fill is None else filled_array(selected.cast("array<double>"), fill)
             else:
                 selected = F.array().cast(kind)
-            problem = f"an array in {column!r} has not the {width} entries the selection was fitted on"
+            problem = f"an array in {column!r} has not the {self.numFeatures} entries the selection was fitted on"
             wrong = F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {problem}"))
-            fits = F.col(column).isNull() | (F.size(column) == width)
+            fits = F.col(column).isNull() | (F.size(column) == self.numFeatures)
             return dataset.withColumn(output, F.when(fits, selected).otherwise(wrong))
         are_vectors(dataset, column)  # or else an error
         places, width = self.places(dataset)
@@ -174,18 +161,11 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
 # ---- estimators ----
 
 
-class SelectorEstimator(
-    ScreeningAccessors,
-    ConstraintAccessors,
-    WeightingAccessors,
-    GradingAccessors,
-    MultiLabelEstimator[MultiLabelSelectorModel, pipeline.Request],
-    _Selection,
-):
+class SelectorEstimator(RankingAccessors, MultiLabelEstimator[MultiLabelSelectorModel, pipeline.Request], _Selection):
     """Common part of the selectors."""
 
     registry = METHODS
-    _common = (FEATURES, LABELS, OUTPUT, ROW_ID, *WEIGHTING, *GRADING, *SELECTION, *SCREENING, *CONSTRAINTS, *FITTING)
+    _common = (FEATURES, LABELS, OUTPUT, ROW_ID, WEIGHT, *GRADING, *SELECTION, SCREEN, *CONSTRAINTS, *FITTING)
 
     def _weight_col(self) -> str | None:
         return self.getWeightCol()
@@ -205,10 +185,8 @@ class SelectorEstimator(
         return request
 
     def _compute(self, packed: Packed, checked: pipeline.Request, started: float) -> MultiLabelSelectorModel:
-        driver_bytes, worker_bytes = self.getDriverBytes(), self.getWorkerBytes()
-        (result,) = pipeline.rank(
-            packed, [checked], progress=self._progress, driver_bytes=driver_bytes, worker_bytes=worker_bytes
-        )
+        driver, worker = self.getDriverBytes(), self.getWorkerBytes()
+        (result,) = pipeline.rank(packed, [checked], progress=self._progress, driver_bytes=driver, worker_bytes=worker)
         if result.evidence is not None and not result.evidence.kept:
             warnings.warn(result.evidence.why_none(), stacklevel=4)
         return MultiLabelSelectorModel.of(result)

@@ -12,9 +12,7 @@ from ..params import Parameter
 from ..select import constraints
 from .params import FITTING, Checked
 
-SCREENING = (SCREEN,)
 CONSTRAINTS = constraints.PARAMETERS
-WEIGHTING = (WEIGHT,)
 EXTRACTED = (Parameter("output_col", "extracted", COLUMN, "vector of the extracted features, their names in its metadata"),)
 PREDICTIONS = (
     Parameter("prediction_col", "prediction", COLUMN, "multi-hot vector of the predicted labels, their names in its metadata"),
@@ -26,8 +24,8 @@ class FeatureAccessors(Checked, HasFeaturesCol, parameters=(FEATURES,)):
     """Where the features are."""
 
 
-class LabelAccessors(Checked, parameters=(LABELS, ROW_ID)):
-    """Where the labels and the row ids are."""
+class FittingAccessors(Checked, parameters=(*FITTING, LABELS, ROW_ID)):
+    """Where the labels and the row ids are, and how any estimator runs."""
 
 
 class ExtractedAccessors(Checked, HasOutputCol, parameters=EXTRACTED):
@@ -38,25 +36,9 @@ class PredictionAccessors(Checked, HasPredictionCol, HasRawPredictionCol, parame
     """Where the predicted labels and their scores go."""
 
 
-class FittingAccessors(Checked, parameters=FITTING):
-    """How any estimator runs."""
-
-
 class SelectionAccessors(Checked, parameters=SELECTION):
     """Which features are kept."""
 
 
-class ScreeningAccessors(Checked, parameters=SCREENING):
-    """Accessors of the filter that runs before the method."""
-
-
-class ConstraintAccessors(Checked, parameters=CONSTRAINTS):
-    """Constraints of a selection."""
-
-
-class WeightingAccessors(Checked, parameters=WEIGHTING):
-    """How much rows count."""
-
-
-class GradingAccessors(Checked, parameters=GRADING):
-    """Accessors of the settings of graded labels."""
+class RankingAccessors(Checked, parameters=(SCREEN, *CONSTRAINTS, WEIGHT, *GRADING)):
+    """What a ranking is held to, and how rows and labels count."""

@@ -83,12 +83,8 @@ def _sparse(stored: Column, values: Column, places: np.ndarray, width: int) -> C
 
 def _sparse_cell(indices: Column, entries: Column, width: int) -> Column:
     """A sparse vector of its parts."""
-    cell = F.struct(
-        F.lit(SPARSE).cast("tinyint").alias("type"),
-        F.lit(width).alias("size"),
-        indices.alias("indices"),
-        entries.alias("values"),
-    )
+    kind, size = F.lit(SPARSE).cast("tinyint").alias("type"), F.lit(width).alias("size")
+    cell = F.struct(kind, size, indices.alias("indices"), entries.alias("values"))
     # no expression makes a sparse vector of its parts but the reader of JSON, which gives every double its bits back
     return F.from_json(F.to_json(F.struct(cell.alias("v"))), _CELL)["v"]
 

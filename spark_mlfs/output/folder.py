@@ -206,7 +206,7 @@ class Place:
             return
         from pyspark.ml import PipelineModel
 
-        from ..ml.persistence import Writer
+        from ..ml.persistence import StageWriter
         from ..ml.pipelines import save_pipeline
 
         if isinstance(saved, PipelineModel) and not jvm_within_reach():
@@ -214,7 +214,7 @@ class Place:
             self.require_data(name)
             return
         writer = saved.write()
-        if self.folder is not None and isinstance(writer, Writer):
+        if self.folder is not None and isinstance(writer, StageWriter):
             writer.save_here(self.folder / name)
             return
         (writer.overwrite() if self.mode == "overwrite" else writer).save(f"{self.path}/{name}")

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..adapters.learned import CLASSIFIER, LocalClassifier
-from ..adapters.rows import FeatureCells, Reader, RowTask, lists_of
+from ..adapters.rows import CellReader, FeatureCells, RowTask, lists_of
 from ..adapters.saved import metadata_here, rows_here
 from ..adapters.selection import MODEL, LocalSelection
 from ..adapters.tags import RAW, BestLabels, LabelVectors, PredictionOfRows, check_choice, output_names
@@ -70,7 +70,7 @@ class LocalScorer(SavedPipeline):
         work = partial(_judged, column=column, task=partial(task, read), labels=labels, truth=truth, id=named)
         return rows.mapInArrow(work, "truth lists, z lists, s lists")
 
-    def _features(self, frame: Any) -> tuple[Callable[[pa.RecordBatch], pa.Array], Reader]:
+    def _features(self, frame: Any) -> tuple[Callable[[pa.RecordBatch], pa.Array], CellReader]:
         """Return what takes the cells of the features from a batch, and what reads them."""
         ours = [stage for stage in self.stages if stage.fitted is not None]
         before = self.stages[: len(self.stages) - len(ours)]

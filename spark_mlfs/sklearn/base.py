@@ -11,12 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import params as spec
-from ..adapters.arrays import MEMORY
 from ..adapters.classes import EntryEstimator
 from ..adapters.described import Spelling, snake
 from ..blocks.arrays import Labelled, features_of, hold, wrong_value
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import Grades
+from ..frame import MEMORY
 from ..kernels.matrix import Matrix
 from ..kernels.missing import MISSING, fill_values, filled
 

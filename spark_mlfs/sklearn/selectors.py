@@ -13,11 +13,12 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..adapters import show
-from ..adapters.arrays import CONSTRAINTS, GRADING, MEMORY, SCREEN, SELECTION, grades_of, in_arrays, request_of, selected
+from ..adapters.arrays import CONSTRAINTS, GRADING, SCREEN, SELECTION, grades_of, in_arrays, request_of, selected
 from ..adapters.classes import EstimatorClasses
 from ..adapters.described import with_settings
 from ..blocks.arrays import kind_of, wrong_value
 from ..errors import spelled_by
+from ..frame import MEMORY
 from ..kernels.missing import MISSING, filled
 from ..methods import DEFAULT_METHOD, METHODS
 from .base import ArrayEstimator, note_features

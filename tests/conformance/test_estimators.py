@@ -24,7 +24,7 @@ from spark_mlfs.methods.auto import MethodNames
 from spark_mlfs.ml import classifiers, extractors
 from spark_mlfs.ml import selectors as estimator
 from spark_mlfs.ml.params import FITTING
-from spark_mlfs.ml.persistence import Reader
+from spark_mlfs.ml.persistence import StageReader
 from spark_mlfs.params import Choice, Flag, Integer, Number, NumberList, Optional, Text
 from spark_mlfs.schema import attribute_names, with_names
 
@@ -301,7 +301,7 @@ def test_loading_a_path_of_something_else(spark, fits, frame, tmp_path):
 
 def test_a_class_below_the_one_asked_for_is_loaded_as_itself(fits):
     found = fits["selector mim"]
-    assert type(Reader(estimator.SELECTORS["mim"].__base__).load(found.paths.estimator)) is estimator.SELECTORS["mim"]
+    assert type(StageReader(estimator.SELECTORS["mim"].__base__).load(found.paths.estimator)) is estimator.SELECTORS["mim"]
 
 
 @KIND
