@@ -37,31 +37,13 @@ if TYPE_CHECKING:
 Entry = TypeVar("Entry")
 __version__ = "0.1.0"
 
-__all__ = [
-    "CLASSIFIERS",
-    "EXTRACTORS",
-    "METHODS",
-    "BudgetError",
-    "DataError",
-    "MultiLabelClassificationModel",
-    "MultiLabelExtractorModel",
-    "MultiLabelSelector",
-    "MultiLabelSelectorModel",
-    "ParameterError",
-    "SparkMlfsError",
-    "classifier_class",
-    "compare",
-    "errors",
-    "evaluate",
-    "extractor_class",
-    "local_session",
-    "pipeline",
-    "rank",
-    "read",
-    "register",
-    "selector_class",
-]
 # fmt: off
+__all__ = [
+    "CLASSIFIERS", "EXTRACTORS", "METHODS", "BudgetError", "DataError", "MultiLabelClassificationModel",
+    "MultiLabelExtractorModel", "MultiLabelSelector", "MultiLabelSelectorModel", "ParameterError", "SparkMlfsError",
+    "classifier_class", "compare", "errors", "evaluate", "extractor_class", "local_session", "pipeline", "rank", "read",
+    "register", "selector_class",
+]
 __all__ += [  # the classes, written by conf/developers/generate.py
     "AutoSelector", "Chi2Selector", "CMISelector", "CSFSSelector", "D2FSelector", "DeepFSSelector", "ElasticNetSelector",
     "ENMSelector", "FastCanSelector", "FIMFSelector", "FisherSelector", "FStatisticSelector", "GMBASelector", "GMMSelector",
@@ -73,32 +55,24 @@ __all__ += [  # the classes, written by conf/developers/generate.py
 # fmt: on
 
 # where a name is: in a module, or it is one
-_HOMES = {
-    "CLASSIFIERS": "classify",
-    "EXTRACTORS": "extract",
-    "METHODS": "methods",
-    "BudgetError": "errors",
-    "DataError": "errors",
-    "MultiLabelClassificationModel": "ml.classifiers",
-    "MultiLabelExtractorModel": "ml.extractors",
-    "MultiLabelSelector": "ml.selectors",
-    "MultiLabelSelectorModel": "ml.selectors",
-    "ParameterError": "errors",
-    "SparkMlfsError": "errors",
-    "compare": "report.comparison_page",
-    "errors": "errors",
+_NAMES = {
+    "classify": "CLASSIFIERS",
+    "extract": "EXTRACTORS",
+    "methods": "METHODS",
+    "errors": "BudgetError DataError ParameterError SparkMlfsError errors",
+    "ml.classifiers": "MultiLabelClassificationModel",
+    "ml.extractors": "MultiLabelExtractorModel",
+    "ml.selectors": "MultiLabelSelector MultiLabelSelectorModel",
+    "report.comparison_page": "compare",
     "evaluate": "evaluate",
-    "local_session": "session.local",
+    "session.local": "local_session",
     "pipeline": "pipeline",
-    "rank": "adapters.arrays",
+    "adapters.arrays": "rank",
     "read": "read",
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 # and the classes of the registries, by what their names end in; those of entries from outside, too
-_CLASSES = {
-    "Selector": "ml.selector_classes",
-    "Extractor": "ml.extractor_classes",
-    "Classifier": "ml.classifier_classes",
-}
+_CLASSES = {kind: f"ml.{kind.lower()}_classes" for kind in ("Selector", "Extractor", "Classifier")}
 
 
 if not TYPE_CHECKING:  # a checker shall tell names that there are not
@@ -121,15 +95,14 @@ def _module(home: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    def is_there(name: str) -> bool:
+        try:
+            return hasattr(import_module(__name__), name)
+        except NotInstalledError:
+            return False
+
     names = {*globals(), *__all__}
-    return sorted(names if find_spec("pyspark") else filter(_is_there, names))
-
-
-def _is_there(name: str) -> bool:
-    try:
-        return hasattr(import_module(__name__), name)
-    except NotInstalledError:
-        return False
+    return sorted(names if find_spec("pyspark") else filter(is_there, names))
 
 
 def register(cls: type[Entry]) -> type[Entry]:

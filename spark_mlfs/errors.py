@@ -104,7 +104,7 @@ def _in_a_task() -> bool:
 
 
 class SparkMlfsError(Exception):
-    """Base of every error this library raises on purpose. Its text names settings as pyspark.ml does, or as `spelling` does."""
+    """Base of every error this library raises. Its text names settings as pyspark.ml does, or as `spelling` does."""
 
     spelling: Spelling | None = None
 
@@ -185,10 +185,8 @@ def worker_errors() -> Iterator[None]:
 def _of_import(error: ImportError) -> NotInstalledError | None:
     """The line for what is not installed beside this package, or does not go together; None for any other error."""
     if error.name and error.name.partition(".")[0] in ("pyspark", "py4j"):
-        return NotInstalledError(
-            "this needs Spark, which is not installed: pip install 'spark_mlfs[local]'; spark_mlfs.rank and spark_mlfs.sklearn "
-            "need none"
-        )
+        without = "spark_mlfs.rank and spark_mlfs.sklearn need none"
+        return NotInstalledError(f"this needs Spark, which is not installed: pip install 'spark_mlfs[local]'; {without}")
     if str(error).startswith("pyarrow requires NumPy"):
         return NotInstalledError(f"{error}: pip install 'pyarrow<26', or 'numpy>=2' where pyspark allows it")
     return None
@@ -246,22 +244,19 @@ _OF_FILES = {
 def of_spark(error: BaseException) -> SparkMlfsError | None:
     """The library's error in place of Spark's about a file, a path or a table's columns; None for any other."""
     text = str(error)
-    full = disk_error(error)
-    if full:
+    if full := disk_error(error):
         return full
     for sign, (kind, said) in _OF_WORKERS.items():
         if found := re.search(sign, text):
             return kind(said.format(*found.groups()))
-    absent = _ABSENT.search(text)
-    if absent:
+    if absent := _ABSENT.search(text):
         name = absent[1].partition(".")[0]
         if "SPARK_LOCAL_REMOTE" in os.environ:  # a server on this machine that this process started
             runs = os.environ.get("PYSPARK_PYTHON") or shutil.which("python3")
             return PlatformError(f"{runs} runs the workers and has no Python package {name}: set PYSPARK_PYTHON={sys.executable}")
         more = ", or pass a zip of it (--py-files spark_mlfs.zip)" if name == "spark_mlfs" else ""
         return PlatformError(f"the workers have no Python package {name}: install it on every one{more}")
-    found = _READING.match(text.partition("ncountered error while reading file")[2])
-    if found:
+    if found := _READING.match(text.partition("ncountered error while reading file")[2]):
         return _unreadable(re.sub(r"^file:/+", "/", unquote(found[1])), text)
     for sign, said in _OF_PATHS.items():
         if found := re.search(sign, text):
@@ -280,22 +275,20 @@ def full_disk(text: str) -> str | None:
 
 def disk_error(error: BaseException, what: str | None = None) -> PlatformError | None:
     """The line for an error of Python, Arrow or Spark that comes of a full disk while `what` was written; None for any other."""
-    text = str(error)
+    text, where = str(error), "where Spark keeps its working files (spark.local.dir)"
     said = full_disk(text)
     if said is None:
         return None
-    if any(sign in text for sign in _SPARKS_OWN):
-        return PlatformError(
-            f"{said} where Spark keeps its working files (spark.local.dir); free some room there, and start again"
-        )
     writing = _WRITING.search(text)
     if what is None and writing:
         what = re.sub(r"^file:/+", "/", writing[1])
-    if what:
-        return PlatformError(f"{what} cannot be written: {said}; free some room there, and start again")
-    return PlatformError(
-        f"{said}; free some room where the output goes and where Spark keeps its working files (spark.local.dir), and start again"
-    )
+    if any(sign in text for sign in _SPARKS_OWN):
+        remedy = f"{said} {where}; free some room there"
+    elif what:
+        remedy = f"{what} cannot be written: {said}; free some room there"
+    else:
+        remedy = f"{said}; free some room where the output goes and {where}"
+    return PlatformError(f"{remedy}, and start again")
 
 
 def _unreadable(path: str, text: str) -> DataError:

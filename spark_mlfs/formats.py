@@ -74,17 +74,16 @@ class Reader(Entry):
         known = {p.name: p.constraint for p in self.parameters}
         out = {}
         for name, value in options.items():
+            constraint = known.get(name)
             try:
-                if name not in known:
+                if constraint is None:
                     out[name] = value
-                elif typed and isinstance(value, str):
-                    out[name] = _as_text(known[name], value)
                 else:
-                    out[name] = known[name].accept(value)
+                    out[name] = _as_text(constraint, value) if typed and isinstance(value, str) else constraint.accept(value)
             except ParameterError:  # the constraint says it better
                 raise
             except (ValueError, TypeError, OverflowError):
-                said = f"must be {known[name]}, not {shown(value)}"
+                said = f"must be {constraint}, not {shown(value)}"
                 raise ParameterError(f"option {name!r} of format {self.name!r} {said}") from None
         return out
 

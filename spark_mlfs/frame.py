@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -159,7 +160,11 @@ class LocalFrame:
     def select(self, *columns: str) -> LocalFrame:
         """Return some columns in the order of the frame; parts that can read them alone (`only`) do."""
         wanted = [name for name in self.kinds if name in columns]
-        parts = [part.only(wanted) if hasattr(part, "only") else _Selected(part, wanted) for part in self.parts]
+
+        def some(batches: Batches) -> Batches:
+            return (batch.select(wanted) for batch in batches)
+
+        parts = [part.only(wanted) if hasattr(part, "only") else partial(_mapped, part, some) for part in self.parts]
         sizes = {name: size for name, size in self.sizes.items() if name in wanted}
         return replace(self, parts=parts, kinds={name: self.kinds[name] for name in wanted}, sizes=sizes)
 
@@ -167,20 +172,24 @@ class LocalFrame:
         """Return what `function` makes of the batches of each part. `schema`: the new columns' types by name, or as DDL."""
         if isinstance(schema, str):
             schema = {column.split()[0]: UNKNOWN for column in schema.split(", ")}
-        return replace(self, parts=[_Mapped(part, function) for part in self.parts], kinds=schema, metadata={})
+        return replace(self, parts=[partial(_mapped, part, function) for part in self.parts], kinds=schema, metadata={})
 
     def withColumns(self, columns: Mapping[str, tuple[Kind, Callable[[pa.RecordBatch], pa.Array]]]) -> LocalFrame:
         """Return the frame with columns of their kinds, each made of the batch, beside the others or in place of one."""
-        kinds = {**self.kinds, **{name: kind for name, (kind, _) in columns.items()}}
-        mapped = self.mapInArrow(_WithColumns({name: make for name, (_, make) in columns.items()}), kinds)
+
+        def made(batches: Batches) -> Batches:
+            for batch in batches:
+                cells = dict(zip(batch.schema.names, batch.columns, strict=True))
+                cells |= {name: make(batch) for name, (_, make) in columns.items()}
+                yield type(batch).from_arrays(list(cells.values()), list(cells))
+
+        mapped = self.mapInArrow(made, {**self.kinds, **{name: kind for name, (kind, _) in columns.items()}})
         return replace(mapped, metadata={k: v for k, v in self.metadata.items() if k not in columns})
 
     def batches(self) -> Batches:
-        """Iterate over all batches, part by part."""
         return chain.from_iterable(part() for part in self.parts)
 
     def collect(self) -> list[dict[str, Any]]:
-        """Return all rows."""
         return [row for batches in self.each(list) for batch in batches for row in batch.to_pylist()]
 
     def toPandas(self) -> Any:
@@ -190,24 +199,36 @@ class LocalFrame:
 
     def limit(self, rows: int) -> LocalFrame:
         """Return the first rows alone, as one part."""
-        return replace(self, parts=[_First(self, rows)])
+
+        def first() -> Batches:
+            left = rows
+            for batch in self.batches():
+                if left <= 0:
+                    return
+                yield batch.slice(0, left)
+                left -= batch.num_rows
+
+        return replace(self, parts=[first])
 
     def count(self) -> int:
-        return sum(self.each(_num_rows))
+        return sum(self.each(lambda batches: sum(batch.num_rows for batch in batches)))
 
     def each(self, work: Callable[[Batches], Outcome]) -> Iterator[Outcome]:
         """Iterate over what `work` makes of the batches of each part, in order; as many parts as there are cores are worked on at
         once."""
+
+        def one(part: Callable[[], Batches]) -> Outcome:
+            return work(part())
+
         threads = min(num_cores(), len(self.parts))
         if threads < 2:
-            for part in self.parts:
-                yield work(part())
+            yield from map(one, self.parts)
             return
         under_way: deque[Future[Outcome]] = deque()
         with ThreadPoolExecutor(threads) as pool:
             try:
                 for part in self.parts:
-                    under_way.append(pool.submit(_run, work, part))
+                    under_way.append(pool.submit(one, part))
                     if len(under_way) > threads:
                         yield under_way.popleft().result()
                 while under_way:
@@ -217,52 +238,5 @@ class LocalFrame:
                     future.cancel()
 
 
-def _run(work: Callable[[Batches], Outcome], part: Callable[[], Batches]) -> Outcome:
-    return work(part())
-
-
-def _num_rows(batches: Batches) -> int:
-    return sum(batch.num_rows for batch in batches)
-
-
-@dataclass(frozen=True)
-class _Selected:
-    part: Callable[[], Batches]
-    columns: list[str]
-
-    def __call__(self) -> Batches:
-        return (batch.select(self.columns) for batch in self.part())
-
-
-@dataclass(frozen=True)
-class _Mapped:
-    part: Callable[[], Batches]
-    function: Callable[[Batches], Iterable[Any]]
-
-    def __call__(self) -> Batches:
-        return iter(self.function(self.part()))
-
-
-@dataclass(frozen=True)
-class _WithColumns:
-    columns: Mapping[str, Callable[[pa.RecordBatch], pa.Array]]
-
-    def __call__(self, batches: Batches) -> Batches:
-        for batch in batches:
-            cells = dict(zip(batch.schema.names, batch.columns, strict=True))
-            cells |= {name: make(batch) for name, make in self.columns.items()}
-            yield type(batch).from_arrays(list(cells.values()), list(cells))
-
-
-@dataclass(frozen=True)
-class _First:
-    frame: LocalFrame
-    rows: int
-
-    def __call__(self) -> Batches:
-        left = self.rows
-        for batch in self.frame.batches():
-            if left <= 0:
-                return
-            yield batch.slice(0, left)
-            left -= batch.num_rows
+def _mapped(part: Callable[[], Batches], function: Callable[[Batches], Iterable[Any]]) -> Batches:
+    return iter(function(part()))

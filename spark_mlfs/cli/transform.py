@@ -199,7 +199,7 @@ def _of_columns(table: DataFrame, model: Selected, options: dict[str, Any]) -> t
         from ..read.local import numbers_of
 
         def number(batch: pa.RecordBatch, name: str) -> pa.Array:
-            return numbers_of(batch.column(batch.schema.names.index(name)), name)
+            return numbers_of(batch.column(name), name)
 
         table = table.withColumns({name: (Kind("double"), partial(number, name=name)) for name in texts})
     elif texts:

@@ -15,11 +15,11 @@ import math
 import numbers
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module, metadata
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
 from ..markup import render
@@ -62,10 +62,7 @@ def _run() -> Iterator[Any]:
     """The active run, or one of its own."""
     mlflow = _mlflow()
     active = mlflow.active_run()
-    if active is not None:
-        yield active
-        return
-    with mlflow.start_run() as run:
+    with mlflow.start_run() if active is None else nullcontext(active) as run:
         yield run
 
 
@@ -89,18 +86,17 @@ def log_selection(selection: MultiLabelSelectorModel | str | Path, artifact_path
         "method": summary["method"],
         **{f"param.{name}": value for name, value in summary["parameters"].items()},
         "selectionMode": model.getSelectionMode(),
-        **({"level": model.level()} if model.getSelectionMode() not in ("numTopFeatures",) else {}),
+        **({"level": model.level()} if model.getSelectionMode() != "numTopFeatures" else {}),
         "fingerprint": summary.get("fingerprint"),
     }
-    labels = summary["labels"]
+    labels, seconds = summary["labels"], summary.get("seconds")
+    if isinstance(seconds, Mapping):  # of the stages
+        seconds = float(sum(value for name, value in seconds.items() if not name.startswith("of it")))
     counts = {
-        "rows": summary["rows"],
-        "features": summary["features"],
+        **{name: summary.get(name) for name in ("rows", "features", "jobs", "scans")},
         "labels": labels if isinstance(labels, int) else len(labels),
         "selected": len(model.selectedFeatures),
-        "seconds": _total(summary.get("seconds")),
-        "jobs": summary.get("jobs"),
-        "scans": summary.get("scans"),
+        "seconds": seconds,
     }
     with _run() as run, tempfile.TemporaryDirectory() as scratch:
         mlflow.log_params({name: str(value)[:LONGEST] for name, value in parameters.items()})
@@ -112,29 +108,19 @@ def log_selection(selection: MultiLabelSelectorModel | str | Path, artifact_path
         return str(run.info.run_id)
 
 
-def _total(seconds: Any) -> float | None:
-    """The seconds of a run, whose stages may be told apart."""
-    if isinstance(seconds, Mapping):
-        return float(sum(value for name, value in seconds.items() if not name.startswith("of it")))
-    return cast("float | None", seconds)
-
-
 def _files(model: Any, folder: Path | None, scratch: Path) -> list[Path]:
     """The artifacts: a run's own files where there are, else written into `scratch`."""
     from ..output.folder import csv_text
     from ..output.manifest import as_json
 
     found = [folder / name for name in FILES if (folder / name).is_file()] if folder is not None else []
-    held = {path.name for path in found}
-    ranking = model.ranking
-    summary = scratch / "summary.json"
-    summary.write_text(as_json(model.summary), encoding="utf-8")
-    if "ranking.csv" not in held:
-        (scratch / "ranking.csv").write_text(csv_text(ranking), encoding="utf-8")
+    held, ranking = {path.name for path in found}, model.ranking
+    texts = {"summary.json": as_json(model.summary), "ranking.csv": csv_text(ranking), "report.html": report_of(model)}
+    for name, text in texts.items():
+        if name not in held:
+            (scratch / name).write_text(text, encoding="utf-8")
     if "ranking.parquet" not in held:
         ranking.to_parquet(scratch / "ranking.parquet", index=False)
-    if "report.html" not in held:
-        (scratch / "report.html").write_text(report_of(model), encoding="utf-8")
     return [*found, *sorted(scratch.iterdir())]
 
 

@@ -52,9 +52,8 @@ class Steps:
         if not stages or not isinstance(stages[-1], MultiLabelClassificationModel):
             raise ParameterError("a tagger ends with a classifier: fit one behind the selection, in one Pipeline")
         steps: list[tuple[str, Any]] = []
+        width, columns = 0, None
         names: list[str] | None = None  # of the columns as they stand before a stage
-        width = 0
-        columns: list[str] | None = None
         for stage in stages:
             if isinstance(stage, ColumnGatherer):
                 if steps or names is not None:
@@ -63,10 +62,9 @@ class Steps:
                 width = len(names)
                 continue
             if not isinstance(stage, MultiLabelSelectorModel | StateModel):
-                raise ParameterError(
-                    f"a tagger without Spark knows selections, extractors and classifiers of this library, not "
-                    f"{type(stage).__name__}; log the pipeline with spark_mlfs.mlflow.log_model, which runs on Spark"
-                )
+                known = "a tagger without Spark knows selections, extractors and classifiers of this library"
+                remedy = "log the pipeline with spark_mlfs.mlflow.log_model, which runs on Spark"
+                raise ParameterError(f"{known}, not {type(stage).__name__}; {remedy}")
             own, named, fill = stage.featureNames, bool(stage.summary.get("named")), stage.fill()
             if not width:
                 width, columns = len(own), own if named else None

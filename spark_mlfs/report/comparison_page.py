@@ -142,10 +142,8 @@ class Shown:
             names += [m for m in dict.fromkeys(rows["method"]) if m not in names]
             sets, values = [d for d in self.outcome.data["name"] if d in set(rows["data"])], rows.set_index(["data", "method"])
             theirs = values["value"]
-            cells = [
-                (m, [(theirs.get((d, m), nan), ours.loc[d, m] if m in ours.columns and d in ours.index else nan) for d in sets])
-                for m in names
-            ]
+            known = ours.reindex(index=sets, columns=names)
+            cells = [(m, [(theirs.get((d, m), nan), known.loc[d, m]) for d in sets]) for m in names]
             yield self.titled(kind, metric) | {"heads": ["", *sets] if sets else [], "rows": cells}
 
     def time(self) -> list[Plot | None]:
@@ -185,7 +183,7 @@ class Shown:
         return {"chosen": chosen, "by": tables.metric_title(how.metric, how.metrics), "heats": heats}
 
     def given(self, entry: Any) -> dict[str, Any]:
-        """Return what a method or a classifier of the plan is told: its parameters, what it includes and excludes."""
+        """Return what a method or a classifier of the plan is told."""
         held_to = {what: ", ".join(map(str, listed)) for what in OF_METHODS if (listed := getattr(entry, what, None))}
         return {**entry.parameters, **held_to}
 

@@ -63,7 +63,6 @@ class Plot:
         return 100.0 * (1 - (value - low) / (high - low))
 
     def cent(self, place: float) -> str:
-        """Return a place as it is written."""
         return f"{place:.{self.digits}f}"
 
     def at(self, x: float, y: float) -> str:
@@ -107,8 +106,7 @@ def curve(
 ) -> Plot | None:
     """Return a line of `values` over the whole numbers from `first`; `mark` draws a line at that x; `names` of up to 100 points
     are shown when they are pointed at; `levels` are further straight lines: their height at the first and at the last point, a
-    name; `band` the lower and the upper edge of what the line may be.
-    """
+    name; `band` the lower and the upper edge of what the line may be."""
     n = len(values)
     if n < 2:
         return None
@@ -173,13 +171,12 @@ def mark(index: int) -> str:
     return MARKS[index % len(MARKS)]
 
 
-def colour(index: int) -> str:
-    """The class of the method of an index in the plan."""
+def _colour(index: int) -> str:
     return f"s s{index % COLOURS}"
 
 
 def _range(values: Sequence[float], margin: float) -> tuple[float, float]:
-    """Return the least and the largest value, and some room."""
+    """The least and the largest value, and some room."""
     low, high = min(values), max(values)
     room = margin * (high - low) or abs(high) * 0.05 or 0.5
     return low - room, high + room
@@ -210,7 +207,7 @@ def lines(
         points, place = _known(across, line), places[name]
         if not points:
             continue
-        kind = colour(place)
+        kind = _colour(place)
         if name in spread:
             lows, highs = spread[name]
             plot.shape("polygon", f"band {kind}", [*_known(across, highs), *reversed(_known(across, lows))])
@@ -248,7 +245,7 @@ def scatter(
     sides = beside([p[0] for p in known], [plot.x(p[2]) for p in known], [plot.y(p[3]) for p in known])
     for (name, seconds, exponent, value), side in zip(known, sides, strict=True):
         tooltip, place = f"{name}: {seconds:.3g} s, {number(value)}", places[name]
-        plot.points.append((f"mk {colour(place)}", plot.at(exponent, value), tooltip, mark(place), side, name))
+        plot.points.append((f"mk {_colour(place)}", plot.at(exponent, value), tooltip, mark(place), side, name))
     return plot
 
 

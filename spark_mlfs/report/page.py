@@ -174,10 +174,8 @@ def label_rows(result: Result) -> list[Any]:
     count = np.asarray(result.profile.positive)
     observed = np.broadcast_to(result.profile.observed, count.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share, imbalance = (
-            np.where(observed > 0, count / observed, 0.0),
-            np.where(count > 0, count.max(initial=0) / count, np.inf),
-        )
+        share = np.where(observed > 0, count / observed, 0.0)
+        imbalance = np.where(count > 0, count.max(initial=0) / count, np.inf)
     table = {"name": result.label_names, "count": count, "observed": observed, "share": share, "imbalance": imbalance}
     return _rows(pd.DataFrame(table).iloc[np.argsort(-count, kind="stable")])
 
@@ -197,6 +195,9 @@ def sections(result: Result, portrait: Portrait | None) -> dict[str, Any] | None
     if portrait is None:
         return None
     names = [str(result.feature_names[i]) for i in portrait.picks]
+    values, spread, enough = 100 * portrait.explained, 100 * portrait.spread, portrait.suggested
+    band, what = (list(values - spread), list(values + spread)), "% of the labels’ variance explained"
+    growth = curve(list(values), "picks", what, enough, f"{enough} would do", band=band)
     close = np.tril(np.abs(portrait.redundancy) >= NEAR_COPY, -1)
     again = np.flatnonzero(close.any(axis=1)).tolist()
     return {
@@ -204,7 +205,7 @@ def sections(result: Result, portrait: Portrait | None) -> dict[str, Any] | None
         "picks": len(names),
         "again": [f"{names[i]} ({names[int(np.argmax(close[i]))]})" for i in again],
         "faint": [result.label_names[i] for i in portrait.labels[np.abs(portrait.strength[:, 0]) < FAINT]],
-        "growth": _growth(portrait) if len(names) > 2 else None,
+        "growth": growth if len(names) > 2 else None,
         "by_label": _by_label(result, portrait, names[:SHOWN_PICKS]),
         "alike": _alike(portrait, names[:SHOWN_PICKS]) if len(names) > 2 else None,
         "limits": {
@@ -212,12 +213,6 @@ def sections(result: Result, portrait: Portrait | None) -> dict[str, Any] | None
             "shown": min(SHOWN_PICKS, len(names)), "near_copy": NEAR_COPY, "faint": FAINT,
         },
     }  # fmt: skip
-
-
-def _growth(p: Portrait) -> Any:
-    values, spread = 100 * p.explained, 100 * p.spread
-    band = (list(values - spread), list(values + spread))
-    return curve(list(values), "picks", "% of the labels’ variance explained", p.suggested, f"{p.suggested} would do", band=band)
 
 
 def _by_label(result: Result, p: Portrait, names: Sequence[str]) -> dict[str, Any]:

@@ -109,7 +109,6 @@ class SavedPipeline:
 
     @property
     def kinds(self) -> list[str]:
-        """The classes of the stages."""
         return [described(stage).kind for stage in self.stages]
 
     @property

@@ -70,7 +70,7 @@ def __getattr__(name: str) -> Any:
 @dataclass(frozen=True)
 class Source:
     """The inputs of a run by name: files, or the hash parts of a table. `read` gives the rows of some of them, `shown` a frame
-    with their columns, `parts` is how many parts to make of them at most."""
+    with their columns; `parts` to make of them at most."""
 
     names: list[str]
     read: Callable[[Sequence[str]], DataFrame]
@@ -84,10 +84,8 @@ def source(
     """Inputs to score; `held` are the names that an output has already, `parts` cuts a table."""
     if tabular(format):
         reader_options = options.pop("reader_options", None)
-        if options:
-            raise ParameterError(
-                f"score takes no option {next(iter(options))!r} for {format}: the saved pipeline names its columns"
-            )
+        for name in options:
+            raise ParameterError(f"score takes no option {name!r} for {format}: the saved pipeline names its columns")
         whole = open_table(spark, path, format, reader_options)
         if isinstance(whole, LocalFrame):
 
@@ -140,8 +138,8 @@ def plan(names: Sequence[str], parts: int, first: int) -> dict[int, list[str]]:
 
 @dataclass(frozen=True)
 class PartsToDo:
-    """Plan of a run: the `inputs`, the `columns` that come along, and the inputs of each part `todo`, of which the `fresh`
-    ones stand in no plan of an interrupted run."""
+    """Plan of a run: the `columns` that come along, and the inputs of each part `todo`, of which the `fresh` ones stand in no
+    plan of an interrupted run."""
 
     inputs: Source
     columns: list[str]
@@ -253,23 +251,21 @@ class Scoring:
 
     @property
     def _how(self) -> dict[str, Any]:
-        """Which tags rows get."""
         return {"top_n": self.top_n, "threshold": self.threshold, "all_scores": self.all_scores}
 
     @property
     def _at_a_time(self) -> int:
-        """How many parts are scored side by side."""
         return self.parallelism or min(8, os.cpu_count() or 2)
 
     @property
     def _settings(self) -> dict[str, Any]:
         """The settings that a run must share with the interrupted one that it takes up."""
+        classifier = self.scorer.classifier
         return {
             "tool": "spark_mlfs",
             "job": "score",
-            "model": self.scorer.classifier.uid,
-            "fingerprint": self.scorer.classifier.summary.get("fingerprint"),
-            "classifier": self.scorer.classifier.summary.get("classifier"),
+            "model": classifier.uid,
+            **{name: classifier.summary.get(name) for name in ("fingerprint", "classifier")},
             "how": self._how,
             "id": self.id,
             "keep": list(self.keep),
@@ -328,9 +324,8 @@ def _before(spark: SparkSession, output: str, settings: dict[str, Any]) -> dict[
     if not journal.open("append", "data"):
         if local is None and not journal.get("_settings"):
             return {}
-        raise ParameterError(
-            f"the output {output} was not scored by this model with these options: choose another output, or --overwrite"
-        )
+        remedy = "choose another output, or --overwrite"
+        raise ParameterError(f"the output {output} was not scored by this model with these options: {remedy}")
     if lost := journal.lost():
         raise DataError(
             f"{output}/data lacks part={lost[0]}, which _parts/ notes as done ({len(lost)} of {len(journal.parts)} are gone): "
@@ -353,20 +348,16 @@ def _with_ids(frame: Any) -> Any:
 
 def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
     """The columns that come along, the row id first."""
-    wanted = [_plain(name, frame) for name in (id or "id", *keep)]
-    for name in wanted:
+    wanted = []
+    for name in (id or "id", *keep):
+        if name not in frame.columns and re.fullmatch(r"`(?:[^`]|``)+`", name):  # written as in SQL
+            name = name[1:-1].replace("``", "`")
         if name not in frame.columns and not (name == "id" and id is None):
             raise ParameterError(f"there is no column {name!r} to keep: {near(name, frame.columns)}")
         if name in ("predicted_tags", "predicted_scores", RAW):
             raise ParameterError(f"the column {name!r} cannot be kept: the output has one of that name")
+        wanted.append(name)
     return list(dict.fromkeys(wanted))
-
-
-def _plain(name: str, frame: DataFrame) -> str:
-    """A column's name as it is, where it was written in back ticks as in SQL."""
-    if name not in frame.columns and re.fullmatch(r"`(?:[^`]|``)+`", name):
-        return name[1:-1].replace("``", "`")
-    return name
 
 
 def _count(spark: SparkSession, where: str, tags: str, scores: str) -> tuple[int, dict[str, int], dict[str, int]]:
@@ -383,14 +374,13 @@ def _tallied(batches: Batches, columns: tuple[str, str]) -> Iterator[pa.RecordBa
     """How often each tag and each score is there, and how many rows are."""
     total: Counter[str] = Counter()
     for batch in batches:
-        tags, scores = (batch.column(batch.schema.names.index(name)).flatten() for name in columns)
+        tags, scores = (batch.column(name).flatten() for name in columns)
         rounded, counts = np.unique(_two_digits(scores.to_numpy(zero_copy_only=False)), return_counts=True)
         total.update({f"s{score!r}": int(n) for score, n in zip(rounded.tolist(), counts, strict=True)})
         total.update({f"t{each['values']}": each["counts"] for each in tags.value_counts().to_pylist()})
         total[""] += batch.num_rows
-    yield pa.RecordBatch.from_arrays(
-        [pa.array(list(total), pa.string()), pa.array(total.values(), pa.int64())], ["what", "count"]
-    )
+    counted = [pa.array(list(total), pa.string()), pa.array(total.values(), pa.int64())]
+    yield pa.RecordBatch.from_arrays(counted, ["what", "count"])
 
 
 def _two_digits(values: np.ndarray) -> np.ndarray:

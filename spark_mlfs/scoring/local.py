@@ -57,8 +57,7 @@ class LocalScorer(SavedPipeline):
             _tagged, column=column, task=partial(RowTask, function, lists, read), keep=list(keep), names=list(kinds),
             labels=pa.array(self.classifier.labelNames, pa.string()), named=named and isinstance(read, FeatureCells),
         )  # fmt: skip
-        metadata = {name: frame.metadata[name] for name in keep if name in frame.metadata}
-        return replace(frame.mapInArrow(work, kinds), metadata=metadata)
+        return replace(frame.mapInArrow(work, kinds), metadata={k: v for k, v in frame.metadata.items() if k in keep})
 
     def judged(self, frame: LocalFrame, labels: str, id: str | None) -> LocalFrame:
         names = self.classifier.labelNames
@@ -97,12 +96,13 @@ class LocalScorer(SavedPipeline):
                 raise NeedsSpark(f"{' and '.join(stage.kind for stage in before)} are applied by Spark")
             name, words = counted
             width, places, *_ = self._reading(ours, words.vocabulary, column)
-            places = np.arange(width) if places is None else places
-            return partial(_texts, name=called.get(name, name)), words.of(places)
+            texts = called.get(name, name)
+            return lambda batch: batch.column(texts).fill_null(""), words.of(np.arange(width) if places is None else places)
         column = called.get(column, column)
         vectors = are_vectors(frame, column)
         how = self._reading(ours, attribute_names(frame, column), column)
-        return partial(_cells, name=column, vectors=vectors), FeatureCells(vectors, *how)
+        kind = (lambda cells: cells) if vectors else (lambda cells: cells.cast(LISTS))
+        return lambda batch: kind(batch.column(column)), FeatureCells(vectors, *how)
 
     def _reading(self, ours: Sequence[Described], slots: Sequence[str] | None, column: str) -> tuple[Any, ...]:
         """Return how `FeatureCells` reads the features that the classifier takes."""
@@ -122,7 +122,7 @@ def _tagged(
     for batch in batches:
         if not batch.num_rows:
             continue
-        kept = [batch.column(batch.schema.names.index(name)) for name in keep]
+        kept = [batch.column(name) for name in keep]
         ids = [kept[0].cast(pa.string())] if named and not pa.types.is_nested(kept[0].type) else []
         chosen, *scores = tag(column(batch), *ids).flatten()
         tags = pa.ListArray.from_arrays(chosen.offsets, labels.take(chosen.values))
@@ -160,20 +160,11 @@ def _truth(column: pa.Array, count: int, how: tuple[bool, list[Any]]) -> pa.List
     return pa.ListArray.from_arrays(lists.offsets, lists.values, mask=column.is_null()) if column.null_count else lists
 
 
-def _cells(batch: pa.RecordBatch, name: str, vectors: bool) -> pa.Array:
-    column = batch.column(batch.schema.names.index(name))
-    return column if vectors else column.cast(LISTS)
-
-
-def _texts(batch: pa.RecordBatch, name: str) -> pa.Array:
-    return batch.column(batch.schema.names.index(name)).fill_null("")
-
-
 def _gathered(batch: pa.RecordBatch, names: Sequence[str]) -> pa.ListArray:
     """Numeric columns as one of lists; null is NaN."""
     x = np.empty((batch.num_rows, len(names)))
     for j, name in enumerate(names):
-        x[:, j] = numbers_of(batch.column(batch.schema.names.index(name)), name).to_numpy(zero_copy_only=False)
+        x[:, j] = numbers_of(batch.column(name), name).to_numpy(zero_copy_only=False)
     return pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), len(names)).cast(LISTS)
 
 

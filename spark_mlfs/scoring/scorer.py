@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
+from ..adapters.saved import AGAIN
 from ..adapters.tags import RAW, LabelVectors, output_names
 from ..blocks.pack import small_batches
 from ..errors import DataError, ParameterError, SparkMlfsError, worker_errors
@@ -30,11 +31,9 @@ from .words import word_counts
 class Scorer(SavedPipeline):
     """A saved pipeline on Spark."""
 
-    @contextmanager
-    def small_batches(self, frame: DataFrame) -> Iterator[None]:
+    def small_batches(self, frame: DataFrame) -> AbstractContextManager[None]:
         """Spark hands rows like those of `frame` over in Arrow batches of a few MB meanwhile, however long their texts are."""
-        with small_batches(frame.sparkSession, lambda: _text_bytes(frame, self.columns_read())):
-            yield
+        return small_batches(frame.sparkSession, lambda: _text_bytes(frame, self.columns_read()))
 
     def read_of(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
         """The columns that the pipeline reads, and the kept ones as ``_kept_0``, …: whatever else the rows carry, such as the
@@ -65,15 +64,11 @@ class Scorer(SavedPipeline):
 
     def features(self, frame: DataFrame, id: Column | None = None) -> tuple[DataFrame, FeatureSource | None]:
         """`frame` as the classifier takes it, and where it gets its features from, if not from featuresCol; `id` is what messages
-        call a row. A selection in front
-        of it is made where the classifier reads its rows, and the words in front of that are counted there: one pass through
-        Python, and no vector on the way."""
+        call a row. A selection in front of it is made where the classifier reads its rows, and the words in front of that are
+        counted there: one pass through Python, and no vector on the way."""
         *before, selector = self.stages[:-1] or [None]
-        if (
-            not isinstance(selector, MultiLabelSelectorModel)
-            or selector.getOutputCol() != self.classifier.getFeaturesCol()
-            or self.classifier.joins_blocks
-        ):
+        behind = isinstance(selector, MultiLabelSelectorModel) and selector.getOutputCol() == self.classifier.getFeaturesCol()
+        if not isinstance(selector, MultiLabelSelectorModel) or not behind or self.classifier.joins_blocks:
             return _through(self.stages[:-1], frame), None
         whole = _through(before, frame)
         places, _ = selector.places(whole)
@@ -88,7 +83,6 @@ class Scorer(SavedPipeline):
         return whole, selector.cells(whole, order, id)
 
     def check(self, shown: DataFrame, where: str, keep: Sequence[str], **how: Any) -> None:
-        """`DataError` where the columns of a corpus are not those the pipeline reads; nothing is run."""
         super().check(shown, where, keep, **how)
         try:
             self.tagged(shown.withColumn(keep[0], F.lit(0)) if keep[0] not in shown.columns else shown, keep, **how)
@@ -166,9 +160,7 @@ def _pipeline(spark: SparkSession, where: str) -> Any:
         raise
     except Exception as error:  # pyspark's reader of stages lets through whatever goes wrong
         said = " ".join(str(error).split("\n")[0].split())[:160]
-        raise ParameterError(
-            f"{where} cannot be loaded, a stage is absent or damaged ({said}): copy the whole folder again, or save it again"
-        ) from None
+        raise ParameterError(f"{where} cannot be loaded, a stage is absent or damaged ({said}): {AGAIN}") from None
 
 
 def stages_of(pipeline: Any) -> list[Any]:

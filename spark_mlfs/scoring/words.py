@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..read.words import PATTERN, WordCounts, words_of
+from ..read.words import PATTERN, WordCounts
 from .base import described
-
-__all__ = ["WordCounts", "word_counts", "words_of"]
 
 
 def word_counts(stages: Sequence[Any]) -> tuple[str, WordCounts] | None:
-    """The column of texts that the stages count the words of, and what counts the same; None for other stages: Spark ML's, or one
+    """The column of texts whose words the stages count, and what counts the same; None for others than Spark ML's, or one
     `stages.WordCounter`."""
     if not stages:
         return None

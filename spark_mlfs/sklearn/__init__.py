@@ -23,11 +23,7 @@ if TYPE_CHECKING:
     from .selectors import MultiLabelSelector
     from .splitters import MultiLabelStratifiedKFold, MultiLabelStratifiedShuffleSplit
 
-__all__ = [
-    "MultiLabelSelector",
-    "MultiLabelStratifiedKFold",
-    "MultiLabelStratifiedShuffleSplit",
-]
+__all__ = ["MultiLabelSelector", "MultiLabelStratifiedKFold", "MultiLabelStratifiedShuffleSplit"]
 # fmt: off
 __all__ += [  # the classes, written by conf/developers/generate.py
     "AutoSelector", "Chi2Selector", "CMISelector", "CSFSSelector", "D2FSelector", "DeepFSSelector", "ElasticNetSelector",
@@ -40,8 +36,7 @@ __all__ += [  # the classes, written by conf/developers/generate.py
 # fmt: on
 
 # the module of a class by what its name ends in; classes of entries from outside, too
-_HOMES = {"Selector": "selector_classes", "Extractor": "extractor_classes", "Classifier": "classifier_classes"}
-
+_HOMES = {kind: f"{kind.lower()}_classes" for kind in ("Selector", "Extractor", "Classifier")}
 
 if not TYPE_CHECKING:  # a checker shall tell names that there are not
 
