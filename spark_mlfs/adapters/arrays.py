@@ -133,7 +133,6 @@ def rank(
 
 
 def _not_ours(given: Mapping[str, Any], method: str) -> None:
-    """`ParameterError` for a keyword that is no parameter of the method and near one of `rank`'s own."""
     own = {name for p in type(METHODS.create(method)).parameters for name in (p.name, p.camel)}
     for name in given.keys() - own:
         for near in get_close_matches(name, [COUNT, *inspect.signature(rank).parameters], n=1):

@@ -121,5 +121,4 @@ class LocalClassifier(Learned):
         stage_here(folder, f"{PACKAGE}.{CLASSIFIER}", self.uid, {"featuresCol": "selected"}, defaults, learned)
 
     def predictor(self) -> Predictor:
-        """Return the NumPy prediction."""
         return CLASSIFIERS.create(self._extra["classifier"]).predictor(self.state)

@@ -86,11 +86,7 @@ class Fitted:
         return np.array(self.featureNames, object)[kept].tolist() if told else None
 
 
-# ---- functions of rows ----
-
-
 def _partition() -> int:
-    """The partition that this task works on."""
     module = sys.modules.get("pyspark.taskcontext")
     context = None if module is None else module.TaskContext.get()
     return 0 if context is None else context.partitionId()

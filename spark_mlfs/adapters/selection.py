@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
 
+from .. import schema
 from ..errors import ParameterError, setting
+from ..frame import CANONICAL, Batches, Kind, LocalFrame
 from ..params import Choice, Parameter
 from ..pipeline import Result, ranking_schema
 from ..select import Cut, modes
@@ -160,7 +163,6 @@ class LocalSelection(Selected):
         self.uid = f"{MODEL}_{secrets.token_hex(6)}"
 
     def _set(self, **values: Any) -> None:
-        """Set Params of the model."""
         self.values |= values
 
     def getOrder(self) -> str:
@@ -168,6 +170,17 @@ class LocalSelection(Selected):
 
     def cut(self) -> Cut:
         return Cut.of({p.name: self.values[p.camel] for p in modes.parameters() if p.camel in self.values})
+
+    def reduced(self, frame: LocalFrame, columns: list[str], apart: bool = False) -> LocalFrame:
+        """Return id, the selected features and the labels (if there is a column for them) of a canonical frame, called so; each
+        feature and label `apart` as a column of its own."""
+        width, places, fill, _ = self.reading(schema.attribute_names(frame, schema.FEATURES), schema.FEATURES)
+        labels = frame.kinds.get(schema.LABELS)
+        kinds = [frame.kinds[schema.ID], *([Kind("double")] * len(places) if apart else [CANONICAL[schema.FEATURES]])]
+        whole = labels is not None and not (apart and labels.vector)
+        kinds += [labels if whole and labels else Kind("int")] * (len(columns) - len(kinds))
+        work = partial(_reduced, columns=columns, width=width, places=places, fill=fill, apart=apart)
+        return frame.mapInArrow(work, dict(zip(columns, kinds, strict=True)))
 
     def _saved_data(self) -> SavedData:
         return SavedData(self._ranking, ranking_schema(self._ranking), {"selection": self._extra})
@@ -193,3 +206,25 @@ class LocalSelection(Selected):
             raise saved.damaged(path, error) from None
         ranking = saved.whole_ranking(saved.rows_here(path), f"{path}/data", excluded, described.get("data"))
         return LocalSelection(ranking, extra, given)
+
+
+def _reduced(
+    batches: Batches, columns: list[str], width: int, places: np.ndarray, fill: np.ndarray | None, apart: bool
+) -> Batches:
+    import pyarrow as pa
+
+    from ..read.vectors import from_arrow
+
+    for batch in batches:
+        kept = from_arrow(batch[schema.FEATURES], width).entries(places, fill)
+        out = [batch[schema.ID], kept.to_arrow()]
+        if apart:
+            out[1:] = [pa.array(column, mask=kept.null) for column in kept.toarray().T]
+        if len(out) < len(columns):
+            labels = batch[schema.LABELS]
+            if apart and pa.types.is_struct(labels.type):
+                y = from_arrow(labels).toarray()
+                out += [pa.array(np.nan_to_num(column).astype(np.int32), mask=np.isnan(column)) for column in y.T]
+            else:
+                out.append(labels)
+        yield pa.RecordBatch.from_arrays(out, columns)

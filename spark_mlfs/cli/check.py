@@ -61,7 +61,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> int:
-    """The run on a session of Spark's or in this process; returns the exit code."""
     from ..adapters.tags import overtagged
     from ..output.folder import MANIFEST
     from ..read.layout import columns_of
@@ -135,7 +134,6 @@ def _gate(text: str) -> Gate:
 
 
 def _forecast(args: argparse.Namespace, scorer: SavedPipeline, further: dict[str, Any]) -> int:
-    """Says what would be measured; returns the exit code."""
     names, stages, read = scorer.classifier.labelNames, [type(stage).__name__ for stage in scorer.stages], scorer.columns_read()
     found = {"model": scorer.path, "stages": stages, "features": scorer.width, "labels": list(names), "columns_read": read}
     lines = {

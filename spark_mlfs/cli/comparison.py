@@ -67,7 +67,6 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
 
 
 def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
-    """The run on a session of Spark's or in this process; returns the exit code."""
     from ..evaluate.compare import run, settings_of
     from ..output.folder import Place
     from ..output.journal import Journal, publish

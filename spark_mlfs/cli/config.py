@@ -233,7 +233,6 @@ def laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any]) 
 
 
 def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:
-    """Return the values of a layer, in their proper types."""
     try:
         values = RunConfig.of(layer).as_dict(only_given=True)
     except InvalidValue as error:

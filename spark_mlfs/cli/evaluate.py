@@ -100,7 +100,6 @@ def _file(file: str) -> dict[str, Any]:
 
 
 def _check(args: argparse.Namespace, below: dict[str, Any]) -> None:
-    """`ParameterError` for flags that are missing or do not go together."""
     if args.format is None and "format" not in below.get("data", {}):
         raise ParameterError("which format do the data have? give --format; see spark-mlfs evaluate --help")
     if args.model and (args.method or args.set or args.grid or args.screen):

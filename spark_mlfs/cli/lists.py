@@ -27,7 +27,6 @@ def names_in(path: str, what: str) -> list[str] | None:
 
 
 def _text_in(path: str, what: str) -> io.StringIO:
-    """The text of a file that lists features; `ParameterError` where it cannot be read."""
     try:
         return io.StringIO(text_in(path, MAX_LIST, "list of features"), newline="")
     except (OSError, UnicodeDecodeError) as error:

@@ -52,7 +52,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) -> int:
-    """The run on a session of Spark's or in this process; returns the exit code."""
     from ..adapters.tags import overtagged
     from ..output.folder import MANIFEST, Place
     from ..report.scoring_page import scoring_page
@@ -96,7 +95,6 @@ def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) ->
 
 
 def _forecast(args: argparse.Namespace, scorer: SavedPipeline, found: dict[str, Any]) -> int:
-    """Says what would be scored; returns the exit code."""
     labels, stages = len(scorer.classifier.labelNames), scorer.kinds
     done = found["parts_done"] + found["parts_there"]
     given = f"its {found['top_n']} best labels" if found["top_n"] else "the labels that are predicted"
@@ -114,7 +112,6 @@ def _forecast(args: argparse.Namespace, scorer: SavedPipeline, found: dict[str, 
 
 
 def _checked(args: argparse.Namespace) -> dict[str, Any]:
-    """How the rows get their labels; `ParameterError` for flags that are missing or do not go together."""
     from ..formats import READERS
 
     require("score", model=args.model, output=args.output, format=args.format)

@@ -49,9 +49,6 @@ more:
 SHOWN = 10  # features on standard output
 
 
-# ---- arguments ----
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The whole run as flags, or a file with flags over it."""
     said = "TOML file with the whole run (conf/runs/quickstart.toml explains it); flags override it"
@@ -115,9 +112,6 @@ def _given(args: argparse.Namespace, section: type[Section]) -> dict[str, Any]:
     return {key: value for key in section.fields if (value := getattr(args, key, None))}
 
 
-# ---- the run ----
-
-
 @dataclass
 class Ranked:
     """Outcome of ranking: the chosen `result`, how many features are `kept`, the Spark `jobs` of each stage, the `frame`, and the
@@ -160,7 +154,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _select(work: Work, config: RunConfig, spark: Any) -> int:
-    """The run on a session of Spark's or in this process; returns the exit code."""
     from ..pipeline import ranking_frame
     from ..report.page import feature_rows
 
@@ -275,9 +268,6 @@ def _fit_pipeline(spark: Any, config: RunConfig, model: Any, frame: Any, stages:
     from ..scoring.fit import fit_pipeline
 
     return fit_pipeline(*how, stages.report)
-
-
-# ---- the output ----
 
 
 def _write(

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
 from ..formats import READERS
-from ..frame import Batches, Kind, LocalFrame, kinds_of
+from ..frame import Kind, LocalFrame, kinds_of
 from ..lazy import F
 from ..schema import FEATURES, ID, LABELS, attribute_names, with_names
 from .engine import asked, on_engine
 from .shared import COUNT, Flags, Work, load_model, print_forecast, print_result, reader_options_of, require, some_of
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
@@ -66,7 +65,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _transform(work: Work, form: str, spark: Any) -> int:
-    """The run on a session of Spark's or in this process; returns the exit code."""
     from ..blocks.pack import small_batches
     from ..output.folder import MANIFEST
 
@@ -110,7 +108,6 @@ def _transform(work: Work, form: str, spark: Any) -> int:
 
 
 def _forecast(args: argparse.Namespace, model: Selected, columns: list[str], found: dict[str, Any]) -> int:
-    """Says what would be written; returns the exit code."""
     from ..markup import size
 
     kept, output = len(model.selectedFeatures), f"{args.output} ({args.output_format}): " if args.output else ""
@@ -135,7 +132,6 @@ def _form(args: argparse.Namespace) -> str:
 
 
 def _write(spark: SparkSession, reduced: DataFrame, target: Place, format: str) -> int:
-    """Writes the data set; how many rows it holds."""
     if isinstance(reduced, LocalFrame):
         from ..output.rows import write_rows
 
@@ -227,7 +223,7 @@ def _reduce(frame: DataFrame, model: Any, labelled: bool, form: str, format: str
         _check_distinct(columns)
     apart = form == "columns"
     if isinstance(frame, LocalFrame):
-        out = _reduce_here(frame, model, columns, apart)
+        out = model.reduced(frame, columns, apart)
     else:
         reduced = model.setFeaturesCol(FEATURES).setOutputCol(_SELECTED).transform(frame)
         kept = F.col(_SELECTED).alias(FEATURES)
@@ -251,42 +247,6 @@ def _as_columns(reduced: DataFrame, columns: list[str], features: int, tags: boo
         known = (F.col("_y")[j] for j in range(len(columns) - len(cells)))
         cells += [F.when(~F.isnan(value), value.cast("int")) for value in known]
     return arrays.select(*(cell.alias(name) for cell, name in zip(cells, columns, strict=True)))
-
-
-def _reduce_here(frame: LocalFrame, model: Any, columns: list[str], apart: bool) -> LocalFrame:
-    """The same of a frame of this process; each feature and label `apart`, as a column of its own."""
-    width, places, fill, _ = model.reading(attribute_names(frame, FEATURES), FEATURES)
-    kinds = {name: frame.kinds.get(name, Kind("double")) for name in columns}
-    if apart:
-        kinds = {ID: frame.kinds[ID]} | {name: Kind("double" if i < len(places) else "int") for i, name in enumerate(columns[1:])}
-        if columns[len(places) + 1 :] == [LABELS] and not frame.kinds[LABELS].vector:
-            kinds[LABELS] = frame.kinds[LABELS]
-    return frame.mapInArrow(partial(_reduced, columns=columns, width=width, places=places, fill=fill, apart=apart), kinds)
-
-
-def _reduced(
-    batches: Batches, columns: list[str], width: int, places: np.ndarray, fill: np.ndarray | None, apart: bool
-) -> Batches:
-    import numpy as np
-    import pyarrow as pa
-
-    from ..read.vectors import from_arrow
-
-    for batch in batches:
-        cells = dict(zip(batch.schema.names, batch.columns, strict=True))
-        features = from_arrow(cells[FEATURES], width)
-        kept = features.entries(places, fill)
-        out = [cells[ID], kept.to_arrow()]
-        if apart:
-            out[1:] = [pa.array(column, mask=kept.null) for column in kept.toarray().T]
-        if len(out) < len(columns):
-            labels = cells[LABELS]
-            if apart and pa.types.is_struct(labels.type):
-                y = from_arrow(labels).toarray()
-                out += [pa.array(np.nan_to_num(column).astype(np.int32), mask=np.isnan(column)) for column in y.T]
-            else:
-                out.append(labels)
-        yield pa.RecordBatch.from_arrays(out, columns)
 
 
 def _check_distinct(names: list[str]) -> None:

@@ -59,8 +59,6 @@ class MultiLabelEstimator(
     def _take(self, values: dict[str, Any], known: Mapping[str, Any]) -> Self:
         return self._set(**known_params(self, values, known))
 
-    # ---- fit ----
-
     def _fit(self, dataset: DataFrame) -> Fitted:
         """The recipe: check parameters, pack, compute within the budgets, release. The model has the estimator's uid, as
         pyspark's own have, and the params that both have."""
@@ -117,9 +115,6 @@ class MultiLabelEstimator(
         return copied
 
 
-# ---- models ----
-
-
 class Saved(Checked, Model, Storable):
     """A model that saves and loads (`_saved_data` beside the Params, `_load_data` its inverse); `_extra`: what it says of its
     training."""
@@ -172,9 +167,6 @@ class StateModel(Learned, Saved, FeatureAccessors):
         self.state = load_state(spark, path, metadata.get("data"))
 
 
-# ---- estimators of models made of arrays ----
-
-
 class StateEstimator(MultiLabelEstimator[Trained, Fit[Learner]], Generic[Trained, Learner]):
     """Common part of extractors and classifiers: their entry's `fit` learns a state of arrays."""
 
@@ -185,7 +177,6 @@ class StateEstimator(MultiLabelEstimator[Trained, Fit[Learner]], Generic[Trained
         return Fit(self.entry(), checked, self._further(dataset, checked))
 
     def _further(self, dataset: DataFrame, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the learner's settings beside its parameters."""
         return {}
 
     def _small_bytes(self, fit: Fit[Learner], profile: Profile) -> int:

@@ -63,7 +63,6 @@ def load_pipeline(spark: SparkSession, path: str) -> PipelineModel:
 
 
 def _place(path: str, number: int, uid: str, count: int) -> str:
-    """Where pyspark has the stage of that number."""
     return f"{path}/stages/{number:0{len(str(count))}d}_{uid}"
 
 

@@ -158,9 +158,6 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
         self._ranking = load_ranking(spark, path, len(self._held_to("exclude")), metadata.get("data"))
 
 
-# ---- estimators ----
-
-
 class SelectorEstimator(RankingAccessors, MultiLabelEstimator[MultiLabelSelectorModel, pipeline.Request], _Selection):
     """Common part of the selectors."""
 
@@ -174,7 +171,6 @@ class SelectorEstimator(RankingAccessors, MultiLabelEstimator[MultiLabelSelector
         return Grades.of({p.name: self.getOrDefault(p.camel) for p in GRADING})
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
-        """The method and its parameters."""
         return self.entry.name, self._own_parameters()
 
     def _check(self, dataset: DataFrame) -> pipeline.Request:
@@ -193,7 +189,6 @@ class SelectorEstimator(RankingAccessors, MultiLabelEstimator[MultiLabelSelector
 
 
 def _registered(name: str) -> str:
-    """The name of a method, if there is one of that name."""
     return METHODS.create(name).name
 
 

@@ -59,7 +59,6 @@ def requirements(spark: bool = True) -> list[str]:
 
 @contextmanager
 def _run() -> Iterator[Any]:
-    """The active run, or one of its own."""
     mlflow = _mlflow()
     active = mlflow.active_run()
     with mlflow.start_run() if active is None else nullcontext(active) as run:

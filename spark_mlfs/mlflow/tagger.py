@@ -137,7 +137,6 @@ def _whole(held: bytes, checksum: int) -> Steps:
 
 
 def _places(trained: list[str], names: list[str]) -> np.ndarray:
-    """Where the features a stage takes stand among `names`."""
     where = {name: i for i, name in enumerate(names)}
     absent = [name for name in trained if name not in where]
     if absent:

@@ -165,7 +165,6 @@ def _flock(handle: int) -> bool | None:
 
 
 def _same(handle: int, path: Path) -> bool:
-    """Whether the open file is the one at `path`."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(path))
     except OSError:

@@ -103,7 +103,6 @@ def selection_manifest(
 
 
 def _constraints(result: Result) -> dict[str, Any]:
-    """Describe the constraints of the selection by names, and the cost of the kept features."""
     resolved = result.request.resolved
     if resolved is None:
         return {}

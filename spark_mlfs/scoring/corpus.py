@@ -64,9 +64,6 @@ def __getattr__(name: str) -> Any:
     return getattr(stages, name)
 
 
-# ---- parts ----
-
-
 @dataclass(frozen=True)
 class Source:
     """The inputs of a run by name: files, or the hash parts of a table. `read` gives the rows of some of them, `shown` a frame
@@ -340,7 +337,6 @@ def _all(frame: DataFrame) -> list[Column]:
 
 
 def _with_ids(frame: Any) -> Any:
-    """The rows with the hash of their cells as ``id``."""
     if isinstance(frame, LocalFrame):
         return frame.withColumns({"id": (Kind("bigint"), partial(hashes_of, kinds=frame.kinds))})
     return frame.withColumn("id", F.xxhash64(*_all(frame)))

@@ -45,7 +45,6 @@ def fit_pipeline(
 
 
 def _stage(kind: str, params: dict[str, Any], jvm: bool) -> Any:
-    """A stage of its class and Params."""
     from pyspark.ml import feature
 
     own = {"ColumnGatherer": ColumnGatherer, "WordCounter": WordCounter}.get(kind)

@@ -7,12 +7,8 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import pyarrow as pa
 
 from .. import pipeline
 from ..adapters.classes import Fit
@@ -22,9 +18,8 @@ from ..adapters.selection import LocalSelection
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.pack import pack
 from ..classify import CLASSIFIERS
-from ..frame import CANONICAL, Batches, LocalFrame
-from ..read.vectors import from_arrow
-from ..schema import FEATURES, ID, LABELS, attribute_names, with_names
+from ..frame import LocalFrame
+from ..schema import ID, LABELS, with_names
 from ..statistics.base import Budgets
 from .base import column_stages
 
@@ -63,7 +58,10 @@ def fit_here(
     selection = copy.copy(selection)
     started, names = time.perf_counter(), [str(name) for name in selection.selectedFeatureNames]
     slices = slices_of(parameters, {}, SELECTED)
-    held: Any = pack(_selected(frame, selection, names), SELECTED, LABELS, ID)
+    rows: Any = selection.reduced(frame, [ID, SELECTED, LABELS])
+    if selection.summary.get("named"):
+        rows = with_names(rows, SELECTED, names)
+    held: Any = pack(rows.withMetadata(LABELS, frame.schema[LABELS].metadata), SELECTED, LABELS, ID)
     assert isinstance(held, InMemoryDataset)
     held.memory = memory
     fit = Fit(CLASSIFIERS.create(name), dict(parameters), slices)
@@ -73,19 +71,3 @@ def fit_here(
     selection.values = {**selection.values, "outputCol": SELECTED, "featuresCol": column}
     kind = f"{CLASSIFIERS.class_name(name)}Classifier"
     return LocalPipeline(before, [selection, LocalClassifier(f"{kind}_{secrets.token_hex(6)}", facts, state)])
-
-
-def _selected(frame: LocalFrame, selection: LocalSelection, names: list[str]) -> Any:
-    """The rows of a canonical frame with the selected features alone."""
-    width, places, fill, _ = selection.reading(attribute_names(frame, FEATURES), FEATURES)
-    kinds = {ID: frame.kinds[ID], SELECTED: CANONICAL[FEATURES], LABELS: frame.kinds[LABELS]}
-    out: Any = frame.mapInArrow(partial(_entries, width=width, places=places, fill=fill), kinds)
-    if selection.summary.get("named"):
-        out = with_names(out, SELECTED, names)
-    return out.withMetadata(LABELS, frame.schema[LABELS].metadata)
-
-
-def _entries(batches: Batches, width: int, places: np.ndarray, fill: np.ndarray | None) -> Batches:
-    for batch in batches:
-        kept = from_arrow(batch[FEATURES], width).entries(places, fill)
-        yield pa.RecordBatch.from_arrays([batch[ID], kept.to_arrow(), batch[LABELS]], [ID, SELECTED, LABELS])

@@ -152,7 +152,6 @@ def load_scorer(spark: SparkSession, path: str) -> Scorer:
 
 
 def _pipeline(spark: SparkSession, where: str) -> Any:
-    """The pipeline model saved at `where`; `ParameterError` where it or a stage of it is damaged or absent."""
     try:
         with worker_errors():
             return load_pipeline(spark, where)

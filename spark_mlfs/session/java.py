@@ -88,7 +88,6 @@ def newest_java(spark: str | None = None) -> int | None:
 
 
 def _fits(java: str | Path) -> bool:
-    """Whether the installed Spark runs on a Java."""
     version, newest = java_version(java), newest_java()
     return version is not None and version >= MINIMUM_JAVA and (newest is None or version <= newest)
 

@@ -33,7 +33,6 @@ class LearningEstimator(ArrayEstimator, Generic[Learner]):
 
     @spelled_by(in_arrays)
     def _learn(self, X: Any, y: Any, further: dict[str, Any] | None = None) -> Labelled:
-        """Fits `state_`; returns the labels of y."""
         parameters = self._own_parameters()
         held, labels = self._hold(X, y)
         self.state_: State = learned(held, Fit(self.entry(), parameters, further or {}), self.memory_bytes)

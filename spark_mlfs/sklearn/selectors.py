@@ -56,7 +56,6 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     ranking_: pd.DataFrame
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
-        """The method and its parameters."""
         return self.entry.name, self._own_parameters()
 
     def fit(self, X: Any, y: Any) -> Self:
