@@ -46,11 +46,11 @@ __all__ = [
 ]
 __all__ += [  # the classes, written by conf/developers/generate.py
     "AutoSelector", "Chi2Selector", "CMISelector", "CSFSSelector", "D2FSelector", "DeepFSSelector", "ElasticNetSelector",
-    "ENMSelector", "FastCanSelector", "FIMFSelector", "FisherSelector", "FStatisticSelector", "GMBASelector", "GMMSelector",
-    "IGMFSelector", "JMISelector", "LassoSelector", "LRFSSelector", "MDMRSelector", "MIFSSelector", "MIMSelector", "MRMRSelector",
-    "MSFSSelector", "MSSLSelector", "OMFSSelector", "PMUSelector", "PPTCMISelector", "ReliefFSelector", "RFSSelector",
-    "RidgeSelector", "SCLSSelector", "SPECSelector", "LIFTExtractor", "LIFTRSMExtractor", "MDDMExtractor", "MLNBExtractor",
-    "MLSIExtractor", "BRkNNClassifier", "BRSVMClassifier", "ClassifierChainClassifier", "MLkNNClassifier",
+    "ENMSelector", "FastCanSelector", "FIMFSelector", "FisherSelector", "ForwardSelector", "FStatisticSelector", "GMBASelector",
+    "GMMSelector", "IGMFSelector", "JMISelector", "LassoSelector", "LRFSSelector", "MDMRSelector", "MIFSSelector", "MIMSelector",
+    "MRMRSelector", "MSFSSelector", "MSSLSelector", "OMFSSelector", "PMUSelector", "PPTCMISelector", "ReliefFSelector",
+    "RFSSelector", "RidgeSelector", "SCLSSelector", "SPECSelector", "LIFTExtractor", "LIFTRSMExtractor", "MDDMExtractor",
+    "MLNBExtractor", "MLSIExtractor", "BRkNNClassifier", "BRSVMClassifier", "ClassifierChainClassifier", "MLkNNClassifier",
 ]
 # fmt: on
 

@@ -11,7 +11,15 @@ import numpy as np
 from ..errors import DataError, ParameterError
 from ..lazy import cached_property
 from .block import Block
+from .identity import feature_keys
+from .profile import Profile
 from .rowhash import GROUPS, group_of, mix, uniform
+
+
+def fold_of(block: Block, folds: int, profile: Profile) -> np.ndarray:
+    """(n,) the fold of each row of a block as it was packed, by the hash of its id, or without ids by that of its features: equal
+    rows share a fold, whatever they weigh."""
+    return group_of(feature_keys(block, profile)) * folds // GROUPS
 
 
 @dataclass(frozen=True)

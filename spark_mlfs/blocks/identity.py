@@ -20,7 +20,7 @@ from ..kernels.hashing import GOLDEN
 from .block import Block
 from .grades import ONE
 from .profile import Profile, profile_block
-from .rowhash import mix, row_sums
+from .rowhash import mix, row_sums, unmix
 
 OCCURRENCE, CONTENT = 0x0CC, 0xC0
 SHARED = (
@@ -66,7 +66,14 @@ def content_hashes(block: Block) -> np.ndarray:
             step = max(1, (1 << 17) // max(1, block.d))  # rows at once: a megabyte stays near the processor
             for a in range(0, block.n, step):
                 total[a : a + step] = (_folded(x[a : a + step]) * factors).sum(axis=1, dtype=np.uint64)
-        total = total + mix(block.labelset_hash.view(np.int64), 1)
+        total = total + _beside(block)
+    return mix(total.view(np.int64), CONTENT)
+
+
+def _beside(block: Block) -> np.ndarray:
+    """(n,) uint64 what labels, grades and weights add to the hashes of the features."""
+    with np.errstate(over="ignore"):
+        total = mix(block.labelset_hash.view(np.int64), 1)
         if block.unknown_indptr is not None and block.unknown_indices is not None:
             total = total + row_sums(mix(block.unknown_indices, 2), block.unknown_indptr)
         if block.unlabelled is not None:
@@ -76,7 +83,15 @@ def content_hashes(block: Block) -> np.ndarray:
             total = total + row_sums(mix(block.label_indices, 4) * short, block.label_indptr)
         if block.weights is not None:  # a weight of 1 is none
             total = total + np.where(block.weights == 1, np.uint64(0), mix(block.weights.view(np.int64), 3))
-    return mix(total.view(np.int64), CONTENT)
+    return total
+
+
+def feature_keys(block: Block, profile: Profile) -> np.ndarray:
+    """(n,) int64 of rows as they were packed: their ids, or where these are hashes of their content what that of their features
+    alone was, whatever labels and weights they have."""
+    if not profile.content_ids:
+        return block.ids
+    return unmix(block.ids.view(np.uint64), CONTENT) - _beside(block).view(np.int64)
 
 
 def profiled(block: Block, width: int, named: bool) -> tuple[Block, Profile]:
@@ -84,6 +99,7 @@ def profiled(block: Block, width: int, named: bool) -> tuple[Block, Profile]:
     the user's, a row's id is the hash of its content."""
     profile, hashes = profile_block(block, width), content_hashes(block)
     profile.fingerprint = int(hashes.sum(dtype=np.uint64))
+    profile.content_ids = not named
     return block if named else replace(block, ids=hashes.view(np.int64)), profile
 
 

@@ -64,7 +64,8 @@ class Profile:
     n rows, d features, q labels; `low`, `high` (d,) and `binary` (d,) whether a feature holds only 0 and 1; `nonzero` stored
     entries; `positive`, `unknown` (q,) rows per label; `unlabelled` rows with a null label cell; `size` bytes of the blocks;
     `fingerprint` sum of the rows' 64-bit hashes; `problem` the first thing wrong, as (what, the row by its id or by
-    its partition and place or nothing, feature or None); `named_ids` whether the row ids come from a column of the user's.
+    its partition and place or nothing, feature or None); `named_ids` whether the row ids come from a column of the user's,
+    `content_ids` whether they are hashes of the rows' content (`blocks.identity`).
 
     What states can grow to follows from upper bounds: `stored` (d,) rows in which a feature is not zero; `widest` features that
     are not zero in one row, `most_labels` and `most_unknown` labels of one row; `feature_label_pairs` and
@@ -96,6 +97,7 @@ class Profile:
     fingerprint: int = _fact(MergeRule(lambda a, b: (a + b) & (2**64 - 1)))
     problem: tuple[str, Any, int | None] | None = _fact(MergeRule(_first_problem), None)
     named_ids: bool = _fact(LARGEST, False)
+    content_ids: bool = _fact(LARGEST, False)
     stored: np.ndarray = _fact(SUM, np.int64)
     widest: int = _fact(LARGEST)
     most_labels: int = _fact(LARGEST)

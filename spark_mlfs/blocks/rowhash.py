@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from ..kernels.hashing import GOLDEN, in_unit, mixed
+from ..kernels.hashing import GOLDEN, in_unit, mixed, unmixed
 
 GROUPS = 60  # rows fall into 60 groups by the hash of their id: 60 divides into 2, 3, 4, 5, 6, 10, 12, 15, 20 and 30 folds
 
@@ -17,6 +17,12 @@ def mix(ids: np.ndarray, seed: int = 0) -> np.ndarray:
     """SplitMix64 of (seed, row id) as uint64."""
     with np.errstate(over="ignore"):
         return mixed(ids.astype(np.int64).view(np.uint64) + np.uint64((GOLDEN * (seed + 1)) & (2**64 - 1)))
+
+
+def unmix(bits: np.ndarray, seed: int = 0) -> np.ndarray:
+    """The int64 ids that `mix` made uint64 bits of."""
+    with np.errstate(over="ignore"):
+        return (unmixed(bits.copy()) - np.uint64((GOLDEN * (seed + 1)) & (2**64 - 1))).view(np.int64)
 
 
 def row_sums(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:

@@ -63,13 +63,13 @@ class LocalEngine(Engine):
     def __init__(self, profile: Profile, blocks: list[Block], budgets: Budgets = DEFAULT_BUDGETS, cores: int = 1) -> None:
         super().__init__(profile, budgets)
         self.cores = cores if profile.nonzero > STORED_A_CORE else 1
-        self._given, self._identified = blocks, False
+        self._given, self._identified = blocks, list[Block]()
         self._parts: list[Block] = []
         self._coded: dict[tuple[int, str], list[CodedBlock]] = {}
 
     def tame(self) -> bool:
         if super().tame() and self.shift is not None:
-            self._given, self._parts = [block.times(self.shift) for block in self._given], []
+            self._given, self._parts, self._identified = [block.times(self.shift) for block in self._given], [], []
         return self.shift is not None
 
     @property
@@ -94,9 +94,8 @@ class LocalEngine(Engine):
     def identified(self) -> Block:
         """All rows, with ids that no two of them share (`blocks.identity`)."""
         if not self._identified:
-            self._given, self._identified = [with_unique_ids(self.rows, self.profile.named_ids)], True
-            self._parts = []
-        return self.rows
+            self._identified = [with_unique_ids(self.rows, self.profile.named_ids)]
+        return self._identified[0]
 
     def _blocks(self, statistic: Statistic) -> list[Block] | list[CodedBlock]:
         """The rows as a statistic reads them, on several cores in parts that share the work out."""

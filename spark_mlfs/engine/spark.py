@@ -55,7 +55,7 @@ class SparkEngine(Engine):
 
     def __init__(self, packed: Packed, budgets: Budgets = DEFAULT_BUDGETS) -> None:
         super().__init__(packed.profile, budgets)
-        self.packed = packed
+        self.packed = self._given = packed
         self.parallelism = max(2, packed.profile.partitions)
         self._frames: dict[Layout, tuple[DataFrame, bool]] = {}
 
@@ -72,7 +72,10 @@ class SparkEngine(Engine):
 
     def raw(self) -> DataFrame:
         """The blocks as they were packed: equal rows may share an id."""
-        rows = self.packed.frame.where("block is not null").select("block")
+        return self._rows(self._given)
+
+    def _rows(self, packed: Packed) -> DataFrame:
+        rows = packed.frame.where("block is not null").select("block")
         return rows if self.shift is None else rows.mapInArrow(Times(self.shift), "block binary")
 
     def identified(self) -> DataFrame:
@@ -81,7 +84,7 @@ class SparkEngine(Engine):
             known = bool(self.packed.memo)
             self.packed = identified(self.packed)
             self.cost.jobs += 0 if known else self.packed.memo[0][2]
-        return self.raw()
+        return self._rows(self.packed)
 
     def coded(self, coding: Coding) -> DataFrame:
         """The blocks discretised."""

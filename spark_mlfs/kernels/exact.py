@@ -126,26 +126,28 @@ def second_moments(
     y: sp.csr_matrix,
     wide: bool = False,
     mass: np.ndarray | None = None,
+    across: bool = True,
 ) -> State:
     """The state of [X, Y, 1]'[X, Y, 1]: coarse and fine (n, v) of the features, y (n, q) CSR of 0 and 1, or of whole numbers up
-    to 2¹⁵ (of 2²⁷ rows at most without `mass`). `mass` (n,) int64: how many times each row counts."""
+    to 2¹⁵ (of 2²⁷ rows at most without `mass`). `mass` (n,) int64: how many times each row counts. Unless labels go `across`
+    each other, ``yy`` is the diagonal of Y'Y."""
     n, v = coarse.shape
     y = y.astype(np.float64)
     if mass is not None:
-        return _weighted_moments(coarse, fine, y, mass)
+        return _weighted_moments(coarse, fine, y, mass, across)
     state: State = {"n": np.array([n], np.int64)}
     for first in range(0, max(n, 1), ROWS):
         part = slice(first, first + ROWS)
         a, b, c = coarse[part], None if fine is None else fine[part], y[part]
         one: State = _square(a, b) | {"h": _whole(a.sum(axis=0)).reshape(v), "hy": _whole(c.T @ a).T}
-        one |= {"y": _whole(c.sum(axis=0)).ravel(), "yy": _whole(c.T @ c)}
+        one |= {"y": _whole(c.sum(axis=0)).ravel(), "yy": _whole(c.T @ c) if across else _whole(_times(c, c).sum(axis=0)).ravel()}
         if b is not None:
             one |= {"l": _whole(b.sum(axis=0)).reshape(v), "ly": _whole(c.T @ b).T}
         state = add(state, one)
     return carried(state) if wide else state
 
 
-def _weighted_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, mass: np.ndarray) -> State:
+def _weighted_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, mass: np.ndarray, across: bool = True) -> State:
     """`second_moments` of rows that count `mass` times."""
     v, state = coarse.shape[1], State()
     for part, m, raised in _mass_parts(mass):
@@ -153,7 +155,8 @@ def _weighted_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, mass: np.
         upper, lower = _split(_rows_times(a, m))
         one: State = {"n": np.array([int(m.sum())], np.int64), "y": _whole(c.T @ m).ravel()}
         label_upper, label_lower = _split(_rows_times(c, m))
-        one |= _linear("yy", ((c.T @ label_upper), (c.T @ label_lower)))
+        squares = [c.T @ part if across else _whole(_times(c, part).sum(axis=0)).ravel() for part in (label_upper, label_lower)]
+        one |= _linear("yy", tuple(squares))
         one |= _linear("h", m @ a, v) | _linear("hy", ((c.T @ upper).T, (c.T @ lower).T))
         middle, top = [(a, lower)], _whole(a.T @ upper)
         low: list[tuple[Any, Any]] = []

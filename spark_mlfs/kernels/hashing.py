@@ -19,6 +19,15 @@ def mixed(state: np.ndarray) -> np.ndarray:
     return state
 
 
+def unmixed(bits: np.ndarray) -> np.ndarray:
+    """The uint64 states that `mixed` made these bits of, in place."""
+    with np.errstate(over="ignore"):
+        for shift, factor in ((31, _SECOND), (27, _FIRST), (30, np.uint64(1))):
+            bits ^= (bits >> np.uint64(shift)) ^ (bits >> np.uint64(2 * shift))
+            bits *= np.uint64(pow(int(factor), -1, 1 << 64))
+    return bits
+
+
 def in_unit(bits: np.ndarray) -> np.ndarray:
     """float64 in [0, 1) of the upper 53 bits of uint64: multiples of 2⁻⁵³, all as likely."""
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -29,14 +29,16 @@ def sketched_labels(indptr: np.ndarray, indices: np.ndarray, width: int) -> sp.c
     return out
 
 
-def sign_sketch(indptr: np.ndarray, indices: np.ndarray, width: int) -> sp.csr_matrix:
-    """(n, width) int64 Z of rows whose labels are CSR lists; divided by √`entries` it is the sketch."""
+def sign_sketch(indptr: np.ndarray, indices: np.ndarray, width: int, sizes: np.ndarray | None = None) -> sp.csr_matrix:
+    """(n, width) int64 Z of rows whose labels are CSR lists; divided by √`entries` it is the sketch. Label l counts `sizes`[l]
+    times, a whole number, where that is given."""
     s = entries(width)
     edges = np.arange(s + 1) * width // s
     with np.errstate(over="ignore"):
         start = np.asarray(indices, np.int64).view(np.uint64) * np.uint64(s)
         bits = mixed(mixed(start[:, None] + np.arange(s, dtype=np.uint64) + np.uint64(SEED)) + np.uint64(GOLDEN))
     sign = 1 - 2 * (bits & np.uint64(1)).astype(np.int64)
+    sign = sign if sizes is None else sign * sizes[indices][:, None]
     column = edges[:-1] + ((bits >> np.uint64(1)) % np.diff(edges).astype(np.uint64)).astype(np.int64)
     out = sp.csr_matrix((sign.ravel(), column.ravel(), np.asarray(indptr, np.int64) * s), shape=(len(indptr) - 1, width))
     out.sum_duplicates()

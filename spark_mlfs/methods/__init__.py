@@ -27,6 +27,7 @@ METHODS: Registry[Method] = Registry(
         "mrmr": "mrmr.MRMR",
         "igmf": "igmf.IGMF",
         "fastcan": "fastcan.FastCan",
+        "forward": "forward.Forward",
         "f-statistic": "f_statistic.FStatistic",
         "fisher": "fisher.Fisher",
         "spec": "spec.SPEC",

@@ -94,7 +94,7 @@ class FilledSums(Statistic):
 class AllRowsGram(Gram):
     """The features' second moments over all rows, labelled or not. State as `Gram` without labels."""
 
-    def parts(self, block: Block) -> Iterator[tuple[str, Block]]:
+    def parts(self, block: Block, profile: Profile) -> Iterator[tuple[str, Block]]:
         for part in row_parts(block):
             yield "0 ", part
 

@@ -145,6 +145,12 @@ class FastCanSelector(WeightedSelectorOfArrays, entry="fastcan"):
     def __init__(
         self, *, tol: float = 0.01, **common: Unpack[_Common],
     ) -> None: ...
+class ForwardSelector(WeightedSelectorOfArrays, entry="forward"):
+    """J(j): the share of the labels' variance that feature j explains on rows it was not fitted to, beside the picks."""
+    def __init__(
+        self, *, penalty: float = 1.0, folds: int = 5, label_sketch: int | None = None,
+        label_weights: str | dict[str, float] | Sequence[float] = "uniform", **common: Unpack[_Common],
+    ) -> None: ...
 class FStatisticSelector(WeightedSelectorOfArrays, entry="f-statistic"):
     """F = (n − q)/(q − 1) · Σ n_l(μ_l − μ)² / Σ_l Σ_{i∈l}(x_i − μ_l)²."""
     def __init__(

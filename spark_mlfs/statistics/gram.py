@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,16 +44,20 @@ def exact_statistics(
 ) -> GramStatistics:
     """The state of exact sums over rows with `q` `labels` as the solvers take it, the labels about their provisional centre; or
     with the `q` columns of their sketch, about 0."""
-    own = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
-    m = exact.moments_of(own, unit_of(profile), q)
-    if profile.graded:
-        m |= {name: np.ldexp(m[name], -GRADE_BITS * order) for name, order in (("sum_y", 1), ("xy", 1), ("yy", 2))}
-    if profile.weighted:
-        m = {name: value * profile.weight_unit for name, value in m.items()}
+    m = sums_of(state, profile, prefix, q)
     if sketch:
         size = np.sqrt(entries(q))
         m |= {"sum_y": m["sum_y"] / size, "xy": m["xy"] / size, "yy": m["yy"] / entries(q)}
     return about_centres(m, profile, np.zeros(q) if sketch or not q else centre_of_labels(profile)[labels])
+
+
+def sums_of(state: State, profile: Profile, prefix: str, q: int) -> dict[str, np.ndarray]:
+    """n, sum_x, sum_y, xx, xy, yy of the features about their provisional centre and `q` columns of labels as they are."""
+    own = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
+    m = exact.moments_of(own, unit_of(profile), q)
+    if profile.graded:
+        m |= {name: np.ldexp(m[name], -GRADE_BITS * order) for name, order in (("sum_y", 1), ("xy", 1), ("yy", 2))}
+    return {name: value * profile.weight_unit for name, value in m.items()} if profile.weighted else m
 
 
 def about_centres(sums: dict[str, np.ndarray], profile: Profile, centre: np.ndarray) -> GramStatistics:
@@ -86,18 +91,23 @@ class Gram(Statistic):
     quantised = True
     weighted = True
     graded = True
+    across: ClassVar[bool] = True  # whether Y'Y is whole, or its diagonal
 
     @property
     def layout(self) -> str:  # type: ignore[override]
         """By id where rows are grouped by it."""
         return "rows" if self.blocks == 1 else "identified"
 
-    def parts(self, block: Block) -> Iterator[tuple[str, Block]]:
+    def groups_of(self, block: Block, profile: Profile) -> np.ndarray:
+        """(n,) the group of each row."""
+        return group_of(block.ids) * self.blocks // GROUPS
+
+    def parts(self, block: Block, profile: Profile) -> Iterator[tuple[str, Block]]:
         """The known rows group by group, a product's worth at a time."""
         block = block.known()
         groups = [np.arange(block.n)]
         if self.blocks > 1:
-            group = group_of(block.ids) * self.blocks // GROUPS
+            group = self.groups_of(block, profile)
             order = np.argsort(group, kind="stable")
             groups = np.split(order, np.searchsorted(group[order], np.arange(1, self.blocks)))
         for number, rows in enumerate(groups):
@@ -106,17 +116,17 @@ class Gram(Statistic):
                 yield f"{number} ", block if len(some) == block.n else block.take(some)
 
     def partial(self, block: Block, profile: Profile) -> State:
-        out: State = {}
-        for prefix, part in self.parts(block):
+        out: dict[str, State] = {}
+        for prefix, part in self.parts(block, profile):
             x = features_of(part, profile)
             coarse, fine = exact.quantised(x, unit_of(profile))
             wide = profile.n >= exact.WIDE_ROWS
             mass = part.masses(profile)
             if mass is None and _heavy(profile):
                 mass = np.ones(part.n, np.int64)
-            state = exact.second_moments(coarse, fine, self.labels(part, profile), wide=wide, mass=mass)
-            out = exact.add(out, {prefix + name: value for name, value in state.items()})
-        return out
+            state = exact.second_moments(coarse, fine, self.labels(part, profile), wide, mass, self.across)
+            out[prefix] = exact.add(out[prefix], state) if prefix in out else state
+        return {prefix + name: value for prefix, state in out.items() for name, value in state.items()}
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
         """(n, q) 0/1, or grades in units of 2⁻¹⁵; or (n, r) whole numbers."""
@@ -147,9 +157,10 @@ class Gram(Statistic):
         v, q = len(profile.varying), self.outputs(profile)
         one = bool(profile.binary[profile.varying].all())  # values that need one slice
         words = (1 if one else 2) * (2 if profile.n >= exact.WIDE_ROWS else 1)
-        products = words * v * v + (1 if one else 2) * v * q + q * q
+        labels = q * q if self.across else 2 * q
+        products = words * v * v + (1 if one else 2) * v * q + labels
         if profile.weighted or _heavy(profile):
-            products = (2 if one else 3) * v * v + (2 if one else 4) * v * q + 2 * q * q
+            products = (2 if one else 3) * v * v + (2 if one else 4) * v * q + 2 * labels
         return self.blocks * (8 * (1 + q + 4 * v + products) + envelope(16))
 
 

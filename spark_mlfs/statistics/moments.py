@@ -24,7 +24,7 @@ from ..kernels.counts import members, rows_by_group
 from ..kernels.information import LabelRows, PairMoments
 from ..kernels.matrix import Matrix, with_values
 from .base import PerFeatureStatistic, Runner, Statistic
-from .targets import GRADED, Labels, Target
+from .targets import Labels, Target
 
 WORD = 40  # bits of a lower word of `kernels.exact`
 DIGITS = 16  # bits of how much a row counts that are multiplied at a time: 2²⁷ rows of 2²⁰ times so many fit int64
@@ -118,7 +118,7 @@ class GroupMoments(PerFeatureStatistic):
         self.quantised = self.divisible = not self.stored
 
     def takes_grades(self) -> bool:
-        return isinstance(self.target, GRADED)
+        return hasattr(self.target, "grade_units")
 
     def shardable(self, profile: Profile) -> bool:
         return self.stored
@@ -134,7 +134,7 @@ class GroupMoments(PerFeatureStatistic):
             coarse, fine = exact.quantised(shifted(part, profile), unit)
             mass = part.masses(profile)
             if profile.graded:
-                assert isinstance(self.target, GRADED)
+                assert hasattr(self.target, "grade_units")
                 times = self.target.grade_units(part) if mass is None else self.target.grade_units(part) * mass[rows]
                 member, mass, count = sp.csr_matrix((times, (groups, rows)), shape=(size, part.n)), None, np.zeros(size, np.int64)
                 np.add.at(count, groups, times)
@@ -192,7 +192,7 @@ class GroupMoments(PerFeatureStatistic):
         rows, groups = own.target.groups(block)
         units = np.ones(len(rows), np.int64)
         if profile.graded:
-            assert isinstance(own.target, GRADED)
+            assert hasattr(own.target, "grade_units")
             units = own.target.grade_units(block)
         mass = block.masses(profile)
         if isinstance(own.target, Labels):

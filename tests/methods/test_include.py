@@ -13,6 +13,7 @@ from oracles.loader import load
 import spark_mlfs
 from spark_mlfs import METHODS, pipeline
 from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.folds import fold_of
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.select import Constraints
@@ -36,6 +37,9 @@ def table():
 
 def naive(method, x, y, **p):
     codes, constant = discretise(x), constant_columns(x)
+    if method == "forward":
+        held = hold(x, y)[0]
+        return constrained.held_out(x, y, fold_of(held.block, 5, held.profile))
     if method == "fastcan":
         return constrained.formula(canonical.fastcan, x, y, None)
     if method == "mrmr":

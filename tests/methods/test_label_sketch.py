@@ -72,7 +72,7 @@ def agrees(got, want, tolerance):
 
 
 def test_the_methods_that_sketch():
-    assert set(SKETCHING) == {"ridge", "csfs", "mssl", "msfs", "lasso", "elastic-net", "omfs", "rfs"}
+    assert set(SKETCHING) == {"ridge", "forward", "csfs", "mssl", "msfs", "lasso", "elastic-net", "omfs", "rfs"}
 
 
 def test_the_report_says_that_a_sketch_stood_for_the_labels():
@@ -171,9 +171,10 @@ def test_group_penalties_of_the_sketch(here, method):
 
 @pytest.mark.parametrize("method", SKETCHING)
 def test_a_wide_sketch_ranks_as_the_labels(here, method):
-    """48 columns for 60 labels: the ranking is nearly that of the labels, and without a sketch it is."""
+    """48 columns for 60 labels: the ranking is nearly that of the labels, and without a sketch it is. What `forward` explains of
+    rows held out is a small difference, of which a sketch keeps less."""
     whole, wide = (scores(here, method, label_sketch=width, **MORE.get(method, {})).values for width in (0, 48))
-    assert spearmanr(whole, wide).statistic > 0.9
+    assert spearmanr(whole, wide).statistic > (0.75 if method == "forward" else 0.9)
     assert (scores(here, method, **MORE.get(method, {})).values == whole).all()
 
 

@@ -25,7 +25,7 @@ def scores(x, y, method, **parameters):
 
 
 def test_what_has_them():
-    assert set(WEIGHTED) == set("chi2 csfs d2f elastic-net enm fisher jmi lasso mdmr mim mssl ridge scls".split())
+    assert set(WEIGHTED) == set("chi2 csfs d2f elastic-net enm fisher forward jmi lasso mdmr mim mssl ridge scls".split())
     assert set(NOISY) == set("chi2 d2f enm jmi mdmr mim scls".split())
 
 
@@ -39,7 +39,7 @@ def test_a_label_of_weight_w_is_w_labels(method):
     for rows, labels in ((x, y), (sp.csr_matrix(thin(x)), y), *([] if method == "csfs" else [(x, unknown)])):
         found = scores(rows, labels, method, label_weights=[0, 2, 1, 1], **group)
         rest = labels[:, [1, 1, 2, 3]]
-        if np.isnan(labels).any() and method in ("ridge", "lasso", "elastic-net", "mssl"):
+        if np.isnan(labels).any() and method in ("ridge", "lasso", "elastic-net", "mssl", "forward"):
             rest = np.where(np.isnan(labels[:, :1]), np.nan, rest)  # rows in use are those with every label known
         np.testing.assert_allclose(found, scores(rows, rest, method, **group), rtol=1e-6, atol=1e-9)
         even = scores(rows, labels, method, label_weights=np.ones(4), **group)

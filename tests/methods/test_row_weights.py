@@ -21,8 +21,8 @@ from spark_mlfs.testing import example, thin
 
 WEIGHTED = [name for name in METHODS if METHODS[name].weighted]
 SCANS = {"rfs": {"accelerate": False, "max_iter": 40}}  # its other way out goes by the rows that are there
-ADDITIVE = """mim jmi cmi chi2 ppt-cmi pmu d2f mdmr scls lrfs fimf enm gmm mrmr igmf fastcan f-statistic fisher ridge lasso
-elastic-net csfs mssl omfs rfs""".split()
+ADDITIVE = """mim jmi cmi chi2 ppt-cmi pmu d2f mdmr scls lrfs fimf enm gmm mrmr igmf fastcan forward f-statistic fisher ridge
+lasso elastic-net csfs mssl omfs rfs""".split()
 
 
 def ranked(x, y, weights=None, methods=WEIGHTED, **parameters):
