@@ -6,7 +6,8 @@ complement) tie exactly. The error of an information is below 1e-12 nats. The Mi
 entropy, is ½ less per occupied cell, that is another table of c log c.
 
 Arrays of counts have the axes (feature, its code, …, group); groups are class 0 = all rows, then one per label (binary
-relevance), or one per labelset (label powerset).
+relevance), or one per labelset (label powerset). "chance" takes from an information between two of these what it is by chance
+(`kernels.chance`), and is for these alone: no information given a third variable is corrected so.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..lazy import cached_property
+from .chance import Chance
 from .matrix import sums_between
 
 Untouched = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of rows a feature has left, and rows of a label
@@ -36,8 +38,9 @@ class CountLogs:
         self.shift = min(52 - bits, 61 - max(bits, math.ceil(math.log2(max(n, 2) * max(terms / 8, 2)))))
         self.scale = 2.0**self.shift
         self.half = 0.5 if correction == "miller-madow" else 0.0
-        self.n = n
-        self.key = n, self.shift, self.half
+        self.n, self.corrected = n, correction != "none"
+        self.key = n, self.shift, correction
+        self.chance = Chance(self.scale) if correction == "chance" else None
 
     @cached_property
     def _table(self) -> np.ndarray | None:
@@ -61,7 +64,7 @@ class CountLogs:
 
     def clip(self, value: np.ndarray) -> np.ndarray:
         """Fixed-point n·I that rounding took below 0 as 0; corrected estimates may be negative and stay."""
-        return value if self.half else np.maximum(value, 0)
+        return value if self.corrected else np.maximum(value, 0)
 
     def nats(self, value: np.ndarray | int, n: np.ndarray | int | None = None) -> np.ndarray:
         """A fixed-point n·I as I, in nats."""
@@ -102,13 +105,17 @@ def label_information(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.n
     `counts` (F, b, 1 + q): rows with code v, and those of them with label l; `unknown` (F, b, q) rows with code v whose label l
     is unknown: they are left out of that label's estimate.
     """
-    return logs.nats(*_label_terms(logs, counts, q, unknown))
+    terms, n = _label_terms(logs, counts, q, unknown)
+    return logs.nats(terms - logs.chance.by_label(counts, q, unknown) if logs.chance else terms, n)
 
 
 def summed_label_information(logs: CountLogs, counts: np.ndarray, q: int) -> np.ndarray:
     """Σ_l n·I(f; Y_l), (F,) fixed point, where every label is known: an exact sum, of values clipped at 0 where they are plug-in
     estimates. `counts` as in `label_information`."""
-    return logs.clip(_label_terms(logs, counts, q, None)[0]).sum(axis=1)
+    terms: np.ndarray = logs.clip(_label_terms(logs, counts, q, None)[0]).sum(axis=1)
+    if logs.chance and len(counts):
+        terms -= logs.chance.summed(counts[:, :, 0], counts[0, :, 1 : 1 + q].sum(axis=0), counts[0, :, 0].sum()).sum(axis=1)
+    return terms
 
 
 @dataclass(frozen=True)
@@ -228,7 +235,10 @@ def summed_stored_information(logs: CountLogs, stored: StoredCounts, rows: Label
     if not clip:  # most of the two values' terms are the same
         return table[case] + stored.over_pairs(terms - untouched)
     common = of_label[label] - of_rest[f]
-    return table[case] + stored.over_pairs(kept(terms + common) - kept(untouched + common))
+    by_rest = table[case]
+    if logs.chance:
+        by_rest -= stored.by_feature(logs.chance.summed(stored.rows, positive, n)) + logs.chance.summed(rest, positive, n)
+    return by_rest + stored.over_pairs(kept(terms + common) - kept(untouched + common))
 
 
 def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
@@ -238,6 +248,8 @@ def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarra
     rest = n - stored.by_feature(stored.rows)
     _, group, met, terms = stored.pairs(stored.count, logs(stored.count))
     change = stored.over_pairs(terms + logs(classes[group] - met) - logs(classes[group]))
+    if logs.chance:
+        change = change - stored.by_feature(logs.chance.summed(stored.rows, classes)) - logs.chance.summed(rest, classes)
     return change - stored.by_feature(logs(stored.rows)) - logs(rest) + logs(n)
 
 
@@ -445,6 +457,8 @@ def class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
     codes = logs(counts.sum(axis=2)).sum(axis=1)
     classes = logs(counts.sum(axis=1)).sum(axis=1)
     n = counts.sum(axis=(1, 2))
+    if logs.chance and len(counts):
+        codes = codes + logs.chance.summed(counts.sum(axis=2), counts[0].sum(axis=0)).sum(axis=1)
     return logs.nats(cells - codes - classes + logs(n), n)
 
 

@@ -30,6 +30,11 @@ BINNING = Parameter("binning", "width", Choice(("width", "quantile")), "equal-wi
 CORRECTION = Parameter(
     "bias_correction", "none", Choice(("none", "miller-madow")), "correction of the plug-in entropies for the number of cells"
 )
+CHANCE = replace(
+    CORRECTION,
+    constraint=Choice(("none", "miller-madow", "chance")),
+    doc=f"{CORRECTION.doc}, or of the informations for what they are by chance, given how often each value occurs",
+)
 LABELS = Parameter(
     "label_coding",
     "br",
@@ -39,6 +44,7 @@ LABELS = Parameter(
 COUNTING = (NUM_BINS, BINNING, CORRECTION)
 BY_LABEL = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
 CODED = (*COUNTING, LABELS, LABEL_WEIGHTS, LABEL_NOISE)
+BY_CHANCE = (NUM_BINS, BINNING, CHANCE)  # where the criterion is a sum of informations between two
 
 PAIR_COPIES = 12  # tables of label pairs that are looked at together
 
@@ -69,7 +75,7 @@ class Relevance(Reduction):
         if counts.coding.sparse and isinstance(self.target, Classes):
             for at, some in stored_parts(counts, False):
                 out[at] = logs.nats(info.stored_class_terms(logs, some, counts.totals), counts.totals.sum())
-            return out if logs.half else np.maximum(out, 0.0)
+            return out if logs.corrected else np.maximum(out, 0.0)
         if counts.coding.sparse and isinstance(self.target, Labels) and self.target.plain:
             for at, some in stored_parts(counts, True):
                 out[at] = logs.nats(info.summed_stored_information(logs, some, counts.label_rows), int(counts.totals[0]))
@@ -83,7 +89,7 @@ class Relevance(Reduction):
         logs, target = self.logs, self.target
         if isinstance(target, Classes):
             each = info.class_information(logs, counts)
-            return each if logs.half else np.maximum(each, 0.0)
+            return each if logs.corrected else np.maximum(each, 0.0)
         if target.plain:
             return logs.nats(info.summed_label_information(logs, counts, target.q), counts[..., 0].sum(axis=1))
         return target.summed(informations(target, logs, counts))
@@ -93,7 +99,7 @@ def informations(target: Labels, logs: info.CountLogs, counts: np.ndarray) -> np
     """(F, q) I(f; Y_l) by dense counts (F, values, groups) as the target has them; plug-in values are clipped at 0."""
     counts = target.denoised_counts(counts)
     each = info.label_information(logs, counts, target.q, target.unknown(counts))
-    return each if logs.half else np.maximum(each, 0.0)
+    return each if logs.corrected else np.maximum(each, 0.0)
 
 
 def stored_parts(counts: Counts, labels: bool) -> Iterator[tuple[slice, info.StoredCounts]]:

@@ -5,16 +5,17 @@
 
 Symbols: f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` bins; Y_l ∈ {0, 1} label l of q; Y
 the labelset as one class of m, the empty one a class, too. I(A; B) = Σ_ab p(a, b) ln p(a, b)/(p(a) p(b)), p the shares of the n
-rows: the plug-in estimate, in nats, clipped at 0, or with the Miller–Madow correction of its entropies. Score R, (v,).
+rows: the plug-in estimate, in nats, clipped at 0; or with the Miller–Madow correction of its entropies; or ("chance") less its
+mean over all tables with the same margins, so that a feature of many values has no advantage (`kernels.chance`). Score R, (v,).
 I(f; Y_l) is over the rows where label l is known, I(f; Y) over those where all are.
 A group of features (``groups``) scores R of its members' joint value, of which 1024 are counted at most: one that has more scores
 the mean of its three best members. The plug-in estimate of many values is too high by about their number over 2n for each
 label: ``bias_correction`` takes that off.
-Cost: one two-way count, n·d·(1 + labels a row).
+Cost: one two-way count, n·d·(1 + labels a row); of "chance" about 1 µs for every pair of different code and label counts more.
 Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `DataError` where
 ``label_coding="lp"`` and no row has all its labels known; `ParameterError` where a parameter is out of its range.
-Source: Sechidis, Nikolaou & Brown 2014, Eq. 7 (br) and Eq. 5 (lp).
-Deviations: none; unknown labels and the correction are additions.
+Source: Sechidis, Nikolaou & Brown 2014, Eq. 7 (br) and Eq. 5 (lp); Vinh, Epps & Bailey 2010, Eq. 24a (chance).
+Deviations: none; unknown labels and the corrections are additions.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 from ..engine.base import Engine
 from ..params import Values
 from ..statistics.base import Statistic
-from .counting import CODED, Counting, CountingMethod
+from .counting import BY_CHANCE, CODED, Counting, CountingMethod
 
 
 class MIM(CountingMethod):
@@ -37,7 +38,7 @@ class MIM(CountingMethod):
     source = "Sechidis et al. 2014, Eq. 5 and 7"
     when = "very many features, one pass; a filter in front of other methods. Copies of a good feature come with it"
     cost = "one scan"
-    parameters = CODED
+    parameters = (*BY_CHANCE, *CODED[len(BY_CHANCE) :])
 
     def group_needs(self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]) -> list[Statistic]:
         if p["label_coding"] == "lp":  # classes are not known beforehand

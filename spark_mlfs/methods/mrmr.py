@@ -12,10 +12,11 @@ Greedy: the first pick maximises Rel, each further one J; unpicked features foll
                 "correlation"  Red(f, s) = max(|r_fs|, .001)
 
 Symbols: f, s the v features that vary, for I discretised into b ≤ ``num_bins`` bins; S the picked ones; Y_l ∈ {0, 1} label l of
-q; n rows; I plug-in mutual information (Miller–Madow on request). A quotient whose mean redundancy is exactly 1, that of a
-copy, counts as 0. Score Rel (v,); value of a pick J. F and correlations come from one Gram matrix, informations from two-way
-counts and one pair count a pick. Unknown labels: informations over the observed pairs, their mean over the labels known in some
-row; F over the rows whose labels are all known, redundancies over all rows (correlations beside F: over the rows of F).
+q; n rows; I plug-in mutual information (on request Miller–Madow, or less what it is by chance: `mim`). A quotient whose mean
+redundancy is exactly 1, that of a copy, counts as 0. Score Rel (v,); value of a pick J. F and correlations come from one Gram
+matrix, informations from two-way counts and one pair count a pick. Unknown labels: informations over the observed pairs, their
+mean over the labels known in some row; F over the rows whose labels are all known, redundancies over all rows (correlations
+beside F: over the rows of F).
 Raises: `DataError` where F has no row with all labels known; `BudgetError` where counts or the Gram matrix exceed
 ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
 Source: Peng, Long & Ding, "Feature selection based on mutual information: criteria of max-dependency, max-relevance, and
@@ -44,7 +45,7 @@ from ..statistics.contingency import TwoWay
 from ..statistics.gram import Gram
 from ..statistics.targets import Everything
 from .base import Method, Scores
-from .counting import COUNTING, Counting, picking
+from .counting import BY_CHANCE, Counting, picking
 from .csfs import AllRowsGram
 from .regression import labelled_view
 
@@ -62,7 +63,7 @@ class MRMR(Method):
     statistics = (TwoWay, Gram)
     graded = True  # by F
     parameters = (
-        *COUNTING,
+        *BY_CHANCE,
         Parameter("relevance", "mi", Choice(("mi", "f")), "mutual information or F statistic, mean over the labels"),
         Parameter("redundancy", "mi", Choice(("mi", "correlation")), "mutual information or correlation with the picks"),
         Parameter("scheme", "difference", Choice(("difference", "quotient")), "relevance less, or over, the mean redundancy"),
@@ -91,6 +92,9 @@ class MRMR(Method):
                 f"mrmr with {setting('scheme', 'quotient')} has no gain to compare with a cost: give "
                 f"{setting('scheme', 'difference')}, or leave {setting('costs')} out"
             )
+        if p["bias_correction"] == "chance" and p["scheme"] == "quotient":
+            said = f"{setting('bias_correction', 'chance')} leaves informations about 0, and no quotient of them"
+            raise ParameterError(f"{said}: give {setting('scheme', 'difference')}")
         engine.run(*self.needs(engine, p))  # two kinds of statistics may be needed: in one request
         labelled = labelled_view(engine, "standard") if p["relevance"] == "f" else None
         if labelled is None:

@@ -31,7 +31,7 @@ import numpy as np
 
 from ..blocks.block import Block
 from ..engine.base import Engine
-from ..errors import DataError, DataNotice
+from ..errors import DataError, DataNotice, ParameterError, setting
 from ..params import Choice, Integer, Parameter, Values
 from ..solvers import ross
 from ..solvers.greedy import UNCONSTRAINED, Path, PickConstraints
@@ -40,7 +40,7 @@ from ..statistics.labelsets import LabelsetCounts
 from ..statistics.targets import Classes
 from .base import Scores
 from .cmi import select_jointly
-from .counting import COUNTING, Counting, CountingMethod, known_labelsets
+from .counting import BY_CHANCE, Counting, CountingMethod, known_labelsets
 
 
 class PPTCMI(CountingMethod):
@@ -52,7 +52,7 @@ class PPTCMI(CountingMethod):
     when = "labels that depend on each other, rare labelsets pruned; without bins by nearest neighbours"
     cost = "as `cmi`"
     parameters = (
-        *COUNTING,
+        *BY_CHANCE,
         Parameter("criterion", "cmi", Choice(("cmi", "mim")), "greedy CMI, or MIM"),
         Parameter("estimator", "plug-in", Choice(("plug-in", "knn")), "plug-in counts, or Ross' nearest-neighbour estimator"),
         Parameter("min_count", 6, Integer(1), "labelsets that occur less often are dropped"),
@@ -65,6 +65,9 @@ class PPTCMI(CountingMethod):
         return [LabelsetCounts()]
 
     def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
+        if p["bias_correction"] == "chance" and (p["criterion"], p["estimator"]) != ("mim", "plug-in"):
+            said = f"{setting('bias_correction', 'chance')} is of counts, and of two variables"
+            raise ParameterError(f"{said}: give {setting('criterion', 'mim')} and {setting('estimator', 'plug-in')}")
         sets = known_labelsets(engine)
         floor = max(p["min_count"], 2 if p["estimator"] == "knn" else 1)
         times = sets.counts * engine.profile.weight_unit

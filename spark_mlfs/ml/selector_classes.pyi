@@ -49,9 +49,9 @@ class _Binning:
     def getBinning(self) -> Literal['width', 'quantile']: ...
     def setBinning(self, value: Literal['width', 'quantile']) -> Self: ...
 class _BiasCorrection:
-    biasCorrection: Param[Literal['none', 'miller-madow']]
-    def getBiasCorrection(self) -> Literal['none', 'miller-madow']: ...
-    def setBiasCorrection(self, value: Literal['none', 'miller-madow']) -> Self: ...
+    biasCorrection: Param[Literal['none', 'miller-madow', 'chance']]
+    def getBiasCorrection(self) -> Literal['none', 'miller-madow', 'chance']: ...
+    def setBiasCorrection(self, value: Literal['none', 'miller-madow', 'chance']) -> Self: ...
 class _LabelCoding:
     labelCoding: Param[Literal['br', 'lp']]
     def getLabelCoding(self) -> Literal['br', 'lp']: ...
@@ -64,6 +64,10 @@ class _LabelNoise:
     labelNoise: Param[Sequence[float] | None]
     def getLabelNoise(self) -> Sequence[float] | None: ...
     def setLabelNoise(self, value: Sequence[float] | None) -> Self: ...
+class _BiasCorrection_:
+    biasCorrection: Param[Literal['none', 'miller-madow']]
+    def getBiasCorrection(self) -> Literal['none', 'miller-madow']: ...
+    def setBiasCorrection(self, value: Literal['none', 'miller-madow']) -> Self: ...
 class _Aggregate:
     aggregate: Param[Literal['sum', 'mean', 'max']]
     def getAggregate(self) -> Literal['sum', 'mean', 'max']: ...
@@ -265,17 +269,17 @@ class MIMSelector(_NumBins, _Binning, _BiasCorrection, _LabelCoding, _LabelWeigh
     """Mutual information maximisation: R(f) = Σ_l I(f; Y_l), or I(f; labelset)."""
     def __init__(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow'] = "none", labelCoding: Literal['br', 'lp'] = "br",
+        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none", labelCoding: Literal['br', 'lp'] = "br",
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
         **common: Unpack[_Common],
     ) -> None: ...
     def setParams(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow'] = "none", labelCoding: Literal['br', 'lp'] = "br",
+        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none", labelCoding: Literal['br', 'lp'] = "br",
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
         **common: Unpack[_Common],
     ) -> Self: ...
-class JMISelector(_NumBins, _Binning, _BiasCorrection, _LabelCoding, _LabelWeights, _LabelNoise, SelectorEstimator, entry="jmi"):
+class JMISelector(_NumBins, _Binning, _BiasCorrection_, _LabelCoding, _LabelWeights, _LabelNoise, SelectorEstimator, entry="jmi"):
     """Joint mutual information: J(f) = Σ_{s∈S} Σ_l I((f, s); Y_l), or with the labelset as one class."""
     def __init__(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -289,7 +293,7 @@ class JMISelector(_NumBins, _Binning, _BiasCorrection, _LabelCoding, _LabelWeigh
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
         **common: Unpack[_Common],
     ) -> Self: ...
-class CMISelector(_NumBins, _Binning, _BiasCorrection, _LabelCoding, SelectorEstimator, entry="cmi"):
+class CMISelector(_NumBins, _Binning, _BiasCorrection_, _LabelCoding, SelectorEstimator, entry="cmi"):
     """Conditional mutual information: Σ_l I(f; Y_l | X_S), S jointly, or with the labelset as one class."""
     def __init__(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -317,15 +321,15 @@ class PPTCMISelector(_NumBins, _Binning, _BiasCorrection, _Criterion, _Estimator
     """Pruned labelsets as one class, then CMI or MIM; plug-in or k-nearest-neighbour estimates."""
     def __init__(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow'] = "none", criterion: Literal['cmi', 'mim'] = "cmi",
+        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none", criterion: Literal['cmi', 'mim'] = "cmi",
         estimator: Literal['plug-in', 'knn'] = "plug-in", minCount: int = 6, k: int = 6, **common: Unpack[_Common],
     ) -> None: ...
     def setParams(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow'] = "none", criterion: Literal['cmi', 'mim'] = "cmi",
+        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none", criterion: Literal['cmi', 'mim'] = "cmi",
         estimator: Literal['plug-in', 'knn'] = "plug-in", minCount: int = 6, k: int = 6, **common: Unpack[_Common],
     ) -> Self: ...
-class PMUSelector(_NumBins, _Binning, _BiasCorrection, SelectorEstimator, entry="pmu"):
+class PMUSelector(_NumBins, _Binning, _BiasCorrection_, SelectorEstimator, entry="pmu"):
     """R(f) − Σ_s Σ_l co(f, s, l) − Σ_{l<l'} co(f, l, l')."""
     def __init__(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -335,7 +339,7 @@ class PMUSelector(_NumBins, _Binning, _BiasCorrection, SelectorEstimator, entry=
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         biasCorrection: Literal['none', 'miller-madow'] = "none", **common: Unpack[_Common],
     ) -> Self: ...
-class D2FSelector(_NumBins, _Binning, _BiasCorrection, _LabelWeights, _LabelNoise, SelectorEstimator, entry="d2f"):
+class D2FSelector(_NumBins, _Binning, _BiasCorrection_, _LabelWeights, _LabelNoise, SelectorEstimator, entry="d2f"):
     """R(f) − Σ_s Σ_l co(f, s, l): relevance less what the picked features already tell."""
     def __init__(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -349,7 +353,7 @@ class D2FSelector(_NumBins, _Binning, _BiasCorrection, _LabelWeights, _LabelNois
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
         **common: Unpack[_Common],
     ) -> Self: ...
-class MDMRSelector(_NumBins, _Binning, _BiasCorrection, _LabelWeights, _LabelNoise, SelectorEstimator, entry="mdmr"):
+class MDMRSelector(_NumBins, _Binning, _BiasCorrection_, _LabelWeights, _LabelNoise, SelectorEstimator, entry="mdmr"):
     """R(f) − mean_s [I(f; s) − Σ_l I(f; Y_l | s)]."""
     def __init__(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -363,7 +367,7 @@ class MDMRSelector(_NumBins, _Binning, _BiasCorrection, _LabelWeights, _LabelNoi
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
         **common: Unpack[_Common],
     ) -> Self: ...
-class SCLSSelector(_NumBins, _Binning, _BiasCorrection, _LabelWeights, _LabelNoise, SelectorEstimator, entry="scls"):
+class SCLSSelector(_NumBins, _Binning, _BiasCorrection_, _LabelWeights, _LabelNoise, SelectorEstimator, entry="scls"):
     """R(f)·(1 − Σ_s I(f; s)/H(f)): the redundancy is label-free."""
     def __init__(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -377,7 +381,7 @@ class SCLSSelector(_NumBins, _Binning, _BiasCorrection, _LabelWeights, _LabelNoi
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
         **common: Unpack[_Common],
     ) -> Self: ...
-class LRFSSelector(_NumBins, _Binning, _BiasCorrection, SelectorEstimator, entry="lrfs"):
+class LRFSSelector(_NumBins, _Binning, _BiasCorrection_, SelectorEstimator, entry="lrfs"):
     """Σ_{l≠l'} I(f; Y_l' | Y_l) − mean_s I(f; s)."""
     def __init__(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -387,7 +391,7 @@ class LRFSSelector(_NumBins, _Binning, _BiasCorrection, SelectorEstimator, entry
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         biasCorrection: Literal['none', 'miller-madow'] = "none", **common: Unpack[_Common],
     ) -> Self: ...
-class FIMFSelector(_NumBins, _Binning, _BiasCorrection, _NumLabels, SelectorEstimator, entry="fimf"):
+class FIMFSelector(_NumBins, _Binning, _BiasCorrection_, _NumLabels, SelectorEstimator, entry="fimf"):
     """R(f) − Σ over pairs of the highest-entropy labels of co(f, l, l')."""
     def __init__(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -397,7 +401,7 @@ class FIMFSelector(_NumBins, _Binning, _BiasCorrection, _NumLabels, SelectorEsti
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
         biasCorrection: Literal['none', 'miller-madow'] = "none", numLabels: int = 10, **common: Unpack[_Common],
     ) -> Self: ...
-class ENMSelector(_NumBins, _Binning, _BiasCorrection, _LabelWeights, _LabelNoise, SelectorEstimator, entry="enm"):
+class ENMSelector(_NumBins, _Binning, _BiasCorrection_, _LabelWeights, _LabelNoise, SelectorEstimator, entry="enm"):
     """‖(I(f; Y_l))_l‖₂."""
     def __init__(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -411,7 +415,7 @@ class ENMSelector(_NumBins, _Binning, _BiasCorrection, _LabelWeights, _LabelNois
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
         **common: Unpack[_Common],
     ) -> Self: ...
-class GMMSelector(_NumBins, _Binning, _BiasCorrection, SelectorEstimator, entry="gmm"):
+class GMMSelector(_NumBins, _Binning, _BiasCorrection_, SelectorEstimator, entry="gmm"):
     """Geometric mean over the labels of I(f; Y_l), each floored at 1e-12."""
     def __init__(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
@@ -425,17 +429,17 @@ class MRMRSelector(_NumBins, _Binning, _BiasCorrection, _Relevance, _Redundancy,
     """Rel(f) less, or over, mean_s Red(f, s): relevance to the labels against redundancy with the picked features."""
     def __init__(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow'] = "none", relevance: Literal['mi', 'f'] = "mi",
+        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none", relevance: Literal['mi', 'f'] = "mi",
         redundancy: Literal['mi', 'correlation'] = "mi", scheme: Literal['difference', 'quotient'] = "difference",
         **common: Unpack[_Common],
     ) -> None: ...
     def setParams(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        biasCorrection: Literal['none', 'miller-madow'] = "none", relevance: Literal['mi', 'f'] = "mi",
+        biasCorrection: Literal['none', 'miller-madow', 'chance'] = "none", relevance: Literal['mi', 'f'] = "mi",
         redundancy: Literal['mi', 'correlation'] = "mi", scheme: Literal['difference', 'quotient'] = "difference",
         **common: Unpack[_Common],
     ) -> Self: ...
-class IGMFSelector(_NumBins, _Binning, _BiasCorrection, SelectorEstimator, entry="igmf"):
+class IGMFSelector(_NumBins, _Binning, _BiasCorrection_, SelectorEstimator, entry="igmf"):
     """2·I(f; labelset) / (H(f) + H(labelset))."""
     def __init__(
         self, *, numBins: int = 5, binning: Literal['width', 'quantile'] = "width",

@@ -37,7 +37,7 @@ class MIMSelector(WeightedSelectorOfArrays, entry="mim"):
     """Mutual information maximisation: R(f) = Σ_l I(f; Y_l), or I(f; labelset)."""
     def __init__(
         self, *, num_bins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        bias_correction: Literal['none', 'miller-madow'] = "none", label_coding: Literal['br', 'lp'] = "br",
+        bias_correction: Literal['none', 'miller-madow', 'chance'] = "none", label_coding: Literal['br', 'lp'] = "br",
         label_weights: str | dict[str, float] | Sequence[float] = "uniform", label_noise: Sequence[float] | None = None,
         **common: Unpack[_Common],
     ) -> None: ...
@@ -67,7 +67,7 @@ class PPTCMISelector(WeightedSelectorOfArrays, entry="ppt-cmi"):
     """Pruned labelsets as one class, then CMI or MIM; plug-in or k-nearest-neighbour estimates."""
     def __init__(
         self, *, num_bins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        bias_correction: Literal['none', 'miller-madow'] = "none", criterion: Literal['cmi', 'mim'] = "cmi",
+        bias_correction: Literal['none', 'miller-madow', 'chance'] = "none", criterion: Literal['cmi', 'mim'] = "cmi",
         estimator: Literal['plug-in', 'knn'] = "plug-in", min_count: int = 6, k: int = 6, **common: Unpack[_Common],
     ) -> None: ...
 class PMUSelector(WeightedSelectorOfArrays, entry="pmu"):
@@ -130,7 +130,7 @@ class MRMRSelector(WeightedSelectorOfArrays, entry="mrmr"):
     """Rel(f) less, or over, mean_s Red(f, s): relevance to the labels against redundancy with the picked features."""
     def __init__(
         self, *, num_bins: int = 5, binning: Literal['width', 'quantile'] = "width",
-        bias_correction: Literal['none', 'miller-madow'] = "none", relevance: Literal['mi', 'f'] = "mi",
+        bias_correction: Literal['none', 'miller-madow', 'chance'] = "none", relevance: Literal['mi', 'f'] = "mi",
         redundancy: Literal['mi', 'correlation'] = "mi", scheme: Literal['difference', 'quotient'] = "difference",
         **common: Unpack[_Common],
     ) -> None: ...

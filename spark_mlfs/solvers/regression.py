@@ -67,12 +67,8 @@ def elastic_net(
     if gram.penalties is None:
         return _Descent(gram, l1, l2, group, tol * n).run(start, max_iter)
     part = Penalised(gram.G + np.diag(l2 * gram.penalties), gram.C, gram.penalties)  # squares are rows of 0 labels
-    if len(part.kept):
-        some = replace(gram, G=part.A, C=part.C, S=gram.S - part.explained)
-        solution = _Descent(some, l1, 0.0, group, tol * n, least=0.0).run(part.gathered(start), max_iter)
-    else:
-        left = float(np.trace(gram.S - part.explained))
-        solution = Solution(np.zeros((0, q)), gram.offset_y.copy(), [left / (2 * n)], True, 1)
+    some = replace(gram, G=part.A, C=part.C, S=gram.S - part.explained)
+    solution = _Descent(some, l1, 0.0, group, tol * n, least=0.0).run(part.gathered(start), max_iter)
     solution.weights = part.weights(solution.weights)
     return solution
 
@@ -86,7 +82,7 @@ class _Descent:
         self.l1, self.l2, self.group, self.tol = l1, l2, group, tol
         self.curvature = np.maximum(np.diag(self.G), 0.0) + l2
         # A column that vanishes (possible in a subset of rows) has no curvature and must keep weight 0.
-        self.usable = self.curvature > least * max(self.curvature.max(), 1e-300)
+        self.usable = self.curvature > least * self.curvature.max(initial=1e-300)
         self.copies = copies(self.G) if l2 == 0 else []
         self.usable[[j for j, _, _ in self.copies]] = False
 
@@ -103,9 +99,9 @@ class _Descent:
         dual = R - self.l2 * W
         if self.group:
             wc, rss, ww, yy = (part.sum(keepdims=True) for part in (wc, rss, ww, yy))
-            largest = np.array([np.linalg.norm(dual, axis=1).max()])
+            largest = np.array([np.linalg.norm(dual, axis=1).max(initial=0.0)])
         else:
-            largest = np.abs(dual).max(axis=0)
+            largest = np.abs(dual).max(axis=0, initial=0.0)
         scale = np.minimum(1.0, self.l1 / np.maximum(largest, 1e-300))
         penalty = self.penalty(W)
         objective = 0.5 * rss + penalty + 0.5 * self.l2 * ww

@@ -272,7 +272,7 @@ def test_a_spark_frame_a_saved_model_and_the_same_answer_job_by_job(spark, table
     pd.testing.assert_frame_equal(loaded.ranking, model.ranking)
     held, _ = hold(frame.set_axis([f"features_{j}" for j in range(WIDTH)], axis=1), y)
     constraints = Constraints.of({"penalties": given, "include": [4]})
-    for method in PENALISED:
+    for method in ("lasso", "mssl"):
         request = pipeline.Request.of(method, SETTINGS[method], None, constraints=constraints)
         here = pipeline.rank(held, [request])[0].ranking
         for small in (1 << 40, 0):

@@ -392,20 +392,20 @@ def test_a_key_says_what_finish_goes_by(kind):
     """Results of other label weights, noise or bias correction are not taken for each other."""
     name = EXAMPLES[kind][0][0]
     one = next(s for s, _ in EXAMPLES[kind][1](name) if isinstance(s.target, targets.Labels))
-    logs = [CountLogs(50, 100), CountLogs(50, 100, "miller-madow")]
+    logs = [CountLogs(50, 100, correction) for correction in ("none", "miller-madow", "chance")]
     goals = [replace(one.target, **more) for more in ({}, {"weights": (2.0,) * one.target.q}, {"noise": (0.1, 0.2)})]
     keys = {replace(one, logs=log, target=goal).key() for log in logs for goal in goals}
-    assert len(keys) == 6 and replace(one).key() == one.key()
+    assert len(keys) == 9 and replace(one).key() == one.key()
 
 
 @pytest.mark.parametrize("kind", [contingency.LinkInformation, cells.InformationInCells, Relevance, InformationNorm])
 def test_the_key_of_a_reduction_says_what_it_goes_by(kind):
-    logs = [CountLogs(50, 100), CountLogs(50, 100, "miller-madow")]
+    logs = [CountLogs(50, 100, correction) for correction in ("none", "miller-madow", "chance")]
     goals = [targets.Labels(3, **more) for more in ({}, {"weights": (2.0,) * 3}, {"noise": (0.1, 0.2)})]
     if kind is cells.InformationInCells:
         goals = [cells.JointCells(goal, None, (0,)) for goal in goals]
     keys = {kind(goal, log).key() for log in logs for goal in goals}
-    assert len(keys) == 6 and kind(goals[0], logs[0]).key() in keys
+    assert len(keys) == 9 and kind(goals[0], logs[0]).key() in keys
 
 
 @pytest.mark.parametrize("name", FEW)

@@ -61,6 +61,8 @@ RUNS = [
     ("mim", {}),
     ("mim", {"label_coding": "lp"}),
     ("mim", {"bias_correction": "miller-madow"}),
+    ("mim", {"bias_correction": "chance"}),
+    ("mim", {"bias_correction": "chance", "label_coding": "lp"}),
     ("chi2", {}),
     ("chi2", {"aggregate": "mean"}),
     ("chi2", {"aggregate": "max"}),

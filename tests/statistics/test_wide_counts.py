@@ -41,7 +41,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("correction", ["none", "miller-madow"])
+@pytest.mark.parametrize("correction", ["none", "miller-madow", "chance"])
 @pytest.mark.parametrize("crowded", [False, True])
 def test_informations_of_stored_counts(kind, correction, crowded):
     block, _x, y = rows(KINDS[kind], crowded=crowded)
