@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from spark_mlfs.methods import METHODS
+from spark_mlfs.methods import DEFAULT_METHOD, METHODS
 from spark_mlfs.params import Parameter
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks" / "methods"
@@ -125,8 +125,8 @@ spark_mlfs.rank(X, digit, method="{name}", k={EXAMPLE})["name"]  # {", ".join(me
 On Spark `spark_mlfs.MultiLabelSelector(method="{name}")`; on the command line
 
 ```sh
-spark-mlfs select --data data/corpus.parquet --format parquet --option features=embedding --option labels=tags \\
-  --method {name}{set_one} --num-top-features 50 --output runs/{name}
+spark-mlfs select --data data/corpus.parquet --format parquet --features embedding --labels-col tags \\
+  --method {name}{set_one} --num-top-features {EXAMPLE} --output runs/{name}
 ```
 
 [All methods](README.md). Written by `python conf/developers/generate.py`.
@@ -137,7 +137,9 @@ def index(costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
     """The index: by what one has, then every method with its cost."""
     names = own()
     parts = ["# The methods\n\nA page each: what it computes, parameters, cost, when to take it. Which does best on real data: "
-             "[the evidence](../which-method.md).\n\n## By what you have\n"]  # fmt: skip
+             "[the evidence](../which-method.md).\n\n"
+             f"The default is `{DEFAULT_METHOD}`: what `MultiLabelSelector`, `rank` and the commands take where no method is named.\n\n"
+             "## By what you have\n"]  # fmt: skip
     for key, title in advice["have"].items():
         lines = [
             f"- [`{n}`]({n}.md): {advice[n]['use'][:1].lower()}{advice[n]['use'][1:]}" for n in names if key in advice[n]["have"]
@@ -146,8 +148,8 @@ def index(costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
     lines = []
     for name in names:
         sizes = [seconds(line and line["seconds"]) for line in costs["methods"][name]["sizes"]]
-        lines.append((f"[`{name}`]({name}.md)", METHODS[name].title, METHODS[name].source, *sizes))
-    heads = ("method", "what it is", "source", *(f"{n:,} × {d}, s".replace(",", " ") for n, d in SIZES))
+        lines.append((f"[`{name}`]({name}.md)", METHODS[name].title, METHODS[name].source, METHODS[name].cost, *sizes))
+    heads = ("method", "what it is", "source", "one fit needs", *(f"{n:,}".replace(",", " ") + f" × {d}, s" for n, d in SIZES))
     parts.append(
         f"\n## All\n\nSeconds of one thread for {PICKS} features of rows in memory under {LABELS} labels ({costs['about']}).\n\n"
         + _table(heads, lines)

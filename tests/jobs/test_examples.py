@@ -72,7 +72,9 @@ def test_the_nightly_page_says_what_the_commands_take():
     from spark_mlfs.cli.command import parser
     from spark_mlfs.cli.config import configure
 
-    script = re.search(r"```sh\n(.*?)```", (CONF.parents[1] / "notebooks" / "every-night.md").read_text(), re.DOTALL)[1]
+    script = re.search(r"```sh\n(.*?)```", (CONF.parents[1] / "notebooks" / "how-to" / "every-night.md").read_text(), re.DOTALL)[
+        1
+    ]
     commands = re.findall(r"^ *spark-mlfs (.*?)(?: > .*)?$", script.replace("\\\n", " "), re.MULTILINE)
     ran = [parser().parse_args(shlex.split(command, comments=True)) for command in commands]
     assert [args.command for args in ran] == ["select", "check", "score"]

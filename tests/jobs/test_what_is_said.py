@@ -26,7 +26,7 @@ from spark_mlfs.errors import ON_THE_DRIVER, BudgetError, option, setting, spell
 from spark_mlfs.read.errors import DataNotice
 from spark_mlfs.session import local
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+INDEX = (Path(__file__).resolve().parents[2] / "notebooks" / "methods" / "README.md").read_text()
 CONF = Path(__file__).resolve().parents[2] / "conf" / "runs"
 TABLE = ("--format", "csv", "--features", "a", "b", "c", "--labels-col", "y*", "--id", "k")
 
@@ -195,11 +195,9 @@ def test_all_about_one(capsys, registry, name):
     assert (found["kind"], found["name"]) == (registry.kind, name) and len(found["parameters"]) == len(entry.parameters)
 
 
-def test_the_readme_says_the_same_of_the_cost():
-    told = {}
-    for line in README.splitlines():
-        row = re.match(r"\| ((?:`[\w-]+`(?:, )?)+) \| .* \| .* \| (.*) \|$", line)
-        told |= {name: row[2] for name in re.findall(r"`([\w-]+)`", row[1])} if row else {}
+def test_the_index_of_methods_says_the_same_of_the_cost():
+    rows = re.findall(r"^\| \[`([\w-]+)`\]\(.*?\) \| .*? \| .*? \| (.*?) \| ", INDEX, re.M)
+    told = dict(rows)
     assert {name: METHODS[name].cost for name in METHODS} == {name: told.get(name) for name in METHODS}
 
 

@@ -331,10 +331,9 @@ main(["select", "--format", "numbers", "--output", "x"])
     assert len(lines) == 3 and all("pip install 'pyarrow<26'" in line for line in lines), lines
 
 
-def test_the_first_blocks_of_the_readme(capsys):
+def test_the_first_blocks_of_the_first_page(capsys):
     """They run, and print what stands there."""
-    text = (Path(__file__).resolve().parents[2] / "README.md").read_text()
-    text = text[text.index("## In Python") :]
+    text = (Path(__file__).resolve().parents[2] / "notebooks" / "start" / "laptop.md").read_text()
     first, second = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[:2]
     (shown,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)[:1]
     names: dict = {}

@@ -1,0 +1,153 @@
+"""The site, from notebooks/: see .github/CONTRIBUTING.md for the command. Sphinx reads this file."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path[:0] = [str(ROOT), str(HERE.parent), str(HERE)]
+
+import docstrings  # noqa: E402
+import written  # noqa: E402
+
+import spark_mlfs  # noqa: E402
+
+project = "spark_mlfs"
+release = version = spark_mlfs.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+root_doc = "index"
+exclude_patterns = ["figures/*.py"]
+default_role = "literal"
+pygments_style, pygments_dark_style = "friendly", "native"
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+suppress_warnings = ["myst.header"]  # the pages of methods begin their sections where the docstring does
+
+autodoc_typehints_format = "short"
+autodoc_member_order = "bysource"
+python_use_unqualified_type_names = True
+# types in signatures: of other packages, and of the inside of this one; pages name what is public by the role obj
+nitpick_ignore_regex = [(r"py:(class|obj|data)", r"(?!spark_mlfs\.[A-Z]).*|spark_mlfs\.Entry")]
+
+html_theme = "furo"
+html_title = f"spark_mlfs {release}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = html_show_sourcelink = html_show_sphinx = False
+html_theme_options = {"top_of_page_buttons": []}
+
+WRITTEN = re.compile(r"^<!-- written: (.+?) -->$", re.MULTILINE)
+
+
+def read(app: Any, name: str, source: list[str]) -> None:
+    """A page as Markdown: a notebook's cells, what the code knows, and files beside the pages by their names."""
+    text = source[0]
+    if str(app.env.doc2path(name)).endswith(".ipynb"):
+        text = notebook(json.loads(text))
+    if name == "methods/README":
+        text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(written.pages.own()) + "\n```\n"
+    text = WRITTEN.sub(lambda found: written.TEXTS[found[1]](), text)
+    source[0] = re.sub(r"\[([^\]]*)\]\(((?:\.\./)+(?:conf|spark_mlfs|jobs|tests)/[^)]*)\)", _outside, text)
+
+
+def _outside(found: re.Match[str]) -> str:
+    path = re.sub(r"^(\.\./)+", "", found[2])
+    if not (ROOT / path).exists():
+        raise FileNotFoundError(f"a page links to {path}, which is not there")
+    return found[1] if found[1].strip("`") == path else f"{found[1]} (`{path}`)"
+
+
+def notebook(book: dict[str, Any]) -> str:
+    """A notebook's cells and what they gave."""
+    out = []
+    for cell in book["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] != "code":
+            out.append(text)
+            continue
+        out.append(f"```python\n{text}\n```")
+        for given in cell["outputs"]:
+            data = given.get("data", {})
+            if "image/png" in data:
+                out.append(f"![{''.join(data['text/plain']).strip('<>')}](data:image/png;base64,{data['image/png'].strip()})")
+            elif said := "".join(given.get("text", data.get("text/plain", ""))).rstrip():
+                out.append(f"```text\n{said}\n```")
+    return "\n\n".join(out) + "\n"
+
+
+def linked(name: str) -> str | None:
+    """The public name in full that a docstring means."""
+    return LINKS.get(name.removesuffix("()"))
+
+
+LINKS = {full.rpartition(".")[2]: full for full in reversed(written.public())}
+LINKS |= {full: full for full in written.public()}
+
+
+def entry_of(what: Any) -> Any:
+    """The method, extractor or classifier that a class is the estimator of."""
+    return getattr(what, "entry", None) if inspect.isclass(what) else None
+
+
+def docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings are plain text; of an estimator's class the parameters that all have are left out: they stand once above."""
+    text = list(lines)
+    entry = entry_of(value)
+    if entry is not None and hasattr(value, "_common") and "Parameters" in text:
+        own = written_docstring(value, entry)
+        text = own.splitlines()
+    if what != "module" and not any(line.strip() for line in text):
+        undocumented(name)
+    lines[:] = docstrings.rest(text, linked)
+
+
+def written_docstring(value: Any, entry: Any) -> str:
+    """The docstring of an estimator's class with the parameters of its own."""
+    from spark_mlfs.adapters.described import docstring as compose
+
+    return inspect.cleandoc(compose(value.registry.kind, entry, entry.parameters, value._spelled))
+
+
+def signature(app: Any, what: str, name: str, value: Any, options: Any, given: str | None, returns: str | None) -> Any:
+    """The signature of an estimator's class, with the parameters of its own."""
+    entry = entry_of(value)
+    if entry is None or not hasattr(value, "_common"):
+        return None
+    own = [f"{value._spelled(p)}={p.default!r}" for p in entry.parameters]
+    return f"({', '.join([*(['*'] if own else []), *own, '**common'])})", None
+
+
+def undocumented(name: str) -> None:
+    """A warning, which a strict build takes for an error."""
+    from sphinx.util import logging
+
+    logging.getLogger(__name__).warning("public name without a docstring: %s", name)
+
+
+def complete(app: Any, env: Any) -> None:
+    """Every public name is on a page, and has a docstring of its own."""
+    from sphinx.util import logging
+
+    there = set(env.get_domain("py").objects)
+    for name in written.public():
+        home, _, last = name.rpartition(".")
+        if name not in there:
+            logging.getLogger(__name__).warning("public name on no page: %s", name)
+        elif callable(value := getattr(import_module(home), last)) and not inspect.getdoc(value):
+            undocumented(name)
+
+
+def setup(app: Any) -> None:
+    app.add_source_suffix(".ipynb", "markdown")
+    app.connect("source-read", read)
+    app.connect("autodoc-process-docstring", docstring)
+    app.connect("autodoc-process-signature", signature)
+    app.connect("env-check-consistency", complete)

@@ -1,0 +1,198 @@
+"""The pages of the site and README: the site builds strictly, and what they show runs (.github/CONTRIBUTING.md has the rules)."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spark_mlfs import cli
+from spark_mlfs.cli.command import parser
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ROOT / "notebooks"
+DATA = PAGES / "how-to" / "index.md"
+WRITTEN = [path for path in sorted(PAGES.rglob("*.md")) if path.parent.name not in ("papers", "methods")]
+METHODS = sorted((PAGES / "methods").glob("*.md"))
+BLOCK = re.compile(r"^(<!-- not run: .+ -->\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PASSED_OVER = ("pip install ", "python3 -m venv ")  # tests/runtimes and .ci/run install
+ELSEWHERE = {"how-to/every-night.md": "tests/jobs/test_examples.py", "papers/msfs.md": "half an hour"}
+REGISTERS = "how-to/add-a-method.md"
+LONG = {"how-to/compare-for-a-paper.md", "how-to/score-a-corpus.md", "how-to/text.md"}
+SPARK = {"README.md", "start/spark.md", "how-to/score-a-corpus.md", "how-to/text.md"}  # pages whose blocks take Spark
+
+
+def blocks(path: Path) -> list[tuple[str, str]]:
+    """The kind and the text of the blocks that run."""
+    found = BLOCK.findall(path.read_text(encoding="utf-8"))
+    return [(kind, text) for passed, kind, text in found if not passed]
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(PAGES)) if path.is_relative_to(PAGES) else path.name
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory) -> Path:
+    """A folder with the data of the examples, and the configurations that ship."""
+    folder = tmp_path_factory.mktemp("pages")
+    with contextlib.chdir(folder) if sys.version_info >= (3, 11) else _chdir(folder):
+        exec(next(text for kind, text in blocks(DATA) if kind == "python"), {"__name__": "page"})
+    (folder / "conf").symlink_to(ROOT / "conf")
+    return folder
+
+
+@contextlib.contextmanager
+def _chdir(folder):
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def commands(text: str) -> list[list[str]]:
+    """The arguments of each spark-mlfs line of a block; other lines must be known ones."""
+    out = []
+    for line in text.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words and not any(start in line for start in PASSED_OVER):
+            assert words[0] == "spark-mlfs", f"what is this line? {line}"
+            out.append(words[1:])
+    return out
+
+
+def run(path: Path) -> None:
+    """Run the blocks of a page in the working folder."""
+    names: dict = {"__name__": "page"}
+    said = ""
+    found = blocks(path)
+    for kind, text in found:
+        if kind == "python":
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile(text, str(path), "exec"), names)
+            said = out.getvalue()
+        elif kind == "text" and said:
+            assert said == text
+            said = ""
+        elif kind == "sh" and named(path) not in ELSEWHERE:
+            for words in commands(text):
+                if words == ["select", "--config", "conf/runs/quickstart.toml"]:
+                    words = [*words, "--output", "runs/quickstart"]  # noqa: PLW2901
+                assert cli.main([*words, "--quiet"] if "methods" not in words else words) == 0, words
+        elif kind == "toml":
+            read(text)
+        else:
+            assert kind in ("", "text", "sh", "python"), f"what is a block of {kind}?"
+
+
+def read(text: str) -> None:
+    """A block of TOML; of a comparison it is checked, and stored where the page says."""
+    from spark_mlfs.evaluate.plan import comparison
+    from spark_mlfs.read.toml import read_toml
+
+    Path("eleven.toml").write_text(text, encoding="utf-8")
+    found = read_toml("eleven.toml")
+    if "protocol" in found:
+        comparison(found, "eleven.toml")
+
+
+SHOWN = [p for p in [ROOT / "README.md", *WRITTEN] if blocks(p) and named(p) not in ("how-to/index.md", REGISTERS)]
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(p, marks=[pytest.mark.slow(every=5)] if named(p) in LONG else []) for p in SHOWN], ids=map(named, SHOWN)
+)
+def test_what_a_page_shows_runs(path, data, monkeypatch, request):
+    if named(path) in SPARK:
+        request.getfixturevalue("spark")
+    monkeypatch.chdir(data)
+    run(path)
+
+
+def test_the_method_of_a_page_works(data):
+    """In a process of its own, where it is registered."""
+    found = blocks(PAGES / REGISTERS)
+    program = "\n".join(text for kind, text in found if kind == "python")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", program], cwd=data, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout == "".join(text for kind, text in found if kind == "text"), done.stderr
+    assert "spark_mlfs.methods" in next(text for kind, text in found if kind == "toml")
+
+
+@pytest.mark.parametrize("path", METHODS, ids=lambda p: p.stem)
+def test_what_the_page_of_a_method_shows_runs(path, data, monkeypatch):
+    """The command; tests/ml/test_pages.py and, in turns, this one run the lines of Python."""
+    monkeypatch.chdir(data)
+    for kind, text in blocks(path):
+        for words in commands(text) if kind == "sh" else ():
+            assert cli.main([*words, "--quiet", "--no-report", "--overwrite"]) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", METHODS, ids=lambda p: p.stem)
+def test_the_lines_of_python_of_a_method_give_what_stands_there(path):
+    for kind, text in blocks(path):
+        if kind == "python":
+            tree, told = ast.parse(text), text.rpartition("  # ")[2].strip()
+            last, names = ast.Expression(tree.body.pop().value), {}
+            exec(compile(tree, "page", "exec"), names)
+            assert ", ".join(eval(compile(last, "page", "eval"), names)) == told
+
+
+def test_commands_that_are_not_run_are_there_and_take_what_is_given():
+    """Every command line of every page and configuration: its flags are known."""
+    for path in [ROOT / "README.md", *WRITTEN, *METHODS]:
+        text = path.read_text(encoding="utf-8")
+        for script in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
+            for line in script.replace("\\\n", " ").splitlines():
+                words = shlex.split(line, comments=True)
+                job = next((w for w in words if re.fullmatch(r"jobs/\w+\.py", w)), None)
+                if "spark-submit" in words and job:
+                    parser().parse_args([Path(job).stem, *words[words.index(job) + 1 :]])
+
+
+def test_error_messages_are_those_of_the_code():
+    """The headings of the page of error messages, piece by piece."""
+    texts = []
+    for path in (ROOT / "spark_mlfs").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                texts.append("".join(v.value if isinstance(v, ast.Constant) else "…" for v in node.values))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.append(node.value)
+    headings = re.findall(r"^### `(.*)`$", (PAGES / "faq.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(headings) > 20
+    lost = [heading for heading in headings if not any(heading.rstrip("…") in text for text in texts)]
+    assert not lost, lost
+
+
+def test_readme_is_short_and_its_links_lead_somewhere():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
+    assert all(len(line) <= 160 for line in text.splitlines() if not line.startswith("|"))
+    for path in [ROOT / "README.md", *(ROOT / ".github").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+            assert (path.parent / link).exists(), f"{path.name}: {link}"
+
+
+def test_the_site_builds_strictly(tmp_path):
+    """As CONTRIBUTING says; no page takes anything from elsewhere."""
+    line = re.search(r"`sphinx-build (.*) notebooks build/site`", (ROOT / ".github" / "CONTRIBUTING.md").read_text())[1]
+    command = [sys.executable, "-m", "sphinx", *shlex.split(line), "-q", "notebooks", str(tmp_path / "site")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = [page.read_text(encoding="utf-8") for page in (tmp_path / "site").rglob("*.html")]
+    assert len(pages) > 70 and not any(re.search(r'(src|<link[^>]*href)="(https?:)?//', page) for page in pages)
+    assert (tmp_path / "site" / "searchindex.js").stat().st_size > 100_000
