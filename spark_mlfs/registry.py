@@ -51,9 +51,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         name, or it lacks what an entry needs."""
         for attribute in ("name", "title", "source", "parameters"):
             if not hasattr(cls, attribute):
-                raise ParameterError(
-                    f"{cls.__name__} is no {self.kind}: it has no {attribute!r}; see notebooks/how-to/add-a-method.md"
-                )
+                raise ParameterError(f"{cls.__name__} is no {self.kind}: it has no {attribute!r}; see how-to/add-a-method.md")
         name = cls.name  # type: ignore[attr-defined]
         known = self._classes.get(name) or (self[name] if name in self._all() else None)
         if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):

@@ -138,7 +138,7 @@ def index(costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
     names = own()
     parts = ["# The methods\n\nA page each: what it computes, parameters, cost, when to take it. Which does best on real data: "
              "[the evidence](../which-method.md).\n\n"
-             f"The default is `{DEFAULT_METHOD}`: what `MultiLabelSelector`, `rank` and the commands take where no method is named.\n\n"
+             f"The default is `{DEFAULT_METHOD}`: what `MultiLabelSelector`, `rank` and the commands take.\n\n"
              "## By what you have\n"]  # fmt: skip
     for key, title in advice["have"].items():
         lines = [

@@ -69,9 +69,7 @@ def _blocks(lines: list[str], linked: Callable[[str], str | None]) -> Iterator[s
             at = end
         else:
             end = _until(lines, at + 1, lambda each: not each.strip() or each.startswith(("    ", "- ", ">>>")))
-            while end > at + 1 and (
-                ENTRY.match(lines[end - 1]) or end < len(lines) and re.fullmatch(r"-{4,}", lines[end].strip())
-            ):
+            while end > at + 1 and (ENTRY.match(lines[end - 1]) or re.fullmatch(r"-{4,}", [*lines, ""][end].strip())):
                 end -= 1  # an entry, or a heading, begins there
             yield from ("", inline(" ".join(each.strip() for each in lines[at:end]), linked), "")
             at = end

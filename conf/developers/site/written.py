@@ -1,4 +1,4 @@
-"""What the reference pages say that the code knows: flags, keys, readers, methods, classes. Markdown, made when the site is built.
+"""What the reference pages say that the code knows: flags, keys, readers, methods, classes. Markdown, made with the site.
 
 A page names a text by a comment of its own line, ``<!-- written: flags -->``; `TEXTS` has them all.
 """
@@ -36,6 +36,7 @@ OWN = {
     "classify.base": "Classifier Predictor",
     "testing": "check_method check_ranking example engine_of block_of frame_of rank_here values_of",
     "ml.pipelines": "save_pipeline load_pipeline",
+    "evaluate": "split",
     "evaluate.metrics": "evaluate evaluate_frame sums_of label_statistics",
     "evaluate.evaluator": "MultiLabelEvaluator",
     "evaluate.significance": "friedman Friedman ranks nemenyi_quantile bonferroni_dunn_quantile critical_difference cliques holm "
@@ -44,7 +45,7 @@ OWN = {
     "report.comparison_page": "ComparisonOutcome",
     "mlflow": "log_selection log_model log_tagger report_of requirements ALLOWLIST",
 }
-MODULES = ("errors", "pipeline", "read")  # of the names of the package those that are modules
+MODULES = ("errors", "evaluate", "pipeline", "read")  # of the names of the package those that are modules
 FACES = ("spark_mlfs", "spark_mlfs.sklearn")
 BASES = {  # what all classes of a face share is said of these
     "spark_mlfs": {"Selector": "ml.selectors.SelectorEstimator", "Extractor": "ml.extractors.ExtractorEstimator",
@@ -112,9 +113,7 @@ def classes(face: str, suffix: str) -> Callable[[], str]:
         home, _, last = base.rpartition(".")
         spelled = "camel" if face == "spark_mlfs" else "name"
         shared = getattr(import_module(home), last)
-        ours = [
-            m for m in MEMBERS if (getattr(shared, m, None) and getattr(shared, m).__module__ or "").startswith("spark_mlfs.")
-        ]
+        ours = [m for m in MEMBERS if getattr(getattr(shared, m, None), "__module__", "").startswith("spark_mlfs.")]
         head = _auto("class", base, *("\n   .. automethod:: " + m for m in ours))
         rows = [(f"`{getattr(p, spelled)}`", f"`{p.default}`", p.constraint, p.doc) for p in shared._common]
         made = "\n".join(_auto("class", f"{face}.{name}") for name in estimators(face, suffix))
@@ -126,15 +125,14 @@ def classes(face: str, suffix: str) -> Callable[[], str]:
     return text
 
 
-def package() -> str:
-    """The names of the package that are neither classes of entries nor modules."""
-    made = {n for suffix in BASES["spark_mlfs"] for n in estimators("spark_mlfs", suffix)}
-    return "\n".join(described(f"spark_mlfs.{name}") for name in names_of("spark_mlfs") if name not in made)
+def further(face: str) -> Callable[[], str]:
+    """The names of a package that are neither classes of entries nor modules."""
 
+    def text() -> str:
+        made = {n for suffix in BASES[face] for n in estimators(face, suffix)}
+        return "\n".join(described(f"{face}.{name}") for name in names_of(face) if name not in made)
 
-def array_selector() -> str:
-    """The general selector of tables in memory."""
-    return described("spark_mlfs.sklearn.MultiLabelSelector")
+    return text
 
 
 # ---- tables ----
@@ -288,11 +286,15 @@ TEXTS: dict[str, Callable[[], str]] = {
     "classifiers": entries(CLASSIFIERS),
     "extractors": entries(EXTRACTORS),
     "metrics": metrics,
-    "package": package,
-    "array selector": array_selector,
+    **{f"names of {face}": further(face) for face in FACES},
     "errors": described_all("errors"),
     "judging": described_all(
-        "evaluate.metrics", "evaluate.evaluator", "evaluate.significance", "evaluate.stability", "report.comparison_page"
+        "evaluate",
+        "evaluate.metrics",
+        "evaluate.evaluator",
+        "evaluate.significance",
+        "evaluate.stability",
+        "report.comparison_page",
     ),
     "extending": described_all(
         "methods.base", "statistics.base", "extract.base", "classify.base", "formats", "params", "testing"
