@@ -17,6 +17,7 @@ from ..errors import LARGE_WHOLE, DataError, DataNotice
 from ..kernels.matrix import Matrix
 from ..kernels.missing import MISSING, fill_of_rows, fill_values, filled
 from .block import Attributes, Block
+from .categories import Categories
 from .dataset import InMemoryDataset, check_and_name
 from .grades import Grades
 from .identity import profiled
@@ -45,13 +46,15 @@ def hold(
     grades: Grades | None = None,
     delimiter: str | None = None,
     missing: str = "error",
+    codes: bool = False,
 ) -> tuple[InMemoryDataset, Labelled]:
     """The rows of X (n, d) with their labels Y, and their weights (n,), as one block of this process, profiled, their ids the
     hashes of their content; and the labels as they were read, by `grades` and `delimiter`. `missing` says what becomes of NaN in
-    X (`kernels.missing`). `DataError` for what is wrong with them."""
+    X (`kernels.missing`), `codes` whether categories stay one feature (`categories`). `DataError` for what is wrong with them."""
     Y, weights = _aligned(Y, X, "Y"), _aligned(weights, X, "sample_weight")
-    x, names = features_of(X)
     missing = MISSING.accept(missing)
+    made = Categories(missing, codes)
+    x, names = features_of(X, made)
     wrong_value(x, names, missing != "error")
     if missing == "drop":
         x, Y, weights = _complete(x, Y, weights)
@@ -68,10 +71,11 @@ def hold(
         if not block.weights.any():
             raise DataError("the weights in sample_weight are all zero; give some rows a weight above 0")
     block, profile = profiled(block.of_some_weight(), len(labels.names), named=False)
-    profile.partitions = 1
-    held = InMemoryDataset(
-        [block], profile, names or [f"x{j}" for j in range(x.shape[1])], labels.names, names is not None, fitted=fitted
-    )
+    profile.partitions, of = 1, made if made.values or made.dates else None
+    if codes and made.values:
+        profile.categories = made.counts
+    named, names = names is not None, names or [f"x{j}" for j in range(x.shape[1])]
+    held = InMemoryDataset([block], profile, names, labels.names, named, categories=of, fitted=fitted)
     check_and_name(held, "X", "Y")
     return held, labels
 
@@ -117,9 +121,12 @@ def kind_of(table: Any) -> str:
     return package if package in ("pandas", "polars", "pyspark") and hasattr(table, "columns") else ""
 
 
-def features_of(X: Any) -> tuple[Matrix, list[str] | None]:
-    """(the features as a dense matrix or CSR in the narrowest type that holds them, their names where they are all text)."""
+def features_of(X: Any, made: Categories | None = None) -> tuple[Matrix, list[str] | None]:
+    """(the features as a dense matrix or CSR in the narrowest type that holds them, their names where they are all text). With
+    `made` columns of categories and dates are features, too: as it says, or where it is not fitted yet, it learns them."""
     kind = kind_of(X)
+    if made is not None and made.fitted and not kind:
+        raise DataError(f"X is {type(X).__name__}, and the training rows were a frame with categories or dates; give a frame")
     if kind == "pyspark":
         raise DataError(f"X {SPARK_FIRST}")
     if sp.issparse(X):
@@ -129,7 +136,7 @@ def features_of(X: Any) -> tuple[Matrix, list[str] | None]:
         names = [name for name in X.columns] if all(isinstance(name, str) for name in X.columns) else None
         if kind == "pandas" and len(X.columns) and all(getattr(d, "fill_value", None) == 0 for d in X.dtypes):
             return _csr(X.sparse.to_coo()), names
-        x = _numbers_of_frame(X, kind)
+        x = _numbers_of_frame(X, kind, made=made)
     else:
         x = numbers(X, "X")
     if x.ndim != 2:
@@ -138,7 +145,11 @@ def features_of(X: Any) -> tuple[Matrix, list[str] | None]:
             "X.reshape(1, -1) if it is one row"
         )
     _enough(x.shape)
-    return narrowest(np.ascontiguousarray(x)), names
+    x = narrowest(np.ascontiguousarray(x))
+    if made is None or not (made.values or made.dates):
+        return x, names
+    made.columns = made.columns or names or [f"x{j}" for j in range(x.shape[1])]
+    return made.features(x), made.names
 
 
 def _narrowed(x: Matrix) -> Matrix:
@@ -244,11 +255,16 @@ def _first(values: np.ndarray) -> Any:
     return None
 
 
-def _numbers_of_frame(X: Any, kind: str, what: str = "X") -> np.ndarray:
-    """The columns of a pandas or Polars frame as float64; `DataError` names those that hold something else."""
+def _numbers_of_frame(X: Any, kind: str, what: str = "X", made: Categories | None = None) -> np.ndarray:
+    """The columns of a pandas or Polars frame as float64; `DataError` names those that hold something else. `made` tells of those
+    that are categories or dates."""
     columns, wrong = [], {}
     for place, name in enumerate(X.columns):
-        column = X.iloc[:, place].to_numpy() if kind == "pandas" else X[name].to_numpy()
+        cells = X.iloc[:, place] if kind == "pandas" else X[name]
+        column = cells.to_numpy()
+        if made is not None and (known := made.column(place, name, cells, column, _is_text(column))) is not None:
+            columns.append(known)
+            continue
         if kind == "pandas" and X.dtypes.iloc[place].kind in "biuf" and column.dtype == object:  # nullable
             numbers(X.iloc[:, place].dropna().to_numpy(X.dtypes.iloc[place].numpy_dtype), f"column {name!r} of {what}")
             column = X.iloc[:, place].to_numpy(np.float64, na_value=np.nan)
@@ -262,12 +278,22 @@ def _numbers_of_frame(X: Any, kind: str, what: str = "X") -> np.ndarray:
             wrong[name] = column.dtype
     if wrong:
         some = [f"{name!r} ({told})" for name, told in wrong.items()]
-        recipe = f", ColumnTransformer([('of_words', OneHotEncoder(), {[*wrong][:10]})], remainder='passthrough')"
+        of = ", or texts, booleans or dates alone" if made is not None else ""
         raise DataError(
-            f"columns of {what} that hold no numbers: {', '.join(some[:10])}{' …' if len(some) > 10 else ''}; encode them"
-            f"{recipe if what == 'X' else ''}, or drop them"
+            f"columns of {what} that hold no numbers{of}: {', '.join(some[:10])}{' …' if len(some) > 10 else ''}; encode them, "
+            "or drop them"
         )
     return np.column_stack(columns) if columns else np.zeros((len(X), 0))
+
+
+def _is_text(column: np.ndarray) -> bool:
+    """Whether some cell is no number."""
+    if column.dtype.kind in "OUS":
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError):
+            return True
+    return False
 
 
 def wrong_value(x: Matrix, names: Sequence[str] | None = None, keep_missing: bool = False) -> None:

@@ -38,6 +38,7 @@ class Coding:
     binary: np.ndarray
     edges: np.ndarray | None
     sparse: bool
+    categories: np.ndarray | None = None  # (v,) codes of a category, whose values they are; 0 of a number
 
     @cached_property
     def zero(self) -> np.ndarray:
@@ -51,8 +52,9 @@ class Coding:
 
     @cached_property
     def bins(self) -> np.ndarray:
-        """(v,) codes of each feature: 2 for a binary one, else num_bins."""
-        return np.where(self.binary, 2, self.num_bins)
+        """(v,) codes of each feature: those of a category, 2 for a binary one, else num_bins."""
+        bins = np.where(self.binary, 2, self.num_bins)
+        return bins if self.categories is None else np.where(self.categories > 0, self.categories, bins)
 
     @property
     def width(self) -> int:
@@ -96,6 +98,8 @@ class Coding:
             binary = self.binary[columns]
             if binary.any():
                 codes = np.where(binary, values != 0, codes).astype(np.uint8)
+        if self.categories is not None:
+            codes = np.where(self.categories[columns] > 0, values, codes).astype(np.uint8)
         # the maximum belongs to the last bin, and 1 of a binary feature is code 1
         return np.minimum(codes, self.last[columns], out=codes)
 
@@ -104,7 +108,9 @@ def plan_coding(profile: Profile, num_bins: int, binning: str, edges: np.ndarray
     """The coding the training data's profile leads to (`edges` for quantile bins, from `statistics.quantiles`)."""
     v = profile.varying
     sparse = profile.density < SPARSE_DENSITY
-    return Coding(num_bins, binning, v, profile.low[v], profile.high[v], profile.binary[v], edges, sparse)
+    categories = profile.categories[v] if profile.categories.any() else None
+    low = profile.low[v] if categories is None else np.where(categories > 0, 0, profile.low[v])  # 0 is the code 0
+    return Coding(num_bins, binning, v, low, profile.high[v], profile.binary[v], edges, sparse, categories)
 
 
 def inner_edges(quantiles: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import DataError
 from ..kernels.missing import IS_MISSING
 from .block import Block, join
+from .categories import Categories
 from .grades import MOST as MOST_GRADED
 from .profile import Profile
 
@@ -47,6 +48,7 @@ class InMemoryDataset(Dataset):
     jobs: int = 0
     cores: int = 1  # that statistics of the rows may take
     memory: int | None = None  # bytes of this process that rows and statistics may take; None: what a worker may
+    categories: Categories | None = None  # what columns were made of, where some were no numbers
     fitted: dict[str, Any] = field(default_factory=dict)  # what became of missing values, as `missing.fill_values` takes it
 
     @property

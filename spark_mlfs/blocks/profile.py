@@ -73,6 +73,8 @@ class Profile:
     in rows with a null label cell. A dense block counts as full. `declared_num_labels` each row tells of, 0 if none.
     `labelsets` distinct ones of the rows whose labels are all known, once they have been counted (0: not yet).
 
+    `categories` (d,) codes of features that are categories, 0 of numbers; empty where there are none.
+
     Where rows have weights (`blocks.weights`) these are whole numbers of units 2^`weight_exponent` (None: no weights); `weight`
     of all rows, `heaviest` of one, `weight_positive`, `weight_unknown` (q,) and `weight_unlabelled` of those counted above.
 
@@ -118,6 +120,7 @@ class Profile:
     grade_low: np.ndarray = _fact(MergeRule(np.minimum, none=ONE), np.int64)
     grade_high: np.ndarray = _fact(MergeRule(np.maximum, none=0), np.int64)
     weight_grade: np.ndarray = _fact(WEIGHTS, np.int64)
+    categories: np.ndarray = _fact(MergeRule(lambda a, b: a), np.int64)
 
     @cached_property
     def varying(self) -> np.ndarray:
@@ -146,6 +149,7 @@ class Profile:
         some = np.clip(exponent, -REACH, REACH) - exponent
         one = some[np.argmax(np.abs(some))]
         out[self.varying] = one if (np.abs(exponent + one) <= REACH).all() else some
+        out[np.flatnonzero(self.categories)] = 0
         return out
 
     def times(self, shift: np.ndarray) -> Profile:

@@ -115,6 +115,10 @@ class Method(Entry):
         """Whether it takes labels that are grades, with these parameters."""
         return self.graded
 
+    def takes_codes(self, p: Values) -> bool:
+        """Whether it counts values, with these parameters: a column of categories is then one feature, else a group of them."""
+        return bool(self.statistics) and all(kind.layout in ("coded", "cells") for kind in self.statistics)
+
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         """Statistics that `score` will ask for and that are known beforehand: those of several methods share one scan."""
         return []

@@ -74,6 +74,9 @@ class MRMR(Method):
     def takes_grades(self, p: Values) -> bool:
         return p["relevance"] == "f"
 
+    def takes_codes(self, p: Values) -> bool:
+        return p["relevance"] == p["redundancy"] == "mi"
+
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         wanted: list[Statistic] = []
         if "mi" in (p["relevance"], p["redundancy"]):

@@ -61,6 +61,9 @@ class PPTCMI(CountingMethod):
     greedy = True
     conditions = True
 
+    def takes_codes(self, p: Values) -> bool:
+        return p["estimator"] == "plug-in"
+
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         return [LabelsetCounts()]
 

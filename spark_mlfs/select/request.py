@@ -19,7 +19,7 @@ from ..methods.labels import by_place
 from ..solvers.ranking import complete
 from .base import SideAnalysis
 from .constraints import Constraints, Resolved
-from .modes import DEFAULT, LEVELS, RULES, SETTINGS, level_setting
+from .modes import DEFAULT, LEVELS, RULES, SETTINGS, TESTS, level_setting
 from .rules import Rule
 
 
@@ -155,6 +155,25 @@ class Request:
         if self.resolved is None or not self.implementation.penalised or (given := self.resolved.shrinkage) is None:
             return self.parameters
         return {**self.parameters, PENALTIES: given}
+
+    @property
+    def takes_codes(self) -> bool:
+        """Whether all that looks at the features counts values: `Method.takes_codes`."""
+        asked = [self, *([Request.of_filter(self.screen)] if self.screen is not None else [])]
+        counts = all(r.implementation.takes_codes(r.parameters) for r in asked)
+        return counts and all(isinstance(extra, Rule) and extra.mode in TESTS for extra in self.extras)
+
+    def with_groups(self, groups: tuple[tuple[str, tuple[str, ...]], ...]) -> Request:
+        """The same with these groups besides, where it takes some."""
+        given = self.constraints or Constraints()
+        if any(isinstance(f, int) for listed in (given.include, given.exclude, *dict(given.groups).values()) for f in listed):
+            raise ParameterError(
+                f"features are listed by place, and a column of categories such as {groups[0][0]!r} is several features to "
+                f"{self.method}: list them by name, as '{groups[0][0]}=*'"
+            )
+        if self.rules or (self.implementation.greedy and not self.implementation.conditions):
+            return self
+        return dataclasses.replace(self, constraints=dataclasses.replace(given, groups=(*given.groups, *groups)))
 
     def for_labels(self, names: Sequence[str]) -> Request:
         """The same with parameters that go by the names of labels by their places."""

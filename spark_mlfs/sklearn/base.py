@@ -14,6 +14,7 @@ from .. import params as spec
 from ..adapters.classes import EntryEstimator
 from ..adapters.described import Spelling, snake
 from ..blocks.arrays import Labelled, features_of, hold, wrong_value
+from ..blocks.categories import Categories
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import Grades
 from ..frame import MEMORY
@@ -29,6 +30,7 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
     memory_bytes: int | None
     missing = "error"  # of what was pickled before there was one
     fill_: np.ndarray | None = None
+    categories_: Categories | None = None
 
     def _take(self, values: dict[str, Any], known: Mapping[str, Any]) -> None:
         for name in values:
@@ -52,10 +54,13 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
         given = {p.name: getattr(self, p.name) for p in self.entry.parameters}
         return spec.check(self.entry.parameters, given, f"{self.registry.kind} {self.entry.name!r}")
 
-    def _hold(self, X: Any, y: Any, weights: Any = None, grades: Grades | None = None) -> tuple[InMemoryDataset, Labelled]:
+    def _hold(
+        self, X: Any, y: Any, weights: Any = None, grades: Grades | None = None, codes: bool = False
+    ) -> tuple[InMemoryDataset, Labelled]:
         """The training rows and their labels, and what scikit-learn notes of them: `n_features_in_`, `feature_names_in_`."""
         MEMORY.accept(self.memory_bytes)
-        held, labels = hold(X, y, weights, grades, missing=self.missing)
+        held, labels = hold(X, y, weights, grades, missing=self.missing, codes=codes)
+        self.categories_ = held.categories
         self.fill_ = fill_values(held.fitted, held.profile.d)
         note_features(self, X, reset=True)
         self.label_names_ = np.array(held.label_names, object)
@@ -64,7 +69,9 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
     def _rows(self, X: Any) -> Matrix:
         """Rows like those of the training as float64, dense or CSR; `DataError` for what is no finite number."""
         check_is_fitted(self)
-        x, names = features_of(X)
+        if self.categories_ is not None:  # whose places are those of training
+            note_features(self, X, reset=False)
+        x, names = features_of(X, self.categories_)
         note_features(self, X, reset=False)
         x = filled(x, self.fill_)
         wrong_value(x, names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from ..adapters import show
 from ..adapters.arrays import CONSTRAINTS, GRADING, SCREEN, SELECTION, grades_of, in_arrays, request_of, selected
 from ..adapters.classes import EstimatorClasses
 from ..adapters.described import with_settings
-from ..blocks.arrays import kind_of, wrong_value
+from ..blocks.arrays import features_of, kind_of, wrong_value
 from ..errors import spelled_by
 from ..frame import MEMORY
 from ..kernels.missing import MISSING, filled
@@ -47,6 +48,9 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     told_ : what else the method says: of `auto` what was tried, what was chosen and the verdict
     n_features_in_, feature_names_in_, label_names_ : of the training data
 
+    Of a frame's columns of texts and categoricals (`spark_mlfs.blocks.categories`) to a method that does not count, features are
+    their values, ``column=value``: `ranking_`, `selected_`, `transform` and its names go by these, `get_support` by columns.
+
     `transform`, `get_support` and `get_feature_names_out` go by the order of the columns, as scikit-learn's selectors do;
     `ranking_` and `selected_` by rank.
     """
@@ -67,7 +71,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     def _fit(self, X: Any, y: Any, weights: Any) -> Self:
         settings = {p.name: getattr(self, p.name) for p in (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING)}
         request = request_of(*self._named(), settings)  # what is wrong is told before any row is read
-        held, _ = self._hold(X, y, weights, grades_of(settings, request, weights is not None))
+        held, _ = self._hold(X, y, weights, grades_of(settings, request, weights is not None), request.takes_codes)
         result = selected(held, request, self.memory_bytes)
         if result.evidence is not None and not result.evidence.kept:
             warnings.warn(result.evidence.why_none(), stacklevel=2)
@@ -87,7 +91,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         """(d,) which features are kept, or with `indices` their places, ascending."""
         check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, bool)
-        mask[self.selected_] = True
+        mask[self.selected_ if self.categories_ is None else self.categories_.sources[self.selected_]] = True
         return np.flatnonzero(mask) if indices else mask
 
     def plot(self, most: int = 30, ax: Any = None) -> Any:
@@ -102,10 +106,14 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         check_is_fitted(self)
         kind_of(X)  # which refuses a lazy frame
         finite = "ensure_all_finite" if "ensure_all_finite" in signature(check_array).parameters else "force_all_finite"
-        x = check_array(X, accept_sparse="csr", **{finite: False})  # as it was called before scikit-learn 1.6
-        note_features(self, X, reset=False)
-        kept = self.get_support(indices=True)
-        names = list(getattr(self, "feature_names_in_", ()))
+        kept = np.sort(self.selected_)
+        if self.categories_ is None:
+            x = check_array(X, accept_sparse="csr", **{finite: False})  # as it was called before scikit-learn 1.6
+            note_features(self, X, reset=False)
+            names = list(getattr(self, "feature_names_in_", ()))
+        else:
+            note_features(self, X, reset=False)
+            x, names = features_of(X, self.categories_)[0].astype(np.float64), self.categories_.names
         if self.missing == "error":
             wrong_value(x, names)
         out = x[:, kept]
@@ -118,8 +126,10 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         from sklearn.utils.validation import _check_feature_names_in
 
         check_is_fitted(self)
-        names: np.ndarray = np.asarray(_check_feature_names_in(self, input_features), object)[self.get_support()]
-        return names
+        names = _check_feature_names_in(self, input_features)
+        names = names if self.categories_ is None else replace(self.categories_, columns=[*map(str, names)]).names
+        out: np.ndarray = np.asarray(names, object)[np.sort(self.selected_)]
+        return out
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "ranking_")

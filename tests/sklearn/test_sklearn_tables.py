@@ -154,7 +154,9 @@ def broken(value, at=(3, 2)):
 
 
 LARGE = pd.DataFrame({"id": np.arange(len(X)) + 2**53, "b": np.arange(len(X)) % 7})
-MIXED = pd.DataFrame({"a": X[:, 0], "city": "Rome", "day": pd.Timestamp("2020"), "kind": pd.Categorical(["u"] * len(X))})
+MIXED = pd.DataFrame(
+    {"a": X[:, 0], "city": ["Rome", 1] * (len(X) // 2), "for": pd.Timedelta(3), "kind": [[1], "u"] * (len(X) // 2)}
+)
 CASES = {
     "nan": (broken(np.nan), Y, "row 3 of X: feature 2 is missing (NaN)"),
     "named nan": (pd.DataFrame(broken(np.nan), columns=NAMES), Y, "feature 'x2' is missing"),
@@ -164,14 +166,13 @@ CASES = {
     "one dimension": (X[:, 0], Y, "X has 1 dimension(s), rows and features make 2. Reshape your data"),
     "three dimensions": (X[:, :, None], Y, "X has 3 dimension(s)"),
     "ragged": ([[1.0, 2.0], [1.0]], Y[:2], "the rows of X are of different lengths"),
-    "text": (pd.DataFrame({"a": X[:, 0], "city": ["Rome"] * len(X)}), Y, "of X that hold no numbers: 'city' ('Rome')"),
-    "dates": (pd.DataFrame({"day": pd.date_range("2020", periods=len(X))}), Y, "'day' (datetime64"),
-    "mixed": (
-        MIXED,
+    "lists": (
+        pd.DataFrame({"a": X[:, 0], "tags": [["Rome"]] * len(X)}),
         Y,
-        "'city' ('Rome'), 'day' (datetime64[s]), 'kind' ('u'); encode them, ColumnTransformer([('of_words', "
-        "OneHotEncoder(), ['city', 'day', 'kind'])]",
+        "no numbers, or texts, booleans or dates alone: 'tags'",
     ),
+    "spans": (pd.DataFrame({"day": pd.to_timedelta(np.arange(len(X)), unit="D")}), Y, "'day' (timedelta64"),
+    "mixed": (MIXED, Y, "'city' ('Rome'), 'for' (timedelta64[ns]), 'kind' ([1]); encode them, or drop them"),
     "labels of text": (X, pd.DataFrame({"a": Y[:, 0], "b": "x", "c": "y"}), "of Y that hold no numbers: 'b' ('x'), 'c' ('y');"),
     "nan in two": (pd.DataFrame(broken(np.nan) + broken(np.nan, (4, 5)), columns=NAMES), Y, "(2 such value(s), and in 'x5')"),
     "text array": (X.astype(str).astype(object)[:, :1] + "m", Y, "which is no number: encode it, or drop it"),
