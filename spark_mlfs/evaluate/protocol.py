@@ -223,7 +223,7 @@ def _ends(sets: np.ndarray, ids: np.ndarray, shares: tuple[float, ...], draws: l
         turn = np.argsort(mix(distinct.view(np.int64)[:, None] + np.arange(len(shares)), draw), axis=1, kind="stable")
         share = np.asarray(shares)[turn]
         # after each fold in turn, the rows of the labelset that have been dealt; the fraction is rounded by chance
-        chance = uniform(distinct.view(np.int64), draw)
+        chance = uniform(distinct.view(np.int64), draw, 1)  # no hash that the turn goes by
         dealt = np.floor(np.cumsum(share, axis=1)[:, :-1] * counts[:, None] + chance[:, None]).astype(np.int64)
         dealt = np.clip(dealt, 0, counts[:, None])
         at = first[:-1, None] + dealt - 1

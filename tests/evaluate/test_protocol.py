@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -181,6 +183,16 @@ def test_many_rows_are_stratified_by_labelset(spark, data, monkeypatch):
     with pytest.raises(ParameterError, match="divided by labelset"):
         splits[0].of(block.ids)
     other.release()
+
+
+def test_rare_labelsets_are_divided_by_their_shares():
+    hashes = np.random.default_rng(0).integers(0, 2**63, 20_000).astype(np.uint64)  # each of one row
+    for shares in ((0.2, 0.8), (0.25,) * 4):
+        found = [protocol._ends(hashes, np.arange(20_000), shares, [draw]) for draw in (1, 2)]
+        for draw, state in zip((1, 2), found, strict=True):
+            (folds,) = protocol.by_labelset([state], [draw])
+            rows = SimpleNamespace(ids=np.arange(20_000), labelset_hash=hashes)
+            np.testing.assert_allclose(np.bincount(folds.of(rows)) / 20_000, shares, atol=0.012)
 
 
 # ---- applying them ----
