@@ -106,8 +106,8 @@ def rank(
     groups : {name: features} that are picked or left together; a group that would pass k is left out
     costs, budget : what features cost, {name or pattern: cost} or one number for each, and what the selection may cost: features
         are picked by gain per cost, as many as the budget pays, at most k
-    penalties : what a feature's penalty is multiplied by (ridge, lasso, elastic-net, mssl), {name or pattern: number}, 1 where
-        nothing is said, or one number for each; 0: never shrunk away, as what is included
+    penalties : what a feature's penalty is multiplied by (ridge, lasso, elastic-net, mssl, forward), {name or pattern: number}, 1
+        where nothing is said, or one number for each; 0: never shrunk away, as what is included
     memory_bytes : bytes that rows and statistics may take; None: three quarters of this machine's memory
 
     sample_weight : (n,) how much each row counts (`spark_mlfs.blocks.weights`): one of weight 2 counts as two, one of 0 not at

@@ -112,7 +112,8 @@ class Categories:
         parts, start = [], 0
         for place in sorted(self.values):
             hot = (x[:, [place]] == np.arange(len(self.values[place]))).astype(x.dtype)
-            hot[np.isnan(x[:, place])] = np.nan
+            if (missing := np.isnan(x[:, place])).any():  # whole numbers, which have no NaN, may be told as integers
+                hot[missing] = np.nan
             parts += [x[:, start:place], hot]
             start = place + 1
         return np.concatenate([*parts, x[:, start:]], axis=1)

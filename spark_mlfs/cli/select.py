@@ -86,7 +86,7 @@ def _constraint_arguments(flags: Flags) -> None:
     costs = "a .toml or .json of costs by name or pattern ('*' for all others), or a .csv with columns name and cost"
     flags.one("--costs", "FILE", f"what features cost, picked by gain per cost: {costs}", dest="costs_from")
     penalties = "a .toml or .json of numbers by name or pattern, 1 where nothing is said, or a .csv with columns name and penalty"
-    what = "what features' penalties are multiplied by (ridge, lasso, elastic-net, mssl), 0: never shrunk away"
+    what = "what features' penalties are multiplied by (ridge, lasso, elastic-net, mssl, forward), 0: never shrunk away"
     flags.one("--penalties", "FILE", f"{what}: {penalties}", dest="penalties_from")
     flags.one("--budget", "B", "what the selection may cost; --num-top-features bounds it, too")
 

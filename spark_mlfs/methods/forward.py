@@ -1,15 +1,16 @@
 """Forward selection by held-out explained variance.
 
     J(j) = Σ_f Σ_l w_l (2 b_jl ⟨z_j, r_l⟩_H − b_jl² ⟨z_j, z_j⟩_H) / Σ_f Σ_l w_l ⟨ỹ_l, ỹ_l⟩_H,
-    b_jl = ⟨z_j, r_l⟩_T / (⟨z_j, z_j⟩_T + λ n_f)
+    b_jl = ⟨z_j, r_l⟩_T / (⟨z_j, z_j⟩_T + p_j λ n_f)
 
-Greedy: each pick s maximises J, the share of the labels' variance that a feature explains on rows H of each fold f to which its
-weights b were not fitted, but to the others, T. Then z_j ← z_j − z_s ⟨z_s, z_j⟩_T/(⟨z_s, z_s⟩_T + λ n_f), r_l ← r_l − z_s b_sl in
-every fold: what the picks say of features and labels on T is taken out of them. J may be negative: such a feature predicts worse
-than none. Unpicked features follow by the first J.
+Greedy: each pick s maximises J, the share of the labels' variance that a feature explains on rows H of each fold f to which
+its weights b were not fitted, but to the others, T. Then z_j ← z_j − z_s ⟨z_s, z_j⟩_T/(⟨z_s, z_s⟩_T + p_s λ n_f), r_l ← r_l −
+z_s b_sl in every fold: what the picks say of features and labels on T is taken out of them. J may be negative: such a feature
+predicts worse than none. Unpicked features follow by the first J.
 Symbols: z_j (n,) at first x̃_j, column j of X (n, v) about its mean over T, over its standard deviation; r_l at first ỹ_l, label l
 of Y (n, q) about its mean over T; w_l = 1/Var(y_l), times the label's weight, 0 of a label of one value; n_f the rows of T, λ ≥ 0
-``penalty``; n the rows whose labels are all known. F ``folds`` by the hash of the row id, without ids by that of the row's
+``penalty``, p_j ``penalties`` (`select.constraints`), 1 where nothing is said, 0 of a feature that is included; n the rows whose
+labels are all known. F ``folds`` by the hash of the row id, without ids by that of the row's
 features: equal rows share a fold. Score J of the first pick (v,), without unit.
 Cost: one scan for second moments by fold, then O(v·(k + q)) operations a fold for pick k (`solvers.forward`). Where they exceed
 ``driverBytes``, the first J of all features is finished on the executors, and the best go on, as many as fit: three scans.
@@ -29,7 +30,7 @@ import numpy as np
 
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
-from ..errors import DataError
+from ..errors import DataError, ParameterError, setting
 from ..kernels.folds import FoldSums
 from ..params import Integer, Number, Parameter, Values
 from ..solvers import forward
@@ -38,11 +39,12 @@ from ..solvers.ranking import by_score
 from ..statistics.base import FeatureNumbers, Statistic
 from ..statistics.folds import Alone, FoldedLabels, FoldGrams, unit_of_moments
 from ..statistics.moments import GroupMoments, KnownRows, known_range, thin
-from .base import Method, Scores
+from .base import Method, Scores, penalties_of
 from .counting import picking
 from .labels import LABEL_WEIGHTS, label_weights
 from .regression import LABEL_SKETCH, sketch_width
 
+FEW_PENALTIES = 16  # different ones of features whose products exceed the budgets
 LARGEST = 1 << 20  # of what a label counts in a sketch, times the labels of a row
 
 
@@ -63,6 +65,7 @@ class Forward(Method):
     )
     greedy = True
     conditions = True
+    penalised = True
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         whole = moments(engine.profile, p)
@@ -98,7 +101,8 @@ class Forward(Method):
             elif width < engine.num_features:
                 sums = replace(sums, sum_x=sums.sum_x[:, seen], xx=sums.xx[:, seen[:, None], seen], xy=sums.xy[:, seen])
             weights = np.ones(whole.sketch) if whole.sketch else sums.label_weights(1.0 if times is None else times)
-            relevance, path, _ = forward.select(sums, weights, p["penalty"], count, terms.among(seen), picking(engine))
+            penalty = p["penalty"] * multiples(engine.profile, p)[seen]
+            relevance, path, _ = forward.select(sums, weights, penalty, count, terms.among(seen), picking(engine))
         if not (whole.sketch and len(seen) < len(varying)):
             values[seen] = relevance
         path.spread(seen, engine.num_features)
@@ -136,8 +140,21 @@ def first_gains(engine: Engine, p: Values, base: FoldSums, times: np.ndarray | N
     if sketch_width(profile, p):
         (base,) = engine.run(FoldGrams(p["folds"], features=np.zeros(0, np.int64)))
     weights = base.label_weights(1.0 if times is None else times)
-    numbers = Alone(base, weights, p["penalty"], unit_of_moments(profile))
-    return engine.run(FeatureNumbers((GroupMoments(target, thin(profile)),), numbers))[0][0]
+    distinct, place = np.unique(multiples(profile, p), return_inverse=True)
+    if len(distinct) > FEW_PENALTIES:
+        raise ParameterError(
+            f"penalties: {len(distinct)} different numbers for features that exceed driver_bytes together, where forward takes "
+            f"{FEW_PENALTIES}: round them, raise {setting('driver_bytes')}, or give a {setting('screen')}"
+        )
+    each = [Alone(base, weights, p["penalty"] * float(multiple), unit_of_moments(profile)) for multiple in distinct]
+    found = engine.run(*(FeatureNumbers((GroupMoments(target, thin(profile)),), numbers) for numbers in each))
+    return np.concatenate(found)[place, np.arange(len(place))]
+
+
+def multiples(profile: Profile, p: Values) -> np.ndarray:
+    """(v,) what the penalty of each feature is multiplied by."""
+    given = penalties_of(profile, p)
+    return np.ones(len(profile.varying)) if given is None else given
 
 
 def best(engine: Engine, whole: FoldGrams, values: np.ndarray, varying: np.ndarray, terms: PickConstraints) -> np.ndarray:

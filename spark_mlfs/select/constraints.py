@@ -20,8 +20,8 @@
               be one. K is a further bound, where it is set.
 
 ``penalties`` what the penalty of each feature is multiplied by, 1 where nothing is said, in the methods that have one for each:
-              ridge, lasso, elastic-net, mssl. 0: it is never shrunk away, and the others are solved given it; so is what is
-              included, whatever stands here. The column ``penalty`` tells them.
+              ridge, lasso, elastic-net, mssl, forward. 0: it is never shrunk away, and the others are solved given it; so is
+              what is included, whatever stands here. The column ``penalty`` tells them.
 
 Features are listed by name, by a pattern of names (``title_*``; * any text, ? one character, [ab] one of them; a name that
 exists is no pattern) or by place from 0. Costs and penalties are a list, one for each feature, or by name and pattern: a

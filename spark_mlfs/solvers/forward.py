@@ -49,7 +49,7 @@ class _Side:
 class _Fold:
     """A fold, its columns of unit variance, about their means over the training rows."""
 
-    def __init__(self, at: int, z: FoldSums, root: np.ndarray, penalty: float, picks: int) -> None:
+    def __init__(self, at: int, z: FoldSums, root: np.ndarray, penalty: np.ndarray, picks: int) -> None:
         """Fold number `at` of `z`, sums of the scaled columns about the means over all rows, with ``xx`` (F, v) squares alone."""
         self.at, self.n, self.held = at, z.trained[0][at], z.n[at]
         self.penalty, self.own, y = penalty * self.n, z.sum_x[at], z.trained[1][at] / self.n
@@ -77,7 +77,7 @@ class _Fold:
         there = columns.sum(axis=0) - held - self.n * self.mean * self.mean[pick]
         products = self.trained.products(there, pick, before, self.g[:k])
         tested = self.tested.products(here, pick, before, self.g[:k])
-        share = 1 / divisor(products[pick], self.penalty, self.n)
+        share = 1 / divisor(products[pick], self.penalty[pick], self.n)
         g, b = products * share, self.trained.labels[pick] * share
         self.trained.take(products, pick, g, b)
         self.tested.take(tested, pick, g, b)
@@ -87,18 +87,19 @@ class _Fold:
 def select(
     sums: FoldSums,
     weights: np.ndarray,
-    penalty: float,
+    penalty: np.ndarray | float,
     count: int,
     terms: PickConstraints = UNCONSTRAINED,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[np.ndarray, Path, np.ndarray]:
     """(J of every feature before the first pick (v,), the picks with their J, the share that each explains of each fold (F, k)).
 
-    `sums` of features that vary, `weights` (q,) of the labels; at most `count` are picked."""
+    `sums` of features that vary, `weights` (q,) of the labels, `penalty` of all features or (v,) of each; at most `count` are
+    picked."""
     center, own = sums.sum_x.sum(axis=0) / sums.n.sum(), sums.n[:, None]
     squares = np.einsum("fii->fi", sums.xx) - center * (2 * sums.sum_x - own * center)
     scale = np.sqrt(squares.sum(axis=0) / sums.n.sum())
-    pool = Pool(len(center), count, terms)
+    pool, penalty = Pool(len(center), count, terms), np.broadcast_to(penalty, len(center))
     z = replace(
         sums,
         sum_x=(sums.sum_x - own * center) / scale,

@@ -39,11 +39,12 @@ def table():
     return pd.DataFrame(x[rows], columns=names), y[rows]
 
 
-def naive(method, x, y):
+def naive(method, x, y, include=()):
     codes, constant = discretise(x), constant_columns(x)
     if method == "forward":
         held = hold(x, y)[0]
-        return constrained.held_out(x, y, fold_of(held.block, 5, held.profile))
+        shrunk = ~np.isin(np.arange(x.shape[1]), include)  # what is included is not
+        return constrained.held_out(x, y, fold_of(held.block, 5, held.profile), shrunk.astype(float))
     if method == "fastcan":
         return constrained.formula(canonical.fastcan, x, y, None)
     if method == "mrmr":
@@ -139,7 +140,7 @@ def test_greedy_methods_buy_the_most_gain_per_cost(table, method, seed):
     costs = np.round(rng.uniform(0.5, 8, 12), 2)
     budget, include = float(np.round(rng.uniform(6, 16), 2)), [(), (6,), (6, 2)][seed]
     budget += sum(costs[list(include)])
-    formula = naive(method, frame.to_numpy(), y)
+    formula = naive(method, frame.to_numpy(), y, include)
     value = None
     if method == "jmi":  # J less what the picked ones tell by themselves, over their number
 

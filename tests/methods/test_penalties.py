@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from oracles import forward
 from sklearn.linear_model import Lasso
 
 import spark_mlfs
 from spark_mlfs import METHODS, pipeline
 from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.folds import fold_of
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.select import Constraints, CrossValidation
 from spark_mlfs.select.rules import Rule
@@ -230,6 +232,18 @@ def test_names_patterns_numbers_and_sparse_rows_say_the_same(table):
     pd.testing.assert_frame_equal(general.ranking_, want)
 
 
+def test_a_column_of_categories_is_penalised_by_the_names_of_its_values(table):
+    frame, y = table
+    words = pd.DataFrame(
+        {"low": (frame["title_0"] > 0) * 1, "word": np.where(frame["title_1"] > 0.5, "x", "y"), "no": 1 - y[:, 0]}
+    )
+    words.loc[:30, "word"] = "z"
+    apart = pd.DataFrame({"low": words["low"], **{f"word={w}": words["word"] == w for w in "xyz"}, "no": words["no"]}) * 1.0
+    got = spark_mlfs.rank(words, y, "lasso", None, alpha=0.05, penalties={"word=*": 0.5, "no": 2})
+    want = spark_mlfs.rank(apart, y, "lasso", None, alpha=0.05, penalties=[1, 0.5, 0.5, 0.5, 2])
+    pd.testing.assert_series_equal(got.set_index("name")["score"].sort_index(), want.set_index("name")["score"].sort_index())
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -278,3 +292,38 @@ def test_a_spark_frame_a_saved_model_and_the_same_answer_job_by_job(spark, table
         for small in (1 << 40, 0):
             pd.testing.assert_frame_equal(here, pipeline.rank(data, [request], small_bytes=small)[0].ranking)
         assert method != "lasso" or here.equals(model.ranking)
+
+
+@pytest.mark.parametrize("penalty", [1.0, 0.0])
+@pytest.mark.parametrize("zero", [(), (2, 9)], ids=["", "free"])
+def test_forward_is_that_of_the_refitted_rows(table, penalty, zero):
+    frame, y = table
+    p, held = penalties(zero), hold(frame, y)[0]
+    fold = fold_of(held.block, 5, held.profile)
+    picks, gains, first, _ = forward.forward(frame.to_numpy(), y, fold, WIDTH - 1, penalty * p)
+    got = run(frame, y, "forward", {"penalty": penalty}, penalties=list(p))
+    kept = len(got.scores.path.picks)
+    assert list(got.ranking["index"][:kept]) == picks[:kept] and kept > 5
+    np.testing.assert_allclose(got.scores.path.gains, gains[:kept], atol=1e-9)
+    relevance = got.ranking.set_index("index")["relevance"].sort_index()
+    np.testing.assert_allclose(relevance[np.isfinite(first)], first[np.isfinite(first)], atol=1e-9)
+    assert list(got.ranking.set_index("index")["penalty"].sort_index()) == list(p)
+
+
+def test_forward_of_more_features_than_the_driver_holds():
+    """The first step's J has each feature's own penalty, too; of many different ones it is refused."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(300, 240))
+    y = (x[:, :2] + rng.normal(size=(300, 2)) > 0).astype(float)
+    held, _ = hold(x, y)
+    p = rng.choice([0.0, 0.5, 3.0], 240)
+    requests = [
+        pipeline.Request.of("forward", {}, 5, constraints=Constraints.of({"penalties": each}))
+        for each in (p, p + rng.random(240))
+    ]
+    whole = pipeline.rank(held, requests[:1])[0]
+    few = pipeline.rank(held, requests[:1], driver_bytes=1 << 20)[0]
+    assert "candidates" in few.scores.details and few.scores.path.picks == whole.scores.path.picks
+    np.testing.assert_allclose(few.scores.values, whole.scores.values, atol=1e-9)
+    with pytest.raises(ParameterError, match=r"penalties: 240 different numbers .* where forward takes 16: round them"):
+        pipeline.rank(held, requests[1:], driver_bytes=1 << 20)

@@ -1,6 +1,7 @@
 """Naive oracle of `forward`: every column and label is refitted on the training rows of each fold by least squares, row by row.
 
-Nothing comes from second moments. The penalty is rows of the least-squares problem: one more equation √(λ n_f)·b = 0.
+Nothing comes from second moments. The penalty, of all columns or of each, is rows of the least-squares problem: one more
+equation √(λ n_f)·b = 0.
 Never imported by the package.
 """
 
@@ -22,7 +23,7 @@ class Fold:
     """The rows of one fold: z the columns and r the labels, less what the picks said of them on the training rows."""
 
     def __init__(self, x, y, held, mass, deviation, penalty):
-        self.train, self.held, self.mass, self.penalty = ~held, held, mass, penalty
+        self.train, self.held, self.mass, self.penalty = ~held, held, mass, np.broadcast_to(penalty, x.shape[1])
         self.n = float(mass[self.train].sum())
         mean = np.average(x[self.train], axis=0, weights=mass[self.train])
         self.z = (x - mean) / deviation
@@ -32,18 +33,18 @@ class Fold:
     def explained(self, j):
         """(q,) by how much column j's fit lowers the squared error of each label on the held-out rows."""
         z, m = self.z[:, j], self.mass
-        if self.penalty == 0 and (m[self.train] * z[self.train] ** 2).sum() <= 1e-8 * self.n:
+        if self.penalty[j] == 0 and (m[self.train] * z[self.train] ** 2).sum() <= 1e-8 * self.n:
             return np.zeros(self.r.shape[1])
-        left = self.r - np.outer(z, refitted(z, self.r, self.train, m, self.penalty, self.n))
+        left = self.r - np.outer(z, refitted(z, self.r, self.train, m, self.penalty[j], self.n))
         squares = self.r[self.held] ** 2 - left[self.held] ** 2
         return (m[self.held][:, None] * squares).sum(axis=0)
 
     def take(self, s):
         z = self.z[:, s].copy()
-        if self.penalty == 0 and (self.mass[self.train] * z[self.train] ** 2).sum() <= 1e-8 * self.n:
+        if self.penalty[s] == 0 and (self.mass[self.train] * z[self.train] ** 2).sum() <= 1e-8 * self.n:
             return
         for of in (self.z, self.r):
-            of -= np.outer(z, refitted(z, of, self.train, self.mass, self.penalty, self.n))
+            of -= np.outer(z, refitted(z, of, self.train, self.mass, self.penalty[s], self.n))
 
 
 def forward(x, y, fold, count, penalty=1.0, mass=None, label_weights=1.0, include=()):
