@@ -6,16 +6,55 @@ first asked for. Entries from outside come through `Registry.register` or, insta
 
 from __future__ import annotations
 
+import re
+import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
+from string import Template
 from typing import Any, ClassVar, Generic, TypeVar
 
 from .errors import ParameterError
 from .params import Parameter
 
 T = TypeVar("T")
+
+PHRASES = {  # that the modules of entries share: ``$name`` in their documentation
+    "range": "`ParameterError` where a parameter is out of its range",
+    "budget": "``driverBytes``, or a worker's share ``workerBytes``",
+    "counts": "`BudgetError` where the counts exceed $budget",
+    "coded": '$counts; `DataError` where ``label_coding="lp"`` and no row has all its labels known; $range',
+    "pairs": "`DataError` where every row has an unknown label; `BudgetError` where the counts, or the pairs of labels of one "
+    "feature, exceed $budget; $range",
+    "unlabelled": "`DataError` where no row has all its labels known",
+    "nothing": "$unlabelled, or no feature varies over those",
+    "gram": "$nothing; `BudgetError` where the Gram matrix exceeds $budget; $range",
+    "one_value": "$unlabelled, no feature varies over those, or no label takes both values",
+    "one": "f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` bins",
+    "label": "Y_l ∈ {0, 1} label l of q",
+    "two": "f, s ∈ {0, …, b − 1} features that vary (v of them), discretised into b ≤ ``num_bins`` bins; S the picks; $label",
+    "plugin": "I plug-in mutual information in nats (Miller–Madow on request)",
+    "rows": "X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known",
+    "weights": "W (v, q), w_i its row of feature i",
+    "scores": "Score (v,), labels per scaled unit of the feature",
+    "penalty": "p_i ``penalties`` (`select.constraints`), 1 where nothing is said, 0 of a feature that is included",
+    "measures": 'Gonzalez-Lopez, Ventura & Cano, "Distributed multi-label feature selection using individual mutual information '
+    'measures", 2020',
+    "anchors": "``num_anchors`` (default: all rows up to 20,000, then as many drawn by hash of the row id) bounds the cost: "
+    "anchors × rows × features",
+}
+
+
+def composed(documentation: str) -> str:
+    """Return the documentation of a module with its `PHRASES` written out."""
+    sections = re.split(r"\n(?=[A-Z][a-z]+: )", documentation)
+    for at, text in enumerate(sections):
+        while (written := Template(text).safe_substitute(PHRASES)) != text:
+            text = written
+            sections[at] = textwrap.fill(text, 130, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(sections)
 
 
 class Entry:
@@ -28,6 +67,12 @@ class Entry:
     when: ClassVar[str] = ""
     cost: ClassVar[str] = ""
     parameters: ClassVar[tuple[Parameter, ...]] = ()
+
+    def __init_subclass__(cls, **further: Any) -> None:
+        super().__init_subclass__(**further)
+        module = sys.modules.get(cls.__module__)
+        if module is not None and module.__doc__:
+            module.__doc__ = composed(module.__doc__)
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):

@@ -1,5 +1,4 @@
-"""The contract of a classifier: parameters, a fit on an engine that gives a state of arrays, and a NumPy prediction from that
-state.
+"""The contract of a classifier: parameters, a fit on an engine that gives a state of arrays, and a NumPy prediction from it.
 
 The pyspark.ml classes (`ml.classifiers.py`), saving, names, jobs and checks are the base's business, as for methods.
 """
@@ -39,7 +38,6 @@ class Classifier(Entry):
         return False
 
     def predictor(self, state: State) -> Predictor:
-        """The prediction that a state stands for."""
         raise NotImplementedError
 
 
@@ -74,16 +72,8 @@ def refuse_unknown(profile: Profile) -> None:
 
 
 def known_rows(block: Block, profile: Profile) -> Block:
-    """The rows whose labels are all known; `DataError` where single labels of a row are unknown.
-
-    A row with a null label cell tells a classifier nothing and is left out.
-    """
+    """The rows whose labels are all known, without those with a null label cell; `DataError` where single labels are unknown."""
     refuse_unknown(profile)
     if block.unlabelled is None or not len(block.unlabelled):
         return block
     return block.take(np.setdiff1d(np.arange(block.n), block.unlabelled))
-
-
-def training_rows(engine: Engine) -> Block:
-    """All fully known training rows in the order of their ids, in this process."""
-    return known_rows(engine.gathered(), engine.profile)

@@ -4,13 +4,11 @@
 
 Training uses the true labels before a label, prediction the predicted ones. Base h: a linear support vector machine
 (``svm``, as `classify.svm`), or the majority of the k nearest neighbours (``knn``) in the space of the features and the labels
-before. Order: by label index, by falling frequency (ties by index), or drawn with the seed. Scores: decision values of the
-machines, shares of the neighbours.
+before. Order: by label index, by falling frequency, or drawn with the seed. Scores: decision values, or shares of neighbours.
 Symbols: x (v,) the features that vary in the training rows, scaled as ``scaling`` says (default: as they are); π the order of
 the q labels; ŷ ∈ {0, 1}^q the prediction. Scores (rows, q).
 Raises: `DataError` where single labels of a row are unknown, or with ``knn`` there are at most k labelled rows; `BudgetError`
-where the rows exceed a worker's share ``workerBytes`` or ``driverBytes``; `ParameterError` where a parameter is out of its
-range.
+where the rows exceed $budget; $range.
 Source: Read, Pfahringer, Holmes & Frank 2009.
 Deviations: one chain, not their ensemble.
 """
@@ -30,7 +28,7 @@ from ..lazy import cached_property
 from ..params import Choice, Integer, Parameter, Values
 from .base import SCALING, Classifier, Predictor
 from .knn import BRkNN
-from .svm import LINEAR, LabelMachines, decisions, gather_machines
+from .svm import LINEAR, LabelMachines, beside, decisions, gather_machines
 
 
 class ClassifierChain(Classifier):
@@ -99,7 +97,6 @@ class NeighbourChain(Predictor):
 
     @cached_property
     def training(self) -> tuple[Matrix, np.ndarray]:
-        """The scaled training rows and their labels."""
         return self.scaled(self.state["x"]), self.state["y"].toarray()
 
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
@@ -107,14 +104,10 @@ class NeighbourChain(Predictor):
         x = self.scaled(x, s["columns"])
         order, k = s["order"], s["k"]
         labels, scores = np.zeros((x.shape[0], len(order)), np.uint8), np.zeros((x.shape[0], len(order)))
-        stack = (
-            (lambda a, b: sp.hstack([a, sp.csr_matrix(b)], format="csr")) if sp.issparse(z) else lambda a, b: np.hstack([a, b])
-        )
         for position, label in enumerate(order):
             before = order[:position]
-            query = Rows(stack(x, labels[:, before].astype(np.float64)), -1 - np.arange(x.shape[0]))
-            reference = Rows(stack(z, y[:, before].astype(np.float64)), np.arange(z.shape[0]))
-            best = nearest(query, reference, k)
+            query = Rows(beside(x, labels[:, before]), -1 - np.arange(x.shape[0]))
+            best = nearest(query, Rows(beside(z, y[:, before]), np.arange(z.shape[0])), k)
             share = label_counts(best, sp.csr_matrix(y[:, [label]], dtype=np.float64))[:, 0] / k
             labels[:, label], scores[:, label] = share > 0.5, share
         return labels, scores

@@ -13,8 +13,7 @@ Symbols: n training rows; j ∈ {0, …, k} how many of the k neighbours of a ro
 κ_l[j] (κ'_l[j]) training rows with (without) l that have j such neighbours, themselves excluded; s > 0 the smoothing, rows.
 Scores (rows, q), probabilities or shares.
 Raises: `DataError` where single labels of a row are unknown, or there are at most k labelled rows; `BudgetError` where the
-training rows exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its
-range.
+training rows exceed $budget; $range.
 Source: Zhang & Zhou 2007 (ML-kNN); Spyromitros, Tsoumakas & Vlahavas 2008 (BRkNN).
 Deviations: none; equal posteriors, and half of the neighbours, predict 0.
 """
@@ -36,7 +35,7 @@ from ..kernels.votes import label_counts, odds, posterior_tables
 from ..lazy import cached_property
 from ..params import Integer, Number, Parameter, Values
 from ..statistics.neighbours import Geometry, Neighbourhood, anchors_of, nearest_rows
-from .base import SCALING, Classifier, Predictor, refuse_unknown, training_rows
+from .base import SCALING, Classifier, Predictor, known_rows, refuse_unknown
 
 
 class _KNN(Classifier):
@@ -45,14 +44,13 @@ class _KNN(Classifier):
 
     def fit(self, engine: Engine, p: Values) -> State:
         if engine.in_one_process:
-            rows = training_rows(engine)
+            rows = known_rows(engine.gathered(), engine.profile)
         else:
             refuse_unknown(engine.profile)
             rows = anchors_of(engine, None, 0)
         return self.learn(rows, engine.profile.varying, engine.profile.q, p, engine)
 
     def learn(self, rows: Block, columns: np.ndarray, q: int, p: Values, engine: Engine | None = None) -> State:
-        """The state of training rows sorted by row id."""
         if rows.n <= p["k"]:
             raise DataError(f"{rows.n} labelled training rows, but k = {p['k']} neighbours need at least {p['k'] + 1}: lower k")
         scaling = Scaling.of_rows(rows.x[:, columns], p["scaling"])
@@ -73,38 +71,25 @@ class _KNN(Classifier):
 class NeighbourVote(Predictor):
     """Prediction from the neighbours among the training rows of a state."""
 
-    def rows(self, x: Matrix, ids: np.ndarray) -> Rows:
-        """Rows ready for distances."""
-        return Rows(self.scaled(x, self.state["columns"]), ids)
-
-    def stored(self, x: Matrix, ids: np.ndarray) -> Rows:
-        """Training rows as the state keeps them (the varying columns) ready for distances."""
-        return Rows(self.scaled(x), ids)
-
     @property
     def nbytes(self) -> int:
-        """Bytes of the training rows."""
         x = self.state["x"]
         return x.data.nbytes + x.indices.nbytes if sp.issparse(x) else x.nbytes
 
     @cached_property
     def training(self) -> tuple[Rows, sp.csr_matrix]:
-        """The training rows, ready for distances, and their labels."""
         x = self.state["x"]
-        return self.stored(x, np.arange(x.shape[0])), self.state["y"].astype(np.float64)
+        return Rows(self.scaled(x), np.arange(x.shape[0])), self.state["y"].astype(np.float64)
 
     def counts(self, query: Rows) -> np.ndarray:
-        """(rows, q) how many of the k nearest training rows have each label."""
         reference, y = self.training
-        best = nearest(query, reference, self.state["k"])
-        return label_counts(best, y)
+        return label_counts(nearest(query, reference, self.state["k"]), y)
 
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         # training rows are known by their position; a row to predict is no training row, whatever its values
-        return self.vote(self.counts(self.rows(x, -1 - np.arange(x.shape[0]))))
+        return self.vote(self.counts(Rows(self.scaled(x, self.state["columns"]), -1 - np.arange(x.shape[0]))))
 
     def vote(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Labels and scores from the neighbours' label counts."""
         share = counts / self.state["k"]
         return (share > 0.5).astype(np.uint8), share
 

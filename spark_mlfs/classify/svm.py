@@ -9,8 +9,7 @@ value in the training rows is predicted as that value (decision ±1, probability
 Symbols: x_i (v,) the features that vary in training row i, scaled as ``scaling`` says (default: as they are), or those an
 extractor made for the label (``label_specific``); y_i = ±1 whether it has the label; w (v,), b one label's machine of q; C > 0
 ``c``. Scores (rows, q), distances in units of 1/‖w‖, or probabilities.
-Raises: `DataError` where single labels of a row are unknown; `BudgetError` where the rows exceed a worker's share
-``workerBytes`` or ``driverBytes``; `ParameterError` where a parameter is out of its range.
+Raises: `DataError` where single labels of a row are unknown; `BudgetError` where the rows exceed $budget; $range.
 Source: Fan, Chang, Hsieh, Wang & Lin 2008 (LIBLINEAR); Platt 1999 (probabilities).
 Deviations: liblinear penalises the intercept b with w; where a fold lacks a class, the probability is 1/(1 + exp(−f)).
 """
@@ -65,20 +64,15 @@ class LabelMachines:
         weights, further = np.zeros((len(labels), width)), np.zeros((len(labels), 4))
         for at, label in enumerate(labels):
             inputs = x
-            used: slice | np.ndarray = slice(None)
+            used: slice | np.ndarray = slice(v)
             if self.slices is not None:  # the features that an extractor made for this label
                 first, last = self.slices[label], self.slices[label + 1]
                 used = np.flatnonzero((self.profile.varying >= first) & (self.profile.varying < last))
                 inputs = x[:, used]
             if self.order is not None:
                 before = list(self.order[: self.order.index(label)])
-                known = y[:, before].astype(np.float64)
-                inputs = sp.hstack([x, sp.csr_matrix(known)], format="csr") if sp.issparse(x) else np.hstack([x, known])
-            w, further[at] = self._train(inputs, y[:, label], rows.ids)
-            if self.slices is None:
-                weights[at, : len(w)] = w
-            else:
-                weights[at, used] = w
+                inputs, used = beside(x, y[:, before]), slice(v + len(before))
+            weights[at, used], further[at] = self._train(inputs, y[:, label], rows.ids)
         return {
             "labels": np.asarray(labels, np.int64),
             "weights": weights,
@@ -103,13 +97,11 @@ class LabelMachines:
         machine = LinearSVC(C=p["c"], max_iter=p["max_iter"], tol=p["tol"], random_state=p["seed"], dual="auto")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the count of iterations says it
-            if not self.calibrated:
-                machine.fit(x, y)
-                return machine.coef_[0], (float(machine.intercept_[0]), -1.0, 0.0, machine.n_iter_)
             fold = (mix(ids, p["seed"] + 0xF01D) % np.uint64(FOLDS)).astype(int)
             splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(FOLDS)]
-            if any(len(test) == 0 or y[train].min() == y[train].max() for train, test in splits):
-                machine.fit(x, y)  # too few of one kind to calibrate on: Platt's prior
+            few = any(len(test) == 0 or y[train].min() == y[train].max() for train, test in splits)
+            if few or not self.calibrated:  # with too few of one kind to calibrate on Platt's prior
+                machine.fit(x, y)
                 return machine.coef_[0], (float(machine.intercept_[0]), -1.0, 0.0, machine.n_iter_)
             platt = CalibratedClassifierCV(machine, method="sigmoid", cv=splits, ensemble=False).fit(x, y)
             (one,) = platt.calibrated_classifiers_
@@ -117,14 +109,19 @@ class LabelMachines:
         return inner.coef_[0], (float(inner.intercept_[0]), float(curve.a_), float(curve.b_), inner.n_iter_)
 
 
+def beside(x: Matrix, labels: np.ndarray) -> Matrix:
+    """Rows with labels as further features."""
+    y = labels.astype(np.float64)
+    return sp.hstack([x, sp.csr_matrix(y)], format="csr") if sp.issparse(x) else np.hstack([x, y])
+
+
 def gather_machines(parts: list[State], q: int) -> State:
     """The machines of all labels, by label, from the parts that were trained apart."""
     labels = np.concatenate([part["labels"] for part in parts])
     order = np.argsort(labels)
     assert len(labels) == q
-    out = {
-        name: np.concatenate([part[name] for part in parts])[order] for name in ("weights", "intercept", "a", "b", "iterations")
-    }
+    names = "weights", "intercept", "a", "b", "iterations"
+    out = {name: np.concatenate([part[name] for part in parts])[order] for name in names}
     return out | {"offset": parts[0]["offset"], "scale": parts[0]["scale"]}
 
 
@@ -173,8 +170,7 @@ class Machines(Predictor):
 
 
 def decisions(x: Matrix, weights: np.ndarray) -> np.ndarray:
-    """x w' of the rows x (n, v) and machines `weights` (q, v): each row's to the bit, whatever rows stand beside it. A matrix
-    product by BLAS rounds a row by its place among the others."""
+    """x w' of the rows x (n, v) and `weights` (q, v), each row's to the bit, which BLAS rounds by its place among the others."""
     if sp.issparse(x):
         return np.asarray(x @ weights.T)
     return np.einsum("ij,kj->ik", np.ascontiguousarray(x), np.ascontiguousarray(weights))

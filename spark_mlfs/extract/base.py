@@ -1,5 +1,4 @@
-"""The contract of an extractor: parameters, a fit on an engine that gives a state of arrays, and a NumPy projection from that
-state.
+"""The contract of an extractor: parameters, a fit on an engine that gives a state of arrays, and a NumPy projection from it.
 
 The pyspark.ml classes (`ml.extractors.py`), saving, names and checks are common. Rows with unknown labels do not take part in a
 fit, and neither do features that are constant on the other rows; any row can be transformed.
@@ -48,7 +47,6 @@ class Extractor(Entry):
         raise NotImplementedError
 
     def names(self, state: State, labels: Sequence[str]) -> list[str]:
-        """Names of the extracted features."""
         raise NotImplementedError
 
     def scores(self, state: State) -> np.ndarray | None:
@@ -57,8 +55,7 @@ class Extractor(Entry):
 
 
 def restrict(engine: Engine) -> None:
-    """The engine's profile tells the range of the features and the positive labels of the rows whose labels are all known: they
-    decide which features vary."""
+    """Set the engine's profile to the range and the positive labels of the known rows: they decide which features vary."""
     profile = engine.profile
     n = profile.n
     if profile.has_unknown:
@@ -90,7 +87,6 @@ class Linear(Extractor):
 
     @staticmethod
     def state_of(engine: Engine, view: GramView, projection: np.ndarray, **more: Any) -> State:
-        """Return the state of a projection of the features of a view."""
         columns = engine.profile.varying[view.varying]
         return {"columns": columns, "offset": view.offset, "scale": view.scale, "projection": projection, **more}
 

@@ -4,14 +4,10 @@
 
 Per label k-means on the positives and on the negatives; a label without positives or negatives gets 50 centres on all rows. The
 output holds all labels' features one after the other (`slices`). Lloyd's algorithm from the rows with the smallest seeded hash
-of their ids, one scan an iteration for all labels together, until no centre moves; a centre without rows stays. The same rows
-give the same centres on any cluster.
+of their ids, one scan an iteration for all labels together, until no centre moves; a centre without rows stays.
 Symbols: x (v,) the scaled features that vary of a row; P_l, N_l the rows with and without label l of q, of those whose labels
-are all known; p_j, n_j (v,) the centres of each. The distances are in scaled units (under ``scaling="standard"``: standard
-deviations).
-Raises: `DataError` where no row has all its labels known, no feature varies over those, or no label takes both values;
-`BudgetError` where the centres, or the sums over rows, exceed ``driverBytes``, or a worker's share ``workerBytes``;
-`ParameterError` where a parameter is out of its range.
+are all known; p_j, n_j (v,) the centres of each. Distances are in scaled units.
+Raises: $one_value; `BudgetError` where the centres, or the sums over rows, exceed $budget; $range.
 Source: Zhang & Wu 2015; ``ratio`` .1, .2 in the LIFT-RSM paper, whose Section 2.1 gives the formulas.
 Deviations:
 - features are z-scored first (``scaling="none"``: as they are);
@@ -91,8 +87,7 @@ def clusters_of(positive: np.ndarray, n: int, ratio: float) -> list[Cluster]:
 
 @dataclass
 class FirstRows(Statistic):
-    """The rows of each cluster problem with the smallest seeded hashes, as many as it has centres: (block of distinct rows in the
-    order of their ids, positions of each problem's rows in it by hash)."""
+    """Each problem's rows with the smallest seeded hashes, one a centre: (block of distinct rows by id, positions by hash)."""
 
     clusters: tuple[Cluster, ...]
     seed: int
@@ -171,8 +166,7 @@ class ClusterSums(Statistic):
 
 
 def nearest_centre(points: Rows, centres: np.ndarray) -> np.ndarray:
-    """(n,) the nearest of the centres (m, v) to each row, the first of equally near ones: where the product's rounding could
-    decide, by the differences, so that a row's answer does not depend on the others."""
+    """(n,) the nearest of the centres (m, v), the first of equals: by differences where a product's rounding could decide."""
     square = np.einsum("ij,ij->i", centres, centres)
     distance = square - 2 * np.asarray(points.x @ centres.T)
     nearest = np.argmin(distance, axis=1) if len(points) else np.zeros(0, np.int64)
@@ -238,9 +232,7 @@ class LIFT(Extractor):
             )
         with one_thread():
             centres, iterations, converged = cluster_centres(engine, clusters, geometry, p["seed"], p["max_iter"])
-        width = np.zeros(engine.profile.q, np.int64)
-        for cluster in clusters:
-            width[cluster.label] += cluster.count
+        width = np.bincount([c.label for c in clusters], [c.count for c in clusters]).astype(np.int64)
         return {
             "columns": geometry.varying,
             "offset": geometry.offset,
@@ -268,8 +260,7 @@ class LIFT(Extractor):
 
 
 def distances(x: Matrix, centres: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """(rows, m) Euclidean distances of scaled rows to centres; sparse rows lack the shift by −offset/scale. To 1e-9 of each:
-    where |x|² + |c|² − 2x'c cancels, from the differences."""
+    """(rows, m) distances, to 1e-9 of each, of scaled rows to centres; sparse rows lack the shift by −offset/scale."""
     if sp.issparse(x):
         centres = centres + shift
         norms = np.asarray(x.multiply(x).sum(axis=1)).ravel()

@@ -15,11 +15,8 @@ Symbols: φ (n, D) the centred LIFT features of label l of q, D = 2m; d the dist
 distance of row i to all n, itself included; n_c rows of class c ∈ {with l, without}; w (D,); T ``subspaces``, P ``width``,
 max(1, ⌊0.3D⌋ where D < 20), drawn by the hash of (seed, label, draw, column); α, β ≥ 0 ``alpha``, ``beta``. Exact up to 20,000
 rows; beyond that φ's mean and the pairs are those of as many rows, drawn by the seeded hash of their ids.
-Raises: `DataError` where no row has all its labels known, no feature varies over those, or no label takes both values;
-`BudgetError` where LIFT's centres, or φ and the graphs of one label, exceed ``driverBytes``, or a worker's share
-``workerBytes``; `ParameterError` where a parameter is out of its range.
-Source: Zhang, Li & Li 2018, Sections 2.2.1 and 2.2.2; the weights α and β, which its equations lack, are those of its Section
-3.2.2.
+Raises: $one_value; `BudgetError` where LIFT's centres, or φ and the graphs of one label, exceed $budget; $range.
+Source: Zhang, Li & Li 2018, Sections 2.2.1, 2.2.2 and, for the weights α and β, which its equations lack, 3.2.2.
 Deviations:
 - S^B is symmetrised, as the paper's Laplacian of it needs;
 - the ridge on the denominator, and the scale w'Bw = 1;
@@ -28,15 +25,17 @@ Deviations:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from scipy import linalg
 
 from ..blocks.block import Block
-from ..blocks.codec import State
+from ..blocks.codec import State, binary_array, envelope
 from ..blocks.profile import Profile
 from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
@@ -44,8 +43,9 @@ from ..errors import BudgetError, beyond, setting
 from ..kernels.matrix import Matrix
 from ..params import Flag, Integer, Number, Parameter, Values
 from ..solvers.factorise import signed
+from ..statistics.base import Statistic
+from ..statistics.neighbours import anchors_of
 from .base import Extractor, scaled
-from .labelwise import over_labels
 from .lift import LIFT, distances
 
 MOST_ROWS = 20_000
@@ -214,13 +214,11 @@ class Laplacian:
         self.line = product if self.line is None else np.add(self.line, product, out=self.line)
 
     def end(self, rows: slice) -> None:
-        """No more tiles of these rows."""
         if self.line is not None:
             self.half += self.phi[rows].T @ self.line
             self.line = None
 
     def form(self) -> np.ndarray:
-        """(D, D) the form."""
         return 2 * (self.phi.T @ (self.phi * self.degree[:, None]) - self.half - self.half.T)
 
 
@@ -244,3 +242,71 @@ def projection(phi: np.ndarray, have: np.ndarray, p: Values, seed: tuple[int, in
     share = np.cumsum(values) / max(values.sum(), 1e-300)
     kept = int(np.searchsorted(share, p["thr"] - 1e-12) + 1) if values.sum() > 0 else 1
     return signed(vectors[:, : min(kept, D)]), values
+
+
+# ---- label by label: side by side on a cluster, each task holding the same bounded sample of the rows, not by the driver ----
+
+Work = Callable[[Block, list[int]], State]
+
+
+@dataclass
+class SmallestHashes(Statistic):
+    """The `count` smallest pairs (seeded hash, row id) of the rows whose labels are all known. State: 16 bytes a row."""
+
+    count: int
+    seed: int
+    layout = "identified"
+    divisible = False
+
+    def _best(self, ids: np.ndarray) -> State:
+        return {"ids": ids[np.lexsort((ids, mix(ids, self.seed)))[: self.count]]}
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        return self._best(block.known().ids)
+
+    def merge(self, left: State, right: State) -> State:
+        return self._best(np.concatenate([left["ids"].astype(np.int64), right["ids"]]))
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 8 * min(self.count, profile.n) + envelope(1)
+
+
+@dataclass(frozen=True)
+class RowsOfSample:
+    """Worker side: of each block the known rows up to `last`, the id of the last row of the sample (None: all of them)."""
+
+    seed: int
+    last: int | None
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for cell in batch.column(0):
+                block = Block.decode(memoryview(cell.as_buffer())).known()
+                if self.last is not None:
+                    mine, limit = mix(block.ids, self.seed), mix(np.array([self.last]), self.seed)
+                    block = block.take(np.flatnonzero((mine < limit) | ((mine == limit) & (block.ids <= self.last))))
+                if block.n:
+                    yield pa.RecordBatch.from_arrays([binary_array(block.encode())], names=["block"])
+
+
+def over_labels(engine: Engine, count: int, seed: int, work: Work) -> list[State]:
+    """`work(rows, some labels)`, picklable, until every label has had its turn, over the same at most `count` rows by id.
+    `BudgetError` where the rows exceed what a task may hold."""
+    if engine.in_one_process:
+        return [work(anchors_of(engine, count, seed), list(range(engine.profile.q)))]
+    from ..engine.spark import SparkEngine
+
+    assert isinstance(engine, SparkEngine)
+    profile = engine.profile
+    last, kept = None, profile.n
+    if profile.n > count:
+        (smallest,) = engine.run(SmallestHashes(count, seed), keep=False)
+        last, kept = int(smallest["ids"][-1]), len(smallest["ids"])
+    rows = engine.identified().mapInArrow(RowsOfSample(seed, last), "block binary")
+    fewer = dataclasses.replace(profile, n=kept, size=int(profile.size * kept / max(1, profile.n)) + 1)
+    tasks = SparkEngine(dataclasses.replace(engine.packed, frame=rows, profile=fewer), engine.budgets)
+    out = tasks.over_labels(work)
+    engine.cost.jobs += tasks.cost.jobs
+    engine.cost.scans += tasks.cost.scans
+    engine.cost.driver_bytes += tasks.cost.driver_bytes
+    return out

@@ -5,12 +5,9 @@
 
 The eigenvectors of CC' (against B) follow from a thin SVD of C (of L⁻¹C, B = LL'): rank at most q. Extracted: P'x. Ranking of
 the features: row norms of P√λ; with dim = q these are ‖C_i‖ for p and ‖(B⁻¹C)_i‖ for f. One scan.
-Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known;
-H = I − 11'/n, G = X'HX, C = X'HY; P (v, r), r ≤ min(``dim``, rank C) extracted features, by default at most q; λ (r,) the
-eigenvalues; μ ∈ [0, 1] ``mu``, 1 with a ridge of 1e-10 of the mean diagonal.
-Raises: `DataError` where no row has all its labels known, no feature varies over those, or no label takes both values;
-`BudgetError` where the Gram matrix exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a
-parameter is out of its range.
+Symbols: $rows; H = I − 11'/n, G = X'HX, C = X'HY; P (v, r), r ≤ min(``dim``, rank C) extracted features, by default at most q;
+λ (r,) the eigenvalues; μ ∈ [0, 1] ``mu``, 1 with a ridge of 1e-10 of the mean diagonal.
+Raises: $one_value; `BudgetError` where the Gram matrix exceeds $budget; $range.
 Source: Zhang & Zhou 2010.
 Deviations: none known; the ranking of the original features is ours.
 """

@@ -11,12 +11,9 @@ Symbols: x (v,) the scaled features that vary, centred; P (v, c) the leading pri
 s ∈ {0, 1}^c not empty; n rows outside the fold whose labels are all known, n_l of them with label l of q; μ, σ² means and
 population variances of component j over the rows with and without l, σ² at least 1e-9 of the component's own. Both losses are
 in [0, 1]; ties count as reversed in the ranking loss, rows without or with all labels are left out of it.
-Raises: `DataError` where no row has all its labels known, no feature varies over those, or no label takes both values;
-`BudgetError` where the Gram matrix or the components' moments exceed ``driverBytes``, or a worker's share ``workerBytes``;
-`ParameterError` where a parameter is out of its range.
+Raises: $one_value; `BudgetError` where the Gram matrix or the components' moments exceed $budget; $range.
 Source: Zhang, Peña & Robles 2009.
-Deviations: folds by hash of the row id and draws by hash of the seed, so that one seed gives one answer; the floor of the
-variances.
+Deviations: folds by hash of the row id and draws by hash of the seed: one seed, one answer; the floor of the variances.
 """
 
 from __future__ import annotations
@@ -41,7 +38,7 @@ from ..params import Integer, Number, Parameter, Values
 from ..solvers.factorise import signed
 from ..statistics.base import Statistic
 from ..statistics.gram import features_of
-from ..statistics.moments import row_parts, unit_of
+from ..statistics.moments import ExactSums, row_parts, unit_of
 from .base import Linear
 from .mddm import SCALING
 
@@ -49,20 +46,17 @@ FLOOR = 1e-9  # of a variance, relative to the component's own
 
 
 @dataclass
-class ComponentMoments(Statistic):
+class ComponentMoments(ExactSums):
     """Per fold, label and class: rows, sums and sums of squares of the components z = (x − c)P − shift, x the features at
-    `positions` among those that vary, c their provisional centre (`statistics.moments`). Exact sums of quantised z. State:
-    40·folds·(q + 1)·c bytes."""
+    `positions` among those that vary, c their provisional centre; exact sums. State: 40·folds·(q + 1)·c bytes."""
 
     positions: np.ndarray
     projection: np.ndarray
     shift: np.ndarray
     folds: int
     layout = "identified"
-    quantised = True
 
     def features(self, block: Block, profile: Profile) -> Matrix:
-        """The rows' features less their provisional centre."""
         x = features_of(block, profile)
         return x if len(self.positions) == x.shape[1] else x[:, self.positions]
 
@@ -76,20 +70,15 @@ class ComponentMoments(Statistic):
         unit = unit_of(profile)[self.positions]
         return exact.power_above(1.01 * (unit @ np.abs(self.projection) + np.abs(self.shift)))
 
-    def partial(self, block: Block, profile: Profile) -> State:
-        block, q, out = block.known(), profile.q, State()
-        size, reach, wide = self.folds * (q + 1), self.reach(profile), profile.n >= exact.WIDE_ROWS
-        for part in row_parts(block):
-            fold = group_of(part.ids) * self.folds // GROUPS
-            rows = np.concatenate([np.arange(part.n), part.label_rows()])
-            groups = fold[rows] * (q + 1) + np.concatenate([np.zeros(part.n, np.int64), 1 + part.label_indices])
-            member = sp.csr_matrix((np.ones(len(rows)), (groups, rows)), shape=(size, part.n))
-            state = exact.group_moments(*exact.quantised(self.components(part, profile), reach), member, wide=wide)
-            out = exact.add(out, state | {"count": np.bincount(groups, minlength=size).astype(np.int64)})
-        return out
-
-    def merge(self, left: State, right: State) -> State:
-        return exact.add(left, right)
+    def sums(self, rows: Block, profile: Profile) -> State:
+        q, size = profile.q, self.folds * (profile.q + 1)
+        fold = group_of(rows.ids) * self.folds // GROUPS
+        at = np.concatenate([np.arange(rows.n), rows.label_rows()])
+        groups = fold[at] * (q + 1) + np.concatenate([np.zeros(rows.n, np.int64), 1 + rows.label_indices])
+        member = sp.csr_matrix((np.ones(len(at)), (groups, at)), shape=(size, rows.n))
+        z = exact.quantised(self.components(rows, profile), self.reach(profile))
+        state = exact.group_moments(*z, member, wide=profile.n >= exact.WIDE_ROWS)
+        return state | {"count": np.bincount(groups, minlength=size).astype(np.int64)}
 
     def finish(self, state: State, profile: Profile) -> dict[str, np.ndarray]:
         """n (folds,), s, ss (folds, c) of all rows; n1 (folds, q), s1, ss1 (folds, q, c) of those with each label."""
@@ -143,7 +132,6 @@ class PopulationLoss(Statistic):
         return {"wrong": wrong, "ranking": ranking, "ranked": ranked, "rows": rows}
 
     def _score(self, z: np.ndarray, fold: int, mask: np.ndarray) -> np.ndarray:
-        """(n, q) log-likelihood ratios."""
         score = z**2 @ self.square[fold][:, mask].T + z @ self.linear[fold][:, mask].T
         return score + (self.constant[fold][:, mask].sum(axis=1) + self.prior[fold])
 
@@ -184,8 +172,7 @@ def ranking_loss(truth: np.ndarray, score: np.ndarray) -> np.ndarray:
 
 
 def bayes(m: State, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Coefficients (folds, q, c) of z², z, 1 in log p(z|1) − log p(z|0) and the prior's (folds, q), from the rows outside each
-    fold."""
+    """Coefficients (folds, q, c) of z², z, 1 in log p(z|1) − log p(z|0) and the prior's (folds, q), outside each fold."""
     n, n1 = m["n"].sum() - m["n"], m["n1"].sum(axis=0) - m["n1"]
     s, ss = m["s"].sum(axis=0) - m["s"], m["ss"].sum(axis=0) - m["ss"]
     s1, ss1 = m["s1"].sum(axis=0) - m["s1"], m["ss1"].sum(axis=0) - m["ss1"]
@@ -246,12 +233,10 @@ class HashedNumbers:
         self.seed, self.used = seed, 0
 
     def uniform(self, *shape: int) -> np.ndarray:
-        """Numbers in [0, 1)."""
         first, self.used = self.used, self.used + int(np.prod(shape))
         return uniform(np.arange(first, self.used), self.seed).reshape(shape)
 
     def below(self, limit: int, *shape: int) -> np.ndarray:
-        """Whole numbers from 0 to limit - 1."""
         return (self.uniform(*shape) * limit).astype(np.int64)
 
 

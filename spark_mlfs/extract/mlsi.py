@@ -3,12 +3,9 @@
     max tr P'AP  under  P'BP = I,    A = (1 − β)G² + βCC',    B = G + γI
 
 by the leading generalised eigenvectors. Extracted: P'x. Ranking of the features: row norms of P√λ. One scan.
-Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known;
-H = I − 11'/n, G = X'HX, C = X'HY; P (v, r), r = min(``dim``, v) extracted features; λ (r,) the eigenvalues; β ∈ [0, 1]
-``beta``, γ > 0 ``gamma``.
-Raises: `DataError` where no row has all its labels known, no feature varies over those, or no label takes both values;
-`BudgetError` where the Gram matrix exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a
-parameter is out of its range.
+Symbols: $rows; H = I − 11'/n, G = X'HX, C = X'HY; P (v, r), r = min(``dim``, v) extracted features; λ (r,) the eigenvalues;
+β ∈ [0, 1] ``beta``, γ > 0 ``gamma``.
+Raises: $one_value; `BudgetError` where the Gram matrix exceeds $budget; $range.
 Source: Yu, Yu & Tresp 2005.
 Deviations: none known; the ranking of the original features is ours.
 """

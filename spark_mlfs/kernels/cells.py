@@ -56,8 +56,7 @@ class CellPairs:
     """The occupied pairs (cell, group) of n rows.
 
     `cell` (n,) each row's cell 0..C-1; `rows` and `pair` (r,) which row is in which pair 0..P-1; `owner` (P,) the cell of each
-    pair; `labels` whether the groups are labels, which overlap, or else classes; `mass` (n,) how often each row counts
-    (None: once).
+    pair; `labels` whether the groups are labels, which overlap, or classes; `mass` (n,) how often each row counts.
     """
 
     cell: np.ndarray
@@ -120,9 +119,7 @@ def dense_cell_information(
 
 
 def sparse_cell_information(onehot: sp.csr_matrix, bins: np.ndarray, pairs: CellPairs, logs: CountLogs) -> np.ndarray:
-    """(v,) int64 fixed-point n·I(f; groups | cell) from one-hot slots (n, Σ(bins − 1)) of the stored codes of features with
-    `bins` (v,) codes: their counts come from sparse products; the code that is not stored has what they leave of each cell and
-    pair."""
+    """(v,) fixed-point n·I(f; groups | cell) from one-hot slots (n, Σ(bins − 1)) of the stored codes, `bins` (v,) a feature."""
     v, n = len(bins), onehot.shape[0]
     in_cell, in_pair, owner = pairs.in_cell, pairs.in_pair, pairs.owner
     slots = onehot.T.tocsr()
@@ -161,8 +158,7 @@ def sparse_cell_information(onehot: sp.csr_matrix, bins: np.ndarray, pairs: Cell
 
 
 def _label_terms(logs: CountLogs, positive: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """T(p) + T(r − p) − T(r); where `positive` exceeds `rows` (a pair some of whose rows were removed) the value is a dummy that
-    cancels."""
+    """T(p) + T(r − p) − T(r); where p exceeds r (rows of a pair were removed) a dummy that cancels."""
     positive = np.minimum(positive, rows)
     return logs(positive) + logs(rows - positive) - logs(rows)
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .matrix import with_values
+
 PACKED_TABLE = 1 << 17  # largest table counted for several features of one byte at once
 
 
@@ -30,8 +32,7 @@ def count_dense(
     features: tuple[int, int],
     mass: np.ndarray | None = None,
 ) -> np.ndarray:
-    """(last - first, width, size) counts of the `features` first..last, first a multiple of `per_byte`; with `mass` (n,) int64
-    rows count by it.
+    """(last - first, width, size) counts of `features` first..last, first a multiple of `per_byte`; rows weigh `mass`.
 
     `codes` (bytes, n) uint8: feature f is digit f mod `per_byte`, base `width`, of byte f div `per_byte`; `size` groups.
     """
@@ -74,11 +75,8 @@ def count_sparse(
     onehot: sp.csr_matrix, rows: np.ndarray, groups: np.ndarray, size: int, mass: np.ndarray | None = None
 ) -> sp.csr_matrix:
     """(size, slots) CSR counts of the stored codes, from the rows' one-hot slots (n, slots); `mass` as in `count_dense`."""
-    order = np.argsort(groups, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=size))])
-    each = np.ones(len(rows), np.int32) if mass is None else mass[rows[order]]
-    member = sp.csr_matrix((each, rows[order], indptr), shape=(size, onehot.shape[0]))
-    return (member @ onehot).tocsr()
+    member = members(groups, rows, size, onehot.shape[0])
+    return ((member if mass is None else with_values(member, mass[member.indices])) @ onehot).tocsr()
 
 
 def slots_first(onehots: list[sp.csr_matrix]) -> sp.csc_matrix:
@@ -86,8 +84,7 @@ def slots_first(onehots: list[sp.csr_matrix]) -> sp.csc_matrix:
     indices = np.concatenate([o.indices for o in onehots])
     lengths = np.concatenate([[0], *(np.diff(o.indptr) for o in onehots)])
     shape = (sum(o.shape[0] for o in onehots), onehots[0].shape[1])
-    ones = np.ones(len(indices), np.int8)
-    return sp.csr_matrix((ones, indices, np.cumsum(lengths)), shape=shape).tocsc()
+    return sp.csr_matrix((np.ones(len(indices), np.int8), indices, np.cumsum(lengths)), shape=shape).tocsc()
 
 
 def members(rows: np.ndarray, groups: np.ndarray, n: int, size: int, mass: np.ndarray | None = None) -> sp.csr_matrix:
@@ -101,10 +98,8 @@ def members(rows: np.ndarray, groups: np.ndarray, n: int, size: int, mass: np.nd
 def count_slots(
     columns: sp.csc_matrix, first: int, last: int, member: sp.csr_matrix, every: bool, mass: np.ndarray | None = None
 ) -> sp.csr_matrix:
-    """(last - first, size) CSR counts of the slots first..last, groups in order; with `every` a group of all rows comes first,
-    which count by `mass` (n,) where it is given, as in `member`.
-
-    Slot by slot the sums are kept over the groups of few rows: what is added up stays near, and no more is made than is asked."""
+    """(last - first, size) CSR counts of slots first..last, groups in order; with `every` a group of all rows, of weight `mass`,
+    first. Slot by slot the sums are kept over the groups of few rows: what is added up stays near the processor."""
     a, z = columns.indptr[first], columns.indptr[last]
     indptr = columns.indptr[first : last + 1] - a
     part = sp.csr_matrix((np.ones(z - a, np.int32), columns.indices[a:z], indptr), shape=(last - first, columns.shape[0]))

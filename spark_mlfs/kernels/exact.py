@@ -53,8 +53,8 @@ def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
 
 
 def quantised(x: Matrix, unit: np.ndarray) -> tuple[Any, Any | None]:
-    """h and l, coarse and fine, of shifted values (n, v), dense float64 or CSR, of whole numbers; fine is None where it is 0
-    throughout. `x` may be overwritten."""
+    """h and l, whole numbers, of shifted values (n, v), float64 or CSR, which may be overwritten; l is None where it is 0
+    throughout."""
     values = x.data if sp.issparse(x) else x
     scale = _ONE / unit
     values *= scale[x.indices] if sp.issparse(x) else scale
@@ -188,8 +188,8 @@ def _mass_parts(mass: np.ndarray) -> Iterator[tuple[slice, np.ndarray, int]]:
 
 
 def _member_parts(member: sp.csr_matrix) -> Iterator[tuple[slice, sp.csr_matrix, int]]:
-    """(rows, part, k) of products' worth of rows that count part·2^(20k) times in each group, part (g, rows) below 2²⁰; at least
-    one, of no rows."""
+    """(rows, part, k) of products' worth of rows that count part·2^(20k) times in a group, part (g, rows) below 2²⁰; at least
+    one."""
     for first in range(0, max(member.shape[1], 1), ROWS):
         some = slice(first, first + ROWS)
         rest, raised = member[:, some], 0
@@ -388,8 +388,7 @@ def applied(coarse: Any, fine: Any | None, unit: np.ndarray, weights: np.ndarray
 
 
 def weighted_square(coarse: Any, fine: Any | None, mass: np.ndarray) -> list[tuple[np.ndarray, int]]:
-    """X'MX of quantised columns (n, v), of rows that count `mass` (n,) int64 times: parts (int64, shift) that add up to it in
-    units of 2⁻⁸⁰, as `words` takes them."""
+    """X'MX of quantised columns (n, v) of rows that count `mass` (n,) times: parts (int64, shift), as of `words`, of 2⁻⁸⁰."""
     parts = []
     for rows, m, raised in _mass_parts(mass):
         a, b = coarse[rows], None if fine is None else fine[rows]
@@ -411,8 +410,7 @@ _MASK = (1 << _WORD) - 1
 
 
 def words(name: str, *parts: tuple[np.ndarray, int], count: int = THREE) -> State:
-    """Σ value · 2^shift of int64 arrays of one shape as the `count` words of `name`; the sum must be below 2¹⁴⁰, of four words
-    below 2¹⁸⁰."""
+    """Σ value · 2^shift of int64 arrays of one shape as the `count` words of `name`: below 2¹⁴⁰, of four words 2¹⁸⁰."""
     out = [np.zeros(np.shape(parts[0][0]), np.int64) for _ in range(count)]
     last = count - 1
     for value, shift in parts:

@@ -4,9 +4,8 @@ Every regression method sees the data only through
 
     n, X'1, Y'1, X'X (d x d), X'Y (d x q), Y'Y (q x q),
 
-which add over rows: over partitions, over hash blocks (cross-validation folds and half-samples without another scan)
-and over batches. `GramStatistics` holds them about a provisional centre, `GramView` is the same thing scaled, on the
-features that vary.
+which add over rows: partitions, batches, hash blocks (cross-validation folds and half-samples without another scan).
+`GramStatistics` holds them about a provisional centre, `GramView` is the same thing scaled, on the features that vary.
 """
 
 from __future__ import annotations
@@ -96,8 +95,8 @@ class GramStatistics:
         return replace(self, sum_y=self.sum_y * scale, xy=self.xy * scale, yy=self.yy * across, centre_y=self.centre_y * scale)
 
     def flattened(self) -> GramStatistics:
-        """The same, for rows whose extremes are those of more rows (a fold, a half-sample): a feature that does not vary beyond
-        rounding, its squares about the mean at most 1e-12 of those about the centre, is taken as constant."""
+        """The same, of rows whose extremes are those of more rows: features that vary by 1e-12 of their squares at most are
+        constant."""
         if self.low is None or self.high is None or self.n <= 0:
             return self
         return replace(self, high=np.where(self._squares() > self._rounding(), self.high, self.low))
@@ -253,8 +252,7 @@ def total(blocks: Iterable[GramStatistics]) -> GramStatistics:
 
 
 def leave_out(blocks: Sequence[GramStatistics], out: Iterable[int]) -> GramStatistics:
-    """Statistics of all rows but those of the blocks numbered in `out`: the whole minus them (or the sum of the rest,
-    when fewer remain), with the minimum and maximum of what remains."""
+    """All rows but those of the blocks numbered in `out`, by the fewer additions, with the extremes of what remains."""
     dropped = sorted(set(out))
     rest = [i for i in range(len(blocks)) if i not in set(dropped)]
     if not rest:

@@ -1,28 +1,17 @@
-"""Exact k nearest neighbours by blocks: a matrix product for the distances, plain differences where it cannot
-be trusted.
+"""Exact k nearest neighbours by blocks: a matrix product for the distances, plain differences where it cannot be trusted.
 
-Neighbours are ordered by key(i, j) = round(d2_ij / features, 10), then by the row id of j; a row is never its
-own neighbour; d2 is the squared Euclidean distance. |x|^2 + |z|^2 - 2x'z costs one product of the blocks
-(of dense rows in single precision, as long as that is small beside the distances that count) but may be off by
-up to err = (features + 8) eps (|x| + |z|)^2. So a tile of products only proposes: pairs within
-err of the cut are candidates, a candidate whose rounding the error could change is computed again from
-differences, and the k kept carry distances from differences. Keys, ties and distances are therefore those of
-the naive computation, for any block sizes.
+Neighbours are ordered by key(i, j) = round(d2_ij / features, 10), then by the row id of j; a row is never its own neighbour; d2
+is the squared Euclidean distance. |x|^2 + |z|^2 - 2x'z costs one product of the blocks (of dense rows in single precision, as
+long as that is small beside the distances that count) but may be off by up to err = (features + 8) eps (|x| + |z|)^2. So a tile
+of products only proposes: pairs within err of the cut are candidates, a candidate whose rounding the error could change is
+computed again from differences, as those of the k kept are. Keys, ties and distances are the naive computation's, by any blocks.
 
-Sparse blocks are CSR and must not be centred: distances do not change by centring. With r the rare features and
-c the frequent ones of such rows,
+Sparse blocks are CSR and not centred, which changes no distance. With r the rare features and c the frequent ones,
 
     d2 >= |x_r|^2 + |z_r|^2 - 2 x_r'z_r + (|x_c| - |z_c|)^2,
 
-and x_r'z_r is 0 for most pairs: it is computed only where it is not (a sparse product), the other pairs that the
-cut admits are the first rows in the order of |z_r|, and only what passes is completed (`Sieve`).
-
-Memory: one tile, and k entries a query.
-
-    best = Nearest(len(query), k)
-    for block in blocks:
-        for tile, run in Reference(block, Sieve.of(query)).tiles(query):
-            best.update(tile, allowed)        # best.merge(other) joins the results of two sets of blocks
+and x_r'z_r is 0 for most pairs: it is computed only where it is not (a sparse product), the other pairs that the cut admits
+are the first rows in the order of |z_r|, and only what passes is completed (`Sieve`). Memory: one tile, k entries a query.
 """
 
 from __future__ import annotations
@@ -52,11 +41,9 @@ _EPS, _EPS_SINGLE = np.finfo(np.float64).eps, np.finfo(np.float32).eps
 
 
 class Rows:
-    """Rows ready for distances: `x` (n, d) float64, dense C order or CSR; `ids` (n,) int64, unique; `codes`
-    (n,) labelset codes or None.
+    """Rows ready for distances: `x` (n, d) float64, dense C order or CSR; `ids` (n,) int64, unique; `codes` (n,) of labelsets.
 
-    `scale` (d,) divides the features, `offset` (d,) is taken off first (dense only; it changes no distance but
-    may keep large means from drowning small differences).
+    `scale` (d,) divides the features, `offset` (d,) is taken off dense ones first: large means would drown small differences.
     """
 
     def __init__(
@@ -72,7 +59,6 @@ class Rows:
             if scale is not None:
                 x.data /= np.asarray(scale, np.float64)[x.indices]
             self.norms = np.asarray(x.multiply(x).sum(axis=1), np.float64).ravel()
-            finite = np.isfinite(self.norms).all()
         else:
             x = np.ascontiguousarray(x, np.float64)
             if offset is not None:
@@ -80,8 +66,7 @@ class Rows:
             if scale is not None:
                 x = x / scale
             self.norms = np.einsum("ij,ij->i", x, x)
-            finite = np.isfinite(self.norms).all()
-        if not finite:
+        if not np.isfinite(self.norms).all():
             raise DataError("distances need finite features: the rows hold NaN, an infinity or values beyond 1e154")
         self.x = x
         self.ids = np.asarray(ids, np.int64)
@@ -94,7 +79,6 @@ class Rows:
 
     @property
     def labelset_codes(self) -> np.ndarray:
-        """`codes` where there are some."""
         assert self.codes is not None
         return self.codes
 
@@ -116,13 +100,11 @@ class Rows:
         return out
 
     def single(self) -> np.ndarray:
-        """Dense rows in single precision, kept for the next time."""
         if self._single is None:
             self._single = self.x.astype(np.float32)
         return self._single
 
     def split(self, sieve: Sieve) -> Split:
-        """`sieve.split` of the rows, kept for the next time."""
         if self._split is None or self._split[0] is not sieve:
             self._split = sieve, sieve.split(self)
         return self._split[1]
@@ -166,7 +148,6 @@ class Pairs:
     query: Rows
     reference: Rows
     error: np.ndarray
-
     single = False  # whether `error` is that of single precision
 
     def _bound(self) -> np.ndarray:
@@ -176,7 +157,6 @@ class Pairs:
 
     @property
     def width(self) -> int:
-        """Reference rows."""
         return len(self.reference)
 
     @property
@@ -193,16 +173,13 @@ class Pairs:
         raise NotImplementedError
 
     def ids(self, j: np.ndarray) -> np.ndarray:
-        """Row ids of reference rows, by their positions in the tile."""
         return self.reference.ids[j]
 
     def squares(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """d2 of listed pairs, from differences."""
         return pair_squares(self.query.x, self.reference.x, i, j)
 
     def keys(self, i: np.ndarray, j: np.ndarray, approx: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """rint(d2 / features * 1e10) of listed pairs, exactly as from differences, and the d2 that had to be computed so, NaN
-        for the others."""
+        """rint(d2 / features * 1e10) of listed pairs, exactly as from differences, and the d2 that were computed so, else NaN."""
         unit = self.features * GRID
         value = approx / unit
         key = np.rint(value)
@@ -215,8 +192,7 @@ class Pairs:
 
 
 class Tile(Pairs):
-    """All distances of some query rows to some reference rows: `approx` (a, b), infinity for a row and itself; with `single`
-    (dense rows) from products in single precision."""
+    """All distances of some rows to some others: `approx` (a, b), infinity of a row and itself; `single`: in single precision."""
 
     def __init__(self, query: Rows, reference: Rows, single: bool = False) -> None:
         self.query, self.reference, self.single = query, reference, single
@@ -273,7 +249,6 @@ class Tile(Pairs):
 
     @cached_property
     def double(self) -> Tile:
-        """The whole tile in double precision."""
         return Tile(self.query, self.reference)
 
     def ids(self, j: np.ndarray) -> np.ndarray:
@@ -284,8 +259,7 @@ class Tile(Pairs):
 
 
 class Sieve:
-    """Which features of sparse rows are frequent: those that most products come from, up to a tenth of the squared norms and to
-    512 of them."""
+    """The frequent features of sparse rows: where most products come from, up to a tenth of the squared norms and 512 of them."""
 
     def __init__(self, frequent: np.ndarray) -> None:
         self.frequent = frequent
@@ -346,7 +320,6 @@ class SievedTile(Pairs):
 
     @cached_property
     def _rest(self) -> np.ndarray:
-        """Return the bound on the pairs of the product, without the query's part."""
         rest = self._ready.squares[self._product.indices]
         rest -= 2 * self._product.data
         return rest
@@ -363,9 +336,8 @@ class SievedTile(Pairs):
             return Tile(self.query, self.reference).near(cut, allowed)
         parts = []
         if len(wide):
-            i, j, approx = Tile(self.query.take(wide), self.reference).near(
-                cut[wide], None if allowed is None else allowed.take(wide)
-            )
+            some = None if allowed is None else allowed.take(wide)
+            i, j, approx = Tile(self.query.take(wide), self.reference).near(cut[wide], some)
             parts.append((wide[i], j, approx))
             first[wide], slack[wide] = 0, -np.inf
         product, shared = self._product, self._shared
@@ -393,7 +365,6 @@ class SievedTile(Pairs):
 
 
 def _row_of(indptr: np.ndarray, entries: np.ndarray) -> np.ndarray:
-    """The rows that entries of a CSR matrix are in."""
     return np.searchsorted(indptr, entries, side="right") - 1
 
 
@@ -422,7 +393,6 @@ class Reference:
             self.runs.append((run, some if sieve is None else SievedRows(some, sieve)))
 
     def tiles(self, query: Rows) -> Iterator[tuple[Pairs, slice]]:
-        """The tiles of `query` against the runs, with the run."""
         split = None if self.sieve is None else query.split(self.sieve)
         for run, some in self.runs:
             if split is not None and isinstance(some, SievedRows):

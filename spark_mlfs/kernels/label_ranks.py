@@ -9,8 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class LabelRanks:
-    """Of n rows, their q labels by falling score, (n, q) each: `relevant` whether a label is the row's, `rank` how many labels
-    score at least as much (of a tie the worst), `above` how many of these are relevant."""
+    """The q labels of n rows by falling score: `relevant`, `rank` (how many score at least as much), `above` (relevant such)."""
 
     relevant: np.ndarray
     rank: np.ndarray
@@ -18,7 +17,6 @@ class LabelRanks:
 
     @staticmethod
     def of(truth: np.ndarray, scores: np.ndarray) -> LabelRanks:
-        """The ranks of labels whose `truth` (n, q) is boolean and whose `scores` (n, q) are larger where a label is likelier."""
         n, q = truth.shape
         order = np.argsort(-scores, axis=1, kind="stable")
         s, t = np.take_along_axis(scores, order, axis=1), np.take_along_axis(truth, order, axis=1)

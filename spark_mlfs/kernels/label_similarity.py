@@ -2,11 +2,10 @@
 
     s(u, v) = sum over shared labels of n_l  /  sum over labels in either of n_l,   0 when both are empty
 
-is the GMBA paper's Eq. 2 (n_l rows with label l); with n_l = 1 it is the Jaccard index. Rows of one labelset
-share every value, so the m distinct labelsets stand for the n rows and nothing is n x n. Both sums are whole
-numbers, exact in float64 up to 2^53, and IEEE division rounds correctly: s = 1 if and only if the sums are
-equal, and `s >= s_min` holds for every ratio that the decimal s_min was meant to admit (1/10 >= 0.1). Blocks of
-rows of the m x m table bound the memory.
+is the GMBA paper's Eq. 2 (n_l rows with label l); with n_l = 1 it is the Jaccard index. Rows of one labelset share every
+value, so the m distinct labelsets stand for the n rows and nothing is n x n. Both sums are whole numbers, exact in float64 up
+to 2^53, and IEEE division rounds correctly: s = 1 if and only if the sums are equal, and `s >= s_min` holds for every ratio
+that the decimal s_min was meant to admit (1/10 >= 0.1).
 """
 
 from __future__ import annotations
@@ -23,14 +22,10 @@ BLOCK_BYTES = 32 << 20
 
 
 class LabelsetSimilarity:
-    """The m x m similarity of a table of distinct labelsets.
+    """The m x m similarity of a table of distinct labelsets, block of rows by block of rows.
 
-    Parameters
-    ----------
-    members : (m, q) 0/1 matrix, CSR or dense: the labels of each labelset. One row may be empty.
-    weights : (q,) non-negative integers n_l, the rows with each label (Eq. 2), or None for the Jaccard index.
-
-    Raises `ParameterError` for weights that are not whole, not finite or negative.
+    `members` (m, q) 0/1, CSR or dense: the labels of each labelset, one of which may be empty. `weights` (q,) whole numbers
+    n_l ≥ 0, the rows with each label (Eq. 2), or None for the Jaccard index; `ParameterError` for others.
     """
 
     def __init__(self, members: Matrix, weights: np.ndarray | None = None) -> None:
@@ -54,14 +49,10 @@ class LabelsetSimilarity:
         """(m,) s(u, u): 1, or 0 where the labelset has no weight."""
         return (self.totals > 0).astype(np.float64)
 
-    def intersection(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
-        """(len(rows), len(columns)) weight of the shared labels: whole numbers. `columns` None: all labelsets."""
-        right = self._columns if columns is None else self.members[columns].T
-        return (self._weighted[rows] @ right).toarray()
-
     def similarity(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
-        """(len(rows), len(columns)) s between labelsets, by their indices."""
-        shared = self.intersection(rows, columns)
+        """(len(rows), len(columns)) s between labelsets, by their indices; `columns` None: all."""
+        right = self._columns if columns is None else self.members[columns].T
+        shared = (self._weighted[rows] @ right).toarray()
         either = self.totals[rows][:, None] + (self.totals if columns is None else self.totals[columns]) - shared
         return np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)
 
@@ -79,10 +70,7 @@ class LabelsetSimilarity:
             yield rows, self.similarity(rows)
 
     def degrees(self, counts: np.ndarray) -> np.ndarray:
-        """(m,) degree of a row of each labelset in the graph of the rows: sum_v counts_v s(u, v) - s(u, u).
-
-        `counts` (m,) rows per labelset; a row is no neighbour of itself.
-        """
+        """(m,) degree of a row of each labelset in the graph of the rows, `counts` (m,): sum_v counts_v s(u, v) - s(u, u)."""
         out = np.empty(self.size)
         own = self.self_similarity
         for rows, s in self.blocks():
@@ -98,27 +86,21 @@ class Lookup:
         self.table, self.rows, self.columns = table, rows, columns
 
     def full(self) -> np.ndarray:
-        """The (len(rows), len(columns)) matrix."""
         return self.table[self.rows][:, self.columns]
 
     def take(self, rows: np.ndarray) -> Lookup:
-        """Some rows of the matrix."""
         return Lookup(self.table, self.rows[rows], self.columns)
 
     def transposed(self) -> Lookup:
-        """The matrix seen from the other side."""
         return Lookup(self.table.T, self.columns, self.rows)
 
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """value[i[t], j[t]] for each t."""
         return self.table[self.rows[i], self.columns[j]]
 
     def at_least(self, smallest: float) -> Lookup:
-        """Whether s >= `smallest`, as a boolean table."""
         return Lookup(self.table >= smallest, self.rows, self.columns)
 
     def below(self, limit: float) -> Lookup:
-        """Whether s < `limit`."""
         return Lookup(self.table < limit, self.rows, self.columns)
 
     def positive(self) -> Lookup:
@@ -127,8 +109,7 @@ class Lookup:
 
 
 def shared_labels(members: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Labels in common (p,), and the labels of the one and of the other (p,), of the distinct pairs among listed codes of two
-    labelsets `members` (m, q), and (t,) which of them each listed pair is."""
+    """Labels in common (p,), and in one plus the other (p,), of the distinct pairs of codes, and (t,) which pair each is."""
     m, size = members.shape[0], np.asarray(members.sum(axis=1)).ravel()
     pairs, at = np.unique(np.asarray(left, np.int64) * m + right, return_inverse=True)
     u, v = np.divmod(pairs, m)

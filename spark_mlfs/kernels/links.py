@@ -1,10 +1,8 @@
-"""Σ_l n·I(f; Y_l) of sparse features over the rows that are left when some are taken away: what every pick of a greedy criterion
-asks for again, from the same two-way counts.
+"""Σ_l n·I(f; Y_l) of sparse features over the rows left when some are taken away, which every greedy pick asks for again.
 
 With m rows that hold a stored code of f and label l, c of the code, p of the label and r of the code that is not stored, n rows:
 n·I(f; Y_l) = Σ_codes [T(m) + T(c − m) − T(c)] + T(p − Σm) + T(r − p + Σm) − T(r) − T(p) − T(n − p) + T(n), T(c) = c log c.
-A label that meets no stored code gives T(max(r − p, 0)) − T(r) − T(n − p) + T(n): a table over the distinct r and p, which the
-pairs that meet correct.
+A label that meets no stored code gives T(max(r − p, 0)) − T(r) − T(n − p) + T(n): a table over the distinct r and p.
 """
 
 from __future__ import annotations
@@ -25,9 +23,8 @@ CHUNK = 1 << 17  # cells that are looked at together: they stay near the process
 class Cells:
     """The stored cells of the features first..last, feature by feature, of each the labels in order, of each the codes.
 
-    `key` (c,) ascending: feature, label and code in one number; `slot` (c,), `count` (c,), `label` (p,) of each pair of feature
-    and label, `pair` (p,) the first cell of each pair, None where each is one; `cells` and `pairs` (features + 1,) where each
-    feature begins.
+    `key` (c,) ascending: feature, label and code in one number; `slot`, `count` (c,); `label` (p,) of each pair of feature and
+    label, `pair` (p,) its first cell, None where each is one; `cells` and `pairs` (features + 1,) where each feature begins.
     """
 
     first: int
@@ -42,8 +39,7 @@ class Cells:
 
 
 class LinkCells:
-    """Two-way counts of sparse features and labels, laid out for `summed`: in bytes 16 to 32 for each label cell (those of
-    features with several codes have pairs beside them; counts above 2³¹ take 8 bytes) and 24 for each slot."""
+    """Two-way counts of sparse features and labels, laid out for `summed`: 16 to 32 bytes a label cell and 24 a slot."""
 
     def __init__(self, table: sp.csr_matrix, offsets: np.ndarray) -> None:
         """`table` (slots, 1 + q): rows with a code, and of them with each label; `offsets` (v + 1,) where each feature begins."""
@@ -89,8 +85,7 @@ class LinkCells:
         return Cells(first, last, key.astype(short), slot.astype(np.int32), count, label.astype(np.int32), starts, cells, pairs)
 
     def summed(self, logs: CountLogs, away: Sequence[sp.csr_matrix], totals: np.ndarray) -> np.ndarray:
-        """(v,) Σ_l n·I(f; Y_l) in fixed point, as it is, over the rows but those counted in the tables of `away`, (slots, 1 + q)
-        each; `totals` (1 + q,) of the rows that are left."""
+        """(v,) fixed-point Σ_l n·I(f; Y_l) over the rows but those in the tables of `away`; `totals` (1 + q,) of the others."""
         n, positive = int(totals[0]), totals[1:].astype(np.int64)
         rows = self.rows - sum(column_of_rows(table) for table in away)
         rest = n - sums_between(rows, self.offsets)

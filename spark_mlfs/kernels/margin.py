@@ -30,12 +30,7 @@ Quantised = tuple[Any, Any | None]  # coarse and fine (`exact.quantised`)
 
 @dataclass
 class Anchors:
-    """Usable anchors with their hits and margins (pass A, `methods.gmba`).
-
-    rows : the a anchors, with labelset codes. hits : the a*k rows of their hits, anchor by anchor, nearest
-    first. similarity : (a, k) s_ij.
-    margin : (a,) m_i.
-    """
+    """Usable anchors: `rows` (a), `hits` (a·k) their hits, nearest first, `similarity` (a, k) s_ij, `margin` (a,) m_i."""
 
     rows: Rows
     hits: Matrix
@@ -99,8 +94,7 @@ class Anchors:
 
 @dataclass(frozen=True)
 class Grid:
-    """The exact integers: c in units of 2^-bits, coordinates (d,) in quantised parts of `unit`, powers of two that none
-    exceeds."""
+    """The exact integers: c in units of 2^-bits, coordinates (d,) in parts of `unit`, powers of two that none exceeds."""
 
     bits: int
     unit: np.ndarray
@@ -113,8 +107,7 @@ class Grid:
 
 @dataclass
 class HingePart:
-    """Loss and gradient: `gradient` (a, d) per anchor or (d,) summed, `loss` (a,) or a number, `active` pairs (hit, miss) whose
-    hinge is active."""
+    """`gradient` (a, d) per anchor or (d,) summed, `loss` (a,) or a number, `active` pairs (hit, miss) whose hinge is active."""
 
     gradient: np.ndarray
     loss: np.ndarray | float
@@ -133,13 +126,9 @@ def hinge_state(
 ) -> State:
     """The sums over the misses that one block holds; they add up in any order by `exact.add_words`.
 
-    Parameters
-    ----------
-    batches : anchors, a few hundred each so that tiles stay in the cache.
-    block : rows with labelset codes; the anchors themselves may be among them (by id).
-    weights : (d,) the v of the distances in the hinges; None: ones.
-    summed : over the anchors (`closed`, `convex`): the state is ``reach`` and six (d,) arrays, else (`paper`) four (a, d) ones.
-    tile : reference rows that are met at once.
+    `batches` anchors, a few hundred each so that tiles of `tile` rows stay in the cache; `block` rows with labelset codes, the
+    anchors themselves may be among them (by id); `weights` (d,) the v of the distances in the hinges, None: ones; `summed`
+    over the anchors (`closed`, `convex`): ``reach`` and six (d,) arrays, else (`paper`) four (a, d) ones.
     """
     d = block.width
     reference = block if weights is None else _weighted(block, np.sqrt(weights))
@@ -181,8 +170,7 @@ def _most(batches: list[Anchors], grid: Grid) -> np.ndarray:
 def hinges(
     batches: list[Anchors], state: State, grid: Grid, lam: float = 1.0, weights: np.ndarray | None = None, summed: bool = False
 ) -> HingePart:
-    """Loss and gradient of the anchors from the complete state: Σ_j s_ij (Δ²_ij and d²_v(i,j)) over the hits, and λ times the
-    hinges over hits and misses, at v = `weights` (None: ones)."""
+    """Loss and gradient at v = `weights`, from the complete state: Σ_j s_ij (Δ²_ij and d²_v(i,j)) and λ times the hinges."""
     reach, first = np.ldexp(state["reach"].astype(np.float64), -grid.bits), 0
     hits, losses, pulled = [], [], []
     for anchors in batches:
@@ -239,7 +227,6 @@ class _Products:
         return out
 
     def per_anchor(self) -> State:
-        """The four (a, d) arrays."""
         out: State = {f"{name} {kind}": np.zeros(self.shape, np.int64) for name in self.of for kind in ("h", "m")}
         return out | {key: value.toarray() if sp.issparse(value) else value for key, value in self.sums.items()}
 
@@ -277,7 +264,6 @@ def _scaled_rows(x: Matrix, factors: np.ndarray, summed: bool) -> np.ndarray:
 
 
 def _weighted(rows: Rows, root: np.ndarray) -> Rows:
-    """The rows with each feature times `root` (d,)."""
     x = sp.csr_matrix(rows.x.multiply(root)) if rows.sparse else rows.x * root
     return Rows(x, rows.ids, rows.codes)
 
@@ -285,11 +271,9 @@ def _weighted(rows: Rows, root: np.ndarray) -> Rows:
 def _active(
     tile: Tile, limit: np.ndarray, anchors: Anchors, block: Rows, similarity: LabelsetSimilarity, s_min: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The pairs (anchor i, miss r) that may have an active hinge, in the order of i: i, r, and per hit c_jr (k, t), 0 where
-    inactive."""
+    """The pairs (anchor i, miss r) that may have an active hinge, by i: i, r, and per hit c_jr (k, t), 0 where inactive."""
     unit = tile.features * GRID
-    top = limit.max(axis=1) + unit + tile.error
-    i, r, squares = tile.near(top)
+    i, r, squares = tile.near(limit.max(axis=1) + unit + tile.error)
     s = similarity.between(anchors.rows.labelset_codes, block.labelset_codes).pairs(i, r)
     miss = np.flatnonzero(s < s_min)
     i, r, s, squares = i[miss], r[miss], s[miss], squares[miss]

@@ -16,8 +16,7 @@ def with_values(x: sp.csr_matrix, values: np.ndarray) -> sp.csr_matrix:
 
 
 def sums_between(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Sums of the values from edge to edge (k + 1,), the first at 0 and the last behind all: exact ones of whole numbers, of
-    others in their order."""
+    """Sums of the values from edge to edge (k + 1,), the first 0, the last behind all: exact of whole numbers, else in order."""
     out = np.zeros(len(edges) - 1, np.int64 if values.dtype.kind == "i" else values.dtype)
     filled = edges[1:] > edges[:-1]
     if filled.any():

@@ -107,5 +107,4 @@ def filled(x: Matrix, fill: np.ndarray | None) -> Matrix:
 
 
 def _entries(x: Matrix) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns and the values of what rows store."""
     return (x.indices, x.data) if sp.issparse(x) else (np.tile(np.arange(x.shape[1]), len(x)), x.ravel())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from .knn import BATCH, GRID, SIEVED_BATCH, Pairs, Reference, Rows, Sieve, Tile
@@ -14,9 +12,7 @@ NONE = np.iinfo(np.int64).max  # the id where there is no neighbour
 
 
 class Nearest:
-    """The k best so far of each of `size` queries: `keys`, `ids` (NONE where there are fewer) and `squares`,
-    (size, k), best first. `squares` are d2 from differences. The state is additive: update by tiles in any
-    order, merge in any order."""
+    """The k best so far of `size` queries: `keys`, `ids` (NONE: fewer), `squares` (from differences), (size, k), best first."""
 
     def __init__(self, size: int, k: int) -> None:
         self.k = k
@@ -26,15 +22,10 @@ class Nearest:
 
     @property
     def filled(self) -> np.ndarray:
-        """(size,) how many neighbours each query has."""
         return (self.ids != NONE).sum(axis=1)
 
     def update(self, tile: Pairs, allowed: Lookup | None = None, rows: np.ndarray | None = None) -> None:
-        """Take in a tile.
-
-        `allowed`: which pairs may be neighbours; None: all.
-        `rows`: the positions of the tile's queries in this state; None: all, in order.
-        """
+        """Take in a tile; `allowed`: which pairs may be neighbours; `rows`: where its queries stand here (None: in order)."""
         worst = self.keys[:, -1] if rows is None else self.keys[rows, -1]
         cut = self._cut(tile, allowed, worst)
         crude = tile.single and not np.median(tile.error) <= SINGLE_SHARE * np.median(cut)
@@ -116,7 +107,6 @@ class Nearest:
         return Nearest.from_state({name: np.take_along_axis(value, order, axis=1) for name, value in both.items()})
 
     def state(self) -> dict[str, np.ndarray]:
-        """The arrays of the state, for travelling."""
         return {"keys": self.keys, "ids": self.ids, "squares": self.squares}
 
     @staticmethod
@@ -127,7 +117,6 @@ class Nearest:
 
     @staticmethod
     def stacked(parts: list[Nearest]) -> Nearest:
-        """Of the queries of all parts."""
         return Nearest.from_state(_joined(parts, axis=0))
 
 
@@ -135,27 +124,13 @@ def _joined(parts: list[Nearest], axis: int) -> dict[str, np.ndarray]:
     return {name: np.concatenate([part.state()[name] for part in parts], axis=axis) for name in ("keys", "ids", "squares")}
 
 
-def nearest(
-    query: Rows,
-    blocks: Rows | list[Rows],
-    k: int,
-    condition: Callable[[Rows, Rows], Lookup] | None = None,
-    batch: int | None = None,
-    tile: int | None = None,
-) -> Nearest:
-    """The k nearest of every query among the rows of the blocks, in memory.
-
-    `condition(query_rows, reference_rows)` says which pairs may be neighbours.
-    """
+def nearest(query: Rows, rows: Rows, k: int) -> Nearest:
+    """The k nearest of every query among the rows, in memory."""
     sieve = Sieve.of(query)
-    batch = batch or (BATCH if sieve is None else SIEVED_BATCH)
-    references = [Reference(block, sieve, tile) for block in ([blocks] if isinstance(blocks, Rows) else blocks)]
-    parts = []
+    batch, reference, parts = BATCH if sieve is None else SIEVED_BATCH, Reference(rows, sieve), [Nearest(0, k)]
     for first in range(0, len(query), batch):
         some = query.take(slice(first, first + batch))
-        best = Nearest(len(some), k)
-        for reference in references:
-            for piece, _ in reference.tiles(some):
-                best.update(piece, None if condition is None else condition(some, piece.reference))
-        parts.append(best)
-    return Nearest.stacked(parts or [Nearest(0, k)])
+        parts.append(Nearest(len(some), k))
+        for tile, _ in reference.tiles(some):
+            parts[-1].update(tile)
+    return Nearest.stacked(parts)

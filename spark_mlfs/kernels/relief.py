@@ -1,23 +1,10 @@
-"""Multi-label ReliefF by blocks: neighbours per label pair (`pairwise`), or one neighbour list (`hamming`).
+"""Multi-label ReliefF by blocks (`methods.relieff` has the formulas): neighbours per label pair, or one neighbour list.
 
-pairwise: for a pair of labels {a, b} take the rows with exactly one of the two: two classes. With features
-scaled to [0, 1] and for each of the N_ab anchors among them its k nearest rows of the same class (hits, itself
-excluded) and of the other (misses),
+pairwise: the rows with exactly one of a pair's labels are two classes; each anchor keeps k hits and k misses for every pair it is
+in, so work grows with the q(q − 1)/2 pairs. Pass A finds the neighbours, B adds |x_i − x_j| for those a block holds.
 
-    score += sum over anchors of [ sum_misses |x_i - x_j| - sum_hits |x_i - x_j| ] / (N_ab k)
-
-over all pairs with at least k + 1 rows in both classes. Each pair adds a score in [-1, 1]. Kong, Ding, Huang &
-Zhao 2012 (the GMBA paper's MLRF). Two passes: A finds the neighbours, B adds |x_i - x_j| for those a block
-holds. Work grows with the pairs: q(q-1)/2 of them, and each anchor keeps 2k neighbours for every pair it is in;
-for many labels use `hamming`.
-
-hamming: k nearest rows whatever their labels; two rows differ in their labels by delta = (labels in one of the
-two) / q, so a neighbour is a miss to the extent delta and a hit to the extent 1 - delta:
-
-    score = sum delta |x_i - x_j| / sum delta  -  sum (1 - delta) |x_i - x_j| / sum (1 - delta)
-
-over all (anchor, neighbour); a sum of weights 0 makes its term 0. In [-1, 1]. This is RReliefF's estimate with
-the Hamming distance of the labelsets as the difference of the target (Reyes, Morell & Ventura 2015).
+hamming: k nearest rows whatever their labels; labelsets differ by delta = (labels in one of the two) / q, so a neighbour is a
+miss to the extent delta and a hit to the extent 1 − delta (RReliefF's estimate). A sum of weights 0 makes its term 0.
 """
 
 from __future__ import annotations
@@ -35,26 +22,20 @@ from .nearest import NONE, Nearest
 
 
 def label_pairs(members: sp.csr_matrix, counts: np.ndarray, k: int) -> np.ndarray:
-    """(pairs, 2) the label pairs a < b with at least k + 1 rows that have a and not b, and as many the other
-    way, from the labelsets (m, q) and their counts (m,)."""
+    """(pairs, 2) label pairs a < b of which each has k + 1 rows without the other, from labelsets (m, q) and `counts`."""
     both = _rows_of_both(members, counts)
     only = both.diagonal()[:, None] - both  # rows with a and not b
-    enough = (only >= k + 1) & (only.T >= k + 1)
-    return np.argwhere(np.triu(enough, 1))
+    return np.argwhere(np.triu((only >= k + 1) & (only.T >= k + 1), 1))
 
 
 def _rows_of_both(members: sp.csr_matrix, counts: np.ndarray) -> np.ndarray:
-    """(q, q) rows that have both labels."""
     members = sp.csr_matrix(members, dtype=np.float64)
     return (sp.csr_matrix(members.multiply(np.asarray(counts, np.float64)[:, None])).T @ members).toarray()
 
 
 @dataclass
 class PairMembership:
-    """Which side of each label pair the rows are on.
-
-    `side(codes, p)` is +1 for rows with the pair's first label only, -1 with the second only, 0 otherwise.
-    """
+    """Which `side` of each label pair rows are on: +1 with the pair's first label only, −1 with the second only, 0 otherwise."""
 
     members: sp.csr_matrix
     pairs: np.ndarray
@@ -79,10 +60,7 @@ class PairMembership:
 
 
 class PairNeighbours:
-    """Pass A of `pairwise` for one batch of anchors: per pair the anchors in it and their nearest rows on both sides.
-
-    Additive: `update` with tiles in any order; what is nearest over other rows merges (`Nearest.merge`).
-    """
+    """Pass A of `pairwise` for a batch of anchors: per pair the anchors in it and their nearest rows on both sides."""
 
     def __init__(self, codes: np.ndarray, membership: PairMembership, k: int) -> None:
         self.k, self.membership = k, membership
@@ -106,11 +84,7 @@ class PairNeighbours:
                     self.best[pair, sign].update(tile.part(rows, columns))
 
     def links(self, sizes: np.ndarray) -> Links:
-        """The neighbours of all pairs with their coefficients: +-1/(N_ab k), added up where a row is met in
-        several pairs.
-
-        `sizes` (pairs,) N_ab: anchors per pair, over all batches.
-        """
+        """The neighbours of all pairs, by ±1/(N_ab k), N_ab `sizes` (pairs,), added up where a row is met in several."""
         anchors, ids, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
         for (pair, sign), nearest in self.best.items():
             anchors.append(np.repeat(self.rows[pair], self.k))
@@ -148,45 +122,33 @@ class Links:
         at = np.searchsorted(sorted_ids, self.ids)
         at[at == len(sorted_ids)] = 0
         here = np.flatnonzero(sorted_ids[at] == self.ids) if len(sorted_ids) else np.zeros(0, np.int64)
-        i, j, values = self.anchors[here], order[at[here]] if len(here) else here, self.values[here]
-        return whole_differences(batch, block, i, j, values * scale)
+        i, j, values = self.anchors[here], order[at[here]] if len(here) else here, self.values[here] * scale
+        out, sparse = np.zeros((values.shape[1], batch.width)), batch.sparse or block.sparse
+        step = max(1, (CHUNK_BYTES if sparse else CACHED_BYTES) // (8 * max(1, batch.width)))
+        for a in range(0, len(i), step):
+            part = slice(a, a + step)
+            if sparse:
+                diff = abs(sp.csr_matrix(batch.x[i[part]]) - sp.csr_matrix(block.x[j[part]]))
+                for total, value in zip(out, values[part].T, strict=True):
+                    terms = np.rint(diff.data * np.repeat(value, np.diff(diff.indptr)))
+                    total += np.bincount(diff.indices, terms, minlength=batch.width)
+                continue
+            diff = batch.x[i[part]]
+            diff -= block.x[j[part]]
+            np.abs(diff, out=diff)
+            for total, value in zip(out, values[part].T, strict=True):
+                terms = diff * value[:, None]
+                total += np.rint(terms, out=terms).sum(axis=0)
+        return out.astype(np.int64)
 
 
 def whole_scale(links: list[Links]) -> np.ndarray:
-    """(w,) the powers of two that differences are multiplied by before they are rounded: no sum of them leaves float64's whole
-    numbers, as none is larger than Σ_t |values_t|."""
+    """(w,) what differences are multiplied by before they are rounded: no sum, at most Σ_t |values_t|, leaves 2⁵³."""
     return 2.0**52 / power_above(sum(np.abs(each.values).sum(axis=0) for each in links))
 
 
-def whole_differences(left: Rows, right: Rows, i: np.ndarray, j: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """(w, d) int64 Σ_t round(values_t |left[i_t] − right[j_t]|), values (t, w), in chunks of bounded memory; the sums of the
-    absolute terms must be below 2⁵³, so that they are exact in any order."""
-    out = np.zeros((values.shape[1], left.width))
-    sparse = left.sparse or right.sparse
-    step = max(1, (CHUNK_BYTES if sparse else CACHED_BYTES) // (8 * max(1, left.width)))
-    for a in range(0, len(i), step):
-        part = slice(a, a + step)
-        if sparse:
-            diff = abs(sp.csr_matrix(left.x[i[part]]) - sp.csr_matrix(right.x[j[part]]))
-            for total, value in zip(out, values[part].T, strict=True):
-                terms = np.rint(diff.data * np.repeat(value, np.diff(diff.indptr)))
-                total += np.bincount(diff.indices, terms, minlength=left.width)
-            continue
-        diff = left.x[i[part]]
-        diff -= right.x[j[part]]
-        np.abs(diff, out=diff)
-        for total, value in zip(out, values[part].T, strict=True):
-            terms = diff * value[:, None]
-            total += np.rint(terms, out=terms).sum(axis=0)
-    return out.astype(np.int64)
-
-
 def hamming_links(best: Nearest, codes: np.ndarray, neighbour_codes: np.ndarray, members: sp.csr_matrix) -> Links:
-    """The links of `hamming` with values (t, 2): delta and 1 - delta.
-
-    `best`: nearest rows of the batch; `codes` (a,) labelsets of the anchors; `neighbour_codes` (a, k) of their
-    neighbours, anything where there is none; `members` (m, q).
-    """
+    """The links of `hamming`, values (t, 2) delta and 1 − delta: a batch's nearest rows, labelset codes (a,) and (a, k)."""
     a, k = best.ids.shape
     filled = np.flatnonzero(best.ids.ravel() != NONE)
     anchor = np.repeat(np.arange(a), k)[filled]

@@ -31,7 +31,6 @@ class Scaling:
 
     @staticmethod
     def none(width: int) -> Scaling:
-        """The columns as they are."""
         return Scaling(np.zeros(width), np.ones(width))
 
     @staticmethod
@@ -66,8 +65,7 @@ class Scaling:
         return Scaling(np.zeros(x.shape[1]), out.scale) if sp.issparse(x) else out
 
     def apply(self, x: Matrix, columns: np.ndarray | None = None) -> Matrix:
-        """(x − offset)/scale of the rows x, or of their `columns` (ascending, (v,)), as float64; CSR stays CSR and is not moved.
-        x is left as it is."""
+        """(x − offset)/scale of the rows x, or of their `columns` (ascending), in new float64; CSR stays CSR and is not moved."""
         if columns is not None and len(columns) < x.shape[1]:
             x = x[:, columns]
         if sp.issparse(x):

@@ -2,8 +2,7 @@
 
 R is √s times the sketch: label l has s entries ±1, one in each of s equal ranges of the r columns (the block form of the sparse
 Johnson–Lindenstrauss transform: Kane & Nelson, "Sparser Johnson–Lindenstrauss transforms", JACM 61, 2014), columns and signs
-from the hash of (label, range) alone. E‖w'R‖²/s = ‖w‖², with a relative standard deviation of at most √(2/r). Entries are whole
-numbers: sums of Z are exact.
+from the hash of (label, range) alone. E‖w'R‖²/s = ‖w‖², relative standard deviation at most √(2/r). Sums of Z are exact.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
     P(l | j) = P(l) P(j|l) / (P(l) P(j|l) + P(¬l) P(j|¬l))
 
-Symbols: j ∈ {0, …, k} how many of a row's k nearest training rows have label l of q. Zhang & Zhou 2007; in full in
-`classify.knn`.
+Symbols: j ∈ {0, …, k} how many of a row's k nearest training rows have label l of q; in full in `classify.knn`.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ def label_counts(best: Nearest, y: sp.csr_matrix) -> np.ndarray:
 
 
 def posterior_tables(counts: np.ndarray, y: sp.csr_matrix, s: float, k: int) -> dict[str, np.ndarray]:
-    """`prior` (q,), `with` and `without` (q, k+1): P(l), P(j|l), P(j|¬l), from the neighbour counts (n, q) of the training
-    rows."""
+    """`prior` (q,), `with`, `without` (q, k+1): P(l), P(j|l), P(j|¬l), from neighbour counts (n, q) of the training rows."""
     n, q = y.shape
     have = y.toarray() > 0
     cell = np.arange(q) * (k + 1) + counts

@@ -18,9 +18,8 @@ that does not pick one by one the picks are its K best, the gains their scores. 
 share in which a method is best; the difference to the next best with 1.96 standard errors; over the folds the mean Jaccard index
 of the K best. Equal rows share a fold.
 With fewer than 20 rows that have all their labels known the first method is taken.
-Raises: `DataError` where no method can rank the rows; `BudgetError` where the
-sample or the chosen method exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` for a method that does
-not exist or cannot be tried.
+Raises: `DataError` where no method can rank the rows; `BudgetError` where the sample or the chosen method exceed $budget;
+`ParameterError` for a method that does not exist or cannot be tried.
 Source: nested cross-validation, Varma & Simon, "Bias in error estimation when using cross-validation for model selection", BMC
 Bioinformatics 7, 2006; the standard error's rule, Breiman et al., "Classification and Regression Trees", 1984.
 Deviations: the error is taken over rows, not folds, and the rule prefers the first method, not the simplest.
@@ -164,7 +163,6 @@ class InnerFolds:
         self.sizes = sorted({max(1, -(-most // 4)), most})
 
     def of(self, name: str) -> Tried:
-        """Return the held-out quality of the method."""
         started = time.perf_counter()
         heads, parts = [], []
         try:
@@ -188,7 +186,6 @@ class InnerFolds:
         return Tried(name, found.mean(axis=0), means, float(np.mean(alike)) if alike else 1.0, time.perf_counter() - started)
 
     def _ranked(self, name: str, engine: LocalEngine) -> np.ndarray:
-        """All features, best first."""
         scores = _own(name, engine, min(self.sizes[-1], engine.num_features))
         picks = scores.path.picks if scores.path is not None else None
         return complete(scores.values, engine.profile.varying, engine.profile.d, picks, scores.constant)[0]
@@ -230,7 +227,6 @@ class Verdict:
     error: float
 
     def details(self, tried: Sequence[Tried], inner: InnerFolds) -> dict[str, Any]:
-        """For manifest and report."""
         table = [
             {"method": t.name, "average_precision": t.mean, **t.by_judge, "best_in": self.best[t.name]}
             | {"stability": t.stability, "seconds": round(t.seconds, 3)}
@@ -241,7 +237,6 @@ class Verdict:
         return {"chosen_method": self.name, "tried": table, "verdict": self.verdict(tried, inner)}
 
     def verdict(self, tried: Sequence[Tried], inner: InnerFolds) -> str:
-        """The choice in a sentence or two."""
         able = {t.name: t for t in tried if not t.refused}
         mine = able[self.name]
         text = (
@@ -278,8 +273,7 @@ def choose(tried: Sequence[Tried], seed: int) -> Verdict:
     at = top if means[top] - means[0] > error(top, 0) else 0
     draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), RESAMPLINGS)
     wins = np.bincount(np.argmax(np.round(draws @ table / n, 12), axis=1), minlength=m) / RESAMPLINGS
-    others = np.where(np.arange(m) == at, -np.inf, means)
-    next_ = int(np.argmax(others))
+    next_ = int(np.argmax(np.where(np.arange(m) == at, -np.inf, means)))
     return Verdict(
         able[at].name,
         {t.name: float(w) for t, w in zip(able, wins, strict=True)},

@@ -27,10 +27,10 @@ class Scores:
     """Scores of a method, over the varying features.
 
     `values` (v,) scores, larger is better; of a greedy method the first-pick criterion. `path` the greedy picks. `objective`
-    the objective after each iteration of an iterative solver, `converged` whether it did. `details` further arrays, by name,
-    for the manifest. `constant` the features (positions) that do not vary over the rows the method uses, where there are such:
-    they are ranked as constant ones, and their value is min(0, the smallest other). `bought`: of a method that scores each
-    feature once, what was bought where features have costs. `joint`: by name, what groups of features score together.
+    after each iteration of an iterative solver, `converged` whether it did. `details` further arrays, by name, for the manifest.
+    `constant` the features (positions) that do not vary over the rows in use: they are ranked as constant ones, and their value
+    is min(0, the smallest other). `budget_path`: what was bought by a method without picks where features have costs. `joint`: by
+    name, what groups score together.
     """
 
     values: np.ndarray
@@ -49,8 +49,7 @@ class Scores:
 
     @staticmethod
     def of_varying(values: np.ndarray, positions: np.ndarray | None, count: int, **more: Any) -> Scores:
-        """The scores of `count` features of which those at `positions` (None: all), with these values, vary over the rows the
-        method uses."""
+        """The scores of `count` features of which those at `positions` (None: all) vary over the rows, with these values."""
         if positions is None or len(positions) == count:
             return Scores(values, **more)
         out = np.full(count, min(0.0, float(values.min(initial=0.0))))
@@ -60,12 +59,9 @@ class Scores:
 
 @dataclass(frozen=True)
 class GramProblem:
-    """A problem that a Gram matrix is all it takes to solve.
-
-    `solve` the weights on the scaled varying features of a view, `scaling` how the view is scaled, `centred` whether the features
-    are centred first, `sketch` how many columns of the labels' sketch stand for the labels (0: the labels themselves),
-    `label_scale` (q,) what the labels are multiplied by first, `penalties` as `penalties_of` has them.
-    """
+    """A problem that a Gram matrix is all it takes to `solve`, for the weights on the varying features of a view, scaled by
+    `scaling`, `centred` or not; `sketch` columns (0: none) stand for the labels, which are multiplied by `label_scale` (q,);
+    `penalties` as `penalties_of` has them."""
 
     solve: Callable[[GramView], Solution]
     scaling: str
@@ -75,11 +71,9 @@ class GramProblem:
     penalties: np.ndarray | None = None
 
     def scaled(self, statistics: GramStatistics) -> GramStatistics:
-        """The statistics with the labels multiplied."""
         return statistics if self.label_scale is None else statistics.with_labels_times(self.label_scale)
 
     def view(self, statistics: GramStatistics) -> GramView:
-        """The scaled second moments that `solve` takes."""
         statistics = self.scaled(statistics)
         view = statistics.centred(self.scaling) if self.centred else statistics.uncentred(self.scaling)
         return replace(view, penalties=None if self.penalties is None else self.penalties[view.varying])
@@ -100,6 +94,7 @@ class Method(Entry):
     conditions: ClassVar[bool] = False  # a greedy method whose `score` takes `terms`: what is picked first, and how
     row_norms: ClassVar[bool] = False  # scores are norms of rows of weights: a group's is the norm over all its rows
     statistics: ClassVar[tuple[type[Statistic], ...]] = ()  # all that it asks for, by which it takes weights and grades
+    always: ClassVar[tuple[Statistic, ...]] = ()  # those that it needs whatever the data and the parameters
     weighted: ClassVar[bool] = False  # takes rows that have weights: one of weight w counts as w rows
     graded: ClassVar[bool] = False  # takes labels that are grades (`blocks.grades`)
     penalised: ClassVar[bool] = False  # has a penalty of each feature, multiplied by what `penalties_of` says
@@ -121,7 +116,7 @@ class Method(Entry):
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         """Statistics that `score` will ask for and that are known beforehand: those of several methods share one scan."""
-        return []
+        return [*self.always]
 
     def gram_problem(self, profile: Profile, p: Values) -> GramProblem | None:
         """The method as a problem that a Gram matrix of these data is all it takes to solve; None where it needs more.
@@ -143,8 +138,7 @@ class Method(Entry):
         return []
 
     def group_scores(self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]) -> np.ndarray | None:
-        """(groups,) what the features of each group score together, NaN where that is not told; None where the method knows no
-        such score."""
+        """(groups,) what the features of each group score together, NaN where that is not told; None: no such score is known."""
         return None
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:

@@ -3,13 +3,10 @@
     χ²(f, l) = Σ_{a,y} (O_ay − E_ay)²/E_ay,    E_ay = O_a· O_·y / O_··
 
 ``label_coding="br"``: score Σ_l χ²(f, l), its mean over all q labels, or max_l, by ``aggregate``; ``"lp"``: χ² against the
-labelset as one class. Cells with E = 0 are skipped. For a 2 × 2 table χ² = n·r², r the correlation. The ranking is by the
-statistic, never by its p-value, which underflows.
-Symbols: f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` bins; a its value; y ∈ {0, 1} that
-of label l of q, or one of m labelsets, the empty one included; O_ay rows with both (of label l: of those where it is known), a
-dot sums. Score (v,), without unit.
-Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `DataError` where
-``label_coding="lp"`` and no row has all its labels known; `ParameterError` where a parameter is out of its range.
+labelset as one class. Cells with E = 0 are skipped. For a 2 × 2 table χ² = n·r², r the correlation.
+Symbols: $one; a its value; y ∈ {0, 1} that of label l of q, or one of m labelsets, the empty one included; O_ay rows with both
+(of label l: of those where it is known), a dot sums. Score (v,), without unit.
+Raises: $coded.
 Source: Trohidis, Tsoumakas, Kalliris & Vlahavas 2008.
 Deviations: none known; the sum over the labels ranks as the mean does.
 """
@@ -25,7 +22,7 @@ from ..params import Choice, Parameter
 from ..statistics.base import Reduction
 from ..statistics.contingency import Counts
 from ..statistics.targets import NOISE_BITS, Labels, Target
-from .counting import BINNING, LABELS, NUM_BINS, Counting, CountingMethod, dense_parts, stored_parts
+from .counting import BINNING, LABELS, NUM_BINS, Counting, CountingMethod
 from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
@@ -41,10 +38,10 @@ class ChiSquare(Reduction):
         labels, out = self.target if isinstance(self.target, Labels) else None, np.empty(counts.count)
         if not counts.coding.sparse or (labels is not None and not labels.plain):
             over = getattr(np, self.aggregate)
-            for at, table in dense_parts(counts, 4):
+            for at, table in counts.chunks(4):
                 out[at] = info.class_chi_square(table) if labels is None else over(self._each(labels, table), axis=1)
             return out * self.unit
-        for at, some in stored_parts(counts, labels is not None):
+        for at, some in counts.stored(labels is not None):
             if labels is None:
                 out[at] = info.stored_class_chi_square(some, counts.totals)
                 continue

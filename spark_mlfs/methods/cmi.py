@@ -6,12 +6,9 @@
 Greedy: the first pick maximises J with S empty, which is `mim`'s R. J saturates once the joint cells of X_S are singletons:
 picking stops when every J is below 1e-10, the rest follow by R. Rows alone in their cell, or whose cell agrees on all labels,
 carry no information and are dropped, so a pick costs less the further the selection is.
-Symbols: f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` bins; S the picked features, X_S
-their joint value; Y_l ∈ {0, 1} label l of q; Y the labelset as one class of m, the empty one included; I plug-in (conditional)
-mutual information in nats. Score R (v,); value of a pick J.
-Raises: `DataError` where a label is unknown and ``label_coding="br"`` (joint cells cannot be counted over observed pairs), or no
-row has all its labels known and ``label_coding="lp"``; `BudgetError` where the counts exceed ``driverBytes``, or a worker's share
-``workerBytes``; `ParameterError` where a parameter is out of its range.
+Symbols: $one; S the picked features, X_S their joint value; $label; Y the labelset as one class of m, the empty one included; I
+plug-in (conditional) mutual information in nats. Score R (v,); value of a pick J.
+Raises: $coded; `DataError` where a label is unknown and ``label_coding="br"`` (joint cells need every label of a row).
 Source: Sechidis, Nikolaou & Brown 2014, Eq. 4 (br) and Eq. 3 (lp); there "X: none".
 Deviations: the stop at 1e-10, which the paper does not have: gains below it are rounding.
 """

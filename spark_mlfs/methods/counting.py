@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from ..lazy import cached_property
 from ..params import Choice, Integer, Parameter, Values
 from ..solvers.greedy import UNCONSTRAINED, PickConstraints, forward
 from ..statistics.base import FeatureNumbers, Reduction, Statistic, cuts
-from ..statistics.contingency import CHUNK_BYTES, Counts, TwoWay, label_pair_counts, pair_counts
+from ..statistics.contingency import Counts, TwoWay, label_pair_counts, pair_counts
 from ..statistics.joint import JointCounts
 from ..statistics.labelsets import LabelsetCounts, Labelsets
 from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Labels, Target
@@ -73,14 +73,14 @@ class Relevance(Reduction):
     def __call__(self, counts: Counts) -> np.ndarray:
         logs, out = self.logs, np.empty(counts.count)
         if counts.coding.sparse and isinstance(self.target, Classes):
-            for at, some in stored_parts(counts, False):
+            for at, some in counts.stored(False):
                 out[at] = logs.nats(info.stored_class_terms(logs, some, counts.totals), counts.totals.sum())
             return out if logs.corrected else np.maximum(out, 0.0)
         if counts.coding.sparse and isinstance(self.target, Labels) and self.target.plain:
-            for at, some in stored_parts(counts, True):
+            for at, some in counts.stored(True):
                 out[at] = logs.nats(info.summed_stored_information(logs, some, counts.label_rows), int(counts.totals[0]))
             return out
-        for at, table in dense_parts(counts, 6):
+        for at, table in counts.chunks(6):
             out[at] = self.of_tables(table)
         return out
 
@@ -100,18 +100,6 @@ def informations(target: Labels, logs: info.CountLogs, counts: np.ndarray) -> np
     counts = target.denoised_counts(counts)
     each = info.label_information(logs, counts, target.q, target.unknown(counts))
     return each if logs.corrected else np.maximum(each, 0.0)
-
-
-def stored_parts(counts: Counts, labels: bool) -> Iterator[tuple[slice, info.StoredCounts]]:
-    """`Counts.stored` by the place of the features among those of `counts`."""
-    for first, last, some in counts.stored(labels):
-        yield slice(first - counts.first, last - counts.first), some
-
-
-def dense_parts(counts: Counts, copies: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """`Counts.chunks` by the place of the features among those of `counts`."""
-    for first, last, some in counts.chunks(CHUNK_BYTES, copies):
-        yield slice(first - counts.first, last - counts.first), some
 
 
 class Counting:

@@ -6,10 +6,8 @@ Fully labelled data need one scan. Rows with unknown labels (a null label cell, 
 start at 0 and are filled in by clip(XW + 1b', 0, 1), one scan an iteration; the problem is jointly convex, so the start does
 not matter. Only where every label of a row is known does the row enter other methods of this family.
 Symbols: x_i (v,) the scaled features that vary in row i of n, all rows; f_i (q,) its labels in {0, 1} where known, free where
-not; W (v, q), w_i its row of feature i; b (q,) the intercept; ‖W‖₂,₁ = Σ_i ‖w_i‖; μ > 0 ``mu``. Score (v,), labels per scaled
-unit of the feature.
-Raises: `BudgetError` where the Gram matrix exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where
-a parameter is out of its range.
+not; $weights; b (q,) the intercept; ‖W‖₂,₁ = Σ_i ‖w_i‖; μ > 0 ``mu``. $scores.
+Raises: `BudgetError` where the Gram matrix exceeds $budget; $range.
 Source: Chang, Nie, Yang & Huang 2014.
 Deviations:
 - all row weights s_i are 1;
@@ -39,14 +37,14 @@ from ..solvers.l21_scans import FilledLabels, csfs_unlabelled
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram, exact_statistics, features_of
-from ..statistics.moments import row_parts, unit_of
+from ..statistics.moments import ExactSums, row_parts, unit_of
 from .base import GramProblem, Scores
 from .labels import LABEL_WEIGHTS
 from .regression import LABEL_SKETCH, SCALING, GramMethod, no_sketch, scores_of
 
 
 @dataclass
-class FilledSums(Statistic):
+class FilledSums(ExactSums):
     """`csfs` with unknown labels: Σ x f' (v, q), Σ f, Σ f² (q,) over all rows, where f is the label if known, else
     clip(xW + b, 0, 1), or 0 without weights. `weights` (v, q) are those of unscaled features, `intercept` (q,) is the prediction
     at their provisional centre (`statistics.moments`). Exact sums of quantised x and f. State: 16·vq bytes."""
@@ -54,18 +52,15 @@ class FilledSums(Statistic):
     weights: np.ndarray | None
     intercept: np.ndarray | None
     layout = "rows"
-    quantised = True
     graded = True
+    every = True
 
-    def partial(self, block: Block, profile: Profile) -> State:
-        unit, wide, out = unit_of(profile), profile.n >= exact.WIDE_ROWS, State()
-        for part in row_parts(block):
-            x = exact.quantised(features_of(part, profile), unit)
-            f = exact.quantised(self._filled(part, profile, x), np.ones(profile.q))
-            everyone = sp.csr_matrix(np.ones((1, part.n)))
-            state = {"xf " + name: value for name, value in exact.cross(x, f, wide).items()}
-            out = exact.add(out, state | exact.group_moments(*f, everyone, wide=wide))
-        return out
+    def sums(self, rows: Block, profile: Profile) -> State:
+        wide = profile.n >= exact.WIDE_ROWS
+        x = exact.quantised(features_of(rows, profile), unit_of(profile))
+        f = exact.quantised(self._filled(rows, profile, x), np.ones(profile.q))
+        state = {"xf " + name: value for name, value in exact.cross(x, f, wide).items()}
+        return state | exact.group_moments(*f, sp.csr_matrix(np.ones((1, rows.n))), wide=wide)
 
     def _filled(self, block: Block, profile: Profile, x: tuple[Any, Any | None]) -> np.ndarray:
         """(n, q) f of the rows, of which `x` is quantised."""
@@ -75,9 +70,6 @@ class FilledSums(Statistic):
             guess = exact.applied(*x, unit_of(profile), self.weights) + self.intercept
             f[rows, columns] = np.clip(guess[rows, columns], 0, 1)
         return f
-
-    def merge(self, left: State, right: State) -> State:
-        return exact.add(left, right)
 
     def finish(self, state: State, profile: Profile) -> dict[str, np.ndarray]:
         ones = np.ones(profile.q)
@@ -129,7 +121,6 @@ class CSFS(GramMethod):
         return no_sketch(p, "needs every label known") if profile.has_unknown else super().sketch(profile, p)
 
     def solve(self, view: GramView, p: Values) -> Solution:
-        """The weights from fully labelled rows."""
         return l21.csfs(view, p["mu"])
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:

@@ -3,12 +3,9 @@
     J(f) = R(f) − Σ_{s∈S} Σ_l co(f, s, l),    R(f) = Σ_l I(f; Y_l),    co(f, s, l) = I(f; Y_l) − I(f; Y_l | s)
 
 Greedy: the first pick maximises R, each further one J; unpicked features follow by R.
-Symbols: f, s ∈ {0, …, b − 1} features that vary (v of them), discretised into b ≤ ``num_bins`` bins; S the picked ones;
-Y_l ∈ {0, 1} label l of q; I plug-in mutual information in nats (Miller–Madow on request), over the rows where label l is known;
-co the interaction information of three variables. Score R (v,); value of a pick J, negative where the picks tell more than f
-adds.
-Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a
-parameter is out of its range.
+Symbols: $two; $plugin, over the rows where label l is known; co the interaction information of three variables. Score R (v,);
+value of a pick J, negative where the picks tell more than f adds.
+Raises: $counts; $range.
 Source: Lee & Kim, "Mutual information-based multi-label feature selection using interaction information", 2015.
 Deviations: none; unknown labels are an addition.
 """

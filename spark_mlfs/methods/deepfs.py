@@ -4,13 +4,11 @@
     z_j = clip(1.2 s − 0.1, 0, 1),    s = sigmoid((ln u − ln(1 − u) + a_j)/T),    T = 2/3
 
 by Adam in batches, on at most ``sample`` labelled rows (those of the smallest seeded hash of their ids), z-scored; the
-parameters of the best epoch count. The least repeatable of this family: not convex, another seed gives another ranking,
-correlated features share a gate arbitrarily.
+parameters of the best epoch count. Not convex: another seed gives another ranking, correlated features share a gate arbitrarily.
 Symbols: x_i (v,) the features that vary in row i of n sampled rows; y_il ∈ {0, 1} label l of q, a graded one in [0, 1]; g the
 network, v → ``hidden`` (→ ``hidden2``) → q, ReLU between, sigmoid at the end; CE the cross-entropy, nats; a_j ∈ ℝ the gate of
 feature j, u ~ U(0, 1); λ ≥ 0 ``lam``, nats an open gate. Score (v,), a probability.
-Raises: `DataError` where no row has all its labels known, or the loss is not a number; `BudgetError` where the sample exceeds
-``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
+Raises: $unlabelled, or the loss is not a number; `BudgetError` where the sample exceeds $budget; $range.
 Source: Louizos, Welling & Kingma 2018; the ``dl-selection`` method that Li & Zhai compare with.
 Deviations: none known; how long to train, on how many rows and with which layers is unstated in Li & Zhai and chosen here.
 """

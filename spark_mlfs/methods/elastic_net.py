@@ -3,12 +3,8 @@
     min (1/2n)‖HY − HXW‖² + α Σ_i p_i [ρ Σ_l |w_il| + (1 − ρ)/2 ‖w_i‖²]        (``group=True``: ρ‖w_i‖),    score ‖w_i‖
 
 Coordinate descent on the Gram matrix, duality gap at most 1e-10.
-Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known; H = I −
-11'/n; W (v, q), w_i its row of feature i; α ≥ 0 ``alpha``; ρ ∈ [0, 1] ``rho``, 1 the LASSO, 0 ridge with penalty nα; p_i
-``penalties`` (`select.constraints`), 1 where nothing is said, 0 of a feature that is included. Score (v,), labels per scaled
-unit of the feature.
-Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix
-exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
+Symbols: $rows; H = I − 11'/n; $weights; α ≥ 0 ``alpha``; ρ ∈ [0, 1] ``rho``, 1 the LASSO, 0 ridge; $penalty. $scores.
+Raises: $gram.
 Source: Zou & Hastie 2005 (their naive elastic net); Yuan & Lin 2006 (group).
 Deviations: the paper multiplies the solution by 1 + λ₂; that changes no ranking and is left out.
 """

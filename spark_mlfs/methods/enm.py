@@ -2,12 +2,9 @@
 
     score(f) = ‖(I(f; Y_1), …, I(f; Y_q))‖₂
 
-Symbols: f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` bins; Y_l ∈ {0, 1} label l of q; I
-plug-in mutual information in nats, clipped at 0 (or Miller–Madow), over the rows where label l is known. Score (v,), nats.
-Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a
-parameter is out of its range.
-Source: Gonzalez-Lopez, Ventura & Cano, "Distributed multi-label feature selection using individual mutual information
-measures", 2020.
+Symbols: $one; $label; $plugin, clipped at 0, over the rows where label l is known. Score (v,), nats.
+Raises: $counts; $range.
+Source: $measures.
 Deviations: none known; unknown labels are an addition.
 """
 
@@ -21,7 +18,7 @@ from ..kernels import information as info
 from ..statistics.base import Reduction
 from ..statistics.contingency import Counts
 from ..statistics.targets import Labels
-from .counting import BY_LABEL, Counting, CountingMethod, dense_parts, informations, stored_parts
+from .counting import BY_LABEL, Counting, CountingMethod, informations
 
 
 @dataclass(frozen=True)
@@ -34,12 +31,11 @@ class InformationNorm(Reduction):
     def __call__(self, counts: Counts) -> np.ndarray:
         target, logs, out = self.target, self.logs, np.empty(counts.count)
         if counts.coding.sparse and target.plain:
-            for at, some in stored_parts(counts, True):
+            for at, some in counts.stored(True):
                 touched, untouched = info.stored_label_information(logs, some, counts.label_rows)
-                squares = info.stored_label_sums(some, counts.label_rows, touched**2, lambda r, p: untouched(r, p) ** 2)  # noqa: B023
-                out[at] = squares
+                out[at] = info.stored_label_sums(some, counts.label_rows, touched**2, lambda r, p: untouched(r, p) ** 2)  # noqa: B023
         else:
-            for at, table in dense_parts(counts, 6):
+            for at, table in counts.chunks(6):
                 out[at] = target.summed(informations(target, logs, table) ** 2)
         return np.sqrt(out)
 

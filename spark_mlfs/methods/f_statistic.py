@@ -3,15 +3,12 @@
     F(f) = max(n − q, 1)/max(q − 1, 1) · Sb/Sw,    Sb = Σ_l n_l (μ_l − μ)²,    Sw = Σ_l Σ_{i∈l} (x_i − μ_l)²
 
 A row counts once for each of its labels, where labels are graded to the degree of its grade; unknown labels are not positive
-ones. The denominator is floored at 1e-12·(Sb + Sw): 0/0 = 0, perfect separation 1e12. Scale invariant, so no scaling is
-applied.
+ones. The denominator is floored at 1e-12·(Sb + Sw): 0/0 = 0, perfect separation 1e12. No scaling would change it.
 Symbols: x_i the value of feature f, one of the v that vary, in row i of n; i ∈ l the n_l rows with label l of q; μ_l their
 mean; μ = Σ n_l μ_l / Σ n_l. Score F (v,), without unit.
-Raises: `BudgetError` where the sums (labels × features) exceed ``driverBytes``, or a worker's share ``workerBytes``. It has no
-parameters.
+Raises: `BudgetError` where the sums (labels × features) exceed $budget. It has no parameters.
 Source: Kong, Ding, Huang & Zhao 2012 (the MLFS of Yan & Li 2016).
-Deviations: the authors' code divides by a sum of unweighted variances, which is not followed; factor and denominator are
-floored.
+Deviations: factor and denominator are floored; the authors' code divides by a sum of unweighted variances: not followed.
 """
 
 from __future__ import annotations

@@ -8,17 +8,14 @@ labels, a number in [0, 1]. Over a full basis of the features the J add up to th
 follow by the first J, the sum of their squared correlations with V. No scaling changes any of it.
 Symbols: x_f (n,) column f of X (n, v), the centred features that vary; Y (n, q) the centred 0/1 labels; V (n, c) an orthonormal
 basis of the columns of Y, c their rank; x_f⊥ the residual of x_f on the picked columns; n the rows whose labels are all known.
-Score J of the first pick (v,), without unit.
-Cost: one scan for the Gram matrix, then O(v·(k + q)) operations for pick k (`solvers.canonical`).
-Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix
-exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where ``tol`` is out of its range.
+Score J of the first pick (v,), without unit. Cost: one scan, then O(v·(k + q)) operations for pick k (`solvers.canonical`).
+Raises: $gram.
 Source: Zhang & Lang, "Orthogonal least squares based fast feature selection for linear classification", Pattern Recognition
 123, 2022.
 Deviations: the picks are those of the package `fastcan` (``FastCan(n_features_to_select=K)``) wherever residuals stay above
 ``tol`` and no two features tie (there rounding decides, here the smaller index). Its own parameter of that name bounds |w'x|
 after a step of Gram–Schmidt, which only rounding makes large: it leaves out what depends on the picks to some 1e-14 of its
-norm, which products of columns cannot tell. Near-copies (a residual below ``tol``) are therefore candidates there and not here;
-``tol=1e-4`` has them, too.
+norm, which products of columns cannot tell. Near-copies (below ``tol``; ``tol=1e-4`` has them, too) are candidates there.
 """
 
 from __future__ import annotations
@@ -27,7 +24,6 @@ from ..engine.base import Engine, one_thread
 from ..params import Number, Parameter, Values
 from ..solvers import canonical
 from ..solvers.greedy import UNCONSTRAINED, PickConstraints
-from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from .base import Method, Scores
 from .counting import picking
@@ -43,6 +39,7 @@ class FastCan(Method):
     when = "numeric features, a linear model behind; the picks of the package fastcan"
     cost = "one scan"
     statistics = (Gram,)
+    always = (Gram(),)
     parameters = (
         Parameter(
             "tol",
@@ -53,9 +50,6 @@ class FastCan(Method):
     )
     greedy = True
     conditions = True
-
-    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        return [Gram()]
 
     def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         view = labelled_view(engine, "standard")

@@ -3,13 +3,9 @@
     score(f) = R(f) − Σ_{l<l', both in Q} co(f, l, l'),    R(f) = Σ_l I(f; Y_l),    co(f, l, l') = I(f; Y_l) − I(f; Y_l | Y_l')
 
 One pass, no greedy search. R is over all q labels, the pairs are unordered and over Q alone.
-Symbols: f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` bins; Y_l ∈ {0, 1} label l of q; Q
-the ``num_labels`` labels of highest entropy H(Y_l) (ties by index); I plug-in mutual information in nats
-(Miller–Madow on request), in R over the rows where label l is known, in co over the rows whose labels are all known; co the
-interaction information of three variables. Score (v,), nats.
-Raises: `DataError` where every row has an unknown label; `BudgetError` where the counts, or the |Q|(|Q| − 1)/2 pairs of labels
-of one feature, exceed ``driverBytes`` or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its
-range.
+Symbols: $one; $label; Q the ``num_labels`` labels of highest entropy H(Y_l) (ties by index); $plugin, in R over the rows where
+label l is known, in co, the interaction information, over the rows whose labels are all known. Score (v,), nats.
+Raises: $pairs.
 Source: Lee & Kim, "Fast multi-label feature selection based on information-theoretic feature ranking", 2015.
 Deviations: none; unknown labels are an addition.
 """

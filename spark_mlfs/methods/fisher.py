@@ -8,11 +8,8 @@ Under "br" s = r²/(1 − r²), r the correlation with the label. Denominators a
 0/0 = 0, perfect separation 1e12. Scale invariant, so no scaling is applied. Where labels are graded a row of grade g is g of a
 row with the label and 1 − g of one without it.
 Symbols: f one of the v features that vary; n_c, μ_c, σ²_c rows, mean and population variance of f in class c; μ the mean of all
-n rows; L the labels of q that take both values; under "br" label l's rows are those where it is known, under "lp" those where
-all are. Score (v,), without unit.
-Raises: `BudgetError` where the sums (labels or labelsets × features) exceed ``driverBytes``, or a worker's share
-``workerBytes``; `DataError` where ``label_coding="lp"`` and no row has all its labels known; `ParameterError` where
-``label_coding`` is none of the three.
+n rows; L the labels of q that take both values; rows are those where the label, or under "lp" all, are known. Score (v,).
+Raises: `BudgetError` where the sums (labels or labelsets × features) exceed $budget; under "lp" $unlabelled; $range.
 Source: Gu, Li & Han 2011 (the score of one class label).
 Deviations: the three ways to many labels are ours: the source has one label.
 """
@@ -38,8 +35,8 @@ from .labels import LABEL_WEIGHTS, label_weights, refuse_with_labelsets
 
 @dataclass(frozen=True)
 class FisherScores(Reduction):
-    """Score, and whether the feature varies where it is scored; under "lp" of the `varying` features alone. `watch` the labels
-    that some rows do not know, `weights` (q,) how much each counts."""
+    """Score, and whether a feature varies (under "lp" of the `varying` alone); `watch` labels some rows do not know, `weights`
+    (q,)."""
 
     labels: str
     watch: tuple[int, ...] = ()
@@ -65,8 +62,7 @@ class FisherScores(Reduction):
         if self.labels == "br":
             return np.stack(stored_two_class_ratio(moments))
         centre = moments.all_total / moments.rows.n if self.labels == "overlap" else None
-        scores = floored_ratio(*stored_scatter(moments, centre))
-        return np.stack([scores, np.ones(moments.count)])
+        return np.stack([floored_ratio(*stored_scatter(moments, centre)), np.ones(moments.count)])
 
     def _of_each(self, m: Moments) -> np.ndarray:
         """Of every label by itself, and the mean."""

@@ -20,11 +20,9 @@ differences of two rows, d² their sum; s_ij ∈ [0, 1] the rows' labels in comm
 its number of rows (``similarity="jaccard"``: all alike), 0 where both rows are without labels; λ ≥ 0 ``lam``, β > 0 ``beta``,
 s_min ∈ (0, 1] ``s_min``; a hinge is active when round((m_i + d²_ij − d²_ir)/v, 10) ≥ 0; η is .01 of the mean |gradient at
 v = 1|. Score (v,), without unit. Rows with fewer than k hits or no miss are no anchors, rows with unknown labels are left out.
-``num_anchors`` (default: all rows up to 20,000, then as many drawn by hash of the row id) bounds the cost:
-anchors × rows × features.
-Raises: `DataError` where no feature varies over the rows whose labels are all known, or no row has k hits and a miss;
-`BudgetError` where the sums (labelsets × features) or the neighbours of the anchors exceed ``driverBytes``, or a worker's share
-``workerBytes``; `ParameterError` where a parameter is out of its range.
+$anchors.
+Raises: $nothing, or no row has k hits and a miss; `BudgetError` where the sums (labelsets × features) or neighbours exceed
+$budget; $range.
 Source: Yan & Li 2016, Eq. 2, 3 and 6 to 16.
 Deviations:
 - convex and closed are ours;
@@ -59,11 +57,11 @@ from ..statistics.neighbours import (
     Geometry,
     Neighbourhood,
     Queries,
-    RowsById,
     anchors_of,
     geometry_of,
     labelset_table,
     nearest_rows,
+    rows_by_id,
     waves,
 )
 from .base import Method, Scores
@@ -147,6 +145,7 @@ class GMBA(Method):
     source = "Yan & Li 2016"
     when = "classes that differ locally, nearest neighbours behind"
     cost = "neighbours of the anchors; a scan a step"
+    always = (LabelsetSums(squares=True),)
     parameters = (
         Parameter(
             "mode", "convex", Choice(("paper", "convex", "closed")), "the paper's descent, the convex minimum, or one pass"
@@ -163,30 +162,30 @@ class GMBA(Method):
         Parameter("max_iter", 100, Integer(1), "passes over the data at most (convex)"),
     )
 
-    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        return [LabelsetSums(squares=True)]
-
     def pairs(self, profile: Profile, p: Values) -> int:
         return profile.n * min(profile.n, p["num_anchors"] or MOST_ANCHORS)
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
-        ((sets, moments),) = engine.run(*self.needs(engine, p))
+        ((sets, moments),) = engine.run(*self.always)
         table = labelset_table(sets, engine.profile.q, p["similarity"])
         geometry = geometry_of(engine, moments, p["scaling"], sets)
         with one_thread():
             anchors = self._anchors(engine, p, geometry, table)
             usable = sum(map(len, anchors))
-            details = {"anchors": usable}
+            more: dict[str, Any] = {"details": {"anchors": usable}}
             if p["mode"] == "convex":
-                return self._convex(engine, p, anchors, geometry, details)
-            if p["mode"] == "closed":
-                total: Any = sum(self._sums(engine, p, each).gradient for each in anchors)
-                return Scores.of_varying(-total, geometry.positions, engine.num_features, details=details)
-            gradients = np.concatenate([self._sums(engine, p, each, summed=False).gradient for each in anchors])
-            ids = np.concatenate([each.queries.block.ids for each in anchors])
-            order = np.argsort(mix(ids, p["seed"] + 1) if p["shuffle"] else ids, kind="stable")
-            solution = margin.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"])
-            return Scores.of_varying(solution.weights, geometry.positions, engine.num_features, details=details)
+                solution = self._convex(engine, p, anchors, len(geometry.varying))
+                more |= {"objective": [float(v) for v in solution.trace], "converged": solution.converged}
+                more["details"] |= {"passes": solution.passes, "gap": solution.gap}
+                values: Any = solution.weights
+            elif p["mode"] == "closed":
+                values = -sum(self._sums(engine, p, each).gradient for each in anchors)
+            else:
+                gradients = np.concatenate([self._sums(engine, p, each, summed=False).gradient for each in anchors])
+                ids = np.concatenate([each.queries.block.ids for each in anchors])
+                order = np.argsort(mix(ids, p["seed"] + 1) if p["shuffle"] else ids, kind="stable")
+                values = margin.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"]).weights
+            return Scores.of_varying(values, geometry.positions, engine.num_features, **more)
 
     def _anchors(self, engine: Engine, p: Values, geometry: Geometry, table: LabelsetSimilarity) -> list[MarginAnchors]:
         """Pass A: the anchors that have k hits and a miss, wave by wave."""
@@ -199,7 +198,7 @@ class GMBA(Method):
                 f"no row has {p['k']} rows of similarity ≥ {p['s_min']:g} and one below: lower k or s_min, or give more anchors"
             )
         margins = np.abs(hits.squares[usable, 0] - misses.squares[usable, 0])
-        (near,) = engine.run(RowsById(np.unique(hits.ids[usable])), keep=False)
+        near = rows_by_id(engine, hits.ids[usable])
         hit_rows = np.searchsorted(near.ids, hits.ids[usable])
         out, first = [], 0
         for wave in waves(block.take(usable)):
@@ -215,9 +214,7 @@ class GMBA(Method):
     ) -> HingePart:
         return engine.run(HingeSums(anchors, p["s_min"], p["lam"], weights, summed), keep=False)[0]
 
-    def _convex(
-        self, engine: Engine, p: Values, anchors: list[MarginAnchors], geometry: Geometry, details: dict[str, Any]
-    ) -> Scores:
+    def _convex(self, engine: Engine, p: Values, anchors: list[MarginAnchors], width: int) -> margin.MarginSolution:
         def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
             parts = [self._sums(engine, p, each, v) for each in anchors]
             slope: Any = sum(part.gradient for part in parts)
@@ -227,14 +224,4 @@ class GMBA(Method):
             if engine.progress:
                 engine.progress("gmba: pass", done, p["max_iter"])
 
-        solution = margin.convex(evaluate, len(geometry.varying), max_passes=p["max_iter"], progress=report)
-        details |= {"passes": solution.passes, "gap": solution.gap}
-        objective = [float(v) for v in solution.trace]
-        return Scores.of_varying(
-            solution.weights,
-            geometry.positions,
-            engine.num_features,
-            objective=objective,
-            converged=solution.converged,
-            details=details,
-        )
+        return margin.convex(evaluate, width, max_passes=p["max_iter"], progress=report)

@@ -2,15 +2,10 @@
 
     score(f) = (Π_{l∈L} max(I(f; Y_l), 1e-12))^(1/|L|)
 
-Symbols: f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` bins; Y_l ∈ {0, 1} label l of q; L
-the labels that take both values; I plug-in mutual information in nats (Miller–Madow on request), over the rows where label l is
-known. Score (v,), nats.
-Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a
-parameter is out of its range.
-Source: Gonzalez-Lopez, Ventura & Cano, "Distributed multi-label feature selection using individual mutual information
-measures", 2020.
-Deviations: the floor at 1e-12, so that one label without information does not make all features equal; labels with one value
-are left out.
+Symbols: $one; $label; L the labels that take both values; $plugin, over the rows where label l is known. Score (v,), nats.
+Raises: $counts; $range.
+Source: $measures.
+Deviations: labels with one value are left out; the floor at 1e-12: one label without information does not make features equal.
 """
 
 from __future__ import annotations
@@ -23,7 +18,7 @@ from ..kernels import information as info
 from ..statistics.base import Reduction
 from ..statistics.contingency import Counts
 from ..statistics.targets import Labels
-from .counting import Counting, CountingMethod, dense_parts, stored_parts
+from .counting import Counting, CountingMethod
 
 FLOOR = 1e-12
 
@@ -46,13 +41,13 @@ class GeometricMean(Reduction):
             def logarithm(each: np.ndarray, p: np.ndarray) -> np.ndarray:
                 return np.where((p > 0) & (p < rows.n), np.log(np.maximum(each, FLOOR)), 0.0)
 
-            for at, some in stored_parts(counts, True):
+            for at, some in counts.stored(True):
                 touched, untouched = info.small_stored_information(some, rows, self.correction)
                 met = logarithm(touched, rows.positive[some.pairs()[1]])
                 sums = info.stored_label_sums(some, rows, met, lambda r, p: logarithm(untouched(r, p), p))  # noqa: B023
                 out[at] = sums / np.count_nonzero(self.both)
         else:
-            for at, table in dense_parts(counts, 8):
+            for at, table in counts.chunks(8):
                 each = info.small_label_information(table, target.q, target.unknown(table), self.correction)[:, self.both]
                 each = np.ascontiguousarray(each)  # a sum's bits go by the layout, and that of one feature is another
                 out[at] = np.log(np.maximum(each, FLOOR)).mean(axis=1)

@@ -4,11 +4,8 @@
 
 The symmetric uncertainty, a number in [0, 1]; 0 where neither varies. Two scans: for the labelsets, then for their counts. Rows
 with an unknown label have no labelset and are left out.
-Symbols: f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` bins; Y the labelset as one class
-of m, the empty one included; I mutual information, H entropy, plug-in (Miller–Madow on request), in nats, so that the score
-(v,) has no unit.
-Raises: `DataError` where no row has all its labels known; `BudgetError` where the counts (features × bins × labelsets) exceed
-``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
+Symbols: $one; Y the labelset as one class of m, the empty one included; $plugin, H entropy, as I: the score (v,) has no unit.
+Raises: $unlabelled; $counts; $range.
 Source: Li, Liu, Ma, Mo, Duan, Zhou & Zhao, "Multi-label feature selection via information gain", ADMA 2014.
 Deviations: none known; unknown labels are an addition.
 """
@@ -26,7 +23,7 @@ from ..statistics.base import Reduction, Statistic
 from ..statistics.contingency import Counts
 from ..statistics.labelsets import LabelsetCounts
 from .base import Scores
-from .counting import Counting, CountingMethod, dense_parts, known_labelsets, stored_parts
+from .counting import Counting, CountingMethod, known_labelsets
 
 
 @dataclass(frozen=True)
@@ -39,11 +36,11 @@ class CodeEntropy(Reduction):
         logs, out = self.logs, np.empty(counts.count)
         if counts.coding.sparse:
             n = int(counts.totals.sum())
-            for at, some in stored_parts(counts, False):
+            for at, some in counts.stored(False):
                 codes = some.by_feature(logs(some.rows)) + logs(n - some.by_feature(some.rows))
                 out[at] = logs.nats(logs(n) - codes, n)
         else:
-            for at, table in dense_parts(counts, 4):
+            for at, table in counts.chunks(4):
                 out[at] = info.entropy(logs, table.sum(axis=2))
         return out
 

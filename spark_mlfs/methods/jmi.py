@@ -6,13 +6,10 @@
 Greedy: the first pick maximises R(f) = Σ_l I(f; Y_l) or I(f; Y), as `mim`; each further one J. By the chain rule I((f, s);
 Y) = I(s; Y) + I(f; Y | s), so a pick adds one three-way count. With ``label_noise`` I((f, s); Y_l) is that of the corrected
 counts of the joint value. Unpicked features follow by R.
-Symbols: f, s ∈ {0, …, b − 1} features that vary (v of them), discretised into b ≤ ``num_bins`` bins; S the picked ones;
-Y_l ∈ {0, 1} label l of q; Y the labelset as one class of m, the empty one included; I plug-in mutual information in nats
-(Miller–Madow on request), for label l over the rows where it is known, for Y over those where all are. Score R (v,); value of a
-pick: R of the first, J of the others; where features have costs, of the others the mean over S of I(f; Y | s), which orders
-them as J does and is what f adds.
-Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `DataError` where
-``label_coding="lp"`` and no row has all its labels known; `ParameterError` where a parameter is out of its range.
+Symbols: $two; Y the labelset as one class of m, the empty one included; $plugin, for label l over the rows where it is known,
+for Y over those where all are. Score R (v,); value of a pick: R of the first, J of the others; where features have costs, of
+the others the mean over S of I(f; Y | s), which orders them as J does and is what f adds.
+Raises: $coded.
 Source: Sechidis, Nikolaou & Brown 2014, Eq. 8 (br) and Eq. 6 (lp); there "X: partial".
 Deviations: none. The paper leaves the first pick open; here it is that of MIM.
 """

@@ -36,8 +36,7 @@ LABEL_NOISE = Parameter(
 
 
 def by_place(p: Values, names: Sequence[str]) -> Mapping[str, Any]:
-    """The parameters with ``label_weights`` that go by name as a list, of labels of these names: those not named have 1.
-    `ParameterError` for a name that no label has."""
+    """The parameters with ``label_weights`` by name as a list; labels not named have 1. `ParameterError` for an unknown name."""
     asked = p.get(LABEL_WEIGHTS.name)
     if not isinstance(asked, Mapping):
         return p
@@ -50,9 +49,8 @@ def by_place(p: Values, names: Sequence[str]) -> Mapping[str, Any]:
 
 
 def label_weights(profile: Profile, p: Values) -> np.ndarray | None:
-    """(q,) what the parameter ``label_weights`` comes to; None where every label counts once. H(l) is the entropy, in nats, of
-    label l over the rows in which it is known; of a graded one that of its mean grade. `ParameterError` where the
-    number of weights is not that of the labels, or all are 0."""
+    """(q,) what the parameter ``label_weights`` comes to; None: every label counts once. H(l) is the entropy, in nats, of label l
+    over its known rows, of a graded one that of its mean grade. `ParameterError` where the number is wrong, or all are 0."""
     asked, q = p.get("label_weights", "uniform"), profile.q
     if asked == "uniform":
         return None

@@ -4,11 +4,8 @@
 
 Coordinate descent on the Gram matrix, duality gap at most 1e-10; of identical columns the first takes all. α ≥ max|C|/n gives
 W = 0, and max|C|/n ≤ ½ for 0/1 labels and z-scores: α = 1 selects nothing on any data.
-Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known; H = I −
-11'/n; C = X'HY; W (v, q), w_i its row of feature i; α ≥ 0 ``alpha``; p_i ``penalties`` (`select.constraints`), 1 where nothing
-is said, 0 of a feature that is included. Score (v,), labels per scaled unit of the feature.
-Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix
-exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
+Symbols: $rows; H = I − 11'/n; C = X'HY; $weights; α ≥ 0 ``alpha``; $penalty. $scores.
+Raises: $gram.
 Source: Tibshirani 1996; Yuan & Lin 2006 (group).
 Deviations: the penalty's form instead of Tibshirani's bound on Σ|w|; the same solutions.
 """

@@ -3,11 +3,8 @@
     J(f) = R(f) − (1/|S|) Σ_{s∈S} [I(f; s) − Σ_l I(f; Y_l | s)],    R(f) = Σ_l I(f; Y_l)
 
 Greedy: the first pick maximises R, each further one J; unpicked features follow by R.
-Symbols: f, s ∈ {0, …, b − 1} features that vary (v of them), discretised into b ≤ ``num_bins`` bins; S the picked ones;
-Y_l ∈ {0, 1} label l of q; I plug-in mutual information in nats (Miller–Madow on request), with Y_l over the rows where label l
-is known. Score R (v,); value of a pick J.
-Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a
-parameter is out of its range.
+Symbols: $two; $plugin, with Y_l over the rows where label l is known. Score R (v,); value of a pick J.
+Raises: $counts; $range.
 Source: Lin, Hu, Liu & Duan, "Multi-label feature selection based on max-dependency and min-redundancy", 2015.
 Deviations: none; unknown labels are an addition.
 """
@@ -29,6 +26,4 @@ class MDMR(GreedyCountingMethod):
 
     def criterion(self, counting: Counting, costs: bool) -> Criterion:
         relevance = counting.relevance
-        return Criterion(
-            relevance, lambda s, conditional, pair: pair - conditional, lambda total, picks: relevance - total / picks
-        )
+        return Criterion(relevance, lambda s, link, pair: pair - link, lambda total, picks: relevance - total / picks)

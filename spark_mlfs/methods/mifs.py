@@ -8,15 +8,12 @@ Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels; V (n, 
 by default ⌈0.3q⌉ and at most the rank of Y; W (v, c), w_i its row of feature i; L (n, n) the Laplacian of the heat graph of the
 k nearest rows, weight exp(−d²/t), t the mean d² of the directed edges, an edge if either end lists the other; ‖W‖₂,₁ = Σ_i
 ‖w_i‖; α, β ≥ 0, γ > 0 ``alpha``, ``beta``, ``gamma``. Score (v,), latent labels per scaled unit of the feature.
-Raises: `DataError` where no row has all its labels known, no feature varies over those, or they have no label; `BudgetError`
-where the Gram matrix, or with β > 0 the rows, exceed ``driverBytes`` or ``workerBytes``; `ParameterError` where a parameter is
-out of its range.
+Raises: $nothing, or they have no label; `BudgetError` where the Gram matrix, or with β > 0 the rows, exceed $budget; $range.
 Source: Jian, Li, Shu & Liu 2016, as Valadi et al. give it (Eq. 1 and 2; Eq. 1 omits γ).
 Deviations:
 - as printed the problem has no minimiser, (aV, aW, B/a) with a → 0 lowers every term but the second:
   ``constraint="orthonormal"`` (default) asks BB' = I; ``"none"`` is the paper's, where the number of iterations decides;
-- exact updates of whole blocks and, from the 30th on, extrapolation and Newton steps, instead of gradient steps: the paper's
-  fixed points.
+- exact updates of blocks, then extrapolation and Newton steps, instead of gradient steps: the paper's fixed points.
 """
 
 from __future__ import annotations
@@ -32,7 +29,6 @@ from ..kernels.gram import GramView
 from ..kernels.nearest import NONE
 from ..params import Choice, Integer, Number, Optional, Parameter, Values
 from ..solvers import mifs
-from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from ..statistics.neighbours import Geometry, NearestRows, Neighbourhood, anchors_of, nearest_rows
 from ..statistics.sample import SampledRows
@@ -50,6 +46,7 @@ class MIFS(Method):
     statistics = (Gram, SampledRows, NearestRows)
     when = "noisy labels that a few factors stand behind"
     cost = "one scan; neighbours where β > 0"
+    always = (Gram(),)
     parameters = (
         Parameter("alpha", 1.0, Number(0, above=True), "weight of the label factorisation, all that ties V to the labels"),
         Parameter("beta", 0.1, Number(0), "weight of the row manifold"),
@@ -61,9 +58,6 @@ class MIFS(Method):
         Parameter("max_iter", 2000, Integer(1), "iterations at most"),
         Parameter("tol", 1e-9, Number(0, above=True), "stops when no weight changes by more than this share of the largest"),
     )
-
-    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        return [Gram()]
 
     def pairs(self, profile: Profile, p: Values) -> int:
         return profile.n**2 if p["beta"] else 0

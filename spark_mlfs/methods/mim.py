@@ -3,17 +3,14 @@
     label_coding="br"   R(f) = Σ_l I(f; Y_l)
     label_coding="lp"   R(f) = I(f; Y)
 
-Symbols: f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` bins; Y_l ∈ {0, 1} label l of q; Y
-the labelset as one class of m, the empty one a class, too. I(A; B) = Σ_ab p(a, b) ln p(a, b)/(p(a) p(b)), p the shares of the n
-rows: the plug-in estimate, in nats, clipped at 0; or with the Miller–Madow correction of its entropies; or ("chance") less its
-mean over all tables with the same margins, so that a feature of many values has no advantage (`kernels.chance`). Score R, (v,).
-I(f; Y_l) is over the rows where label l is known, I(f; Y) over those where all are.
-A group of features (``groups``) scores R of its members' joint value, of which 1024 are counted at most: one that has more scores
-the mean of its three best members. The plug-in estimate of many values is too high by about their number over 2n for each
-label: ``bias_correction`` takes that off.
+Symbols: $one; $label; Y the labelset as one class of m, the empty one included. I(A; B) = Σ_ab p(a, b) ln p(a, b)/(p(a) p(b)), p
+the shares of the n rows: the plug-in estimate, in nats, clipped at 0; or with the Miller–Madow correction of its entropies; or
+("chance") less its mean over all tables with the same margins, so that a feature of many values has no advantage
+(`kernels.chance`). I(f; Y_l) is over the rows where label l is known, I(f; Y) over those where all are. Score R, (v,). A group
+of features (``groups``) scores R of its members' joint value, of which 1024 are counted at most: one that has more scores the
+mean of its three best members. ``bias_correction`` takes off what many values add to the plug-in estimate, their number over 2n.
 Cost: one two-way count, n·d·(1 + labels a row); of "chance" about 1 µs for every pair of different code and label counts more.
-Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `DataError` where
-``label_coding="lp"`` and no row has all its labels known; `ParameterError` where a parameter is out of its range.
+Raises: $coded.
 Source: Sechidis, Nikolaou & Brown 2014, Eq. 7 (br) and Eq. 5 (lp); Vinh, Epps & Bailey 2010, Eq. 24a (chance).
 Deviations: none; unknown labels and the corrections are additions.
 """

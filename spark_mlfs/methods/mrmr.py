@@ -13,12 +13,10 @@ Greedy: the first pick maximises Rel, each further one J; unpicked features foll
 
 Symbols: f, s the v features that vary, for I discretised into b ≤ ``num_bins`` bins; S the picked ones; Y_l ∈ {0, 1} label l of
 q; n rows; I plug-in mutual information (on request Miller–Madow, or less what it is by chance: `mim`). A quotient whose mean
-redundancy is exactly 1, that of a copy, counts as 0. Score Rel (v,); value of a pick J. F and correlations come from one Gram
-matrix, informations from two-way counts and one pair count a pick. Unknown labels: informations over the observed pairs, their
-mean over the labels known in some row; F over the rows whose labels are all known, redundancies over all rows (correlations
-beside F: over the rows of F).
-Raises: `DataError` where F has no row with all labels known; `BudgetError` where counts or the Gram matrix exceed
-``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
+redundancy is exactly 1, that of a copy, counts as 0. Score Rel (v,); value of a pick J. Unknown labels: informations over the
+observed pairs, their mean over the labels known in some row; F over the rows whose labels are all known, redundancies over all
+rows (beside F: over its rows).
+Raises: `DataError` where F has no row with all labels known; $counts, or the Gram matrix does; $range.
 Source: Peng, Long & Ding, "Feature selection based on mutual information: criteria of max-dependency, max-relevance, and
 min-redundancy", IEEE TPAMI 27, 2005; with F and correlation Zhao, Anand & Wang, "Maximum relevance and minimum redundancy
 feature selection methods for a marketing machine learning platform", 2019.

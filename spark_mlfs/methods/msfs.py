@@ -13,16 +13,14 @@ one above where grades are 0 and 1; rows share a label where both have some of i
 former, without chance. ``neighbors`` keeps the nearest label-sharing rows of each row, an edge if either end lists the other;
 None keeps all, up to 20,000 rows. Draws are keyed by (seed, row id, step). Walks take 48 bytes a row and step
 (``"expected"``: 2 KB a row) in one process. Only X'LX needs pairs of rows. Rows with unknown labels are left out.
-Symbols: X (n, v) the scaled features that vary, Y (n, q) the labels, 0 and 1 or grades; H = I − 11'/n; W (v, q), w_i its row of
-feature i; b (q,) the intercept; d_ij the Euclidean distance of the scaled rows; ‖W‖₂,₁ = Σ_i ‖w_i‖; α, β ≥ 0 and ρ ∈ [0, 1]
-``alpha``, ``beta``, ``rho``; σ > 0 ``sigma``. Score (v,), labels per scaled unit of the feature.
-Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix,
-the neighbours or the walks exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where
-``neighbors=None`` meets more than 20,000 rows, or a parameter is out of its range.
+Symbols: X (n, v) the scaled features that vary, Y (n, q) the labels, 0 and 1 or grades; H = I − 11'/n; $weights; b (q,) the
+intercept; d_ij the Euclidean distance of the scaled rows; ‖W‖₂,₁ = Σ_i ‖w_i‖; α, β ≥ 0 and ρ ∈ [0, 1] ``alpha``, ``beta``,
+``rho``; σ > 0 ``sigma``. $scores.
+Raises: $nothing; `BudgetError` where the Gram matrix, the neighbours or the walks exceed $budget; $range, or
+``neighbors=None`` meets more than 20,000 rows.
 Source: Li & Zhai, Eq. 3 and 10 to 14, Algorithms 1 and 2.
 Deviations:
-- σ is unstated in the paper and decides everything: ``sigma=None`` (default) takes σ_iσ_j for σ², σ_i the distance to the 7th
-  nearest row; a number is the paper's;
+- σ, unstated in the paper, decides everything: ``sigma=None`` takes σ_iσ_j for σ², σ_i the distance to the 7th nearest row;
 - 30 label-sharing neighbours a row are kept; ``neighbors=None`` is the paper's dense graph;
 - Algorithm 1 forbids a depth-first walk to return to the row it started from; here it may, so that visits are powers of P;
 - U starts at I (the paper: at random; the problem is convex) and ε is 1e-10 of the first iterate's largest 2‖w_i‖: with the
@@ -168,8 +166,7 @@ class MSFS(Method):
 
 @dataclass
 class _Labels:
-    """The labels of the rows for comparing them: `members` (m, q) of the distinct labelsets, `codes` (n,) which one a row has;
-    `grades` (n, q) where they are graded."""
+    """The labels of rows: `members` (m, q) of the distinct labelsets, `codes` (n,) of the rows; `grades` (n, q) if any."""
 
     members: sp.csr_matrix
     codes: np.ndarray
@@ -192,8 +189,7 @@ class _Labels:
 
 def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) -> np.ndarray:
     """σ_i²: the squared distance to the 7th nearest row, or the smallest positive one where that is 0."""
-    farthest = np.maximum(nearest.filled, 1) - 1
-    out = nearest.squares[np.arange(block.n), farthest]
+    out = nearest.squares[np.arange(block.n), np.maximum(nearest.filled, 1) - 1]
     zero = np.flatnonzero(out == 0)
     # identical rows have one scale: one of each kind asks for ever more neighbours, which stays small however many rows are alike
     kinds, kind = distinct_rows(geometry.points(block.take(zero)).x)

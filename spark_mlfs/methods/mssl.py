@@ -2,15 +2,11 @@
 
     min ½‖XW + 1b' − Y‖² + (α/2) tr W'L_fW + (β/2) Σ_i p_i ‖w_i‖,    W = (G + αL_f + βU)⁻¹C,    score ‖w_i‖
 
-Reweighting U_ii = p_i/max(2‖w_i‖, ε) from U = diag p, then Newton steps (`solvers.l21`). Feature distances come from the Gram
-matrix, so one scan serves all.
-Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known; H = I −
-11'/n, G = X'HX, C = X'HY; W (v, q), w_i its row of feature i; b (q,) the intercept; L_f (v, v) the Laplacian of the
-k-nearest-feature graph: binary weights, an edge if either feature lists the other, distances ‖Hx_i − Hx_j‖; p_i ``penalties``
-(`select.constraints`), 1 where nothing is said, 0 of a feature that is included; α ≥ 0 ``alpha``, β > 0 ``beta``; ε 1e-10 of
-the largest 2‖w_i‖ of the first iterate. Score (v,), labels per scaled unit of the feature.
-Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix
-exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
+Reweighting U_ii = p_i/max(2‖w_i‖, ε) from U = diag p, then Newton steps (`solvers.l21`). Distances come from the Gram matrix.
+Symbols: $rows; H = I − 11'/n, G = X'HX, C = X'HY; $weights; b (q,) the intercept; L_f (v, v) the Laplacian of the
+k-nearest-feature graph: binary weights, an edge if either feature lists the other, distances ‖Hx_i − Hx_j‖; $penalty;
+α ≥ 0 ``alpha``, β > 0 ``beta``; ε 1e-10 of the largest 2‖w_i‖ of the first iterate. $scores.
+Raises: $gram.
 Source: Cai & Zhu 2018 (the MSSL of Li & Zhai).
 Deviations: none known but the floor ε and the Newton steps, which lead to the same optimum.
 """

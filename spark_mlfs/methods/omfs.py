@@ -14,15 +14,13 @@ Y'Y are all it takes, however many such rows there are.
 Symbols: X (n, v) the scaled features that vary, Y (n, q) the labels, 0 and 1 or grades; V (n, c) the latent labels, B (c, q),
 b_r its row r; c by default ⌈0.3q⌉ and at most the rank of Y, or of Z; W (v, c), w_i its row of feature i; ‖W‖₂,₁ = Σ_i ‖w_i‖;
 γ > 0 ``gamma``. Score (v,), latent labels per scaled unit of the feature.
-Raises: `DataError` where no row has all its labels known, no feature varies over those, or they have no label; `BudgetError`
-where the Gram matrix, the sums (labelsets × features) or the factors exceed ``driverBytes``, or a worker's share
-``workerBytes``; `ParameterError` where a parameter is out of its range, or labels are to be sketched for NMF.
+Raises: $nothing, or they have no label; `BudgetError` where the Gram matrix, the sums (labelsets × features) or the factors
+exceed $budget; $range, or labels are to be sketched for NMF.
 Source: Valadi et al., Eq. 3 to 5 and their algorithm.
 Deviations:
 - Eq. 3's 2γ tr W'DW is γ‖W‖₂,₁ at its own D, and that is minimised, as the gradient (Eq. 4) with D moving does;
 - the paper's "simple matrix factorisation" by gradient descent from a random start is NMF or SVD without chance;
-- the Armijo descent divides the gradient by its curvature, starts at W = 0 and lowers ε by hundreds
-  (`solvers.armijo.omfs_armijo`).
+- the descent (`solvers.armijo`) divides the gradient by its curvature, starts at W = 0 and lowers ε by hundreds.
 """
 
 from __future__ import annotations
@@ -111,7 +109,7 @@ class OMFS(Method):
                 )
             )
         counts, unit = sets.counts * engine.profile.weight_unit, engine.profile.weight_unit
-        factors = factorise(sets.indicator(q).astype(np.float64), counts, p["c"], p["factorizer"] or "nmf")
+        factors = factorise(sets.matrix(q).toarray().astype(np.float64), counts, p["c"], p["factorizer"] or "nmf")
         # sums are of x less the provisional centre, as the view's shift is
         cross = ((sums.total[:, view.varying] * unit - counts[:, None] * view.shift) / view.scale).T @ factors.V
         return cross, float(counts @ (factors.V * factors.V).sum(axis=1)), factors.converged

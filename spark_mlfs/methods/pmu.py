@@ -5,11 +5,8 @@
 
 Greedy: the first pick maximises R − Q, each further one J; unpicked features follow by R − Q. co is the interaction information
 of three variables: positive where the third tells what the first says of the second, negative where it takes both.
-Symbols: f, s ∈ {0, …, b − 1} features that vary (v of them), discretised into b ≤ ``num_bins`` bins; S the picked ones;
-Y_l ∈ {0, 1} label l of q; I plug-in mutual information in nats (Miller–Madow on request), over the rows where label l is known;
-Q over the rows whose labels are all known. Score R − Q (v,); value of a pick J.
-Raises: `DataError` where every row has an unknown label; `BudgetError` where the counts, or the q(q − 1)/2 pairs of labels of
-one feature, exceed ``driverBytes`` or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
+Symbols: $two; $plugin, over rows where label l is known, in Q where all are. Score R − Q (v,); value of a pick J.
+Raises: $pairs.
 Source: Lee & Kim, "Feature selection for multi-label classification using multivariate mutual information", 2013.
 Deviations: none; unknown labels are an addition.
 """

@@ -13,9 +13,8 @@ Symbols: f one of the v features that vary, for counts discretised into b ≤ ``
 joint value; n rows kept, n_i of them in the class of row i; m_i row i itself and the rows strictly nearer than its k_i-th
 neighbour of the same class; ψ the digamma function, ⟨·⟩ the mean over the rows. Score R (v,), nats; value of a pick J.
 Where fewer than two labelsets occur as often, the two commonest are kept, with a notice.
-Raises: `DataError` where no row has all its labels known, or there are no two labelsets; `BudgetError` where the counts
-exceed ``driverBytes`` or ``workerBytes``, or the rows do with ``estimator="knn"`` and ``criterion="cmi"``, which holds them in
-one process; `ParameterError` where a parameter is out of its range.
+Raises: $unlabelled, or there are no two labelsets; $counts, or the rows do with ``estimator="knn"`` and ``criterion="cmi"``,
+which holds them in one process; $range.
 Source: Doquire & Verleysen 2013; Ross 2014, with scikit-learn's conventions.
 Deviations:
 - counting is the default; the paper estimates by nearest neighbours;

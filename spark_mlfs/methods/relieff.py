@@ -4,15 +4,13 @@
     mode="hamming"    Σ_ij δ_ij |x_i − x_j| / Σ_ij δ_ij − Σ_ij (1 − δ_ij) |x_i − x_j| / Σ_ij (1 − δ_ij)
 
 pairwise: for every pair of labels (a, b) with at least k + 1 rows on both sides, two-class ReliefF among the rows with exactly
-one of the two. hamming: one neighbour pass, j over the k nearest rows of i, RReliefF's estimate. ``num_anchors`` (default: all
-rows up to 20,000, then as many drawn by hash of the row id) bounds the cost: anchors × rows × features.
+one of the two. hamming: one neighbour pass, j over the k nearest rows of i, RReliefF's estimate.
 Symbols: x_i ∈ [0, 1] the value in row i of one of the v features that vary, min–max scaled over all rows whose labels are known
 (others are left out); i ∈ ab the N_ab anchors with exactly one of the two labels; hits(i), misses(i) its k nearest rows of the
 same and of the other class, itself excluded, by squared Euclidean distance over the v features; δ_ij ∈ [0, 1] the Hamming
-distance of two labelsets over q. Score (v,) without unit, in [−1, 1] for each pair.
-Raises: `DataError` where no feature varies over the rows whose labels are all known, or (pairwise) no two labels have k + 1
-rows on both sides; `BudgetError` where the neighbours of the anchors exceed ``driverBytes``, or a worker's share
-``workerBytes``; `ParameterError` where a parameter is out of its range.
+distance of two labelsets over q. Score (v,) without unit, in [−1, 1] for each pair. $anchors.
+Raises: $nothing, or (pairwise) no two labels have k + 1 rows on both sides; `BudgetError` where the neighbours of the anchors
+exceed $budget; $range.
 Source: pairwise Kong, Ding, Huang & Zhao 2012 (the MLRF of Yan & Li 2016); hamming Reyes, Morell & Ventura 2015.
 Deviations: beyond 20,000 rows the anchors are a sample, unless ``num_anchors`` says otherwise.
 """
@@ -35,7 +33,7 @@ from ..kernels.relief import Links, PairMembership, PairNeighbours, hamming_link
 from ..params import Choice, Integer, Optional, Parameter, Values
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts
-from ..statistics.neighbours import Geometry, Neighbourhood, Queries, RowsById, anchors_of, geometry_of, nearest_rows, waves
+from ..statistics.neighbours import Geometry, Neighbourhood, Queries, anchors_of, geometry_of, nearest_rows, rows_by_id, waves
 from .base import Method, Scores
 from .gmba import MOST_ANCHORS
 
@@ -44,8 +42,8 @@ PAIR_TILE = 2048  # rows in a tile of pairwise ReliefF: every label pair takes i
 
 @dataclass
 class PairNearest(Statistic):
-    """Pass A of pairwise ReliefF: for each label pair the nearest rows on both sides of the queries in it.
-    Result: a `Links` a batch with ±1/(N_ab k) as values. State: 48·k bytes a query and pair."""
+    """Pass A of pairwise ReliefF: for each label pair the nearest rows on both sides of the queries in it, as `Links` a batch,
+    with ±1/(N_ab k) as values. State: 48·k bytes a query and pair."""
 
     queries: Queries
     membership: PairMembership
@@ -92,8 +90,7 @@ class PairNearest(Statistic):
 
 @dataclass
 class LinkDifferences(Statistic):
-    """Pass B of ReliefF: Σ_t values_t |x_anchor − x_neighbour| over the links of a wave, (w, v), each term a whole number of
-    Σ_t |values_t| · 2⁻⁵². State: 8·w·v bytes."""
+    """Pass B: (w, v) Σ_t values_t |x_anchor − x_neighbour| over links, in units of 2⁻⁵² Σ_t |values_t|. State: 8·w·v bytes."""
 
     queries: Queries
     links: list[Links]
@@ -123,15 +120,13 @@ class ReliefF(Method):
     source = "Kong et al. 2012"
     when = "classes that differ locally, nearest neighbours behind, numeric features"
     cost = "neighbours of the anchors"
+    always = (LabelsetCounts(),)
     parameters = (
         Parameter("mode", "pairwise", Choice(("pairwise", "hamming")), "two-class ReliefF per label pair, or labelset distances"),
         Parameter("k", 3, Integer(1), "nearest hits and misses"),
         Parameter("num_anchors", None, Optional(Integer(1)), "rows drawn as anchors; None: all up to 20,000"),
         Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the anchors"),
     )
-
-    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        return [LabelsetCounts()]
 
     def pairs(self, profile: Profile, p: Values) -> int:
         return profile.n * min(profile.n, p["num_anchors"] or MOST_ANCHORS)
@@ -163,7 +158,7 @@ class ReliefF(Method):
 
     def _hamming(self, engine: Engine, p: Values, geometry: Geometry, members: sp.csr_matrix, block: Block) -> Scores:
         (best,) = nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
-        (near,) = engine.run(RowsById(np.unique(best.ids[best.ids != NONE])), keep=False)
+        near = rows_by_id(engine, best.ids[best.ids != NONE])
         of_near = geometry.points(near).labelset_codes
         codes = of_near[np.minimum(np.searchsorted(near.ids, best.ids), near.n - 1)]
         differences, weights, first = np.zeros((2, len(geometry.varying))), np.zeros(2), 0

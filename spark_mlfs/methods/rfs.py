@@ -10,12 +10,9 @@ about 16 ((n + v)² + n² + nv) + 40 (n + v)q bytes, is within ``driverBytes``. 
 (`kernels.sketch`), for Y: row norms of residuals and weights are kept within about √(2/r). A row of weight m is m rows: to the
 bit where both are solved the same way, else to the solver's tolerance. Which way it is goes by n, the rows that are there,
 whatever they weigh.
-Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known; m_i the
-weight of row i, 1 where rows have none; W (v, q), w_i its row of feature i; b (q,) the intercept; r_i = W'x_i + b − y_i (q,);
-‖A‖₂,₁ the sum of the row norms of A; γ > 0 ``gamma``. Score (v,), labels per scaled unit of the feature.
-Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix
-exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range, or graded
-labels are to be sketched.
+Symbols: $rows; m_i the weight of row i, 1 where rows have none; $weights; b (q,) the intercept; r_i = W'x_i + b − y_i (q,);
+‖A‖₂,₁ the sum of the row norms of A; γ > 0 ``gamma``. $scores.
+Raises: $gram, or graded labels are to be sketched.
 Source: Nie, Huang, Cai & Ding 2010.
 Deviations:
 - a d × d solve instead of the paper's n × n: with ``accelerate=False`` the same iterates, to rounding;
@@ -58,17 +55,16 @@ CLASS_BITS, CLASSES = 12, 3  # row weights are told apart by so many powers of t
 
 @dataclass
 class ReweightedGram(Statistic):
-    """`rfs`: second moments weighted by 1/(2 max(‖xW + b − y‖, floor)), and the sum of the Huberised residual norms; a row of
-    weight m counts m times in both.
+    """`rfs`: second moments weighted by 1/(2 max(‖xW + b − y‖, floor)), and the sum of the Huberised residual norms.
 
     `weights` (v, q) are those of unscaled features, `intercept` (q,) is the prediction at their provisional centre
     (`statistics.moments`): about zero, a feature about 1e9 would leave seven digits of a residual.
 
-    Exact sums (`kernels.exact`) of the rows (x, y, 1) times the root of their weight. The largest weight there can be is
-    1/(2 floor), 1e8 times the usual one; so that no row's digits fall below the grid, rows are quantised by the class of their
-    weight, 2⁻¹² to 1 times 2^(−12c)/(2 floor), the last class with all that is below, and the classes' sums meet in whole numbers
-    of three words, of four where rows have weights. State: 24·(v + q + 1)² bytes, or 32·(v + q + 1)². With `sketch` = r above 0,
-    r columns of the labels' sketch (`kernels.sketch`) stand for the q labels, there and here.
+    Exact sums (`kernels.exact`) of the rows (x, y, 1) times the root of their weight. The largest weight there can be is 1/(2
+    floor), 1e8 times the usual one; so that no row's digits fall below the grid, rows are quantised by the class of their weight,
+    2⁻¹² to 1 times 2^(−12c)/(2 floor), the last class with all that is below, and the classes' sums meet in whole numbers of
+    three words, of four where rows have weights. State: 24·(v + q + 1)² bytes, or 32·(v + q + 1)². With `sketch` = r above 0, r
+    columns of the labels' sketch (`kernels.sketch`) stand for the q labels.
     """
 
     weights: np.ndarray
@@ -89,7 +85,6 @@ class ReweightedGram(Statistic):
         return out
 
     def _sums(self, block: Block, profile: Profile) -> State:
-        """The state of at most 3072 rows whose labels are all known."""
         x = features_of(block, profile)
         y, unit = labels_of(block, profile, self.sketch), unit_of(profile)
         residual = exact.applied(*exact.quantised(x.copy(), unit), unit, self.weights) + self.intercept - y.toarray()
@@ -109,8 +104,7 @@ class ReweightedGram(Statistic):
             rows *= root[:, None]
         for c in np.unique(kind):
             members = kind == c
-            some = rows if members.all() else rows[members]
-            a = exact.quantised(some, self._units(profile))
+            a = exact.quantised(rows if members.all() else rows[members], self._units(profile))
             shift = CLASS_BITS * (CLASSES - 1 - int(c))
             if mass is None:
                 product = exact.cross(a, a)
@@ -122,14 +116,12 @@ class ReweightedGram(Statistic):
         return out
 
     def _words(self, profile: Profile) -> int:
-        """Of each moment: a row's is below 2¹⁰⁴, and all rows together weigh 2⁵² at most."""
         return exact.FOUR if profile.weighted else exact.THREE
 
     def _units(self, profile: Profile) -> np.ndarray:
         return np.concatenate([unit_of(profile), np.full(self._outputs(profile), self._label_unit(profile)), np.ones(1)])
 
     def _outputs(self, profile: Profile) -> int:
-        """How many columns stand for the labels."""
         return self.sketch or profile.q
 
     def _label_unit(self, profile: Profile) -> float:

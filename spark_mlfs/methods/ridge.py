@@ -2,13 +2,9 @@
 
     min ‖HY − HXW‖² + α Σ_i p_i ‖w_i‖²,    W = (G + α diag p)⁻¹C,    score ‖w_i‖
 
-Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known; H = I −
-11'/n, so that the intercept is not penalised; G = X'HX, C = X'HY; W (v, q), w_i its row of feature i; α ≥ 0 ``alpha``; p_i
-``penalties`` (`select.constraints`), 1 where nothing is said, 0 of a feature that is included. Score (v,), labels per scaled
-unit of the feature (under ``scaling="standard"``: per standard deviation).
-Cost: one scan for G and C, then one solve.
-Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix
-exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
+Symbols: $rows; H = I − 11'/n, so that the intercept is not penalised; G = X'HX, C = X'HY; $weights; α ≥ 0 ``alpha``; $penalty.
+$scores (under ``scaling="standard"``: per standard deviation).
+Raises: $gram.
 Source: Hoerl & Kennard 1970.
 Deviations: none. α = 0 with a singular G takes the solution of least norm.
 """

@@ -4,11 +4,9 @@
 
 Greedy: the first pick maximises R, each further one J; unpicked features follow by R. The redundancy does not look at the
 labels, so a pick costs the same however many there are.
-Symbols: f, s ∈ {0, …, b − 1} features that vary (v of them), discretised into b ≤ ``num_bins`` bins; S the picked ones;
-Y_l ∈ {0, 1} label l of q; I plug-in mutual information, H entropy, in nats (Miller–Madow on request), with Y_l over the rows
-where label l is known. A feature that falls into one bin has H = 0 and J = R = 0. Score R (v,); value of a pick J.
-Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a
-parameter is out of its range.
+Symbols: $two; $plugin, with Y_l over the rows where label l is known; H entropy, as I. A feature that falls into one bin has
+H = 0 and J = R = 0. Score R (v,); value of a pick J.
+Raises: $counts; $range.
 Source: Lee & Kim, "SCLS: Multi-label feature selection based on scalable criterion for large label set", 2017.
 Deviations: none; unknown labels are an addition.
 """

@@ -10,14 +10,11 @@ Everything follows from sums over the rows of each labelset (`solvers.spectral`)
 Symbols: x (n,) one of the v features that vary, standardised over the n rows; A (n, n) the graph, A_ij = s_ij off the diagonal,
 s_ij the rows' labels in common over their labels in either, each label weighing its number of rows (``similarity="jaccard"``:
 all alike), 0 where both rows are without labels; D its degrees, L = D − A; x̂ = D^½x/‖D^½x‖; γ_j, ξ_j the eigenvalues,
-ascending, and eigenvectors of D^−½LD^−½, ξ₁ ∝ D^½1; k eigenvalues, by default q, the last eigenspace whole. Score (v,), without
-unit.
-Raises: `DataError` where no two rows share a label, or no row has all its labels known; `BudgetError` where the sums
-(labelsets × features), or phi3's labelsets × labelsets, exceed the budgets (``driverBytes``, ``workerBytes``; 2 GB for phi3);
-`ParameterError` where a parameter is out of its range.
+ascending, and eigenvectors of D^−½LD^−½, ξ₁ ∝ D^½1; k eigenvalues, by default q, the last eigenspace whole. Score (v,).
+Raises: $unlabelled, or no two rows share a label; `BudgetError` where the sums (labelsets × features) exceed $budget, or phi3's
+labelsets × labelsets 2 GB; $range.
 Source: Zhao & Liu 2007; the graph is Yan & Li 2016, Eq. 2 and 3.
-Deviations: Yan & Li's Eq. 17 writes phi1 as a sum over pairs, omits ½ in it and misplaces the degree factors; the quadratic
-form on its left is followed.
+Deviations: Yan & Li's Eq. 17 writes phi1 as a sum over pairs, without ½, and misplaces the degrees: its left side is followed.
 """
 
 from __future__ import annotations
@@ -27,7 +24,6 @@ import numpy as np
 from ..engine.base import Engine, one_thread
 from ..params import Choice, Integer, Optional, Parameter, Values
 from ..solvers import spectral
-from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetSums
 from ..statistics.moments import known_range
 from ..statistics.neighbours import labelset_table
@@ -49,17 +45,15 @@ class SPEC(Method):
     source = "Zhao & Liu 2007"
     when = "rows of like labels shall be alike in the features; one pass"
     cost = "one scan"
+    always = (LabelsetSums(squares=True),)
     parameters = (
         Parameter("criterion", "phi1", Choice(("phi1", "phi2", "phi3")), "which of the three criteria"),
         Parameter("k", None, Optional(Integer(2)), "eigenvalues used by phi3; None: as many as labels"),
         SIMILARITY,
     )
 
-    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        return [LabelsetSums(squares=True)]
-
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
-        ((sets, m),) = engine.run(*self.needs(engine, p))
+        ((sets, m),) = engine.run(*self.always)
         table = labelset_table(sets, engine.profile.q, p["similarity"])
         low, high = known_range(engine)
         varying = np.flatnonzero(high > low)

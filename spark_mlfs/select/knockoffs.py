@@ -20,10 +20,10 @@ from ..engine.base import Engine, one_thread
 from ..errors import ParameterError
 from ..kernels import exact
 from ..kernels.gram import GramStatistics
-from ..kernels.knockoffs import Sampler, joined
 from ..methods.base import Method
 from ..methods.regression import labelled_view
 from ..solvers import knockoffs
+from ..solvers.knockoffs import Sampler, joined
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram, features_of
 from ..statistics.moments import row_parts, unit_of

@@ -171,10 +171,10 @@ def _g_tests(rule: Rule, engine: Engine, p: Mapping[str, Any]) -> Gathered:
     logs = CountLogs(n, 8 * (q + 2))
     values = np.empty(engine.num_features)
     tests = thin = 0
-    for first, last, counts in counting.two_way.chunks(copies=6):
+    for at, counts in counting.two_way.chunks(6):
         p_values, rough = gtest.g_tests(logs, counts, q, labels.unknown(counts))
         tests, thin = tests + int((~np.isnan(p_values)).sum()), thin + int(rough.sum())
-        values[first:last] = gtest.combine(p_values, rule.combination, n)
+        values[at] = gtest.combine(p_values, rule.combination, n)
     columns = {"p_value": values}
     if rule.mode != "fpr":
         columns["q_value"] = gtest.corrected(values, rule.mode)

@@ -32,12 +32,10 @@ class Anderson:
         self.forget(_MEMORY + 1)
 
     def forget(self, left: int = 0) -> None:
-        """All iterates but the last `left`."""
         first = max(0, len(self.images) - left)
         del self.images[:first], self.residuals[:first]
 
     def restrict(self, rows: np.ndarray) -> None:
-        """Some of the unknowns only: positions, or a mask."""
         self.images = [v[rows] for v in self.images]
         self.residuals = [v[rows] for v in self.residuals]
 

@@ -20,11 +20,11 @@ def omfs_armijo(
 
         J(W) = ‖XW − V‖² + γ Σ_i √(‖w_i‖² + e),    gradient 2(X'(XW − V) + γD W),
 
-    D = diag(1/(2 √(‖w_i‖² + e))), the step by Armijo's rule. From W = 0. Left open by the paper and chosen here: the
-    gradient is divided row by row by 2 (X'X)_ii + 2 γD_ii (without it rows near 0 stall the descent), the first trial step
-    is Barzilai and Borwein's, and e falls by hundreds to (1e-6 of the largest row norm)². J falls with e, so the trace never
-    rises. Stops when at the last e the scaled gradient is below `tol` times its first size, or 100 steps lower J by less
-    than 1e-12 relative."""
+    D = diag(1/(2 √(‖w_i‖² + e))), the step by Armijo's rule, from W = 0. The paper leaves open: the gradient is divided row by
+    row by 2 (X'X)_ii + 2 γD_ii (else rows near 0 stall the descent), the first trial step is Barzilai and Borwein's, and e
+    falls by hundreds to (1e-6 of the largest row norm)²: J falls with it. Stops when at the last e the scaled gradient is
+    below `tol` times its first size, or 100 steps lower J by less than 1e-12 relative.
+    """
     not_negative(gamma=gamma)
     A, C = gram.G, cross
     W = np.zeros(C.shape, dtype=np.float64)
@@ -80,7 +80,6 @@ class _SmoothedLoss:
         return float((W * AW).sum() - 2 * (W * self.C).sum() + self.gamma * self.norms(W, e).sum() + self.constant)
 
     def gradient(self, W: np.ndarray, AW: np.ndarray, e: float) -> tuple[np.ndarray, np.ndarray]:
-        """The gradient, and what divides it row by row."""
         inverse = 1.0 / self.norms(W, e)[:, None]
         return 2 * (AW - self.C) + self.gamma * inverse * W, self.curvature + self.gamma * inverse
 

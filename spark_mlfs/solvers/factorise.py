@@ -28,8 +28,7 @@ class Factorisation:
 
 
 def factor_bytes(m: int, q: int, c: int) -> int:
-    """Estimate the bytes of the factors of m labelsets of q labels: three matrices of their size, Y'Y and its vectors, and
-    V four times."""
+    """Estimate the bytes of the factors of m labelsets of q labels: three of their size, Y'Y and its vectors, V four times."""
     return 8 * (3 * m * q + 4 * q * q + 4 * m * c)
 
 
@@ -39,10 +38,8 @@ def latent_width(q: int) -> int:
 
 
 def truncated_svd(labelsets: np.ndarray, counts: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """U (one row per labelset, the rows of Y's U), S and V' of Y's c leading singular triples, from Y'Y (q × q).
-
-    c is lowered to the rank of Y (singular values above 1e-7 of the first). The largest entry of each right vector is
-    positive (the first of a tie), so the signs are the same everywhere."""
+    """U (labelsets, c), S and V' of Y's c leading singular triples, from Y'Y (q × q), c at most the rank of Y (singular values
+    above 1e-7 of the first). The signs are those of `signed`."""
     L = np.asarray(labelsets, dtype=np.float64)
     N = np.asarray(counts, dtype=np.float64)
     if L.ndim != 2 or len(L) != len(N):
@@ -54,8 +51,7 @@ def truncated_svd(labelsets: np.ndarray, counts: np.ndarray, c: int) -> tuple[np
 
 
 def leading(square: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
-    """S (c,) and V' (c, q) of the c leading singular triples of a Y with Y'Y = `square` (q, q), c and signs as in
-    `truncated_svd`."""
+    """S (c,) and V' (c, q) of the c leading singular triples of a Y with Y'Y = `square`, c and signs as in `truncated_svd`."""
     values, vectors = np.linalg.eigh(square)
     order = np.argsort(-values, kind="stable")[: min(c, len(square))]
     S = np.sqrt(np.maximum(values[order], 0.0))
@@ -88,9 +84,9 @@ def nmf(
 
         V ← V ∘ (Y B') / (V B B'),   B ← B ∘ (V'NY) / (V'N V B),   N = diag(counts)
 
-    The start |U_c| √S, √S |V_c'| of Y's truncated SVD involves no randomness. Stops when an iteration lowers the loss by at
-    most `tol` of ‖Y‖²: the updates creep, and stopping earlier moves the scores of OMFS by per cents. Afterwards the rows of
-    B are scaled to length one, V the other way."""
+    From |U_c| √S, √S |V_c'| of Y's truncated SVD, without chance. Stops when an iteration lowers the loss by at most `tol` of
+    ‖Y‖²: the updates creep, and stopping earlier moves the scores of OMFS by per cents. In the end ‖b_r‖ = 1.
+    """
     c = latent_width(labelsets.shape[1]) if c is None else c
     L = np.asarray(labelsets, dtype=np.float64)
     if L.size and L.min() < 0:

@@ -32,10 +32,10 @@ def deepfs(
 ) -> Solution:
     """Train gates and network by Adam; `weights` (d × 1) are the keep probabilities.
 
-    X n × d standardised and dense, Y n × q in {0, 1}; `hidden` one or two layer widths. After each epoch the penalised loss
-    of the whole sample is taken with every gate at its noise-free value, and the best parameters so far are the ones
-    returned: `objective` is that best value, so it never rises. `converged` means that `patience` epochs brought no
-    improvement of 1e-4 relative; it is no claim of an optimum. `extra["loss"]` has the raw value of every epoch."""
+    X n × d standardised and dense, Y n × q in {0, 1}; `hidden` one or two layer widths. The best parameters by the penalised loss
+    of the whole sample after an epoch, every gate noise-free, are returned; `objective` is the best so far. `converged`:
+    `patience` epochs brought no improvement of 1e-4 relative, no claim of an optimum. `extra["loss"]`: of every epoch.
+    """
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     n, d = X.shape
     q = Y.shape[1]
@@ -57,8 +57,7 @@ def deepfs(
         order = rng.permutation(n)
         for start in range(0, n, batch):
             rows = order[start : start + batch]
-            noise = rng.random((len(rows), d))
-            _, gradients = loss_and_gradients(parameters, X[rows], Y[rows], lam, noise)
+            _, gradients = loss_and_gradients(parameters, X[rows], Y[rows], lam, rng.random((len(rows), d)))
             adam.step(gradients)
         value, _ = loss_and_gradients(parameters, X, Y, lam, None)
         raw.append(value)

@@ -1,8 +1,7 @@
 """Greedy forward selection with look-ahead.
 
-The caller supplies the terms that link a candidate f to a feature s already picked. They are asked for in batches: for the new
-winner and the candidates most likely to win next, kept, and used when their turn comes. The picks are exactly those of asking
-one by one.
+The caller supplies the terms that link a candidate f to a feature s already picked. They are asked for in batches, for the new
+winner and those most likely to win next, and kept until their turn comes. The picks are those of asking one by one.
 """
 
 from __future__ import annotations
@@ -49,8 +48,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Group:
-    """Features that are picked or left together: the places of its `members`, and what they cost; `gain` what they gain
-    together, where the method says so (None: what `PickConstraints` says)."""
+    """Features picked or left together: the places of its `members`, their cost, and `gain`, where the method tells it."""
 
     members: tuple[int, ...]
     cost: float = 0.0
@@ -92,7 +90,6 @@ class PickConstraints:
 
     @property
     def free(self) -> bool:
-        """Whether there are none."""
         return not self.include and not self.groups and self.costs is None
 
 
@@ -175,9 +172,8 @@ class _Purchase:
 class Pool:
     """The features that may still be picked, and whose turn it is: the included ones, then the best unit, member by member.
 
-    `count` features are picked at most: a group that would pass that ends the picking. After the first
-    pick none is picked whose value is below `least`, unless it is included. Where features cost, the best is the one of the most
-    gain per cost, and none is picked that gains nothing.
+    `count` features are picked at most: a group that would pass that ends the picking. After the first pick none is picked whose
+    value is below `least`, unless it is included. Where features cost, the best has the most gain per cost, and gains something.
     """
 
     def __init__(self, size: int, count: int, terms: PickConstraints = UNCONSTRAINED, least: float = -np.inf) -> None:
@@ -212,13 +208,16 @@ class Pool:
         units = self._units
         worth, standing = units.group_gain(values), units.standing(self.open)
         if units.price is not None:
-            return self._paid(values, worth, self._payable(worth, standing))
+            payable = self._payable(worth, standing)
+            self._note_single(values, worth, payable)
+            candidates = np.flatnonzero(payable)
+            ratio = worth[candidates] / units.price[candidates]
+            first = candidates[ratio >= ratio.max(initial=0.0) * (1 - TIE)][:1]  # of the most gain per cost
+            return self._purchase_at(int(first[0]), values, float(worth[first[0]])) if len(first) else []
         if not standing.any() or (not self._first and worth[standing].max() < self.least):
             return []
         place = best(worth, standing)
-        if units.size[place] > self.left:
-            return []
-        return units.members(place, values)
+        return units.members(place, values) if units.size[place] <= self.left else []
 
     def _payable(self, worth: np.ndarray, standing: np.ndarray) -> np.ndarray:
         """Where a unit stands that gains something, can be paid, and fits."""
@@ -226,19 +225,9 @@ class Pool:
         assert price is not None
         return standing & (worth > TIE) & (price <= self._money * (1 + TIE)) & (self._units.size <= self.left)
 
-    def _paid(self, values: np.ndarray, worth: np.ndarray, payable: np.ndarray) -> list[int]:
-        """The unit of the most gain per cost."""
-        if not payable.any():
-            return []
-        self._note_single(values, worth, payable)
-        candidates = np.flatnonzero(payable)
-        ratio = worth[candidates] / self._units.price[candidates]  # type: ignore[index]
-        place = int(candidates[np.flatnonzero(ratio >= ratio.max() * (1 - TIE))[0]])
-        return self._purchase_at(place, values, float(worth[place]))
-
     def _note_single(self, values: np.ndarray, worth: np.ndarray, payable: np.ndarray) -> None:
         """The best single purchase, as the first one is made."""
-        if self._single is None:
+        if self._single is None and payable.any():
             place = best(worth, payable)
             members = self._units.members(place, values)
             price = float(self._units.price[place])  # type: ignore[index]
@@ -256,8 +245,7 @@ class Pool:
         units, out = self._units, []
         worth, standing = units.group_gain(values), units.standing(self.open)
         payable = self._payable(worth, standing)
-        if payable.any():
-            self._note_single(values, worth, payable)
+        self._note_single(values, worth, payable)
         candidates = np.flatnonzero(payable)
         for place in candidates[by_score(worth[candidates] / units.price[candidates])]:  # type: ignore[index]
             if units.price[place] <= self._money * (1 + TIE) and units.size[place] <= self.left:  # type: ignore[index]
@@ -328,11 +316,10 @@ def forward(
     progress: Callable[[int, int], None] | None = None,
     terms: PickConstraints = UNCONSTRAINED,
 ) -> Path:
-    """Pick `count` features: the first by `first`, then by `criterion(picked so far)` after `absorb(s, link of s)`; those that
-    `terms` include before all others.
+    """Pick `count` features: the first by `first`, then by `criterion(picked so far)` after `absorb(s, link of s)`; `terms` rule.
 
-    `links(features)` returns the link of each feature asked for; `ahead` is how many are asked for at once at first. As long as
-    four in five of what was asked for has been used, the next batch is half as large again: few requests, little counted in vain.
+    `links(features)` returns the link of each feature asked for, `ahead` at once at first; as long as four in five of them are
+    used, the next batch is half as large again: few requests, little counted in vain.
     """
     pool, kept = Pool(len(first), count, terms), dict[int, Any]()
     values = first

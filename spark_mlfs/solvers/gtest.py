@@ -5,9 +5,8 @@ Symbols: F features, b occupied bins of one, q labels, n rows in which a label i
     G = 2 Σ_cells o log(o/e) = 2n·I(f; Y_l)  ~  χ² on (b − 1)(r − 1) degrees of freedom,
 
 r = 2 where the label takes both values, asymptotically: with expected counts below about 1 the p-value is rough (a rare label, a
-bin of few rows), and `thin` says how many such tests there are. The null hypothesis is marginal: a feature may pass because it
-goes with another that matters. Sources: Sokal & Rohlf, "Biometry"; Liu & Xie, JASA 115 (2020); Benjamini & Hochberg, JRSS B 57
-(1995).
+bin of few rows), and `thin` tells such tests. The null hypothesis is marginal: a feature may pass because it goes with another
+that matters. Sources: Sokal & Rohlf, "Biometry"; Liu & Xie, JASA 115 (2020); Benjamini & Hochberg, JRSS B 57 (1995).
 """
 
 from __future__ import annotations
@@ -70,11 +69,8 @@ def combine(p: np.ndarray, how: str = "cauchy", n: int = 1 << 40) -> np.ndarray:
 
 
 def corrected(p: np.ndarray, how: str) -> np.ndarray:
-    """(F,) p-values corrected for testing all features that are not NaN (which stay NaN): reject where at most the level.
-
-    ``fpr`` none; ``fdr`` Benjamini–Hochberg, min_{j ≥ i} m·p_(j)/j (valid for independent and positively dependent features);
-    ``fwe`` Bonferroni, min(1, m·p).
-    """
+    """(F,) p-values corrected for testing all features that are not NaN (which stay NaN). ``fpr`` none; ``fwe`` Bonferroni,
+    min(1, m·p); ``fdr`` Benjamini–Hochberg, min_{j ≥ i} m·p_(j)/j (for independent and positively dependent features)."""
     if how not in CORRECTIONS:
         raise ParameterError(f"p-values are corrected for one of {', '.join(CORRECTIONS)}, not {how!r}")
     p = np.asarray(p, np.float64)

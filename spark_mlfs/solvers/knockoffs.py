@@ -16,12 +16,13 @@ Janson, Annals of Statistics 50 (2022), for s; Chen, Wiesel, Eldar & Hero, IEEE 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import linalg
 
 from ..errors import DataError, ParameterError
-from ..kernels.gram import GramView
-from ..kernels.knockoffs import Sampler
+from ..kernels.gram import GramStatistics, GramView
 
 SWEEPS = 20
 SWEEP_WORK = 2e11  # v³ of all sweeps together: minutes of one core
@@ -29,17 +30,47 @@ SHRINK_BELOW = 2  # rows a feature
 FLOOR = 1e-6  # smallest eigenvalue that Σ is brought to: below it nothing can be told from its neighbours
 
 
+@dataclass(frozen=True)
+class Sampler:
+    """x̃ − centre = shift + (x − centre) `mean` + z `root`, z (rows, k) standard normal, for the features at `positions`.
+
+    `shift` (k,), `mean` and `root` (k, k), in the units of the data; `s` (k,) and `shrinkage` for the record.
+    """
+
+    positions: np.ndarray
+    shift: np.ndarray
+    mean: np.ndarray
+    root: np.ndarray
+    s: np.ndarray
+    shrinkage: float
+
+
+def joined(first: GramStatistics, second: GramStatistics, cross: np.ndarray) -> GramStatistics:
+    """Statistics of the features of both side by side; `cross` (d1, d2) Σ (x − a)(x̃ − ã)'. The labels are the first's."""
+    return GramStatistics(
+        first.n,
+        np.concatenate([first.sum_x, second.sum_x]),
+        first.sum_y,
+        np.block([[first.xx, cross], [cross.T, second.xx]]),
+        np.concatenate([first.xy, second.xy]),
+        first.yy,
+        np.concatenate([first.centre_x, second.centre_x]),
+        first.centre_y,
+        np.concatenate([first.low, second.low]),
+        np.concatenate([first.high, second.high]),
+    )
+
+
 def shrunk(R: np.ndarray, n: float) -> tuple[np.ndarray, float]:
     """(1 − ρ)R + ρI and ρ, of a correlation matrix R (v, v) estimated from n rows.
 
-    With n ≥ 2v rows ρ = 0. Below that the oracle approximating shrinkage,
+    With n ≥ 2v rows ρ = 0: a shrunk correlation of near copies makes their knockoffs too weak (in simulation, 4000 rows, 100
+    features, ten noisy copies, a third of the kept are false where the target is a tenth; unshrunk 0.08 are). Below that the
+    oracle approximating shrinkage (Chen et al. 2010, Eq. 23; scikit-learn's ``OAS`` drops the 2/v),
 
         ρ = min(1, [(1 − 2/v) tr R² + v²] / [(n + 1 − 2/v)(tr R² − v)])
 
-    (Chen et al. 2010, Eq. 23; scikit-learn's ``OAS`` drops the 2/v). Not above: a shrunk correlation of near copies makes their
-    knockoffs too weak, and in simulation (4000 rows, 100 features, ten noisy copies) a third of the kept are false where the
-    target is a tenth; unshrunk 0.08 are. The price is power: with four rows a feature little is found, with ten most. ρ is raised
-    until no eigenvalue is below 1e-6, so that exact copies can be handled.
+    With four rows a feature little is found, with ten most. ρ is raised until no eigenvalue is below 1e-6, for exact copies.
     """
     v, share = len(R), 0.0
     if n < SHRINK_BELOW * v:
@@ -64,9 +95,9 @@ def minimum_variance(sigma: np.ndarray, sweeps: int | None = None, tol: float = 
     """(v,) the s that makes features and knockoffs hardest to tell from each other: min Σ_j 1/s_j + tr (2Σ − S)⁻¹ (Spector &
     Janson 2022), by exact coordinate steps from the equicorrelated s, O(v³) a sweep.
 
-    With P = (2Σ − S)⁻¹, c = P_jj, a = ‖P e_j‖: s_j + δ, δ = (1 − a·s_j)/(c + a), stays strictly inside the limits; P follows by
-    one rank-one update. The objective falls at every step. `sweeps` (default: 20, fewer where v³ is large, none above some six
-    thousand features, which keep the equicorrelated s) bound the work; it stops when a sweep lowers it by less than `tol`.
+    With P = (2Σ − S)⁻¹, c = P_jj, a = ‖P e_j‖: s_j + δ, δ = (1 − a·s_j)/(c + a), stays strictly inside the limits; P follows
+    by one rank-one update. `sweeps` (default: 20, fewer where v³ is large, none above some six thousand features, which keep
+    the equicorrelated s) bound the work; it stops when a sweep lowers the objective by less than `tol`.
     """
     v = len(sigma)
     s = equicorrelated(sigma)

@@ -91,9 +91,9 @@ def minimise_l21(
     """Minimise factor * (tr W'AW − 2 tr W'C + β‖W‖₂,₁ + constant) over W (d × q), or with `penalties` p (d,) βΣ p_i ‖w_i‖.
 
     `constant` (usually ‖HY‖²) and `factor` only serve the reported objective. `start` is a warm start, W of a neighbouring
-    problem. `accelerate=False` runs the plain iteration, which agrees but may need thousands of steps. `iterations` counts
-    linear solves. Rows set aside end as exact zeros. The intercept is left at 0 for the caller. `unit` (d,): what counts as 1
-    of each row where rows are compared, by the start, the bound of U and `tol`.
+    problem. `accelerate=False` runs the plain iteration, which may need thousands of steps. `iterations` counts linear solves.
+    Rows set aside end as exact zeros. The intercept is left at 0. `unit` (d,): what counts as 1 of each row where rows are
+    compared, by the start, the bound of U and `tol`.
     """
     not_negative(**{"the weight of the ℓ2,1 penalty": beta})
     if penalties is not None:
@@ -268,10 +268,8 @@ class _Reweighting:
         return W, t, value, np.ones(len(t), dtype=bool)
 
     def bring_back(self, W: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, float] | None:
-        """Check the rows out of play, or too small to have grown back, against ‖C_i − A_i W‖ ≤ β/2.
-
-        A violating row takes its exact minimiser given the others (a descent step) and returns to play. None when all rows
-        satisfy the condition."""
+        """Check the rows out of play, or too small to have grown back, against ‖C_i − A_i W‖ ≤ β/2: None when all satisfy it;
+        a violating row takes its exact minimiser given the others (a descent step) and returns to play."""
         full = np.zeros_like(self.C, dtype=np.float64)
         full[self.rows] = W
         norms = np.linalg.norm(full, axis=1) / self.unit
@@ -309,9 +307,9 @@ class BoxNewton:
     """Damped Newton steps for a convex, smooth g(x) over x ≥ floor, in the scaled unknowns y = p / √x, p = dx.
 
     H (its lower triangle is read) and g are the scaled Hessian and right-hand side, `unit` what H's diagonal is at most near
-    the optimum: H + damping * unit with a large damping is a short reweighting. The model is minimised over x + p ≥ floor by
-    fixing at the floor what crosses it, so steps along directions in which H is nearly singular (near copies of a column)
-    end where a row vanishes."""
+    the optimum: H + damping * unit with a large damping is a short reweighting. What crosses the floor is fixed there, so
+    steps along directions in which H is nearly singular (near copies of a column) end where a row vanishes.
+    """
 
     def __init__(self, H: np.ndarray, g: np.ndarray, x: np.ndarray, floor: np.ndarray, unit: float | np.ndarray):
         self.H, self.g, self.x, self.floor = H, g, x, floor
@@ -402,10 +400,8 @@ def _with_intercept(gram: GramView, solution: Solution) -> Solution:
 
 
 def feature_laplacian(G: np.ndarray, n: float, k: int) -> sparse.csr_matrix:
-    """Laplacian of the k-nearest-feature graph: binary weights, an edge if either feature lists the other.
-
-    d²_ij = G_ii + G_jj − 2 G_ij (columns of the scaled X as points in n dimensions); neighbours are ordered by
-    round(d²/n, 10), then index."""
+    """Laplacian of the k-nearest-feature graph: binary weights, an edge if either feature lists the other; d²_ij = G_ii + G_jj
+    − 2 G_ij (columns of the scaled X), neighbours ordered by round(d²/n, 10), then index."""
     if k < 1:
         raise ParameterError(f"k is {k}; a feature graph needs at least 1 neighbour")
     d = len(G)

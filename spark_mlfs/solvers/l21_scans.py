@@ -27,10 +27,9 @@ Weights = tuple[np.ndarray, np.ndarray]  # W (v, q) and b (q,)
 class _Scanned:
     """A problem in (W, b) whose every evaluation reads the rows.
 
-    `read(W, b)` scans them; `step(W, scan)` gives the next (W, b) by what the scan at the last one told; `objective(W, b, scan)`;
-    `adjusted(guess, W)` an extrapolated W as it may be tried, where the plain step gives W; `rounding(scan, value)` the rise to
-    `value` that is none. `left` iterates are kept after a guess that raised the objective; with `strict` the last step, too, is
-    taken only where it does not rise.
+    `read(W, b)` scans them; `step(W, scan)` gives the next (W, b) by the scan at the last one; `objective(W, b, scan)`;
+    `adjusted(guess, W)` an extrapolated W as it may be tried, where the plain step gives W; `rounding(scan, value)` the rise that
+    is none. `left` iterates are kept after a guess that failed; with `strict` the last step must not rise.
     """
 
     read: Callable[[np.ndarray, np.ndarray], Any]
@@ -42,7 +41,6 @@ class _Scanned:
     strict: bool = False
 
     def descend(self, W: np.ndarray, b: np.ndarray, tol: float, max_iter: int, accelerate: bool = True) -> Solution:
-        """Steps from (W, b), where the second scan is, until max|ΔW| ≤ tol max|W| or `max_iter` scans."""
         scan, scans, converged, memory = self.read(W, b), 2, False, Anderson()
         trace = [self.objective(W, b, scan)]
         while scans < max_iter and not converged:
@@ -88,12 +86,11 @@ def rfs(
 ) -> Solution:
     """RFS (`methods.rfs`).
 
-    `weighted_gram(W, b)` scans the rows once and returns the statistics, in the solver's coordinates, weighted by
-    R_ii = 1/(2 max(‖r_i‖, floor)), and the sum of the Huberised residual norms at (W, b); with (None, None) the unweighted ones,
-    whose sum is not read. Each iteration is one scan and W = (X'RX + γD)⁻¹ X'RY, from R = I/γ, D = I: the iterates of the
-    paper's n × n form when `accelerate=False`. The bias is a constant column without penalty.
-
-    `max_iter` bounds the scans; `tol` is 1e-6, not 1e-9, since every iteration costs one and scores are compared to 1e-3."""
+    `weighted_gram(W, b)` scans the rows once and returns the statistics, in the solver's coordinates, weighted by R_ii = 1/(2
+    max(‖r_i‖, floor)), and the sum of the Huberised residual norms at (W, b); with (None, None) the unweighted ones, whose sum
+    is not read. Each iteration, of `max_iter` at most, is one scan and W = (X'RX + γD)⁻¹ X'RY, from R = I/γ, D = I: the
+    iterates of the paper's n × n form when `accelerate=False`. The bias is a constant column without penalty.
+    """
     positive(gamma=gamma)
     plain, _ = weighted_gram(None, None)
     W, b = _rfs_step(plain, gamma, np.ones(plain.d), 1.0 / gamma)
@@ -136,11 +133,10 @@ def csfs_unlabelled(
 ) -> Solution:
     """CSFS with unknown labels (`methods.csfs`), all row weights s_i = 1.
 
-    `G` = X'HX over all n rows, labelled or not. `fill_labels(W, b)` scans the rows once and returns what F becomes,
-    F = clip(XW + 1b', 0, 1) where unknown; with (None, None) unknown entries are 0, as the method starts. Given F the rest
-    is supervised CSFS, solved on the driver (the paper: one reweighting per F); extrapolation pays when most rows are
-    unlabelled. The objective is taken after F is updated. `tol` of max|ΔW| is 1e-7: below it moves are rounding of the
-    objective."""
+    `G` = X'HX over all n rows, labelled or not. `fill_labels(W, b)` scans the rows once and returns what F becomes: clip(XW +
+    1b', 0, 1) where unknown; with (None, None) 0 there, as the method starts. Given F the rest is supervised CSFS, solved on the
+    driver (the paper: one reweighting per F). The objective is taken after F is updated; moves of W below `tol` are rounding.
+    """
     not_negative(mu=mu)
 
     def fit(F: FilledLabels, start: np.ndarray | None) -> Solution:

@@ -13,11 +13,10 @@ from ..errors import ParameterError
 
 @dataclass
 class Solution:
-    """Result of a solver of this family.
+    """Result of a solver.
 
-    `weights` (features × outputs) and `intercept` (outputs) are in the coordinates of the statistics given to the solver;
-    `objective` holds the objective after each iteration and never rises; `converged` is true only when the stopping rule was
-    met, `iterations` counts the steps taken; `extra` holds what only one method has.
+    `weights` (features × outputs) and `intercept` (outputs) are in the coordinates of the statistics given; `objective` after
+    each iteration never rises; `converged`: the stopping rule was met; `iterations` taken; `extra` what only one method has.
     """
 
     weights: np.ndarray
@@ -107,14 +106,12 @@ class Merged:
         self.parts = parts[self.kept]
 
     def gathered(self, W: np.ndarray) -> np.ndarray:
-        """(solved, q) from weights (d, q) of all columns."""
         W = W.copy()
         for j, i, sign in self.alike:
             W[i] += sign * W[j]
         return W[self.kept]
 
     def spread(self, W: np.ndarray) -> np.ndarray:
-        """(d, q) from weights (solved, q)."""
         out = np.zeros((len(self.kept), W.shape[1]))
         out[self.kept] = W / self.parts[:, None]
         for j, i, sign in self.alike:

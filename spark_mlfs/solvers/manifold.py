@@ -1,8 +1,7 @@
 """The sampled neighbourhood graph of `methods.msfs`, on a sparse or dense similarity T of rows.
 
 P = D⁻¹T; C visits of walks over P, or E[C] = Σ_{s≤k} P^s; S = (C + C')/2. A row without mass goes nowhere. What the method needs
-is X'LX, L the Laplacian of S: sampled walks leave S sparse; for expected ones Σ P^s X is summed by Horner's rule, so that the
-n × n powers are never formed.
+is X'LX, L the Laplacian of S: sampled walks leave S sparse; for expected ones Σ P^s X is summed by Horner's rule.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ def jaccard(members: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.n
 
 
 def ruzicka(grades: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """(t,) Σ_l min(y_il, y_jl) over Σ_l max(y_il, y_jl) of listed pairs of rows of grades, 0 where both are empty: of grades of 0
-    and 1 it is `jaccard`."""
+    """(t,) Σ_l min(y_il, y_jl)/Σ_l max(y_il, y_jl) of listed pairs of rows of grades, 0 of empty ones: `jaccard` of 0 and 1."""
     size, shared = np.asarray(grades.sum(axis=1)).ravel(), np.empty(len(left))
     for first in range(0, len(left), PAIRS):
         part = slice(first, first + PAIRS)
@@ -52,8 +50,7 @@ def ruzicka_table(grades: sp.csr_matrix, rows: slice) -> np.ndarray:
 def kernel(squares: np.ndarray, product: np.ndarray | float) -> np.ndarray:
     """exp(−d²/(σ_iσ_j)); 1 where both are 0, 0 where only the scale is."""
     product = np.broadcast_to(np.asarray(product, np.float64), squares.shape)
-    exponent = np.divide(squares, product, out=np.where(squares > 0, np.inf, 0.0), where=product > 0)
-    return np.exp(-exponent)
+    return np.exp(-np.divide(squares, product, out=np.where(squares > 0, np.inf, 0.0), where=product > 0))
 
 
 def symmetric_edges(i: np.ndarray, j: np.ndarray, values: np.ndarray, n: int) -> sp.csr_matrix:
@@ -114,10 +111,7 @@ def neighbourhood(visits: sp.csr_matrix) -> sp.csr_matrix:
 
 
 def expected_form(P: Matrix, steps: int, X: Matrix) -> np.ndarray:
-    """X'LX (v, v), L the Laplacian of (E[C] + E[C]')/2, E[C] = Σ_{1≤s≤steps} P^s.
-
-    X'CX column by column from Z = X + PZ; the degrees are (C1 + C'1)/2.
-    """
+    """X'LX (v, v), L the Laplacian of (E[C] + E[C]')/2, E[C] = Σ_{1≤s≤steps} P^s: X'CX column by column from Z = X + PZ."""
     n, v = X.shape
 
     def powers(M: Matrix, start: np.ndarray) -> np.ndarray:

@@ -16,8 +16,7 @@ STEP = 0.3  # of the way from the best point to the minimiser of the planes: few
 
 @dataclass
 class MarginSolution:
-    """`weights` (d,) to rank by; `trace` the objective after each iteration (of the descent: none, it has no objective that
-    falls); `converged`; `passes` evaluations; `gap` objective minus a proven lower bound."""
+    """`weights` (d,) to rank by; `trace` the objective after each pass; `gap` the objective less a proven lower bound."""
 
     weights: np.ndarray
     trace: list[float]
@@ -29,9 +28,8 @@ class MarginSolution:
 def paper_descent(gradients: Iterable[np.ndarray], width: int, beta: float = 0.9) -> MarginSolution:
     """`mode="paper"`: w ← w − β·grad / ‖grad‖, grad = 2w∘g_i, from w = 1, the anchors in the order given, each once.
 
-    `gradients` yields g_i (d,) or blocks of them (rows, d) in visiting order. A zero gradient makes no step. The weights may
-    become negative and are ranked as they are, as the paper does. One step an anchor, at most n of them: `converged` is True
-    by definition, and there is no objective that falls: no trace.
+    `gradients` yields g_i (d,) or blocks of them (rows, d). A zero gradient makes no step. The weights may become negative and
+    are ranked as they are, as the paper does. No objective falls: no trace, and it has converged by definition.
     """
     if not 0 < beta:
         raise ParameterError(f"beta = {beta}: the step must be positive")
@@ -57,17 +55,13 @@ def convex(
 ) -> MarginSolution:
     """`mode="convex"`: minimise f(v) = Loss(v) + η/2 ‖v − 1‖² over v ≥ 0.
 
-    Parameters
-    ----------
-    evaluate : v (d,) → (Loss(v), a subgradient (d,)): one distributed pass. Loss convex.
-    eta : None: 0.01 × the mean absolute gradient of the loss at v = 1.
-    tol : stop when f(v) minus the lower bound is at most tol x f(1).
-    progress : called with (pass, best objective, gap).
+    `evaluate` v (d,) → (Loss(v), a subgradient (d,)), one distributed pass; Loss convex. `eta` None: .01 of the mean absolute
+    gradient at v = 1. Stops when f(v) less the lower bound is at most `tol` · f(1). `progress(pass, best, gap)`.
 
-    The loss is piecewise linear, but of so many pieces that L-BFGS-B with bounds works as on a smooth function; it leads.
-    Every pass also gives a plane below the loss, Loss(v_t) + g_t'(v − v_t). The minimum of the highest plane plus the
-    quadratic bounds f from below: when the bound is within `tol` the solution is proved. Where L-BFGS-B stalls at kinks, as
-    on a few dozen rows, steps towards the model's minimiser take over. `trace` is the best objective after each pass.
+    The loss is piecewise linear, but of so many pieces that L-BFGS-B with bounds works as on a smooth function; it leads. Every
+    pass also gives a plane below the loss, Loss(v_t) + g_t'(v − v_t). The minimum of the highest plane plus the quadratic bounds
+    f from below: when the bound is within `tol` the solution is proved. Where L-BFGS-B stalls at kinks, as on a few dozen rows,
+    steps towards the model's minimiser take over. `trace` is the best objective after each pass.
     """
     if eta is not None and not eta > 0:
         raise ParameterError(f"eta = {eta}: must be positive, the loss alone may have many minimisers")
@@ -205,10 +199,7 @@ def _lower_bound(
 
 
 def _share_to_move(mixed: np.ndarray, direction: np.ndarray, rise: float, eta: float, most: float) -> float:
-    """The t in [0, most] where the dual's slope rise + direction'[1 − (mixed + t direction)/η]₊, which falls in t, is 0.
-
-    The slope is linear between the t at which a coordinate becomes 0 or ceases to be.
-    """
+    """The t in [0, most] where the dual's slope rise + direction'[1 − (mixed + t direction)/η]₊, which falls in t, is 0."""
     start = 1.0 - mixed / eta
     inside = (start > 0) | ((start == 0) & (direction < 0))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -9,8 +9,7 @@ objective does not rise. From then on (with β > 0 from cycle 60 on) V is elimin
 whose Newton steps (`l21.BoxNewton`) alternate with steps in B repeated until it rests (`_Eliminated`). The fixed points are
 those of the cycle; W, B and V are determined up to a rotation of the latent axes, which changes no score.
 
-With β = 0, V = XP + YQ stays in the span of X and Y, so X'X, X'Y and Y'Y suffice (`GramStatistics.uncentred`); with β > 0 V is
-explicit and X enters through two products.
+With β = 0, V = XP + YQ, so X'X, X'Y and Y'Y suffice (`GramStatistics.uncentred`); with β > 0 X enters through two products.
 """
 
 from __future__ import annotations
@@ -86,8 +85,7 @@ class _ExplicitLatent:
     def update(self, W: np.ndarray, B: np.ndarray, alpha: float, beta: float) -> None:
         rhs = self.X @ W + alpha * (self.Y @ B.T)
         values, vectors = np.linalg.eigh(B @ B.T)  # the columns separate in this basis
-        V = _solve_shifted(self.L, beta, 1 + alpha * values, rhs @ vectors, self.V @ vectors)
-        self.V = V @ vectors.T
+        self.V = _solve_shifted(self.L, beta, 1 + alpha * values, rhs @ vectors, self.V @ vectors) @ vectors.T
 
     def with_features(self) -> np.ndarray:
         return self.X.rmatmat(self.V)
@@ -168,15 +166,14 @@ def mifs(
 ) -> Solution:
     """MIFS; the formulas are in the module's docstring.
 
-    gram       `uncentred` view: X'X, X'Y, Y'Y. With β = 0 nothing else is read.
-    X, Y, laplacian   needed when β > 0: X n × v in the view's coordinates, or a LinearOperator (its `matmat` and
-               `rmatmat` may be distributed products), Y n × q, and the n × n Laplacian (`heat_laplacian`).
-    c          latent width, default ⌈0.3 q⌉, at most the rank of Y.
+    `gram` the `uncentred` view: X'X, X'Y, Y'Y; with β = 0 nothing else is read. `X`, `Y`, `laplacian` needed when β > 0: X n × v
+    in the view's coordinates, or a LinearOperator (its `matmat` and `rmatmat` may be distributed products), Y n × q, and the n ×
+    n Laplacian. `c` latent width, default ⌈0.3 q⌉, at most the rank of Y. `accelerate` extrapolates from cycle 30 on; without
+    effect where constraint="none", whose cycles are the method.
 
-    accelerate extrapolates from cycle 30 on; without effect where constraint="none", whose cycles are the method.
-
-    Stops at max|ΔW| ≤ tol max|W|. `objective` is the Huberised one after each cycle W, B, V. `extra` has B (rows of length
-    one; W is scaled with V accordingly) and, for β = 0, P and Q of V = XP + YQ, else V."""
+    Stops at max|ΔW| ≤ tol max|W|. `objective` is the Huberised one after each cycle. `extra` has B (rows of length one, W and V
+    scaled accordingly) and, for β = 0, P and Q of V = XP + YQ, else V.
+    """
     if not alpha > 0:
         raise ParameterError(f"alpha is {alpha}; it must be above 0: nothing else ties V to the labels, and every weight is 0")
     not_negative(beta=beta, gamma=gamma)
@@ -206,10 +203,7 @@ def mifs(
 
 
 class _Alternation:
-    """Steps of W and B in turn, and Anderson extrapolation of both where it does not raise the objective.
-
-    From V = YB', B the leading right singular vectors of Y, D = diag(1/s2) = I.
-    """
+    """Steps of W and B in turn, extrapolated where the objective does not rise, from V = YB', D = diag(1/s2) = I."""
 
     def __init__(
         self, gram: GramView, latent: _Latent, B: np.ndarray, alpha: float, beta: float, gamma: float, orthonormal: bool
@@ -227,8 +221,7 @@ class _Alternation:
         self.eliminated: _Eliminated | None = None
 
     def run(self, max_iter: int, tol: float, accelerate: bool) -> None:
-        """Exact updates of W, B and V until W rests or there are `max_iter` of them: extrapolated, with `accelerate`, from
-        the 30th on, and once V is eliminated."""
+        """Exact updates of W, B and V until W rests or there are `max_iter`; from the 30th on extrapolated with `accelerate`."""
         memory, trace = Anderson(), self.trace
         while len(trace) < max_iter and not self.converged:
             before = self.W, self.B
@@ -371,15 +364,12 @@ def _label_directions(S: np.ndarray, c: int) -> np.ndarray:
 
 
 def heat_laplacian(neighbours: np.ndarray, squared: np.ndarray) -> sparse.csr_matrix:
-    """Laplacian of the k-nearest-neighbour heat graph of the rows.
-
-    neighbours (n × k row numbers; -1: none) and squared (n × k, d²): weight exp(−d²/t), t the mean d² of the directed edges,
-    an edge if either end has the other among its k. t = 0 (all neighbours coincide) gives weight 1."""
+    """Laplacian of the k-nearest-neighbour heat graph of the rows: `neighbours` (n × k row numbers; −1: none), `squared` (n ×
+    k, d²), weight exp(−d²/t), t the mean d² of the directed edges (0: weight 1), an edge if either end lists the other."""
     n = len(neighbours)
     rows = np.repeat(np.arange(len(neighbours)), neighbours.shape[1])
     columns, d2 = neighbours.ravel(), squared.ravel()
     real = columns >= 0
     rows, columns, d2 = rows[real], columns[real], d2[real]
     t = float(d2.mean()) if len(d2) else 0.0
-    weights = np.exp(-d2 / t) if t > 0 else np.ones(len(d2))
-    return laplacian(symmetric_edges(rows, columns, weights, n))
+    return laplacian(symmetric_edges(rows, columns, np.exp(-d2 / t) if t > 0 else np.ones(len(d2)), n))

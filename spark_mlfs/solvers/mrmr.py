@@ -15,11 +15,8 @@ SEPARATED = 1e-12  # floor of 1 − r²
 
 
 def f_relevance(G: np.ndarray, C: np.ndarray, S: np.ndarray, n: float) -> np.ndarray:
-    """(v,) mean over the labels of the two-class F statistic r²(n − 2)/(1 − r²), r the correlation of feature and 0/1 label.
-
-    From the centred second moments G (v, v), C (v, q), S (q, q) of n rows. A label with one value, whose F is undefined, adds 0;
-    1 − r² is floored at 1e-12.
-    """
+    """(v,) mean over the labels of the two-class F statistic r²(n − 2)/(1 − r²), r the correlation of feature and 0/1 label, 1 −
+    r² ≥ 1e-12, from centred second moments G (v, v), C (v, q), S (q, q) of n rows. A label with one value adds 0."""
     squares = np.diag(S)
     # what rounding leaves of the spread of a constant 0/1 label is far below that of a single row
     two_valued = squares > 1e-6
@@ -58,8 +55,7 @@ def select(
     """Greedy selection: the argmax of `relevance` (v,), then of `criterion` with the mean redundancy over the picks.
 
     `links(features)` gives {s: (v,) redundancy of every feature with s}, asked for `ahead` at a time; only `candidates`
-    (ascending positions; all by default) and what `terms` include are picked, `count` at most. A quotient takes redundancies of
-    at least .001.
+    (ascending; all by default) and what `terms` include are picked, `count` at most. A quotient floors redundancies at .001.
     """
     at = np.arange(len(relevance))
     if candidates is not None:

@@ -49,9 +49,9 @@ def elastic_net(
 ) -> Solution:
     """Elastic net by coordinate descent on the Gram matrix.
 
-    `group=True` takes P = ‖W‖₂,₁ (one feature in or out for all outputs). `start` is a warm start (W of a neighbouring α),
-    on which a unique optimum does not depend. `tol` bounds the duality gap, in the units of the objective and summed over
-    outputs. `max_iter` counts sweeps; `objective` has one value per sweep. `extra["gap"]` is the gap reached.
+    `group=True` takes P = ‖W‖₂,₁ (one feature in or out for all outputs). `start` is a warm start (W of a neighbouring α).
+    `tol` bounds the duality gap, in the units of the objective and summed over outputs; `extra["gap"]` is that reached.
+    `max_iter` counts sweeps; `objective` has one value per sweep.
     """
     not_negative(alpha=alpha)
     if not 0 <= rho <= 1:

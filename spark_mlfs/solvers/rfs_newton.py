@@ -2,9 +2,8 @@
 
     min Σ_i m_i‖W'x_i + b − y_i‖ + γ‖W‖₂,₁,        X n × d, Y n × q, row weights m > 0 (1)
 
-Where rows are few a feature, many are fitted exactly, their weights 1/(2‖r_i‖) grow without bound and reweighting takes
-thousands of steps. With t ≤ t²/x + x/4 for every residual and every row of W, what is left is the minimisation of the
-convex, smooth
+Where rows are few a feature, many are fitted exactly, and their weights 1/(2‖r_i‖) grow without bound. With t ≤ t²/x + x/4 for
+every residual and every row of W, what is left is the minimisation of the convex, smooth
 
     g(x, s) = max over U, 1'U = 0:  2 tr U'Y − tr U'NU + (Σ m x + γ Σ s)/4,    N = diag(x/m) + X diag(s) X'/γ,
 
@@ -53,14 +52,14 @@ class _State:
 def rfs_newton(
     X: np.ndarray, Y: np.ndarray, gamma: float = 1.0, tol: float = 1e-9, max_iter: int = 500, mass: np.ndarray | None = None
 ) -> Solution:
-    """The optimum of `l21.rfs` from the rows themselves; the module's docstring has the formulas.
+    """The optimum of `l21_scans.rfs` from the rows themselves; the module's docstring has the formulas.
 
-    X n × d dense (any centring: the bias is free), Y n × q; `mass` (n,) positive row weights, None: all 1. The start, the
-    floors (1e-8 of mean ‖y_i − mean y‖; 1e-10 of the largest 2‖w_i‖ of the first iterate) and the stopping rule max|ΔW| ≤
-    tol max|W| are those of `l21.rfs`. Identical columns share their weight alike. `iterations` counts solves, each n³ + (n
-    + d)³; memory is about four (n + d) × (n + d) arrays. `objective` never rises. `extra["dual"]` is T = 2U (n × q), the
-    multipliers of the residuals: at the optimum ‖t_i‖ ≤ m_i, ‖X_j'T‖ ≤ γ, 1'T = 0 and tr T'Y is the objective, an
-    independent certificate. `ParameterError` unless γ > 0."""
+    X n × d dense (any centring: the bias is free), Y n × q; `mass` (n,) positive row weights, None: all 1. Start, floors (1e-8
+    of mean ‖y_i − mean y‖; 1e-10 of the largest 2‖w_i‖ of the first iterate) and stopping rule max|ΔW| ≤ tol max|W| are the
+    same. Identical columns share their weight alike. `iterations` counts solves, each n³ + (n + d)³; memory is about four (n +
+    d)² arrays. `objective` never rises. `extra["dual"]` is T = 2U (n × q): at the optimum ‖t_i‖ ≤ m_i, ‖X_j'T‖ ≤ γ, 1'T = 0
+    and tr T'Y is the objective, an independent certificate. `ParameterError` unless γ > 0.
+    """
     positive(gamma=gamma)
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     if not len(X):

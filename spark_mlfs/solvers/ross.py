@@ -13,11 +13,8 @@ HALF = 0.5 * 10.0**-DECIMALS
 
 
 def information(x: np.ndarray, classes: np.ndarray, k: int) -> float:
-    """The estimate for one real variable, in O(n log n): neighbours on a line are neighbours in the sorted order.
-
-    Parameters: `x` (n,), `classes` (n,) integers, each class with at least two rows. Distances are those of the standardised
-    variable rounded to ten decimals: shift and scale change nothing, and equal distances are equal whatever the last bit says.
-    """
+    """The estimate for one real variable `x` (n,) and `classes` (n,), each of two rows or more, in O(n log n): neighbours on a
+    line are neighbours in the sorted order. The standardised distances are rounded to ten decimals: equal ones are equal."""
     spread = x.std()
     x = (x - x.mean()) / (spread if spread > 0 else 1.0)
     order = np.lexsort((x, classes))
@@ -32,16 +29,14 @@ def information(x: np.ndarray, classes: np.ndarray, k: int) -> float:
 
 
 def _strictly_nearer(line: np.ndarray, values: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """How many of the sorted `line` have a rounded distance below `radius` (itself on the grid), or, where that is 0, equal to
-    0: as scikit-learn counts the equal rows then."""
+    """How many of the sorted `line` have a rounded distance below `radius` (on the grid), or, where that is 0, equal to 0."""
     reach = np.maximum(radius - HALF, HALF)
     inside = np.searchsorted(line, values + reach, "left") - np.searchsorted(line, values - reach, "right")
     return np.maximum(inside, 1)
 
 
 def _estimate(n: int, k: np.ndarray, same: np.ndarray, inside: np.ndarray) -> float:
-    value = digamma(n) + digamma(k).mean() - digamma(same).mean() - digamma(inside).mean()
-    return max(0.0, float(value))
+    return max(0.0, float(digamma(n) + digamma(k).mean() - digamma(same).mean() - digamma(inside).mean()))
 
 
 def _kth_distance(values: np.ndarray, starts: np.ndarray, ends: np.ndarray, k: np.ndarray) -> np.ndarray:
@@ -52,8 +47,7 @@ def _kth_distance(values: np.ndarray, starts: np.ndarray, ends: np.ndarray, k: n
     out = np.full(n, np.inf)
     for left in range(int(k.max()) + 1):
         low, high = at - left, at - left + k
-        valid = (left <= k) & (low >= starts) & (high < ends)
-        v = np.flatnonzero(valid)
+        v = np.flatnonzero((left <= k) & (low >= starts) & (high < ends))
         reach = np.maximum(values[v] - values[low[v]], values[high[v]] - values[v])
         out[v] = np.minimum(out[v], reach)
     return out
@@ -68,11 +62,8 @@ def select_jointly(
     block: int = 512,
     terms: PickConstraints = UNCONSTRAINED,
 ) -> Path:
-    """Greedy selection by the estimate of I((f, X_S); class), distances in the maximum norm over the chosen features, rounded to
-    ten decimals; the columns of `x` are standardised. Features that `terms` include are picked first.
-
-    Stops when no candidate raises the estimate by 1e-10. Cost: count · v · n²; blocks of rows bound the memory.
-    """
+    """Greedy selection by the estimate of I((f, X_S); class), distances in the maximum norm over the standardised columns of `x`,
+    rounded to ten decimals, until no candidate raises it by 1e-10. Cost: count · v · n²; blocks of rows bound the memory."""
     pool, reached = Pool(x.shape[1], count, terms, SATURATED), 0.0
 
     def revalue(pick: int, path: Path) -> np.ndarray:

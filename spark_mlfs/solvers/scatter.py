@@ -12,9 +12,8 @@ from ..kernels.information import PairMoments, add_untouched
 def class_scatter(
     count: np.ndarray, total: np.ndarray, square: np.ndarray, centre: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Σ_c n_c (μ_c − μ)² and Σ_c Σ_{i∈c} (x_i − μ_c)², (v,) each, from (classes,), (classes, v), (classes, v), of classes that
-    may share rows; μ is `centre`, or Σ n_c μ_c / Σ n_c. A feature that does not vary over these rows beyond rounding (1e-12 of
-    its squares) has neither."""
+    """Σ_c n_c (μ_c − μ)² and Σ_c Σ_{i∈c} (x_i − μ_c)², (v,) each, from counts, sums and squares of classes that may share rows; μ
+    is `centre`, or Σ n_c μ_c / Σ n_c. A feature that varies by less than 1e-12 of its squares has neither."""
     used = count > 0
     n, total, square = count[used, None].astype(float), total[used], square[used]
     mean = total / n

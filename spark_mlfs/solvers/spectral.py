@@ -36,11 +36,7 @@ TABLE_BYTES = 2 << 30  # the most that phi3 may take for all pairs of labelsets
 
 @dataclass
 class PowerSums:
-    """Sums of powers 0, 1 and 2 over the rows of each labelset, of x less any fixed value per feature (one near the mean avoids
-    cancellation).
-
-    `count` (m,) rows, `total` (m, d) sums, `square` (m, d) sums of squares.
-    """
+    """`count` (m,) rows of each labelset, `total`, `square` (m, d) sums of x less any fixed value, such as its mean."""
 
     count: np.ndarray
     total: np.ndarray
@@ -70,17 +66,11 @@ def spec_scores(
 ) -> np.ndarray:
     """Scores (d,), larger is better: −phi1, −phi2 or phi3.
 
-    Parameters
-    ----------
-    sums : statistics per labelset, of the features that vary.
-    similarity : of the same labelsets, in the same order.
-    criterion : ``"phi1"``, ``"phi2"`` or ``"phi3"``.
-    k : eigenvalues used by phi3, counted with their multiplicity; None: the number of labels. The eigenspace of
-        the k-th counts as a whole (eigenvalues up to γ_k + 1e-9).
+    `sums` per labelset, of the features that vary; `similarity` of the same labelsets, in the same order; `k` eigenvalues used by
+    phi3, counted with their multiplicity (None: the number of labels), the eigenspace of the k-th as a whole (up to γ_k + 1e-9).
 
-    A feature with x'Dx = 0 (zero on every row that has a neighbour) scores −2 under phi1 and phi2, one that is constant
-    there scores −2 under phi2; phi3 is 0 for both. Raises `DataError` when no two rows share a label, `ParameterError`,
-    `BudgetError`.
+    A feature with x'Dx = 0 (zero on every row that has a neighbour) scores −2 under phi1 and phi2, one that is constant there
+    −2 under phi2; phi3 is 0 for both. Raises `DataError` when no two rows share a label, `ParameterError`, `BudgetError`.
     """
     if criterion not in ("phi1", "phi2", "phi3"):
         raise ParameterError(f"criterion = {criterion!r}: phi1, phi2 or phi3 expected")

@@ -17,12 +17,11 @@ import scipy.sparse as sp
 from ..blocks.codec import State
 from ..blocks.coding import Coding
 from ..blocks.profile import Profile
-from .keys import Keyed
-from .targets import Crossed, Everything
+from .targets import Crossed, Everything, Keyed
 
 
 def add(left: State, right: State) -> State:
-    """The merge of two states: addition name by name. Counts add up as int64, exactly."""
+    """The merge of two states: addition name by name, of counts as int64, exactly."""
     return {name: _sum(value, right[name]) for name, value in left.items()}
 
 
@@ -49,8 +48,7 @@ def _sum(a: Any, b: Any) -> Any:
 
 
 def compact(state: State) -> State:
-    """The state with whole numbers in fewer bytes where they fit, for the way: int64 as int32, those of CSR matrices as the
-    narrowest."""
+    """The state with whole numbers in fewer bytes where they fit: int64 as int32, those of CSR matrices as the narrowest."""
     out: State = {}
     for name, value in state.items():
         if sp.issparse(value) and value.dtype.kind == "i":
@@ -139,8 +137,7 @@ class Statistic(Keyed):
         raise NotImplementedError
 
     def fold(self, state: State | None, block: Any, profile: Profile) -> State:
-        """`state` (None: of no rows, may be changed) with one more block. A statistic whose state helps to take in a block
-        overrides it; the result is that of `merge` and `partial`."""
+        """`state` (None: of no rows, may be changed) with one more block, as by `merge` and `partial`: for states that help."""
         part = self.partial(block, profile)
         if state is None:
             return part
@@ -155,8 +152,7 @@ class Statistic(Keyed):
         return state
 
     def state_bytes(self, profile: Profile) -> int:
-        """How many bytes a state of any of the rows takes at most when it travels (`encode` of `compact`): told in advance, so
-        that workers and driver can refuse."""
+        """The most bytes a state of any rows takes (`encode` of `compact`): workers and driver can refuse in advance."""
         raise NotImplementedError
 
 
@@ -164,7 +160,7 @@ class FeatureShardedStatistic(Statistic):
     """A statistic whose state grows with features × groups and whose result is a few numbers a feature, (k, v).
 
     No process holds a whole state: a task counts its rows range by range of features, the pieces of a range are merged where they
-    meet, and finished there; only the numbers travel on. The numbers of a feature do not depend on how the features are cut.
+    meet, and finished there; only the numbers travel on. They do not depend on how the features are cut.
     """
 
     divisible = False
@@ -197,10 +193,8 @@ class FeatureShardedStatistic(Statistic):
 
 
 class PerFeatureStatistic(Statistic):
-    """A statistic that looks at every feature apart: it can be counted, and finished, for a range of features alone.
-
-    The state of a range is what `shards` makes it; that of all features (`partial`, as of every statistic) may look otherwise.
-    """
+    """A statistic of every feature apart: it can be counted, and finished, for a range of features alone. The state of a range is
+    what `shards` makes it; that of all features (`partial`) may look otherwise."""
 
     asked_once: bool = False  # whether what is counted serves one request: neither groups nor results are kept
     gathered_bytes: ClassVar[int] = 32 << 20  # of a state that is brought together, at most
@@ -235,7 +229,6 @@ class Reduction(Keyed):
     wholly = True
 
     def worker_view(self) -> Reduction:
-        """The same for a task, which has one thread."""
         return self
 
     def __call__(self, *results: Any) -> np.ndarray:
@@ -245,11 +238,8 @@ class Reduction(Keyed):
 
 @dataclass
 class FeatureNumbers(FeatureShardedStatistic):
-    """Numbers (k, v) that a `reduction` makes of the results of `parts`, which look at the same blocks.
-
-    Where the parts' states are small, the engines bring them together and reduce their results; else the numbers are finished
-    range by range of the features. Both ways give the same bits.
-    """
+    """Numbers (k, v) that a `reduction` makes of the results of `parts`, which look at the same blocks: brought together where
+    their states are small, else finished range by range of the features. Both ways give the same bits."""
 
     parts: tuple[PerFeatureStatistic, ...]
     reduction: Reduction
@@ -273,7 +263,6 @@ class FeatureNumbers(FeatureShardedStatistic):
         return all(part.takes_grades() for part in self.parts)
 
     def reduced(self, results: Sequence[Any]) -> np.ndarray:
-        """The numbers of the parts' results."""
         return np.atleast_2d(self.reduction(*results))
 
     def _sizes(self, profile: Profile) -> np.ndarray:
@@ -295,7 +284,6 @@ class FeatureNumbers(FeatureShardedStatistic):
             yield {f"{index} {name}": value for index, state in enumerate(states) for name, value in state.items()}
 
     def _of(self, state: State) -> list[State]:
-        """The states of the parts."""
         own: list[State] = [{} for _ in self.parts]
         for name, value in state.items():
             index, _, rest = name.partition(" ")

@@ -113,9 +113,8 @@ class InformationInCells(Reduction):
     def __call__(self, counts: Counts) -> np.ndarray:
         logs, target, cells, out = self.logs, self.cells.target, self.cells.cells, np.empty(counts.count, np.int64)
         own = counts.totals.reshape(cells, target.size)
-        for first, last, part in counts.chunks(copies=4):
-            at = slice(first - counts.first, last - counts.first)
-            part = part.reshape(last - first, counts.coding.width, cells, target.size)
+        for at, part in counts.chunks(4):
+            part = part.reshape(-1, counts.coding.width, cells, target.size)
             if isinstance(target, Classes):
                 out[at] = logs(part).sum(axis=(1, 2, 3)) - logs(part.sum(axis=3)).sum(axis=(1, 2))
                 out[at] += logs(own.sum(axis=1)).sum() - logs(own).sum()

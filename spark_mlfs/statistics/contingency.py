@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -28,18 +28,15 @@ from ..kernels.links import LinkCells, column_of_rows
 from ..kernels.matrix import Matrix
 from ..lazy import cached_property
 from .base import FeatureNumbers, PerFeatureStatistic, Reduction
-from .targets import Classes, Crossed, Everything, LabelPairs, Labels, SomeLabels, Target, groups_of
+from .targets import Classes, Crossed, LabelPairs, Labels, SomeLabels, Target, groups_of
 
 CHUNK_BYTES = 32 << 20
 
 
 @dataclass
 class Counts:
-    """Counts (v, width, size) of every varying feature, code and group; dense, or CSR over the stored codes.
-
-    `totals` (size,) rows per group: what the code of 0 has is the rest. Of a range of the features, from `first` on, where `last`
-    is given: they keep their numbers.
-    """
+    """Counts (v, width, size) of every varying feature, code and group; dense, or CSR over the stored codes. `totals` (size,)
+    rows per group: what the code of 0 has is the rest. Of a range of the features where `last` is given, with their numbers."""
 
     coding: Coding
     totals: np.ndarray
@@ -56,7 +53,6 @@ class Counts:
 
     @property
     def count(self) -> int:
-        """How many features these are the counts of."""
         return self.last - self.first
 
     @cached_property
@@ -95,13 +91,12 @@ class Counts:
         code = slots - coding.offsets[feature]
         code = code + (code >= coding.zero[feature])
         out[feature - first, code] = table.toarray().T
-        rest = totals - out.sum(axis=1)
-        out[np.arange(last - first), coding.zero[first:last]] += rest
+        out[np.arange(last - first), coding.zero[first:last]] += totals - out.sum(axis=1)
         return out
 
-    def stored(self, labels: bool, limit: int = info.CELLS) -> Iterator[tuple[int, int, info.StoredCounts]]:
-        """(first, last, counts) pieces of about `limit` stored cells of a sparse table, whose groups are all rows and the
-        `labels`, or else classes: the pieces number the labels, or the classes, from 0."""
+    def stored(self, labels: bool, limit: int = info.CELLS) -> Iterator[tuple[slice, info.StoredCounts]]:
+        """(place among these features, counts) pieces of about `limit` stored cells of a sparse table, whose groups are all rows
+        and the `labels`, or else classes: the pieces number the labels, or the classes, from 0."""
         table, offsets = self.table, self.coding.offsets[self.first : self.last + 1]
         offsets = offsets - offsets[0]
         bins = self.coding.bins[self.first : self.last]
@@ -121,16 +116,15 @@ class Counts:
                 count, group, slot = count[~of_all], group[~of_all] - 1, slot[~of_all]
             else:
                 np.add.at(rows, slot, count)
-            some = info.StoredCounts(last - first, count, group, slot, feature, rows)
-            yield self.first + first, self.first + last, some
+            yield slice(first, last), info.StoredCounts(last - first, count, group, slot, feature, rows)
             first = last
 
-    def chunks(self, limit: int = CHUNK_BYTES, copies: int = 1) -> Iterator[tuple[int, int, np.ndarray]]:
-        """(first, last, counts) pieces of about `limit` bytes; `copies` says how many times larger the caller makes them."""
-        step = max(1, limit // max(1, self.coding.width * self.size * 8 * copies))
-        for first in range(self.first, self.last, step):
-            last = min(self.last, first + step)
-            yield first, last, self.dense(first, last)
+    def chunks(self, copies: int) -> Iterator[tuple[slice, np.ndarray]]:
+        """(place among these features, dense counts) pieces of some MB; `copies`: how many times larger the caller makes them."""
+        step = max(1, CHUNK_BYTES // max(1, self.coding.width * self.size * 8 * copies))
+        for first in range(0, self.count, step):
+            last = min(self.count, first + step)
+            yield slice(first, last), self.dense(self.first + first, self.first + last)
 
     def codes(self) -> np.ndarray:
         """(v, width) rows of each code in group 0."""
@@ -140,16 +134,9 @@ class Counts:
     def commonest(self) -> np.ndarray:
         """(v,) the commonest code of each feature over group 0 (classes: over all groups); of a tie the smallest."""
         out = np.empty(self.count, np.int64)
-        for first, last, counts in self.chunks():
-            rows = counts.sum(axis=2) if self.coding.sparse else counts[:, :, 0]
-            out[first - self.first : last - self.first] = rows.argmax(axis=1)
+        for at, counts in self.chunks(1):
+            out[at] = (counts.sum(axis=2) if self.coding.sparse else counts[:, :, 0]).argmax(axis=1)
         return out
-
-
-def counts_of(state: State, coding: Coding) -> Counts:
-    """The counts of a merged state, ready to be read feature by feature."""
-    table = state["table"]
-    return Counts(coding, state["totals"], table.tocsc() if sp.issparse(table) else table)
 
 
 def table_bytes(coding: Coding, target: Target, profile: Profile, first: int = 0, last: int | None = None) -> int:
@@ -197,7 +184,8 @@ class TwoWay(PerFeatureStatistic):
         }
 
     def finish(self, state: State, profile: Profile) -> Counts:
-        return counts_of(state, self.coding)
+        table = state["table"]
+        return Counts(self.coding, state["totals"], table.tocsc() if sp.issparse(table) else table)
 
     def state_bytes(self, profile: Profile) -> int:
         return table_bytes(self.coding, self.target, profile) + envelope(4)
@@ -248,8 +236,7 @@ def range_tables(
     edges: np.ndarray,
     mass: np.ndarray | None,
 ) -> Iterator[list[Matrix]]:
-    """Range by range of the features, the table of each grouping (rows, groups, target) of the blocks' rows: (features, width,
-    size), or CSR (slots, size). `mass`: what the rows weigh."""
+    """Range by range, the table of each grouping (rows, groups, target): (features, width, size), or CSR (slots, size)."""
     if not coding.sparse:
         codes = np.concatenate([b.codes for b in blocks if b.codes is not None], axis=1) if len(blocks) > 1 else blocks[0].codes
         assert codes is not None
@@ -274,12 +261,8 @@ def range_tables(
 def pair_counts(
     coding: Coding, target: Target, selected: Sequence[int], commonest: Sequence[int], logs: info.CountLogs
 ) -> FeatureNumbers:
-    """For each listed feature s and every f: Σ_l I(f; Y_l | s) (or I(f; class | s)) and I(f; s), in nats: (2·selected, v), two
-    rows a listed feature; over `Everything` the first of the two is zero.
-
-    One three-way count a feature, N(f = v, s = w, group), of the rows in which s has not its commonest code: those of the others
-    come from the two-way counts.
-    """
+    """(2·selected, v), two rows a listed feature s: Σ_l I(f; Y_l | s) (or I(f; class | s); 0 over `Everything`) and I(f; s), in
+    nats, from one three-way count a feature, without its commonest code, and the two-way counts."""
     crossed = (TwoWay(coding, Crossed(target, coding, s, common)) for s, common in zip(selected, commonest, strict=True))
     return FeatureNumbers((TwoWay(coding, target), *crossed), LinkInformation(target, logs))
 
@@ -296,27 +279,27 @@ class LinkInformation(Reduction):
         return replace(self, threads=1)
 
     def __call__(self, two_way: Counts, *each: Counts) -> np.ndarray:
-        inform = information_of_links(two_way.coding, self.target)
+        coding, labels = two_way.coding, self.target if isinstance(self.target, Labels) else None
+        stored = coding.sparse and (isinstance(self.target, Classes) if labels is None else labels.plain)
+        inform = stored_linked_information if stored else linked_information  # the same bits
         threads = min(len(each), self.threads)
         if threads == 1:
             return np.concatenate([inform(self.logs, self.target, counts, two_way) for counts in each])
-        if inform is stored_linked_information and isinstance(self.target, Labels):
+        if stored and labels is not None:
             two_way.links  # noqa: B018 (made once, before the threads ask for it)
         with ThreadPoolExecutor(threads) as pool:  # NumPy lets go of the lock
             return np.concatenate([*pool.map(lambda counts: inform(self.logs, self.target, counts, two_way), each)])
 
 
 def linked_information(logs: info.CountLogs, target: Target, counts: Counts, two_way: Counts) -> np.ndarray:
-    """(2, counts.count) Σ_l I(f; Y_l | s) (or I(f; class | s)) and I(f; s), from N(f = v, s = w, group) of the codes w of s but
-    its commonest, and N(f = v, group)."""
+    """(2, counts.count) Σ_l I(f; Y_l | s) (or I(f; class | s)) and I(f; s), from N(f = v, s = w, group), w not the commonest."""
     size, width = target.size, counts.coding.width
     out = np.zeros((2, counts.count))
-    for first, last, counted in counts.chunks(copies=4):
-        counted = counted.reshape(last - first, width, counts.size // size, size)
-        rest = two_way.dense(first, last) - counted.sum(axis=2)
+    for at, counted in counts.chunks(4):
+        counted = counted.reshape(-1, width, counts.size // size, size)
+        rest = two_way.dense(counts.first + at.start, counts.first + at.stop) - counted.sum(axis=2)
         full = np.concatenate([counted, rest[:, :, None, :]], axis=2)
         full = target.denoised_counts(full) if isinstance(target, Labels) else full
-        at = slice(first - counts.first, last - counts.first)
         if isinstance(target, Labels):
             weights = None if target.weights is None else np.array(target.weights)
             out[0, at] = info.conditional_label_information(logs, full, target.q, target.unknown(full), weights, target.joint)
@@ -347,8 +330,7 @@ def stored_linked_information(logs: info.CountLogs, target: Target, counts: Coun
     totals.append(rest)
     for table, total in zip(tables, totals, strict=False):
         part = Counts(coding, total, table.T, counts.first, counts.last)
-        for first, last, some in part.stored(labels):
-            at = slice(first - counts.first, last - counts.first)
+        for at, some in part.stored(labels):
             if labels:
                 conditional[at] += info.summed_stored_information(logs, some, part.label_rows, clip=False)
             else:
@@ -364,18 +346,9 @@ def stored_linked_information(logs: info.CountLogs, target: Target, counts: Coun
     return np.stack([logs.nats(conditional, None if labels else n), logs.nats(pair, n)])
 
 
-def information_of_links(coding: Coding, target: Target) -> Callable[..., np.ndarray]:
-    """`linked_information`, or the way to the same bits that takes the stored cells only."""
-    known = not isinstance(target, Labels) or target.plain
-    return stored_linked_information if coding.sparse and known and not isinstance(target, Everything) else linked_information
-
-
 def label_pair_counts(coding: Coding, target: LabelPairs, unknown: bool, terms: int, correction: str = "none") -> FeatureNumbers:
     """(2, v) over pairs a < b of the listed labels: Σ co(f, a, b) and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)], in nats, of the rows
-    whose labels are all known; co(f, a, b) = I(f; Y_a) − I(f; Y_a | Y_b).
-
-    `unknown` says whether any label is; `terms` and `correction` are those of `kernels.information.CountLogs`.
-    """
+    whose labels are all known; co(f, a, b) = I(f; Y_a) − I(f; Y_a | Y_b). `terms` and `correction` are those of `CountLogs`."""
     parts = TwoWay(coding, target), TwoWay(coding, SomeLabels(target.labels, unknown))
     return FeatureNumbers(parts, LabelPairInformation(target, terms, correction))
 

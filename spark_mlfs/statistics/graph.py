@@ -12,51 +12,41 @@ from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..kernels import exact
-from .base import Runner, Statistic
+from .base import Runner
 from .gram import features_of
-from .moments import row_parts, unit_of
+from .moments import ExactSums, unit_of
 from .neighbours import Geometry, waves
 
 
 @dataclass
-class EdgeDifferences(Statistic):
+class EdgeDifferences(ExactSums):
     """X'LX of a symmetric sparse S over the rows, the columns of S met wave by wave: Σ_i x_i (Σ_j S_ij (x_i − x_j))' over the j
-    of the wave, x as they are about their provisional centre. Exact sums of the quantised x_i and of the quantised inner sums,
-    each of which is one row's. State: 16·v² bytes."""
+    of the wave, x about their provisional centre. Exact sums of the quantised x_i and inner sums. State: 16·v² bytes."""
 
     wave: Block
     ids: np.ndarray  # of the rows of S, sorted
     columns: sp.csr_matrix  # S[:, wave]
     layout = "identified"
-    quantised = True
     graded = True
 
     def key(self) -> Hashable:
         return "edges", id(self.wave)
 
-    def partial(self, block: Block, profile: Profile) -> State:
-        block, unit, wide = block.known(), unit_of(profile), profile.n >= exact.WIDE_ROWS
-        others = features_of(self.wave, profile)
-        out: State = exact.cross(nothing := (np.zeros((0, len(unit))), None), nothing, wide)
-        for part in row_parts(block):
-            x = features_of(part, profile)
-            edges = self.columns[np.searchsorted(self.ids, part.ids)]
-            degree = np.asarray(edges.sum(axis=1)).ravel()
-            if sp.issparse(x):
-                apart = sp.csr_matrix(x.multiply(degree[:, None]) - edges @ others)
-            else:
-                apart = x * degree[:, None] - edges @ others
-            state = exact.cross(exact.quantised(x, unit), exact.quantised(apart, self._reach() * unit), wide)
-            out = exact.add(out, state)
-        return out
+    def sums(self, rows: Block, profile: Profile) -> State:
+        unit, x, others = unit_of(profile), features_of(rows, profile), features_of(self.wave, profile)
+        edges = self.columns[np.searchsorted(self.ids, rows.ids)]
+        degree = np.asarray(edges.sum(axis=1)).ravel()
+        if sp.issparse(x):
+            apart = sp.csr_matrix(x.multiply(degree[:, None]) - edges @ others)
+        else:
+            apart = x * degree[:, None] - edges @ others
+        apart = exact.quantised(apart, self._reach() * unit)
+        return exact.cross(exact.quantised(x, unit), apart, profile.n >= exact.WIDE_ROWS)
 
     def _reach(self) -> float:
         """A power of two of units that no inner sum exceeds."""
         degree = np.asarray(abs(self.columns).sum(axis=1)).ravel()
         return float(exact.power_above(2.1 * degree.max(initial=0.0)))
-
-    def merge(self, left: State, right: State) -> State:
-        return exact.add(left, right)
 
     def finish(self, state: State, profile: Profile) -> np.ndarray:
         unit = unit_of(profile)

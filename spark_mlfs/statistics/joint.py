@@ -66,13 +66,11 @@ class JointCounts(Statistic):
 
     def _state(self, parts: list[tuple[np.ndarray, np.ndarray]]) -> State:
         """From the values and counts of each family; −1 values are too many."""
-        few = [len(values) <= self.most for values, _ in parts]
+        few = [part for part in parts if len(part[0]) <= self.most]
         return {
-            "lengths": np.array([len(values) if some else -1 for (values, _), some in zip(parts, few, strict=True)], np.int64),
-            "values": np.concatenate([np.zeros(0, np.uint64), *(v for (v, _), some in zip(parts, few, strict=True) if some)]),
-            "table": np.concatenate(
-                [np.zeros((0, self.target.size), np.int64), *(t for (_, t), some in zip(parts, few, strict=True) if some)]
-            ),
+            "lengths": np.array([len(values) if len(values) <= self.most else -1 for values, _ in parts], np.int64),
+            "values": np.concatenate([np.zeros(0, np.uint64), *(values for values, _ in few)]),
+            "table": np.concatenate([np.zeros((0, self.target.size), np.int64), *(table for _, table in few)]),
         }
 
     def _parts(self, state: State) -> list[tuple[np.ndarray, np.ndarray] | None]:

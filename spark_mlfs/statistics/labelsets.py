@@ -30,15 +30,11 @@ class Labelsets:
     grades: np.ndarray | None = None
 
     def matrix(self, q: int) -> sp.csr_matrix:
-        """(m, q) 0/1 CSR matrix, or that of the grades."""
+        """(m, q) CSR of 0 and 1, or of the grades."""
         values = np.ones(len(self.indices), np.int8)
         if self.grades is not None:
             values = np.ldexp(self.grades.astype(np.float64), -GRADE_BITS)
         return sp.csr_matrix((values, self.indices, self.indptr), (len(self.counts), q))
-
-    def indicator(self, q: int) -> np.ndarray:
-        """(m, q) 0/1 matrix, or the grades."""
-        return self.matrix(q).toarray()
 
 
 @dataclass
@@ -60,7 +56,6 @@ class LabelsetCounts(Statistic):
         return self.by != "labels"
 
     def hashes(self, block: Block) -> np.ndarray:
-        """(n,) uint64 what tells the rows of a block apart."""
         return block.grades_hash if self.by == "grades" else block.labelset_hash
 
     def partial(self, block: Block, profile: Profile) -> State:
@@ -101,32 +96,17 @@ class LabelsetCounts(Statistic):
 
 
 @dataclass
-class LabelsetSums(Statistic):
-    """The `Labelsets` of the rows whose labels are all known, by distinct rows of grades with ``by="grades"``, and the `Moments`
-    of the rows of each, in the same order. State: 16·m·v
-    bytes, m distinct labelsets; 40·m·v where values need a second slice (without `squares` 8 and 16)."""
+class LabelsetSums(LabelsetCounts):
+    """The `Labelsets` of the known rows, by distinct rows of grades with ``by="grades"``, and the `Moments` of the rows of each.
+    State: 16·m·v bytes, m labelsets; 40 where values need a second slice (without `squares` 8, 16)."""
 
     squares: bool = False
-    by: str = "labels"
-    layout = "rows"
-    divisible = False
-    by_labelset = True
     quantised = True
-    weighted = True
-    graded = True
-
-    def takes_grades(self) -> bool:
-        return self.sets.takes_grades()
-
-    @property
-    def sets(self) -> LabelsetCounts:
-        """Return the hashes that tell the rows apart."""
-        return LabelsetCounts(self.by)
 
     def partial(self, block: Block, profile: Profile) -> State:
         block = block.known()
-        state = self.sets.partial(block, profile)
-        codes, m = np.searchsorted(state["hashes"], self.sets.hashes(block)), len(state["hashes"])
+        state = super().partial(block, profile)
+        codes, m = np.searchsorted(state["hashes"], self.hashes(block)), len(state["hashes"])
         unit, wide = unit_of(profile), profile.n >= exact.WIDE_ROWS
         sums: State = {}
         for number, part in enumerate(row_parts(block)):
@@ -137,7 +117,7 @@ class LabelsetSums(Statistic):
         return state | sums
 
     def merge(self, left: State, right: State) -> State:
-        out = self.sets.merge(left, right)
+        out = super().merge(left, right)
         sides = []
         for side in (left, right):
             at = np.searchsorted(out["hashes"], side["hashes"])
@@ -148,11 +128,10 @@ class LabelsetSums(Statistic):
             sides.append(sums)
         return out | exact.add(*sides)
 
-    def finish(self, state: State, profile: Profile) -> tuple[Labelsets, Moments]:
-        sets = self.sets.finish(state, profile)
+    def finish(self, state: State, profile: Profile) -> tuple[Labelsets, Moments]:  # type: ignore[override]
         total, square = exact.sums_of(state, unit_of(profile), (len(state["hashes"]), len(profile.varying)))
         square = square if self.squares else np.zeros((0, 0))
-        return sets, Moments(provisional_centre(profile), state["counts"], total, square)
+        return super().finish(state, profile), Moments(provisional_centre(profile), state["counts"], total, square)
 
     def state_bytes(self, profile: Profile) -> int:
         one = bool(profile.binary[profile.varying].all())
@@ -161,4 +140,4 @@ class LabelsetSums(Statistic):
         if profile.weighted:
             arrays = (4 if one else 10) if self.squares else (2 if one else 4)
         sums = 8 * arrays * profile.most_labelsets * len(profile.varying)
-        return self.sets.state_bytes(profile) + sums + envelope(10)
+        return super().state_bytes(profile) + sums + envelope(10)

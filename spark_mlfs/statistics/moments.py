@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,8 +43,7 @@ def unit_of(profile: Profile) -> np.ndarray:
 
 
 def shifted(block: Block, profile: Profile, dense_from: float = np.inf) -> Matrix:
-    """A copy of the varying features less the provisional centre, float64: dense, or CSR where the block is sparse and its
-    density below `dense_from`."""
+    """A copy of the varying features less the provisional centre, float64: CSR of a sparse block less dense than `dense_from`."""
     centre, v = provisional_centre(profile), profile.varying
     x = block.x if len(v) == block.d else block.x[:, v]
     if block.sparse and profile.density < dense_from:
@@ -61,6 +60,25 @@ def row_parts(block: Block) -> Iterator[Block]:
     """The rows of a block in runs of one exact product; at least one run, of no rows."""
     for first in range(0, max(block.n, 1), exact.ROWS):
         yield block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+
+
+class ExactSums(Statistic):
+    """Exact sums (`kernels.exact`) of what `sums` makes of a product's worth of rows, those with known labels, or `every` one."""
+
+    quantised = True
+    every: ClassVar[bool] = False
+
+    def sums(self, rows: Block, profile: Profile) -> State:
+        raise NotImplementedError
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        out = State()
+        for rows in row_parts(block if self.every else block.known()):
+            out = self.merge(out, self.sums(rows, profile))
+        return out
+
+    def merge(self, left: State, right: State) -> State:
+        return exact.add(left, right)
 
 
 @dataclass
@@ -84,27 +102,25 @@ def heavy(profile: Profile) -> bool:
 
 
 def label_units(profile: Profile) -> np.ndarray:
-    """(q,) int64 rows with each label, or their units of weight; where labels are graded the sums of their grades, in units of
-    2⁻¹⁵."""
+    """(q,) int64 rows with each label, or their units of weight; of graded labels the sums of their grades, in units of 2⁻¹⁵."""
     if not profile.graded:
         return profile.positive_total
     return profile.weight_grade if profile.weighted else profile.grade
 
 
 def label_moments(profile: Profile, labels: Labels, watched: bool = False) -> GroupMoments:
-    """The moments of the rows with each label: of sparse features `PairMoments`, unless rows where a label is unknown are to be
-    `watched`."""
+    """The moments of the rows with each label: of sparse features `PairMoments`, unless unknown labels are to be `watched`."""
     return GroupMoments(Labels(profile.q), True) if thin(profile) and not watched else GroupMoments(labels)
 
 
 @dataclass
-class GroupMoments(PerFeatureStatistic):
+class GroupMoments(ExactSums, PerFeatureStatistic):
     """Sums and sums of squares of every group of `target`, of weighted rows in units of their weight. A row is in the group of a
     label to the degree of its grade, all then in units of 2⁻¹⁵.
 
-    Result `Moments`; state: 16·g·v bytes, 40 where values need a second slice, twice that of weighted rows and of grades. With
-    `stored`, for sparse features, `PairMoments`, of `Labels` without group 0, all rows; states are X'Y and X²'Y of the quantised
-    values (`kernels.exact`) as CSR (features, groups), in whole numbers; of `heavy` rows in two words.
+    Result `Moments`; state: 16·g·v bytes, 40 where values need a second slice, twice that of weights and grades. With `stored`,
+    of sparse features, `PairMoments`, of `Labels` without group 0; states are X'Y and X²'Y of the quantised values
+    (`kernels.exact`) as CSR (features, groups), in whole numbers; of `heavy` rows in two words.
     """
 
     target: Target
@@ -112,6 +128,7 @@ class GroupMoments(PerFeatureStatistic):
     layout = "rows"
     weighted = True
     graded = True
+    every = True
     gathered_bytes = 1 << 20  # many cells are added up block by block, and range by range they stay near the processor
 
     def __post_init__(self) -> None:
@@ -127,27 +144,26 @@ class GroupMoments(PerFeatureStatistic):
         if self.stored:
             ((state,),) = self.shards([self], [block], profile, np.array([0, len(profile.varying)]))
             return state
-        size, out = self.target.size, State()
-        unit, wide = unit_of(profile), profile.n >= exact.WIDE_ROWS
-        for part in row_parts(block):
-            rows, groups = self.target.groups(part)
-            coarse, fine = exact.quantised(shifted(part, profile), unit)
-            mass = part.masses(profile)
-            if profile.graded:
-                assert hasattr(self.target, "grade_units")
-                times = self.target.grade_units(part) if mass is None else self.target.grade_units(part) * mass[rows]
-                member, mass, count = sp.csr_matrix((times, (groups, rows)), shape=(size, part.n)), None, np.zeros(size, np.int64)
-                np.add.at(count, groups, times)
-            else:
-                member = sp.csr_matrix((np.ones(len(rows)), (groups, rows)), shape=(size, part.n))
-                count = rows_by_group(rows, groups, size, mass)
-            state = {"count": count}
-            out = exact.add(out, state | exact.group_moments(coarse, fine, member, wide=wide, mass=mass))
-        return out
+        return super().partial(block, profile)
+
+    def sums(self, rows: Block, profile: Profile) -> State:
+        size, wide = self.target.size, profile.n >= exact.WIDE_ROWS
+        at, groups = self.target.groups(rows)
+        coarse, fine = exact.quantised(shifted(rows, profile), unit_of(profile))
+        mass = rows.masses(profile)
+        if profile.graded:
+            assert hasattr(self.target, "grade_units")
+            times = self.target.grade_units(rows) if mass is None else self.target.grade_units(rows) * mass[at]
+            member, mass, count = sp.csr_matrix((times, (groups, at)), shape=(size, rows.n)), None, np.zeros(size, np.int64)
+            np.add.at(count, groups, times)
+        else:
+            member = sp.csr_matrix((np.ones(len(at)), (groups, at)), shape=(size, rows.n))
+            count = rows_by_group(at, groups, size, mass)
+        return {"count": count} | exact.group_moments(coarse, fine, member, wide=wide, mass=mass)
 
     def merge(self, left: State, right: State) -> State:
         if not self.stored:
-            return exact.add(left, right)
+            return super().merge(left, right)
         out = {name: _sum_of(left.get(name), right.get(name)) for name in sorted(left.keys() | right.keys())}
         for name in [name for name in out if name + "+" in out]:
             out[name], out[name + "+"] = _carry(out[name], out[name + "+"])
@@ -169,7 +185,6 @@ class GroupMoments(PerFeatureStatistic):
 
     @property
     def _groups(self) -> int:
-        """How many groups `PairMoments` have."""
         return self.target.size - isinstance(self.target, Labels)
 
     def _cell_bytes(self, profile: Profile) -> np.ndarray:
@@ -288,8 +303,7 @@ class GroupMoments(PerFeatureStatistic):
 def _two_words(
     values: np.ndarray, by: sp.csr_matrix, product: Callable[[np.ndarray, sp.csr_matrix], sp.csr_matrix]
 ) -> list[sp.csr_matrix]:
-    """The 40 bits below and what is above them of `product`(values, by), values below 2⁴¹ in size, `by` not negative: values 20
-    bits at a time, `by` `DIGITS` at a time."""
+    """The 40 bits below and what is above them of `product`(values, by): values, below 2⁴¹, by 20 bits, `by` ≥ 0 by `DIGITS`."""
     low, above, raised = None, None, 0
     half = (1 << WORD // 2) - 1
     rest = by.copy()
@@ -355,8 +369,7 @@ class KnownRows(Statistic):
 
 
 def known_range(engine: Runner) -> tuple[np.ndarray, np.ndarray]:
-    """(v,) minimum and (v,) maximum of an engine's features over the rows whose labels are all known: equal where a feature that
-    varies over all rows is constant over these. One scan more, and only where labels are unknown."""
+    """(v,) minimum and (v,) maximum of the features over the rows whose labels are all known; a scan where some are not."""
     profile: Profile = engine.profile
     low, high = profile.low, profile.high
     if profile.has_unknown:

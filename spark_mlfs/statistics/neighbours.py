@@ -27,7 +27,7 @@ from ..kernels.scaling import Scaling
 from .base import Runner, Statistic
 from .labelsets import Labelsets
 from .moments import Moments, known_range, provisional_centre
-from .sample import SampledRows, rows_bytes
+from .sample import SampledRows
 
 WAVE_BYTES = 16 << 20  # of query rows that travel with one job
 CHUNK_BYTES, CHUNK_ROWS = 8 << 20, 2048  # of float64 points that are made ready at once, and how many they are at most
@@ -35,12 +35,10 @@ CHUNK_BYTES, CHUNK_ROWS = 8 << 20, 2048  # of float64 points that are made ready
 
 @dataclass
 class Geometry:
-    """How a block's varying features become points: (x − offset)/scale; sparse rows are scaled, not moved, which changes no
-    distance.
+    """How a block's varying features become points: (x − offset)/scale; sparse rows are scaled, not moved.
 
     `hashes` sorted labelset hashes, whose positions are the rows' labelset codes; None: no codes. `positions` those of `varying`
-    among the engine's features; None: all of them. `centre` is taken off sparse rows, too: 0 but for features that store every
-    row.
+    among the engine's features; None: all. `centre` is taken off sparse rows, too: 0 but for features that store every row.
     """
 
     varying: np.ndarray
@@ -67,7 +65,6 @@ class Geometry:
             yield block if pieces == 1 else block.part(block.n * i // pieces, block.n * (i + 1) // pieces)
 
     def chunks(self, block: Block) -> Iterator[Rows]:
-        """The points of the runs of a block."""
         return map(self.points, self.parts(block))
 
     def reach(self, profile: Profile) -> np.ndarray:
@@ -78,8 +75,8 @@ class Geometry:
 
 
 def geometry_of(engine: Runner, moments: Moments | None, scaling: str, sets: Labelsets | None = None) -> Geometry:
-    """The geometry of the rows whose labels are all known, over the features that vary among them: ``"standard"`` (population
-    deviation, from the moments of these rows in `moments`), ``"minmax"`` or ``"none"``. `DataError` where none varies."""
+    """The geometry of the rows whose labels are all known, over the features that vary among them, scaled by ``"standard"`` (from
+    the `moments` of these rows), ``"minmax"`` or ``"none"``. `DataError` where none varies."""
     low, high = known_range(engine)
     positions = np.flatnonzero(high > low)
     if not len(positions):
@@ -112,7 +109,6 @@ class Queries:
         self.block, self.geometry, self._batches = Block.decode(state["block"]), state["geometry"], None
 
     def batches(self) -> list[Rows]:
-        """The rows in batches that meet a chunk at once."""
         if self._batches is None:
             rows = self.geometry.points(self.block)
             self._sieve = Sieve.of(rows)
@@ -126,7 +122,6 @@ class Queries:
         return self._sieve
 
     def places(self, ids: np.ndarray) -> np.ndarray:
-        """Where rows that are among the queries stand there."""
         order = np.argsort(self.block.ids)
         return order[np.searchsorted(self.block.ids[order], ids)]
 
@@ -135,8 +130,7 @@ class Queries:
 
 
 def anchors_of(engine: Runner, count: int | None, seed: int) -> Block:
-    """`count` rows drawn by the seeded hash of their ids (None, or at least as many as there are: all), in the order of their
-    ids; those with unknown labels left out."""
+    """`count` rows (None: all) drawn by the seeded hash of their ids, in the order of these, of those with known labels."""
     n = engine.profile.n
     (block,) = engine.run(SampledRows(n if count is None else count, seed), keep=False)
     if not block.n:
@@ -157,8 +151,7 @@ def waves(block: Block, limit: int = WAVE_BYTES) -> Iterator[Block]:
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """Which rows are neighbours: the k nearest under a `condition`, ``"any"``, ``"sharing"`` a label, ``"hits"`` (similarity ≥
-    `s_min`) or ``"misses"`` (below)."""
+    """The k nearest rows of a `condition`: ``"any"``, ``"sharing"`` a label, ``"hits"`` (similar by `s_min`), ``"misses"``."""
 
     k: int
     condition: str = "any"
@@ -216,8 +209,7 @@ class NearestRows(Statistic):
     def _update(
         self, batch: Rows, positions: np.ndarray, reference: Reference, best: list[Nearest], others: np.ndarray | None
     ) -> None:
-        """Queries at `positions` take in the rows; with `others`, the rows' own places among the queries, these take in the
-        batch."""
+        """Queries at `positions` take in the rows; with `others`, their own places among the queries, these the batch."""
         for tile, run in reference.tiles(batch):
             lookup: Any = None if self.table is None else self.table.between(batch.labelset_codes, tile.reference.labelset_codes)
             for neighbourhood, nearest in zip(self.neighbourhoods, best, strict=True):
@@ -278,32 +270,25 @@ def nearest_rows(
 
 
 @dataclass
-class RowsById(Statistic):
-    """The rows with the given ids, as a `Block` in the order of their ids. State: the rows."""
+class RowsById(SampledRows):
+    """The rows with the given `ids` (sorted), `count` of them, as a `Block` in the order of their ids. State: the rows."""
 
-    ids: np.ndarray  # sorted
-    layout = "identified"
-    divisible = False
-    graded = True
+    ids: np.ndarray = field(kw_only=True)
 
     def partial(self, block: Block, profile: Profile) -> State:
         at = np.searchsorted(self.ids, block.ids)
         at[at == len(self.ids)] = 0
-        return SampledRows(block.n).pack(block.take(np.flatnonzero(self.ids[at] == block.ids)))
+        return self.pack(block.take(np.flatnonzero(self.ids[at] == block.ids)))
 
-    def merge(self, left: State, right: State) -> State:
-        return SampledRows(len(self.ids)).merge(left, right)
 
-    def finish(self, state: State, profile: Profile) -> Block:
-        return SampledRows(len(self.ids)).finish(state, profile)
-
-    def state_bytes(self, profile: Profile) -> int:
-        return rows_bytes(profile, 2 * len(self.ids))
+def rows_by_id(engine: Runner, ids: np.ndarray) -> Block:
+    """The rows with these ids, each once, in the order of their ids."""
+    ids = np.unique(ids)
+    return engine.run(RowsById(len(ids), ids=ids), keep=False)[0]
 
 
 def labelset_table(sets: Labelsets, q: int, similarity: str = "overlap") -> LabelsetSimilarity:
-    """The similarity of the labelsets in the order of their hashes: ``"overlap"`` weighs labels by their rows (GMBA's Eq. 2),
-    ``"jaccard"`` equally."""
+    """The similarity of the labelsets: ``"overlap"`` weighs labels by their rows (GMBA's Eq. 2), ``"jaccard"`` equally."""
     members = sp.csr_matrix((np.ones(len(sets.indices)), sets.indices, sets.indptr), shape=(len(sets.counts), q))
     weights = np.asarray(members.T @ sets.counts).ravel() if similarity == "overlap" else None
     return LabelsetSimilarity(members, weights)

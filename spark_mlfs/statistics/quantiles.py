@@ -2,8 +2,7 @@
 
 A quantile with linear interpolation lies between two order statistics. In memory they come from one partial sort. Distributed,
 each is bracketed in the order of the floating-point numbers themselves (a double's bits, as an unsigned integer, are ordered
-like the double) and every scan cuts the bracket into 64 parts by counting, so eleven scans at most give the exact value,
-whatever the distribution.
+like the double) and every scan cuts the bracket into 64 parts by counting: eleven scans at most give the exact value.
 """
 
 from __future__ import annotations
@@ -118,7 +117,6 @@ class QuantileBounds:
 
     @property
     def done(self) -> bool:
-        """Whether every bracket holds one value."""
         return bool((self.low == self.high).all())
 
     def _edges(self) -> np.ndarray:
@@ -131,11 +129,9 @@ class QuantileBounds:
         return np.sort(edges.reshape(len(self.low), -1), axis=1)
 
     def statistic(self) -> CountsBelow:
-        """Return the counts to make next."""
         return CountsBelow(self._edges(), self.step)
 
     def narrow(self, counts: np.ndarray) -> QuantileBounds:
-        """The brackets after a scan with `statistic`."""
         edges, low, high = self._edges(), self.low.copy(), self.high.copy()
         one = np.uint64(1)
         for r, rank in enumerate(self.rank):
@@ -153,5 +149,4 @@ def quantiles_from_bounds(bounds: QuantileBounds) -> np.ndarray:
     low_rank, high_rank, fraction = bounds.shares
     values = from_key(bounds.low)
     low = values[:, np.searchsorted(bounds.rank, low_rank)]
-    high = values[:, np.searchsorted(bounds.rank, high_rank)]
-    return interpolate(low, high, fraction)
+    return interpolate(low, values[:, np.searchsorted(bounds.rank, high_rank)], fraction)

@@ -59,9 +59,7 @@ class SampledRows(Statistic):
         return self.pack(self._joined(out)) if many else out
 
     def finish(self, state: State, profile: Profile) -> Block:
-        if not state["n"]:
-            return Block.empty(profile.d)
-        return self._joined(state)
+        return self._joined(state) if state["n"] else Block.empty(profile.d)
 
     def state_bytes(self, profile: Profile) -> int:
         return rows_bytes(profile, 2 * self.count)

@@ -13,9 +13,37 @@ from ..blocks.coding import CodedBlock, Coding
 from ..blocks.grades import ONE
 from ..blocks.profile import Profile
 from ..lazy import cached_property
-from .keys import Keyed
 
 NOISE_BITS = 16  # of a row: what counts without noise are rounded to
+
+
+class Keyed:
+    """Something known by its class and its fields, but for those left out of comparisons. Of what a field holds counts its own
+    key; with `wholly` each of its fields, too, those that change no count but what is made of counts."""
+
+    wholly: ClassVar[bool] = False
+
+    def key(self) -> Hashable:
+        """Equal keys mean equal groups, states or results."""
+        return _by_fields(self, self.wholly)
+
+
+def _by_fields(value: Any, wholly: bool) -> Hashable:
+    fields = type(value).__dataclass_fields__.values()
+    return type(value), *(_identity(getattr(value, field.name), wholly) for field in fields if field.compare)
+
+
+def _identity(value: Any, wholly: bool) -> Hashable:
+    """What tells one value of a field from another: of arrays their content, of what cannot be compared which one it is."""
+    if isinstance(value, Keyed):
+        return _by_fields(value, True) if wholly else value.key()
+    if isinstance(value, tuple | list):
+        return tuple(_identity(each, wholly) for each in value)
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    if hasattr(value, "key"):
+        return value.key
+    return value if isinstance(value, Hashable) else id(value)
 
 
 class Target(Keyed):
@@ -25,7 +53,6 @@ class Target(Keyed):
 
     @property
     def size(self) -> int:
-        """Number of groups."""
         raise NotImplementedError
 
     @property
@@ -39,7 +66,7 @@ class Target(Keyed):
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
         """How many groups one row is in at most, and Σ over rows of features that are not zero times groups at most."""
-        raise NotImplementedError
+        return 1, profile.nonzero
 
     def most_rows(self, profile: Profile) -> int:
         """Return how many rows are in any group at most."""
@@ -66,11 +93,7 @@ class Everything(Target):
         return np.arange(block.n), np.zeros(block.n, np.int64)
 
     def grade_units(self, block: Block) -> np.ndarray:
-        """As `Labels.grade_units`."""
         return np.full(block.n, ONE)
-
-    def bounds(self, profile: Profile) -> tuple[int, int]:
-        return 1, profile.nonzero
 
     def totals(self, profile: Profile) -> np.ndarray:
         return np.array([profile.total])
@@ -80,9 +103,8 @@ class Everything(Target):
 class Labels(Target):
     """Group 0: all rows; 1 + l: rows with label l; then, per label of `watch`, the rows where it is unknown.
 
-    `only_known` leaves out the rows with any unknown label instead. `weights` (q,) say how much each label counts where a value
-    is summed over them; `noise` is how often labels are wrong (`denoised_counts`); with `joint`
-    links are I((f, s); Y_l), not I(f; Y_l | s). None of them changes what is counted.
+    `only_known` leaves out the rows with any unknown label instead. What is counted does not depend on `weights` (q,), how much
+    each label counts in a sum, `noise`, how often labels are wrong (`denoised_counts`), and `joint`: links are I((f, s); Y_l).
     """
 
     q: int
@@ -197,9 +219,6 @@ class Classes(Target):
         rows = np.flatnonzero(kept)
         return rows, code[rows]
 
-    def bounds(self, profile: Profile) -> tuple[int, int]:
-        return 1, profile.nonzero
-
     def totals(self, profile: Profile) -> np.ndarray:
         return self.counts.astype(np.int64)
 
@@ -266,7 +285,6 @@ class SomeLabels(Target):
         return rows[places >= 0], places[places >= 0]
 
     def grade_units(self, block: Block) -> np.ndarray:
-        """As `Labels.grade_units`."""
         every = Labels(0, only_known=self.only_known)
         return every.grade_units(block)[self._places(block)[groups_of(block, every)[1]] >= 0]
 

@@ -394,7 +394,7 @@ def test_distinct_rows_of_grades():
                     part.grades = None
                 state = statistic.fold(state, part, profile)
             found = statistic.finish(state, profile)
-            rows = found[0].indicator(4)
+            rows = found[0].matrix(4).toarray()
             order = np.lexsort(rows.T[::-1])
             np.testing.assert_array_equal(rows[order], kinds)
             np.testing.assert_array_equal(found[0].counts[order], counts)
@@ -411,7 +411,7 @@ def test_sizes_of_states_are_told_in_advance(weighted):
     for rows in (x, x[:, [7, 7]]):
         held = hold(rows, y, weights, READ)[0]
         stored = GroupMoments(Labels(4), True)
-        sums = (GroupMoments(Labels(4)), GroupMoments(Everything()), LabelsetSums(by="grades"), LabelsetSums(True, "grades"))
+        sums = (GroupMoments(Labels(4)), GroupMoments(Everything()), LabelsetSums(by="grades"), LabelsetSums("grades", True))
         for statistic in (gram.Gram(), gram.GroupGrams(), LabelsetCounts("support"), LabelsetCounts("grades"), *sums, stored):
             state = statistic.fold(None, held.block, held.profile)
             other = statistic.fold(None, held.block.part(0, 90), held.profile)

@@ -30,6 +30,18 @@ def cut(X, sizes, ids=None, codes=None, sparse=False):
     return [Rows(form(X[a:b]), ids[a:b], None if codes is None else codes[a:b]) for a, b in itertools.pairwise(edges)]
 
 
+def nearest_in(query, blocks, k, condition=None, batch=512, tile=1024):
+    """As `nearest`, of blocks of any sizes met in batches and tiles of any sizes, under a condition."""
+    sieve, parts = Sieve.of(query), [Nearest(0, k)]
+    for first in range(0, len(query), batch):
+        some = query.take(slice(first, first + batch))
+        parts.append(Nearest(len(some), k))
+        for block in blocks:
+            for piece, _ in Reference(block, sieve, tile).tiles(some):
+                parts[-1].update(piece, None if condition is None else condition(some, piece.reference))
+    return Nearest.stacked(parts)
+
+
 def as_lists(best):
     return [[int(i) for i in row if i != NONE] for row in best.ids]
 
@@ -60,7 +72,7 @@ def test_any_blocks_equal_sorting(seed, n, d, k, levels, sizes, tile, batch, spa
         X[: n // 2] = X[0]
     blocks = cut(X, sizes, sparse=sparse)
     query = Rows(sp.csr_matrix(X) if sparse else X, np.arange(n))
-    best = nearest(query, blocks[::-1], k, batch=batch, tile=tile)
+    best = nearest_in(query, blocks[::-1], k, batch=batch, tile=tile)
     assert as_lists(best) == oracle.all_nearest(X, k)
     assert (best.filled == min(k, n - 1)).all()
     d2 = oracle.squared_distances(X)
@@ -115,7 +127,7 @@ def test_real_sets_with_every_condition(name, sparse, data_dir):
     query = Rows(sp.csr_matrix(X) if sparse else X, np.arange(len(X)), codes)
     blocks = cut(X, [100, 77], codes=codes, sparse=sparse)
     for what, (condition, allowed) in conditions.items():
-        best = nearest(query, blocks, 5, condition, batch=64, tile=50)
+        best = nearest_in(query, blocks, 5, condition, batch=64, tile=50)
         assert as_lists(best) == oracle.all_nearest(X, 5, allowed), what
 
 
@@ -223,7 +235,7 @@ def test_rows_of_other_data_and_ids_out_of_order():
     rng = np.random.default_rng(3)
     X, Z = rng.integers(0, 3, size=(30, 4)).astype(float), rng.integers(0, 3, size=(9, 4)).astype(float)
     ids = rng.permutation(1000)[:30]
-    best = nearest(Rows(Z, -1 - np.arange(9)), cut(X, [8, 9], ids), 6)
+    best = nearest_in(Rows(Z, -1 - np.arange(9)), cut(X, [8, 9], ids), 6)
     d2 = oracle.squared_distances(Z, X)
     for i in range(9):
         want = sorted((round(d2[i, j] / 4, 10), int(ids[j])) for j in range(30))[:6]

@@ -11,9 +11,8 @@ from scipy.optimize import minimize
 from sklearn.covariance import oas
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.kernels.knockoffs import joined
 from spark_mlfs.solvers import l21, regression
-from spark_mlfs.solvers.knockoffs import equicorrelated, minimum_variance, sampler, shrunk, statistic, threshold
+from spark_mlfs.solvers.knockoffs import equicorrelated, joined, minimum_variance, sampler, shrunk, statistic, threshold
 
 
 def correlation(seed, v, n=40):

@@ -70,8 +70,7 @@ def test_threshold_admits_the_ratio_the_decimal_means():
 def test_sums_are_whole_numbers():
     Y = (np.random.default_rng(1).random((50, 6)) < 0.4).astype(int)
     table, _, _ = similarity_of(Y)
-    every = np.arange(table.size)
-    both = table.intersection(every)
+    both = (table._weighted @ table._columns).toarray()
     either = table.totals[:, None] + table.totals - both
     assert (both == np.rint(both)).all() and (either == np.rint(either)).all()
     members = table.members.toarray() > 0

@@ -90,7 +90,7 @@ def quantiles_of(block):
 
 def test_labelsets_are_counted_before_sums_over_them_are_refused():
     block = rows()
-    statistic = labelsets.LabelsetSums(True)
+    statistic = labelsets.LabelsetSums(squares=True)
     held = engine(block, worker=3 << 20)
     assert statistic.state_bytes(held.profile) > 2 << 20  # 4000 labelsets might be
     held = engine(block, worker=4 * (1 << 20))

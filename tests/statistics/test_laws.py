@@ -29,7 +29,7 @@ from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.evaluate.compare import LabelsByPart
 from spark_mlfs.evaluate.trials import PredictionSums
-from spark_mlfs.extract import EXTRACTORS, labelwise, lift, mlnb
+from spark_mlfs.extract import EXTRACTORS, lift, lift_rsm, mlnb
 from spark_mlfs.extract import base as extract_base
 from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.methods import METHODS, csfs, gmba, relieff, rfs
@@ -352,7 +352,7 @@ EXAMPLES = {
     knockoffs.KnockoffGram: (FEW, lambda name: of(knockoffs.KnockoffGram, asked_by_rule(name))),
     labelsets.LabelsetSums: (
         (*FEW, "many_sets", "wide", "wide_dense"),
-        on(lambda p, name: [labelsets.LabelsetSums(), labelsets.LabelsetSums(True)]),
+        on(lambda p, name: [labelsets.LabelsetSums(), labelsets.LabelsetSums(squares=True)]),
     ),
     moments.GroupMoments: ((*FEW, "many_sets", "wide", "wide_dense"), on(group_moments)),
     quantiles.CountsBelow: (EVERY, on(quantile_steps)),
@@ -365,7 +365,7 @@ EXAMPLES = {
     relieff.LinkDifferences: (FEW, by_method(relieff.LinkDifferences, *RELIEFF)),
     graph.EdgeDifferences: (FEW, by_method(graph.EdgeDifferences, ("msfs",))),
     extract_base.KnownRows: (EVERY, on(lambda p, name: [extract_base.KnownRows()])),
-    labelwise.SmallestHashes: (EVERY, on(lambda p, name: [labelwise.SmallestHashes(k, 1) for k in (1, 100, p.n + 5)])),
+    lift_rsm.SmallestHashes: (EVERY, on(lambda p, name: [lift_rsm.SmallestHashes(k, 1) for k in (1, 100, p.n + 5)])),
     lift.FirstRows: (FEW, by_extractor(lift.FirstRows, ("lift",))),
     lift.ClusterSums: (FEW, by_extractor(lift.ClusterSums, ("lift",))),
     mlnb.ComponentMoments: (FEW, by_extractor(mlnb.ComponentMoments, ("mlnb", ("generations", 2)))),
@@ -383,7 +383,7 @@ def every_class():
         for kind in waiting.pop().__subclasses__():
             out.append(kind)
             waiting.append(kind)
-    bases = FeatureShardedStatistic, PerFeatureStatistic
+    bases = FeatureShardedStatistic, PerFeatureStatistic, moments.ExactSums
     return [kind for kind in dict.fromkeys(out) if kind.__module__.startswith("spark_mlfs.") and kind not in bases]
 
 
@@ -606,7 +606,7 @@ def test_sizes_are_announced_tightly():
         sets = len(labelsets.LabelsetCounts().partial(block, profile)["hashes"])
         assert profile.most_labelsets >= sets
         profile = replace(profile, labelsets=sets)
-        found = [(labelsets.LabelsetCounts(),), (labelsets.LabelsetSums(True),)]
+        found = [(labelsets.LabelsetCounts(),), (labelsets.LabelsetSums(squares=True),)]
         found += [(s,) for s in two_ways(profile, name) if isinstance(s.target, targets.Labels)]
         found += [s.parts[1:] for s in pairs(profile, name) if isinstance(s.parts[0].target, targets.Labels)]
         for parts in found:

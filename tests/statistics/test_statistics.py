@@ -114,7 +114,8 @@ def test_counts_are_those_of_a_loop(sparse, bins):
     coding = plan_coding(profile, bins, "width")
     coded = code_block(block, coding)
     x, y = block.dense(), block.labels(4).toarray()
-    counts = contingency.counts_of(contingency.TwoWay(coding, targets.Labels(4)).partial(coded, profile), coding)
+    two_way = contingency.TwoWay(coding, targets.Labels(4))
+    counts = two_way.finish(two_way.partial(coded, profile), profile)
     got = counts.dense(0, len(coding.features))
     want = np.zeros_like(got)
     for f, column in enumerate(coding.features):

@@ -54,14 +54,15 @@ def test_informations_of_stored_counts(kind, correction, crowded):
     codes = np.stack([coded.feature(coding, f) for f in range(v)], axis=1)
 
     def counts(target):
-        return contingency.counts_of(contingency.TwoWay(coding, target).partial(coded, profile), coding)
+        two_way = contingency.TwoWay(coding, target)
+        return two_way.finish(two_way.partial(coded, profile), profile)
 
     two_way = counts(targets.Labels(q))
     whole = two_way.dense(0, v)
     for limit in (1, 100, info.CELLS):
         found = np.full(v, -1)
-        for first, last, some in two_way.stored(True, limit):
-            found[first:last] = info.summed_stored_information(logs, some, two_way.label_rows)
+        for at, some in two_way.stored(True, limit):
+            found[at] = info.summed_stored_information(logs, some, two_way.label_rows)
         assert np.array_equal(found, info.summed_label_information(logs, whole, q))
     if correction == "none":
         for f in (0, 5, v - 1):
@@ -75,7 +76,7 @@ def test_informations_of_stored_counts(kind, correction, crowded):
         classes = counts(targets.Classes(sets["hashes"][kept], sets["counts"][kept]))
         want = info.class_information(logs, classes.dense(0, v))
         for limit in (1, 100, info.CELLS):
-            parts = [info.stored_class_terms(logs, some, classes.totals) for _, _, some in classes.stored(False, limit)]
+            parts = [info.stored_class_terms(logs, some, classes.totals) for _, some in classes.stored(False, limit)]
             assert np.array_equal(logs.nats(np.concatenate(parts), classes.totals.sum()), want)
 
 
@@ -106,7 +107,8 @@ def test_links_of_stored_counts(kind, correction, monkeypatch):
     sets = labelsets.LabelsetCounts().partial(block, profile)
     picks = (0, 1, 7, v - 1)
     for target in (targets.Labels(q), targets.Classes(sets["hashes"], sets["counts"])):
-        two_way = contingency.counts_of(contingency.TwoWay(coding, target).partial(coded, profile), coding)
+        statistic = contingency.TwoWay(coding, target)
+        two_way = statistic.finish(statistic.partial(coded, profile), profile)
         # the commonest code is split off; any other may be
         for common in (coding.zero.astype(int), np.where(coding.zero == 0, coding.bins - 1, 0)):
             of_picks = tuple(int(common[s]) for s in picks)
