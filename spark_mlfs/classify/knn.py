@@ -71,6 +71,14 @@ class _KNN(Classifier):
 class NeighbourVote(Predictor):
     """Prediction from the neighbours among the training rows of a state."""
 
+    def rows(self, x: Matrix, ids: np.ndarray) -> Rows:
+        """Rows ready for distances."""
+        return Rows(self.scaled(x, self.state["columns"]), ids)
+
+    def stored(self, x: Matrix, ids: np.ndarray) -> Rows:
+        """Training rows as the state keeps them (the varying columns) ready for distances."""
+        return Rows(self.scaled(x), ids)
+
     @property
     def nbytes(self) -> int:
         x = self.state["x"]
@@ -79,7 +87,7 @@ class NeighbourVote(Predictor):
     @cached_property
     def training(self) -> tuple[Rows, sp.csr_matrix]:
         x = self.state["x"]
-        return Rows(self.scaled(x), np.arange(x.shape[0])), self.state["y"].astype(np.float64)
+        return self.stored(x, np.arange(x.shape[0])), self.state["y"].astype(np.float64)
 
     def counts(self, query: Rows) -> np.ndarray:
         reference, y = self.training
@@ -87,7 +95,7 @@ class NeighbourVote(Predictor):
 
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         # training rows are known by their position; a row to predict is no training row, whatever its values
-        return self.vote(self.counts(Rows(self.scaled(x, self.state["columns"]), -1 - np.arange(x.shape[0]))))
+        return self.vote(self.counts(self.rows(x, -1 - np.arange(x.shape[0]))))
 
     def vote(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         share = counts / self.state["k"]

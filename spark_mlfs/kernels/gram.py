@@ -167,17 +167,14 @@ class GramStatistics:
         """These statistics in the coordinates of `view`: its varying features, (x - offset)/scale. Used to bring a
         weighted scan over raw features to the solver; algebra about the centre, so nothing cancels."""
         k, s = view.varying, view.scale
-        return GramStatistics(
-            self.n,
-            self.sum_x[k] / s,
-            self.sum_y,
-            self.xx[np.ix_(k, k)] / np.outer(s, s),
-            self.xy[k] / s[:, None],
-            self.yy,
-            view.scaled(self.centre_x[k]),
-            self.centre_y,
-            None if self.low is None else view.scaled(self.low[k]),
-            None if self.high is None else view.scaled(self.high[k]),
+        return replace(
+            self,
+            sum_x=self.sum_x[k] / s,
+            xx=self.xx[np.ix_(k, k)] / np.outer(s, s),
+            xy=self.xy[k] / s[:, None],
+            centre_x=view.scaled(self.centre_x[k]),
+            low=None if self.low is None else view.scaled(self.low[k]),
+            high=None if self.high is None else view.scaled(self.high[k]),
         )
 
     def squared_error(self, weights: np.ndarray, intercept: np.ndarray) -> np.ndarray:

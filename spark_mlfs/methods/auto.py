@@ -16,8 +16,7 @@ Symbols: y_i ⊂ {1, …, q} the labels of row i, rows with none or all of them 
 k ∈ {⌈K/4⌉, K}, K features asked for, below v, the features that vary. Scores (v,) and picks are the chosen method's own; of one
 that does not pick one by one the picks are its K best, the gains their scores. How sure: over 200 resamplings of the rows the
 share in which a method is best; the difference to the next best with 1.96 standard errors; over the folds the mean Jaccard index
-of the K best. Equal rows share a fold.
-With fewer than 20 rows that have all their labels known the first method is taken.
+of the K best. Equal rows share a fold. With fewer than 20 rows whose labels are all known the first method is taken.
 Raises: `DataError` where no method can rank the rows; `BudgetError` where the sample or the chosen method exceed $budget;
 `ParameterError` for a method that does not exist or cannot be tried.
 Source: nested cross-validation, Varma & Simon, "Bias in error estimation when using cross-validation for model selection", BMC
@@ -167,7 +166,9 @@ class InnerFolds:
         heads, parts = [], []
         try:
             for engine, train, test in self.parts:
-                order = self._ranked(name, engine)
+                scores = _own(name, engine, min(self.sizes[-1], engine.num_features))
+                picks = scores.path.picks if scores.path is not None else None
+                order, _ = complete(scores.values, engine.profile.varying, engine.profile.d, picks, scores.constant)
                 heads.append(set(order[: self.sizes[-1]].tolist()))
                 y, truth = train.labels(self.q).astype(np.float64), test.labels(self.q).toarray() > 0
                 told = np.flatnonzero((truth.sum(axis=1) > 0) & (truth.sum(axis=1) < self.q))
@@ -175,8 +176,8 @@ class InnerFolds:
                 for i, size in enumerate(self.sizes):
                     f = np.sort(order[:size])
                     for j, judge in enumerate(self.judges):
-                        scores = predict(judge, train.x[:, f], y, test.x[:, f])
-                        cells[i, j] = LabelRanks.of(truth[told], scores[told]).precision()
+                        found = predict(judge, train.x[:, f], y, test.x[:, f])
+                        cells[i, j] = LabelRanks.of(truth[told], found[told]).precision()
                 parts.append(cells.mean(axis=0))
         except SparkMlfsError as error:
             return Tried(name, np.zeros(0), {}, 0.0, time.perf_counter() - started, str(error))
@@ -184,11 +185,6 @@ class InnerFolds:
         means = {judge: float(row.mean()) if len(row) else 0.0 for judge, row in zip(self.judges, found, strict=True)}
         alike = [len(a & b) / len(a | b) for a, b in combinations(heads, 2)]
         return Tried(name, found.mean(axis=0), means, float(np.mean(alike)) if alike else 1.0, time.perf_counter() - started)
-
-    def _ranked(self, name: str, engine: LocalEngine) -> np.ndarray:
-        scores = _own(name, engine, min(self.sizes[-1], engine.num_features))
-        picks = scores.path.picks if scores.path is not None else None
-        return complete(scores.values, engine.profile.varying, engine.profile.d, picks, scores.constant)[0]
 
 
 def folds_of(rows: Block, folds: int, seed: int) -> np.ndarray:

@@ -64,7 +64,6 @@ class Chi2(CountingMethod):
     title = "χ² statistic of feature against label"
     source = "Trohidis et al. 2008"
     when = "counts or categories, very many features, one pass; a filter in front of other methods"
-    cost = "one scan"
     parameters = (
         NUM_BINS,
         BINNING,

@@ -244,6 +244,7 @@ class Criterion:
 class CountingMethod(Method):
     """A method that starts from two-way counts."""
 
+    cost = "one scan"
     parameters: ClassVar[tuple[Parameter, ...]] = COUNTING
     statistics = (TwoWay,)
 

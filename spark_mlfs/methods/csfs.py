@@ -3,8 +3,7 @@
     min over W, b and the unknown f_il ∈ [0, 1] of  Σ_i ‖W'x_i + b − f_i‖² + μ‖W‖₂,₁,    score ‖w_i‖
 
 Fully labelled data need one scan. Rows with unknown labels (a null label cell, or single NaN labels) take part: their labels
-start at 0 and are filled in by clip(XW + 1b', 0, 1), one scan an iteration; the problem is jointly convex, so the start does
-not matter. Only where every label of a row is known does the row enter other methods of this family.
+start at 0 and are filled in by clip(XW + 1b', 0, 1), one scan an iteration; the problem is jointly convex: any start will do.
 Symbols: x_i (v,) the scaled features that vary in row i of n, all rows; f_i (q,) its labels in {0, 1} where known, free where
 not; $weights; b (q,) the intercept; ‖W‖₂,₁ = Σ_i ‖w_i‖; μ > 0 ``mu``. $scores.
 Raises: `BudgetError` where the Gram matrix exceeds $budget; $range.

@@ -12,9 +12,7 @@ Deviations: the paper multiplies the solution by 1 + λ₂; that changes no rank
 from __future__ import annotations
 
 from ..params import Number, Parameter
-from .labels import LABEL_WEIGHTS
-from .lasso import GROUP, Lasso
-from .regression import LABEL_SKETCH, MAX_ITER, SCALING
+from .lasso import Lasso
 
 
 class ElasticNet(Lasso):
@@ -24,13 +22,8 @@ class ElasticNet(Lasso):
     title = "row norms of the elastic net of all labels"
     source = "Zou & Hastie 2005"
     when = "as lasso, where features are correlated in groups"
-    cost = "one scan"
     parameters = (
-        Parameter("alpha", 0.01, Number(0), "weight of the penalty"),
+        Lasso.parameters[0],
         Parameter("rho", 0.5, Number(0, 1), "share of the ℓ1 norm in the penalty"),
-        GROUP,
-        SCALING,
-        MAX_ITER,
-        LABEL_SKETCH,
-        LABEL_WEIGHTS,
+        *Lasso.parameters[1:],
     )

@@ -47,7 +47,6 @@ class ENM(CountingMethod):
     title = "Euclidean norm of the per-label mutual informations"
     source = "Gonzalez-Lopez et al. 2020"
     when = "a feature that tells one label very well shall beat one that tells many a little"
-    cost = "one scan"
     parameters = BY_LABEL
 
     def reduction(self, counting: Counting) -> InformationNorm:

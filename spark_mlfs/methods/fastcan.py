@@ -3,15 +3,13 @@
     J(f) = ‖V'x_f⊥‖² / ‖x_f⊥‖²
 
 Greedy: each pick maximises J, what f adds to the sum of the squared canonical correlations of the picked features with the
-labels, a number in [0, 1]. Over a full basis of the features the J add up to the sum for all of them. Features with
-‖x_f⊥‖ ≤ tol·‖x_f‖ depend on the picks and are left out; picking stops where none is left, or none adds 1e-10. Unpicked features
-follow by the first J, the sum of their squared correlations with V. No scaling changes any of it.
+labels, a number in [0, 1]. Features with ‖x_f⊥‖ ≤ tol·‖x_f‖ depend on the picks and are left out; picking stops where none is
+left, or none adds 1e-10. Unpicked features follow by the first J. No scaling changes any of it.
 Symbols: x_f (n,) column f of X (n, v), the centred features that vary; Y (n, q) the centred 0/1 labels; V (n, c) an orthonormal
 basis of the columns of Y, c their rank; x_f⊥ the residual of x_f on the picked columns; n the rows whose labels are all known.
 Score J of the first pick (v,), without unit. Cost: one scan, then O(v·(k + q)) operations for pick k (`solvers.canonical`).
 Raises: $gram.
-Source: Zhang & Lang, "Orthogonal least squares based fast feature selection for linear classification", Pattern Recognition
-123, 2022.
+Source: Zhang & Lang, "Orthogonal least squares based fast feature selection for linear classification", 2022.
 Deviations: the picks are those of the package `fastcan` (``FastCan(n_features_to_select=K)``) wherever residuals stay above
 ``tol`` and no two features tie (there rounding decides, here the smaller index). Its own parameter of that name bounds |w'x|
 after a step of Gram–Schmidt, which only rounding makes large: it leaves out what depends on the picks to some 1e-14 of its

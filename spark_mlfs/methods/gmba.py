@@ -25,11 +25,10 @@ Raises: $nothing, or no row has k hits and a miss; `BudgetError` where the sums 
 $budget; $range.
 Source: Yan & Li 2016, Eq. 2, 3 and 6 to 16.
 Deviations:
-- convex and closed are ours;
+- convex, the default by what was measured (notebooks/gmba-modes.md), and closed are ours;
 - Eq. 8 leaves i' free in its second sum: here that sum runs over hits and misses;
 - beyond 20,000 rows the anchors are a sample, unless ``num_anchors`` says otherwise;
 - the authors' code looks hit similarity up by a wrong row and re-adds earlier hits: not followed.
-`convex` is the default by what was measured (notebooks/gmba-modes.md).
 """
 
 from __future__ import annotations

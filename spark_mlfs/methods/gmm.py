@@ -61,7 +61,6 @@ class GMM(CountingMethod):
     title = "geometric mean of the per-label mutual informations"
     source = "Gonzalez-Lopez et al. 2020"
     when = "a feature shall say something of every label"
-    cost = "one scan"
 
     def reduction(self, counting: Counting) -> GeometricMean:
         profile = counting.engine.profile

@@ -2,8 +2,7 @@
 
     score(f) = 2·I(f; Y) / (H(f) + H(Y))
 
-The symmetric uncertainty, a number in [0, 1]; 0 where neither varies. Two scans: for the labelsets, then for their counts. Rows
-with an unknown label have no labelset and are left out.
+The symmetric uncertainty, a number in [0, 1]; 0 where neither varies. Rows with an unknown label are left out.
 Symbols: $one; Y the labelset as one class of m, the empty one included; $plugin, H entropy, as I: the score (v,) has no unit.
 Raises: $unlabelled; $counts; $range.
 Source: Li, Liu, Ma, Mo, Duan, Zhou & Zhao, "Multi-label feature selection via information gain", ADMA 2014.

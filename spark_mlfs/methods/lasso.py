@@ -22,8 +22,6 @@ from ..solvers.linear import Solution
 from .labels import LABEL_WEIGHTS
 from .regression import LABEL_SKETCH, MAX_ITER, SCALING, GramMethod, no_sketch
 
-GROUP = Parameter("group", False, Flag(), "the ℓ2,1 norm instead of the ℓ1 norm: a feature is in or out for all labels")
-
 
 class Lasso(GramMethod):
     """Row norms of the LASSO of every label, or of the group LASSO."""
@@ -32,11 +30,10 @@ class Lasso(GramMethod):
     title = "row norms of the LASSO of all labels"
     source = "Tibshirani 1996"
     when = "numeric features, a linear model behind, many weights exactly 0 (group=true: for all labels at once)"
-    cost = "one scan"
     penalised = True
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("alpha", 0.01, Number(0), "weight of the penalty"),
-        GROUP,
+        Parameter("group", False, Flag(), "the ℓ2,1 norm instead of the ℓ1 norm: a feature is in or out for all labels"),
         SCALING,
         MAX_ITER,
         LABEL_SKETCH,

@@ -34,7 +34,6 @@ class MIM(CountingMethod):
     title = "mutual information with each label (or the labelset)"
     source = "Sechidis et al. 2014, Eq. 5 and 7"
     when = "very many features, one pass; a filter in front of other methods. Copies of a good feature come with it"
-    cost = "one scan"
     parameters = (*BY_CHANCE, *CODED[len(BY_CHANCE) :])
 
     def group_needs(self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]) -> list[Statistic]:

@@ -11,8 +11,8 @@ Of graded labels the loss takes the numbers they are, and the similarity is Σ_l
 one above where grades are 0 and 1; rows share a label where both have some of it.
 ``walk="dfs"`` a walk of ``steps`` steps from every row, ``"bfs"`` as many single steps, ``"expected"`` the expectation of the
 former, without chance. ``neighbors`` keeps the nearest label-sharing rows of each row, an edge if either end lists the other;
-None keeps all, up to 20,000 rows. Draws are keyed by (seed, row id, step). Walks take 48 bytes a row and step
-(``"expected"``: 2 KB a row) in one process. Only X'LX needs pairs of rows. Rows with unknown labels are left out.
+None keeps all, up to 20,000 rows. Draws are keyed by (seed, row id, step). Walks take 48 bytes a row and step (``"expected"``:
+2 KB a row) in one process. Rows with unknown labels are left out.
 Symbols: X (n, v) the scaled features that vary, Y (n, q) the labels, 0 and 1 or grades; H = I − 11'/n; $weights; b (q,) the
 intercept; d_ij the Euclidean distance of the scaled rows; ‖W‖₂,₁ = Σ_i ‖w_i‖; α, β ≥ 0 and ρ ∈ [0, 1] ``alpha``, ``beta``,
 ``rho``; σ > 0 ``sigma``. $scores.

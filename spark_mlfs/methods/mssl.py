@@ -28,7 +28,6 @@ class MSSL(GramMethod):
     title = "feature-manifold regularised ℓ2,1 regression"
     source = "Cai & Zhu 2018"
     when = "neighbouring features, such as bands or pixels, shall weigh alike"
-    cost = "one scan"
     penalised = True
     parameters = (
         Parameter("alpha", 0.1, Number(0), "weight of the feature manifold"),

@@ -2,10 +2,10 @@
 
     min ‖XW − V‖² + γ‖W‖₂,₁,    score ‖w_i‖
 
-Rows of one labelset have one latent row, so the factorisation needs the distinct labelsets and their counts, and with v_u the
-latent row of labelset u, X'V = Σ_u (Σ_{i∈u} x_i) v_u'. ``factorizer="nmf"`` (multiplicative updates, V then B, from |U_c|√S,
-√S|V_c'| of Y's truncated SVD) or ``"svd"``; ‖b_r‖ = 1 fixes the scale. ``solver="irls"`` (default) reweights, ``"armijo"`` is
-the paper's descent: the same minimum. There is no intercept. Rows with unknown labels are left out.
+Rows of one labelset have one latent row, so the distinct labelsets, their counts and sums suffice. ``factorizer="nmf"``
+(multiplicative updates, V then B, from |U_c|√S, √S|V_c'| of Y's truncated SVD) or ``"svd"``; ‖b_r‖ = 1 fixes the scale.
+``solver="irls"`` (default) reweights, ``"armijo"`` is the paper's descent: the same minimum. There is no intercept. Rows with
+unknown labels are left out.
 ``label_sketch`` puts Z = YR/√s, r columns (`kernels.sketch`), for Y: Z's truncated SVD is V = ZB', so that X'Z and Z'Z are all it
 takes, and neither labelsets nor anything of labels × labels is formed. ``factorizer=None`` (default) is NMF, and the SVD where
 labels are sketched: NMF does not take a sketch's signs.

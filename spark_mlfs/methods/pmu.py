@@ -3,8 +3,7 @@
     J(f) = R(f) − Σ_{s∈S} Σ_l co(f, s, l) − Q(f),    R(f) = Σ_l I(f; Y_l),    Q(f) = Σ_{l<l'} co(f, l, l'),
     co(f, s, l) = I(f; Y_l) − I(f; Y_l | s),         co(f, l, l') = I(f; Y_l) − I(f; Y_l | Y_l')
 
-Greedy: the first pick maximises R − Q, each further one J; unpicked features follow by R − Q. co is the interaction information
-of three variables: positive where the third tells what the first says of the second, negative where it takes both.
+Greedy: the first pick maximises R − Q, each further one J; unpicked features follow by R − Q. co is the interaction information.
 Symbols: $two; $plugin, over rows where label l is known, in Q where all are. Score R − Q (v,); value of a pick J.
 Raises: $pairs.
 Source: Lee & Kim, "Feature selection for multi-label classification using multivariate mutual information", 2013.

@@ -40,6 +40,7 @@ class GramMethod(Method):
     columns.
     """
 
+    cost = "one scan"
     row_norms = True
     centred: ClassVar[bool] = True
     statistics = (Gram, KnownRows)

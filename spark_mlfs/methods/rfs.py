@@ -8,8 +8,7 @@ scans. Where rows are few a feature (n ≤ 3v) many are fitted exactly and rewei
 scans without convergence, ``accelerate`` gathers the rows once and takes Newton steps (`solvers.rfs_newton`), if their memory,
 about 16 ((n + v)² + n² + nv) + 40 (n + v)q bytes, is within ``driverBytes``. ``label_sketch`` puts YR/√s, r columns
 (`kernels.sketch`), for Y: row norms of residuals and weights are kept within about √(2/r). A row of weight m is m rows: to the
-bit where both are solved the same way, else to the solver's tolerance. Which way it is goes by n, the rows that are there,
-whatever they weigh.
+bit where both are solved the same way (by n, whatever rows weigh), else to the solver's tolerance.
 Symbols: $rows; m_i the weight of row i, 1 where rows have none; $weights; b (q,) the intercept; r_i = W'x_i + b − y_i (q,);
 ‖A‖₂,₁ the sum of the row norms of A; γ > 0 ``gamma``. $scores.
 Raises: $gram, or graded labels are to be sketched.

@@ -26,7 +26,6 @@ class Ridge(GramMethod):
     title = "row norms of multi-output ridge regression"
     source = "Hoerl & Kennard 1970"
     when = "numeric features, a linear model behind; parameters by cross-validated loss"
-    cost = "one scan"
     penalised = True
     parameters = (Parameter("alpha", 1.0, Number(0), "weight of the penalty"), SCALING, LABEL_SKETCH, LABEL_WEIGHTS)
 

@@ -2,8 +2,7 @@
 
     J(f) = R(f)·(1 − Σ_{s∈S} I(f; s)/H(f)),    R(f) = Σ_l I(f; Y_l)
 
-Greedy: the first pick maximises R, each further one J; unpicked features follow by R. The redundancy does not look at the
-labels, so a pick costs the same however many there are.
+Greedy: the first pick maximises R, each further one J; unpicked features follow by R.
 Symbols: $two; $plugin, with Y_l over the rows where label l is known; H entropy, as I. A feature that falls into one bin has
 H = 0 and J = R = 0. Score R (v,); value of a pick J.
 Raises: $counts; $range.

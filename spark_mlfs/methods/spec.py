@@ -4,9 +4,8 @@
     phi2 = phi1 / (1 − (x̂'ξ₁)²) = phi1 of x − (1'Dx)/(1'D1)
     phi3 = Σ_{j=2..k} (2 − γ_j)(x̂'ξ_j)²
 
-phi1 and phi2 are smaller for better features, the scores are −phi1 and −phi2; phi3 is the score as it is. Rows without a
-neighbour leave the graph, not the standardisation; x'Dx = 0 scores −2 (0 under phi3). Rows with unknown labels are left out.
-Everything follows from sums over the rows of each labelset (`solvers.spectral`), one scan.
+Scores are −phi1, −phi2 and phi3, from sums over the rows of each labelset (`solvers.spectral`). Rows without a neighbour leave
+the graph, not the standardisation; x'Dx = 0 scores −2 (0 under phi3). Rows with unknown labels are left out.
 Symbols: x (n,) one of the v features that vary, standardised over the n rows; A (n, n) the graph, A_ij = s_ij off the diagonal,
 s_ij the rows' labels in common over their labels in either, each label weighing its number of rows (``similarity="jaccard"``:
 all alike), 0 where both rows are without labels; D its degrees, L = D − A; x̂ = D^½x/‖D^½x‖; γ_j, ξ_j the eigenvalues,

@@ -180,7 +180,9 @@ def mifs(
     if constraint not in CONSTRAINTS:
         raise ParameterError(f"constraint is {constraint!r}; choose one of {', '.join(CONSTRAINTS)}")
     q = gram.S.shape[0]
-    Vt = _label_directions(gram.S, latent_width(q) if c is None else c)
+    values, vectors = np.linalg.eigh(gram.S)  # the rows of S^½ stand for the labelsets
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    Vt = truncated_svd(root, np.ones(q), latent_width(q) if c is None else c)[2]
     latent: _Latent
     if beta > 0:
         if X is None or Y is None or laplacian is None:
@@ -231,10 +233,11 @@ class _Alternation:
             self.converged = bool(change <= tol * np.abs(self.W).max(initial=0.0))
             if self.converged or not accelerate or len(trace) < _PLAIN:
                 continue
-            guess = _extrapolated(memory, before, (self.W, self.B), norms)
+            guess = memory.lead(before, (self.W, self.B))
             if guess is None:
                 continue
-            W, B, norms = guess
+            W, norms = steady(guess[0], self.W, norms)
+            B = _orthonormal(guess[1])
             self._follow(W, B)
             if self._objective(W, B, norms) <= trace[-1]:
                 self.W, self.B, self.s2 = W, B, np.maximum(2 * norms, self.eps)
@@ -316,17 +319,6 @@ def _orthonormal(A: np.ndarray) -> np.ndarray:
     return left @ right
 
 
-def _extrapolated(
-    memory: Anderson, before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray], norms: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """W, B with BB' = I and the row norms of W that the cycles from `before` to `after`, whose W has `norms`, lead to."""
-    guess = memory.lead(before, after)
-    if guess is None:
-        return None
-    trial, sizes = steady(guess[0], after[0], norms)
-    return trial, _orthonormal(guess[1]), sizes
-
-
 class _NewtonStep:
     """W for a given X'V by one Newton step from D = diag(1/x), or by the reweighting when that is no descent."""
 
@@ -355,12 +347,6 @@ class _NewtonStep:
             return trial
         self.damping = min(30 * self.damping, 1.0)
         return W
-
-
-def _label_directions(S: np.ndarray, c: int) -> np.ndarray:
-    """V_c' of Y's truncated SVD, from S = Y'Y: the rows of S^½ stand for the labelsets."""
-    values, vectors = np.linalg.eigh(S)
-    return truncated_svd((vectors * np.sqrt(np.maximum(values, 0.0))).T, np.ones(len(S)), c)[2]
 
 
 def heat_laplacian(neighbours: np.ndarray, squared: np.ndarray) -> sparse.csr_matrix:
