@@ -28,9 +28,8 @@ class GramStatistics:
 
         n = sum r,  sum_x = sum r (x-a),  sum_y = sum r (y-b),  xx = sum r (x-a)(x-a)',  xy, yy likewise.
 
-    A centre near the mean avoids cancellation: about zero, 1e9 + {0, 1, 2} has no variance left in float64. Any centre
-    describes the same data; `+` moves the right operand to the left one's centre. `low` and `high` are the features'
-    minimum and maximum; they decide exactly which features are constant, and `minmax` scaling needs them.
+    A centre near the mean avoids cancellation: about zero, 1e9 + {0, 1, 2} has no variance left in float64. `+` moves the right
+    operand to the left one's centre. `low` and `high`, the features' extremes, decide which are constant; `minmax` needs them.
     """
 
     n: float
@@ -90,13 +89,11 @@ class GramStatistics:
         return replace(self, low=None, high=None, **sums)
 
     def with_labels_times(self, scale: np.ndarray) -> GramStatistics:
-        """The same with label l multiplied by `scale`[l]."""
         across = np.outer(scale, scale)
         return replace(self, sum_y=self.sum_y * scale, xy=self.xy * scale, yy=self.yy * across, centre_y=self.centre_y * scale)
 
     def flattened(self) -> GramStatistics:
-        """The same, of rows whose extremes are those of more rows: features that vary by 1e-12 of their squares at most are
-        constant."""
+        """The same, of rows whose extremes are those of more rows: what varies by 1e-12 of its squares at most is constant."""
         if self.low is None or self.high is None or self.n <= 0:
             return self
         return replace(self, high=np.where(self._squares() > self._rounding(), self.high, self.low))
@@ -110,8 +107,8 @@ class GramStatistics:
         return 1e-12 * (np.diag(self.xx) + self.n * (self.sum_x / self.n) ** 2 + self.n * 1e-300)
 
     def centred(self, scaling: str = "standard") -> GramView:
-        """G = X'HX, C = X'HY, S = Y'HY on the varying features, H = I - 11'/n, scaled: `standard` divides by the
-        population standard deviation, `minmax` by the range, `none` by one."""
+        """G = X'HX, C = X'HY, S = Y'HY on the varying features, H = I - 11'/n, scaled: `standard` divides by the population
+        standard deviation, `minmax` by the range, `none` by one."""
         return self._view(scaling, centre=True)
 
     def uncentred(self, scaling: str = "standard") -> GramView:

@@ -46,7 +46,6 @@ class Anchors:
         margin: np.ndarray,
         table: LabelsetSimilarity,
     ) -> Anchors:
-        """With the similarities of the hits looked up from their labelset codes, (a, k)."""
         a, k = hit_codes.shape
         lookup = table.between(rows.labelset_codes, hit_codes.ravel())
         similarity = lookup.pairs(np.repeat(np.arange(a), k), np.arange(a * k)).reshape(a, k)

@@ -128,7 +128,6 @@ class Counting:
         return self.engine.run(TwoWay(self.coding, self.target))[0]
 
     def wanted(self, reduction: Reduction) -> FeatureNumbers:
-        """The statistic that `numbers` asks for."""
         return FeatureNumbers((TwoWay(self.coding, self.target),), reduction)
 
     def numbers(self, reduction: Reduction) -> np.ndarray:
@@ -158,13 +157,11 @@ class Counting:
 
     @property
     def relevance_of(self) -> Relevance:
-        """Return the reduction that makes relevance of counts."""
         assert isinstance(self.target, (Labels, Classes))
         return Relevance(self.target, self.logs)
 
     @cached_property
     def entropy(self) -> np.ndarray:
-        """(v,) H(f)."""
         return info.entropy(self.logs, self._all_rows.codes())
 
     @cached_property
@@ -207,7 +204,6 @@ class Counting:
         return self.engine.run(wanted, keep=False)[0]
 
     def select(self, criterion: Criterion, count: int, terms: PickConstraints) -> Scores:
-        """Greedy selection by a criterion."""
         total = np.zeros(self.engine.num_features)
 
         def absorb(s: int, link: Any) -> None:

@@ -35,8 +35,7 @@ from .labels import LABEL_WEIGHTS, label_weights, refuse_with_labelsets
 
 @dataclass(frozen=True)
 class FisherScores(Reduction):
-    """Score, and whether a feature varies (under "lp" of the `varying` alone); `watch` labels some rows do not know, `weights`
-    (q,)."""
+    """Score, and whether a feature varies (under "lp" of the `varying` alone); `watch` the labels some rows do not know."""
 
     labels: str
     watch: tuple[int, ...] = ()

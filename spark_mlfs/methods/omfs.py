@@ -64,7 +64,6 @@ class OMFS(Method):
     )
 
     def sketch(self, profile: Profile, p: Values) -> int:
-        """How many columns of a sketch stand for the labels; 0 where they stand for themselves."""
         if p["factorizer"] == "nmf":
             return no_sketch(p, "goes with factorizer='svd': NMF does not take a sketch's signs")
         return sketch_width(profile, p)
@@ -98,15 +97,12 @@ class OMFS(Method):
         q = engine.profile.q
         need = factor_bytes(len(sets.counts), q, p["c"] or latent_width(q))
         if need > engine.budgets.driver:
+            remedy = f"let a sketch stand for the labels ({setting('label_sketch', 256)}, without {setting('factorizer', 'nmf')})"
+            if engine.profile.graded:
+                remedy = f"take {setting('factorizer', 'svd')}, which needs second moments only"
             raise BudgetError(
                 f"the factors of {len(sets.counts)} labelsets of {q} labels need "
-                f"{beyond(need, 'driver_bytes', engine.budgets.driver, ON_THE_DRIVER)}, or "
-                + (
-                    f"take {setting('factorizer', 'svd')}, which needs second moments only"
-                    if engine.profile.graded
-                    else f"let a sketch stand for the labels ({setting('label_sketch', 256)}, without "
-                    f"{setting('factorizer', 'nmf')})"
-                )
+                f"{beyond(need, 'driver_bytes', engine.budgets.driver, ON_THE_DRIVER)}, or {remedy}"
             )
         counts, unit = sets.counts * engine.profile.weight_unit, engine.profile.weight_unit
         factors = factorise(sets.matrix(q).toarray().astype(np.float64), counts, p["c"], p["factorizer"] or "nmf")

@@ -59,7 +59,6 @@ class GramMethod(Method):
         return [Gram(sketch=self.sketch(engine.profile, p))]
 
     def solve(self, view: GramView, p: Values) -> Solution:
-        """The weights on the scaled varying features."""
         raise NotImplementedError
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:

@@ -246,7 +246,6 @@ class _Alternation:
                 self._follow(self.W, self.B)
 
     def eliminate(self) -> None:
-        """Go on without V."""
         parts = self.latent.eliminated(self.alpha, self.beta)
         self.eliminated = _Eliminated(*parts, self.size, self.alpha, self.gamma, self.eps)
 
@@ -294,7 +293,6 @@ class _Eliminated:
         self.newton = _NewtonStep(P, gamma, eps)
 
     def value(self, W: np.ndarray, B: np.ndarray) -> float:
-        """The objective without its penalty."""
         fit = float((W * (self.P @ W)).sum() - 2 * self.alpha * (W * (self.H @ B.T)).sum())
         return fit + self.alpha * (self.size - self.alpha * float((B * (B @ self.N)).sum()))
 

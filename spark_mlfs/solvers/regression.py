@@ -176,7 +176,6 @@ class _Descent:
         return Solution(W, self.offset_y.copy(), trace, converged, sweeps, {"gap": reached})
 
     def note(self, trace: list[float], value: float) -> None:
-        """Add the new objective to the trace."""
         trace.append(settled(trace[-1], value, 1e-12 * abs(trace[-1])) if trace else value)
 
     def finish(

@@ -43,7 +43,7 @@ class PowerSums:
     square: np.ndarray
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """(mean, population standard deviation), (d,) each, of the values summed."""
+        """(mean, population standard deviation), (d,) each."""
         n = self.count.sum()
         mean = self.total.sum(axis=0) / n
         # from squares about the mean: adding before subtracting would lose what is small
@@ -51,7 +51,6 @@ class PowerSums:
         return mean, np.sqrt(np.maximum(spread, 0.0) / n)
 
     def scaled(self, offset: np.ndarray, scale: np.ndarray) -> PowerSums:
-        """The sums of (x − offset) / scale."""
         c = self.count[:, None]
         total = (self.total - c * offset) / scale
         square = (self.square - 2 * offset * self.total + c * offset * offset) / (scale * scale)

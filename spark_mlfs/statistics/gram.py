@@ -42,8 +42,7 @@ def features_of(block: Block, profile: Profile) -> Matrix:
 def exact_statistics(
     state: State, profile: Profile, prefix: str, q: int, sketch: bool = False, labels: Sequence[int] | slice = slice(None)
 ) -> GramStatistics:
-    """The state of exact sums over rows with `q` `labels` as the solvers take it, the labels about their provisional centre; or
-    with the `q` columns of their sketch, about 0."""
+    """Exact sums over rows with `q` `labels` as the solvers take them, about their provisional centre; of a `sketch` about 0."""
     m = sums_of(state, profile, prefix, q)
     if sketch:
         size = np.sqrt(entries(q))
@@ -61,7 +60,7 @@ def sums_of(state: State, profile: Profile, prefix: str, q: int) -> dict[str, np
 
 
 def about_centres(sums: dict[str, np.ndarray], profile: Profile, centre: np.ndarray) -> GramStatistics:
-    """Sums n, sum_x, sum_y, xx, xy, yy of shifted features and of labels as they are, as the solvers take them: the labels about
+    """Sums n, sum_x, sum_y, xx, xy, yy of shifted features and of labels as they are, as the solvers take them, about
     `centre`."""
     v, n, sum_x, sum_y = profile.varying, float(sums["n"].item()), sums["sum_x"], sums["sum_y"]
     across = np.outer(sum_y, centre)
@@ -138,7 +137,6 @@ class Gram(Statistic):
         return y
 
     def outputs(self, profile: Profile) -> int:
-        """How many columns `labels` has."""
         return self.sketch or profile.q
 
     def _statistics(self, state: State, profile: Profile, prefix: str) -> GramStatistics:

@@ -74,7 +74,6 @@ class JointCounts(Statistic):
         }
 
     def _parts(self, state: State) -> list[tuple[np.ndarray, np.ndarray] | None]:
-        """The inverse of `_state`; None where values are too many."""
         lengths = state["lengths"]
         ends = np.cumsum(np.maximum(lengths, 0))
         return [
