@@ -42,10 +42,8 @@ class Classifier(Entry):
 
 
 class Predictor:
-    """`predict(x)` of raw features x (rows, d), dense or CSR: (labels (rows, q) uint8, scores (rows, q) float64).
-
-    Picklable; what it derives from its state is made once a task.
-    """
+    """`predict(x)` of raw features x (rows, d), dense or CSR: (labels (rows, q) uint8, scores (rows, q) float64). Picklable; what
+    it derives from its state is made once a task."""
 
     def __init__(self, state: State) -> None:
         self.state = state

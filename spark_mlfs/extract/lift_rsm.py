@@ -143,10 +143,8 @@ def subspaces(D: int, count: int, width: int, seed: tuple[int, int]) -> list[np.
 
 
 def graph_forms(phi: np.ndarray, have: np.ndarray, columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """(φ'·2L_n·φ, φ'·2L_b·φ) of the averaged neighbour and between-class graphs.
-
-    The graphs are symmetric: their tiles on and above the diagonal suffice. Memory: φ twice, and some tiles.
-    """
+    """(φ'·2L_n·φ, φ'·2L_b·φ) of the averaged neighbour and between-class graphs, by tiles on and above the diagonal. Memory: φ
+    twice."""
     n = phi.shape[0]
     count = len(columns)
     phi = phi[np.argsort(~have, kind="stable")]  # one class after the other: a tile's pairs are of one class, or all of two

@@ -53,11 +53,9 @@ def informative_rows(cells: np.ndarray, labelsets: np.ndarray, rows: np.ndarray)
 
 @dataclass(frozen=True)
 class CellPairs:
-    """The occupied pairs (cell, group) of n rows.
-
-    `cell` (n,) each row's cell 0..C-1; `rows` and `pair` (r,) which row is in which pair 0..P-1; `owner` (P,) the cell of each
-    pair; `labels` whether the groups are labels, which overlap, or classes; `mass` (n,) how often each row counts.
-    """
+    """The occupied pairs (cell, group) of n rows: `cell` (n,) each row's cell 0..C-1; `rows` and `pair` (r,) which row is in
+    which pair 0..P-1; `owner` (P,) each pair's cell; `labels` whether groups are labels, which overlap, or classes; `mass` (n,)
+    of rows."""
 
     cell: np.ndarray
     rows: np.ndarray

@@ -107,13 +107,12 @@ class GramStatistics:
         return 1e-12 * (np.diag(self.xx) + self.n * (self.sum_x / self.n) ** 2 + self.n * 1e-300)
 
     def centred(self, scaling: str = "standard") -> GramView:
-        """G = X'HX, C = X'HY, S = Y'HY on the varying features, H = I - 11'/n, scaled: `standard` divides by the population
-        standard deviation, `minmax` by the range, `none` by one."""
+        """G = X'HX, C = X'HY, S = Y'HY on the varying features, H = I - 11'/n, over the population deviation, the range, or 1."""
         return self._view(scaling, centre=True)
 
     def uncentred(self, scaling: str = "standard") -> GramView:
-        """X'X, X'Y, Y'Y on the varying features, for the methods without an intercept (MIFS, OMFS): X is z-scored
-        (`standard`; its mean is zero, Y's is not), (x - min)/(max - min) (`minmax`) or as it is (`none`)."""
+        """X'X, X'Y, Y'Y on the varying features, for methods without an intercept: X z-scored (`standard`; Y is not), (x -
+        min)/(max - min) (`minmax`) or as it is (`none`)."""
         return self._view(scaling, centre=False)
 
     def _view(self, scaling: str, centre: bool) -> GramView:
@@ -161,8 +160,8 @@ class GramStatistics:
         return GramView(self.n, G, C, S, centre_x, shift, scale, offset_y, keep, self.d)
 
     def in_view(self, view: GramView) -> GramStatistics:
-        """These statistics in the coordinates of `view`: its varying features, (x - offset)/scale. Used to bring a
-        weighted scan over raw features to the solver; algebra about the centre, so nothing cancels."""
+        """These statistics in the coordinates of `view`, (x - offset)/scale of its varying features; about the centre nothing
+        cancels."""
         k, s = view.varying, view.scale
         return replace(
             self,

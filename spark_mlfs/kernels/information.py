@@ -57,7 +57,6 @@ class CountLogs:
         return np.rint(value * self.scale).astype(np.int64)
 
     def __call__(self, counts: np.ndarray | int) -> np.ndarray:
-        """Fixed-point c log c of every count."""
         if self._table is not None:
             return self._table[counts]
         return self._compute(np.asarray(counts))
@@ -72,8 +71,7 @@ class CountLogs:
 
 
 def difference(n: np.ndarray | int, count: np.ndarray, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """n·count − row·column of whole numbers in float64, off by no more than its last digits: exact in int64 while n is below 2³¹,
-    else from products of two words (Dekker)."""
+    """n·count − row·column of whole numbers in float64: in int64 while n is below 2³¹, else by products of two words (Dekker)."""
     if np.max(n, initial=0) < 1 << 31:
         return (n * count - row * column).astype(np.float64)
     one, two = (_product(np.asarray(a, np.float64), np.asarray(b, np.float64)) for a, b in ((n, count), (row, column)))
@@ -144,8 +142,7 @@ class StoredCounts:
 
     @cached_property
     def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
-        """(feature, group, first pair of each feature (width + 1,), order, starts): how cells gather into pairs; the last two
-        are None where each cell is a pair."""
+        """(feature, group, first pair of each feature, order, starts): how cells gather into pairs; None, None: each is one."""
         of, group = self.feature[self.slot], self.group
         order = starts = None
         if (np.diff(self.feature) == 0).any():  # a feature with several stored codes
@@ -164,13 +161,13 @@ class StoredCounts:
         return of, group, *(np.add.reduceat(v[order], starts) if len(order) else v for v in values)
 
     def over_pairs(self, values: np.ndarray) -> np.ndarray:
-        """(width,) sums of the pairs' values: exact ones of whole numbers; of others in the order of the groups."""
+        """(width,) sums of the pairs' values: exact of whole numbers, else in the order of the groups."""
         return sums_between(values, self._pairs[2])
 
 
 class LabelRows:
-    """How many of n rows each label has: `positive` (q,), and as distinct numbers `distinct` (P,) of `labels` (P,) labels,
-    label l's number the `case[l]`-th."""
+    """How many of n rows each label has: `positive` (q,); as `distinct` numbers of `labels` labels each, label l's the
+    `case[l]`-th."""
 
     def __init__(self, positive: np.ndarray, n: int) -> None:
         self.positive, self.n = np.asarray(positive, np.int64), n
@@ -242,8 +239,7 @@ def summed_stored_information(logs: CountLogs, stored: StoredCounts, rows: Label
 
 
 def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
-    """n·I(f; class), (F,) fixed point, from stored counts whose groups are the classes, with `classes` (m,) rows: in nats it is
-    `class_information`, to the bit."""
+    """(F,) fixed-point n·I(f; class) from stored counts of classes with `classes` (m,) rows: `class_information`, to the bit."""
     n = classes.sum()
     rest = n - stored.by_feature(stored.rows)
     _, group, met, terms = stored.pairs(stored.count, logs(stored.count))
@@ -260,8 +256,7 @@ def stored_label_sums(
     untouched: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> np.ndarray:
     """(F,) Σ_l of a value over all labels: `touched` of the pairs (feature, label) with a stored code, `untouched(r, p)` of the
-    others, by their rows p and the feature's rows r with the code that is not stored. Nothing is subtracted: what is positive
-    keeps its digits."""
+    others, by their rows p and the feature's rows r with the code that is not stored. Nothing is subtracted."""
     f, label = stored.pairs()
     rest = rows.n - stored.by_feature(stored.rows)
     out = stored.over_pairs(touched)
@@ -278,9 +273,8 @@ def add_untouched(
     values: Callable[[slice], np.ndarray],
     kept: np.ndarray | slice = slice(None),
 ) -> None:
-    """Add to each feature's sum in `out` (F,) the `values`, (features, distinct) for a slice of them, of the labels in no pair
-    with it; `feature` and `label` (p,) are the pairs, from `edges` (F + 1,) on those of each feature; `kept` of the distinct
-    numbers."""
+    """Add to each feature's sum in `out` (F,) the `values` (features, distinct), for a slice of them, of the labels in no pair
+    with it; `feature` and `label` (p,) are the pairs, from `edges` (F + 1,) on each feature's; `kept` of the distinct numbers."""
     count = len(rows.distinct)
     step = max(1, CELLS // max(1, count))
     for a in range(0, len(out), step):
@@ -293,8 +287,7 @@ def add_untouched(
 
 
 def stored_label_information(logs: CountLogs, stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray, Untouched]:
-    """I(f; Y_l), in nats, of the pairs (feature, label) with a stored code, and of the others by (r, p): see
-    `stored_label_sums`."""
+    """I(f; Y_l), in nats, of the pairs (feature, label) with a stored code, and of others by (r, p): see `stored_label_sums`."""
     n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
     code = stored.rows[stored.slot]
     f, label, met, terms = stored.pairs(stored.count, logs(stored.count) + logs(code - stored.count) - logs(code))
@@ -470,8 +463,7 @@ def conditional_label_information(
     weights: np.ndarray | None = None,
     joint: bool = False,
 ) -> np.ndarray:
-    """Σ_l w_l I(f; Y_l | s), (F,) nats, from `counts` (F, b, w, 1 + q) over the codes of f and of s; w_l 1 or `weights`. With
-    `joint` Σ_l w_l I((f, s); Y_l)."""
+    """(F,) nats Σ_l w_l I(f; Y_l | s), with `joint` I((f, s); Y_l), from `counts` (F, b, w, 1 + q); w_l 1 or `weights`."""
 
     def by_s(each: np.ndarray) -> np.ndarray:
         return each.sum(axis=(1, 2), keepdims=True)[:, 0] if joint else each.sum(axis=1)

@@ -42,9 +42,7 @@ _EPS, _EPS_SINGLE = np.finfo(np.float64).eps, np.finfo(np.float32).eps
 
 class Rows:
     """Rows ready for distances: `x` (n, d) float64, dense C order or CSR; `ids` (n,) int64, unique; `codes` (n,) of labelsets.
-
-    `scale` (d,) divides the features, `offset` (d,) is taken off dense ones first: large means would drown small differences.
-    """
+    `scale` (d,) divides features, `offset` (d,) is taken off dense ones first: large means would drown small differences."""
 
     def __init__(
         self,
@@ -315,10 +313,6 @@ class SievedTile(Pairs):
         return self.query.x @ self._ready.transposed
 
     @cached_property
-    def _shared(self) -> np.ndarray:
-        return np.diff(self._product.indptr)
-
-    @cached_property
     def _rest(self) -> np.ndarray:
         rest = self._ready.squares[self._product.indices]
         rest -= 2 * self._product.data
@@ -340,7 +334,7 @@ class SievedTile(Pairs):
             i, j, approx = Tile(self.query.take(wide), self.reference).near(cut[wide], some)
             parts.append((wide[i], j, approx))
             first[wide], slack[wide] = 0, -np.inf
-        product, shared = self._product, self._shared
+        product, shared = self._product, np.diff(self._product.indptr)
         passed = np.flatnonzero(self._rest <= np.repeat(slack, shared))
         within = np.flatnonzero(product.indices < np.repeat(first, shared))
         start = np.concatenate([[0], np.cumsum(first)])

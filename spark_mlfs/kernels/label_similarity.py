@@ -22,11 +22,9 @@ BLOCK_BYTES = 32 << 20
 
 
 class LabelsetSimilarity:
-    """The m x m similarity of a table of distinct labelsets, block of rows by block of rows.
-
-    `members` (m, q) 0/1, CSR or dense: the labels of each labelset, one of which may be empty. `weights` (q,) whole numbers
-    n_l ≥ 0, the rows with each label (Eq. 2), or None for the Jaccard index; `ParameterError` for others.
-    """
+    """The m x m similarity of a table of distinct labelsets, block of rows by block of rows, from `members` (m, q) 0/1 and
+    `weights` (q,) whole numbers n_l ≥ 0, the rows with each label (Eq. 2), or None for the Jaccard index; `ParameterError` for
+    others."""
 
     def __init__(self, members: Matrix, weights: np.ndarray | None = None) -> None:
         members = sp.csr_matrix(members, dtype=np.float64)

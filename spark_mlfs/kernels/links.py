@@ -21,11 +21,9 @@ CHUNK = 1 << 17  # cells that are looked at together: they stay near the process
 
 @dataclass
 class Cells:
-    """The stored cells of the features first..last, feature by feature, of each the labels in order, of each the codes.
-
-    `key` (c,) ascending: feature, label and code in one number; `slot`, `count` (c,); `label` (p,) of each pair of feature and
-    label, `pair` (p,) its first cell, None where each is one; `cells` and `pairs` (features + 1,) where each feature begins.
-    """
+    """The stored cells of the features first..last, feature by feature, of each the labels in order, of each the codes: `key`
+    (c,) ascending, all three in one number; `slot`, `count` (c,); `label` (p,) of each pair of feature and label, `pair` (p,) its
+    first cell (None: each is one); `cells` and `pairs` (features + 1,) where each feature begins."""
 
     first: int
     last: int

@@ -119,9 +119,8 @@ class Method(Entry):
         return [*self.always]
 
     def gram_problem(self, profile: Profile, p: Values) -> GramProblem | None:
-        """The method as a problem that a Gram matrix of these data is all it takes to solve; None where it needs more.
-
-        Half-samples, folds and knockoffs then come from sums of Gram matrices, without another scan."""
+        """The method as a problem that a Gram matrix of these data is all it takes to solve, None where it needs more:
+        half-samples, folds and knockoffs then come from sums of Gram matrices."""
         return None
 
     @classmethod

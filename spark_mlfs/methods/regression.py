@@ -33,12 +33,8 @@ TOL = Parameter("tol", 1e-9, Number(0, above=True), "stops when no weight change
 
 
 class GramMethod(Method):
-    """A method that needs one scan for the Gram matrix and finishes on the driver.
-
-    Where it has ``label_sketch`` its scores are row norms that no rotation of the labels changes, so that YR/√s
-    (`kernels.sketch`) may stand for labels Y by the ten thousand: scores then are those of all labels within about √(2/r), r the
-    columns.
-    """
+    """A method that needs one scan for the Gram matrix and finishes on the driver. Scores with ``label_sketch`` are row norms
+    that no rotation of the labels changes: YR/√s (`kernels.sketch`) may stand for them, within about √(2/r), r the columns."""
 
     cost = "one scan"
     row_norms = True

@@ -22,10 +22,8 @@ LABEL_RANK = 1e-10  # of the largest eigenvalue of the labels' correlations: bel
 
 
 def label_basis(S: np.ndarray) -> np.ndarray:
-    """(q, c) B with V = Y·B orthonormal, c the rank of the centred labels, from S = Y'Y (q, q). Labels with one value get 0.
-
-    The labels are brought to the same length first: a rare label is no smaller part of their span than a frequent one.
-    """
+    """(q, c) B with V = Y·B orthonormal, c the rank of the centred labels, from S = Y'Y (q, q); 0 for labels with one value. They
+    are brought to the same length first: a rare label is no smaller part of their span than a frequent one."""
     squares = np.diag(S)
     present = squares > LABEL_RANK * squares.max(initial=0.0)
     length = np.sqrt(squares[present])
@@ -49,16 +47,11 @@ def select(
     terms: PickConstraints = UNCONSTRAINED,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[np.ndarray, Path]:
-    """(J of every feature before the first pick (v,), the picks with their J).
+    """(J of every feature before the first pick (v,), the picks with their J), from X'X (v, v) with a positive diagonal, X'Y (v,
+    q) and Y'Y (q, q) of centred X and Y; equal J (within 1e-10) go to the smaller index.
 
-    Parameters
-    ----------
-    G, C, S : X'X (v, v) with a positive diagonal, X'Y (v, q), Y'Y (q, q) of centred X and Y
-    count : features picked at most; fewer where no feature is left, or none adds anything (every J below 1e-10)
-    tol : features with ‖x_f⊥‖ ≤ tol·‖x_f‖ are linearly dependent on the picks and left out
-    terms : features included are picked first, however little they add; one that depends on those before it has J = 0
-
-    Equal J (within 1e-10) go to the smaller index.
+    `count` features at most; fewer where no feature is left, or none adds anything (every J below 1e-10). Features with ‖x_f⊥‖ ≤
+    tol·‖x_f‖ are linearly dependent on the picks and left out; those that `terms` include are picked first, J = 0 if they depend.
     """
     squares = np.diag(G).copy()
     share = C @ label_basis(S)  # V'x_f⊥, row by row

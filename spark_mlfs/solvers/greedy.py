@@ -22,9 +22,8 @@ GROUP_BEST = 3  # members whose mean is the gain of a group
 class Path:
     """Picked features in order, the criterion's value at each pick, and how many link vectors were computed and used.
 
-    `given` (v,): where features are included, the criterion's value of every feature once these, the first `included` picks, are
-    picked. Where features cost, `purchases` has for every purchase the picks so far, its cost and its gain, and `single` says
-    whether the best single purchase took the place of all others.
+    `given` (v,): the criterion's values once the first `included` picks, which are included, are picked. Where features cost,
+    `purchases` has the picks so far, the cost and the gain of each, and `single` says whether the best one took the place of all.
     """
 
     picks: list[int]
@@ -105,10 +104,8 @@ def best(values: np.ndarray, open_: np.ndarray) -> int:
 
 
 class Units:
-    """Selection units: features or groups (indexed by first member).
-
-    `price`, `size` (v,) of the unit that stands at a place; `alone` (v,) whether a feature is in no group.
-    """
+    """Selection units, features or groups (indexed by first member): `price`, `size` (v,) of the unit at a place, `alone` (v,)
+    whether a feature is in no group."""
 
     def __init__(self, count: int, terms: PickConstraints) -> None:
         self.groups = [np.array(sorted(group.members)) for group in terms.groups]

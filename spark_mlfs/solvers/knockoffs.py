@@ -32,10 +32,8 @@ FLOOR = 1e-6  # smallest eigenvalue that Σ is brought to: below it nothing can 
 
 @dataclass(frozen=True)
 class Sampler:
-    """x̃ − centre = shift + (x − centre) `mean` + z `root`, z (rows, k) standard normal, for the features at `positions`.
-
-    `shift` (k,), `mean` and `root` (k, k), in the units of the data; `s` (k,) and `shrinkage` for the record.
-    """
+    """x̃ − centre = shift + (x − centre) `mean` + z `root`, z (rows, k) standard normal, for the features at `positions`; `shift`
+    (k,), `mean` and `root` (k, k) in the units of the data, `s` (k,) and `shrinkage` for the record."""
 
     positions: np.ndarray
     shift: np.ndarray

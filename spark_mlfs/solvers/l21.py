@@ -370,8 +370,7 @@ def csfs(gram: GramView, mu: float = 1.0, **options: Any) -> Solution:
 
 
 def omfs(gram: GramView, cross: np.ndarray, gamma: float = 0.8, constant: float = 0.0, **options: Any) -> Solution:
-    """`methods.omfs` once Y ≈ VB is factorised: `gram` is `GramStatistics.uncentred(...)`, `cross` = X'V (v × c) in its
-    coordinates, `constant` = ‖V‖²."""
+    """`methods.omfs` once Y ≈ VB is factorised: `gram` uncentred, `cross` = X'V (v × c) in its coordinates, `constant` = ‖V‖²."""
     return minimise_l21(gram.G, cross, gamma, constant, **options)
 
 

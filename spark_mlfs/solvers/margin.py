@@ -170,12 +170,9 @@ class _Search:
 def _lower_bound(
     slopes: np.ndarray, heights: np.ndarray, eta: float, share: np.ndarray, rounds: int = 500
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """A lower bound of min over v ≥ 0 of max_t (heights_t + slopes_t'v) + η/2 ‖v − 1‖², with its v and shares.
-
-    Its dual maximises, over shares a of the planes that add up to 1, the minimum in v of a'heights + (a'slopes)'v + the
-    quadratic, which is at v = [1 − a'slopes/η]₊. Any shares give a bound. Pairwise Frank-Wolfe: move share from the lowest
-    plane in use to the highest at v, as far as the two differ.
-    """
+    """A lower bound of min over v ≥ 0 of max_t (heights_t + slopes_t'v) + η/2 ‖v − 1‖², with its v and shares. Its dual
+    maximises, over shares a of the planes that add up to 1, the minimum in v of a'heights + (a'slopes)'v + the quadratic, which
+    is at v = [1 − a'slopes/η]₊. Pairwise Frank-Wolfe: move share from the lowest plane in use to the highest at v."""
     if not share.any():
         share[-1] = 1.0
     mixed = share @ slopes

@@ -30,9 +30,9 @@ def complete(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(order, values) over all `width` features from the values of the varying ones.
 
-    Greedy `picks` (positions among the varying features) come first, the rest follow by value.
-    Constant features get min(0, the smallest other score) and rank last, by index; `constant` are those among the varying ones
-    (positions) that do not vary over the rows the method uses.
+    Greedy `picks` (positions among the varying features) come first, the rest follow by value. Constant features, and those at
+    the positions `constant`, which do not vary over the rows in use, get min(0, the smallest other score) and rank last, by
+    index.
     """
     if constant is not None and len(constant):
         kept = np.setdiff1d(np.arange(len(values)), constant, assume_unique=True)

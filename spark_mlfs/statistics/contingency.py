@@ -156,10 +156,8 @@ def table_bytes(coding: Coding, target: Target, profile: Profile, first: int = 0
 
 @dataclass
 class TwoWay(PerFeatureStatistic):
-    """N(f = v, group) for every varying feature: the counts every filter starts from. Result: `Counts`.
-
-    State: `table`, (v, width, size), or CSR (size, slots), of a range of features (slots, size); and the rows of each group.
-    """
+    """N(f = v, group) for every varying feature, the counts every filter starts from, as `Counts`. State: `table`, (v, width,
+    size) or CSR (size, slots), of a range of features (slots, size); and the rows of each group."""
 
     coding: Coding
     target: Target

@@ -39,11 +39,9 @@ class Labelsets:
 
 @dataclass
 class LabelsetCounts(Statistic):
-    """The distinct labelsets of the rows whose labels are all known, and how often each occurs. State: O(labelsets).
-
-    `by`: ``"labels"``, which are 0 and 1; of graded ones ``"support"``, the labels of a grade above 0, or ``"grades"``: the
-    distinct rows of grades. All three are one where labels are plain.
-    """
+    """The distinct labelsets of the rows whose labels are all known, and how often each occurs: `by` ``"labels"``, which are 0
+    and 1; of graded ones ``"support"``, the labels of a grade above 0, or ``"grades"``, the distinct rows. State:
+    O(labelsets)."""
 
     by: str = "labels"
     layout = "rows"

@@ -35,11 +35,9 @@ CHUNK_BYTES, CHUNK_ROWS = 8 << 20, 2048  # of float64 points that are made ready
 
 @dataclass
 class Geometry:
-    """How a block's varying features become points: (x − offset)/scale; sparse rows are scaled, not moved.
-
-    `hashes` sorted labelset hashes, whose positions are the rows' labelset codes; None: no codes. `positions` those of `varying`
-    among the engine's features; None: all. `centre` is taken off sparse rows, too: 0 but for features that store every row.
-    """
+    """How a block's varying features become points: (x − offset)/scale; sparse rows are scaled, not moved. `hashes` sorted
+    labelset hashes, whose positions are the rows' labelset codes; `positions` those of `varying` among the engine's features
+    (None: all); `centre` is taken off sparse rows, too: 0 but for features that store every row."""
 
     varying: np.ndarray
     offset: np.ndarray

@@ -171,11 +171,9 @@ class Labels(Target):
         return not self.watch and self.weights is None and self.noise is None
 
     def denoised_counts(self, counts: np.ndarray) -> np.ndarray:
-        """The counts (…, size) that labels without noise would have, in units of 2^−`NOISE_BITS` rows.
-
-        Where a label that is not there is reported with probability fp and one that is there missed with probability fn,
-        E(reported) = fp·(n − p) + (1 − fn)·p of the n rows of a cell in which it is known, so that
-        (reported − fp·n)/(1 − fp − fn) is an unbiased p; it is clipped to [0, n], which is not."""
+        """The counts (…, size) that labels without noise would have, in units of 2^−`NOISE_BITS` rows. Of n rows of a cell in
+        which a label is known E(reported) = fp·(n − p) + (1 − fn)·p, so that (reported − fp·n)/(1 − fp − fn) is an unbiased p; it
+        is clipped to [0, n], which is not."""
         if self.noise is None:
             return counts
         fp, fn = self.noise

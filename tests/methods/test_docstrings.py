@@ -33,6 +33,7 @@ def documentation(registry, name):
     starts = {section: re.search(rf"^{section}:\s", text, re.M) for section in SECTIONS}
     missing = [section for section, start in starts.items() if start is None]
     assert not missing, f"{name} has no {', '.join(missing)}"
+    assert "$" not in text, "a phrase that `registry.PHRASES` does not have"
     ends = [*sorted(start.start() for start in starts.values()), len(text)]
     return text, {s: text[m.end() : next(e for e in ends if e > m.start())].strip() for s, m in starts.items()}
 
