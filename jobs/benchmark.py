@@ -51,7 +51,7 @@ def three_way_cost(frame, picks, repeat):
     """Bare cost of the three-way tables N(f = v, s = w, label) of the picks: `np.bincount` per feature over (row, label) pairs,
     and the library's own kernel in one process without Spark."""
     from spark_mlfs.blocks.coding import code_block, plan_coding
-    from spark_mlfs.statistics.contingency import TwoWay, counts_of
+    from spark_mlfs.statistics.contingency import TwoWay
     from spark_mlfs.statistics.targets import Crossed, Labels, groups_of
 
     block, profile = local(frame)
@@ -78,7 +78,8 @@ def three_way_cost(frame, picks, repeat):
                 for f in range(len(codes)):
                     np.bincount(codes[f][rows] + base, minlength=width * width * target.size)
 
-    two_way = counts_of(TwoWay(coding, target).partial(coded, profile), coding)
+    statistic = TwoWay(coding, target)
+    two_way = statistic.finish(statistic.partial(coded, profile), profile)
     common = coding.zero.astype(int) if coding.sparse else two_way.commonest()
 
     def own():
