@@ -25,6 +25,8 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 root_doc = "index"
 exclude_patterns = ["figures/*.py"]
 default_role = "literal"
+highlight_language = "none"
+smartquotes = False  # "--flag" stays as it is
 pygments_style, pygments_dark_style = "friendly", "native"
 
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -41,7 +43,7 @@ html_theme = "furo"
 html_title = f"spark_mlfs {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_copy_source = html_show_sourcelink = html_show_sphinx = False
+html_copy_source = html_show_sourcelink = html_show_sphinx = html_show_copyright = False
 html_theme_options = {"top_of_page_buttons": []}
 
 WRITTEN = re.compile(r"^<!-- written: (.+?) -->$", re.MULTILINE)
@@ -53,7 +55,7 @@ def read(app: Any, name: str, source: list[str]) -> None:
     if str(app.env.doc2path(name)).endswith(".ipynb"):
         text = notebook(json.loads(text))
     if name == "methods/README":
-        text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(written.pages.own()) + "\n```\n"
+        text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(f"{each} <{each}>" for each in written.pages.own()) + "\n```\n"
     text = WRITTEN.sub(lambda found: written.TEXTS[found[1]](), text)
     source[0] = re.sub(r"\[([^\]]*)\]\(((?:\.\./)+(?:conf|spark_mlfs|jobs|tests)/[^)]*)\)", _outside, text)
 
