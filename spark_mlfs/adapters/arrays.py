@@ -121,6 +121,10 @@ def rank(
 
     Raises `DataError` for what is wrong with the data, `ParameterError` for an unknown method or parameter, `BudgetError` where
     the memory does not suffice. For a Spark frame call an estimator: ``spark_mlfs.MultiLabelSelector(method="jmi").fit(frame)``.
+
+    >>> X, tags = [[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]]
+    >>> rank(X, tags, "mim", k=1)["name"].tolist()
+    ['x0']
     """
     own = {**(method_params or {}), **parameters}
     _not_ours(own, method)

@@ -47,6 +47,9 @@ def split(
     Returns a pair (training, test), or a list of pairs where there are several: of a Spark frame two frames with its columns, of
     labels in memory the places of the rows, ascending. Folds that are not stratified are equal within one row, up to 200,000
     rows; above, and there alone, a Spark frame's rows go by the hash of their ids, and stratified ones by their labelset.
+
+    >>> split([["a"], ["b"], ["a"], ["b"]], "stratified 50/50")
+    (array([2, 3]), array([0, 1]))
     """
     chosen = Protocol.of(protocol, seed)
     if kind_of(rows) == "pyspark":

@@ -261,7 +261,12 @@ def _sums(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray, kind: st
 
 
 def evaluate(truth: Matrix, predicted: Matrix, scores: Matrix, metrics: str = "standard") -> dict[str, float]:
-    """Every metric of arrays (rows, q), dense or sparse: 0/1 truth, 0/1 predictions, scores (larger is likelier)."""
+    """Every metric of arrays (rows, q), dense or sparse: 0/1 truth, 0/1 predictions, scores (larger is likelier).
+
+    >>> truth, scores = np.array([[1, 0], [0, 1]]), np.array([[0.9, 0.2], [0.6, 0.7]])
+    >>> evaluate(truth, scores > 0.5, scores)["microF1"]
+    0.8
+    """
     return Sums.of(truth, predicted, scores, metrics).metrics()
 
 

@@ -32,7 +32,11 @@ class Stability:
 
 
 def indicator(selections: Sequence[Sequence[int]], features: int) -> np.ndarray:
-    """(M, d) 0/1 matrix of M lists of selected features."""
+    """(M, d) 0/1 matrix of M lists of selected features.
+
+    >>> indicator([[0, 1], [0, 2]], 4).tolist()
+    [[1, 1, 0, 0], [1, 0, 1, 0]]
+    """
     z = np.zeros((len(selections), features), np.int8)
     for row, chosen in enumerate(selections):
         indices = np.asarray(list(chosen), np.int64)
@@ -54,6 +58,9 @@ def nogueira(selected: Any, alpha: float = 0.05) -> Stability:
 
     Asymptotic in M: with fewer than about ten runs it is too narrow. Raises `DataError` for fewer than two runs or entries other
     than 0 and 1.
+
+    >>> round(nogueira(indicator([[0, 1], [0, 1], [0, 2]], 10)).value, 3)
+    0.583
     """
     z = np.asarray(selected)
     if z.ndim != 2 or len(z) < 2 or not z.shape[1]:

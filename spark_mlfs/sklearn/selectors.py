@@ -174,6 +174,10 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
 
     Raises `DataError` for data that cannot be used, `ParameterError` for a wrong parameter, `BudgetError` where the memory does
     not suffice.
+
+    >>> X, tags = np.array([[0, 1], [0, 0], [1, 1], [1, 0]]), [["a"], ["a"], ["b"], ["b"]]
+    >>> MultiLabelSelector("chi2", num_top_features=1).fit(X, tags).transform(X).ravel().tolist()
+    [0, 0, 1, 1]
     """
 
     def __init__(

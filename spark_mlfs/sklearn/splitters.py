@@ -25,6 +25,9 @@ class MultiLabelStratifiedKFold(StratifiedKFold):
     random_state : int | RandomState | None, default None
 
     `split(X, y)` takes labels as `rank` does: a matrix or frame (n, q) of 0, 1 and NaN, a class a row, or a list of tags a row.
+
+    >>> next(MultiLabelStratifiedKFold(2).split(np.zeros((4, 1)), [["a"], ["a"], ["b"], ["b"]]))
+    (array([1, 3]), array([0, 2]))
     """
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:

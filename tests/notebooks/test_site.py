@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import doctest
+import importlib
 import io
 import os
 import re
@@ -202,3 +204,22 @@ def test_the_site_builds_strictly(tmp_path):
     pages = [page.read_text(encoding="utf-8") for page in (tmp_path / "site").rglob("*.html")]
     assert len(pages) > 70 and not any(re.search(r'(src|<link[^>]*href)="(https?:)?//', page) for page in pages)
     assert (tmp_path / "site" / "searchindex.js").stat().st_size > 100_000
+
+
+sys.path[:0] = [str(ROOT / "conf" / "developers"), str(ROOT / "conf" / "developers" / "site")]
+
+
+def test_examples_of_docstrings_give_what_they_say():
+    """Those of public functions and classes."""
+    import written
+
+    ran = 0
+    for name in written.public():
+        home, _, last = name.rpartition(".")
+        value = getattr(importlib.import_module(home), last)
+        names = vars(importlib.import_module(getattr(value, "__module__", home)))
+        for case in doctest.DocTestFinder(recurse=False).find(value, last, globs=dict(names)) if callable(value) else ():
+            result = doctest.DocTestRunner().run(case)
+            assert not result.failed
+            ran += bool(case.examples)
+    assert ran >= 14
