@@ -160,7 +160,7 @@ class GramStatistics:
         return GramView(self.n, G, C, S, centre_x, shift, scale, offset_y, keep, self.d)
 
     def in_view(self, view: GramView) -> GramStatistics:
-        """These statistics in the coordinates of `view`, (x - offset)/scale of its varying features; about the centre nothing
+        """These statistics in the coordinates of `view`: (x - offset)/scale of its features, about the centre, so nothing
         cancels."""
         k, s = view.varying, view.scale
         return replace(

@@ -166,8 +166,7 @@ class StoredCounts:
 
 
 class LabelRows:
-    """How many of n rows each label has: `positive` (q,); as `distinct` numbers of `labels` labels each, label l's the
-    `case[l]`-th."""
+    """Rows of n with each label: `positive` (q,); as `distinct` numbers of `labels` labels each, label l's the `case[l]`-th."""
 
     def __init__(self, positive: np.ndarray, n: int) -> None:
         self.positive, self.n = np.asarray(positive, np.int64), n

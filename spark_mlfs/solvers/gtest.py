@@ -25,8 +25,8 @@ def g_tests(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | N
     """p-values (F, q) of the G-test of every feature with every label, and `thin` (F, q): whether a cell's expected count is
     below 1. NaN and False where there is nothing to test: one occupied bin, or a label with one value among its known rows.
 
-    `counts` (F, b, 1 + q) int64: rows with code v, and those of them with label l; `unknown` (F, b, q) rows with code v whose
-    label l is unknown, which are left out of that label's test. `logs` without a bias correction.
+    `counts` (F, b, 1 + q) rows with code v, and those with label l; `unknown` (F, b, q) those whose label l is unknown, which are
+    left out of that label's test. `logs` without a bias correction.
     """
     positive = counts[:, :, 1 : 1 + q]
     observed = counts[:, :, :1] if unknown is None else counts[:, :, :1] - unknown

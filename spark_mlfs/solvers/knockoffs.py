@@ -93,9 +93,9 @@ def minimum_variance(sigma: np.ndarray, sweeps: int | None = None, tol: float = 
     """(v,) the s that makes features and knockoffs hardest to tell from each other: min Σ_j 1/s_j + tr (2Σ − S)⁻¹ (Spector &
     Janson 2022), by exact coordinate steps from the equicorrelated s, O(v³) a sweep.
 
-    With P = (2Σ − S)⁻¹, c = P_jj, a = ‖P e_j‖: s_j + δ, δ = (1 − a·s_j)/(c + a), stays strictly inside the limits; P follows
-    by one rank-one update. `sweeps` (default: 20, fewer where v³ is large, none above some six thousand features, which keep
-    the equicorrelated s) bound the work; it stops when a sweep lowers the objective by less than `tol`.
+    With P = (2Σ − S)⁻¹, c = P_jj, a = ‖P e_j‖: s_j + δ, δ = (1 − a·s_j)/(c + a), stays strictly inside the limits; P follows by
+    one rank-one update. `sweeps` (default: 20, fewer where v³ is large, none above some six thousand features) bound the work; it
+    stops when one lowers the objective by less than `tol`.
     """
     v = len(sigma)
     s = equicorrelated(sigma)

@@ -72,10 +72,8 @@ def transitions(T: Matrix) -> Matrix:
 
 
 def sampled_visits(P: Matrix, steps: int, walk: str, uniform: Callable[[int], np.ndarray]) -> sp.csr_matrix:
-    """C: visits by one walk of `steps` steps (``"dfs"``), or `steps` draws of one step (``"bfs"``), from every row.
-
-    `uniform(s)` gives (n,) numbers in [0, 1), one a row: step s of row i goes where the cumulated row of P passes them.
-    """
+    """C: visits by one walk of `steps` steps (``"dfs"``), or `steps` draws of one step (``"bfs"``), from every row; `uniform(s)`
+    gives (n,) numbers in [0, 1): step s of row i goes where the cumulated row of P passes them."""
     P = sp.csr_matrix(P)
     P.sort_indices()
     n = P.shape[0]

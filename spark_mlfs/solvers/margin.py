@@ -26,11 +26,9 @@ class MarginSolution:
 
 
 def paper_descent(gradients: Iterable[np.ndarray], width: int, beta: float = 0.9) -> MarginSolution:
-    """`mode="paper"`: w ← w − β·grad / ‖grad‖, grad = 2w∘g_i, from w = 1, the anchors in the order given, each once.
-
-    `gradients` yields g_i (d,) or blocks of them (rows, d). A zero gradient makes no step. The weights may become negative and
-    are ranked as they are, as the paper does. No objective falls: no trace, and it has converged by definition.
-    """
+    """`mode="paper"`: w ← w − β·grad / ‖grad‖, grad = 2w∘g_i, from w = 1, the anchors in the order given, each once: `gradients`
+    yields g_i (d,) or blocks of them. A zero gradient makes no step. The weights may become negative and are ranked as they are,
+    as the paper does. No objective falls: no trace, and it has converged by definition."""
     if not 0 < beta:
         raise ParameterError(f"beta = {beta}: the step must be positive")
     weights = np.ones(width)

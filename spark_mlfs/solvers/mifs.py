@@ -123,10 +123,8 @@ _Latent = _SpannedLatent | _ExplicitLatent  # V and what the updates need of it
 
 
 def _solve_shifted(L: sparse.csr_matrix, beta: float, shifts: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(shift_r I + βL) x_r = rhs_r for every column, by conjugate gradients side by side, from x.
-
-    The shifts are at least 1, so the condition is at most 1 + 2 β (largest degree): a few dozen products. A sparse
-    factorisation of a neighbour graph fills in instead."""
+    """(shift_r I + βL) x_r = rhs_r for every column, by conjugate gradients side by side, from x. The shifts are at least 1, so a
+    few dozen products suffice; a sparse factorisation of a neighbour graph fills in instead."""
     # Divided by its shift and brought to unit size, no column under- or overflows, however far V and B have drifted apart.
     size = np.abs(rhs).max(axis=0, initial=0.0)
     size = np.where(size > 0, size, 1.0)

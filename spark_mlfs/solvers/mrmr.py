@@ -53,10 +53,8 @@ def select(
     terms: greedy.PickConstraints = greedy.UNCONSTRAINED,
 ) -> greedy.Path:
     """Greedy selection: the argmax of `relevance` (v,), then of `criterion` with the mean redundancy over the picks.
-
     `links(features)` gives {s: (v,) redundancy of every feature with s}, asked for `ahead` at a time; only `candidates`
-    (ascending; all by default) and what `terms` include are picked, `count` at most. A quotient floors redundancies at .001.
-    """
+    (ascending; all by default) and what `terms` include are picked, `count` at most. A quotient floors redundancies at .001."""
     at = np.arange(len(relevance))
     if candidates is not None:
         at = np.union1d(candidates, np.array(terms.include, int))

@@ -28,12 +28,9 @@ def complete(
     picks: list[int] | None = None,
     constant: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(order, values) over all `width` features from the values of the varying ones.
-
-    Greedy `picks` (positions among the varying features) come first, the rest follow by value. Constant features, and those at
-    the positions `constant`, which do not vary over the rows in use, get min(0, the smallest other score) and rank last, by
-    index.
-    """
+    """(order, values) over all `width` features from the values of the varying ones: greedy `picks` (positions among these)
+    first, the rest by value; constant features, and those at the positions `constant`, which do not vary over the rows in use,
+    get min(0, the smallest other score) and rank last, by index."""
     if constant is not None and len(constant):
         kept = np.setdiff1d(np.arange(len(values)), constant, assume_unique=True)
         picks = None if picks is None else [int(i) for i in np.searchsorted(kept, picks)]

@@ -43,7 +43,6 @@ class PowerSums:
     square: np.ndarray
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
-        """(mean, population standard deviation), (d,) each."""
         n = self.count.sum()
         mean = self.total.sum(axis=0) / n
         # from squares about the mean: adding before subtracting would lose what is small

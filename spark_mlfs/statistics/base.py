@@ -157,11 +157,9 @@ class Statistic(Keyed):
 
 
 class FeatureShardedStatistic(Statistic):
-    """A statistic whose state grows with features × groups and whose result is a few numbers a feature, (k, v).
-
-    No process holds a whole state: a task counts its rows range by range of features, the pieces of a range are merged where they
-    meet, and finished there; only the numbers travel on. They do not depend on how the features are cut.
-    """
+    """A statistic whose state grows with features × groups and whose result is a few numbers a feature, (k, v): no process holds
+    a whole state. A task counts its rows range by range of features, the pieces of a range are merged where they meet, and
+    finished there; only the numbers travel on, which do not depend on how the features are cut."""
 
     divisible = False
 

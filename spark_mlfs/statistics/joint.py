@@ -19,12 +19,9 @@ MOST_VALUES = 1024  # distinct joint values of a family that are counted
 
 @dataclass
 class JointCounts(Statistic):
-    """N(X_F = v, group) for the families F of features, v the values that the codes of a family take together.
-
-    Result: for each family the counts (values, groups), int64, of weighted rows in units of their weight; or None where there are
-    more than `most` values. A value is known by the 64-bit hash of its codes: two of k share one with probability k²/2⁶⁵. State:
-    8·(1 + groups) bytes for each value that is counted, at most `most` a family; nothing of a family that has more.
-    """
+    """N(X_F = v, group) for the families F of features, v the values that the codes of a family take together: for each the
+    counts (values, groups), int64, of weighted rows in units of their weight; or None of more than `most` values. A value is
+    known by the 64-bit hash of its codes: two of k share one with probability k²/2⁶⁵. State: 8·(1 + groups) bytes a value."""
 
     coding: Coding
     target: Target
