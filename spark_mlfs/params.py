@@ -74,20 +74,23 @@ class Choice:
 
 @dataclass(frozen=True)
 class Integer:
-    """A whole number in [low, high]."""
+    """A whole number in [low, high], or the `word` where there is one."""
 
     low: int | None = None
     high: int | None = None
+    word: str | None = None
 
-    def accept(self, value: Any) -> int:
+    def accept(self, value: Any) -> Any:
         if isinstance(value, str):
+            if self.word is not None and value == self.word:
+                return value
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, Integral):
             raise ValueError
         return int(_inside(int(value), self.low, self.high))
 
     def __str__(self) -> str:
-        return "a whole number" + _range(self.low, self.high)
+        return "a whole number" + _range(self.low, self.high) + (f", or {self.word!r}" if self.word else "")
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from .methods.base import Scores
 from .select import Constraints, Evidence, Resolved, Screen, SideAnalysis
 from .select.constraints import whole_groups
 from .select.portrait import Portrait, Portray
-from .select.request import Request, check_rows, full_ranking
+from .select.request import Request, check_rows, enough, full_ranking
 from .solvers.greedy import UNCONSTRAINED, PickConstraints, select_within_budget
 from .statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 
@@ -75,6 +75,20 @@ class Result:
         return next((outcome for outcome in self.outcomes.values() if isinstance(outcome, Evidence)), None)
 
     @property
+    def why_none(self) -> str | None:
+        """One line for a selection that keeps nothing; None where it keeps some."""
+        if self.evidence is not None:
+            return None if self.evidence.kept else self.evidence.why_none()
+        if not self.request.auto or len(self.kept):
+            return None
+        gain = self.ranking["cumulative_gain"]
+        most = f"{gain.max():.3g} ± {self.ranking['standard_error'][gain.idxmax()]:.2g}" if gain.notna().any() else "0"
+        return (
+            f"no feature explains the labels of rows held out (together at most {most} of their variance): there are too few "
+            "rows, or nothing to find; give more rows, or a number of features"
+        )
+
+    @property
     def kept(self) -> pd.DataFrame:
         """The part of the ranking that the request's extras, or its number of features, keep."""
         masks = [mask for extra, outcome in self.outcomes.items() if (mask := extra.kept(outcome)) is not None]
@@ -84,6 +98,9 @@ class Result:
                 passed[list(self.request.resolved.include)] = True
             return self.ranking[passed[self.ranking["index"]]]
         count = len(self.ranking) if self.request.count is None else self.request.count
+        if self.request.auto:
+            included = 0 if self.request.resolved is None else len(self.request.resolved.include)
+            count = max(enough(self.ranking), included)
         if self.num_affordable is not None:
             count = min(count, self.num_affordable)
         if "group" in self.ranking:
@@ -374,6 +391,7 @@ def _rank(
             if request.resolved.include:
                 columns |= conditional_gains(scores, packed.profile)
         columns |= {name: column for extra, outcome in outcomes.items() for name, column in extra.columns(outcome).items()}
+        columns |= {name: packed.profile.over_all(values) for name, values in scores.columns.items()}
         ranking = pd.DataFrame(
             {
                 "rank": np.arange(1, len(order) + 1),
@@ -401,7 +419,7 @@ def _rank(
                 outcomes,
             )
         )
-        if request.resolved is not None and not request.rules and not len(results[-1].kept):
+        if request.resolved is not None and not request.rules and not request.auto and not len(results[-1].kept):
             raise ParameterError(_why_nothing(results[-1]))
     return results
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -27,7 +28,7 @@ COUNT = "num_top_features"  # the default mode, in snake case as every name here
 SCREEN = Parameter(
     "screen", None, Optional(Text("METHOD:COUNT, such as chi2:10000")), "filter that runs first, the method on its best"
 )
-K = Parameter("k", 50, Optional(Integer(1)), "features to return")
+K = Parameter("k", 50, Optional(Integer(1, word=modes.AUTO)), "features to return")
 
 
 _OURS = {"driver_bytes": "memory_bytes", "worker_bytes": "memory_bytes", "weight_col": "sample_weight"}
@@ -69,7 +70,7 @@ def rank(
     X: Any,
     Y: Any,
     method: str = DEFAULT_METHOD,
-    k: int | None = 50,
+    k: int | str | None = 50,
     *,
     method_params: Mapping[str, Any] | None = None,
     screen: str | None = None,
@@ -98,7 +99,8 @@ def rank(
         methods that count and a group of 0/1 features to others, dates are days (`spark_mlfs.blocks.categories`)
     Y : indicator matrix or frame (n, q) of 0, 1 and NaN (unknown); one class a row; or a list of tags a row
     method : name of the method; ``spark_mlfs.METHODS`` lists them
-    k : features to return, at most all; None: all, in which case a greedy method picks them all
+    k : features to return, at most all; None: all, in which case a greedy method picks them all; "auto": as few as `forward`
+        finds enough; none, with a warning, where nothing is found
     method_params, **parameters : the method's own parameters, ``num_bins=10``
     screen : filter that runs first, such as "chi2:10000"
     include, exclude : features that are picked first, and features that never are: a list of names, patterns such as "title_*",
@@ -130,11 +132,16 @@ def rank(
     _not_ours(own, method)
     asked = {"include": include, "exclude": exclude, "groups": groups, "costs": costs, "budget": budget}
     held_to = Constraints.of({**asked, "penalties": penalties})
-    request = pipeline.Request.of(method, own, K.accept(k), SCREEN.accept(screen), constraints=held_to)
+    count = K.accept(k)
+    cut, count = (Cut(count), None) if count == modes.AUTO else (None, count)
+    request = pipeline.Request.of(method, own, count, SCREEN.accept(screen), constraints=held_to, cut=cut)
     grading = {"graded_labels": graded_labels, "grade_range": grade_range, "label_cuts": label_cuts}
     grades = grades_of(grading, request, sample_weight is not None)
     held, _ = hold(X, Y, sample_weight, grades, label_delimiter, missing, request.takes_codes)
-    return selected(held, request, memory_bytes).kept.reset_index(drop=True)
+    result = selected(held, request, memory_bytes)
+    if result.why_none is not None:
+        warnings.warn(result.why_none, stacklevel=3)
+    return result.kept.reset_index(drop=True)
 
 
 def _not_ours(given: Mapping[str, Any], method: str) -> None:

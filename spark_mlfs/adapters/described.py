@@ -44,6 +44,8 @@ def annotation(constraint: Any) -> str:
     """The type of what a constraint accepts."""
     if isinstance(constraint, Optional):
         return f"{annotation(constraint.of)} | None"
+    if isinstance(constraint, Integer) and constraint.word:
+        return "int | str"
     if isinstance(constraint, Choice):
         return f"Literal[{', '.join(map(repr, constraint.options))}]"
     if isinstance(constraint, NumberList):

@@ -14,11 +14,13 @@ import pandas as pd
 from .. import schema
 from ..errors import ParameterError, setting
 from ..frame import CANONICAL, Batches, Kind, LocalFrame
+from ..methods.base import HELD_OUT
 from ..params import Choice, Parameter
 from ..pipeline import Result, ranking_schema
 from ..select import Cut, modes
 from ..select.constraints import whole_groups
 from ..select.modes import COLUMNS
+from ..select.request import enough
 from ..select.rules import passing
 from . import saved
 from .described import COLUMN, FEATURES, OUTPUT_DEFAULT
@@ -87,6 +89,8 @@ class Selected(Fitted):
         if cut.rule is None:
             paid = self._extra.get("constraints", {}).get("paid")
             count = cut.keep(len(self._ranking), paid is not None)
+            if cut.auto:
+                count = max(self._enough(), len(self._held_to("include")))
             if paid is not None:
                 count = min(count, paid)
             if "group" in self._ranking:
@@ -101,6 +105,14 @@ class Selected(Fitted):
         passed = passing(mode, cut.rule.level, self._ranking[column].to_numpy())
         passed[: len(self._held_to("include"))] = True  # these rank first
         return self._ranking[passed]
+
+    def _enough(self) -> int:
+        if HELD_OUT[0] not in self._ranking:
+            auto = setting("num_top_features", modes.AUTO)
+            raise ParameterError(
+                f"this model's method does not say how many features are enough, which {auto} asks for: give a number"
+            )
+        return enough(self._ranking)
 
     def _held_to(self, what: str) -> list[str]:
         """Names of the features that were included, in rank order, or excluded, by index."""

@@ -58,7 +58,7 @@ class _Divisor:
     """A number of folds."""
 
     def accept(self, value: Any) -> int:
-        folds = Integer(0, 60).accept(value)
+        folds: int = Integer(0, 60).accept(value)
         if folds == 1 or (folds and 60 % folds):
             raise ValueError
         return folds

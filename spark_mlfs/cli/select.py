@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
 from ..frame import LocalFrame, LocalSession
-from ..select.modes import KEYS, flag_help, level_setting, rules_help
+from ..select.modes import AUTO, KEYS, flag_help, level_setting, rules_help
 from .engine import check_memory, on_engine
 from .shared import Flags, Stages, Work, data_flags, load_selection, method_flags, output_table, pairs, print_result, set_values
 
@@ -163,9 +163,9 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
         output.check()
     config.constraints.complete(lambda path: load_selection(path, spark).selectedFeatureNames)
     ranked = _rank(spark, config, stages)
-    evidence = ranked.result.evidence
-    if config.classifier.name and evidence is not None and not ranked.kept:
-        raise DataError(f"{evidence.why_none()}; there is nothing to fit the classifier on")
+    why = ranked.result.why_none
+    if config.classifier.name and why is not None:
+        raise DataError(f"{why}; there is nothing to fit the classifier on")
     model = _model(ranked, config.selection.order or "rank")
     pipeline = None
     if config.classifier.name:
@@ -226,7 +226,8 @@ def _model(ranked: Ranked, order: str) -> MultiLabelSelectorModel | LocalSelecti
     from ..adapters.selection import LocalSelection, facts_of
     from ..schema import FEATURES, fill_of
 
-    values: dict[str, Any] = {"numTopFeatures": max(1, ranked.kept), "outputCol": "selected", "order": order}
+    count = AUTO if ranked.result.request.auto else max(1, ranked.kept)
+    values: dict[str, Any] = {"numTopFeatures": count, "outputCol": "selected", "order": order}
     if ranked.result.evidence is not None:
         rule = ranked.result.evidence.rule
         values |= {"selectionMode": rule.mode, "combination": rule.combination, "selectionSeed": rule.seed}
@@ -336,8 +337,8 @@ def ranking_text(ranked: Ranked, stages: Stages) -> str:
     ]
     if "verdict" in result.scores.details:  # of auto: what was chosen, and how sure that is
         lines.append(result.scores.details["verdict"])
-    if result.evidence is not None and not kept:
-        return "\n".join([*lines, result.evidence.why_none()])
+    if result.why_none is not None:
+        return "\n".join([*lines, result.why_none])
     lines.append("rank  score        relevance    name")
     for row in feature_rows(result, min(kept, SHOWN)):
         score = "" if row.score != row.score else f"{row.score:.6g}"

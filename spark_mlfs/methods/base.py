@@ -21,6 +21,8 @@ from ..solvers.greedy import Path
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 
+HELD_OUT = ("cumulative_gain", "standard_error")  # of the picks up to each, on rows that were held out
+
 
 @dataclass
 class Scores:
@@ -30,7 +32,7 @@ class Scores:
     after each iteration of an iterative solver, `converged` whether it did. `details` further arrays, by name, for the manifest.
     `constant` the features (positions) that do not vary over the rows in use: they are ranked as constant ones, and their value
     is min(0, the smallest other). `budget_path`: what was bought by a method without picks where features have costs. `joint`: by
-    name, what groups score together.
+    name, what groups score together. `columns` of the ranking by name, (v,), NaN where they say nothing.
     """
 
     values: np.ndarray
@@ -41,6 +43,7 @@ class Scores:
     constant: np.ndarray | None = None
     budget_path: Path | None = None
     joint: dict[str, float] = field(default_factory=dict)
+    columns: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def summary_details(self) -> dict[str, Any]:
@@ -98,6 +101,7 @@ class Method(Entry):
     weighted: ClassVar[bool] = False  # takes rows that have weights: one of weight w counts as w rows
     graded: ClassVar[bool] = False  # takes labels that are grades (`blocks.grades`)
     penalised: ClassVar[bool] = False  # has a penalty of each feature, multiplied by what `penalties_of` says
+    tells_enough: ClassVar[bool] = False  # its scores have the columns `HELD_OUT`: how many features are enough follows from them
     stochastic: ClassVar[bool] = False  # trained by random draws: one seed gives one answer, but columns in another order another
 
     def __init_subclass__(cls, **further: Any) -> None:

@@ -39,7 +39,7 @@ from ..solvers.ranking import by_score
 from ..statistics.base import FeatureNumbers, Statistic
 from ..statistics.folds import Alone, FoldedLabels, FoldGrams, unit_of_moments
 from ..statistics.moments import GroupMoments, KnownRows, known_range, thin
-from .base import Method, Scores, penalties_of
+from .base import HELD_OUT, Method, Scores, penalties_of
 from .counting import picking
 from .labels import LABEL_WEIGHTS, label_weights
 from .regression import LABEL_SKETCH, sketch_width
@@ -66,6 +66,7 @@ class Forward(Method):
     greedy = True
     conditions = True
     penalised = True
+    tells_enough = True
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         whole = moments(engine.profile, p)
@@ -102,11 +103,18 @@ class Forward(Method):
                 sums = replace(sums, sum_x=sums.sum_x[:, seen], xx=sums.xx[:, seen[:, None], seen], xy=sums.xy[:, seen])
             weights = np.ones(whole.sketch) if whole.sketch else sums.label_weights(1.0 if times is None else times)
             penalty = p["penalty"] * multiples(engine.profile, p)[seen]
-            relevance, path, _ = forward.select(sums, weights, penalty, count, terms.among(seen), picking(engine))
+            relevance, path, shares = forward.select(sums, weights, penalty, count, terms.among(seen), picking(engine))
         if not (whole.sketch and len(seen) < len(varying)):
             values[seen] = relevance
         path.spread(seen, engine.num_features)
-        return Scores.of_varying(values[varying], varying, engine.num_features, path=path, details=details)
+        columns = {name: np.full(engine.num_features, np.nan) for name in HELD_OUT}
+        total = np.cumsum(path.gains)
+        if not path.single:
+            spread = np.cumsum(shares, axis=1).std(axis=0, ddof=1)
+            for column, of_picks in zip(columns.values(), (total, spread / np.sqrt(len(shares))), strict=True):
+                column[path.picks] = of_picks
+        details["cv_loss"] = 1.0 - float(total.max(initial=0.0))  # what is not explained of rows held out
+        return Scores.of_varying(values[varying], varying, engine.num_features, path=path, details=details, columns=columns)
 
 
 def moments(profile: Profile, p: Values) -> FoldGrams:

@@ -20,7 +20,7 @@ class _Common(TypedDict, total=False):
     gradeRange: Sequence[float] | None
     labelCuts: Sequence[float] | None
     selectionMode: Literal['numTopFeatures', 'percentile', 'fpr', 'fdr', 'fwe', 'knockoffs', 'stability']
-    numTopFeatures: int
+    numTopFeatures: int | str
     percentile: float
     fpr: float
     fdr: float

@@ -51,7 +51,7 @@ class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
         """Sets `outputCol`."""
         return self._set(outputCol=value)
 
-    def level(self) -> float:
+    def level(self) -> float | str:
         """The rate, or the threshold of the frequency, that the selection mode goes by."""
         level = self.cut().level
         return self.getNumTopFeatures() if level is None else level
@@ -183,8 +183,8 @@ class SelectorEstimator(RankingAccessors, MultiLabelEstimator[MultiLabelSelector
     def _compute(self, packed: Packed, checked: pipeline.Request, started: float) -> MultiLabelSelectorModel:
         driver, worker = self.getDriverBytes(), self.getWorkerBytes()
         (result,) = pipeline.rank(packed, [checked], progress=self._progress, driver_bytes=driver, worker_bytes=worker)
-        if result.evidence is not None and not result.evidence.kept:
-            warnings.warn(result.evidence.why_none(), stacklevel=4)
+        if result.why_none is not None:
+            warnings.warn(result.why_none, stacklevel=4)
         return MultiLabelSelectorModel.of(result)
 
 

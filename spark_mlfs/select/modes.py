@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..params import Choice, Integer, Number, Parameter
 from ..solvers.gtest import COMBINATIONS
 
-DEFAULT = "numTopFeatures"
+DEFAULT, AUTO = "numTopFeatures", "auto"
 _RATE = Number(0, 1, above=True)
 
 
@@ -88,7 +88,7 @@ SETTINGS = {
     setting.name: setting
     for setting in (
         Setting(
-            Parameter("num_top_features", 50, Integer(1), "features to keep"),
+            Parameter("num_top_features", 50, Integer(1, word=AUTO), "features to keep; auto: as few as forward finds enough"),
             "num_top_features", "K", "; K of stability; most picks of a greedy method; at most all",
         ),
         Setting(Parameter("percentile", 0.1, _RATE, "share of the features to keep"), "percentile"),

@@ -9,17 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from .. import params
 from ..blocks.profile import Profile
 from ..errors import ParameterError, setting
 from ..methods import METHODS
-from ..methods.base import PENALTIES, Method, Scores
+from ..methods.base import HELD_OUT, PENALTIES, Method, Scores
 from ..methods.labels import by_place
 from ..solvers.ranking import complete
 from .base import SideAnalysis
 from .constraints import Constraints, Resolved
-from .modes import DEFAULT, LEVELS, RULES, SETTINGS, TESTS, level_setting
+from .modes import AUTO, DEFAULT, LEVELS, RULES, SETTINGS, TESTS, level_setting
 from .rules import Rule
 
 
@@ -54,10 +55,10 @@ class Screen:
 
 @dataclass(frozen=True)
 class Cut:
-    """The `count` best features are kept, or the share `percentile` of them, or those that pass a `rule`; where none of these is
-    said the default number, or all where there are fewer."""
+    """The `count` best features are kept, or with "auto" as few as are `enough`, or the share `percentile` of them, or those that
+    pass a `rule`; where none of these is said the default number, or all where there are fewer."""
 
-    count: int | None = None
+    count: int | str | None = None
     percentile: float | None = None
     rule: Rule | None = None
 
@@ -68,12 +69,21 @@ class Cut:
         given = {name: one.parameter.default for name, one in SETTINGS.items() if not one.level_of}
         given |= {name: value for name, value in values.items() if value is not None}
         mode, count = given.get("selection_mode", DEFAULT), given.get("num_top_features")
+        if count == AUTO and mode in (*RULES, "percentile"):
+            raise ParameterError(
+                f"{setting('num_top_features', AUTO)} says how many are kept, as {mode} does: leave one of them out"
+            )
         if mode == "percentile":
             return Cut(percentile=given.get(mode, SETTINGS[mode].parameter.default))
         if mode not in RULES:
             return Cut(count)
         level = given.get(level_setting(mode).name, LEVELS[mode])
         return Cut(count, rule=Rule(mode, level, None, given["combination"], given["selection_seed"]))
+
+    @property
+    def auto(self) -> bool:
+        """Whether as few features are kept as are `enough`."""
+        return self.count == AUTO
 
     @property
     def level(self) -> float | None:
@@ -87,6 +97,8 @@ class Cut:
             return max(1, int(self.percentile * width))
         if self.count is None:
             return width if budget else min(SETTINGS[level_setting(DEFAULT).name].parameter.default, width)
+        if isinstance(self.count, str):
+            return min(MOST_PICKS, width)
         if self.count > width:
             said = setting("num_top_features", self.count)
             raise ParameterError(f"{said} but the data have {width} features; give at most {width}")
@@ -114,6 +126,7 @@ class Request:
     cut: Cut | None = None
     implementation: Method = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
     resolved: Resolved | None = field(default=None, compare=False, repr=False)  # the constraints by places, once data are known
+    auto: bool = False  # as few are kept as are `enough`, of the `count` that are picked
 
     def __post_init__(self) -> None:
         if self.implementation is None:
@@ -135,14 +148,19 @@ class Request:
         are."""
         method = METHODS.create(name)
         screen = Screen.of(screen) if isinstance(screen, str) else screen
-        rule = rule if cut is None else cut.rule
+        rule, auto = rule if cut is None else cut.rule, cut is not None and cut.auto
+        if auto and not method.tells_enough:
+            able = ", ".join(n for n in METHODS if getattr(METHODS[n], "tells_enough", False))
+            raise ParameterError(f"{name} does not say how many features are enough: give a number of them, or take {able}")
+        if auto and constraints is not None and constraints.costs:
+            raise ParameterError("costs and a budget say how many features are kept: give a number beside them, not auto")
         extras = (*(() if rule is None else (rule,)), *extras)
         for extra in extras:
             extra.check(method, screen is not None)
         if constraints is not None:
             constraints.check(method, next((extra.mode for extra in extras if isinstance(extra, Rule)), None))
         checked = params.check(method.parameters, parameters or {}, f"method {name!r}")
-        return Request(name, checked, count, screen, extras, constraints, cut, method)
+        return Request(name, checked, count, screen, extras, constraints, cut, method, auto=auto)
 
     @property
     def rules(self) -> bool:
@@ -210,6 +228,19 @@ class Request:
         """The filter of a screen as a request of its own."""
         checked = params.check(screen.filter.parameters, {}, screen.method)
         return Request(screen.method, checked, extras=extras, implementation=screen.filter)
+
+
+MOST_PICKS = 500  # of a method that says how many features are enough
+
+
+def enough(ranking: pd.DataFrame) -> int:
+    """How many of the best features of a ranking are enough: the fewest whose cumulative held-out gain is within one standard
+    error of the largest; none where the largest is not above one."""
+    gain, error = (ranking[name].to_numpy(float) for name in HELD_OUT)
+    best = int(np.nanargmax(gain)) if np.isfinite(gain).any() else 0
+    if not gain[best] > error[best]:
+        return 0
+    return 1 + int(np.flatnonzero(gain >= gain[best] - error[best])[0])
 
 
 def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> None:

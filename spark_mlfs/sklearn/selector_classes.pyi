@@ -11,7 +11,7 @@ from .selectors import SelectorOfArrays, WeightedSelectorOfArrays
 
 class _Common(TypedDict, total=False):
     selection_mode: Literal['num_top_features', 'percentile', 'fpr', 'fdr', 'fwe', 'knockoffs', 'stability']
-    num_top_features: int | None
+    num_top_features: int | str | None
     percentile: float
     fpr: float
     fdr: float | None

@@ -73,8 +73,8 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         request = request_of(*self._named(), settings)  # what is wrong is told before any row is read
         held, _ = self._hold(X, y, weights, grades_of(settings, request, weights is not None), request.takes_codes)
         result = selected(held, request, self.memory_bytes)
-        if result.evidence is not None and not result.evidence.kept:
-            warnings.warn(result.evidence.why_none(), stacklevel=2)
+        if result.why_none is not None:
+            warnings.warn(result.why_none, stacklevel=2)
         self.ranking_ = result.ranking
         self.scores_, self.relevance_ = np.full((2, held.profile.d), np.nan)
         for column, values in (("score", self.scores_), ("relevance", self.relevance_)):

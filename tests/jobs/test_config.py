@@ -122,7 +122,7 @@ def test_missing_file():
 
 def test_mistaken_flags_are_named_as_flags():
     flags = {"data": {"format": "numbers"}, "run": {"output": "x"}, "selection": {"num_top_features": "0"}}
-    with pytest.raises(ParameterError, match="--num-top-features must be a whole number, at least 1, not '0'"):
+    with pytest.raises(ParameterError, match="--num-top-features must be a whole number, at least 1, or 'auto', not '0'"):
         configure(None, flags)
     with pytest.raises(ParameterError, match=r"num-top-features.*percentile.*not both"):
         configure(None, {**flags, "selection": {"num_top_features": "2", "percentile": "0.1"}})

@@ -41,6 +41,7 @@ from spark_mlfs.select.rules import Rule
 from spark_mlfs.statistics import (
     cells,
     contingency,
+    folds,
     gram,
     graph,
     joint,
@@ -270,10 +271,28 @@ def feature_numbers(profile, name):
     return out + [contingency.label_pair_counts(c, listed, profile.has_unknown, terms) for c in codings(profile)]
 
 
+def targets_by_fold(profile, name):
+    return [folds.FoldedLabels(profile.q, 3, profile)] if profile.q <= 100 else []
+
+
+def folded(profile, name):
+    """Of all features and of some; with as many labels as there are, and with three columns that stand for them."""
+    sizes = 1 + np.arange(profile.q) % 7
+    return [
+        folds.FoldGrams(),
+        folds.FoldGrams(3, 3, sizes),
+        folds.FoldGrams(features=np.array([0, 2])),
+        folds.FoldGrams(features=sizes[:0]),
+    ]
+
+
 def group_moments(profile, name):
     stored = [moments.GroupMoments(targets.Labels(profile.q), True)] if moments.thin(profile) else []
+    folded = targets_by_fold(profile, name)
+    stored += [moments.GroupMoments(t, True) for t in folded] if moments.thin(profile) else []
     if name == "wide":  # 32 MB of each array
         return stored
+    stored += [moments.GroupMoments(t) for t in folded]
     return [moments.GroupMoments(t) for t in all_targets(profile, name)[:3]] + stored
 
 
@@ -334,6 +353,7 @@ EXAMPLES = {
     csfs.FilledSums: (FEW, on(lambda p, name: [csfs.FilledSums(None, None), csfs.FilledSums(*weights(p))])),
     csfs.AllRowsGram: (FEW, on(lambda p, name: [csfs.AllRowsGram()])),
     gram.GroupGrams: (FEW, on(lambda p, name: [gram.GroupGrams()])),
+    folds.FoldGrams: (FEW, on(folded)),
     portrait.PortraitGrams: (
         FEW,
         on(
@@ -662,7 +682,15 @@ def test_laws_of_weighted_rows(kind, which):
     assert not broken, "\n" + "\n".join(dict.fromkeys(broken))
 
 
-QUANTISED = (gram.Gram, csfs.FilledSums, csfs.AllRowsGram, rfs.ReweightedGram, knockoffs.KnockoffGram, moments.GroupMoments)
+QUANTISED = (
+    gram.Gram,
+    folds.FoldGrams,
+    csfs.FilledSums,
+    csfs.AllRowsGram,
+    rfs.ReweightedGram,
+    knockoffs.KnockoffGram,
+    moments.GroupMoments,
+)
 ABOUT_LABELS = ("centre_y", "sum_y", "xy", "yy")  # whose centre is the positive rows' share of the number of rows
 QUANTISED += (graph.EdgeDifferences, lift.ClusterSums, mlnb.ComponentMoments, gmba.HingeSums, labelsets.LabelsetSums)
 
