@@ -223,3 +223,34 @@ def test_examples_of_docstrings_give_what_they_say():
             assert not result.failed
             ran += bool(case.examples)
     assert ran >= 14
+
+
+OF_METHODS = [  # page, where a list of methods begins and ends, what they have in common
+    ("weights-and-grades", "Weights go with", "compares rows", lambda m: m.weighted),
+    ("weights-and-grades", "| method | what it does", "| all others", lambda m: m.graded),
+    (
+        "weights-and-grades",
+        "`mim`, `jmi`, `d2f`, `mdmr`, `scls`\nand",
+        "## Labels that are wrong",
+        lambda m: has(m, "label_weights"),
+    ),
+    ("weights-and-grades", "It works with", "Of n rows", lambda m: has(m, "label_noise")),
+    ("constraints", "Methods that pick one by one (", ") condition", lambda m: m.conditions),
+    ("constraints", "1 where nothing is said, in", "0: the feature", lambda m: m.penalised),
+    ("large-data", "`ridge`, `csfs`, `mssl`, `msfs`", "take a random sign", lambda m: has(m, "label_sketch")),
+]
+
+
+def has(method, parameter: str) -> bool:
+    return parameter in {p.name for p in method.parameters}
+
+
+@pytest.mark.parametrize(("page", "begin", "end", "holds"), OF_METHODS, ids=[f"{line[0]}-{line[1]}" for line in OF_METHODS])
+def test_lists_of_methods_are_those_of_the_code(page, begin, end, holds):
+    from spark_mlfs.methods import METHODS as REGISTERED
+
+    text = (PAGES / "how-to" / f"{page}.md").read_text(encoding="utf-8")
+    start = text.index(begin)
+    said = set(re.findall(r"`([\w-]+)`", text[start : text.index(end, start)])) & set(REGISTERED)
+    own = {name for name in REGISTERED if REGISTERED[name].__module__.startswith("spark_mlfs.")}
+    assert said == {name for name in own if holds(REGISTERED[name])}

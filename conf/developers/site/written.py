@@ -21,7 +21,7 @@ from spark_mlfs.evaluate.metrics import LARGER_IS_BETTER, TITLES
 from spark_mlfs.evaluate.plan import Comparison
 from spark_mlfs.extract import EXTRACTORS
 from spark_mlfs.formats import READERS
-from spark_mlfs.params import REQUIRED, Parameter
+from spark_mlfs.params import REQUIRED, Parameter, camel_words
 from spark_mlfs.read.sections import Section
 
 # ---- the public names: what a user imports, by page ----
@@ -115,7 +115,8 @@ def classes(face: str, suffix: str) -> Callable[[], str]:
         shared = getattr(import_module(home), last)
         ours = [m for m in MEMBERS if getattr(getattr(shared, m, None), "__module__", "").startswith("spark_mlfs.")]
         head = _auto("class", base, *("\n   .. automethod:: " + m for m in ours))
-        rows = [(f"`{getattr(p, spelled)}`", f"`{p.default}`", p.constraint, p.doc) for p in shared._common]
+        said = camel_words if face == "spark_mlfs" else str
+        rows = [(f"`{getattr(p, spelled)}`", f"`{p.default}`", p.constraint, said(p.doc)) for p in shared._common]
         made = "\n".join(_auto("class", f"{face}.{name}") for name in estimators(face, suffix))
         return (
             f"{head}\n## Parameters of all\n\n{_table(('parameter', 'default', 'takes', 'meaning'), rows)}\n\n"
@@ -153,7 +154,9 @@ def _table(heads: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
 
 
 def _default(p: Parameter) -> str:
-    return "must be given" if p.default is REQUIRED else f"`{p.default}`"
+    if p.default is REQUIRED or p.default is None:
+        return "must be given" if p.default is REQUIRED else "none"
+    return f"`{str(p.default).lower() if isinstance(p.default, bool) else p.default}`"
 
 
 # ---- the command line ----
@@ -204,8 +207,8 @@ def _sections(section: type[Section], name: str, heading: str = "##") -> str:
     own = ""
     if rows:
         title = f"{heading} `[{name}]`" if name else f"{heading} At the top"
-        said = inspect.getdoc(section) or ""
-        own = f"{title}\n\n{_marked(said.split(chr(10) * 2)[0])}\n\n{_table(('key', 'default', 'takes', 'meaning'), rows)}\n\n"
+        said = _marked((inspect.getdoc(section) or "").partition(". ")[0].rstrip(".") + ".")
+        own = f"{title}\n\n{said}\n\n{_table(('key', 'default', 'takes', 'meaning'), rows)}\n\n"
     return own + "".join(inner)
 
 
