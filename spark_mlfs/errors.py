@@ -1,7 +1,5 @@
-"""Exception types of the library, and the way a worker's error becomes a user's error again.
-
-An error says what is wrong, where (file and line, row id, column, feature name) and what to do, in one line.
-"""
+"""Exception types of the library, and the way a worker's error becomes a user's error again. An error says what is wrong, where
+(file and line, row id, column, feature name) and what to do, in one line."""
 
 from __future__ import annotations
 
@@ -155,8 +153,7 @@ _RAISED = re.compile(r"spark_mlfs\.errors\.(DataError|ParameterError|BudgetError
 
 
 def from_worker(error: BaseException) -> SparkMlfsError | None:
-    """The library's own error inside a Spark exception (Spark hands a worker's exception on as text), or in place of one that
-    tells of what the user can put right; else None."""
+    """Our error inside a Spark exception, which tells it as text, or in place of one that the user can put right; else None."""
     if isinstance(error, SparkMlfsError):
         return error
     if isinstance(error, ImportError):

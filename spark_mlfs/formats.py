@@ -89,8 +89,7 @@ class Reader(Entry):
 
 
 def _as_text(constraint: Constraint, text: str) -> Any:
-    """Return what a text of Python's stands for: no number, no None (a column may be called so), and a list where one name is
-    as good as a list."""
+    """What a text of Python's stands for: no number, no None, and a list where one name is as good as a list."""
     constraint = constraint.of if isinstance(constraint, Optional) else constraint
     accepted = constraint.accept(text)
     if isinstance(accepted, str) or isinstance(constraint, Names):

@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import SparkMlfsError, setting
@@ -41,8 +42,7 @@ def num_cores() -> int:
 
 @dataclass(frozen=True)
 class Kind:
-    """The type of a column as Spark calls it, of either engine: ``int``, ``array<double>``, ``vector``; `nulls` whether an array
-    may hold null entries."""
+    """The type of a column as Spark calls it: ``int``, ``array<double>``, ``vector``; `nulls`: entries may be null."""
 
     name: str
     element: Kind | None = None
@@ -125,11 +125,6 @@ def check_memory(frame: Any, session: Any) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Field:
-    metadata: Mapping[str, Any]
-
-
 @dataclass
 class LocalFrame:
     """Arrow batches with the columns `kinds`, of `parts` that each give them anew; `metadata` of columns as Spark has it. `sizes`
@@ -151,8 +146,8 @@ class LocalFrame:
         return list(self.kinds)
 
     @property
-    def schema(self) -> dict[str, _Field]:
-        return {name: _Field(self.metadata.get(name, {})) for name in self.kinds}
+    def schema(self) -> dict[str, SimpleNamespace]:
+        return {name: SimpleNamespace(metadata=self.metadata.get(name, {})) for name in self.kinds}
 
     def withMetadata(self, column: str, metadata: Mapping[str, Any]) -> LocalFrame:
         return replace(self, metadata={**self.metadata, column: metadata})
@@ -214,8 +209,7 @@ class LocalFrame:
         return sum(self.each(lambda batches: sum(batch.num_rows for batch in batches)))
 
     def each(self, work: Callable[[Batches], Outcome]) -> Iterator[Outcome]:
-        """Iterate over what `work` makes of the batches of each part, in order; as many parts as there are cores are worked on at
-        once."""
+        """Iterate over what `work` makes of each part's batches, in order; as many at once as there are cores."""
 
         def one(part: Callable[[], Batches]) -> Outcome:
             return work(part())

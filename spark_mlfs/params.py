@@ -1,8 +1,5 @@
-"""Parameters as data: a name, a default and a constraint; one message format for all of them.
-
-Methods list their parameters with these; the pyspark.ml ``Param`` objects, the command line's ``--set`` and the
-documentation are generated from the same lists. Names are snake_case here and in the jobs (``num_bins``), camelCase on
-the estimators (``numBins``), as pyspark.ml has them.
+"""Parameters as data: a name, a default and a constraint; one message format for all of them. The pyspark.ml ``Param`` objects,
+``--set`` and the documentation are made of the same lists. Names are snake_case here (``num_bins``), camelCase on estimators.
 """
 
 from __future__ import annotations
@@ -315,10 +312,7 @@ class Parameter:
 
 
 def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Every parameter's value, defaults filled in; snake_case and camelCase names are both understood.
-
-    Raises `ParameterError` for an unknown name (listing the near ones) and for a value out of its range.
-    """
+    """Every parameter's value, by its snake_case or camelCase name; `ParameterError` for an unknown name or a wrong value."""
     known = {p.name: p for p in parameters}
     by_camel = {p.camel: p.name for p in known.values()}
     values = {name: p.default for name, p in known.items()}
@@ -333,10 +327,7 @@ def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str)
 
 
 def grid_cells(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Every combination of the values, the last name running fastest; of an empty grid the one of nothing.
-
-    Raises `ParameterError` for a name without values.
-    """
+    """Every combination of the values, the last name running fastest; `ParameterError` for a name without values."""
     for name, values in grid.items():
         if not values:
             raise ParameterError(f"grid: {name!r} has no values; give some, such as {name} = [0.1, 1]")

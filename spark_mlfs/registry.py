@@ -1,7 +1,6 @@
-"""Names and what they stand for: one class for methods, extractors and classifiers.
-
-A room lists its entries in its ``__init__``, one line each: the name and where the class is. The class is imported when it is
-first asked for. Entries from outside come through `Registry.register` or, installed, through the room's entry point group.
+"""Names and what they stand for: one class for methods, extractors and classifiers. A room lists its entries in its
+``__init__``; a class is imported when it is first asked for. Entries from outside come through `Registry.register`, or installed
+through the room's entry point group.
 """
 
 from __future__ import annotations
@@ -76,14 +75,9 @@ class Entry:
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):
-    """A mapping of names to classes, in the order of their lines.
-
-    `kind`     what the entries are, in messages: "method"
-    `package`  the room: entries are written "module.Class" relative to it
-    `entries`  name: "module.Class"
-    Entry points of the `group` (unless told, the package: ``spark_mlfs.methods``) stand after them:
-    name = "their_package.module:Class".
-    """
+    """A mapping of names to classes, in the order of their lines. `kind` is what `entries` ("module.Class" of the room `package`
+    by name) are, in messages: "method". Entry points of the `group` (unless told, the package) stand after them:
+    name = "their_package.module:Class"."""
 
     def __init__(self, kind: str, package: str, entries: Mapping[str, str], group: str | None = None) -> None:
         self.kind, self.group = kind, group or package
@@ -92,8 +86,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         self._installed: list[str] | None = None
 
     def register(self, cls: type[T]) -> type[T]:
-        """Makes a class of your own known by its `name`; usable as a decorator. `ParameterError` where another class has the
-        name, or it lacks what an entry needs."""
+        """Makes a class known by its `name`; `ParameterError` where another has it, or it lacks what an entry needs."""
         for attribute in ("name", "title", "source", "parameters"):
             if not hasattr(cls, attribute):
                 raise ParameterError(f"{cls.__name__} is no {self.kind}: it has no {attribute!r}; see how-to/add-a-method.md")

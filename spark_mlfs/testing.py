@@ -35,9 +35,6 @@ PICKS = 5  # features that a greedy method picks
 SHORTEST_REFUSAL = 30  # characters: a reason and a remedy
 
 
-# ---- data ----
-
-
 def example(seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
     """(x, y): copies, a binary column, small counts, two constant columns; labels from the first columns."""
     rng = np.random.default_rng(seed)
@@ -79,9 +76,6 @@ def frame_of(spark: SparkSession, x: np.ndarray, y: np.ndarray, sparse: bool = F
 
     rows = [(i, vector(a), Vectors.dense(b)) for i, (a, b) in enumerate(zip(x, y, strict=True))]
     return spark.createDataFrame(rows, ["id", "features", "labels"])
-
-
-# ---- laws ----
 
 
 def rank_here(engine: LocalEngine, request: pipeline.Request) -> tuple[np.ndarray, np.ndarray, Scores]:

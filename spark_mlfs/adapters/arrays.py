@@ -153,8 +153,7 @@ def _not_ours(given: Mapping[str, Any], method: str) -> None:
 
 
 def grades_of(values: Mapping[str, Any], request: pipeline.Request, weighted: bool) -> Grades | None:
-    """How labels that are grades are read, by the values of `GRADING`; `ParameterError` where the request takes no such labels,
-    or no rows that are `weighted`."""
+    """How grades are read, by the values of `GRADING`; `ParameterError` where the request takes none, or no `weighted` rows."""
     grades = Grades.of(values)
     pipeline.check_rows([request], weighted, grades is not None and not grades.cuts)
     return grades

@@ -1,5 +1,4 @@
-"""The estimator class of every name in a registry, made when it is first asked for: what it takes, and what is read of it,
-comes of the tables of parameters."""
+"""The estimator class of every name in a registry, made of the tables of parameters when it is first asked for."""
 
 from __future__ import annotations
 
@@ -25,10 +24,7 @@ Learner = TypeVar("Learner", Extractor, Classifier)
 
 @dataclass(frozen=True)
 class Fit(Generic[Learner]):
-    """The fit of an extractor or a classifier; picklable, so that it can run in one task.
-
-    `parameters` the learner's own, checked; `further` what it goes by beside them.
-    """
+    """A picklable fit of an extractor or a classifier by its checked `parameters`, and by what is `further` needed."""
 
     learner: Learner
     parameters: Mapping[str, Any]
@@ -89,13 +85,8 @@ class EntryEstimator:
 
 
 class EstimatorClasses(Mapping[str, type]):
-    """Names of a registry and their estimator classes, ``classes["jmi"]``.
-
-    `base`      the base class, `weighted` of that of an entry that takes row weights
-    `suffix`    what the class's name ends in: the class of method ``JMI`` is ``JMISelector``
-    `module`    where they are put once they are made: what was pickled or saved finds a class there, and of an entry from outside
-                once that is registered
-    """
+    """Names of a registry and their estimator classes, ``classes["jmi"]``: of a `base` (`weighted` where an entry takes row
+    weights), called ``JMISelector`` with the `suffix`, and put into `module`, where what was pickled or saved finds them."""
 
     _making: ClassVar[RLock] = RLock()  # one class of a name, whichever thread asks first
 

@@ -109,8 +109,7 @@ def check_digest(frame: pd.DataFrame, path: str, expected: int | None) -> None:
 
 
 def whole_ranking(rows: pd.DataFrame, path: str, excluded: int = 0, expected: int | None = None) -> pd.DataFrame:
-    """Return the saved ranking at `path`, of the digest `expected`, best first. `DataError` where it is no ranking of every
-    feature but the `excluded` many."""
+    """Return the saved ranking at `path`, best first; `DataError` where it lacks a feature that is not `excluded`."""
     absent = [name for name in ("rank", "index", "name", "score", "relevance") if name not in rows.columns]
     if absent:
         raise DataError(f"{path} holds no saved ranking (it has no column {absent[0]!r}): {AGAIN}")
@@ -148,8 +147,7 @@ def whole_state(pieces: list[dict[str, Any]], path: str, expected: int | None = 
 
 
 def state_rows(state: State) -> pd.DataFrame:
-    """A dict of arrays as rows of the schema `PIECES`: its encoding (`blocks.codec.encode`) cut into pieces of 16 MB, each with
-    its checksum."""
+    """A state as rows of the schema `PIECES`: its encoding (`blocks.codec.encode`) in pieces of 16 MB with checksums."""
     data = bytes(encode(state))
     parts = [data[a : a + PIECE_BYTES] for a in range(0, len(data), PIECE_BYTES)]
     rows = [(i, part, len(parts), zlib.crc32(part), *stamp().values()) for i, part in enumerate(parts)]

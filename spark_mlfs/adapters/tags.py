@@ -99,8 +99,7 @@ class BestLabels:
 
 
 def overtagged(given: Mapping[str, int], rows: int, trained: Mapping[str, float]) -> str | None:
-    """Return the warning about the label that more rows are given than had it in training: a tenth of all more, and
-    twice as many."""
+    """Return a warning about the label that far more rows are given than had it in training: by a tenth, and twice as many."""
     shares = {name: (count / max(1, rows), trained.get(name, 1.0)) for name, count in given.items()}
     many = [name for name, (now, then) in shares.items() if now >= 2 * then and now - then >= 0.1]
     if not many:

@@ -1,13 +1,9 @@
-"""The command line: ``spark-mlfs select | transform | score | evaluate | compare | check | sample | methods | completion |
-warm-up | java-home``, and what ``jobs/*.py`` call.
+"""The command line, and what ``jobs/*.py`` call. A command is a module of this folder, with `SUMMARY`, an `EPILOG` if it has
+examples, `add_arguments(parser)` and `run(args)`, which returns the exit code; and a name in `COMMANDS`.
 
-`main(argv)` returns the exit code: 0 done; 2 the user's error, told in one line on standard error; 130 interrupted, 143 ended by
-SIGTERM, both with a line that says what is kept; 3 what `check --require` asks for is not met; 1 anything else, with its
-traceback. With --json what failed is an object on standard output, too. Nothing is written unless all of it is (see
-`output.folder`).
-
-A command is a module of this folder: `SUMMARY`, an `EPILOG` if it has examples, `add_arguments(parser)`, and `run(args)`, which
-returns the exit code; and a line in `COMMANDS`. `shared` has the arguments and helpers that several use.
+Exit codes: 0 done; 2 the user's error, told in one line on standard error; 130 interrupted, 143 ended by SIGTERM, both with what
+is kept; 3 what `check --require` asks for is not met; 1 anything else, with its traceback. With --json what failed is an object
+on standard output, too. Nothing is written unless all of it is (`output.folder`).
 """
 
 from __future__ import annotations
@@ -258,8 +254,7 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
 
 
 def _user_error(error: BaseException) -> SparkMlfsError | None:
-    """Return the message of an error that the user can put right: our own errors, also out of a worker, and paths that are not
-    there or not ours; else None."""
+    """Return the error that the user can put right: ours, also out of a worker, and paths that are not there or not ours."""
     own = from_worker(error)
     if own is not None:
         return own

@@ -39,8 +39,7 @@ def run_section(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model: str | None = None) -> int:
-    """Runs the trials of a plan, those of an earlier run excepted, and writes the results; returns the exit code. The ranking
-    saved at `model` takes part, too."""
+    """Runs the trials that are not done yet, with the ranking saved at `model`, and writes the results; returns the exit code."""
     from ..output.folder import Output
     from ..report.comparison_files import check_formats
 

@@ -1,16 +1,7 @@
 """Configuration of a run: a TOML file, flags laid over it, and one line for whatever is wrong with either.
 
-    [data]       path, format, options     what `spark_mlfs.read.load` takes; graded_labels, grade_range, label_cuts
-    [method]     name, parameters          a registered method and its own parameters
-    [selection]  num_top_features | percentile | mode, with fpr, fdr, fwe, combination, stability_threshold; order
-    [constraints] include, exclude, groups, costs, budget, penalties; include_from, exclude_from: a file of names, or the folder
-                  of a selection; groups_from, costs_from, penalties_from: a file
-    [classifier] name, parameters          fitted on the selected features and saved with them as one pipeline
-    [run]        output, output_table, table_format, overwrite, seed, report, engine, memory_bytes, driver_bytes,
-                 worker_bytes
-
-`conf/runs/quickstart.toml` explains each key. A flag that names another format or another method than the file's replaces that
-whole section, since the options and parameters of one are not those of the other.
+`RunConfig` has the sections, `conf/runs/quickstart.toml` explains each key. A flag that names another format or another method
+than the file's replaces that whole section, since the options and parameters of one are not those of the other.
 """
 
 from __future__ import annotations
@@ -93,8 +84,7 @@ class ConstraintChoice(Section):
     penalties_from: str | None = Field(None, description="file with them")
 
     def complete(self, selected: Callable[[str], list[str]] | None = None) -> None:
-        """Adds the features that files hold; `selected` gives the names that the saved selection of a folder keeps, without it
-        folders wait."""
+        """Adds the features that files hold, and folders of selections, once `selected` gives the names that one keeps."""
         for what in ("include", "exclude"):
             path = getattr(self, f"{what}_from")
             names = names_in(path, f"{what}_from") if path else None
@@ -139,8 +129,7 @@ _SELECTION = (
 
 
 class Selection(Section, further=_SELECTION):
-    """How many features to keep: a number or a share of them, not both; or the rule that says which are worth keeping. Its keys
-    are those of `select.modes.KEYS`, and `mode`, one of its rules."""
+    """A number of features to keep, or a share, or the rule `mode`; the keys are those of `select.modes.KEYS`."""
 
     if TYPE_CHECKING:
 
@@ -194,11 +183,7 @@ class RunConfig(Section):
 
 
 def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunConfig:
-    """The configuration of `file` (or the defaults) with `flags` laid over it, complete and checked.
-
-    `flags` has the sections of the file and holds only the keys that are set. Raises `ParameterError` naming the file and key, or
-    the flag.
-    """
+    """The configuration of `file` (or the defaults) with the sections of `flags` over it, complete and checked."""
     below = _validated(read_toml(file), file) if file else {}
     above = _validated(flags, None)
     merged = {section: laid_over(section, below.get(section, {}), above.get(section, {})) for section in RunConfig.fields}

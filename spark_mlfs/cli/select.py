@@ -114,8 +114,7 @@ def _given(args: argparse.Namespace, section: type[Section]) -> dict[str, Any]:
 
 @dataclass
 class Ranked:
-    """Outcome of ranking: the chosen `result`, how many features are `kept`, the Spark `jobs` of each stage, the `frame`, and the
-    results of all `cells` of the grid, the report's `portrait` of the picks."""
+    """Outcome of ranking: the chosen `result`, of the grid's `cells`; Spark `jobs` by stage; the report's `portrait`."""
 
     result: Result
     kept: int

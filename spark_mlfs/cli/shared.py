@@ -32,9 +32,6 @@ SECONDS_BETWEEN_LINES = 20  # of progress within a stage, where there is no term
 SECONDS_BETWEEN_TICKS = 0.5  # of the clock, where there is one
 
 
-# ---- arguments ----
-
-
 def accepted(constraint: Integer | Number) -> Callable[[str], Any]:
     """Return the type of a flag whose value a constraint of `params` takes."""
 
@@ -230,9 +227,6 @@ def check_there(paths: Sequence[str], what: str = "file", remedy: str = "give a 
             raise DataError(f"{given}: no such {what}; {remedy}")
 
 
-# ---- a run ----
-
-
 def print_result(args: argparse.Namespace, text: str, result: Mapping[str, Any]) -> int:
     """Print a command's result on standard output, `text`, with --json `result`, with --quiet nothing; return the exit code."""
     from ..output.manifest import as_json
@@ -251,10 +245,7 @@ def print_forecast(args: argparse.Namespace, lines: Mapping[str, str | None], fo
 
 
 class Work:
-    """A command at work on data: what it reads, where it writes, its stages and its session.
-
-    `options` are those of the reader, in their types; `output` and `table` None where nothing is written there.
-    """
+    """A command at work: what it reads (`options` in their types), where it writes (if it does), its stages and session."""
 
     def __init__(
         self,
@@ -420,8 +411,7 @@ def load_selection(path: str, session: SparkSession | LocalSession) -> Selected:
 
 
 def load_model(path: str, session: SparkSession | LocalSession | None = None) -> tuple[Any, str]:
-    """The saved selection at `path`, or at ``path/model``, and where it was; a `LocalSelection` in this process, else a
-    `MultiLabelSelectorModel`. `ParameterError` where neither holds one."""
+    """The saved selection at `path` or ``path/model``, by Spark or in this process, and where it was."""
     root = path.rstrip("/")
     places: tuple[str, ...] = (root, f"{root}/model")
     damaged: ParameterError | None = None

@@ -60,8 +60,7 @@ class MultiLabelEstimator(
         return self._set(**known_params(self, values, known))
 
     def _fit(self, dataset: DataFrame) -> Fitted:
-        """The recipe: check parameters, pack, compute within the budgets, release. The model has the estimator's uid, as
-        pyspark's own have, and the params that both have."""
+        """Check, pack, compute within the budgets, release. The model has the estimator's uid and the params that both have."""
         given, dataset = dataset, as_spark(dataset)
         if dataset is not given and self.getFeaturesCol() not in dataset.columns:
             raise ParameterError(
@@ -116,8 +115,7 @@ class MultiLabelEstimator(
 
 
 class Saved(Checked, Model, Storable):
-    """A model that saves and loads (`_saved_data` beside the Params, `_load_data` its inverse); `_extra`: what it says of its
-    training."""
+    """A model that saves and loads; `_extra` is what it says of its training."""
 
     _extra: dict[str, Any]
 

@@ -1,8 +1,5 @@
-"""pyspark.ml Estimators over every classifier, and the model they fit to.
-
-`MLkNNClassifier(k=10)`, `BRkNNClassifier()`, `BRSVMClassifier(c=1.0)`, `ClassifierChainClassifier(base="svm")`: one class each,
-found in `ml.classifier_classes`. They stand behind a selector or extractor in one `Pipeline`, which saves and
-loads as a whole.
+"""pyspark.ml Estimators over every classifier (a class each in `ml.classifier_classes`), and the model they fit to. They stand
+behind a selector or extractor in one `Pipeline`, which saves and loads as a whole.
 """
 
 from __future__ import annotations

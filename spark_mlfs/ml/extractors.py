@@ -1,8 +1,4 @@
-"""pyspark.ml Estimators over every extractor, and the model they fit to.
-
-`LIFTExtractor(ratio=0.2)`, `LIFTRSMExtractor()`, `MDDMExtractor()`, `MLSIExtractor()`, `MLNBExtractor()`: one class each, written
-out in `ml.extractor_classes`. The model's `transform` works on any frame with the training features, labels or none.
-"""
+"""pyspark.ml Estimators over every extractor (a class each in `ml.extractor_classes`), and the model they fit to."""
 
 from __future__ import annotations
 

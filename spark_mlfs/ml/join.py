@@ -1,11 +1,8 @@
 """Rows of a frame against a training set that is too large for every task to hold: joined block by block.
 
 The rows travel in chunks, whole (their Arrow bytes) and as a feature matrix. Every chunk meets every block of the training set,
-a pair a row of a cross join, and keeps its k best; the partial results of a chunk come together by its key, and its rows leave
-with what follows from them. So a task holds one chunk and one block, whatever the sizes.
-
-A chunk must be the same whenever its rows are read, or a task that is run again would pair one chunk with some blocks and another
-with the rest: the rows are laid out by their hash first.
+a pair a row of a cross join, and keeps its k best; the partial results of a chunk come together by its key. A chunk must be the
+same whenever its rows are read, also where a task is run again: the rows are laid out by their hash first.
 """
 
 from __future__ import annotations
@@ -60,10 +57,7 @@ def map_against(
     finish: Callable[[Nearest], Mapping[str, Any]],
     outputs: Mapping[str, str],
 ) -> DataFrame:
-    """`dataset` with the columns that `finish(nearest)` computes from each row's k nearest training rows, as `rows.map_rows`.
-
-    `points(x, ids)` and `training(x, ids)` make raw rows ready for distances. Rows may leave in another order.
-    """
+    """`dataset` with what `finish` makes of each row's k nearest training rows, as `rows.map_rows`; maybe in another order."""
     if dataset.isStreaming:
         raise ParameterError(
             "the training set is too large to travel to every task, and what joins it by blocks takes no stream: transform the "

@@ -51,8 +51,7 @@ def _accessors(name: str) -> tuple[Any, Any]:
 
 
 def keyword_only(method: Function) -> Function:
-    """Return a method that takes params as keywords: `_input_kwargs` holds those that were passed, as with pyspark's decorator of
-    this name; `ParameterError` names an unknown one."""
+    """Return a method that takes known params as keywords and keeps those that are passed in `_input_kwargs`."""
 
     @functools.wraps(method)
     def wrapper(self: Any, **values: Any) -> Any:

@@ -23,8 +23,7 @@ from ..methods import METHODS
 
 
 class StageWriter(MLWriter):
-    """Params as JSON text in ``metadata/``, what was learned as Parquet in ``data/``: readable by anything, written without the
-    JVM."""
+    """Params as JSON text in ``metadata/``, what was learned as Parquet in ``data/``, without the JVM."""
 
     def __init__(self, instance: Any) -> None:
         super().__init__()
@@ -43,8 +42,7 @@ class StageWriter(MLWriter):
         spark.createDataFrame(text, "value string").coalesce(1).write.mode(mode).text(f"{path}/metadata")
 
     def save_here(self, folder: Path) -> None:
-        """The same files in a new folder of this machine, written by this process: a Spark job a file takes longer than all of
-        them."""
+        """The same files written by this process: a Spark job a file takes longer than all of them."""
         learned = self._data()
         saved.save_here(folder, self._metadata(learned), learned)
 
@@ -58,8 +56,7 @@ class StageWriter(MLWriter):
 
 
 class StageReader(MLReader[Any]):
-    """Loads an estimator or a model that `StageWriter` saved, of the class asked for or one below it; `ParameterError` says what
-    else the path holds and what loads it."""
+    """Loads what `StageWriter` saved, of the class asked for or one below it; `ParameterError` says what else is there."""
 
     def __init__(self, cls: type) -> None:
         super().__init__()
@@ -136,8 +133,7 @@ def attribute(module: str, name: str) -> Any:
 
 
 def load_state(spark: SparkSession, path: str, expected: int | None = None) -> State:
-    """The inverse of `state_rows`, whose digest is `expected`. `DataError` for pieces that are absent or damaged,
-    `ParameterError` for a newer format."""
+    """The inverse of `state_rows`, of the digest `expected`; `DataError` for absent or damaged pieces."""
     frame = spark.read.parquet(path)
     if not {"piece", "state"} <= set(frame.columns):
         raise DataError(f"{path} holds no saved state (its columns are {', '.join(frame.columns)}): {AGAIN}")

@@ -1,5 +1,6 @@
-"""Pipelines saved and loaded without the JVM, in pyspark's own format: where pyspark's writer and reader of pipelines ask for a
-SparkContext, which a Connect client before 4.0 has not, and its reader imports whatever module a folder names."""
+"""Pipelines saved and loaded without the JVM, in pyspark's own format: pyspark's writer and reader ask for a SparkContext,
+and its reader imports whatever module a folder names.
+"""
 
 from __future__ import annotations
 

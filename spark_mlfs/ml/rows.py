@@ -28,8 +28,7 @@ class FeatureSource:
 
 
 def feature_cells(dataset: DataFrame, features: str, width: int, *how: Any, id: Column | None = None) -> FeatureSource:
-    """The column of vectors or arrays of `width` entries, which `how` says to read as `FeatureCells` does. `ParameterError` where
-    it is absent or something else."""
+    """A column of `width` features, read as `FeatureCells` is told by `how`; `ParameterError` where it is none."""
     check_column(dataset, features)
     vectors = are_vectors(dataset, features)
     cells = F.unwrap_udt(F.col(features)) if vectors else F.col(features).cast("array<double>")

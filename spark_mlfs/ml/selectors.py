@@ -1,8 +1,6 @@
 """pyspark.ml Estimators and one Model over every method: fit, transform, copy, save, load, Pipeline, names in and out.
 
-`MultiLabelSelector(method="jmi", ...)` takes any registered method; for each there is also a class with the method's own
-parameters as pyspark.ml Params (`JMISelector(numBins=5, labelCoding="br")`), found in `ml.selector_classes`. All fit to a
-`MultiLabelSelectorModel`.
+`MultiLabelSelector(method="jmi", ...)` takes any registered method; for each there is a class in `ml.selector_classes`, too.
 """
 
 from __future__ import annotations

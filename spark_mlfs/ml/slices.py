@@ -1,6 +1,5 @@
-"""Entries of a vector column as a vector column: Spark ML's VectorSlicer, and where a session has none expressions of Spark's.
-
-VectorSlicer is a class of the JVM, which a Connect client before 4.0 has not; the expressions visit every entry one by one.
+"""Entries of a vector column as a vector column: Spark ML's VectorSlicer, and on a Connect client before 4.0, which has no
+class of the JVM, expressions of Spark's, which visit every entry one by one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""MLflow (``pip install 'spark_mlfs[mlflow]'``): a selection as a run, a fitted pipeline as a model, with Spark and without.
-
-    log_selection(model)   parameters, metrics, ranking and report of a fitted selection, or of a folder of ``spark-mlfs select``
-    log_model(model)       ``mlflow.spark.log_model`` with the packages it needs named: load with ``mlflow.spark.load_model``
-    log_tagger(pipeline)   a selection and a classifier as a Python function: tags of plain tables, without Spark or Java
+"""MLflow (``pip install 'spark_mlfs[mlflow]'``): a selection as a run (`log_selection`), a fitted pipeline as a model, with
+Spark (`log_model`) and without (`log_tagger`).
 
 Autologging (``mlflow.pyspark.ml.autolog``) logs every fit's parameters by itself, but saves the models of classes on its
 allowlist only: call ``mlflow.pyspark.ml.autolog(log_model_allowlist=spark_mlfs.mlflow.ALLOWLIST)``. A pipeline is saved where all

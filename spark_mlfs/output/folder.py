@@ -1,12 +1,12 @@
 """The folder a job writes: refused where it exists, written aside and put in place whole.
 
-A path without a scheme (or ``file:``) is on the driver's own file system. Everything is written into a hidden sibling folder
-which is renamed when it is complete; with ``overwrite`` the old folder is moved out of the way first and deleted last, so a
-failure leaves the old output and nothing else. Only a folder that an earlier run wrote is ever replaced.
+A path without a scheme (or ``file:``) is on the driver's own file system. Everything is written into a hidden sibling folder,
+which is renamed when it is complete; with ``overwrite`` the old folder is moved out of the way first and deleted last. Only a
+folder that an earlier run wrote is ever replaced.
 
-A path with another scheme (``s3:``, ``hdfs:``, ``dbfs:``, ``abfss:`` …) is written by Spark alone, which cannot rename through
-its DataFrame interface: each part goes to its place directly, ``ranking.csv``, ``manifest.json`` and
-``report.html`` become folders holding one text file, and the manifest is written last: an output without it is not complete.
+A path with another scheme (``s3:``, ``hdfs:``, ``dbfs:``, ``abfss:`` …) is written by Spark alone, which cannot rename: each
+part goes to its place directly, ``ranking.csv``, ``manifest.json`` and ``report.html`` become folders holding one text file, and
+the manifest is written last: an output without it is not complete.
 
 In a CSV a text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, a tab or an end of
 a line) has a ``'`` before it; `unescaped` takes it away. Parquet and JSON hold the text as it is.
@@ -125,8 +125,7 @@ def _of_earlier_run(folder: Path) -> bool:
 
 
 def replace_folder(aside: Path, target: Path) -> None:
-    """Put `aside` in the place of the folder `target`; one that is there is moved out of the way, comes back on failure, and goes
-    last."""
+    """Put `aside` in the place of a folder, which is moved out of the way, comes back on failure, and goes last."""
     if not os.path.lexists(target):
         os.rename(aside, target)
         return

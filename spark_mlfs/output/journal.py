@@ -44,8 +44,7 @@ class Journal:
 
     @staticmethod
     def beside(spark: SparkSession, output: str, what: str, settings: dict[str, Any]) -> Journal:
-        """The journal of a run into `output`: in the hidden folder ``.NAME.WHAT`` beside it, or in the output itself where that
-        is not on this machine."""
+        """The journal of a run in the hidden folder ``.NAME.WHAT`` beside a local output, or in the output itself."""
         local = local_path(output)
         folder = None if local is None else local.with_name(f".{local.name}.{what}")
         return Journal(spark, output.rstrip("/") if folder is None else spark_path(folder), folder, settings, output)
@@ -102,8 +101,7 @@ class Journal:
             shutil.rmtree(half, ignore_errors=True) if half.is_dir() else half.unlink(missing_ok=True)
 
     def open(self, *but: str) -> bool:
-        """Takes up what an earlier run left with the same settings (those of `but` aside); False where there is nothing, or
-        something else. `ParameterError` where a newer version left it."""
+        """Takes up what a run of the same settings (but those of `but`) left; False where there is none."""
         found = self.get("_settings")
         aside = {*but, *stamp()}
         mine = {k: v for k, v in self.settings.items() if k not in aside}

@@ -2,10 +2,8 @@
 
 The lock is the operating system's (`flock`), so that a run that was killed holds nothing. Where the file system knows no locks,
 or another machine holds it, its age tells: the owner touches the file every `BEAT` seconds, and after `STALE` seconds without
-it the lock is taken over. Machines that share a disk are taken to have clocks that agree within a minute.
-
-Where only Spark reaches (``s3:``, ``hdfs:`` …) there is no lock, and a row with the owner stands in the output (`owned`). Two
-runs that begin within a second may both take it; of an owner on another machine only its age tells that it was killed.
+it the lock is taken over (clocks agree within a minute). Where only Spark reaches (``s3:``, ``hdfs:`` …) a row with the owner
+stands in the output (`owned`): two runs that begin within a second may both take it, and only its age tells that it was killed.
 """
 
 from __future__ import annotations
@@ -111,7 +109,12 @@ def _taken(what: str, owner: Entry, stale: float) -> ParameterError:
 
 
 def _entry() -> Entry:
-    return {"who": _me(), "host": socket.gethostname(), "pid": os.getpid(), "started": time.time()}
+    try:
+        user = getpass.getuser()
+    except (ImportError, KeyError, OSError):  # a user without a name, as in containers
+        user = "a user without a name"
+    host, pid = socket.gethostname(), os.getpid()
+    return {"who": f"{user} on {host}, process {pid}", "host": host, "pid": pid, "started": time.time()}
 
 
 def _acquire(path: Path, what: str) -> int:
@@ -179,14 +182,6 @@ def _owner(handle: int) -> Entry:
         return owner if isinstance(owner, dict) else {}
     except ValueError:
         return {}
-
-
-def _me() -> str:
-    try:
-        user = getpass.getuser()
-    except (ImportError, KeyError, OSError):  # a user without a name, as in containers
-        user = "a user without a name"
-    return f"{user} on {socket.gethostname()}, process {os.getpid()}"
 
 
 def _ago(owner: Entry) -> str:

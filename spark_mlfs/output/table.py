@@ -45,20 +45,15 @@ def _same(given: str, parts: Sequence[str]) -> bool:
 
 
 class OutputTable:
-    """A table that a job writes. Use `check` before any work, then `write`.
-
-    name       ``table``, ``schema.table`` or ``catalog.schema.table``
-    format     "delta", "parquet" or another of the session's; None: the session's own (``spark.sql.sources.default``)
-    overwrite  whether a table of that name is replaced
-    """
+    """A table that a job writes, ``table``, ``schema.table`` or ``catalog.schema.table``, of a format of the session's (None: its
+    default one); with `overwrite` one of that name is replaced. Use `check` before any work, then `write`."""
 
     def __init__(self, name: str, format: str | None = None, overwrite: bool = False) -> None:
         self.name, self.format, self.overwrite = name, format, overwrite
         self.parts = parts_of(name)
 
     def check(self, spark: SparkSession, inputs: Sequence[str] = ()) -> None:
-        """`ParameterError` where the table exists (without overwrite) or is one of the input tables, where its schema does not
-        exist, or where the session does not have the format."""
+        """`ParameterError` where the table exists or is read, its schema does not exist, or the session lacks the format."""
         if any(_same(given, self.parts) for given in inputs):
             raise ParameterError(f"the table {self.name} is the input; give --output-table another name")
         self.format = (self.format or spark.conf.get("spark.sql.sources.default") or "parquet").lower()

@@ -1,5 +1,4 @@
-"""A comparison's figures and tables as files, for a paper: the main metric by each classifier as PDF, SVG or PNG, every metric as
-a LaTeX table. The same tables give the same bytes."""
+"""A comparison's figures as PDF, SVG or PNG and its tables in LaTeX, for a paper; the same tables give the same bytes."""
 
 from __future__ import annotations
 

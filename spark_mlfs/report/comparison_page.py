@@ -1,5 +1,4 @@
-"""comparison.html: one page, self-contained, without scripts, for light and dark, wide and narrow, light enough to mail; and
-`spark_mlfs.compare`, a comparison from Python."""
+"""comparison.html: one self-contained page without scripts; and `spark_mlfs.compare`, a comparison from Python."""
 
 from __future__ import annotations
 
@@ -49,9 +48,7 @@ def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, A
 
 
 class Shown:
-    """An outcome as the sections of the page show it: its classifiers, the first of which is that of the figures, the methods
-    that have results, their `places`, which give each its colour and sign (`marks`), the main metric with its definition, all
-    metrics, each (definition, metric), and the others than the main one."""
+    """An outcome as the page shows it, the figures by the first classifier; `places` give each method its colour and sign."""
 
     def __init__(self, outcome: Outcome, plan: Comparison) -> None:
         self.outcome, self.plan = outcome, plan
@@ -86,8 +83,7 @@ class Shown:
         return [(judge, findings) for judge, findings in found if any(findings.values())]
 
     def _findings(self, summary: tables.Summary) -> dict[str, Any]:
-        """Return what comparison_verdict.html.j2 tells: of tests the best-ranked methods and those near them, without tests the
-        best of each data set; the data sets on which some selection, and no selection, beats all features."""
+        """Return what comparison_verdict.html.j2 tells: the best-ranked and those near them, and who beats all features where."""
         test, ranked, best = tables.test_of(summary, self.metric), None, []
         selections = summary.mean.drop(columns=ALL_FEATURES, errors="ignore")
         if not isinstance(test, str):

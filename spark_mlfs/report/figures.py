@@ -1,8 +1,5 @@
-"""The figures of the reports as values: templates draw them as HTML with inline SVG, without library or script. Colours of
-methods are the classes s0 ... s11.
-
-The SVG is stretched to the width it gets, while its texts are HTML placed by per cent: they keep their size on a phone and on a
-wide screen alike.
+"""The figures of the reports as values: templates draw them as HTML with inline SVG, which is stretched to the width it gets,
+while its texts are placed by per cent and keep their size. Colours of methods are the classes s0 ... s11.
 """
 
 from __future__ import annotations
@@ -146,8 +143,7 @@ def curve(
 def path_of(
     points: Sequence[tuple[float, float]], x_title: str, y_title: str, names: Sequence[str], mark: float | None
 ) -> Plot | None:
-    """Return a line through points of rising x, from (0, 0); `names` of up to 100 of them are shown when they are pointed at;
-    `mark` draws a line at that x."""
+    """Return a line through points of rising x, from (0, 0), with up to 100 `names`; `mark` draws a line at that x."""
     if not points:
         return None
     x, y = points[-1]
@@ -161,9 +157,6 @@ def path_of(
         plot.texts.append(("note", f"right:{100 - plot.x(mark):.3f}%", f"budget {number(mark)}"))
     plot.dots([(a, b, f"{name}: {number(b)} for {number(a)}") for name, (a, b) in zip(names, points, strict=True)])
     return plot
-
-
-# ---- of comparisons ----
 
 
 def mark(index: int) -> str:
@@ -284,8 +277,7 @@ class Drawing:
 
 
 def critical_differences(names: Sequence[str], ranks: Any, nemenyi: float, groups: Sequence[Sequence[int]]) -> Drawing:
-    """A critical difference diagram: the methods on a line of mean ranks, best on the left; bars join those that Nemenyi's test
-    does not tell apart."""
+    """A critical difference diagram: methods at their mean ranks; bars join what Nemenyi's test does not tell apart."""
     ranks = np.asarray(ranks, float)
     k = len(ranks)
     half = (k + 1) // 2

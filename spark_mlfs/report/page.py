@@ -51,8 +51,7 @@ def page(result: Result, manifest: Mapping[str, Any], kept: int, portrait: Portr
 
 
 def _curves(result: Result, features: Sequence[Any], kept: int) -> dict[str, Any]:
-    """Return the scores, those of picks and what each is worth alone (`pair`) or those near the cut and all; and the loss where
-    there are iterations."""
+    """Return the scores of picks and of each alone (`pair`), or those near the cut and all; and the loss of iterations."""
     objective = None
     if len(result.scores.objective) > 1:
         state = {True: "converged", False: "not converged: allow more iterations", None: ""}[result.scores.converged]
@@ -105,8 +104,7 @@ def _cut(evidence: Evidence, kept: int) -> Plot | None:
 
 
 def _features(result: Result, rows: Sequence[Any]) -> dict[str, Any]:
-    """Return the selected features, and the orders that a reader may want; of what was picked one by one by what each is worth
-    alone."""
+    """Return the selected features, and the orders that a reader may want."""
     low = min(0.0, min((row.relevance for row in rows), default=0.0))  # all negative: bars by the distance from the worst shown
     top = max((row.relevance - low if low else abs(row.relevance) for row in rows), default=0.0) or 1.0
     shown = rows[:MOST_ROWS]
@@ -142,9 +140,6 @@ def _constraints(result: Result) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-# ---- tables: rows with a name for each cell ----
-
-
 def _rows(table: pd.DataFrame) -> list[Any]:
     return list(table.itertuples(index=False))
 
@@ -155,8 +150,7 @@ def feature_rows(result: Result, kept: int) -> list[Any]:
 
 
 def candidate_rows(result: Result) -> list[Any]:
-    """Return the features that are not included, what adds most to the included ones first, as rank, name, gain and relevance;
-    none where nothing is conditioned on."""
+    """Return the features that are not included, the largest gain given the included first; none where there are none."""
     resolved, ranking = result.request.resolved, result.ranking
     if resolved is None or "gain" not in ranking:
         return []
@@ -166,8 +160,7 @@ def candidate_rows(result: Result) -> list[Any]:
 
 
 def purchase_rows(result: Result) -> list[tuple[str, float, float]]:
-    """Return the purchases in their order: the name (that of a group where it is one), the cost and the gain of all so far; the
-    included features cost, too, and are counted before them."""
+    """Return the purchases in order: name (or group), cost so far (with the included features'), gain so far."""
     path, resolved = result.scores.budget_path or result.scores.path, result.request.resolved
     if path is None or resolved is None or resolved.costs is None:
         return []
@@ -180,8 +173,7 @@ def purchase_rows(result: Result) -> list[tuple[str, float, float]]:
 
 
 def label_rows(result: Result) -> list[Any]:
-    """Return every label, the commonest first: name, count of the rows that have it, observed, in which it is known, share, and
-    imbalance (the commonest label's rows over its own)."""
+    """Return every label, the commonest first: name, rows that have it, rows where it is known, share, imbalance."""
     count = np.asarray(result.profile.positive)
     observed = np.broadcast_to(result.profile.observed, count.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -195,9 +187,6 @@ def places(orders: Mapping[str, Sequence[int]], rows: int) -> list[str]:
     """Return for each row its place in every order, as style: what lets a reader sort a table without a script."""
     at = [np.argsort(order).tolist() for order in orders.values()]
     return [";".join(f"--o{k}:{mine[row]}" for k, mine in enumerate(at)) for row in range(rows)]
-
-
-# ---- the picked features as a set ----
 
 
 def sections(result: Result, portrait: Portrait | None) -> dict[str, Any] | None:

@@ -14,8 +14,7 @@ BARS, MOST_LABELS = 20, 200
 
 
 def scoring_page(manifest: Mapping[str, Any], trained: Mapping[str, float], shown: pd.DataFrame) -> str:
-    """Return the run as one small page, from what its manifest says, the labels' shares in training (empty where they are not
-    known) and some of its rows."""
+    """Return the run as a small page, of its manifest, the labels' shares in training (if known) and some of its rows."""
     scores, histogram = manifest.get("scores") or {}, []
     if scores:  # how often the given labels scored what
         counts, edges = np.histogram([float(s) for s in scores], BARS, weights=list(scores.values()))

@@ -130,8 +130,7 @@ class SavedPipeline:
         return dict(options) if tabular(format) else dict(self.first.reader_options(format, options))
 
     def columns_read(self) -> list[str]:
-        """The columns that the pipeline needs and no stage of it makes; as far as a stage of the user's own SQL, which may make
-        any."""
+        """The columns that the pipeline needs and does not make, up to the first stage of the user's own SQL."""
         made: set[str] = set()
         wanted: list[str] = []
         for stage in map(described, self.stages):

@@ -64,8 +64,7 @@ class Measured:
         return int(self.sums.counts[0])
 
     def metrics(self) -> dict[str, float]:
-        """The standard metrics, and precisionAt1, 3, 5: the mean share of true labels among so many of the best scores, as far as
-        there are so many labels."""
+        """The standard metrics, and precisionAt1, 3, 5: the mean share of true labels among so many best scores."""
         hits = [(k, int(hit)) for k, hit in zip(AT, self.hits, strict=True) if k <= self.sums.q]
         return {**self.sums.metrics(), **{f"precisionAt{k}": hit / (k * max(1, self.rows)) for k, hit in hits}}
 
@@ -76,8 +75,7 @@ class Measured:
         return value_of(keys[min(first, len(keys) - 1)])
 
     def by_threshold(self, label: int | None = None) -> np.ndarray:
-        """(4, n) thresholds, rising, and precision, recall and F1 of giving a label (None: every one) to the rows where it scores
-        at least so much."""
+        """(4, n) thresholds, rising, and precision, recall and F1 of giving rows that score so much a label (None: every one)."""
         cells = self.cells if label is None else self.cells[:, self.cells[0] >> BITS == label]
         keys, *counts = _summed(np.vstack([cells[0] & (1 << BITS) - 1, cells[1:]]))
         given, hit = (count[::-1].cumsum()[::-1] for count in counts)
@@ -130,8 +128,7 @@ class Check:
     id: str | None = None
 
     def run(self, frame: Any) -> Measured:
-        """Measure the pipeline on `frame`. `DataError` where the labels are none of the model's, or no row has all of them
-        known."""
+        """Measure the pipeline on `frame`; `DataError` for other labels than the model's, or where no row has all known."""
         states = self.states(frame)
         with self.scorer.small_batches(frame):
             total = added(Measured.decode(bytes(row["state"])) for row in collected(states))
@@ -166,8 +163,7 @@ def _one(states: Iterable[Measured]) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True)
 class MeasureBatches:
-    """Worker side of `Check`: truth, labels and scores in, the state of all batches out. `chosen` gives rows their labels (None:
-    the classifier's own)."""
+    """Worker side of `Check`: truth, labels and scores to a state; `chosen` gives labels instead of the classifier."""
 
     q: int
     chosen: BestLabels | None
@@ -226,8 +222,7 @@ def _labels(chosen: BestLabels, z: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 
 def suggest_threshold(checked: Measured) -> dict[str, Any]:
-    """Suggest a threshold that labels 90 % of rows: one that a tenth of them stay below at most, in four digits, or as many
-    labels as rows have on average."""
+    """Suggest a threshold that labels 90 % of rows, in four digits, or as many labels as rows have on average."""
     cardinality, exact = int(checked.sums.labels[2].sum()) / max(1, checked.rows), checked.threshold(0.1)
     short = float(f"{exact:.4g}")
     if short > exact:

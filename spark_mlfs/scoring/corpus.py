@@ -66,8 +66,7 @@ def __getattr__(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Source:
-    """The inputs of a run by name: files, or the hash parts of a table. `read` gives the rows of some of them, `shown` a frame
-    with their columns; `parts` to make of them at most."""
+    """The inputs of a run: `read` gives rows of some `names`, `shown` has the columns; `parts` to make at most."""
 
     names: list[str]
     read: Callable[[Sequence[str]], DataFrame]
@@ -135,8 +134,7 @@ def plan(names: Sequence[str], parts: int, first: int) -> dict[int, list[str]]:
 
 @dataclass(frozen=True)
 class PartsToDo:
-    """Plan of a run: the `columns` that come along, and the inputs of each part `todo`, of which the `fresh` ones stand in no
-    plan of an interrupted run."""
+    """Plan of a run: the `columns` to keep, the parts `todo`, of which the `fresh` ones stand in no earlier plan."""
 
     inputs: Source
     columns: list[str]
@@ -146,7 +144,7 @@ class PartsToDo:
 
 @dataclass(frozen=True)
 class Scoring:
-    """A corpus that is scored part by part into `output`, a folder.
+    """A corpus that is scored part by part into the folder `output`.
 
     Every row gets ``tags``: the predicted labels, or the `top_n` best, or those that score at least `threshold`; and their
     ``scores``, both best first (``predicted_tags`` and ``predicted_scores`` where a kept column has one of these names). `id`

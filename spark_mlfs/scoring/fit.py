@@ -26,8 +26,7 @@ def fit_pipeline(
     options: dict[str, Any],
     progress: Progress | None = None,
 ) -> PipelineModel:
-    """A classifier fitted on the selected features of the canonical `frame`, in one PipelineModel with the selection and
-    whatever makes features of the columns of the user's own table: counting the words of a text, gathering numeric columns."""
+    """A classifier fitted on the selected features, in a PipelineModel with the selection and what makes its features."""
     from pyspark.ml import PipelineModel
 
     from ..ml.classifiers import ESTIMATORS

@@ -53,8 +53,7 @@ def fit_here(
     frame: LocalFrame, selection: LocalSelection, name: str, parameters: Mapping[str, Any], source: Any,
     format: str, options: Mapping[str, Any], memory: int, progress: pipeline.Progress | None = None,
 ) -> LocalPipeline:  # fmt: skip
-    """A classifier fitted on the selected features of the canonical `frame`, as `fit.fit_pipeline` fits it; the rows and what is
-    learned of them take at most `memory` bytes."""
+    """A classifier fitted as `fit.fit_pipeline` fits it, in at most `memory` bytes."""
     selection = copy.copy(selection)
     started, names = time.perf_counter(), [str(name) for name in selection.selectedFeatureNames]
     slices = slices_of(parameters, {}, SELECTED)

@@ -168,9 +168,6 @@ def _gathered(batch: pa.RecordBatch, names: Sequence[str]) -> pa.ListArray:
     return pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), len(names)).cast(LISTS)
 
 
-# ---- a pipeline's folder ----
-
-
 def load_here(path: str) -> LocalScorer:
     """Return the pipeline saved in a folder of this machine, at ``path/pipeline``, or a single classifier there."""
     root = here(path.rstrip("/"))

@@ -36,8 +36,7 @@ class Scorer(SavedPipeline):
         return small_batches(frame.sparkSession, lambda: _text_bytes(frame, self.columns_read()))
 
     def read_of(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
-        """The columns that the pipeline reads, and the kept ones as ``_kept_0``, …: whatever else the rows carry, such as the
-        columns of the training, is in nobody's way."""
+        """The columns that the pipeline reads, and the kept ones as ``_kept_0``, …, whatever else the rows carry."""
         read = dict.fromkeys(self.columns_read())
         if any(is_own_sql(stage) for stage in self.stages):
             read = dict.fromkeys(frame.columns)

@@ -10,8 +10,7 @@ from .base import described
 
 
 def word_counts(stages: Sequence[Any]) -> tuple[str, WordCounts] | None:
-    """The column of texts whose words the stages count, and what counts the same; None for others than Spark ML's, or one
-    `stages.WordCounter`."""
+    """The column whose words the stages count, and what counts the same; None for other stages than ours or Spark ML's."""
     if not stages:
         return None
     split, *removers, counter = map(described, stages if len(stages) > 1 else [*stages, *stages])

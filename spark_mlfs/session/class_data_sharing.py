@@ -1,9 +1,8 @@
 """Java's classes kept between runs, so that a local session starts seconds sooner.
 
-Starting Spark, Java reads, checks and lays out some fifteen thousand classes: most of what a short run costs. `keep` has Java
-write them down ready for use (its own class data sharing: ``-Xshare:dump``), once for a Java and a Spark, in the user's cache
-folder; `options` then has a local session start with them. Java itself compares jars and versions, and does without where they
-differ.
+Starting Spark, Java reads, checks and lays out some fifteen thousand classes. `keep` has Java write them down ready for use
+(``-Xshare:dump``), once for a Java and a Spark, in the user's cache folder; `options` then has a local session start with them.
+Java itself compares jars and versions, and does without where they differ.
 """
 
 from __future__ import annotations

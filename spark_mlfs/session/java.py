@@ -60,8 +60,7 @@ def started_with(ahead: str = "", behind: str = "") -> Iterator[None]:
 
 
 def java_version(java: str | Path) -> int | None:
-    """Major version of a ``java`` executable, or None where it does not run. A JDK writes it into a file, which is read sooner
-    than Java starts."""
+    """Major version of a ``java``, of its release file or of what it says; None where it does not run."""
     try:
         release = Path(java).resolve().parents[1] / "release"
         written = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', release.read_text(errors="replace"), re.MULTILINE)
@@ -128,11 +127,8 @@ def _embedded_java() -> Path:
 
 
 def own_folder(name: str) -> Path:
-    """A folder that this user alone can write, the same in every process where the user's cache folder allows it.
-
-    What another user could have put in its place (a link, a folder of theirs or one that others can write) is never used: the
-    process then has one of its own under the temporary directory, which goes away with it.
-    """
+    """A folder that this user alone can write, in the user's cache folder. What another user could have put in its place (a link,
+    a folder that others own or can write) is never used: the process then has a temporary one of its own."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     for base in (Path(cache) if os.path.isabs(cache) else None, Path(os.path.expanduser("~"), ".cache")):
         if base is None or not base.is_absolute():

@@ -1,7 +1,4 @@
-"""A local Spark session on any machine with Python: uses the user's Java where there is one, else an embedded one.
-
-Which Java that is says `session.java`. Nothing else in the library touches ``JAVA_HOME``.
-"""
+"""A local Spark session on any machine with Python, on the Java that `session.java` finds."""
 
 from __future__ import annotations
 
@@ -27,12 +24,8 @@ if TYPE_CHECKING:
 
 
 def _send_package(spark: SparkSession) -> SparkSession:
-    """Run from a clone on a session that is not ours, the workers have no `spark_mlfs` to import: send them a zip of it,
-    once a session.
-
-    Spark 4 has `addArtifacts` for that, Spark 3.5 on Connect only. On a cluster, and there, install the wheel or pass it with
-    --py-files.
-    """
+    """Send the workers of a session that is not ours a zip of the package, once, where it is run from a clone: Spark 4 has
+    `addArtifacts` for that, Spark 3.5 on Connect only."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     from pyspark.sql.utils import is_remote
@@ -87,11 +80,10 @@ def _reach() -> None:
 def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, quiet: bool = True) -> SparkSession:
     """The active Spark session, or a new local one on all cores.
 
-    An existing session (Databricks, a notebook, spark-submit) is used as it is. `conf` is laid over the defaults of a
-    new session: half the machine's memory for the driver, no adaptive execution, which costs a small job more than it
-    gives, no notes of the lines that columns come from, and workers forked from a process that has imported what they
-    need. `quiet`: what Java says while it starts is shown only if it does not start, and Spark logs no error that it hands
-    to Python anyway.
+    An existing session (Databricks, a notebook, spark-submit) is used as it is. `conf` is laid over the defaults of a new
+    session: half the machine's memory for the driver, no adaptive execution, which costs a small job more than it gives, and
+    workers forked from a process that has imported what they need. `quiet`: what Java says while it starts is shown only if it
+    does not start, and Spark logs no error that it hands to Python anyway.
     """
     with worker_errors():
         from pyspark.sql import SparkSession
@@ -133,8 +125,7 @@ _THROWN = re.compile(rb'Exception in thread "[^"]*" [\w.$]+: (.{1,160})')
 
 @contextmanager
 def _java_started(settings: dict[str, str]) -> Iterator[None]:
-    """Starts Java with its standard error in a pipe, unless it runs. What it says in this block is shown if the block fails,
-    what it says later at once."""
+    """Starts Java, unless it runs: its standard error is shown if the block fails, and what it says later."""
     from py4j.protocol import Py4JNetworkError
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway

@@ -1,5 +1,4 @@
-"""Selectors of features of tables in memory: `MultiLabelSelector(method="jmi")`, and a class for every method in
-`sklearn.selector_classes`."""
+"""Selectors of features of tables in memory: `MultiLabelSelector(method="jmi")`, and a class for every method."""
 
 from __future__ import annotations
 
