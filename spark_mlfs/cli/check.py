@@ -64,7 +64,7 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
     from ..adapters.tags import overtagged
     from ..output.folder import MANIFEST
     from ..read.layout import columns_of
-    from ..report.check_page import check_page
+    from ..report.pipeline_pages import check_page
     from ..scoring.check import FEW_TAGS, Check, suggest_threshold
 
     args, stages = work.args, work.stages

@@ -1,12 +1,24 @@
-"""``spark-mlfs compare``: data sets × methods × classifiers of one file, all against each other."""
+"""``spark-mlfs compare``: data sets × methods × classifiers of one file; a plan is run trial by trial, as by `evaluate`, too."""
 
 from __future__ import annotations
 
 import argparse
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from ..errors import ParameterError
-from .comparison import run_arguments, run_plan, run_section
+from ..errors import DataError, ParameterError
+from .engine import on_engine
+from .shared import Flags, Work, check_data, check_there, inputs, load_selection, print_forecast, print_result, reader_options_of
 
+if TYPE_CHECKING:
+    from ..adapters.selection import Selected
+    from ..evaluate.compare import Outcome
+    from ..evaluate.plan import Comparison
+    from ..evaluate.trials import Candidate
+    from ..output.folder import Place
+
+SAME_ROWS = "The saved ranking was made from these very rows, test rows included: what is measured is too good."
+TABLES = ("cells", "trials", "choices", "rankings", "labels", "data", "failed")
 SUMMARY = "compare methods on data sets, as a table, curves and tests"
 EPILOG = """\
 example:
@@ -31,3 +43,186 @@ def run(args: argparse.Namespace) -> int:
     if args.config is None:
         raise ParameterError("compare needs --config FILE; conf/runs/compare.toml is one to start from")
     return run_plan(args, read_comparison(args.config, run_section(args)), args.config)
+
+
+def run_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of [run]."""
+    flags = Flags.output(parser, dry_run="trials, rankings, fits of classifiers")
+    flags.one("--parallelism", "N", "trials at a time (default: the cores of this machine, at most 8)")
+    flags.engine(budgets=True)
+    flags.one("--figures", "FORMATS", "write the figures as files, too: pdf,svg,png")
+    flags.one("--tables", "FORMAT", "write the tables as files, too: latex")
+
+
+def run_section(args: argparse.Namespace) -> dict[str, Any]:
+    """The [run] section as the flags give it."""
+    names = "output overwrite engine memory_bytes parallelism driver_bytes worker_bytes".split()
+    given = {name: getattr(args, name) or None for name in names}
+    given |= {name: (text := getattr(args, name)) and text.split(",") for name in ("figures", "tables")}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model: str | None = None) -> int:
+    """Runs the trials that are not done yet, with the ranking saved at `model`, and writes the results; returns the exit code."""
+    from ..output.folder import Output
+    from ..report.comparison_files import check_formats
+
+    if plan.run.output is None:
+        in_file = f"[run] output in {file}, or " if file else ""
+        raise ParameterError(f"where should the results go? give {in_file}--output DIR")
+    output = Output(plan.run.output, plan.run.overwrite)
+    check_formats(plan.run.figures, plan.run.tables)
+    if (plan.run.figures or plan.run.tables) and output.local is None:
+        remedy = "give a local --output, or leave them out"
+        raise ParameterError(f"figures and tables as files need an output on this machine: {remedy}")
+    work = Work(args, output)
+    work.sources = [(source, data.format or "") for data in plan.data for source in (data.path, data.test_path)]
+    work.sources.append((model, ""))
+    output.check(path for source in work.sources for path in inputs(*source))
+    for data in plan.data:
+        check_data(data.path, data.format or "", data.options)
+        check_there(inputs(data.test_path, data.format))
+    if model:
+        check_there([model], "saved selection", "give the folder that spark-mlfs select wrote")
+    if args.dry_run:
+        return _forecast(args, plan, plan.candidates(), model)
+    return on_engine(work, partial(_run, work, plan, model), plan.run.engine, plan.run.memory_bytes)
+
+
+def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
+    from ..evaluate.compare import run, settings_of
+    from ..output.folder import Place
+    from ..output.journal import Journal, publish
+
+    args, stages, candidates = work.args, work.stages, plan.candidates()
+    assert plan.run.output is not None
+    saved = load_selection(model, spark) if model else None
+    if saved is not None:
+        candidates = [_saved_ranking(spark, saved, plan), *candidates]
+    journal = Journal.beside(spark, plan.run.output, "comparing", settings_of(plan, candidates))
+    with journal.running("trials"):
+        resumed = journal.open()
+        if not resumed:
+            journal.start()
+        before = sum("error" not in entry for entry in journal.parts.values())
+        with stages.stage("trials"):
+            outcome = run(spark, plan, journal, candidates, stages.report)
+        if saved is not None and saved.summary.get("fingerprint") in {*outcome.data["fingerprint"]} - {None}:
+            plan.notes += f"\n\n{SAME_ROWS}"
+        with stages.stage("tables and page"):
+            target = Place(spark, journal.place, journal.folder, "overwrite")
+            trials = {"trials": len(journal.parts), "trials_of_an_earlier_run": before, "failed": len(outcome.failed)}
+            manifest = _write(target, work, outcome, plan, trials)
+            journal.clear()
+            publish(plan.run.output, journal.folder, False)
+    text, means = _summary(outcome, plan, before)
+    return print_result(args, text, {**manifest, "output": plan.run.output, "means": means})
+
+
+def _forecast(args: argparse.Namespace, plan: Comparison, candidates: list[Candidate], model: str | None) -> int:
+    """Says how many trials, rankings and fits of classifiers a plan stands for; no session is started, nothing is read."""
+    from ..evaluate.plan import FILES
+    from ..evaluate.protocol import Protocol
+
+    folds = plan.protocol.folds
+    splits = 1 if folds == FILES else Protocol.of(folds).count
+    design = plan.design()
+    titles = [*(["the saved ranking"] if model else []), *(c.title for c in candidates)]
+    sizes = sum(len(design.sizes) if c.requests else 1 for c in candidates) + (len(design.sizes) if model else 0)
+    inner = sum(len(c.requests) * plan.protocol.choose.folds for c in candidates if len(c.requests) > 1)
+    found = {
+        "data": [d.name for d in plan.data],
+        "methods": titles,
+        "classifiers": [j.title for j in design.judges],
+        "protocol": folds,
+        "splits": splits,
+        "sizes": list(design.sizes),
+        "trials": len(plan.data) * splits * len(titles),
+        "rankings_of_inner_folds": len(plan.data) * splits * inner,
+        "classifier_fits": len(plan.data) * splits * len(design.judges) * sizes,
+        "output": plan.run.output,
+    }
+    lines = {
+        "trials": f"{len(plan.data)} data sets x {splits} splits ({folds}) x {len(titles)} methods = {found['trials']} trials",
+        "fits": f"{found['classifier_fits']}, at {len(design.sizes)} sizes by {len(design.judges)} classifiers",
+        "chosen": f"parameters, by {found['rankings_of_inner_folds']} rankings of inner folds" if inner else None,
+        "output": f"{plan.run.output}: nothing was written",
+    }
+    return print_forecast(args, lines, found)
+
+
+def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
+    """The saved ranking in terms of the data's own columns: its features are found by name where both sides have names, else
+    the widths must agree. `DataError` for missing, further or differently many features."""
+    import numpy as np
+
+    from ..adapters.rows import unmatched
+    from ..evaluate.compare import open_data
+    from ..evaluate.trials import Candidate
+    from ..read.errors import reading
+    from ..schema import FEATURES, attribute_names
+
+    (data,) = plan.data
+    path = data.path or data.name
+    path = path if isinstance(path, str) else path[0]
+    data.options = reader_options_of(model, data.format or "", data.options)
+    frame, _ = open_data(spark, data)
+    slots = attribute_names(frame, FEATURES)
+    order = model.ranking.sort_values("rank")["index"].to_numpy()
+    if slots is None or not model.summary.get("named"):
+        with reading():
+            rows = frame.limit(1).collect() if slots is None else []
+        first = rows[0][FEATURES] if rows else slots
+        if isinstance(first, dict):  # a vector in this process
+            first = first["values"] if first["size"] is None else range(first["size"])
+        width = None if first is None else len(first)
+        if width is not None and width != model.numFeatures:
+            raise DataError(f"{path}: has {width} features, the selection was fitted on {model.numFeatures}")
+        return Candidate("the saved ranking", order=tuple(int(i) for i in order))
+    names = np.array(model.featureNames, object)
+    problem = unmatched(names, order, slots)
+    if problem is not None:
+        raise DataError(f"{path}: {problem}")
+    where = {name: index for index, name in enumerate(slots)}
+    return Candidate("the saved ranking", order=tuple(where[names[i]] for i in order))
+
+
+def _write(target: Place, work: Work, outcome: Outcome, plan: Comparison, trials: dict[str, int]) -> dict[str, Any]:
+    """The tables, the page and the manifest, which is returned."""
+    from ..output.folder import MANIFEST
+    from ..report.comparison_files import files
+    from ..report.comparison_page import comparison_page
+
+    for name in TABLES:
+        table = getattr(outcome, name)
+        if len(table):
+            target.table(name, table)
+    manifest = work.manifest(target.spark, {"plan": plan.as_dict(), **trials})
+    target.text("comparison.html", comparison_page(outcome, plan, manifest))
+    for name, content in files(outcome, plan.run.figures, plan.run.tables):
+        assert target.folder is not None
+        (target.folder / name).parent.mkdir(exist_ok=True)
+        (target.folder / name).write_bytes(content)
+    target.json(MANIFEST, manifest)
+    return manifest
+
+
+def _summary(outcome: Outcome, plan: Comparison, before: int) -> tuple[str, dict[str, Any]]:
+    """The main table as text, and as numbers."""
+    from ..evaluate.summary import main_metric, summary
+
+    kind, metric = main_metric(plan)
+    judge = plan.design().judges[0].title
+    means = summary(outcome.cells, kind, metric, judge, outcome.methods).mean
+    lines = [
+        f"{metric} by {judge}, mean over splits ({'chosen size' if plan.protocol.choose.size else 'mean over sizes'}):",
+        means.T.map(lambda v: "–" if v != v else f"{v:.4f}").to_string(),
+    ]
+    if len(outcome.failed):
+        failed = outcome.failed.drop_duplicates(["data", "method"]).itertuples()
+        lines += [f"not run: {line.method} on {line.data}: {line.error}" for line in failed]
+    again = f", {before} of them in an earlier run" if before else ""
+    written = f"written to {plan.run.output}: comparison.html, cells.csv, manifest.json and more"
+    lines.append(f"{len(outcome.trials)} trials{again}; {written}")
+    table = {str(data): {str(k): float(v) for k, v in row.items()} for data, row in means.iterrows()}
+    return "\n".join(lines), {"metric": metric, "classifier": judge, "by_data": table}

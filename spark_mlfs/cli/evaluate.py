@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..methods import DEFAULT_METHOD
-from .comparison import run_arguments, run_plan, run_section
+from .compare import run_arguments, run_plan, run_section
 from .shared import Flags, data_flags, method_flags, pairs, set_values
 
 SUMMARY = "measure how good a selection is, by classifiers on rows it has not seen"

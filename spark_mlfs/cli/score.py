@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) -> int:
     from ..adapters.tags import overtagged
     from ..output.folder import MANIFEST, Place
-    from ..report.scoring_page import scoring_page
+    from ..report.pipeline_pages import scoring_page
     from ..scoring.corpus import Scoring, scored_rows
 
     args, stages, table = work.args, work.stages, work.table

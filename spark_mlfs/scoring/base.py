@@ -15,7 +15,7 @@ from ..frame import kinds_of
 from ..read.layout import columns_of, quoted
 from ..read.lines import near
 from ..read.text import python_stop_words, word_stages
-from ..read.words import PATTERN
+from ..read.words import PATTERN, WordCounts
 from ..schema import FEATURES, attribute_names
 
 
@@ -98,6 +98,31 @@ def column_stages(
         return [], columns[0]
     # Spark ML takes a dot for a field of a struct.
     return [("SQLTransformer", {"statement": f"SELECT *, {quoted(columns[0])} AS gathered FROM __THIS__"})], "gathered"
+
+
+def word_counts(stages: Sequence[Any]) -> tuple[str, WordCounts] | None:
+    """The column whose words the stages count, and what counts the same; None for other stages than ours or Spark ML's."""
+    if not stages:
+        return None
+    split, *removers, counter = map(described, stages if len(stages) > 1 else [*stages, *stages])
+    told = counter.params
+    if len(stages) == 1 and counter.kind == "WordCounter":
+        return told["inputCol"], WordCounts(tuple(told["vocabulary"]), told["binary"], frozenset(told["stopWords"]))
+    if split.kind != "RegexTokenizer" or counter.kind != "CountVectorizerModel" or len(removers) > 1:
+        return None
+    usual = {"pattern": PATTERN, "gaps": True, "toLowercase": True, "minTokenLength": 1}
+    as_usual = {name: split.params[name] for name in usual} == usual
+    stop: frozenset[str] = frozenset()
+    column = split.params["outputCol"]
+    for remover in removers:
+        as_usual = as_usual and remover.kind == "StopWordsRemover" and remover.params["inputCol"] == column
+        if as_usual:
+            words = remover.params["stopWords"]
+            stop = frozenset(words if remover.params["caseSensitive"] else map(str.lower, words))
+            column = remover.params["outputCol"]
+    if not as_usual or told["inputCol"] != column or told["minTF"] != 1.0:
+        return None
+    return split.params["inputCol"], WordCounts(tuple(counter.vocabulary or counter.fitted.vocabulary), told["binary"], stop)
 
 
 @dataclass

@@ -25,8 +25,7 @@ from ..frame import Batches, Kind, LocalFrame, NeedsSpark
 from ..read.files import here
 from ..read.local import entries_of, numbers_of
 from ..schema import attribute_names
-from .base import Described, SavedPipeline, columns_of_sql, is_own_sql, refuse_absent, told_labels
-from .words import word_counts
+from .base import Described, SavedPipeline, columns_of_sql, is_own_sql, refuse_absent, told_labels, word_counts
 
 LISTS = pa.list_(pa.float64())
 

@@ -24,8 +24,7 @@ from ..ml.selectors import MultiLabelSelectorModel
 from ..params import from_json
 from ..read.errors import absent, reading
 from ..read.layout import quoted
-from .base import SavedPipeline, is_own_sql, refuse_absent, told_labels
-from .words import word_counts
+from .base import SavedPipeline, is_own_sql, refuse_absent, told_labels, word_counts
 
 
 class Scorer(SavedPipeline):

@@ -1,25 +1,29 @@
-"""report.html of `spark-mlfs check`: precision, recall and F1 against the threshold and against the number of labels a row."""
+"""Pages of saved pipelines: report.html of `spark-mlfs check` (which threshold), _report.html of a scored corpus (which labels)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from ..markup import number, render
-from ..scoring.check import Measured
 from .figures import Plot, lines
 
-MOST_LABELS = 60  # that get figures of their own
+if TYPE_CHECKING:
+    from ..scoring.check import Measured
+
+MOST_FIGURES = 60  # that get figures of their own
 MOST_POINTS = 120
 RATES = ("precision", "recall", "F1")
+BARS, MOST_LABELS = 20, 200
 
 
 def check_page(checked: Measured, names: list[str], trained: Mapping[str, float], manifest: Mapping[str, Any]) -> str:
     """Return a check as one page; `trained` are the labels' shares in training, where they are known."""
     curves = [checked.by_threshold(j) for j in range(len(names))]
-    few = sorted(range(len(names)), key=lambda j: (-checked.sums.labels[2, j], j))[:MOST_LABELS]
+    few = sorted(range(len(names)), key=lambda j: (-checked.sums.labels[2, j], j))[:MOST_FIGURES]
     together, counts = checked.by_threshold(), checked.by_count()
     return render(
         "check.html.j2",
@@ -51,3 +55,28 @@ def _figures(curves: np.ndarray, counts: np.ndarray) -> list[Plot | None]:
         lines("by threshold", shown[0].tolist(), dict(zip(RATES, shown[1:].tolist(), strict=True)), places, "threshold"),
         lines("by top-n", across, dict(zip(RATES, counts.tolist(), strict=True)), places, "labels a row"),
     ]
+
+
+def scoring_page(manifest: Mapping[str, Any], trained: Mapping[str, float], shown: pd.DataFrame) -> str:
+    """Return the run as a small page, of its manifest, the labels' shares in training (if known) and some of its rows."""
+    scores, histogram = manifest.get("scores") or {}, []
+    if scores:  # how often the given labels scored what
+        counts, edges = np.histogram([float(s) for s in scores], BARS, weights=list(scores.values()))
+        histogram = list(zip(edges[:-1], edges[1:], counts, strict=True))
+    return render(
+        "scoring.html.j2",
+        manifest=manifest,
+        tags=manifest["tags"],
+        most=MOST_LABELS,
+        trained=trained,
+        histogram=histogram,
+        columns=[str(name) for name in shown],
+        rows=[[_cell(value) for value in row] for row in shown.itertuples(index=False)],
+    )
+
+
+def _cell(value: Any) -> str:
+    cells = value if isinstance(value, (list, np.ndarray)) else [value]
+    values = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in cells]
+    text = ", ".join(values[:8]) + (", …" if len(values) > 8 else "")
+    return text if len(text) <= 120 else text[:119] + "…"
