@@ -49,7 +49,6 @@ class Reader(Entry):
         raise NotImplementedError
 
     def __call__(self, spark: SparkSession, path: Any = None, **options: Any) -> DataFrame:
-        """Check the options and read."""
         return self.read(spark, path, self.check(path, options))
 
     def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:

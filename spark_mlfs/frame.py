@@ -138,7 +138,6 @@ class LocalFrame:
 
     @property
     def bytes(self) -> int:
-        """Bytes of what is read, about."""
         return sum(self.sizes.values())
 
     @property
@@ -193,8 +192,6 @@ class LocalFrame:
         return pd.DataFrame(self.collect(), columns=self.columns)
 
     def limit(self, rows: int) -> LocalFrame:
-        """Return the first rows alone, as one part."""
-
         def first() -> Batches:
             left = rows
             for batch in self.batches():

@@ -109,7 +109,6 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         self._installed = None
 
     def packages(self) -> set[str]:
-        """Return the packages that the entries are of."""
         return {place.partition(":")[0].partition(".")[0] for place in self._all().values()}
 
     def class_name(self, name: str) -> str:
@@ -149,7 +148,6 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return isinstance(name, str) and (name in self._classes or name in self._all())
 
     def _all(self) -> dict[str, str]:
-        """Where every listed or installed class is."""
         if self._installed is None:
             points = [point for point in entry_points(group=self.group) if point.name not in self._places]
             self._installed = [point.name for point in points]

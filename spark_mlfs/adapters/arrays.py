@@ -13,7 +13,6 @@ import pandas as pd
 from .. import params as spec
 from .. import pipeline
 from ..blocks.arrays import hold
-from ..blocks.codec import State
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import SETTINGS, Grades
 from ..errors import ParameterError, in_python, spelled_by
@@ -21,8 +20,6 @@ from ..frame import MEMORY, default_memory
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, Text
 from ..select import Constraints, Cut, constraints, modes
-from ..statistics.base import Budgets
-from .classes import Fit
 
 COUNT = "num_top_features"  # the default mode, in snake case as every name here
 SCREEN = Parameter(
@@ -166,14 +163,6 @@ def selected(held: InMemoryDataset, request: pipeline.Request, memory_bytes: int
         request = request.with_groups(held.categories.groups)
     (result,) = pipeline.rank(held, [request], driver_bytes=memory, worker_bytes=memory)
     return result
-
-
-def learned(held: InMemoryDataset, fit: Fit[Any], memory_bytes: int | None = None) -> State:
-    """The state that an extractor or a classifier learns of rows of this process."""
-    memory = memory_of(memory_bytes)
-    state: State
-    state, _, _ = pipeline.compute(held, fit, None, Budgets(driver=memory, worker=memory))
-    return state
 
 
 def memory_of(asked: int | None) -> int:

@@ -99,7 +99,6 @@ class EstimatorClasses(Mapping[str, type]):
         return import_module(self._module)
 
     def class_name(self, name: str) -> str:
-        """The name of the class of an entry."""
         return self.registry.class_name(name) + self.suffix
 
     def of(self, name: str) -> Any:

@@ -198,7 +198,6 @@ class LocalSelection(Selected):
         return SavedData(self._ranking, ranking_schema(self._ranking), {"selection": self._extra})
 
     def save_here(self, folder: Path) -> None:
-        """Write the model into a new folder."""
         defaults = {p.camel: p.default for p in (*SELECTION, FEATURES)} | {OUTPUT.camel: f"{self.uid}__output"}
         stage_here(folder, f"{PACKAGE}.{MODEL}", self.uid, self.values, defaults, self._saved_data())
 

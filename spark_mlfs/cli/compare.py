@@ -208,7 +208,6 @@ def _write(target: Place, work: Work, outcome: Outcome, plan: Comparison, trials
 
 
 def _summary(outcome: Outcome, plan: Comparison, before: int) -> tuple[str, dict[str, Any]]:
-    """The main table as text, and as numbers."""
     from ..evaluate.summary import main_metric, summary
 
     kind, metric = main_metric(plan)

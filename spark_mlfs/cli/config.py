@@ -107,7 +107,6 @@ class ClassifierChoice(Section):
     parameters: dict[str, Any] = Field({}, description="the classifier's own parameters")
 
     def checked(self) -> dict[str, Any]:
-        """Every parameter of the classifier; `ParameterError` for a wrong name or value."""
         from ..classify import CLASSIFIERS
 
         classifier = CLASSIFIERS.create(self.name or "")

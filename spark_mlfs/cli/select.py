@@ -243,7 +243,6 @@ def _model(ranked: Ranked, order: str) -> MultiLabelSelectorModel | LocalSelecti
 
 
 def _fit_pipeline(spark: Any, config: RunConfig, model: Any, frame: Any, stages: Stages) -> PipelineModel | LocalPipeline:
-    """The selection and a classifier fitted behind it, applicable to the user's own table."""
     from ..formats import tabular
     from ..read.tables import open_table
 
@@ -279,7 +278,6 @@ def _write(
     stages: Stages,
     arguments: list[str],
 ) -> dict[str, Any]:
-    """All files of a run, the manifest last; it is returned."""
     from ..output.folder import MANIFEST
     from ..output.manifest import selection_manifest
     from ..report.page import page

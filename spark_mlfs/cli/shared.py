@@ -101,7 +101,6 @@ class Flags:
         self.repeated("--grid", "NAME=V1,V2", grid)
 
     def tags(self) -> None:
-        """Which labels a row gets."""
         self.one("--top-n", "N", "give every row its N best labels instead of the predicted ones", type=COUNT)
         self.one("--threshold", "T", "give every row the labels that score at least T", type=ANY_NUMBER)
 
@@ -334,7 +333,6 @@ class Work:
             return whole.count()
 
     def note(self, text: str) -> None:
-        """Print a note on standard error."""
         if not self.args.quiet:
             print(f"spark-mlfs: note: {text}", file=sys.stderr, flush=True)
 
@@ -388,7 +386,6 @@ class Stages:
         print(f"{when}spark-mlfs: {text}", file=sys.stderr, flush=True)
 
     def report(self, what: str, done: int, total: int) -> None:
-        """The pipeline's progress."""
         if self.terminal and self.bar is not None:
             self.bar.total, self.bar.n = total, done
             self.bar.bar_format = "{desc} |{bar}| {n_fmt}/{total_fmt} {elapsed}"

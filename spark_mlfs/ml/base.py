@@ -95,7 +95,6 @@ class MultiLabelEstimator(
         raise NotImplementedError
 
     def _own_parameters(self) -> dict[str, Any]:
-        """Values of the entry's parameters by their names in the registry."""
         return {p.name: self.getOrDefault(p.camel) for p in self.entry.parameters}
 
     _progress: pipeline.Progress | None = None

@@ -92,7 +92,6 @@ class StageReader(MLReader[Any]):
         return saved.metadata_of(text, path)
 
     def _class(self, path: str, name: str) -> type:
-        """The class a path holds."""
         name = name.replace("org.apache.spark", "pyspark")
         module, _, kind = name.rpartition(".")
         own = module.partition(".")[0] == PACKAGE

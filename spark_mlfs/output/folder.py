@@ -193,13 +193,11 @@ class Place:
         frame.write.mode(self.mode).text(f"{self.path}/{name}")
 
     def json(self, name: str, entries: Mapping[str, Any]) -> None:
-        """Entries, such as a manifest's, as strict JSON."""
         from . import manifest
 
         self.text(name, manifest.as_json(entries))
 
     def model(self, name: str, saved: Any) -> None:
-        """A fitted model or pipeline in the folder `name`."""
         if self.folder is not None and hasattr(saved, "save_here"):
             saved.save_here(self.folder / name)
             return
@@ -220,7 +218,6 @@ class Place:
         self.require_data(name)
 
     def table(self, name: str, frame: Any) -> None:
-        """A pandas frame as ``name.parquet`` and ``name.csv``."""
         if self.folder is not None:
             frame.to_parquet(self.folder / f"{name}.parquet", index=False)
         else:

@@ -164,7 +164,6 @@ class Journal:
         return target
 
     def done(self, number: int, entry: dict[str, Any]) -> None:
-        """Notes a part as done."""
         self.put("_parts", number, {"part": number, **entry})
         self.parts[number] = {"part": number, **entry}
 

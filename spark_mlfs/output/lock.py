@@ -90,7 +90,6 @@ def _beating(seconds: float, beat: Callable[[], object], name: str) -> Iterator[
 
 
 def _dead(owner: Entry) -> bool:
-    """Whether an owner of this machine is no more."""
     pid = owner.get("pid")
     if owner.get("host") != socket.gethostname() or not isinstance(pid, int) or os.name == "nt":
         return False

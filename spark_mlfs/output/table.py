@@ -85,7 +85,6 @@ class OutputTable:
             raise ParameterError(f"the table {self.name} exists; give another, or --overwrite to replace it")
 
     def write(self, frame: DataFrame) -> int:
-        """Writes the rows; how many the table holds then."""
         spark, name = frame.sparkSession, quoted(self.parts)
         with worker_errors():
             if self.format == DELTA:

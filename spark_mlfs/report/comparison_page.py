@@ -72,13 +72,11 @@ class Shown:
         return self.titled(kind, metric, by) | {"heads": ["", *summary.mean.index], "rows": rows}
 
     def titled(self, kind: str, metric: str, by: str = "") -> dict[str, Any]:
-        """Return a metric as a heading, and which values are better."""
         name = tables.metric_title(metric, kind)
         text = name + by
         return {"name": name, "title": text[:1].upper() + text[1:], "better": tables.better(metric)}
 
     def verdict(self) -> list[tuple[str, dict[str, Any]]]:
-        """Return the findings of the comparison by each classifier that has some."""
         found = ((judge, self._findings(self.summary(judge))) for judge in self.judges)
         return [(judge, findings) for judge, findings in found if any(findings.values())]
 
@@ -154,7 +152,6 @@ class Shown:
         return charts if any(charts) else []
 
     def stability(self) -> dict[str, Any] | None:
-        """Return how much a selection changes with the training rows."""
         indices = tables.stability(self.outcome.rankings, self.outcome.cells, self.outcome.data)
         charts = []
         for data, rows in indices.groupby("data", sort=False) if len(indices) else ():

@@ -63,7 +63,6 @@ class Plot:
         return f"{place:.{self.digits}f}"
 
     def at(self, x: float, y: float) -> str:
-        """Return the style of what stands at these values."""
         return f"left:{self.cent(self.x(x))}%;top:{self.cent(self.y(y))}%"
 
     def line(self, kind: str, start: float, end: float) -> None:
@@ -75,7 +74,6 @@ class Plot:
         self.strokes.append((kind, self.cent(self.x(value)), self.cent(self.x(value)), "0", "100"))
 
     def axis(self, values: Iterable[float], text: Callable[[float], str] = number) -> None:
-        """Write values below the figure."""
         for value in values:
             place = self.x(value)
             self.texts.append(("tx end" if place > 96 else "tx", f"left:{self.cent(place)}%", text(value)))

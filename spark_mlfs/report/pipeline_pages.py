@@ -1,4 +1,4 @@
-"""Pages of saved pipelines: report.html of `spark-mlfs check` (which threshold), _report.html of a scored corpus (which labels)."""
+"""Pages of saved pipelines: report.html of `spark-mlfs check` (which threshold), _report.html of `score` (which labels)."""
 
 from __future__ import annotations
 

@@ -143,7 +143,6 @@ class SavedPipeline:
 
     @property
     def width(self) -> int:
-        """How many features it takes."""
         return int(self.first.numFeatures)
 
     @property

@@ -50,12 +50,10 @@ class Measured:
         return Measured(**values)
 
     def encode(self) -> bytearray:
-        """The state as bytes."""
         return encode({**vars(self), "sums": np.frombuffer(bytes(self.sums.encode()), np.uint8)})
 
     @staticmethod
     def decode(data: bytes) -> Measured:
-        """The inverse of `encode`."""
         state = decode(data)
         return Measured(**{**state, "sums": Sums.decode(state["sums"].tobytes())})
 

@@ -341,7 +341,6 @@ def _with_ids(frame: Any) -> Any:
 
 
 def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
-    """The columns that come along, the row id first."""
     wanted = []
     for name in (id or "id", *keep):
         if name not in frame.columns and re.fullmatch(r"`(?:[^`]|``)+`", name):  # written as in SQL
@@ -365,7 +364,6 @@ def _count(spark: SparkSession, where: str, tags: str, scores: str) -> tuple[int
 
 
 def _tallied(batches: Batches, columns: tuple[str, str]) -> Iterator[pa.RecordBatch]:
-    """How often each tag and each score is there, and how many rows are."""
     total: Counter[str] = Counter()
     for batch in batches:
         tags, scores = (batch.column(name).flatten() for name in columns)

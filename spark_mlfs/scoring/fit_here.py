@@ -35,7 +35,6 @@ class LocalPipeline:
     stages: list[Any]
 
     def save_here(self, folder: Path) -> None:
-        """Write the pipeline into a new folder."""
         made = [(f"{kind}_{secrets.token_hex(6)}", kind, params) for kind, params in self.before]
         uids = [*(uid for uid, *_ in made), *(stage.uid for stage in self.stages)]
         places = [folder / "stages" / f"{number:0{len(str(len(uids)))}d}_{uid}" for number, uid in enumerate(uids)]

@@ -55,7 +55,6 @@ class WordCounter(ColumnMaker, HasInputCol):
         self._setDefault(stopWords=[], binary=False)
 
     def word_counts(self) -> WordCounts:
-        """Return the counter of the words of a batch of texts."""
         words, stop = self.getOrDefault("vocabulary"), self.getOrDefault("stopWords")
         return WordCounts(tuple(words), self.getOrDefault("binary"), frozenset(stop))
 

@@ -19,7 +19,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ..errors import SparkMlfsError
-from .java import OPTIONS, PACKAGE, hash_text, java_home, own_folder, started_with
+from .java import OPTIONS, PACKAGE, java_home, own_folder, started_with
 
 SECONDS = 600
 # a run of every kind of work a command does: read, pack, rank, fit, write, score
@@ -53,7 +53,7 @@ def archive() -> Path:
     release = home / "release"
     version = release.read_text(errors="replace") if release.is_file() else str(home)
     what = f"{home}\n{version}\n{Path(pyspark.__file__).parent}\n{metadata.version('pyspark')}"
-    return own_folder("classes") / f"{hash_text(what):08x}.jsa"
+    return own_folder("classes") / f"{zlib.crc32(what.encode()):08x}.jsa"
 
 
 def options() -> str:
@@ -74,12 +74,10 @@ def options() -> str:
 
 
 def _sum(kept: Path) -> Path:
-    """Where the checksum of an archive stands."""
     return kept.with_suffix(".sum")
 
 
 def _content(kept: Path) -> str:
-    """The size and the checksum of an archive."""
     with kept.open("rb") as stream:
         crc = 0
         while part := stream.read(1 << 20):

@@ -113,7 +113,7 @@ def _embedded_java() -> Path:
         runs_on = f"Spark {metadata.version('pyspark')} runs on Java from {MINIMUM_JAVA} to {newest_java()}"
         remedy = f"pip install {_EMBEDDED[False]}, or set JAVA_HOME to one of those"
         raise SparkMlfsError(f"{runs_on}, the embedded one is Java {java_version(java)}: {remedy}")
-    home = own_folder(f"java-{hash_text(str(java)):x}")
+    home = own_folder(f"java-{zlib.crc32(str(java).encode()):x}")
     launcher = home / "bin" / "java"
     script = _LAUNCHER.format(java=java)
     if launcher.is_symlink() or not launcher.is_file() or launcher.read_text() != script:
@@ -159,11 +159,6 @@ def _mine(folder: Path) -> bool:
     """Whether a path is a folder itself, no link, that this user owns and no other may write."""
     status = os.lstat(folder)
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
-
-
-def hash_text(text: str) -> int:
-    """A hash of a string that is the same in every process (Python's own is salted)."""
-    return zlib.crc32(text.encode())
 
 
 def java_home() -> Path:

@@ -50,7 +50,6 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
         return tags
 
     def _own_parameters(self) -> dict[str, Any]:
-        """Values of the entry's parameters, checked."""
         given = {p.name: getattr(self, p.name) for p in self.entry.parameters}
         return spec.check(self.entry.parameters, given, f"{self.registry.kind} {self.entry.name!r}")
 

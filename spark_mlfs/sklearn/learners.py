@@ -11,7 +11,8 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..adapters.arrays import in_arrays, learned
+from .. import pipeline
+from ..adapters.arrays import in_arrays, memory_of
 from ..adapters.classes import EstimatorClasses, Fit, Learner
 from ..blocks.arrays import COLLECTIONS, Labelled, are_tags
 from ..blocks.codec import State
@@ -22,6 +23,7 @@ from ..errors import ParameterError, spelled_by
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
 from ..schema import SLICES
+from ..statistics.base import Budgets
 from .base import ArrayEstimator
 
 if TYPE_CHECKING:
@@ -35,7 +37,9 @@ class LearningEstimator(ArrayEstimator, Generic[Learner]):
     def _learn(self, X: Any, y: Any, further: dict[str, Any] | None = None) -> Labelled:
         parameters = self._own_parameters()
         held, labels = self._hold(X, y)
-        self.state_: State = learned(held, Fit(self.entry(), parameters, further or {}), self.memory_bytes)
+        memory = memory_of(self.memory_bytes)
+        fit, budgets = Fit(self.entry(), parameters, further or {}), Budgets(driver=memory, worker=memory)
+        self.state_: State = pipeline.compute(held, fit, None, budgets)[0]
         if "max_iter" in parameters:
             self.n_iter_ = int(np.max(self.state_.get("iterations", 1), initial=1))
         return labels
