@@ -95,10 +95,10 @@ def spelled(text: str, spelling: Spelling = in_pyspark) -> str:
     return _MARK.sub(lambda mark: spelling(_KINDS[mark[1]], mark[2], mark[3]), text)
 
 
-def _in_a_task() -> bool:
-    """Whether this is a Spark worker, whose errors reach the driver as text: that keeps the marks."""
+def task_context() -> Any:
+    """Return Spark's context of the task that this is in a worker; else None."""
     module = sys.modules.get("pyspark.taskcontext")
-    return module is not None and module.TaskContext.get() is not None
+    return None if module is None else module.TaskContext.get()
 
 
 class SparkMlfsError(Exception):
@@ -108,7 +108,9 @@ class SparkMlfsError(Exception):
 
     def __str__(self) -> str:
         text = super().__str__()
-        return text if self.spelling is None and _in_a_task() else spelled(text, self.spelling or in_pyspark)
+        if self.spelling is None and task_context() is not None:
+            return text  # which reaches the driver as it is
+        return spelled(text, self.spelling or in_pyspark)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ import scipy.sparse as sp
 
 from ..blocks.features import read_features
 from ..blocks.lists import WrongRow
-from ..errors import DataError
+from ..errors import DataError, task_context
 from ..formats import tabular
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING, REFUSED, fill_values, filled
@@ -86,12 +85,6 @@ class Fitted:
         return np.array(self.featureNames, object)[kept].tolist() if told else None
 
 
-def _partition() -> int:
-    module = sys.modules.get("pyspark.taskcontext")
-    context = None if module is None else module.TaskContext.get()
-    return 0 if context is None else context.partitionId()
-
-
 CellReader = Callable[..., Matrix]  # of a batch's cells, how many rows of the partition came before, and maybe the rows' ids
 
 
@@ -117,7 +110,8 @@ class FeatureCells:
             x: Any = read_features(column, self.vectors, narrow=False, used=used, keep_missing=self.fill is not None)
         except WrongRow as wrong:
             what, row, slot = wrong.what, wrong.row, wrong.slot
-            called = "a row" if before is None else f"row {before + row + 1} of part {_partition()}"
+            part = 0 if (context := task_context()) is None else context.partitionId()
+            called = "a row" if before is None else f"row {before + row + 1} of part {part}"
             called = f"row {ids[row]}" if ids is not None and ids[row].is_valid else called
             if slot is not None:
                 what = f"its feature {self._called(slot)} {REFUSED if what == IS_MISSING else what}"

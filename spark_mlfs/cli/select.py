@@ -169,11 +169,11 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
     pipeline = None
     if config.classifier.name:
         with stages.stage("classifier"):
-            pipeline = _fit_pipeline(spark, config, model, ranked.frame, stages)
+            pipeline = _fit_pipeline(spark, work, config, model, ranked.frame)
     with stages.stage("write"), output.writing(spark) as target:
         if not args.json:  # a ranking that cannot be written has been seen
             print_result(args, ranking_text(ranked, stages), {})
-        manifest = _write(target, config, ranked, model, pipeline, stages, args.argv)
+        manifest = _write(target, work, config, ranked, model, pipeline)
         if table is not None:
             table.write(ranking_frame(spark, ranked.result.ranking))
     files = "ranking.csv, ranking.parquet, model/, manifest.json" + (", report.html" if config.run.report else "")
@@ -242,42 +242,18 @@ def _model(ranked: Ranked, order: str) -> MultiLabelSelectorModel | LocalSelecti
     return model
 
 
-def _fit_pipeline(spark: Any, config: RunConfig, model: Any, frame: Any, stages: Stages) -> PipelineModel | LocalPipeline:
-    from ..formats import tabular
-    from ..read.tables import open_table
-
-    data, source = config.data, None
-    if data.format == "text" or tabular(data.format):
-        format = data.options.get("source", "table") if data.format == "text" else data.format
-        source = open_table(spark, data.path, format, data.options.get("reader_options"))  # type: ignore[arg-type]
-    chosen = config.classifier
-    how: tuple[Any, Any, str, dict[str, Any], Any, str, dict[str, Any]] = (
-        frame,
-        model,
-        chosen.name or "",
-        chosen.checked(),
-        source,
-        data.format or "",
-        data.options,
-    )
+def _fit_pipeline(spark: Any, work: Work, config: RunConfig, model: Any, frame: Any) -> PipelineModel | LocalPipeline:
+    what = frame, model, config.classifier.name or "", config.classifier.checked(), work.table_read(spark)
     if isinstance(spark, LocalSession):
         from ..scoring.fit_here import fit_here
 
-        return fit_here(*how, spark.memory, stages.report)
+        return fit_here(*what, work.format, work.options, spark.memory, work.stages.report)
     from ..scoring.fit import fit_pipeline
 
-    return fit_pipeline(*how, stages.report)
+    return fit_pipeline(*what, work.format, work.options, work.stages.report)
 
 
-def _write(
-    target: Place,
-    config: RunConfig,
-    ranked: Ranked,
-    model: MultiLabelSelectorModel | LocalSelection,
-    pipeline: PipelineModel | LocalPipeline | None,
-    stages: Stages,
-    arguments: list[str],
-) -> dict[str, Any]:
+def _write(target: Place, work: Work, config: RunConfig, ranked: Ranked, model: Any, pipeline: Any) -> dict[str, Any]:
     from ..output.folder import MANIFEST
     from ..output.manifest import selection_manifest
     from ..report.page import page
@@ -288,15 +264,14 @@ def _write(
         if saved is not None:
             target.model(name, saved)
     target.table("ranking", result.ranking)
-    seconds = {**stages.seconds, "write": round(time.perf_counter() - started, 4)}
-    manifest = selection_manifest(config, result, kept, target.spark.version, seconds, ranked.jobs, arguments)
+    seconds = {**work.stages.seconds, "write": round(time.perf_counter() - started, 4)}
+    manifest = selection_manifest(config, result, kept, target.spark.version, seconds, ranked.jobs, work.args.argv)
     if config.method.screen:
         manifest["method"]["screen"] = config.method.screen
     if config.method.grid:
         manifest["grid"] = _write_grid(target, list(config.method.grid), ranked)
     if pipeline is not None:
-        last: Any = pipeline.stages[-1]
-        manifest["classifier"] = last.summary
+        manifest["classifier"] = pipeline.stages[-1].summary
     if config.run.report:
         target.text("report.html", page(result, manifest, kept, ranked.portrait))
     target.json(MANIFEST, manifest)

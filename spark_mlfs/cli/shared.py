@@ -294,7 +294,13 @@ class Work:
         if not debug and not logging.root.handlers:
             logging.root.addHandler(logging.NullHandler())  # py4j logs an interrupt with two tracebacks
         had = SparkSession.getActiveSession() is not None or "DATABRICKS_RUNTIME_VERSION" in os.environ
-        threading.Thread(target=_import, args=(ahead,), daemon=True).start()
+
+        def importing() -> None:
+            with suppress(Exception):  # which the command's own import shall tell
+                for name in ahead:
+                    import_module(f"..{name}", __package__)
+
+        threading.Thread(target=importing, daemon=True).start()
         if not had and (server := remote()) and not stages.quiet:
             stages.line(f"connecting to {server[0]}:{server[1]}")
         with stages.stage("session"):
@@ -325,12 +331,17 @@ class Work:
     def count_rows(self, spark: SparkSession, frame: DataFrame) -> int:
         """The rows of the data, of which `frame` was read; of a table without looking at their values."""
         from ..read.errors import reading
+
+        whole = self.table_read(spark)
+        with reading():
+            return (frame if whole is None else whole).count()
+
+    def table_read(self, spark: Any) -> DataFrame | None:
+        """The user's own table that is read; None of another format."""
         from ..read.tables import open_table
 
         kind = self.options.get("source", "table") if self.format == "text" else self.format
-        whole = open_table(spark, self.path or "", kind, self.options.get("reader_options")) if tabular(kind) else frame
-        with reading():
-            return whole.count()
+        return open_table(spark, self.path or "", kind, self.options.get("reader_options")) if tabular(kind) else None
 
     def note(self, text: str) -> None:
         if not self.args.quiet:
@@ -393,12 +404,6 @@ class Stages:
         elif self.lines and done < total and time.perf_counter() - self.last_line > SECONDS_BETWEEN_LINES:
             self.last_line = time.perf_counter()
             self.line(f"{what} {done} of {total}")
-
-
-def _import(modules: Sequence[str]) -> None:
-    with suppress(Exception):  # which the command's own import shall tell
-        for name in modules:
-            import_module(f"..{name}", __package__)
 
 
 def load_selection(path: str, session: SparkSession | LocalSession) -> Selected:

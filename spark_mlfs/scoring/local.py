@@ -52,21 +52,28 @@ class LocalScorer(SavedPipeline):
         kinds |= dict.fromkeys(written, Kind("array<double>", Kind("double")))
         function = PredictionOfRows(self.classifier.predictor(), BestLabels(top_n, threshold, RAW, scores))
         lists = {"__labels__": pa.list_(pa.int32()), **dict.fromkeys(written, LISTS)}
-        work = partial(
-            _tagged, column=column, task=partial(RowTask, function, lists, read), keep=list(keep), names=list(kinds),
-            labels=pa.array(self.classifier.labelNames, pa.string()), named=named and isinstance(read, FeatureCells),
-        )  # fmt: skip
-        return replace(frame.mapInArrow(work, kinds), metadata={k: v for k, v in frame.metadata.items() if k in keep})
+        known, id = pa.array(self.classifier.labelNames, pa.string()), keep[0] if keep and named else None
+        predicted = partial(_predicted, column=column, task=partial(RowTask, function, lists, read), id=id)
+
+        def tagged(batches: Batches) -> Batches:
+            for batch, (chosen, *values) in predicted(batches):
+                named = pa.ListArray.from_arrays(chosen.offsets, known.take(chosen.values))
+                yield pa.RecordBatch.from_arrays([*(batch[name] for name in keep), named, *values], list(kinds))
+
+        return replace(frame.mapInArrow(tagged, kinds), metadata={k: v for k, v in frame.metadata.items() if k in keep})
 
     def judged(self, frame: LocalFrame, labels: str, id: str | None) -> LocalFrame:
-        names = self.classifier.labelNames
+        names, function = self.classifier.labelNames, PredictionOfRows(self.classifier.predictor(), LabelVectors("z", "s"))
         column, read = self._features(frame)
-        task = partial(RowTask, PredictionOfRows(self.classifier.predictor(), LabelVectors("z", "s")), dict.fromkeys("zs", LISTS))
-        truth = partial(_truth, count=len(names), how=told_labels(frame, labels, names))
-        named = id if isinstance(read, FeatureCells) else None
+        how = told_labels(frame, labels, names)
+        predicted = partial(_predicted, column=column, task=partial(RowTask, function, dict.fromkeys("zs", LISTS), read), id=id)
+
+        def judged(batches: Batches) -> Batches:
+            for batch, values in predicted(batches):
+                yield pa.RecordBatch.from_arrays([_truth(batch[labels], len(names), how), *values], ["truth", "z", "s"])
+
         rows = frame.select(*self.columns_read(), labels, *([id] if id else []))
-        work = partial(_judged, column=column, task=partial(task, read), labels=labels, truth=truth, id=named)
-        return rows.mapInArrow(work, "truth lists, z lists, s lists")
+        return rows.mapInArrow(judged, "truth lists, z lists, s lists")
 
     def _features(self, frame: Any) -> tuple[Callable[[pa.RecordBatch], pa.Array], CellReader]:
         """Return what takes the cells of the features from a batch, and what reads them."""
@@ -113,31 +120,17 @@ class LocalScorer(SavedPipeline):
         return tuple(selection.reading(slots, column, model.places_in(kept or None, ours[-1].params["featuresCol"])))
 
 
-def _tagged(
-    batches: Batches, column: Callable[[pa.RecordBatch], pa.Array], task: Callable[[], RowTask], keep: list[str], named: bool,
-    labels: pa.Array, names: list[str],
-) -> Iterator[pa.RecordBatch]:  # fmt: skip
-    tag = task()
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        kept = [batch.column(name) for name in keep]
-        ids = [kept[0].cast(pa.string())] if named and not pa.types.is_nested(kept[0].type) else []
-        chosen, *scores = tag(column(batch), *ids).flatten()
-        tags = pa.ListArray.from_arrays(chosen.offsets, labels.take(chosen.values))
-        yield pa.RecordBatch.from_arrays([*kept, tags, *scores], names)
-
-
-def _judged(
-    batches: Batches, column: Callable[[pa.RecordBatch], pa.Array], task: Callable[[], RowTask], labels: str,
-    truth: Callable[[pa.Array], pa.Array], id: str | None,
-) -> Iterator[pa.RecordBatch]:  # fmt: skip
+def _predicted(
+    batches: Batches, column: Callable[[pa.RecordBatch], pa.Array], task: Callable[[], RowTask], id: str | None
+) -> Iterator[tuple[pa.RecordBatch, list[pa.Array]]]:
+    """The batches that have rows, with what the task makes of their features; messages call a row by `id`, where words are not
+    counted."""
     predict = task()
+    by_id = id is not None and isinstance(predict.read, FeatureCells)
     for batch in batches:
         if batch.num_rows:
-            ids = [] if id is None else [batch[id].cast(pa.string())]
-            columns = [truth(batch[labels]), *predict(column(batch), *ids).flatten()]
-            yield pa.RecordBatch.from_arrays(columns, ["truth", "z", "s"])
+            ids = [batch[id].cast(pa.string())] if by_id and not pa.types.is_nested(batch[id].type) else []
+            yield batch, predict(column(batch), *ids).flatten()
 
 
 def _truth(column: pa.Array, count: int, how: tuple[bool, list[Any]]) -> pa.ListArray:
