@@ -78,7 +78,7 @@ def _transform(work: Work, form: str, spark: Any) -> int:
         if args.order is not None:
             model._set(order=args.order)
     with stages.stage("read"):
-        frame, labelled = _load_corpus(spark, work.path, work.format, work.options, model)
+        frame, labelled = _load_corpus(spark, work, model)
         reduced = _reduce(frame, model, labelled, form, args.output_format)
         columns = reduced.columns if len(reduced.columns) <= MOST_NAMES else len(reduced.columns)
         if args.dry_run:
@@ -146,24 +146,23 @@ def _write(spark: SparkSession, reduced: DataFrame, target: Place, format: str) 
     return (reader if format == "delta" else reader.schema(reduced.schema)).load(target.path).count()
 
 
-def _load_corpus(
-    spark: SparkSession, path: str | list[str] | None, format: str, options: dict[str, Any], model: Selected
-) -> tuple[DataFrame, bool]:
+def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[DataFrame, bool]:
     """The canonical frame of a corpus, and whether it has labels: a table may come without."""
     from .. import read
     from ..formats import tabular
-    from ..read.tables import open_table
 
+    path, format, options = work.path, work.format, work.options
     given: Any = path
     further = reader_options_of(model, format, options)
     if tabular(format) and path is not None and "features" in options:
-        given, format = open_table(spark, path, format, further.pop("reader_options", None)), "table"
+        further.pop("reader_options", None)
+        given, format = work.table_read(spark), "table"
         given, further = _of_columns(given, model, further)
     content = "text" if format == "text" else "features" if tabular(format) else ""
     if content not in options or "labels" in options or path is None:
         return read.load(spark, given, format, **further), True
-    source = further.pop("source", "table") if format == "text" else format
-    table: Any = given if format == "table" else open_table(spark, given, source, further.pop("reader_options", None))
+    further = {name: value for name, value in further.items() if name not in ("source", "reader_options")}
+    table: Any = given if format == "table" else work.table_read(spark)
     nothing = "_" * (1 + max(map(len, table.columns), default=0))
     if isinstance(table, LocalFrame):
         table = table.withColumns({nothing: (Kind("array<string>", Kind("string")), _no_tags)})
@@ -253,5 +252,6 @@ def _check_distinct(names: list[str]) -> None:
     """`DataError` where two names differ by case alone: Spark's columns do not."""
     seen: dict[str, str] = {}
     for name in names:
-        if (other := seen.setdefault(name.lower(), name)) is not name:
-            raise DataError(f"columns {other!r} and {name!r} would have one name for Spark; give --as vector")
+        if name.lower() in seen:
+            raise DataError(f"columns {seen[name.lower()]!r} and {name!r} would have one name for Spark; give --as vector")
+        seen[name.lower()] = name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -17,7 +17,6 @@ from ..adapters.classes import EntryEstimator, Fit, Learner
 from ..adapters.learned import Learned, facts_of_learned, learned_of
 from ..adapters.saved import PIECES, SavedData, state_rows
 from ..blocks.codec import State
-from ..blocks.grades import Grades
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
 from ..errors import ParameterError
@@ -70,7 +69,7 @@ class MultiLabelEstimator(
         checked = self._check(dataset)
         started = time.perf_counter()
         columns = self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol()
-        packed = pack(dataset, *columns, self.getLabelsForm(), self._weight_col(), self._grades())
+        packed = pack(dataset, *columns, self.getLabelsForm(), **self._row_settings())
         try:
             model = self._compute(packed, checked, started)
         finally:
@@ -78,13 +77,9 @@ class MultiLabelEstimator(
         model._extra |= fill_of(dataset, self.getFeaturesCol())
         return self._copyValues(model._resetUid(self.uid))
 
-    def _weight_col(self) -> str | None:
-        """The column of the rows' weights, of an estimator that takes them."""
-        return None
-
-    def _grades(self) -> Grades | None:
-        """How labels that are grades are read, of an estimator that takes them."""
-        return None
+    def _row_settings(self) -> dict[str, Any]:
+        """The weights of rows and how grades are read, as `pack` is told by an estimator that takes them."""
+        return {}
 
     def _check(self, dataset: DataFrame) -> Checks:
         """Return the checked settings of `_compute`. `ParameterError` for what is wrong, before any row is read."""
@@ -94,8 +89,8 @@ class MultiLabelEstimator(
         """The model of packed data; the fit began at `started` (`time.perf_counter`)."""
         raise NotImplementedError
 
-    def _own_parameters(self) -> dict[str, Any]:
-        return {p.name: self.getOrDefault(p.camel) for p in self.entry.parameters}
+    def _values(self, parameters: Iterable[spec.Parameter]) -> dict[str, Any]:
+        return {p.name: self.getOrDefault(p.camel) for p in parameters}
 
     _progress: pipeline.Progress | None = None
 
@@ -170,7 +165,9 @@ class StateEstimator(MultiLabelEstimator[Trained, Fit[Learner]], Generic[Trained
     model: ClassVar[type[StateModel]]
 
     def _check(self, dataset: DataFrame) -> Fit[Learner]:
-        checked = spec.check(self.entry.parameters, self._own_parameters(), f"{self.registry.kind} {self.entry.name!r}")
+        checked = spec.check(
+            self.entry.parameters, self._values(self.entry.parameters), f"{self.registry.kind} {self.entry.name!r}"
+        )
         return Fit(self.entry(), checked, self._further(dataset, checked))
 
     def _further(self, dataset: DataFrame, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -73,8 +73,7 @@ def _metadata(spark: SparkSession, path: str) -> dict[str, Any]:
             first: Any = spark.read.text(f"{path}/metadata").first()
             return cast(dict[str, Any], from_json(first[0]))
     except AnalysisException:
-        raise ParameterError(
-            f"{path!r} holds nothing that was saved (no metadata to read): give a pipeline's whole folder"
-        ) from None
+        said = f"{path!r} holds nothing that was saved (no metadata to read): give a pipeline's whole folder"
+        raise ParameterError(said) from None
     except (ValueError, TypeError):
         raise ParameterError(f"{path}/metadata is damaged, or not of a saved pipeline: {AGAIN}") from None

@@ -20,7 +20,7 @@ from pyspark.sql import types as T
 from .. import params as spec
 from .. import pipeline
 from ..adapters import show
-from ..adapters.arrays import SCREEN
+from ..adapters.arrays import SCREEN, grades_of
 from ..adapters.classes import EstimatorClasses
 from ..adapters.described import FEATURES, LABELS, ROW_ID, WEIGHT
 from ..adapters.saved import SavedData
@@ -162,20 +162,16 @@ class SelectorEstimator(RankingAccessors, MultiLabelEstimator[MultiLabelSelector
     registry = METHODS
     _common = (FEATURES, LABELS, OUTPUT, ROW_ID, WEIGHT, *GRADING, *SELECTION, SCREEN, *CONSTRAINTS, *FITTING)
 
-    def _weight_col(self) -> str | None:
-        return self.getWeightCol()
-
-    def _grades(self) -> Grades | None:
-        return Grades.of({p.name: self.getOrDefault(p.camel) for p in GRADING})
+    def _row_settings(self) -> dict[str, Any]:
+        return {"weight": self.getWeightCol(), "grades": Grades.of(self._values(GRADING))}
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
-        return self.entry.name, self._own_parameters()
+        return self.entry.name, self._values(self.entry.parameters)
 
     def _check(self, dataset: DataFrame) -> pipeline.Request:
-        held_to = Constraints.of({p.name: self.getOrDefault(p.camel) for p in CONSTRAINTS})
+        held_to = Constraints.of(self._values(CONSTRAINTS))
         request = pipeline.Request.of(*self._named(), screen=self.getScreen(), constraints=held_to, cut=self.cut())
-        grades = self._grades()
-        pipeline.check_rows([request], self.getWeightCol() is not None, grades is not None and not grades.cuts)
+        grades_of(self._values(GRADING), request, self.getWeightCol() is not None)
         return request
 
     def _compute(self, packed: Packed, checked: pipeline.Request, started: float) -> MultiLabelSelectorModel:

@@ -133,15 +133,12 @@ class Journal:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
         elif not beside:
+            nothing = self.spark.createDataFrame([], "value string, part int")
             for kind in ("_settings", "_parts", "_plan", "_data", "data"):
-                self._empty(kind)
+                if exists(self.spark, f"{self.place}/{kind}"):  # Spark deletes what it overwrites, and writes no file for no row
+                    empty = nothing.write.partitionBy("part").option("partitionOverwriteMode", "static").mode("overwrite")
+                    empty.text(f"{self.place}/{kind}")
         self.put("_settings", 0, {**self.settings, **stamp()})
-
-    def _empty(self, kind: str) -> None:
-        """Takes away a folder of an output elsewhere: Spark deletes what it overwrites, and writes no file for no row."""
-        if exists(self.spark, f"{self.place}/{kind}"):
-            nothing = self.spark.createDataFrame([], "value string, part int").write.partitionBy("part")
-            nothing.option("partitionOverwriteMode", "static").mode("overwrite").text(f"{self.place}/{kind}")
 
     def write(self, number: int, frame: DataFrame) -> str:
         """The rows of a part, whole or not at all; where they are."""

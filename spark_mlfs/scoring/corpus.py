@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 PARTS = 64  # at most this many parts of one run, where the inputs have more files
 HASH_PARTS = 8  # of a table, whose files are not ours to read
 Progress = Callable[[str, int, int], None]
+Parts = dict[int, list[str]]  # the inputs of each
 
 
 def __getattr__(name: str) -> Any:
@@ -125,21 +126,11 @@ def _files(path: Any) -> list[str]:
     return sorted({f"file://{file}" for one in paths_of(path) for file in files_of(one)})
 
 
-def plan(names: Sequence[str], parts: int, first: int) -> dict[int, list[str]]:
+def plan(names: Sequence[str], parts: int, first: int) -> Parts:
     """Runs of at least one name as at most `parts` parts, numbered from `first`."""
     count = min(len(names), parts)
     cuts = [len(names) * i // count for i in range(count + 1)] if count else []
     return {first + i: list(names[a:z]) for i, (a, z) in enumerate(itertools.pairwise(cuts))}
-
-
-@dataclass(frozen=True)
-class PartsToDo:
-    """Plan of a run: the `columns` to keep, the parts `todo`, of which the `fresh` ones stand in no earlier plan."""
-
-    inputs: Source
-    columns: list[str]
-    fresh: dict[int, list[str]]
-    todo: dict[int, list[str]]
 
 
 @dataclass(frozen=True)
@@ -178,12 +169,11 @@ class Scoring:
         journal = Journal.beside(spark, self.output, "scoring", settings)
         with journal.running():
             before, resumed = self._earlier(journal)
-            plan = self._work(journal, before, resumed)
-            inputs, columns, todo = plan.inputs, plan.columns, plan.todo
+            inputs, columns, fresh, todo = self._work(journal, before, resumed)
             if not resumed:  # only now: a command that is refused leaves what an earlier one did
                 journal.start(beside=bool(before))
-            if plan.fresh:
-                journal.put("_plan", min(plan.fresh), plan.fresh)  # type: ignore[arg-type]
+            if fresh:
+                journal.put("_plan", min(fresh), fresh)  # type: ignore[arg-type]
             journal.total = len(todo) + len(journal.parts)
             started = time.perf_counter()
 
@@ -230,18 +220,18 @@ class Scoring:
         """Validate and plan without writing; raises what `run` raises before its first part."""
         journal = Journal.beside(self.spark, self.output, "scoring", self._settings)
         before, resumed = self._earlier(journal)
-        work = self._work(journal, before, resumed)
-        names = [name for some in work.todo.values() for name in some]
+        inputs, columns, _, todo = self._work(journal, before, resumed)
+        names = [name for some in todo.values() for name in some]
         with reading():
-            rows = work.inputs.read(names).count() if names else 0
+            rows = inputs.read(names).count() if names else 0
         return {
             "rows": rows,
             "columns_read": self.scorer.columns_read(),
-            "columns_kept": work.columns,
-            "parts": len(work.todo),
+            "columns_kept": columns,
+            "parts": len(todo),
             "parts_done": len(journal.parts),
             "parts_there": len(before),
-            "parts_at_a_time": min(self._at_a_time, max(1, len(work.todo))),
+            "parts_at_a_time": min(self._at_a_time, max(1, len(todo))),
         }
 
     @property
@@ -274,8 +264,8 @@ class Scoring:
         anew = journal.folder is None and not self.append and exists(self.spark, f"{journal.place}/_{MANIFEST}")
         return before, not anew and journal.open()  # a complete output elsewhere is replaced
 
-    def _work(self, journal: Journal, before: dict[int, dict[str, Any]], resumed: bool) -> PartsToDo:
-        """Return the parts that are neither in `journal` nor held by the output `before`."""
+    def _work(self, journal: Journal, before: dict[int, Any], resumed: bool) -> tuple[Source, list[str], Parts, Parts]:
+        """Return inputs, columns to keep, and the parts that neither `journal` nor the output `before` has: fresh ones, and all."""
         if resumed:
             for number in journal.lost():  # noted as done, and gone since: done again
                 del journal.parts[number]
@@ -291,7 +281,7 @@ class Scoring:
         first = 1 + max([-1, *before, *journal.parts, *planned])
         fresh = plan([name for name in inputs.names if name not in held], self.parts or inputs.parts, first)
         todo = {number: names for number, names in {**planned, **fresh}.items() if number not in journal.parts}
-        return PartsToDo(inputs, columns, fresh, todo)
+        return inputs, columns, fresh, todo
 
 
 def scored_rows(spark: SparkSession, target: Place, earlier: str | None = None) -> DataFrame:
