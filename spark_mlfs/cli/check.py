@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
 from .engine import asked, on_engine
-from .shared import ANY_NUMBER, NOT_MET, OK, Flags, Work, load_pipeline, print_forecast, print_result, require, some_of
+from .shared import (
+    ANY_NUMBER,
+    NOT_MET,
+    OK,
+    Flags,
+    Work,
+    load_pipeline,
+    print_forecast,
+    print_result,
+    require,
+    some_of,
+    tags_asked,
+)
 
 if TYPE_CHECKING:
     from ..scoring.base import SavedPipeline
@@ -35,9 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     Flags.data(parser, pipeline=True)
     flags = Flags(parser, "labels of a row")
     flags.tags()
-    flags.repeated(
-        "--require", "METRIC>=X", "what must hold, such as 'microF1>=0.6' or 'hammingLoss<=0.1', else the exit code is 3"
-    )
+    required = "what must hold, such as 'microF1>=0.6' or 'hammingLoss<=0.1', else the exit code is 3"
+    flags.repeated("--require", "METRIC>=X", required)
     Flags.output(parser, dry_run="rows, columns, labels").engine()
 
 
@@ -48,10 +59,7 @@ def run(args: argparse.Namespace) -> int:
     require("check", model=args.model, format=args.format)
     if args.features:
         raise ParameterError("check takes no --features: the saved pipeline knows its columns")
-    how: dict[str, Any] = {"top_n": args.top_n, "threshold": args.threshold}
-    gates = [_gate(text) for text in args.require]
-    if None not in how.values():
-        raise ParameterError("give --top-n or --threshold, not both")
+    gates, how = [_gate(text) for text in args.require], tags_asked(args)
     work = Work.of(args)
     if tabular(args.format) and "labels" not in work.options:
         raise ParameterError("which columns hold the labels? give --labels-col")

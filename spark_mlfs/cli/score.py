@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError, worker_errors
 from .engine import asked, on_engine
-from .shared import COUNT, OK, Flags, Work, load_pipeline, print_forecast, print_result, require
+from .shared import COUNT, OK, Flags, Work, load_pipeline, print_forecast, print_result, require, tags_asked
 
 if TYPE_CHECKING:
     from ..scoring.base import SavedPipeline
@@ -123,10 +123,7 @@ def _checked(args: argparse.Namespace) -> dict[str, Any]:
         raise ParameterError(f"--format {args.format!r} is not one of {known}{hint}")
     if args.features or args.labels_col:
         raise ParameterError("score takes no --features and no --labels-col: the saved pipeline knows its columns")
-    how = {"top_n": args.top_n, "threshold": args.threshold, "all_scores": args.all_scores}
-    if how["top_n"] is not None and how["threshold"] is not None:
-        raise ParameterError("give --top-n or --threshold, not both")
-    return how
+    return {**tags_asked(args), "all_scores": args.all_scores}
 
 
 def _summary(scored: Mapping[str, Any], output: str) -> str:

@@ -179,6 +179,13 @@ def method_flags(args: argparse.Namespace, **further: Any) -> dict[str, Any]:
     return set_values(name=args.method, parameters=own or None, screen=args.screen, grid=grid or None, **further)
 
 
+def tags_asked(args: argparse.Namespace) -> dict[str, Any]:
+    """Which labels rows get, as the flags say; `ParameterError` where they say it twice."""
+    if args.top_n is not None and args.threshold is not None:
+        raise ParameterError("give --top-n or --threshold, not both")
+    return {"top_n": args.top_n, "threshold": args.threshold}
+
+
 def set_values(**values: Any) -> dict[str, Any]:
     """The values that are not None: what the flags say of a section."""
     return {k: v for k, v in values.items() if v is not None}

@@ -125,9 +125,8 @@ class RowChunks:
 
 
 def _row(key: int, first: int, data: bytes | bytearray) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(
-        [pa.array([key], pa.int64()), pa.array([first], pa.int64()), binary_array(data)], names=["key", "first", "data"]
-    )
+    cells = pa.array([key], pa.int64()), pa.array([first], pa.int64()), binary_array(data)
+    return pa.RecordBatch.from_arrays(cells, names=["key", "first", "data"])
 
 
 @dataclass(frozen=True)

@@ -199,6 +199,5 @@ def refuse_absent(where: str, kind: str | None = None) -> ParameterError:
     if kind is not None:
         kind = kind.rsplit(".", 1)[-1]
         return ParameterError(f"{where} holds {kind}, which predicts no labels: end the pipeline with a classifier")
-    return ParameterError(
-        f"no saved pipeline at {where}; give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote"
-    )
+    remedy = "give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote"
+    return ParameterError(f"no saved pipeline at {where}; {remedy}")

@@ -265,7 +265,7 @@ class Scoring:
         return before, not anew and journal.open()  # a complete output elsewhere is replaced
 
     def _work(self, journal: Journal, before: dict[int, Any], resumed: bool) -> tuple[Source, list[str], Parts, Parts]:
-        """Return inputs, columns to keep, and the parts that neither `journal` nor the output `before` has: fresh ones, and all."""
+        """Return inputs, columns to keep, and the parts that neither `journal` nor the output `before` has: fresh, and all."""
         if resumed:
             for number in journal.lost():  # noted as done, and gone since: done again
                 del journal.parts[number]

@@ -77,8 +77,8 @@ def java_version(java: str | Path) -> int | None:
 
 
 def newest_java(spark: str | None = None) -> int | None:
-    """The newest Java that a Spark of this version (the installed one) starts on; None where no bound is known. Hadoop before
-    3.4.2, which Spark 3.5 and 4.0 have, asks for what Java 23 took away (`Subject.getSubject`)."""
+    """The newest Java that the installed Spark, or this version, starts on; None: no bound is known. Spark 3.5 and 4.0 have a
+    Hadoop before 3.4.2, which asks for what Java 23 took away (`Subject.getSubject`)."""
     try:
         spark = spark or metadata.version("pyspark")
     except metadata.PackageNotFoundError:
