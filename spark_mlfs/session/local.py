@@ -80,10 +80,11 @@ def _reach() -> None:
 def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, quiet: bool = True) -> SparkSession:
     """The active Spark session, or a new local one on all cores.
 
-    An existing session (Databricks, a notebook, spark-submit) is used as it is. `conf` is laid over the defaults of a new
-    session: half the machine's memory for the driver, no adaptive execution, which costs a small job more than it gives, and
-    workers forked from a process that has imported what they need. `quiet`: what Java says while it starts is shown only if it
-    does not start, and Spark logs no error that it hands to Python anyway.
+    An existing session (Databricks, a notebook, spark-submit) is used as it is. `conf` is laid over the defaults of a
+    new session: half the machine's memory for the driver, no adaptive execution, which costs a small job more than it
+    gives, no notes of the lines that columns come from, and workers forked from a process that has imported what they
+    need. `quiet`: what Java says while it starts is shown only if it does not start, and Spark logs no error that it hands
+    to Python anyway.
     """
     with worker_errors():
         from pyspark.sql import SparkSession
