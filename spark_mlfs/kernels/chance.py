@@ -109,11 +109,10 @@ class Chance:
             for some in (new[at : at + step] for at in range(0, len(new), step)):
                 each = expected(n, np.repeat(some, len(p)), np.tile(p, len(some)), both).reshape(len(some), -1)
                 parts.append(np.rint(each * self.scale).astype(np.int64) @ times)
-            order = np.argsort(known)
+            order, kept = np.argsort(known), self._size <= KEPT
             known, values = known[order], np.concatenate(parts)[order]
-            if self._size > KEPT:
-                self._known, self._size = {}, 0
-            self._known[key], self._size = (known, values), self._size + len(new)
+            self._known = {**(self._known if kept else {}), key: (known, values)}
+            self._size = self._size * kept + len(new)
         return values[np.searchsorted(known, wanted)][place.reshape(a.shape)]
 
     def by_label(self, counts: np.ndarray, q: int, unknown: np.ndarray | None) -> np.ndarray:

@@ -42,8 +42,8 @@ class GramMethod(Method):
     statistics = (Gram, KnownRows)
 
     def gram_problem(self, profile: Profile, p: Values) -> GramProblem | None:
-        scale, sketch = label_scale(profile, p), self.sketch(profile, p)
-        return GramProblem(lambda view: self.solve(view, p), p["scaling"], self.centred, sketch, scale, penalties_of(profile, p))
+        more = label_scale(profile, p), penalties_of(profile, p)
+        return GramProblem(lambda view: self.solve(view, p), p["scaling"], self.centred, self.sketch(profile, p), *more)
 
     def sketch(self, profile: Profile, p: Values) -> int:
         """How many columns of a sketch stand for the labels; 0 where they stand for themselves."""

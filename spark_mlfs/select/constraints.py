@@ -48,17 +48,13 @@ from ..params import Costs, Features, Groups, Number, Optional, Parameter
 from ..solvers.greedy import Group, PickConstraints, Units
 from ..solvers.ranking import by_score
 
+MULTIPLES = Costs(Number(1e-6, 1e6), free=True)
 PARAMETERS = (
     Parameter("include", None, Optional(Features()), "features picked first; greedy methods condition on them"),
     Parameter("exclude", None, Optional(Features()), "features that are never picked"),
     Parameter("groups", None, Optional(Groups()), "features that are picked or left together"),
     Parameter("costs", None, Optional(Costs()), "what features cost: picked by gain per cost"),
-    Parameter(
-        "penalties",
-        None,
-        Optional(Costs(Number(1e-6, 1e6), free=True)),
-        "what a feature's penalty is multiplied by; 0: never shrunk",
-    ),
+    Parameter("penalties", None, Optional(MULTIPLES), "what a feature's penalty is multiplied by; 0: never shrunk"),
     Parameter("budget", None, Optional(Number(0, above=True)), "what the selection may cost; num_top_features bounds it if set"),
 )
 Listed = tuple[str | int, ...]
@@ -83,7 +79,7 @@ class Constraints:
             raise ParameterError("a budget needs costs: give what every feature costs, such as costs={'*': 1}")
         if not any(given.values()):
             return None
-        groups, numbers = given["groups"] or {}, [given[name] or () for name in ("costs", "penalties")]
+        groups, numbers = given["groups"] or {}, (given[name] or () for name in ("costs", "penalties"))
         costs, penalties = (tuple(each.items() if isinstance(each, Mapping) else each) for each in numbers)
         return Constraints(
             tuple(given["include"] or ()),

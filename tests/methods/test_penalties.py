@@ -232,6 +232,18 @@ def test_names_patterns_numbers_and_sparse_rows_say_the_same(table):
     pd.testing.assert_frame_equal(general.ranking_, want)
 
 
+@pytest.mark.parametrize("method", [*PENALISED, "forward"])
+def test_a_row_of_weight_two_is_two_rows(table, method):
+    frame, y = table
+    weights, p = np.random.default_rng(1).integers(0, 3, len(y)), penalties((2,))
+    rows = np.repeat(np.arange(len(y)), weights)
+    given = {"penalties": list(p), "method_params": SETTINGS.get(method)}
+    got = spark_mlfs.rank(frame, y, method, None, sample_weight=weights, **given)
+    want = spark_mlfs.rank(frame.iloc[rows], y[rows], method, None, **given)
+    assert list(got["name"]) == list(want["name"])
+    np.testing.assert_allclose(got["relevance"], want["relevance"], rtol=1e-6, atol=1e-9)
+
+
 def test_a_column_of_categories_is_penalised_by_the_names_of_its_values(table):
     frame, y = table
     words = pd.DataFrame(
