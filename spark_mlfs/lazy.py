@@ -1,14 +1,15 @@
-"""Properties that are computed once, and modules of pyspark that are imported when they are first used."""
+"""Properties that are computed once, and what is imported from pyspark when it is first used; its types are for type checkers."""
 
 import functools
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["F", "T", "cached_property"]
+__all__ = ["Column", "DataFrame", "F", "Row", "SparkSession", "T", "cached_property"]
 
 if TYPE_CHECKING:
     from functools import cached_property as cached_property
 
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 else:
@@ -39,3 +40,4 @@ else:
             return value
 
     F, T = _Module("pyspark.sql.functions"), _Module("pyspark.sql.types")
+    Column = DataFrame = Row = SparkSession = Any

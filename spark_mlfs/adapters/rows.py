@@ -12,8 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import scipy.sparse as sp
 
+from ..blocks.block import WrongRow
 from ..blocks.features import read_features
-from ..blocks.lists import WrongRow
 from ..errors import DataError, task_context
 from ..formats import tabular
 from ..kernels.matrix import Matrix

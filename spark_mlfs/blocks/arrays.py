@@ -16,12 +16,11 @@ import scipy.sparse as sp
 from ..errors import LARGE_WHOLE, DataError, DataNotice
 from ..kernels.matrix import Matrix
 from ..kernels.missing import MISSING, fill_of_rows, fill_values, filled
-from .block import Attributes, Block
+from .block import Attributes, Block, label_lists, wrong_entry
 from .categories import Categories
 from .dataset import InMemoryDataset, check_and_name
 from .grades import Grades
 from .identity import profiled
-from .lists import label_lists, wrong_entry
 from .weights import fixed, wrong_weight
 
 SPARK_FIRST = "is a Spark frame; its estimators are spark_mlfs.JMISelector and the like, or collect it: .toPandas()"
@@ -48,9 +47,9 @@ def hold(
     missing: str = "error",
     codes: bool = False,
 ) -> tuple[InMemoryDataset, Labelled]:
-    """The rows of X (n, d) with their labels Y, and their weights (n,), as one block of this process, profiled, their ids the
-    hashes of their content; and the labels as they were read, by `grades` and `delimiter`. `missing` says what becomes of NaN in
-    X (`kernels.missing`), `codes` whether categories stay one feature (`categories`). `DataError` for what is wrong with them."""
+    """The rows of X (n, d), labels Y and weights as one profiled block whose ids are content hashes, and the labels as they
+    were read. `missing` says what becomes of NaN in X (`kernels.missing`), `codes` whether categories stay one feature
+    (`categories`). `DataError` for what is wrong with them."""
     Y, weights = _aligned(Y, X, "Y"), _aligned(weights, X, "sample_weight")
     missing = MISSING.accept(missing)
     made = Categories(missing, codes)
@@ -61,20 +60,19 @@ def hold(
     fitted = fill_of_rows(x, missing)
     x = _narrowed(filled(x, fill_values(fitted, x.shape[1]))) if missing != "error" else x
     labels = labels_of(Y, grades, delimiter)
-    if labels.rows != x.shape[0]:
-        raise DataError(
-            f"X has {x.shape[0]} samples, Y has {labels.rows}: inconsistent numbers of samples; give every row its labels"
-        )
-    block = Block(x, np.zeros(x.shape[0], np.int64), **labels.fields)
+    n, d = x.shape
+    if labels.rows != n:
+        raise DataError(f"X has {n} samples, Y has {labels.rows}: inconsistent numbers of samples; give every row its labels")
+    block = Block(x, np.zeros(n, np.int64), **labels.fields)
     if weights is not None:
-        block.weights = weights_of(weights, block.n)
+        block.weights = weights_of(weights, n)
         if not block.weights.any():
             raise DataError("the weights in sample_weight are all zero; give some rows a weight above 0")
     block, profile = profiled(block.of_some_weight(), len(labels.names), named=False)
     profile.partitions, of = 1, made if made.values or made.dates else None
     if codes and made.values:
         profile.categories = made.counts
-    named, names = names is not None, names or [f"x{j}" for j in range(x.shape[1])]
+    named, names = names is not None, names or [f"x{j}" for j in range(d)]
     held = InMemoryDataset([block], profile, names, labels.names, named, categories=of, fitted=fitted)
     check_and_name(held, "X", "Y")
     return held, labels
@@ -85,9 +83,8 @@ def _aligned(values: Any, X: Any, what: str) -> Any:
     if not (kind_of(X) == "pandas" and hasattr(values, "reindex")) or values.index.equals(X.index) or len(values) != len(X):
         return values
     if not X.index.is_unique or not values.index.is_unique or len(values.index.intersection(X.index)) < len(X):
-        raise DataError(
-            f"the index of {what} holds other rows than that of X: give both the same, or leave theirs out: {what}.to_numpy()"
-        )
+        told = "holds other rows than that of X: give both the same, or leave theirs out"
+        raise DataError(f"the index of {what} {told}: {what}.to_numpy()")
     return values.reindex(X.index)
 
 
@@ -131,19 +128,13 @@ def features_of(X: Any, made: Categories | None = None) -> tuple[Matrix, list[st
         raise DataError(f"X {SPARK_FIRST}")
     if sp.issparse(X):
         return _csr(X), None
-    names = None
-    if kind:
-        names = [name for name in X.columns] if all(isinstance(name, str) for name in X.columns) else None
-        if kind == "pandas" and len(X.columns) and all(getattr(d, "fill_value", None) == 0 for d in X.dtypes):
-            return _csr(X.sparse.to_coo()), names
-        x = _numbers_of_frame(X, kind, made=made)
-    else:
-        x = numbers(X, "X")
+    names = list(X.columns) if kind and all(isinstance(name, str) for name in X.columns) else None
+    if kind == "pandas" and len(X.columns) and all(getattr(d, "fill_value", None) == 0 for d in X.dtypes):
+        return _csr(X.sparse.to_coo()), names
+    x = _numbers_of_frame(X, kind, made=made) if kind else numbers(X, "X")
     if x.ndim != 2:
-        raise DataError(
-            f"X has {x.ndim} dimension(s), rows and features make 2. Reshape your data: X.reshape(-1, 1) if it is one feature, "
-            "X.reshape(1, -1) if it is one row"
-        )
+        remedy = "Reshape your data: X.reshape(-1, 1) if it is one feature, X.reshape(1, -1) if it is one row"
+        raise DataError(f"X has {x.ndim} dimension(s), rows and features make 2. {remedy}")
     _enough(x.shape)
     x = narrowest(np.ascontiguousarray(x))
     if made is None or not (made.values or made.dates):
@@ -210,7 +201,7 @@ def numbers(values: Any, what: str) -> np.ndarray:
     except OverflowError:
         raise DataError(f"{what} holds whole numbers beyond those of float64; scale them") from None
     except (TypeError, ValueError):
-        raise _NotNumbers(what, _first(x.reshape(-1))) from None
+        raise _NotNumbers(what, next((value for value in x.reshape(-1) if not _is_number(value)), None)) from None
     if x.dtype.kind in "iuO" and x.dtype.itemsize == 8:
         _exact(x, out, what)
     return out
@@ -244,15 +235,12 @@ class _NotNumbers(DataError, TypeError):
         super().__init__(f"{what} holds {value!r}{told}: encode it, or drop it")
 
 
-def _first(values: np.ndarray) -> Any:
-    """The first of some values that is no number."""
-    for value in values:
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            if value is not None:
-                return value
-    return None
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return value is None
+    return True
 
 
 def _numbers_of_frame(X: Any, kind: str, what: str = "X", made: Categories | None = None) -> np.ndarray:
@@ -346,9 +334,8 @@ class Labelled:
 
 
 def labels_of(Y: Any, grades: Grades | None = None, delimiter: str | None = None) -> Labelled:
-    """The labels of Y: an indicator matrix (array, SciPy sparse or frame; 1 positive, 0 negative, NaN or None unknown), one class
-    a row (each class becomes a label), or a list of tags a row (None: nothing is known; labels in alphabetical order). With
-    `grades` a matrix of numbers, or one label's (n,). With a `delimiter` a text a row, which it parts into tags."""
+    """The labels of Y: an indicator matrix (1 positive, 0 negative, NaN or None unknown), one class a row (each a label) or
+    a list of tags (None: unknown), which a `delimiter` parts of texts; with `grades` a matrix of numbers, or one label's (n,)."""
     if Y is None:
         raise DataError("the labels are missing: this requires y to be passed, but the target y is None")
     kind = kind_of(Y)
@@ -371,8 +358,10 @@ def labels_of(Y: Any, grades: Grades | None = None, delimiter: str | None = None
             raise DataError("Y holds lists of tags, which have no grades: give a matrix of numbers, or leave graded_labels out")
         return _tags(Y)
     matrix = _indicators(Y) if grades is None or sp.issparse(Y) else _matrix_of_grades(Y)
-    if grades is None and not sp.issparse(matrix) and (matrix.ndim == 1 or (matrix.shape[1] == 1 and not _is_indicator(matrix))):
-        return _classes(matrix.reshape(-1))
+    if grades is None and not sp.issparse(matrix):
+        indicator = matrix.dtype.kind in "biuf" and wrong_entry(matrix, None) is None
+        if matrix.ndim == 1 or (matrix.shape[1] == 1 and not indicator):
+            return _classes(matrix.reshape(-1))
     n, q = matrix.shape
     if not q:
         raise DataError("Y has no labels (0 columns); give at least one")
@@ -458,12 +447,6 @@ def _indicators(Y: Any) -> Matrix:
     return numbers(y, "Y")
 
 
-def _is_indicator(values: np.ndarray) -> bool:
-    if values.dtype.kind not in "biuf":
-        return False
-    return bool(((values == 0) | (values == 1) | np.isnan(values)).all())
-
-
 def _matrix_of_grades(Y: Any) -> np.ndarray:
     """Grades as a matrix (n, q); one label's may be (n,)."""
     kind = kind_of(Y)
@@ -475,13 +458,12 @@ def _matrix_of_grades(Y: Any) -> np.ndarray:
 
 def _classes(y: np.ndarray) -> Labelled:
     """Each class of one class a row becomes a label."""
-    if y.dtype.kind == "f":
-        if not np.isfinite(y).all():
-            raise DataError("Y holds NaN or inf; where classes are unknown give an indicator matrix with NaN, or lists of tags")
-        if (y != np.rint(y)).any():
-            raise DataError("Unknown label type: Y has continuous values; give classes, a matrix of 0 and 1, or lists of tags")
-    if y.dtype.kind == "O" and any(map(_absent, y)):
-        raise DataError("Y holds None or NaN; where classes are unknown give an indicator matrix with NaN, or lists of tags")
+    numeric = y.dtype.kind == "f"
+    if not np.isfinite(y).all() if numeric else y.dtype.kind == "O" and any(map(_absent, y)):
+        held = "NaN or inf" if numeric else "None or NaN"
+        raise DataError(f"Y holds {held}; where classes are unknown give an indicator matrix with NaN, or lists of tags")
+    if numeric and (y != np.rint(y)).any():
+        raise DataError("Unknown label type: Y has continuous values; give classes, a matrix of 0 and 1, or lists of tags")
     try:
         classes, numbered = np.unique(y, return_inverse=True)
     except TypeError:
@@ -490,9 +472,9 @@ def _classes(y: np.ndarray) -> Labelled:
         parts = [tag for value in classes if isinstance(value, str) for tag in set(_parted(value, mark))]
         if len(set(parts)) < len(parts):
             told = (
-                f"Y holds texts such as {str(next(c for c in classes if mark in str(c)))!r}, each read as one class; rank takes "
+                f"Y holds texts such as {str(next(c for c in classes if mark in str(c)))!r}, each read as one class; rank takes"
             )
-            warnings.warn(DataNotice(f"{told}label_delimiter={mark!r}, which parts them into tags; or give lists"), stacklevel=2)
+            warnings.warn(DataNotice(f"{told} label_delimiter={mark!r}, which parts them into tags; or give lists"), stacklevel=2)
     if len(classes) == 1:
         raise DataError(f"Y holds one class only, {classes[0]!r}; a ranking needs rows of at least two")
     return Labelled(label_lists(len(y), np.arange(len(y)), numbered), [str(value) for value in classes], classes)

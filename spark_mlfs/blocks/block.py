@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from ..kernels.matrix import Matrix
 from ..lazy import cached_property
 from .codec import Buffer, State, decode, encode
-from .grades import BITS, ONE
+from .grades import BITS, ONE, Grades, fixed
 from .rowhash import mix, row_sums
 from .weights import in_units
 
@@ -28,8 +28,7 @@ class Weighed(Protocol):
 
 
 class LabelledRows:
-    """Attributes of rows that raw and coded blocks share: CSR lists of each row's positive and unknown labels, rows without label
-    information, and the rows' weights (`blocks.weights`) where they have any."""
+    """Attributes of rows that raw and coded blocks share: CSR lists of positive and unknown labels, weights."""
 
     n: int
     label_indptr: np.ndarray
@@ -106,8 +105,7 @@ def joined(blocks: Sequence[LabelledRows]) -> Attributes:
 
 @dataclass(frozen=True)
 class PerRow:
-    """A value a row, which every block has, or none; `key` is what it is called among bytes. Other attributes of rows derive
-    from this: blocks, their bytes, parts and unions go by the table `ROW_ATTRIBUTES` of the fields that hold them."""
+    """A value a row; `key` is what it is called among bytes. Other attributes of rows (`ROW_ATTRIBUTES`) derive from this."""
 
     key: str
 
@@ -182,8 +180,7 @@ ROW_ATTRIBUTES: dict[str, PerRow] = {
 
 @dataclass
 class Block(LabelledRows):
-    """Some rows. `x` is (n, d), dense or CSR; labels are CSR lists over the rows, `grades` (uint16, `blocks.grades`) those of
-    `label_indices` where not all are 1."""
+    """Rows: `x` (n, d) dense or CSR, labels as CSR lists, `grades` (uint16) of `label_indices` where not all are 1."""
 
     x: Matrix
     ids: np.ndarray
@@ -239,14 +236,12 @@ class Block(LabelledRows):
         """(n, q) 0/1 matrix of the unknown labels, or None where every label is known."""
         if self.unknown_indptr is None and self.unlabelled is None:
             return None
-        if self.unknown_indptr is None or self.unknown_indices is None:
-            unknown = sp.csr_matrix((self.n, q))
-        else:
+        unknown = sp.csr_matrix((self.n, q))
+        if self.unknown_indptr is not None and self.unknown_indices is not None:
             ones = np.ones(len(self.unknown_indices))
             unknown = sp.csr_matrix((ones, self.unknown_indices, self.unknown_indptr), shape=(self.n, q))
         if self.unlabelled is not None and len(self.unlabelled):
-            rows = np.repeat(self.unlabelled, q)
-            columns = np.tile(np.arange(q), len(self.unlabelled))
+            rows, columns = np.repeat(self.unlabelled, q), np.tile(np.arange(q), len(self.unlabelled))
             unknown = unknown + sp.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(self.n, q))
         return unknown.tocsr()
 
@@ -265,11 +260,12 @@ class Block(LabelledRows):
 
     def part(self, first: int, last: int) -> Block:
         """The block of a run of rows; features are not copied."""
-        x = self.x[first:last] if not self.sparse else None
-        if x is None:  # SciPy's own slice is a copy
+        if not self.sparse:
+            x = self.x[first:last]
+        else:  # SciPy's own slice is a copy
             a, z = self.x.indptr[first], self.x.indptr[last]
             stored = self.x.data[a:z], self.x.indices[a:z], self.x.indptr[first : last + 1] - a
-            x = sp.csr_matrix(stored, shape=(last - first, self.x.shape[1]), copy=False)
+            x = sp.csr_matrix(stored, shape=(last - first, self.d), copy=False)
         return Block(x, self.ids[first:last], **self.taken(np.arange(first, last)))
 
     def parts(self, count: int) -> list[Block]:
@@ -307,8 +303,7 @@ def concatenate(blocks: Sequence[Block]) -> Block:
 
 
 def join(blocks: list[Block]) -> Block:
-    """Return the block of all rows, in the order of the blocks, which the list then holds instead of them. Each is let go once it
-    is copied, so that large rows are not held twice."""
+    """Return the block of all rows, in order, which the list then holds instead; each block is let go once it is copied."""
     if len(blocks) != 1:
         ids, attributes = np.concatenate([b.ids for b in blocks]), joined(blocks)
         x = _sparse_rows(blocks) if any(b.sparse for b in blocks) else _dense_rows(blocks, len(ids))
@@ -344,3 +339,64 @@ def in_order_of_ids(blocks: list[Block]) -> Block:
     """One block of all rows, in the order of their ids."""
     block = concatenate(blocks)
     return block.take(np.argsort(block.ids, kind="stable"))
+
+
+# ---- entries (row, label, value), of Spark batches and of arrays alike, as label fields ----
+
+
+class WrongRow(Exception):
+    """A row cannot be used: `what` is wrong with it, its place among the rows, the feature or None."""
+
+    def __init__(self, what: str, row: int, slot: int | None = None) -> None:
+        super().__init__(what)
+        self.what, self.row, self.slot = what, int(row), slot
+
+
+def wrong_entry(values: np.ndarray, grades: Grades | None) -> int | None:
+    """Return the place of the first value that is neither 0, 1 nor unknown (NaN), or with `grades` that is none."""
+    wrong = grades.wrong(values) if grades is not None else ~((values == 0) | (values == 1) | np.isnan(values))
+    return int(np.argmax(wrong)) if wrong.any() else None
+
+
+def label_lists(
+    n: int,
+    rows: np.ndarray,
+    labels: np.ndarray,
+    values: np.ndarray | None = None,
+    grades: Grades | None = None,
+    unlabelled: np.ndarray | None = None,
+) -> Attributes:
+    """Return the label fields of a block of n rows from right entries, all positive without `values`, each once with `grades`."""
+    unknown, units = None, None
+    if values is not None:
+        absent = np.isnan(values)
+        unknown = (rows[absent], labels[absent]) if absent.any() else None
+        if grades is None:
+            positive = values == 1
+            rows, labels = rows[positive], labels[positive]
+        else:
+            rows, labels, units = grades.entries(rows[~absent], labels[~absent], values[~absent])
+            order = np.lexsort((labels, rows))
+            rows, labels, units = rows[order], labels[order], fixed(units[order])
+            unknown = grades.unknown(*unknown) if unknown else None
+    indptr, indices = _csr_of_pairs(n, rows, labels)
+    unknown_indptr, unknown_indices = _csr_of_pairs(n, *unknown) if unknown else (None, None)
+    return {
+        "label_indptr": indptr,
+        "label_indices": indices,
+        "unknown_indptr": unknown_indptr,
+        "unknown_indices": unknown_indices,
+        "unlabelled": unlabelled if unlabelled is not None and len(unlabelled) else None,
+        "grades": units,
+    }
+
+
+def _csr_of_pairs(n: int, rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """CSR (indptr, indices) of pairs (row, label), each row's labels ascending and named once."""
+    width = int(labels.max(initial=0)) + 1
+    key = rows * width + labels
+    if not (key[1:] > key[:-1]).all():
+        rows, labels = np.divmod(np.unique(key), width)
+    indptr = np.zeros(n + 1, np.int32)
+    np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
+    return indptr, labels.astype(np.int32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from ..errors import DataError
+from ..frame import Batches
 
 State = dict[str, Any]  # arrays, CSR matrices and plain values by name
 Buffer = bytes | bytearray | memoryview
@@ -77,12 +78,19 @@ def binary_cells(batch: pa.RecordBatch, name: str) -> Iterator[memoryview]:
         yield memoryview(value.as_buffer())
 
 
-def decode(data: Buffer) -> State:
-    """The inverse of `encode`; the arrays are read-only views into `data`, nothing is copied.
+def encoded_cells(batches: Iterable[pa.RecordBatch], name: str = "block") -> Iterator[memoryview]:
+    """Those of all batches."""
+    return (cell for batch in batches for cell in binary_cells(batch, name))
 
-    `DataError` for bytes that `encode` did not write, as far as the header tells: sizes, dtypes and offsets are checked, values
-    are not.
-    """
+
+def numbered_cells(batches: Batches, number: str, name: str = "block") -> Iterator[tuple[int, memoryview]]:
+    """Those of all batches, each with the number beside it."""
+    for batch in batches:
+        yield from zip(batch.column(batch.schema.get_field_index(number)).to_pylist(), binary_cells(batch, name), strict=True)
+
+
+def decode(data: Buffer) -> State:
+    """The inverse of `encode`, without a copy; `DataError` for other bytes, as far as sizes, dtypes and offsets tell."""
     view = memoryview(data)
     try:
         return _decode(view)

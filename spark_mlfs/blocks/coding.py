@@ -24,11 +24,8 @@ CODED_AT_ONCE = 1 << 14  # stored values, so that what is made on the way to cod
 
 @dataclass(frozen=True)
 class Coding:
-    """How values become codes. Over the varying features, in order.
-
-    `low`, `high` (v,) training range; `binary` (v,); `edges` (v, b-1) inner quantiles padded with +inf, or None for equal width;
-    `sparse` whether blocks are coded sparsely.
-    """
+    """How values of the varying features become codes: `low`, `high` (v,) training range; `binary` (v,); `edges` (v, b-1) inner
+    quantiles padded with +inf, None for equal width; `sparse` whether blocks are coded sparsely."""
 
     num_bins: int
     binning: str
@@ -42,8 +39,7 @@ class Coding:
 
     @cached_property
     def zero(self) -> np.ndarray:
-        """(v,) uint8 code of 0, the one that is not stored in the sparse layout. 0 may lie outside the range of a feature without
-        zeros; then any code serves."""
+        """(v,) uint8 code of 0, which the sparse layout does not store; any code where 0 is outside the range."""
         return self.column_codes(np.clip(0.0, self.low, self.high), slice(None))
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import DataError
 from ..kernels.missing import IS_MISSING
+from ..read.errors import first_repeated
 from .block import Block, join
 from .categories import Categories
 from .grades import MOST as MOST_GRADED
@@ -15,8 +16,7 @@ from .profile import Profile
 
 
 class Dataset:
-    """Packed rows or rows of this process: `named` says whether the features' names came with the data, `jobs` how many Spark
-    jobs it took."""
+    """Packed rows or rows of this process; `named`: the features' names came with the data; `jobs` of Spark they took."""
 
     profile: Profile
     feature_names: list[str]
@@ -60,8 +60,7 @@ class InMemoryDataset(Dataset):
 
 
 def check_and_name(rows: Dataset, features: str, labels: str) -> None:
-    """Raises `DataError` for what is wrong with the data, and fills in names that did not come with them. `features` and
-    `labels`: what the user calls them."""
+    """Raise `DataError` for data that cannot be used, and fill in names; `features`, `labels`: what the user calls them."""
     p = rows.profile
     if p.problem is not None:
         what, row, slot = p.problem
@@ -89,9 +88,8 @@ def check_and_name(rows: Dataset, features: str, labels: str) -> None:
     if not p.positive.any():
         raise DataError(f"no row has a label in {labels!r}; check the column and the labels' coding")
     if not p.label_varies.any():
-        if p.graded:
-            raise DataError(f"no label in {labels!r} takes several grades; a ranking needs rows of different ones")
-        raise DataError(f"no label in {labels!r} takes both values; a ranking needs positive and negative rows")
+        needed = ("several grades", "rows of different ones") if p.graded else ("both values", "positive and negative rows")
+        raise DataError(f"no label in {labels!r} takes {needed[0]}; a ranking needs {needed[1]}")
     if not len(p.varying):
         raise DataError(f"every feature in {features!r} is constant; there is nothing to rank")
     if not rows.feature_names:
@@ -101,6 +99,5 @@ def check_and_name(rows: Dataset, features: str, labels: str) -> None:
     if not rows.label_names:
         rows.label_names = [f"{labels}_{index}" for index in range(p.q)]
     for column, names in ((features, rows.feature_names), (labels, rows.label_names)):
-        if len(set(names)) < len(names):
-            twice = next(name for index, name in enumerate(names) if name in set(names[:index]))
+        if (twice := first_repeated(names)) is not None:
             raise DataError(f"two entries of {column!r} are both named {twice!r}; rename one, names identify a selection")

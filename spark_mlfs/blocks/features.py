@@ -9,16 +9,15 @@ import scipy.sparse as sp
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING
 from .arrays import narrowest
+from .block import WrongRow
 from .labels import vector_entries
-from .lists import WrongRow
 
 
 def read_features(
     column: pa.Array, vectors: bool, narrow: bool = True, used: np.ndarray | None = None, keep_missing: bool = False
 ) -> Matrix:
-    """The feature cells as a dense matrix or CSR, float64 or as narrow as holds them. `WrongRow` for what is wrong with
-    them: only where `used` (width,) says so, where it is given; entries of the others are anything. With `keep_missing` NaN is
-    nothing wrong."""
+    """The feature cells as a matrix, float64 or as narrow as holds them; `WrongRow` for what is wrong with them where `used`
+    (width,) says so, and but for NaN with `keep_missing`."""
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
         raise WrongRow("its feature cell is null; fill or drop such rows", row)
@@ -39,13 +38,10 @@ def read_features(
                 at = int(np.flatnonzero(bad)[0])
                 raise WrongRow(_not_finite(flat[at]), positions[at], int(slots[at]))
             keep = flat != 0  # true of NaN
-            indptr = np.zeros(rows + 1, np.int64)
-            np.cumsum(np.bincount(positions[keep], minlength=rows), out=indptr[1:])
+            indptr = np.concatenate([[0], np.cumsum(np.bincount(positions[keep], minlength=rows))]).astype(np.int32)
             data = narrowest(flat[keep]) if narrow else flat[keep]
-            return sp.csr_matrix((data, slots[keep].astype(np.int32), indptr.astype(np.int32)), shape=(rows, width))
-        lists = values
-    else:
-        lists = column
+            return sp.csr_matrix((data, slots[keep].astype(np.int32), indptr), shape=(rows, width))
+    lists = values if vectors else column
     lengths = np.diff(np.asarray(lists.offsets, np.int64))
     width = int(lengths[0])
     if (lengths != width).any():
@@ -77,6 +73,4 @@ def _all_sparse(column: pa.StructArray, narrow: bool) -> sp.csr_matrix | None:
 
 
 def _not_finite(value: float) -> str:
-    if np.isnan(value):
-        return IS_MISSING
-    return f"is {value:g}; features must be finite numbers"
+    return IS_MISSING if np.isnan(value) else f"is {value:g}; features must be finite numbers"

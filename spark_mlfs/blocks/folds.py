@@ -69,8 +69,7 @@ class Listed:
 
 @dataclass(frozen=True, eq=False)
 class ByLabelset:
-    """Folds by labelset: of `hashes` (m,), ascending, where each fold ends among the row hashes, `ends` (m, folds − 1), and which
-    fold each such interval is, `order` (m, folds)."""
+    """Folds by labelset `hashes` (m,), ascending: `ends` (m, folds − 1) among the row hashes, `order` (m, folds) of the folds."""
 
     hashes: np.ndarray
     ends: np.ndarray

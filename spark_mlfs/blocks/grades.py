@@ -37,8 +37,7 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Grades:
-    """How grades are read: `low` and `high` the ends of their range (None: not told, which is 0 and 1, and with cuts any), and
-    the `cuts`, in the same numbers."""
+    """How grades are read: from `low` to `high` (None: 0 and 1, with cuts any), and the `cuts`, in the same numbers."""
 
     low: float | None = None
     high: float | None = None
@@ -46,26 +45,22 @@ class Grades:
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Grades | None:
-        """Return the grades that the values of `SETTINGS` ask for; None for labels of 0 and 1. `ParameterError` where they make
-        no sense."""
+        """Return the grades that the values of `SETTINGS` ask for, None for labels of 0 and 1; `ParameterError` for nonsense."""
         asked, ends, cuts = (p.accept(values.get(p.name, p.default)) for p in SETTINGS)
         if not asked:
             for name, value in (("grade_range", ends), ("label_cuts", cuts)):
                 if value is not None:
                     raise ParameterError(f"{setting(name)} is about grades: set {setting('graded_labels')}, too, or leave it out")
             return None
+        scale = setting("grade_range")
         if ends is not None and ends[0] >= ends[1]:
-            raise ParameterError(
-                f"{setting('grade_range')} goes from the lowest to the highest grade, not from {ends[0]:g} to {ends[1]:g}"
-            )
+            raise ParameterError(f"{scale} goes from the lowest to the highest grade, not from {ends[0]:g} to {ends[1]:g}")
         if cuts is not None and any(a >= b for a, b in itertools.pairwise(cuts)):
             raise ParameterError(f"{setting('label_cuts')} ascend, not {', '.join(f'{c:g}' for c in cuts)}")
         for cut in cuts or ():
             if ends is not None and not ends[0] < cut <= ends[1]:
-                raise ParameterError(
-                    f"{setting('label_cuts')}: grades from {ends[0]:g} to {ends[1]:g} ({setting('grade_range')}) are all on one "
-                    f"side of {cut:g}; give a cut above the lowest, at most the highest"
-                )
+                told = f"grades from {ends[0]:g} to {ends[1]:g} ({scale}) are all on one side of {cut:g}"
+                raise ParameterError(f"{setting('label_cuts')}: {told}; give a cut above the lowest, at most the highest")
         low, high = ends or (None, None)
         return Grades(low, high, tuple(cuts or ()))
 

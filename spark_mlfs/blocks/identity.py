@@ -30,8 +30,7 @@ SHARED = (
 
 
 def occurrence_ids(ids: np.ndarray, occurrence: np.ndarray) -> np.ndarray:
-    """(n,) the ids of the `occurrence`-th rows (from 0) of rows that share `ids`. The lowest bit stays: in
-    files of training and test rows it tells which (`folds.Marked`)."""
+    """(n,) ids of the `occurrence`-th rows (from 0) that share `ids`; the lowest bit stays, for `folds.Marked`."""
     fresh = mix(mix(ids, OCCURRENCE).view(np.int64) + occurrence, OCCURRENCE).view(np.int64)
     return np.where(occurrence == 0, ids, (fresh & ~np.int64(1)) | (ids & 1))
 
@@ -50,12 +49,9 @@ def occurrences(ids: np.ndarray) -> np.ndarray | None:
 
 
 def content_hashes(block: Block) -> np.ndarray:
-    """(n,) uint64 hash of each row's features, labels, grades and weight, the same for a dense and a sparse row and whatever type
-    holds the values.
-
-    Multilinear over the cells, modulo 2⁶⁴: Σ_j r_j·g(x_j), r_j an odd number drawn for the column, g the bits of the float64
-    multiplied and folded, g(0) = 0; and Σ over the labels of their hashes.
-    """
+    """(n,) uint64 hash of each row's features, labels, grades and weight, whatever holds the values. Multilinear over the cells,
+    modulo 2⁶⁴: Σ_j r_j·g(x_j), r_j an odd number drawn for the column, g the bits of the float64 multiplied and folded, g(0) = 0;
+    and Σ over the labels of their hashes."""
     x = block.x
     with np.errstate(over="ignore"):
         if sp.issparse(x):
@@ -95,8 +91,7 @@ def feature_keys(block: Block, profile: Profile) -> np.ndarray:
 
 
 def profiled(block: Block, width: int, named: bool) -> tuple[Block, Profile]:
-    """The rows with their ids, and the profile of them and their `width` labels (0: not told). Unless they are `named` by ids of
-    the user's, a row's id is the hash of its content."""
+    """The rows with their ids (content hashes, unless they are `named` by the user's) and their profile, of `width` labels."""
     profile, hashes = profile_block(block, width), content_hashes(block)
     profile.fingerprint = int(hashes.sum(dtype=np.uint64))
     profile.content_ids = not named
@@ -117,8 +112,7 @@ def _folded(values: np.ndarray) -> np.ndarray:
 
 
 def with_unique_ids(block: Block, named: bool) -> Block:
-    """The rows with ids of their own. `named`: the ids come from a column of the user's, and `DataError` where rows that differ
-    share one."""
+    """The rows with ids of their own; `DataError` where rows that differ share one of the user's (`named`)."""
     times = occurrences(block.ids)
     if times is None:
         return block

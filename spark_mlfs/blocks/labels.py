@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import DataError, ParameterError, setting, worker_errors
-from ..frame import Kind, LocalFrame, kinds_of
-from ..lazy import F, cached_property
+from ..frame import LocalFrame, kinds_of
+from ..lazy import DataFrame, F, cached_property
+from ..read.vectors import vector_cells, within
 from ..schema import attribute_names
-from .block import Attributes
+from .block import Attributes, WrongRow, label_lists, wrong_entry
 from .grades import Grades
-from .lists import WrongRow, label_lists, wrong_entry
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 FORMS = ("auto", "tags", "ids", "multihot")
 MAX_TAGS = 1_000_000
@@ -27,13 +24,9 @@ MAX_TAGS = 1_000_000
 
 @dataclass(frozen=True)
 class LabelSource:
-    """How to read one label column.
-
-    `kind`        "vector" (``VectorUDT``), "multihot" (array of 0/1), "ids" (array of label numbers), "tags" (array of strings)
-    `vocabulary`  tags only: the tags in label order
-    `names`       the labels' names, where the column tells them
-    `grades`      vector and multihot only: entries are grades
-    """
+    """How to read a label column: `kind` "vector" (``VectorUDT``), "multihot" (array of 0/1), "ids" (array of label numbers),
+    "tags" (array of strings, of a `vocabulary` in label order); the labels' `names` where the column tells them; `grades` of
+    entries."""
 
     kind: str
     vocabulary: tuple[str, ...] | None = None
@@ -70,7 +63,7 @@ def label_source(
     if kind.vector:
         names = attribute_names(frame, column)
         return LabelSource("vector", names=tuple(names) if names else None, grades=grades), None
-    if grades is not None and (form not in ("auto", "multihot") or not _holds_numbers(kind)):
+    if grades is not None and (form not in ("auto", "multihot") or element is None or not element.number):
         form = f", {setting('labels_form', form)}" if form in ("tags", "ids") else ""
         raise ParameterError(
             f"{setting('graded_labels')}: labels column {column!r} is {kind.name}{form}; grades are a vector or an "
@@ -95,10 +88,6 @@ def label_source(
         f"labels column {column!r} is {kind.name}; give a multi-hot vector, array<string> tags, array<int> label "
         "numbers or an array of 0/1 (split a delimited string with F.split, gather 0/1 columns with F.array)"
     )
-
-
-def _holds_numbers(kind: Kind) -> bool:
-    return kind.element is not None and kind.element.number
 
 
 def _cells(frame: LocalFrame, column: str) -> Iterator[pa.Array]:
@@ -146,8 +135,7 @@ def _multihot_signs(cells: pa.ListArray) -> tuple[bool, bool]:
 
 
 def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]:
-    """The label cells of one Arrow batch as the label fields of a block, and how many labels the rows themselves tell, 0 where
-    they do not. A row whose cell is null has no label information: every label is unknown. `WrongRow` for what cannot be read."""
+    """The label fields of a block, and how many labels the rows tell (0: not). A null cell is unknown. `WrongRow` for others."""
     n = len(column)
     unlabelled = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
     if source.kind == "vector":
@@ -161,7 +149,12 @@ def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]
             return label_lists(n, rows, labels, unlabelled=unlabelled), len(source.vocabulary)
         if source.kind == "ids":
             labels = flat.fill_null(-1).to_numpy(zero_copy_only=False)
-            _check_numbers(labels, rows)
+            if (labels < 0).any():
+                raise WrongRow("a label number is null or negative; label numbers count from 0", rows[np.argmax(labels < 0)])
+            if (labels >= MAX_TAGS).any():
+                far = int(np.argmax(labels >= MAX_TAGS))
+                told = f"label number {labels[far]} is absurdly large (at most {MAX_TAGS - 1}); correct it, or give tags"
+                raise WrongRow(told, rows[far])
             return label_lists(n, rows, labels, unlabelled=unlabelled), 0
         values = flat.fill_null(np.nan).to_numpy(zero_copy_only=False)
         full = np.delete(lengths, unlabelled)
@@ -169,22 +162,16 @@ def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]
         if (full != width).any():
             row = np.flatnonzero(lengths != width)[0]
             raise WrongRow(f"its multi-hot label array has {lengths[row]} entries where others have {width}", row)
-        labels = _within(lengths)
+        labels = within(lengths)
     at = wrong_entry(values, source.grades)
-    if at is not None and source.grades is not None:
-        raise WrongRow(f"label {labels[at]} is {source.grades.why(float(values[at]))}", rows[at])
     if at is not None:
-        said = f"label {labels[at]} is {values[at]:g}; labels are 0, 1 or unknown (null or NaN)"
-        raise WrongRow(f"{said}, with {setting('graded_labels')} grades", rows[at])
+        why = f"{values[at]:g}; labels are 0, 1 or unknown (null or NaN), with {setting('graded_labels')} grades"
+        why = why if source.grades is None else source.grades.why(float(values[at]))
+        raise WrongRow(f"label {labels[at]} is {why}", rows[at])
     if source.grades is None:
         return label_lists(n, rows, labels, values, unlabelled=unlabelled), width
     _check_stored(n, rows, labels, width, unlabelled, source.grades)
     return label_lists(n, rows, labels, values, source.grades, unlabelled), width * source.grades.width
-
-
-def _within(lengths: Any) -> np.ndarray:
-    """The place of each entry of lists of these lengths within its list."""
-    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
 
 def _tag_numbers(flat: pa.Array, rows: np.ndarray, source: LabelSource) -> tuple[np.ndarray, np.ndarray]:
@@ -193,21 +180,9 @@ def _tag_numbers(flat: pa.Array, rows: np.ndarray, source: LabelSource) -> tuple
     keep = labels >= 0
     strange = np.flatnonzero(~keep & flat.is_valid().to_numpy(zero_copy_only=False))
     if len(strange):
-        names = f"the {len(source.tags)} labels that were named"
-        tag = flat[strange[0]].as_py()[:60]
-        raise WrongRow(f"tag {tag!r} is none of {names}; name it, too, or correct it", rows[strange[0]])
+        told = f"tag {flat[strange[0]].as_py()[:60]!r} is none of the {len(source.tags)} labels that were named"
+        raise WrongRow(f"{told}; name it, too, or correct it", rows[strange[0]])
     return rows[keep], labels[keep]
-
-
-def _check_numbers(labels: np.ndarray, rows: np.ndarray) -> None:
-    """`WrongRow` for label numbers that cannot be."""
-    bad = np.flatnonzero(labels < 0)
-    if len(bad):
-        raise WrongRow("a label number is null or negative; label numbers count from 0", rows[bad[0]])
-    large = np.flatnonzero(labels >= MAX_TAGS)
-    if len(large):
-        told = f"label number {labels[large[0]]} is absurdly large (at most {MAX_TAGS - 1}); correct it, or give tags"
-        raise WrongRow(told, rows[large[0]])
 
 
 def _check_stored(n: int, rows: np.ndarray, labels: np.ndarray, width: int, unlabelled: np.ndarray, grades: Grades) -> None:
@@ -220,30 +195,18 @@ def _check_stored(n: int, rows: np.ndarray, labels: np.ndarray, width: int, unla
                 "its label vector is sparse, and a 0, which it does not store, would not be the lowest grade; give dense vectors",
                 int(np.argmax(short)),
             )
-    key = rows * max(width, 1) + labels
-    if not (key[1:] > key[:-1]).all():
-        key = np.sort(key)
-        again = np.flatnonzero(key[1:] == key[:-1])
-        if len(again):
-            raise WrongRow("its label vector names an entry twice; correct it", key[again[0]] // max(width, 1))
+    key = np.sort(rows * max(width, 1) + labels)
+    again = np.flatnonzero(key[1:] == key[:-1])
+    if len(again):
+        raise WrongRow("its label vector names an entry twice; correct it", key[again[0]] // max(width, 1))
 
 
 def vector_entries(column: pa.StructArray, what: str = "label") -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """(row, slot, value) of the stored entries of VectorUDT cells, and their width; `WrongRow` where one is of another width."""
-    kind, size, indices, values = column.flatten()
-    rows = len(column)
-    dense = kind.fill_null(0).to_numpy(zero_copy_only=False) == 1
-    absent = column.is_null().to_numpy(zero_copy_only=False)
-    lengths = np.asarray(pc.list_value_length(values).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
-    width = np.where(dense, lengths, size.fill_null(0).to_numpy(zero_copy_only=False))
-    flat = values.flatten().to_numpy(zero_copy_only=False)
-    positions = np.repeat(np.arange(rows), lengths)
-    slots = _within(lengths)
-    if not dense.all():
-        slots[~dense[positions]] = indices.flatten().to_numpy(zero_copy_only=False)
-    present = np.flatnonzero(~absent)
-    first = int(width[present[0]]) if len(present) else 0
-    other = present[width[present] != first]
+    cells = vector_cells(column)
+    present = np.flatnonzero(~cells.null)
+    first = int(cells.sizes[present[0]]) if len(present) else 0
+    other = present[cells.sizes[present] != first]
     if len(other):
-        raise WrongRow(f"its {what} vector has size {width[other[0]]} where others have {first}", other[0])
-    return positions, slots, flat, first
+        raise WrongRow(f"its {what} vector has size {cells.sizes[other[0]]} where others have {first}", other[0])
+    return np.repeat(np.arange(len(column)), cells.lengths), cells.slots, cells.values, first

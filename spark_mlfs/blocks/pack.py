@@ -16,29 +16,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import partial, reduce
 
 import numpy as np
 import pyarrow as pa
 
 from ..errors import DataError, ParameterError, worker_errors
-from ..frame import LocalFrame, LocalSession, kinds_of, num_cores
-from ..lazy import F
+from ..frame import Batches, LocalFrame, LocalSession, kinds_of, num_cores
+from ..lazy import Column, DataFrame, F, Row, SparkSession
 from ..schema import attribute_names, fill_of, packed_from
-from .block import Block, concatenate, join
-from .codec import Buffer, binary_array
+from .block import Block, WrongRow, concatenate, join
+from .codec import Buffer, binary_array, encoded_cells
 from .dataset import Dataset, InMemoryDataset, check_and_name
 from .features import read_features
 from .grades import Grades
 from .identity import profiled
 from .labels import LabelSource, label_source, read_labels
-from .lists import WrongRow
 from .profile import Profile
 from .weights import fixed, wrong_weight
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, Row, SparkSession
 
 BLOCK_BYTES = 4 << 20  # of a block, and of the Arrow batch it is made of, about
 ENOUGH_BYTES = BLOCK_BYTES // 2  # batches of narrow values are joined up to here
@@ -52,8 +47,7 @@ BLOCK_SCHEMA = "number bigint, block binary, summary binary"
 
 @dataclass(frozen=True)
 class Pack:
-    """Arrow batches of (x, y), or (x, y, id) of `named` rows, and the weights of `weighted` ones in the last column, to blocks,
-    numbered within the partition; the last row carries the partition's profile."""
+    """Arrow batches of (x, y[, id where named][, weight]) to blocks, numbered within the partition; its profile comes last."""
 
     source: LabelSource
     vectors: bool
@@ -61,26 +55,31 @@ class Pack:
     weighted: bool = False
     enough: int = field(default_factory=lambda: ENOUGH_BYTES)  # bytes up to which batches are joined
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        total, number, before = Profile(partitions=1), 0, 0
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Batches:
+        total, number = Profile(), 0
         waiting: list[Block] = []  # narrow ones, which one block will hold
-        for batch in batches:
-            for block, profile in self.blocks(batch, before, total.d or None) if batch.num_rows else ():
-                # counted once a partition; an empty partition is none
-                total = profile if not total.n and not total.problem else total.merge(profile)
-                alike = not waiting or (block.x.dtype, block.sparse) == (waiting[0].x.dtype, waiting[0].sparse)
-                if not alike or sum(b.nbytes for b in waiting) >= self.enough:
-                    yield block_row(number, concatenate(waiting).encode(), None)
-                    waiting, number = [], number + 1
-                if block.n:
-                    waiting.append(block)
-            before += batch.num_rows
+        for block, total in self.read(batches):  # noqa: B007
+            alike = not waiting or (block.x.dtype, block.sparse) == (waiting[0].x.dtype, waiting[0].sparse)
+            if not alike or sum(b.nbytes for b in waiting) >= self.enough:
+                yield block_row(number, concatenate(waiting).encode(), None)
+                waiting, number = [], number + 1
+            if block.n:
+                waiting.append(block)
         if waiting:
             yield block_row(number, concatenate(waiting).encode(), None)
             number += 1
-        if total.n or total.problem:
+        if total.n or total.problem:  # counted once a partition; an empty partition is none
             total.partitions = 1
             yield block_row(number, None, total.encode())
+
+    def read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Block, Profile]]:
+        """Yield the blocks of a partition, each with the profile of all rows so far."""
+        total, before = Profile(), 0
+        for batch in batches:
+            for block, profile in self.blocks(batch, before, total.d or None) if batch.num_rows else ():
+                total = profile if not total.n and not total.problem else total.merge(profile)
+                yield block, total
+            before += batch.num_rows
 
     def blocks(self, batch: pa.RecordBatch, before: int = 0, width: int | None = None) -> Iterator[tuple[Block, Profile]]:
         """The blocks of a batch with their profiles; `before` rows of the partition came earlier, of `width` features."""
@@ -132,13 +131,9 @@ def block_row(number: int, block: Buffer | None, summary: Buffer | None) -> pa.R
 
 @dataclass
 class Packed(Dataset):
-    """The packed data: the persisted frame of blocks, its profile, and the names. `release` gives the memory back.
-
-    `source` the frame that was packed, its id column, and the expression that made ids of it; None where the ids are hashes of
-    the rows' content. `unique` whether no two rows share an id, `memo` what `blocks.renumber.identified` worked out: the frame,
-    whether it was persisted, the jobs it took, whether it is `shuffled`. `shuffled` whether blocks, or parts of them, were
-    shuffled to make these: see `at_once`.
-    """
+    """The persisted frame of blocks, its profile, and the names. `source`: the frame that was packed, its id column and the
+    expression that made ids of it; None where ids are content hashes. `unique`: no two rows share an id; `memo`: what
+    `renumber.identified` worked out. `shuffled`: parts of blocks were shuffled to make these (`at_once`)."""
 
     frame: DataFrame
     profile: Profile
@@ -151,6 +146,10 @@ class Packed(Dataset):
     unique: bool = False
     shuffled: bool = False
     memo: list[tuple[DataFrame, bool, int, bool]] = field(default_factory=list, repr=False)
+
+    def blocks(self) -> DataFrame:
+        """Return the frame of the blocks alone."""
+        return self.frame.where("block is not null").select("block")
 
     def called(self, row: list[int]) -> str:
         if self.source is None:
@@ -179,34 +178,27 @@ def persist(frame: DataFrame) -> bool:
 
 
 def at_once(rows: DataFrame) -> DataFrame:
-    """`rows` as one last task delivers them: for actions on what follows from a shuffle of parts of blocks.
-
-    Rows reach a partition in another order when an executor is lost, and the parts then have other bytes. From Spark 4.1 on a
-    stage that delivered some of its rows from other bytes cannot be taken back and the job is given up; one that delivers none
-    until all is there is run again.
-    """
+    """`rows` as one last task delivers them: for actions on what follows from a shuffle of parts of blocks. Such rows come in
+    another order where an executor is lost; from Spark 4.1 on the job is given up unless its stage has delivered nothing yet."""
     return rows.repartition(1)
 
 
 def collected(rows: DataFrame) -> list[Row]:
     """`rows.collect()` for what may follow from a shuffle and be too large for `at_once`: begun anew where Spark gives it up."""
-    left = TRIES
     with worker_errors():
-        while True:
+        for _ in range(TRIES - 1):
             try:
                 return rows.collect()
             except Exception as error:
-                left -= 1
-                if not left or GIVEN_UP not in str(error):
+                if GIVEN_UP not in str(error):
                     raise
+        return rows.collect()
 
 
 @contextmanager
 def small_batches(spark: SparkSession, row_bytes: Callable[[], int] | None = None) -> Iterator[None]:
-    """Has Spark hand rows over in Arrow batches of about `BLOCK_BYTES` meanwhile: wide rows by the ten thousand take twice as
-    long. Spark before 4.1 counts rows, not bytes: there a batch has as many as `row_bytes()` of a row say, at most `BATCH_ROWS`.
-    The session's own settings come back when the last of several threads at it leaves; a platform that lets nobody set them keeps
-    them. In this process there is nothing to set."""
+    """Have Spark hand rows over in Arrow batches of about `BLOCK_BYTES` (before 4.1 of `row_bytes()` a row): wide rows take half
+    as long. The session's own settings come back when the last of several threads leaves."""
     if isinstance(spark, LocalSession):
         yield
         return
@@ -264,15 +256,9 @@ def pack(
     weight: str | None = None,
     grades: Grades | None = None,
 ) -> Packed:
-    """Pack and profile `frame` in one job (one more for tags whose column does not name them, and undecided ``array<int>``).
-    `weight` names the column of the rows' weights (`blocks.weights`); a row of weight 0 is left out. `grades`: how labels that
-    are no 0 and 1 are read (`blocks.grades`).
-
-    A frame of this process becomes one block of this process.
-
-    Raises `ParameterError` for a column that is absent or of the wrong type, `DataError` for values that cannot be used,
-    naming the feature and the row: by what its id column holds, or without one as "row 17 of part 3".
-    """
+    """Pack and profile `frame` in one job (one more for tags whose column does not name them, and undecided ``array<int>``), in
+    this process where its rows are; `weight` names the column of weights (`blocks.weights`), `grades`: see `blocks.grades`.
+    Raises `ParameterError` for a wrong column, `DataError` naming the feature and the row (by its id, or "row 17 of part 3")."""
     for column in filter(None, (features, labels, row_id, weight)):
         check_column(frame, column)
     kinds = kinds_of(frame)
@@ -289,17 +275,15 @@ def pack(
     jobs = (source.kind == "tags" and not source.told) + looked
     x = F.col(features)
     if not vectors:
-        element = kinds_of(frame)[features].element
-        if element is not None and element.name == "bigint":
-            from ..read.columns import exact
+        from ..read.columns import exact
 
-            x = exact(x, x, [features])
-        x = x.cast("array<double>")
+        element = kinds_of(frame)[features].element
+        x = (exact(x, x, [features]) if element is not None and element.name == "bigint" else x).cast("array<double>")
     y = F.col(labels) if label_kind is None else F.col(labels).cast(label_kind)
     columns, origin = [x.alias("x"), y.alias("y")], None
     if row_id is not None:
-        integers = kinds[row_id].whole
-        identity = F.coalesce(F.col(row_id).cast("bigint") if integers else F.xxhash64(F.col(row_id)), F.lit(0))
+        id = F.col(row_id)
+        identity = F.coalesce(id.cast("bigint") if kinds[row_id].whole else F.xxhash64(id), F.lit(0))
         columns.append(identity.alias("i"))
         origin = (frame, row_id, identity)
     if weight is not None:
@@ -350,8 +334,7 @@ def _pack_here(
         profile = profile.merge(part)
     profile.partitions, profile.named_ids = 1, packer.named
     if profile.problem is not None and given is not frame:
-        for batch in given.batches():
-            del batch
+        given.count()
     features, labels = columns[:2]
     _check_weights(columns[-1] if packer.weighted else None, profile)
     names = attribute_names(given, features)
@@ -362,23 +345,20 @@ def _pack_here(
     return held
 
 
-def _block_here(
-    batches: Iterator[pa.RecordBatch], packer: Pack, columns: Sequence[str], label_kind: str | None
-) -> tuple[Block, Profile]:
+def _block_here(batches: Batches, packer: Pack, columns: Sequence[str], label_kind: str | None) -> tuple[Block, Profile]:
     """The rows of a part and their profile, as `Pack` makes them of a partition."""
-    total, blocks, before = Profile(), list[Block](), 0
-    for batch in batches:
+
+    def cast(batch: pa.RecordBatch) -> pa.RecordBatch:
         cells = batch.select(columns).columns
         if label_kind is not None:
-            number = pa.float64() if "double" in label_kind else pa.int64()
-            cells[1] = cells[1].cast(pa.list_(number))
+            cells[1] = cells[1].cast(pa.list_(pa.float64() if "double" in label_kind else pa.int64()))
         if packer.weighted:
             cells[-1] = cells[-1].cast(pa.float64())
-        rows = pa.RecordBatch.from_arrays(cells, names=list(map(str, range(len(cells)))))
-        for block, profile in packer.blocks(rows, before, total.d or None) if batch.num_rows else ():
-            total = profile if not total.n and not total.problem else total.merge(profile)
-            blocks += [block] if block.n else []
-        before += batch.num_rows
+        return pa.RecordBatch.from_arrays(cells, names=list(map(str, range(len(cells)))))
+
+    total, blocks = Profile(), list[Block]()
+    for block, total in packer.read(map(cast, batches)):  # noqa: B007
+        blocks += [block] if block.n else []
     return join(blocks) if blocks else Block.empty(0), total
 
 
@@ -393,19 +373,16 @@ def check_column(frame: DataFrame, column: str) -> None:
 def are_vectors(frame: DataFrame, features: str) -> bool:
     """Whether the features are ``VectorUDT`` or else arrays; `ParameterError` for any other type."""
     kind = kinds_of(frame)[features]
-    if kind.vector:
-        return True
-    if kind.element is not None and kind.element.numeric:
-        return False
-    raise ParameterError(
-        f"features column {features!r} is {kind.name}; give a vector or an array of numbers "
-        "(pyspark.ml.feature.VectorAssembler makes one of numeric columns)"
-    )
+    if not kind.vector and (kind.element is None or not kind.element.numeric):
+        raise ParameterError(
+            f"features column {features!r} is {kind.name}; give a vector or an array of numbers "
+            "(pyspark.ml.feature.VectorAssembler makes one of numeric columns)"
+        )
+    return kind.vector
 
 
 def collect_profile(blocks: DataFrame) -> tuple[Profile, int]:
-    """The profile of all rows of a packed frame, and the jobs it took: one, or where some partition's is wide, two. Wide ones go
-    straight to the driver while they fit, else they are merged on the executors first."""
+    """The profile of a packed frame, and the jobs it took: one, or two where a partition's is wide; many are merged first."""
     summaries = blocks.select(F.spark_partition_id().alias("part"), "summary").where("summary is not null")
     size = F.length("summary")
     small = collected(summaries.select(size.alias("size"), F.when(size <= SMALL_SUMMARY, F.col("summary")).alias("summary")))
@@ -419,18 +396,13 @@ def collect_profile(blocks: DataFrame) -> tuple[Profile, int]:
     return merge_profiles(bytes(row.summary) for row in collected(summaries.select("summary"))), 2
 
 
-def merge_profiles(summaries: Iterable[bytes]) -> Profile:
+def merge_profiles(summaries: Iterable[Buffer]) -> Profile:
     """The profile of all rows from the encoded ones of some of them."""
-    profile = Profile()
-    for summary in summaries:
-        profile = profile.merge(Profile.decode(summary))
-    return profile
+    return reduce(Profile.merge, map(Profile.decode, summaries), Profile())
 
 
-def _merge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    profile = Profile()
-    for batch in batches:
-        profile = profile.merge(merge_profiles(value.as_py() for value in batch.column(1)))
+def _merge_batches(batches: Batches) -> Batches:
+    profile = merge_profiles(bytes(cell) for cell in encoded_cells(batches, "summary"))
     if profile.n:
         yield pa.record_batch({"summary": binary_array(profile.encode())})
 

@@ -25,8 +25,7 @@ THIN = 0.3  # share of a dense block's cells that are not zero, from which it co
 
 @dataclass(frozen=True)
 class MergeRule:
-    """How a fact about two sets of rows follows from what each says: `of_both`. Facts by label have `none`, that of a label which
-    no row has; those `in_units` are whole numbers of the unit of weight."""
+    """How a fact follows `of_both` sets of rows. By label there is `none`, of a label without rows; weights are `in_units`."""
 
     of_both: Callable[[Any, Any], Any]
     none: int | None = None
@@ -140,8 +139,7 @@ class Profile:
         return out
 
     def excess(self) -> np.ndarray | None:
-        """(d,) exponents of the powers of two that take varying features beyond 2^±`REACH` back to there; one for all where one
-        will do, so that proportions stay. None where no feature is beyond."""
+        """(d,) exponents of powers of two that take features beyond 2^±`REACH` back, one for all if that will do; or None."""
         exponent = np.frexp(np.maximum(np.abs(self.low), np.abs(self.high)))[1][self.varying]
         top, bottom, out = exponent.max(initial=0), exponent.min(initial=0), np.zeros(self.d, np.int64)
         if max(top, -bottom) <= REACH:
@@ -270,8 +268,7 @@ class Profile:
         return out
 
     def _use_unit(self, exponent: int) -> None:
-        """Takes weights in units of 2^`exponent` where that is the finer unit; what is more than `MOST` is refused, whatever it
-        is."""
+        """Take weights in the finer unit 2^`exponent`; what is more than `MOST` is refused anyhow."""
         assert self.weight_exponent is not None
         shift = min(self.weight_exponent - exponent, 64)
         if shift > 0:
@@ -354,11 +351,10 @@ def _ranges_of_dense(x: np.ndarray) -> Ranges:
 def profile_block(block: Block, width: int) -> Profile:
     """The profile of one block whose rows tell `width` labels (0: not told)."""
     features, in_row = _ranges_of_sparse(block.x) if block.sparse else _ranges_of_dense(block.x)
-    labels = np.diff(block.label_indptr)
-    no_label, no_row = np.zeros(0, np.int32), np.zeros(0, np.int64)
+    labels, none = np.diff(block.label_indptr), np.zeros(0, np.int64)
     unknown_labels = np.zeros(block.n, np.int64) if block.unknown_indptr is None else np.diff(block.unknown_indptr)
-    unknown = no_label if block.unknown_indices is None else block.unknown_indices
-    unlabelled = no_row if block.unlabelled is None else block.unlabelled
+    unknown = none if block.unknown_indices is None else block.unknown_indices
+    unlabelled = none if block.unlabelled is None else block.unlabelled
     q = max(width, int(block.label_indices.max(initial=-1)) + 1)
 
     def by_label(entries: np.ndarray, amounts: np.ndarray | None = None) -> np.ndarray:

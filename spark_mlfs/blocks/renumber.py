@@ -7,8 +7,9 @@ travels with the task; where that is much, the blocks of a partition meet what i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +17,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ..errors import DataError, worker_errors
+from ..frame import Batches
 from .block import Block
-from .codec import binary_array, binary_cells, decode, encode
+from .codec import binary_array, binary_cells, decode, encode, numbered_cells
 from .identity import OCCURRENCE, SHARED, content_hashes, occurrence_ids, occurrences
 from .pack import BLOCK_SCHEMA, Packed, block_row, collected, persist, row_value
 from .rowhash import mix
@@ -46,32 +48,27 @@ def identified(packed: Packed) -> Packed:
 
 
 def _identify(packed: Packed) -> tuple[DataFrame, bool, int, bool]:
-    """The frame of blocks with unique ids, whether it was persisted for that, the jobs it took, whether blocks were shuffled.
-
-    What is worked out for a partition depends on which rows are in it, not on how they are divided into blocks: rows that are
-    read again, after an executor was lost, may come in another order.
-    """
+    """The frame of blocks with unique ids, whether it was persisted for that, the jobs, whether blocks were shuffled. It depends
+    on which rows are in a partition, not on their blocks: after the loss of an executor rows may come in another order."""
     parts = max(2, packed.profile.partitions)
     blocks = packed.frame.where("block is not null").select(F.spark_partition_id().alias("part"), "number", "block")
-    ids = blocks.mapInArrow(SpreadIds(parts), "bucket bigint, part int, ids binary")
-    shared = ids.repartition(parts, "bucket").mapInArrow(SharedIds(), "part int, shared binary")
+    ids = blocks.mapInArrow(partial(spread_ids, buckets=parts), "bucket bigint, part int, ids binary")
+    shared = ids.repartition(parts, "bucket").mapInArrow(shared_ids, "part int, shared binary")
     kept = persist(shared)
     try:
         size = collected(shared.agg(F.sum(F.length("shared")).alias("size")))[0].size
         if not size:
             return packed.frame, False, 1, False
-        if size <= SHARED_BYTES:
-            known: dict[int, list[bytes]] = {}
+        beside, known = blocks, dict[int, list[bytes]]() if size <= SHARED_BYTES else None
+        if known is not None:
             for row in collected(shared):
                 known.setdefault(row.part, []).append(bytes(row.shared))
-            beside, task = blocks, DuplicateIds(known)
         else:
             first = shared.select("part", F.lit(-1).cast("bigint").alias("number"), F.col("shared").alias("block"))
             beside = blocks.unionByName(first).repartition(parts, "part").sortWithinPartitions("part", "number")
-            task = DuplicateIds(None)
         if packed.profile.named_ids:
-            _refuse_different(beside.mapInArrow(HashDuplicates(task), "id bigint, content bigint"), packed)
-        frame, shuffled = beside.mapInArrow(Renumber(task), BLOCK_SCHEMA), beside is not blocks
+            _refuse_different(beside.mapInArrow(partial(hash_duplicates, known=known), "id bigint, content bigint"), packed)
+        frame, shuffled = beside.mapInArrow(partial(renumbered, known=known), BLOCK_SCHEMA), beside is not blocks
         persisted = persist(frame)
         if shuffled:
             with worker_errors():  # while what it is made of is there
@@ -90,86 +87,68 @@ def _refuse_different(contents: DataFrame, packed: Packed) -> None:
         raise with_row_value(DataError(SHARED.format(worst)), packed)
 
 
-@dataclass(frozen=True)
-class SpreadIds:
+def spread_ids(batches: Batches, buckets: int) -> Batches:
     """The ids of each block, cut by their hash: equal ids meet in one bucket."""
-
-    buckets: int
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for part, data in zip(batch.column(0).to_pylist(), binary_cells(batch, "block"), strict=True):
-                ids = Block.decode(data).ids
-                bucket = (mix(ids, OCCURRENCE) % np.uint64(self.buckets)).astype(np.int64)
-                order = np.argsort(bucket, kind="stable")
-                edges = np.searchsorted(bucket[order], np.arange(self.buckets + 1))
-                occupied = np.flatnonzero(np.diff(edges))
-                yield pa.record_batch(
-                    {
-                        "bucket": pa.array(occupied, pa.int64()),
-                        "part": pa.array([part] * len(occupied), pa.int32()),
-                        "ids": pa.array([ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied], pa.binary()),
-                    }
-                )
+    for part, data in numbered_cells(batches, "part"):
+        ids = Block.decode(data).ids
+        bucket = (mix(ids, OCCURRENCE) % np.uint64(buckets)).astype(np.int64)
+        order = np.argsort(bucket, kind="stable")
+        edges = np.searchsorted(bucket[order], np.arange(buckets + 1))
+        occupied = np.flatnonzero(np.diff(edges))
+        yield pa.record_batch(
+            {
+                "bucket": pa.array(occupied, pa.int64()),
+                "part": pa.array([part] * len(occupied), pa.int32()),
+                "ids": pa.array([ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied], pa.binary()),
+            }
+        )
 
 
-@dataclass(frozen=True)
-class SharedIds:
-    """For every partition the ids that other rows have, too: how many of its rows have each, and how many of earlier
-    partitions."""
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        of_part: dict[int, list[np.ndarray]] = {}
-        for batch in batches:
-            for part, data in zip(batch.column(1).to_pylist(), binary_cells(batch, "ids"), strict=True):
-                of_part.setdefault(part, []).append(np.frombuffer(bytes(data), np.int64))
-        if not of_part:
-            return
-        owners = sorted(of_part)
-        parts = [np.concatenate(of_part.pop(part)) for part in owners]
-        ids = np.concatenate(parts)
-        times = occurrences(ids)
-        if times is None:
-            return
-        shared = np.unique(ids[times > 0])
-        ends = np.cumsum([len(p) for p in parts])
-        for part, mine, end in zip(owners, parts, ends, strict=True):
-            own, first, count = np.unique(mine, return_index=True, return_counts=True)
-            here = np.flatnonzero(np.isin(own, shared, assume_unique=True))
-            if len(here):
-                earlier = times[end - len(mine) + first[here]]
-                state = encode({"ids": own[here], "count": count[here].astype(np.int64), "earlier": earlier})
-                yield pa.record_batch({"part": pa.array([part], pa.int32()), "shared": binary_array(state)})
+def shared_ids(batches: Batches) -> Batches:
+    """For every partition the ids that other rows have, too: how many of its rows, and of earlier partitions', have each."""
+    of_part: dict[int, list[np.ndarray]] = {}
+    for part, data in numbered_cells(batches, "part", "ids"):
+        of_part.setdefault(part, []).append(np.frombuffer(bytes(data), np.int64))
+    owners = sorted(of_part)
+    parts = [np.concatenate(of_part.pop(part)) for part in owners]
+    ids = np.concatenate([np.zeros(0, np.int64), *parts])
+    times = occurrences(ids)
+    if times is None:
+        return
+    shared = np.unique(ids[times > 0])
+    ends = np.cumsum([len(p) for p in parts])
+    for part, mine, end in zip(owners, parts, ends, strict=True):
+        own, first, count = np.unique(mine, return_index=True, return_counts=True)
+        here = np.flatnonzero(np.isin(own, shared, assume_unique=True))
+        if len(here):
+            earlier = times[end - len(mine) + first[here]]
+            state = encode({"ids": own[here], "count": count[here].astype(np.int64), "earlier": earlier})
+            yield pa.record_batch({"part": pa.array([part], pa.int32()), "shared": binary_array(state)})
 
 
-@dataclass(frozen=True)
-class DuplicateIds:
-    """Duplicate ids per partition, inline or as block −1: `known`, or None where they come among the blocks, as block −1
-    of its partition."""
+Known = dict[int, list[bytes]] | None  # the shared ids of each partition; None where they are block -1 of the partition
 
-    known: dict[int, list[bytes]] | None
 
-    def beside(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Block, Shared | None]]:
-        """Every block with its number and the shared ids of its partition, the same object for all of them."""
-        states: list[bytes] = []
-        part, shared = None, None
-        for batch in batches:
-            parts, numbers = batch.column(0).to_pylist(), batch.column(1).to_pylist()
-            for own, number, data in zip(parts, numbers, binary_cells(batch, "block"), strict=True):
-                if own != part:
-                    part, shared, states = own, None, list((self.known or {}).get(own, ()))
-                if number < 0:
-                    states.append(bytes(data))
-                    continue
-                if states:
-                    shared, states = Shared.of(states), []
-                yield number, Block.decode(data), shared
+def _beside(batches: Batches, known: Known) -> Iterator[tuple[int, Block, Shared | None]]:
+    """Every block with its number and the shared ids of its partition, the same object for all of them."""
+    states: list[bytes] = []
+    part, shared = None, None
+    for batch in batches:
+        parts, numbers = batch.column(0).to_pylist(), batch.column(1).to_pylist()
+        for own, number, data in zip(parts, numbers, binary_cells(batch, "block"), strict=True):
+            if own != part:
+                part, shared, states = own, None, list((known or {}).get(own, ()))
+            if number < 0:
+                states.append(bytes(data))
+                continue
+            if states:
+                shared, states = Shared.of(states), []
+            yield number, Block.decode(data), shared
 
 
 @dataclass
 class Shared:
-    """The shared ids (m,) of a partition, ascending; how many of its rows have each, how many of earlier partitions, and how many
-    of its rows were `met`."""
+    """The shared ids (m,) of a partition, ascending: how many rows of it, and of earlier ones, have each; how many were `met`."""
 
     ids: np.ndarray
     count: np.ndarray
@@ -200,32 +179,22 @@ class Shared:
             raise DataError("the data changed while they were read (another reading gave other rows): write them down first")
 
 
-@dataclass(frozen=True)
-class Renumber:
+def renumbered(batches: Batches, known: Known) -> Batches:
     """Blocks with the ids of their rows made unique."""
-
-    shared: DuplicateIds
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        last: Shared | None = None
-        for number, block, shared in self.shared.beside(batches):
-            if last is not None and shared is not last:
-                last.check()
-            last = shared
-            if shared is not None:
-                block = replace(block, ids=shared.renumbered(block.ids))
-            yield block_row(number, block.encode(), None)
-        if last is not None:
+    last: Shared | None = None
+    for number, block, shared in _beside(batches, known):
+        if last is not None and shared is not last:
             last.check()
+        last = shared
+        if shared is not None:
+            block = replace(block, ids=shared.renumbered(block.ids))
+        yield block_row(number, block.encode(), None)
+    if last is not None:
+        last.check()
 
 
-@dataclass(frozen=True)
-class HashDuplicates:
+def hash_duplicates(batches: Batches, known: Known) -> Batches:
     """Id and content hash of every row whose id another row has, too."""
-
-    shared: DuplicateIds
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for _, block, shared in self.shared.beside(batches):
-            rows = block.take(np.flatnonzero(np.isin(block.ids, [] if shared is None else shared.ids)))
-            yield pa.record_batch({"id": pa.array(rows.ids), "content": pa.array(content_hashes(rows).view(np.int64))})
+    for _, block, shared in _beside(batches, known):
+        rows = block.take(np.flatnonzero(np.isin(block.ids, [] if shared is None else shared.ids)))
+        yield pa.record_batch({"id": pa.array(rows.ids), "content": pa.array(content_hashes(rows).view(np.int64))})

@@ -12,11 +12,11 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import threadpoolctl
@@ -27,12 +27,10 @@ from ..blocks.coding import Coding, inner_edges, plan_coding
 from ..blocks.profile import Profile
 from ..errors import ON_THE_DRIVER, ONE_WORKER, BudgetError, ParameterError, WorkerBudgetError, beyond, setting
 from ..kernels.information import CountLogs
+from ..lazy import SparkSession
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureNumbers, FeatureShardedStatistic, PerFeatureStatistic, Statistic
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.targets import Labels, Target
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 SECONDS_BETWEEN_ENDINGS = 0.2  # of Spark's jobs
 FEWER_NUMBERS = (
@@ -49,8 +47,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """BLAS on one thread inside a task: Spark already runs one task per core. Most count their threads for the whole process: the
-    number of before comes back when the last thread leaves."""
+    """BLAS on one thread inside a task, as Spark has a task per core; the number comes back when the last thread leaves."""
     shared, own = _thread_pools(len(sys.modules))
     with _guard:
         _inside.append(threading.get_ident())
@@ -96,8 +93,7 @@ if hasattr(os, "register_at_fork"):
 
 @lru_cache(maxsize=1)
 def _thread_pools(modules: int) -> tuple[Any, Any]:
-    """The libraries with threads of this process, and those whose number each thread has for itself. Finding them takes as long
-    as a small task: once for what is imported."""
+    """The libraries with threads of the process, and those with threads of each thread. Finding them takes as long as a task."""
     if not hasattr(threadpoolctl, "ThreadpoolController"):
         return _LeftAlone(), _LeftAlone()
     found = threadpoolctl.ThreadpoolController()
@@ -147,16 +143,14 @@ class Engine:
         return len(self.profile.varying)
 
     def tame(self) -> bool:
-        """Take features whose squares leave float64 times powers of two (`Profile.excess`); whether there are any. A ranking that
-        does not depend on the features' scale is the same."""
+        """Multiply features whose squares leave float64 by powers of two (`Profile.excess`); whether there are any."""
         shift = self.profile.excess()
         if shift is not None:
             self.profile, self.shift = self.profile.times(shift), shift
         return shift is not None
 
     def run(self, *statistics: Statistic, keep: bool = True) -> list[Any]:
-        """The results of the statistics, in order; those that are not known share one scan. Without `keep` new results are not
-        kept: nobody asks for them twice."""
+        """Return the results of the statistics, in order; those not known share one scan, and are kept unless not to `keep`."""
         fresh = self.computed(statistics)
         for statistic in fresh.values():
             if not statistic.takes_weights():
@@ -180,8 +174,7 @@ class Engine:
         return [results[s.key()] for s in statistics]
 
     def computed(self, statistics: Iterable[Statistic]) -> dict[Hashable, Statistic]:
-        """Return what is computed for these statistics, by its key: those that are not known; of numbers the parts
-        that they are made of, where their states may be brought together."""
+        """Return what is computed for statistics, by key: those not known, of numbers their parts where states may meet."""
         wanted = {s.key(): s for s in statistics if s.key() not in self._results}
         out = {key: s for key, s in wanted.items() if not isinstance(s, FeatureNumbers)}
         for key, statistic in wanted.items():
@@ -192,8 +185,7 @@ class Engine:
         return out
 
     def gathers(self, statistic: PerFeatureStatistic, beside: int = 0) -> bool:
-        """Whether whole states of a statistic are brought together, with `beside` bytes of others; else numbers of it are
-        finished range by range of features, where they are counted."""
+        """Whether whole states are brought together, `beside` bytes of others; else numbers, by ranges of features."""
         if statistic.key() in self._results or not statistic.shardable(self.profile):
             return True
         size = statistic.state_bytes(self.profile)
@@ -251,8 +243,7 @@ class Engine:
                 )
 
     def _sizes(self, statistics: list[Statistic]) -> list[int]:
-        """The sizes of the states at most. Those of sums by labelset follow from the number of labelsets: where that could
-        decide, the labelsets are counted first."""
+        """The sizes of the states at most; the labelsets are counted first where their number could decide."""
         sizes = [self._held(s) for s in statistics]
         counts = LabelsetCounts("grades" if self.profile.graded else "labels")
         undecided = [s.by_labelset and s.key() != counts.key() for s in statistics]
@@ -278,8 +269,7 @@ class Engine:
         return 2 * self.profile.size + max(codes) + self.kept_bytes + sum(sizes) + max(sizes, default=0)
 
     def bytes_of_counts(self, statistic: PerFeatureStatistic) -> int:
-        """Bytes that the rows and counts that stay for the links of every pick take in one process at most: while rows are coded,
-        or later, with the copies of the counts."""
+        """Bytes of the rows and of counts that stay for the links of every pick, in one process at most."""
         size = statistic.state_bytes(self.profile)
         copies = 2 * self.profile.size + self.kept_bytes + COUNT_COPIES * size
         return max(self.bytes_in_one_process([statistic], [size]), copies)
@@ -305,8 +295,7 @@ class Engine:
         raise NotImplementedError
 
     def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target) -> np.ndarray:
-        """`work(values (rows, w), groups (rows,))` over slices of complete columns of the varying features, for the rows that
-        `target` puts into a group; its results end to end."""
+        """Return `work(values (rows, w), groups (rows,))` of slices of varying columns, end to end, of grouped rows."""
         raise NotImplementedError
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
@@ -318,8 +307,7 @@ class Engine:
         raise NotImplementedError
 
     def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
-        """`work(all rows in the order of their ids, some labels)` until every label has had its turn: side by side where there
-        are several tasks, each of which then holds all rows."""
+        """Return `work(all rows by their ids, some labels)` until every label had its turn; each task holds all rows."""
         raise NotImplementedError
 
     def labels(self) -> Labels:
@@ -334,27 +322,23 @@ class Engine:
 
 
 def side_by_side(
-    spark: SparkSession, parallelism: int, work: Mapping[Key, Callable[[], Answer]], done: Callable[[Key, Future[Answer]], None]
+    spark: SparkSession | None,
+    parallelism: int,
+    work: Mapping[Key, Callable[[], Answer]],
+    done: Callable[[Key, Future[Answer]], None],
 ) -> None:
-    """Runs the `work`, so many at a time, and hands each that ends to `done`, in this thread. What ends it early waits for those
-    under way, whose jobs an interrupt cancels where Spark can: nobody writes any more when this is left."""
+    """Run the `work`, so many at a time, handing each that ends to `done`, in this thread. An end waits for those under way."""
     with ThreadPoolExecutor(parallelism) as threads:
         running = {threads.submit(each): key for key, each in work.items()}
         try:
             for future in as_completed(running):
                 done(running[future], future)
         except BaseException as error:
-            end_jobs(spark, threads, running, error)
+            threads.shutdown(wait=False, cancel_futures=True)
+            interrupt = getattr(spark, "interruptAll", None)  # of Spark 3.5: on Connect only
+            # until none is left: one may have begun while others were ended
+            while isinstance(error, KeyboardInterrupt) and interrupt and not all(future.done() for future in running):
+                with suppress(Exception):
+                    interrupt()
+                wait(running, SECONDS_BETWEEN_ENDINGS)
             raise
-
-
-def end_jobs(spark: SparkSession, threads: Executor, running: Iterable[Future[Any]], error: BaseException) -> None:
-    """Let no further job of the `threads` begin; after an interrupt end those under way, where Spark can (3.5: on Connect only),
-    until none is left: one may have begun while others were ended."""
-    threads.shutdown(wait=False, cancel_futures=True)
-    if isinstance(error, KeyboardInterrupt) and hasattr(spark, "interruptAll"):
-        running = list(running)
-        while not all(future.done() for future in running):
-            with suppress(Exception):
-                spark.interruptAll()
-            wait(running, SECONDS_BETWEEN_ENDINGS)

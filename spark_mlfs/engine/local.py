@@ -48,15 +48,13 @@ class SizingEngine(Engine):
         return low + (high - low) * shares  # any edges: sizes do not depend on them
 
     def fits(self, statistics: list[Statistic]) -> bool:
-        """Whether one process may hold the rows and these statistics; what grows with the labelsets is left to a process that
-        can count them."""
+        """Whether one process may hold the rows and these statistics, as far as they do not grow with the labelsets."""
         statistics = [s for s in self.computed(statistics).values() if not s.by_labelset]
         return self.bytes_in_one_process(statistics, [self._held(s) for s in statistics]) <= self.budgets.worker
 
 
 class LocalEngine(Engine):
-    """All rows in this process: the kernels run on them one after the other, no job in between; of many rows on `cores` parts of
-    them at once."""
+    """All rows in this process: kernels run on them one after the other, of many rows on `cores` parts at once."""
 
     in_one_process = True
 
@@ -123,11 +121,8 @@ class LocalEngine(Engine):
         blocks = self._blocks(statistic)
         lanes = max(1, min(self.cores, len(blocks), 1 + spare // max(1, self._held(statistic))))
 
-        def folded(some: Sequence[Any]) -> State:
-            return reduce(lambda state, block: statistic.fold(state, block, self.profile), some[1:], first(some[0]))
-
-        def first(block: Any) -> State:
-            return statistic.fold(None, block, self.profile)
+        def folded(some: Sequence[Any]) -> Any:
+            return reduce(lambda state, block: statistic.fold(state, block, self.profile), some, None)
 
         return reduce(statistic.merge, self._each(folded, [blocks[lane::lanes] for lane in range(lanes)]))
 

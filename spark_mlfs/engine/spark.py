@@ -6,6 +6,7 @@ States are merged in each task, then on the driver, or, when they are many or la
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,27 +24,13 @@ from ..statistics import cells
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, paste
 from ..statistics.quantiles import QuantileBounds, quantiles_from_bounds
 from ..statistics.targets import Target
+from . import tasks
 from .base import DIRECT_BYTES, Answer, Engine
-from .tasks import (
-    STATE_SCHEMA,
-    InMemory,
-    MergeStates,
-    OverLabels,
-    Partials,
-    Recode,
-    ReduceShards,
-    ShardedPartials,
-    SpreadCells,
-    SpreadColumns,
-    Times,
-    WorkOnColumns,
-    gather_coded,
-    merged_states,
-    run_in_one_task,
-)
+from .tasks import STATE_SCHEMA
 
 ROWS_SHARE = 8  # of a worker's bytes: coded rows that are counted together, states that are merged in one task
 MOST_PIECES, PIECE_BYTES = 4096, 4096  # into how many a state is cut at most, and how small
+POSITIONED = "position bigint, block binary"
 
 Layout = str | tuple[Any, ...]  # which blocks a statistic reads
 
@@ -75,8 +62,8 @@ class SparkEngine(Engine):
         return self._rows(self._given)
 
     def _rows(self, packed: Packed) -> DataFrame:
-        rows = packed.frame.where("block is not null").select("block")
-        return rows if self.shift is None else rows.mapInArrow(Times(self.shift), "block binary")
+        rows = packed.blocks()
+        return rows if self.shift is None else rows.mapInArrow(partial(tasks.times, shift=self.shift), "block binary")
 
     def identified(self) -> DataFrame:
         """The blocks with ids that no two rows share (`blocks.identity`)."""
@@ -88,15 +75,13 @@ class SparkEngine(Engine):
 
     def coded(self, coding: Coding) -> DataFrame:
         """The blocks discretised."""
-        return self._keep(("coded", coding.key), self.raw().mapInArrow(Recode(coding), "block binary"))
+        return self._keep(("coded", coding.key), self.raw().mapInArrow(partial(tasks.recode, coding=coding), "block binary"))
 
     def by_cells(self, coding: Coding, selected: tuple[int, ...]) -> DataFrame:
         """Coded blocks with every joint cell of `selected` in one of them."""
-        spread = self.coded(coding).mapInArrow(
-            SpreadCells(coding, selected, self.parallelism * 4), "position bigint, block binary"
-        )
-        gathered = spread.repartition(self.parallelism, "position")
-        return self._keep(("cells", coding.key, selected), gathered.mapInArrow(gather_coded, "block binary"))
+        task = partial(tasks.spread_cells, coding=coding, selected=selected, buckets=self.parallelism * 4)
+        gathered = self.coded(coding).mapInArrow(task, POSITIONED).repartition(self.parallelism, "position")
+        return self._keep(("cells", coding.key, selected), gathered.mapInArrow(tasks.gather_coded, "block binary"))
 
     def _frame(self, statistic: Statistic) -> tuple[Layout, DataFrame]:
         """The layout a statistic reads and the frame of its blocks."""
@@ -113,8 +98,7 @@ class SparkEngine(Engine):
         return spread, self._frames[spread][0]
 
     def _spread_by_cells(self, coding: Coding, selected: tuple[int, ...]) -> Layout | None:
-        """The frame whose blocks hold every joint cell of `selected` whole: one spread by some of these features, since finer
-        cells split within a block."""
+        """The frame whose blocks hold every joint cell of `selected` whole: one spread by some of these features."""
         for key in self._frames:
             if key[0] == "cells" and key[1] == coding.key and set(key[2]) <= set(selected):
                 return key
@@ -159,31 +143,30 @@ class SparkEngine(Engine):
         direct = total <= share
         finest = min(-(-max(sizes) * self.parallelism // share), max(sizes) // PIECE_BYTES, MOST_PIECES)
         pieces = 1 if direct else max(self.parallelism, finest)
-        task = Partials([s.worker_view() for s in statistics], self.profile, pieces)
+        views = [s.worker_view() for s in statistics]
+        task = partial(tasks.partial_states, statistics=views, profile=self.profile, pieces=pieces)
         rows = frame.mapInArrow(task, STATE_SCHEMA)
         if not direct:
-            merge = MergeStates([s.worker_view() for s in statistics])
             # what a task merges lies side by side in it
-            tasks = min(max(self.parallelism, 4 * total // self.budgets.worker), pieces * len(statistics))
-            rows = rows.repartition(tasks, "statistic", "piece").mapInArrow(merge, STATE_SCHEMA)
+            count = min(max(self.parallelism, 4 * total // self.budgets.worker), pieces * len(statistics))
+            rows = rows.repartition(count, "statistic", "piece")
+            rows = rows.mapInArrow(partial(tasks.merge_states, statistics=views), STATE_SCHEMA)
         parts = (((r.statistic, r.piece), decode(bytes(r.state))) for r in self._collect(rows, shuffled))
-        merged = sorted(merged_states(statistics, parts).items(), key=lambda item: item[0])
+        merged = sorted(tasks.merged_states(statistics, parts).items(), key=lambda item: item[0])
         pieces_of = [[state for (index, _), state in merged if index == number] for number in range(len(statistics))]
         return [_writable(own[0] if len(own) == 1 else paste(own)) for own in pieces_of]
 
     def _sharded_job(self, frame: DataFrame, statistics: list[FeatureShardedStatistic], shuffled: bool) -> list[np.ndarray]:
         """The numbers of statistics that are finished range by range of features, on the executors."""
         edges = [self.edges_of(statistic) for statistic in statistics]
-        worker_view: list[Any] = [statistic.worker_view() for statistic in statistics]
+        shared: dict[str, Any] = {"statistics": [s.worker_view() for s in statistics], "profile": self.profile, "edges": edges}
         share = max(1, self.budgets.worker // ROWS_SHARE)
-        rows = frame.mapInArrow(ShardedPartials(worker_view, self.profile, edges, share), STATE_SCHEMA)
+        rows = frame.mapInArrow(partial(tasks.sharded_states, **shared, share=share), STATE_SCHEMA)
         # what a task takes in of the pieces of all tasks, at most
         total = sum(s.state_bytes(self.profile) for s in statistics) * self.parallelism
         pieces = sum(len(cut) - 1 for cut in edges)
-        tasks = min(pieces, max(self.parallelism, -(-total * ROWS_SHARE // self.budgets.worker)))
-        merged = rows.repartition(tasks, "statistic", "piece").mapInArrow(
-            ReduceShards(worker_view, self.profile, edges), STATE_SCHEMA
-        )
+        count = min(pieces, max(self.parallelism, -(-total * ROWS_SHARE // self.budgets.worker)))
+        merged = rows.repartition(count, "statistic", "piece").mapInArrow(partial(tasks.reduce_shards, **shared), STATE_SCHEMA)
         found = self._collect(merged, shuffled)
         out = []
         for index in range(len(statistics)):
@@ -214,7 +197,7 @@ class SparkEngine(Engine):
                 f"{beyond(size, 'driver_bytes', self.budgets.driver)}, sample the rows, or screen the features first"
             )
         self.cost.jobs += 1
-        return run_in_one_task(self.packed, InMemory(work), self.budgets)
+        return tasks.run_in_one_task(self.packed, partial(tasks.in_memory, work=work), self.budgets)
 
     def _must_fit(self, where: str) -> None:
         """`BudgetError` where all rows exceed the driver's budget."""
@@ -232,22 +215,19 @@ class SparkEngine(Engine):
     def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
         self.unweighted("a method that goes over the rows themselves")
         self._must_fit("each task")
-        q = self.profile.q
-        tasks = min(q, self.parallelism)
-        spread = (
-            self.identified().withColumn("task", F.explode(F.array(*(F.lit(i) for i in range(tasks))))).select("task", "block")
-        )
-        rows = spread.repartitionByRange(tasks, "task").mapInArrow(OverLabels(work, q, tasks), "state binary")
-        return [decode(bytes(row.state)) for row in self._collect(rows, True)]
+        q, count = self.profile.q, min(self.profile.q, self.parallelism)
+        spread = self.identified().select(F.explode(F.array(*map(F.lit, range(count)))).alias("task"), "block")
+        task = partial(tasks.over_labels, work=work, q=q, tasks=count)
+        rows = self._collect(spread.repartitionByRange(count, "task").mapInArrow(task, "state binary"), True)
+        return [decode(bytes(row.state)) for row in rows]
 
     def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target) -> np.ndarray:
         self.unweighted("a method that goes over the rows themselves")
         slices = min(len(self.profile.varying), max(self.parallelism, -(-8 * self.profile.n * self.num_features // (64 << 20))))
-        spread = self.identified().mapInArrow(
-            SpreadColumns(self.profile.varying, target, slices), "position bigint, block binary"
-        )
-        gathered = spread.repartition(self.parallelism, "position").sortWithinPartitions("position")
-        rows = self._collect(gathered.mapInArrow(WorkOnColumns(work), "position bigint, block binary"), True)
+        task = partial(tasks.spread_columns, features=self.profile.varying, target=target, slices=slices)
+        spread = self.identified().mapInArrow(task, POSITIONED).repartition(self.parallelism, "position")
+        worked = spread.sortWithinPartitions("position").mapInArrow(partial(tasks.work_on_columns, work=work), POSITIONED)
+        rows = self._collect(worked, True)
         return np.concatenate([decode(bytes(row.block))["result"] for row in sorted(rows, key=lambda r: r.position)])
 
     def quantiles(self, shares: np.ndarray) -> np.ndarray:

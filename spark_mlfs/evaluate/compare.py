@@ -24,6 +24,7 @@ from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.folds import Split
 from ..blocks.pack import pack
 from ..blocks.profile import Profile
+from ..engine.base import Cost, Engine
 from ..errors import DataError, ParameterError, SparkMlfsError
 from ..frame import LocalSession, NeedsSpark, check_memory, num_cores
 from ..output.journal import Journal
@@ -67,8 +68,7 @@ class Outcome:
     plan: Comparison | None = None
 
     def summary(self, metric: str | None = None, metrics: str | None = None, classifier: str | None = None) -> pd.DataFrame:
-        """A metric by data set and method: mean over the splits, at the chosen size or over all sizes. By default the metric that
-        parameters are chosen by, its kind, and the first classifier."""
+        """A metric by data set and method, over the splits; by default `main_metric` of the first classifier."""
         assert self.plan is not None
         kind, name = main_metric(self.plan)
         judge = classifier or self.plan.design().judges[0].title
@@ -108,12 +108,11 @@ def run(
     progress: Progress | None = None,
     small_bytes: int = Budgets.small,
 ) -> Outcome:
-    """All trials of a checked plan that the journal does not hold yet, then everything it holds, on a session of Spark's or in
-    this process (`LocalSession`). The blocks of all data sets are kept meanwhile, by Spark on disk where memory is short, until
-    their trials are done. `NeedsSpark` for what this process does not read or hold."""
+    """All trials of a checked plan that the journal does not hold yet, then all it holds, on Spark or in this process; blocks
+    are kept until their trials are done. `NeedsSpark` for what this process does not read or hold."""
     candidates = plan.candidates() if candidates is None else candidates
     splits = 1 if plan.protocol.folds == FILES else Protocol.of(plan.protocol.folds, plan.protocol.seed).count
-    each = splits * len(candidates)
+    design, each = plan.design(), splits * len(candidates)
     journal.total = len(plan.data) * each
     described = {entry["name"] for entry in journal.get("_data")}
     left = _trials_left(plan, journal, each, described)
@@ -132,7 +131,7 @@ def run(
             name = plan.data[position].name
             with _naming(plan, position):
                 packed[position] = rows = _pack(frame, plan, _beside(packed, budgets))
-                taking_part[position] = [c.for_labels(rows.label_names).for_features(rows.feature_names) for c in candidates]
+                taking_part[position] = [c.for_names(rows.label_names, rows.feature_names) for c in candidates]
                 if name not in described:
                     journal.put("_data", position, describe(rows, name, split, _beside(packed, budgets)))
         _tell_unseen_labels(journal.get("_data"))
@@ -140,7 +139,8 @@ def run(
             split = frames[position][1]
             divided = [split] if split else Protocol.of(plan.protocol.folds, plan.protocol.seed).splits(packed[position])
             behind = [candidate.behind(plan.data[position].screen) for candidate in taking_part[position]]
-            trials = _trials(plan, behind, divided, numbers)
+            every = [Trial(candidate, part, design) for part in divided for candidate in behind]  # split by split
+            trials = {number: every[number % each] for number in numbers}
             done = partial(_note, journal, plan.data[position].name, trials, progress)
             run_trials(packed[position], trials, done, parallelism, _beside(packed, budgets))
             packed.pop(position).release()
@@ -160,23 +160,13 @@ def _beside(packed: Mapping[int, Dataset], budgets: Budgets) -> Budgets:
 
 
 def _trials_left(plan: Comparison, journal: Journal, each: int, described: set[str]) -> dict[int, list[int]]:
-    """The numbers of the trials, `each` a data set, that are still to be run or have failed (the budgets may be larger now), by
-    the data set's position in the plan; a data set that is not among the `described` is there, too."""
+    """The numbers of the trials still to run or failed, `each` a data set, by position; undescribed data sets are there, too."""
     left, done = {}, {number for number, entry in journal.parts.items() if "error" not in entry}
     for position, data in enumerate(plan.data):
         numbers = [n for n in range(position * each, (position + 1) * each) if n not in done]
         if numbers or data.name not in described:
             left[position] = numbers
     return left
-
-
-def _trials(plan: Comparison, candidates: list[Candidate], splits: list[Split], numbers: list[int]) -> dict[int, Trial]:
-    """The trials of these numbers: a data set's run split by split, candidate by candidate."""
-    design, trials = plan.design(), {}
-    for number in numbers:
-        which, who = divmod(number % (len(splits) * len(candidates)), len(candidates))
-        trials[number] = Trial(candidates[who], splits[which], design)
-    return trials
 
 
 @contextmanager
@@ -234,8 +224,7 @@ def _note(
 
 @dataclass
 class LabelsByPart(Statistic):
-    """(q, 2) how many training rows and how many test rows have each label, of rows that came in files of their own (`marked`).
-    State: 16·q bytes."""
+    """(q, 2) training and test rows of each label, of rows in files of their own (`marked`). State: 16·q bytes."""
 
     split: Split
     layout = "rows"
@@ -255,23 +244,16 @@ class LabelsByPart(Statistic):
         return 16 * profile.q + envelope(1)
 
 
-@dataclass(frozen=True)
-class _Describe:
+def _described(split: Split | None, engine: Engine) -> tuple[tuple[dict[str, float], np.ndarray | None], Cost]:
     """Label statistics, and `LabelsByPart` where the rows came divided; in a task or over the cluster."""
-
-    q: int
-    split: Split | None
-
-    def __call__(self, engine: Any) -> tuple[tuple[dict[str, float], np.ndarray | None], Any]:
-        parts = [] if self.split is None else [LabelsByPart(self.split)]
-        sets, *counts = engine.run(LabelsetCounts(), *parts)
-        return (label_statistics(sets, self.q), counts[0] if counts else None), engine.cost
+    sets, *counts = engine.run(LabelsetCounts(), *([] if split is None else [LabelsByPart(split)]))
+    return (label_statistics(sets, engine.profile.q), counts[0] if counts else None), engine.cost
 
 
 def describe(packed: Dataset, name: str, split: Split | None = None, budgets: Budgets = DEFAULT_BUDGETS) -> dict[str, Any]:
     """Sizes and label statistics of a data set; with the `split` it came with, which labels no training row has."""
     profile = packed.profile
-    (about_labels, counts), _, _ = compute(packed, _Describe(profile.q, split), None, budgets)
+    (about_labels, counts), _, _ = compute(packed, partial(_described, split), None, budgets)
     return {
         "name": name,
         "rows": profile.n,
@@ -286,8 +268,7 @@ def describe(packed: Dataset, name: str, split: Split | None = None, budgets: Bu
 
 
 def unseen_labels(counts: np.ndarray, names: Sequence[str]) -> dict[str, Any] | None:
-    """The labels of test rows that no training row has: how many of how many, their share of all labels of the test rows, and the
-    first names; None where there are none. `counts` (q, 2) training and test rows of each label."""
+    """The labels of test rows on no training row, of `counts` (q, 2) of both; None where there are none."""
     train, test = counts.T
     unseen = np.flatnonzero((train == 0) & (test > 0))
     if not len(unseen):
@@ -327,8 +308,12 @@ def outcome(journal: Journal, plan: Comparison, candidates: list[Candidate]) -> 
     return Outcome(
         pd.DataFrame([line for result in results for line in _cells_of(result, plan)]),
         pd.DataFrame([_trial_of(result) for result in results]),
-        pd.DataFrame([line for result in results for line in _choices_of(result, plan)], columns=[*ABOUT, *CHOICE]),
-        pd.DataFrame([line for result in results for line in _rankings_of(result, by_name)], columns=[*ABOUT, *RANKED]),
+        pd.DataFrame(
+            [line for result in results for line in _choices_of(result, plan)], columns=[*ABOUT, "parameters", "size", "value"]
+        ),
+        pd.DataFrame(
+            [line for result in results for line in _rankings_of(result, by_name)], columns=[*ABOUT, "rank", "index", "name"]
+        ),
         pd.DataFrame(_labels_of(results, plan, by_name)),
         pd.DataFrame([{k: v for k, v in entry.items() if k not in apart} for entry in data]),
         pd.DataFrame(failed, columns=["data", "method", "split", "error"]),
@@ -337,9 +322,7 @@ def outcome(journal: Journal, plan: Comparison, candidates: list[Candidate]) -> 
     )
 
 
-ABOUT = ("data", "method", "split", "repeat", "fold")
-CHOICE = ("parameters", "size", "value")
-RANKED = ("rank", "index", "name")
+ABOUT = ["data", "method", "split", "repeat", "fold"]
 LABEL_COUNTS = ("true_positives", "predicted", "actual")
 Line = dict[str, Any]
 

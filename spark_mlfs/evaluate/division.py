@@ -12,10 +12,9 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from ..blocks.arrays import kind_of
-from ..blocks.block import Block
+from ..blocks.block import Block, WrongRow
 from ..blocks.folds import ByLabelset, Hashed, Split
 from ..blocks.labels import LabelSource, label_source, read_labels
-from ..blocks.lists import WrongRow
 from ..blocks.pack import BLOCK_SCHEMA, block_row, check_column
 from ..blocks.stratification import positives
 from ..errors import DataError, worker_errors

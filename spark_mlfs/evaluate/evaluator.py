@@ -8,13 +8,11 @@ from pyspark.ml.evaluation import Evaluator
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 
 from ..adapters.described import LABELS
+from ..lazy import DataFrame
 from ..ml.params import keyword_only, known_params
 from ..ml.shared import PredictionAccessors
 from ..params import Choice, Parameter
 from .metrics import LARGER_IS_BETTER, METRICS, evaluate_frame
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 METRIC = Parameter("metricName", "averagePrecision", Choice(tuple(METRICS)), "metric that is computed")
 

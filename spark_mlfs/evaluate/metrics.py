@@ -31,10 +31,11 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -42,20 +43,17 @@ import pyarrow as pa
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from ..blocks.block import WrongRow
 from ..blocks.codec import binary_array, decode, encode
 from ..blocks.labels import vector_entries
-from ..blocks.lists import WrongRow
 from ..blocks.pack import at_once, check_column
 from ..errors import DataError, ParameterError, worker_errors
-from ..frame import kinds_of
+from ..frame import Batches, kinds_of
 from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import Matrix
-from ..lazy import F
+from ..lazy import Column, DataFrame, F
 from ..schema import attribute_names
 from ..statistics.labelsets import Labelsets
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
 
 KINDS = ("standard", "msfs-2022")
 CELLS = 1 << 22  # rows × labels worked on at once
@@ -92,11 +90,8 @@ class Sums:
 
     @staticmethod
     def of(truth: Matrix, predicted: Matrix, scores: Matrix, kind: str = "standard") -> Sums:
-        """The sums of a batch: truth and predicted (rows, q) 0/1, scores (rows, q), dense or sparse.
-
-        Raises `DataError` for shapes that differ, labels that are not 0 or 1 and scores that are not finite, `ParameterError`
-        for an unknown kind.
-        """
+        """The sums of a batch: truth and predicted (rows, q) 0/1, scores (rows, q), dense or sparse. `DataError` for shapes that
+        differ, labels other than 0 or 1 and scores that are not finite, `ParameterError` for an unknown kind."""
         if kind not in KINDS:
             raise ParameterError(f"metrics must be one of {', '.join(map(repr, KINDS))}, not {kind!r}")
         arrays = [a.tocsr() if sp.issparse(a) else np.asarray(a) for a in (truth, predicted, scores)]
@@ -124,8 +119,7 @@ class Sums:
         return sums[name] / sums[of] if sums[of] else float("nan")
 
     def per_label(self, names: Sequence[str] | None = None) -> pd.DataFrame:
-        """A row a label: label, support (rows that have it), share of the rows, precision, recall, f1 (0/0 = 0), and `tail`:
-        whether it is of the rarest third (⌊q/3⌋ labels, at least one; of equal supports the smaller index is the rarer)."""
+        """A row a label: its rows, precision, recall, f1 (0/0 = 0), `tail`: of the rarest ⌊q/3⌋, at least one (ties by index)."""
         hit, predicted, true = self.labels
         tail = np.zeros(self.q, bool)
         tail[np.argsort(true, kind="stable")[: max(1, self.q // 3)]] = True
@@ -136,7 +130,7 @@ class Sums:
                 "share": true / max(1, int(self.counts[0])),
                 "precision": _ratio(hit, predicted),
                 "recall": _ratio(hit, true),
-                "f1": _ratio(2 * hit, predicted + true),
+                "f1": _f1(self.labels),
                 "tail": tail,
             }
         )
@@ -172,20 +166,14 @@ def _ratio(above: ArrayLike, below: ArrayLike) -> np.ndarray:
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
-def _micro(labels: np.ndarray) -> float:
+def _f1(labels: np.ndarray) -> np.ndarray:
     hit, predicted, true = labels
-    return _ratio(2 * hit.sum(), predicted.sum() + true.sum()).item()
-
-
-def _macro(labels: np.ndarray) -> float:
-    hit, predicted, true = labels
-    return float(_ratio(2 * hit, predicted + true).mean())
+    return _ratio(2 * hit, predicted + true)
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: its title in tables, which values are better, and what it is of `Sums`. Tables, pages, commands and the
-    Evaluator have what `METRICS` lists."""
+    """A metric: its title in tables, which values are better, and what it is of `Sums`; every face has what `METRICS` lists."""
 
     title: str
     larger_is_better: bool
@@ -198,11 +186,14 @@ METRICS = {
     "oneError": Metric("one-error", False, lambda sums: sums.per("missed", "labelled")),
     "coverage": Metric("coverage", False, lambda sums: sums.per("depth", "rows")),
     "averagePrecision": Metric("average precision", True, lambda sums: sums.per("precision", "rows")),
-    "microF1": Metric("micro-F1", True, lambda sums: _micro(sums.labels)),
-    "macroF1": Metric("macro-F1", True, lambda sums: _macro(sums.labels)),
+    "microF1": Metric("micro-F1", True, lambda sums: F1["Micro"](sums.labels)),
+    "macroF1": Metric("macro-F1", True, lambda sums: F1["Macro"](sums.labels)),
     "subsetAccuracy": Metric("subset accuracy", True, lambda sums: sums.per("exact", "rows")),
 }
-F1 = {"Micro": _micro, "Macro": _macro}
+F1: dict[str, Callable[[np.ndarray], float]] = {
+    "Micro": lambda labels: _f1(labels.sum(axis=1)).item(),
+    "Macro": lambda labels: float(_f1(labels).mean()),
+}
 PARTS = {"tail": "rarest third of the labels", "head": "the other labels"}
 LARGER_IS_BETTER = {name: metric.larger_is_better for name, metric in METRICS.items()}
 TITLES = {name: metric.title for name, metric in METRICS.items()} | {
@@ -280,17 +271,14 @@ def sums_of(
     rawPredictionCol: str = "rawPrediction",
     metrics: str = "standard",
 ) -> Sums:
-    """`Sums` of a frame of predictions: one job, nothing but a state of 3q integers a task comes to the driver.
-
-    The columns hold vectors or arrays of q numbers; the true labels may be tags (array<string>), in the order of the names in
-    the predictions' metadata: tags that the classifier does not know are not counted. Rows whose true labels are null, or hold a
-    NaN or null (unknown), are left out.
-    Raises `ParameterError` for a column that is absent or of another type, `DataError` for values that cannot be used.
-    """
+    """`Sums` of a frame of predictions: one job; of each task a state of 3q integers comes to the driver. The columns hold
+    vectors or arrays of q numbers; true labels may be tags (array<string>), in the order of the names in the predictions'
+    metadata, unknown tags are not counted. Rows whose true labels are null, or hold a NaN or null, are left out. `ParameterError`
+    for a column that is absent or of another type, `DataError` for values that cannot be used."""
     if metrics not in KINDS:
         raise ParameterError(f"metrics must be one of {', '.join(map(repr, KINDS))}, not {metrics!r}")
-    columns, vectors = [], []
-    for slot, name in enumerate((labelsCol, predictionCol, rawPredictionCol)):
+    columns, vectors, names = [], [], (labelsCol, predictionCol, rawPredictionCol)
+    for slot, name in enumerate(names):
         check_column(frame, name)
         kind = kinds_of(frame)[name]
         if slot == 0 and kind.element is not None and kind.element.text:
@@ -302,7 +290,7 @@ def sums_of(
             raise ParameterError(f"column {name!r} is {kind.name}; give a vector or an array of one number a label")
         column = F.col(name) if vectors[-1] else F.col(name).cast("array<double>")
         columns.append(column.alias(f"c{slot}"))
-    task = SumsOfBatches(tuple(vectors), (labelsCol, predictionCol, rawPredictionCol), metrics)
+    task = partial(_sums_of_batches, vectors=vectors, names=names, kind=metrics)
     rows = frame.where(F.col(labelsCol).isNotNull()).select(*columns).mapInArrow(task, "sums binary")
     with worker_errors():
         total = added(Sums.decode(bytes(row.sums)) for row in at_once(rows).collect())
@@ -315,10 +303,8 @@ def _hot(frame: DataFrame, labels: str, prediction: str) -> Column:
     """Tags as an array of 0 and 1 in the order of the predicted labels' names."""
     names = attribute_names(frame, prediction) if prediction in frame.columns else None
     if names is None:
-        raise ParameterError(
-            f"column {labels!r} holds tags, and {prediction!r} does not name its labels: give the true labels as 0/1 vectors, or "
-            "predictions whose metadata has the names"
-        )
+        remedy = "give the true labels as 0/1 vectors, or predictions whose metadata has the names"
+        raise ParameterError(f"column {labels!r} holds tags, and {prediction!r} does not name its labels: {remedy}")
     named = F.array(*(F.lit(name) for name in names))
     return F.transform(named, lambda name: F.array_contains(F.col(labels), name).cast("double"))
 
@@ -334,41 +320,35 @@ def evaluate_frame(
     return sums_of(frame, labelsCol, predictionCol, rawPredictionCol, metrics).metrics()
 
 
-@dataclass(frozen=True)
-class SumsOfBatches:
-    """Worker side of `sums_of`."""
+def _sums_of_batches(batches: Batches, vectors: list[bool], names: tuple[str, ...], kind: str) -> Batches:
+    """The sums of a task's rows whose labels are known."""
 
-    vectors: tuple[bool, ...]
-    names: tuple[str, str, str]
-    kind: str
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        total = added(self._sums(batch) for batch in batches if batch.num_rows)
-        if total is not None:
-            yield pa.RecordBatch.from_arrays([binary_array(total.encode())], names=["sums"])
-
-    def _sums(self, batch: pa.RecordBatch) -> Sums:
-        truth, predicted, scores = (self._matrix(batch.column(i), i) for i in range(3))
+    def sums(batch: pa.RecordBatch) -> Sums:
+        truth, predicted, scores = map(_matrix, batch.columns, vectors, names)
         known = ~np.isnan(truth).any(axis=1)
-        return Sums.of(truth[known], predicted[known], scores[known], self.kind)
+        return Sums.of(truth[known], predicted[known], scores[known], kind)
 
-    def _matrix(self, column: pa.Array, slot: int) -> np.ndarray:
-        """(rows, q) float64; a null entry is NaN."""
-        name, n = self.names[slot], len(column)
-        if column.null_count:
-            raise DataError(f"a cell of {name!r} is null in a row whose labels are known; drop such rows")
-        if self.vectors[slot]:
-            try:
-                rows, entries, values, width = vector_entries(column)
-            except WrongRow:
-                raise DataError(f"the vectors in {name!r} have different sizes; each must have one entry a label") from None
-            out = np.zeros((n, width))
-            out[rows, entries] = values
-            return out
-        lengths = np.diff(np.asarray(column.offsets, np.int64))
-        if (lengths != lengths[0]).any():
-            raise DataError(f"the arrays in {name!r} have different lengths; each must have one entry a label")
-        return column.flatten().fill_null(np.nan).to_numpy(zero_copy_only=False).reshape(n, int(lengths[0]))
+    total = added(sums(batch) for batch in batches if batch.num_rows)
+    if total is not None:
+        yield pa.record_batch({"sums": binary_array(total.encode())})
+
+
+def _matrix(column: pa.Array, vectors: bool, name: str) -> np.ndarray:
+    """(rows, q) float64; a null entry is NaN."""
+    if column.null_count:
+        raise DataError(f"a cell of {name!r} is null in a row whose labels are known; drop such rows")
+    if vectors:
+        try:
+            rows, entries, values, width = vector_entries(column)
+        except WrongRow:
+            raise DataError(f"the vectors in {name!r} have different sizes; each must have one entry a label") from None
+        out = np.zeros((len(column), width))
+        out[rows, entries] = values
+        return out
+    lengths = np.diff(np.asarray(column.offsets, np.int64))
+    if (lengths != lengths[0]).any():
+        raise DataError(f"the arrays in {name!r} have different lengths; each must have one entry a label")
+    return column.flatten().fill_null(np.nan).to_numpy(zero_copy_only=False).reshape(len(column), int(lengths[0]))
 
 
 # ---- label statistics ----

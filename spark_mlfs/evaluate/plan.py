@@ -74,10 +74,6 @@ class MethodEntry(Entry):
     exclude: list[str | int] = Field([], description="features that the method does not see")
 
 
-class ExtractorEntry(Entry):
-    """An extractor that takes part: classifiers see all that it makes."""
-
-
 class ClassifierEntry(Entry):
     """A classifier that judges."""
 
@@ -128,7 +124,7 @@ class Comparison(Section):
     published: str | None = Field(None, description="CSV with columns data, method, metrics, metric, value[, spread]")
     data: list[DataSet] = Field([])
     method: list[MethodEntry] = Field([])
-    extractor: list[ExtractorEntry] = Field([])
+    extractor: list[Entry] = Field([])
     classifier: list[ClassifierEntry] = Field([ClassifierEntry()])
     protocol: ProtocolEntry = ProtocolEntry()
     run: Run = Run()
@@ -145,11 +141,8 @@ class Comparison(Section):
         return self
 
     def _check_titles(self, at: str) -> None:
-        for kind, entries in (
-            ("data", self.data),
-            ("method", [*self.method, *self.extractor]),
-            ("classifier", self.classifier),
-        ):
+        methods = [*self.method, *self.extractor]
+        for kind, entries in (("data", self.data), ("method", methods), ("classifier", self.classifier)):
             titles = [getattr(e, "title", None) or getattr(e, "name", "") for e in entries]
             if twice := next((t for t in titles if titles.count(t) > 1), None):
                 raise ParameterError(f"{at}two entries of [[{kind}]] are both called {twice!r}; give one of them another title")
@@ -164,14 +157,10 @@ class Comparison(Section):
             if entry.screen is not None:
                 Screen.of(entry.screen)
             if (self.protocol.folds == FILES) != (entry.test_path is not None):
-                raise ParameterError(
-                    f"{at}[[data]] {entry.name}: "
-                    + (
-                        "protocol files needs test_path"
-                        if entry.test_path is None
-                        else "test_path needs [protocol] folds = 'files'"
-                    )
+                told = (
+                    "protocol files needs test_path" if entry.test_path is None else "test_path needs [protocol] folds = 'files'"
                 )
+                raise ParameterError(f"{at}[[data]] {entry.name}: {told}")
 
     def _check_protocol(self, at: str) -> None:
         if self.protocol.folds != FILES:
@@ -192,10 +181,9 @@ class Comparison(Section):
         for made in self.extractor:
             if made.name not in EXTRACTORS:
                 raise ParameterError(f"there is no extractor {made.name!r}; extractors are {', '.join(EXTRACTORS)}")
-            parameters = EXTRACTORS[made.name].parameters
-            values = params.seeded(parameters, made.parameters, self.protocol.seed)
-            checked = params.check(parameters, values, f"extractor {made.name!r}")
-            out.append(Candidate(made.called, extractor=(made.name, checked)))
+            known = EXTRACTORS[made.name].parameters
+            values = params.seeded(known, made.parameters, self.protocol.seed)
+            out.append(Candidate(made.called, extractor=(made.name, params.check(known, values, f"extractor {made.name!r}"))))
         if self.protocol.all_features:
             if any(c.title == ALL_FEATURES for c in out):
                 raise ParameterError(f"[[method]]: the title {ALL_FEATURES!r} is taken")
@@ -255,22 +243,18 @@ def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:
 
 def _refuse_what_select_takes(layer: Mapping[str, Any], at: str) -> None:
     """`ParameterError` for settings of a selection that no comparison takes, saying what to do instead."""
-    constrained = ("constraints", *(p.name for p in constraints.PARAMETERS))
-    graded = tuple(p.name for p in GRADING)
+    constrained = (
+        "compared methods rank feature by feature; leave it out, or give a [[method]] what it includes and excludes, such as "
+        "exclude = ['leak_*']"
+    )
+    graded = "classifiers are judged on labels of 0 and 1; cut the grades before, or leave it out"
+    refused = dict.fromkeys(["constraints", *(p.name for p in constraints.PARAMETERS)], constrained)
+    refused |= dict.fromkeys([p.name for p in GRADING], graded)
     for section, entries in layer.items():
         for entry in entries if isinstance(entries, list) else [entries]:
-            keys = [section, *(entry if isinstance(entry, Mapping) else ())]
-            known = OF_METHODS if section == "method" else ()
-            if (key := next((k for k in keys if k in constrained and k not in known), None)) is not None:
-                raise ParameterError(
-                    f"{at}{key} is for spark-mlfs select: compared methods rank feature by feature; leave it out, or give a "
-                    "[[method]] what it includes and excludes, such as exclude = ['leak_*']"
-                )
-            if (key := next((k for k in keys if k in graded), None)) is not None:
-                raise ParameterError(
-                    f"{at}{key} is for spark-mlfs select: classifiers are judged on labels of 0 and 1; cut the grades before, or "
-                    "leave it out"
-                )
+            for key in [section, *(entry if isinstance(entry, Mapping) else ())]:
+                if key in refused and not (section == "method" and key in OF_METHODS):
+                    raise ParameterError(f"{at}{key} is for spark-mlfs select: {refused[key]}")
 
 
 def read_comparison(file: str, over: Mapping[str, Any] | None = None) -> Comparison:
@@ -285,6 +269,3 @@ def read_comparison(file: str, over: Mapping[str, Any] | None = None) -> Compari
     if isinstance(layer.get("published"), str):
         layer = {**layer, "published": str(Path(file).parent / layer["published"])}
     return comparison(layer, file)
-
-
-__all__ = ["Comparison", "comparison", "read_comparison"]

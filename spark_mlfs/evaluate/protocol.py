@@ -28,7 +28,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from ..blocks.block import Block
-from ..blocks.codec import binary_array, decode, encode
+from ..blocks.codec import binary_array, decode, encode, encoded_cells
 from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.folds import ByLabelset, Hashed, Listed, Marked, Split
 from ..blocks.identity import with_unique_ids
@@ -139,7 +139,7 @@ def collect_labels(packed: Dataset) -> tuple[np.ndarray, sp.csr_matrix]:
     known = identified(packed)
     if isinstance(known, InMemoryDataset):
         return known.block.ids, known.block.labels(packed.profile.q)
-    return labels_of_blocks(known.frame.where("block is not null").select("block"), packed.profile.q)
+    return labels_of_blocks(known.blocks(), packed.profile.q)
 
 
 def labels_of_blocks(blocks: Any, q: int | None = None) -> tuple[np.ndarray, sp.csr_matrix]:
@@ -152,16 +152,14 @@ def labels_of_blocks(blocks: Any, q: int | None = None) -> tuple[np.ndarray, sp.
 
 def blocks_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Block]:
     """The blocks of batches that hold them encoded."""
-    for batch in batches:
-        for value in batch.column(batch.schema.get_field_index("block")):
-            yield Block.decode(memoryview(value.as_buffer()))
+    return map(Block.decode, encoded_cells(batches))
 
 
 def _state(**arrays: Any) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([binary_array(encode(arrays))], names=["state"])
+    return pa.record_batch({"state": binary_array(encode(arrays))})
 
 
-def _label_lists(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _label_lists(batches: Batches) -> Batches:
     for block in blocks_of(batches):
         yield _state(ids=block.ids, lp=block.label_indptr, li=block.label_indices)
 
@@ -171,7 +169,7 @@ def _by_labelset(packed: Dataset, shares: tuple[float, ...], draws: list[int]) -
     known = identified(packed)
     if isinstance(known, InMemoryDataset):
         return by_labelset([_ends(known.block.labelset_hash, known.block.ids, shares, draws)], draws)
-    blocks = known.frame.where("block is not null").select("block")
+    blocks = known.blocks()
     return by_labelset(ends_of_blocks(blocks, max(2, packed.profile.partitions), shares, draws), draws)
 
 
@@ -194,7 +192,7 @@ def by_labelset(states: list[dict[str, Any]], draws: list[int]) -> list[ByLabels
     return [ByLabelset(hashes[order], together(f"ends {i}"), together(f"order {i}"), draw) for i, draw in enumerate(draws)]
 
 
-def _hashes(buckets: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _hashes(buckets: int, batches: Batches) -> Batches:
     """(labelset, id) of every row, rows of one labelset to one bucket."""
     for block in blocks_of(batches):
         sets = block.labelset_hash
@@ -202,11 +200,11 @@ def _hashes(buckets: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Reco
         for number in np.unique(bucket):
             mine = bucket == number
             state = binary_array(encode({"sets": sets[mine], "ids": block.ids[mine]}))
-            yield pa.RecordBatch.from_arrays([pa.array([int(number)], pa.int64()), state], names=["bucket", "state"])
+            yield pa.record_batch({"bucket": pa.array([int(number)], pa.int64()), "state": state})
 
 
-def _ends_of_bucket(shares: tuple[float, ...], draws: list[int], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    parts = [decode(bytes(value.as_py())) for batch in batches for value in batch.column(1)]
+def _ends_of_bucket(shares: tuple[float, ...], draws: list[int], batches: Batches) -> Batches:
+    parts = [decode(bytes(cell)) for cell in encoded_cells(batches, "state")]
     if parts:
         sets, ids = (np.concatenate([p[name] for p in parts]) for name in ("sets", "ids"))
         yield _state(**_ends(sets, ids, shares, draws))
@@ -236,10 +234,7 @@ def _ends(sets: np.ndarray, ids: np.ndarray, shares: tuple[float, ...], draws: l
 
 
 def marked(train: Any, test: Any, row_id: str = "id") -> tuple[Any, Split]:
-    """One frame of training and test rows that came apart, and the split that tells them apart again by their new ids.
-
-    Both need the same columns of the same types; vectors of another width are refused where the frame is packed.
-    """
+    """One frame of training and test rows that came apart, with new ids, and the split that tells them apart again."""
     if train.columns != test.columns:
         raise ParameterError(
             f"the test rows have columns {', '.join(test.columns)}, the training rows {', '.join(train.columns)}"
@@ -307,30 +302,29 @@ def training(packed: Rows, split: Split) -> Rows:
 
 def held_out(packed: Rows, split: Split) -> Rows:
     """The test rows of packed data (one job). Release it yourself."""
-    return mapped(packed, partial(_side, split, True), f"the test rows of {split.name}")
+    return mapped(packed, partial(_side, split, True), f"the test rows of {split.name}", trained=False)
 
 
 def _side(split: Split, tested: bool, block: Block) -> Block:
     return block.take(np.flatnonzero(split.of(block) == tested))
 
 
-def mapped(packed: Rows, function: Callable[[Block], Block], what: str) -> Rows:
-    """Packed data of what `function` (picklable) makes of each block, profiled anew: one job. Its names go with the features it
-    had. Release it yourself."""
+def mapped(packed: Rows, function: Callable[[Block], Block], what: str, trained: bool = True) -> Rows:
+    """Packed data of what `function` (picklable) makes of each block, profiled anew (one job); `trained` rows must vary."""
     known, q = identified(packed), packed.profile.q  # what is kept of a row, and its noise, go by its id
     if isinstance(known, InMemoryDataset):
         block = function(known.block)
-        out: Any = replace(known, blocks=[block], profile=_profile(block, q))
+        out: Any = replace(known, blocks=[block], profile=_profile(block, q) if block.n else Profile())
     else:
-        blocks = known.frame.where("block is not null").select("block").mapInArrow(partial(_mapped, function, q), BLOCK_SCHEMA)
+        blocks = known.blocks().mapInArrow(partial(_mapped, function, q), BLOCK_SCHEMA)
         out = replace(known, frame=blocks, persisted=persist(blocks), memo=[])
     try:
         if isinstance(out, Packed):
             with worker_errors():
                 out.profile, out.jobs = collect_profile(out.frame)
-        n = out.profile.n
-        if n < 2 or not len(out.profile.varying):
-            fault = f"are {n}" if n < 2 else f"({n}) have no feature that varies"
+        n, some = out.profile.n, len(out.profile.varying) or not trained
+        if n < 1 + trained or not some:
+            fault = f"({n}) have no feature that varies" if n > trained else f"are {n}"
             raise DataError(f"{what} {fault}; give fewer folds, or more rows")
     except Exception:
         out.release()
@@ -346,7 +340,7 @@ def _profile(block: Block, q: int) -> Profile:
     return profile
 
 
-def _mapped(function: Callable[[Block], Block], q: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _mapped(function: Callable[[Block], Block], q: int, batches: Batches) -> Batches:
     """Return what `function` makes of the blocks, as `pack` writes them, the profile of them all in the last row."""
     total, number = Profile(), 0
     for block in map(function, blocks_of(batches)):
@@ -360,13 +354,10 @@ def _mapped(function: Callable[[Block], Block], q: int, batches: Iterable[pa.Rec
 
 
 def noisy(packed: Rows, amount: float = 0.15, seed: int = 0, budgets: Budgets = DEFAULT_BUDGETS) -> Rows:
-    """The packed data with Gaussian noise on the features: x_ij + amount · σ_j · z_ij, σ_j the standard deviation of feature j
-    over these rows, z_ij ~ N(0, 1) from (seed, row id, j). Two jobs, the first within the
-    `budgets`. Release it yourself.
-
-    The MSFS paper adds "15 % Gaussian noise to each data set" and says no more; this is the reading that does not depend on the
-    features' units. Sparse data get noise on their stored values only, and stay sparse.
-    """
+    """The packed data with Gaussian noise on the features, x_ij + amount · σ_j · z_ij: σ_j the standard deviation of feature j
+    over these rows, z_ij ~ N(0, 1) from (seed, row id, j). Two jobs. Release it yourself. The MSFS paper adds "15 % Gaussian
+    noise to each data set"; this reading does not depend on the features' units. Sparse data get noise on their stored values
+    only."""
     if not 0 < amount < 100:
         raise ParameterError(f"amount must be above 0 (0.15 is 15 % of a feature's standard deviation), not {amount}")
     scale, _, _ = compute(packed, _spread, None, budgets)

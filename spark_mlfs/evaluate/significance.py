@@ -23,7 +23,7 @@ from ..errors import DataError, ParameterError
 @dataclass(frozen=True)
 class Friedman:
     """`ranks` (k,) mean ranks; `chi2` with `p` on k − 1 degrees of freedom, ties corrected (SciPy's ``friedmanchisquare``); `f`
-    with `f_p`: Iman and Davenport's statistic on k − 1 and (k − 1)(N − 1), less conservative."""
+    with `f_p`: Iman and Davenport's on k − 1 and (k − 1)(N − 1), less conservative."""
 
     ranks: np.ndarray
     chi2: float
@@ -79,14 +79,8 @@ def friedman(values: Any, larger_is_better: bool = True) -> Friedman:
     chi2 = max(0.0, excess) / correction if correction > 1e-12 else 0.0
     rest = n * (k - 1) - chi2
     f = (n - 1) * chi2 / rest if rest > 1e-9 * n * k else math.inf
-    return Friedman(
-        sums / n,
-        float(chi2),
-        float(stats.chi2.sf(chi2, k - 1)),
-        float(f),
-        float(stats.f.sf(f, k - 1, (k - 1) * (n - 1))),
-        n,
-    )
+    p, f_p = stats.chi2.sf(chi2, k - 1), stats.f.sf(f, k - 1, (k - 1) * (n - 1))
+    return Friedman(sums / n, float(chi2), float(p), float(f), float(f_p), n)
 
 
 def nemenyi_quantile(methods: int, alpha: float = 0.05) -> float:
@@ -180,10 +174,10 @@ def wilcoxon_holm(
     pairs = list(itertools.combinations(range(k), 2)) if control is None else [(control, j) for j in range(k) if j != control]
     lines = []
     for a, b in pairs:
-        gain = table[:, a] - table[:, b] if larger_is_better else table[:, b] - table[:, a]
+        gain = (table[:, a] - table[:, b]) * (1 if larger_is_better else -1)
         statistic, p = (0.0, 1.0) if not gain.any() else stats.wilcoxon(gain, zero_method="zsplit")
-        wins, losses = int((gain > 0).sum()), int((gain < 0).sum())
-        lines.append((named[a], named[b], wins, losses, len(gain) - wins - losses, float(statistic), float(p)))
+        counts = (int(each.sum()) for each in (gain > 0, gain < 0, gain == 0))
+        lines.append((named[a], named[b], *counts, float(statistic), float(p)))
     pairwise = pd.DataFrame(lines, columns=["first", "second", "wins", "losses", "ties", "statistic", "p"])
     pairwise["p_holm"] = holm(pairwise["p"].to_numpy())
     return pairwise

@@ -17,10 +17,7 @@ from ..errors import DataError, ParameterError
 
 @dataclass(frozen=True)
 class Stability:
-    """Φ̂ with its (1 − α) confidence interval [low, high] and `variance`; `runs` M, `features` d, `kept` mean number selected.
-
-    All NaN where every run keeps nothing or everything: nothing is selected then.
-    """
+    """Φ̂ with its (1 − α) interval [low, high] and `variance`; M `runs`, d `features`, mean `kept`. NaN: all or none kept."""
 
     value: float
     low: float

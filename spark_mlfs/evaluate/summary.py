@@ -26,8 +26,7 @@ LARGER = dict.fromkeys(TITLES, True) | LARGER_IS_BETTER
 
 @dataclass(frozen=True)
 class Summary:
-    """A metric by data set (rows) and method (columns): `mean` and `spread` (standard deviation over splits, n − 1; NaN for one
-    split); NaN where a method was not run."""
+    """A metric by data set (rows) and method: `mean`, and `spread` over splits (standard deviation, n − 1); NaN: not run."""
 
     mean: pd.DataFrame
     spread: pd.DataFrame
@@ -40,22 +39,16 @@ def main_metric(plan: Comparison) -> tuple[str, str]:
 
 
 def value_of(cells: pd.DataFrame, metric: str) -> pd.Series:
-    """The metric of each (data, method, split): at the size that inner folds chose, else the mean over the sizes that leave
-    features out."""
+    """The metric of each (data, method, split): at the chosen size, else the mean over sizes that leave features out."""
     groups = cells.groupby(["data", "method", "split"], sort=False)
     only_whole = groups["whole"].transform("all")
     kept = cells[cells["chosen"] | (~groups["chosen"].transform("any") & (only_whole | ~cells["whole"]))]
     return kept.groupby(["data", "method", "split"], sort=False)[metric].mean()
 
 
-def of_kind(cells: pd.DataFrame, kind: str, judge: str) -> pd.DataFrame:
-    """The cells of one kind of metrics and one classifier."""
-    return cells[(cells["metrics"] == kind) & (cells["classifier"] == judge)]
-
-
 def summary(cells: pd.DataFrame, kind: str, metric: str, judge: str, methods: Sequence[str]) -> Summary:
     """`Summary` of a metric; data sets and methods in the order of the plan."""
-    mine = of_kind(cells, kind, judge)
+    mine = cells[(cells["metrics"] == kind) & (cells["classifier"] == judge)]
     values = value_of(mine, metric).groupby(level=["data", "method"], sort=False)
     data = list(dict.fromkeys(mine["data"]))
     shape = {"index": data, "columns": [m for m in methods if m in set(mine["method"])]}
@@ -63,17 +56,11 @@ def summary(cells: pd.DataFrame, kind: str, metric: str, judge: str, methods: Se
 
 
 def best(summary: Summary, metric: str) -> pd.DataFrame:
-    """Which entries are the best of their row, to four decimals; all features do not compete, and in a row of equal entries
-    none is the best."""
+    """Which entries are the best of their row, to four decimals: not all features, and none where all are equal."""
     table = summary.mean.drop(columns=ALL_FEATURES, errors="ignore").round(4)
     top = table.max(axis=1) if LARGER[metric] else table.min(axis=1)
     top[(table.shape[1] > 1) & (table.nunique(axis=1) < 2)] = np.nan
     return table.eq(top, axis=0).reindex(columns=summary.mean.columns, fill_value=False)
-
-
-def decimals(summary: Summary) -> int:
-    """How many a table is written with, the same in all of its cells."""
-    return 4 if not (summary.mean.abs() >= 10).any(axis=None) else 3
 
 
 @dataclass(frozen=True)
@@ -89,7 +76,7 @@ class Test:
     wilcoxon: pd.DataFrame
 
 
-def test_of(summary: Summary, metric: str, control: str | None = None) -> Test | str:
+def test_of(summary: Summary, metric: str) -> Test | str:
     """Tests over the data sets on which every method ran, without the line of all features; or why there are none."""
     table = summary.mean.drop(columns=ALL_FEATURES, errors="ignore").dropna()
     if table.shape[1] < 2:
@@ -99,16 +86,10 @@ def test_of(summary: Summary, metric: str, control: str | None = None) -> Test |
     n, k = table.shape
     result = friedman(table.to_numpy(), LARGER[metric])
     cd = critical_difference(k, n)
-    at = list(table.columns).index(control) if control in table.columns else int(np.argmin(result.ranks))
-    return Test(
-        list(table.columns),
-        result,
-        cd,
-        critical_difference(k, n, test="bonferroni-dunn"),
-        bonferroni_dunn_quantile(k),
-        cliques(result.ranks, cd),
-        wilcoxon_holm(table.to_numpy(), list(table.columns), at, LARGER[metric]),
-    )
+    names = list(table.columns)
+    dunn, groups = critical_difference(k, n, test="bonferroni-dunn"), cliques(result.ranks, cd)
+    pairwise = wilcoxon_holm(table.to_numpy(), names, int(np.argmin(result.ranks)), LARGER[metric])
+    return Test(names, result, cd, dunn, bonferroni_dunn_quantile(k), groups, pairwise)
 
 
 def against_all(summary: Summary, metric: str) -> tuple[list[str], list[str]]:
@@ -135,8 +116,8 @@ def mean_ranks(cells: pd.DataFrame, plan: Comparison, judge: str, methods: Seque
 
 def curves(cells: pd.DataFrame, kind: str, metric: str, judge: str, data: str) -> tuple[pd.DataFrame, float | None]:
     """The metric by number of features (index) and method (columns), mean over the splits; and of all features."""
-    mine = of_kind(cells, kind, judge)
-    mine = mine[(mine["data"] == data) & (mine["size"] != EXTRACTED)]
+    of_data = (cells["data"] == data) & (cells["size"] != EXTRACTED)
+    mine = cells[(cells["metrics"] == kind) & (cells["classifier"] == judge) & of_data]
     table = mine.groupby(["features", "method"], sort=True)[metric].mean().unstack("method")
     of_all = float(table[ALL_FEATURES].dropna().iloc[0]) if ALL_FEATURES in table else None
     table = table.drop(columns=ALL_FEATURES, errors="ignore").dropna(how="all")
@@ -160,8 +141,7 @@ def stability(rankings: pd.DataFrame, cells: pd.DataFrame, data: pd.DataFrame) -
 
 
 def sensitivity(choices: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Means over inner folds by two parameters, or one and the number of features, others at their mean, with their titles: a
-    table for every pair of a method's searched parameters on a data set, and for its last one against the size."""
+    """Titles and means over inner folds: by every pair of searched parameters, and by the last one and the size."""
     out = []
     for (data, method), rows in choices.groupby(["data", "method"], sort=False):
         cells = pd.DataFrame([json.loads(p) for p in rows["parameters"]], index=rows.index)
@@ -201,9 +181,8 @@ def better(metric: str) -> str:
 
 
 def summary_rows(summary: Summary, metric: str) -> Iterator[tuple[str, list[tuple[str, str, bool]]]]:
-    """Yield each method with its cells by data set: mean and spread as texts, empty where there is none, and whether it is the
-    best."""
-    won, digits = best(summary, metric), decimals(summary)
+    """Yield each method with its cells by data set: mean and spread as texts, and whether it is the best."""
+    won, digits = best(summary, metric), 3 if (summary.mean.abs() >= 10).any(axis=None) else 4
     for method in summary.mean.columns:
         cells = zip(summary.mean[method], summary.spread[method], won[method], strict=True)
         yield method, [("" if m != m else f"{m:.{digits}f}", "" if s != s else f"{s:.{digits}f}", top) for m, s, top in cells]

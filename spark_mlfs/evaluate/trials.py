@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -25,12 +26,12 @@ from ..blocks.codec import State, envelope
 from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.folds import Split
 from ..blocks.pack import Packed
-from ..blocks.profile import Profile, profile_block
+from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS
 from ..classify import CLASSIFIERS
 from ..classify.base import Predictor, known_rows
-from ..engine.base import Cost, Engine
-from ..engine.local import LocalEngine, SizingEngine, part_of
+from ..engine.base import Cost, Engine, side_by_side
+from ..engine.local import LocalEngine, SizingEngine
 from ..errors import DataError, ParameterError, SparkMlfsError, WorkerBudgetError
 from ..extract import EXTRACTORS
 from ..extract.base import label_slices, scaled
@@ -49,11 +50,9 @@ EXTRACTED = "extracted"  # the size of a cell whose features an extractor made
 
 @dataclass(frozen=True)
 class Candidate:
-    """A method as it takes part: its title and a request for every cell of its grid; several are chosen from by inner folds.
-
-    No request: every feature is kept. `order`: a ranking made elsewhere, of which only the head is used. `extractor`: its name
-    and checked parameters; the classifiers see the features it makes, all of them (a linear machine those of its label).
-    """
+    """A method as it takes part: its title and a request for every cell of its grid, of which inner folds choose; without one
+    every feature is kept. `order`: a ranking made elsewhere, of which the head is used. `extractor`: its name and checked
+    parameters; classifiers see all features it makes (a linear machine those of its label)."""
 
     title: str
     requests: tuple[Request, ...] = ()
@@ -65,20 +64,16 @@ class Candidate:
         shared = Screen.of(screen or "none")
         return replace(self, requests=tuple(replace(r, screen=r.screen or shared) for r in self.requests))
 
-    def for_labels(self, names: Sequence[str]) -> Candidate:
-        """The same for labels of these names."""
-        return replace(self, requests=tuple(r.for_labels(names) for r in self.requests))
-
-    def for_features(self, names: Sequence[str]) -> Candidate:
-        """The same for features of these names."""
-        held = (r if r.constraints is None else replace(r, resolved=r.constraints.resolve(names)) for r in self.requests)
+    def for_names(self, labels: Sequence[str], features: Sequence[str]) -> Candidate:
+        """The same for labels and features of these names."""
+        named = (r.for_labels(labels) for r in self.requests)
+        held = (r if r.constraints is None else replace(r, resolved=r.constraints.resolve(features)) for r in named)
         return replace(self, requests=tuple(held))
 
-    @property
-    def grid(self) -> list[str]:
-        """The parameters that differ between the requests."""
-        first = self.requests[0].parameters if self.requests else {}
-        return [name for name, value in first.items() if any(r.parameters[name] != value for r in self.requests)]
+    def chosen(self, number: int) -> dict[str, Any]:
+        """The parameters of a request that differ between the requests."""
+        of_all = [r.parameters for r in self.requests]
+        return {name: value for name, value in of_all[number].items() if any(p[name] != of_all[0][name] for p in of_all)}
 
 
 @dataclass(frozen=True)
@@ -92,8 +87,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class Choosing:
-    """How parameters (and, with `size`, the number of features) are chosen: mean of `metric` over inner folds of the training
-    rows, by the first classifier, at `sizes`."""
+    """How parameters (with `size`, the number of features, too) are chosen: mean `metric` over inner folds, first classifier."""
 
     metric: str = "averagePrecision"
     kind: str = "standard"
@@ -136,45 +130,10 @@ def size_of(text: str, width: int) -> int:
 # ---- rows, here or on the cluster ----
 
 
-class LocalRows:
-    """Rows inside one task."""
+class Rows:
+    """Rows in this process or on the cluster, divided and profiled; `tested`: the groups of rows that `pool` must leave out."""
 
-    def __init__(self, engine: LocalEngine) -> None:
-        self.all_features = engine
-
-    @property
-    def profile(self) -> Profile:
-        return self.all_features.profile
-
-    def _engine(self, profile: Profile, block: Block) -> LocalEngine:
-        """An engine with the budgets and cores of this one."""
-        return LocalEngine(profile, [block], self.all_features.budgets, self.all_features.cores)
-
-    def engine(self, features: np.ndarray | None = None) -> Engine:
-        """An engine over all varying features (always the same one), or some of them."""
-        if features is None:
-            return self.all_features
-        return self._engine(self.profile.only(features), self.all_features.rows)
-
-    def divide(self, split: Split) -> tuple[LocalRows, LocalRows]:
-        """Training and test rows."""
-        parts = [part_of(self.all_features, split, tested) for tested in (False, True)]
-        train, test = (LocalRows(self._engine(part.profile, part.rows)) for part in parts)
-        return train, test
-
-    def changed(self, function: Callable[[Block], Block]) -> LocalRows:
-        """The same rows with other features."""
-        block = function(self.all_features.rows)
-        return LocalRows(self._engine(profile_block(block, self.profile.q), block))
-
-    def release(self) -> None:
-        """Nothing to give back."""
-
-
-class SparkRows:
-    """Rows on the cluster, divided and profiled by one job a part. `tested`: the groups of rows that `pool` must leave out."""
-
-    def __init__(self, packed: Packed, budgets: Budgets, pool: GramPool | None = None, tested: frozenset[Any] = frozenset()):
+    def __init__(self, packed: Dataset, budgets: Budgets, pool: GramPool | None = None, tested: frozenset[Any] = frozenset()):
         self.packed, self.budgets, self.pool, self.tested = packed, budgets, pool, tested
         self._engines: list[Any] = []
         self._all_features: Engine | None = None
@@ -184,43 +143,43 @@ class SparkRows:
         return self.packed.profile
 
     def engine(self, features: np.ndarray | None = None) -> Engine:
-        if features is None:
-            if self._all_features is None:
-                self._all_features = self._engine(self.packed)
-                if self.pool is not None:
-                    self.pool.preload_gram(self._all_features, self.tested)
-            return self._all_features
-        return self._engine(replace(self.packed, profile=self.profile.only(features)))
+        """An engine over all varying features (always the same one), or some of them."""
+        if features is not None:
+            return self._engine(self.packed.with_profile(self.profile.only(features)))
+        if self._all_features is None:
+            self._all_features = self._engine(self.packed)
+            if self.pool is not None:
+                self.pool.preload_gram(self._all_features, self.tested)
+        return self._all_features
 
-    def _engine(self, packed: Packed) -> Engine:
-        """An engine that `release` releases."""
+    def _engine(self, packed: Dataset) -> Engine:
+        if isinstance(packed, InMemoryDataset):
+            return LocalEngine(packed.profile, packed.blocks, self.budgets, packed.cores)
         from ..engine.spark import SparkEngine
 
-        engine = SparkEngine(packed, self.budgets)
-        self._engines.append(engine)
-        return engine
+        assert isinstance(packed, Packed)
+        self._engines.append(SparkEngine(packed, self.budgets))
+        return self._engines[-1]
 
-    def divide(self, split: Split) -> tuple[SparkRows, SparkRows]:
+    def divide(self, split: Split) -> tuple[Rows, Rows]:
+        """Training and test rows."""
         train = training(self.packed, split)
         try:
             test = held_out(self.packed, split)
         except Exception:
             train.release()
             raise
-        pool = self.pool if split.groups is not None else None
-        tested = self.tested | frozenset(split.groups or ())
-        return SparkRows(train, self.budgets, pool, tested), SparkRows(test, self.budgets)
+        pool, tested = self.pool if split.groups is not None else None, self.tested | frozenset(split.groups or ())
+        return Rows(train, self.budgets, pool, tested), Rows(test, self.budgets)
 
-    def changed(self, function: Callable[[Block], Block]) -> SparkRows:
-        return SparkRows(mapped(self.packed, function, "the extracted rows"), self.budgets)
+    def changed(self, function: Callable[[Block], Block], trained: bool) -> Rows:
+        """The same rows, which are `trained` on or tested, with other features."""
+        return Rows(mapped(self.packed, function, "the extracted rows", trained), self.budgets)
 
     def release(self) -> None:
         for engine in self._engines:
             engine.release()
         self.packed.release()
-
-
-Rows = LocalRows | SparkRows
 
 
 class GramPool:
@@ -249,9 +208,7 @@ class GramPool:
         return pool if len(pool.parts) == GROUPS else None
 
     def preload_gram(self, engine: Engine, tested: frozenset[Any]) -> None:
-        """Lets an engine over the groups not `tested` know its Gram matrix; where other features are constant there, it must
-        scan.
-        """
+        """Let an engine over groups not `tested` know its Gram matrix, unless other features are constant there."""
         if np.array_equal(engine.profile.varying, self.varying):
             rest: GramStatistics = total([part for group, part in enumerate(self.parts) if group not in tested])
             low, high = (getattr(engine.profile, name)[self.varying] for name in ("low", "high"))
@@ -313,23 +270,18 @@ def run_extraction(train: Rows, test: Rows, candidate: Candidate, design: Design
     name, parameters = candidate.extractor
     started = time.perf_counter()
     state = EXTRACTORS.create(name).fit(train.engine(train.profile.varying), parameters)
-    extracted = partial(_extracted, name, state)
-    slices = label_slices(state)
-    new_train = train.changed(extracted)
-    selected = time.perf_counter()
-    try:
-        new_test = test.changed(extracted)
-        try:
-            cells = []
-            for judge in design.judges:
-                if len(slices) > 1 and "label_specific" in judge.parameters:
-                    judge = replace(judge, parameters={**judge.parameters, "label_specific": True, "slices": slices})
-                cell = _cell(new_train, new_test, np.arange(new_train.profile.d), judge, design.kinds, True)
-                cells.append({"classifier": judge.title, "size": EXTRACTED, "chosen": False, **cell})
-        finally:
-            new_test.release()
-    finally:
-        new_train.release()
+    extracted, slices, cells = partial(_extracted, name, state), label_slices(state), []
+    with ExitStack() as made:
+        new_train = train.changed(extracted, True)
+        made.callback(new_train.release)
+        selected = time.perf_counter()
+        new_test = test.changed(extracted, False)
+        made.callback(new_test.release)
+        for judge in design.judges:
+            if len(slices) > 1 and "label_specific" in judge.parameters:
+                judge = replace(judge, parameters={**judge.parameters, "label_specific": True, "slices": slices})
+            cell = _cell(new_train, new_test, np.arange(new_train.profile.d), judge, design.kinds, True)
+            cells.append({"classifier": judge.title, "size": EXTRACTED, "chosen": False, **cell})
     widths = {"dimensions": [int(w) for w in np.diff(slices)]} if len(slices) > 1 else {}
     return _common(train, test, cells) | widths | {"seconds": {"choose": 0.0, "select": round(selected - started, 4)}}
 
@@ -356,22 +308,18 @@ def run_trial(train: Rows, test: Rows, candidate: Candidate, design: Design) -> 
     width = train.profile.d
     sizes = {text: size_of(text, width) for text in design.sizes}
     started = time.perf_counter()
-    choice, choices, size = 0, list[Any](), None
-    searched = len(candidate.requests) > 1 or (design.choosing is not None and design.choosing.size)
-    if design.choosing is not None and candidate.requests and searched:
+    choice, choices, size, scores = 0, list[Any](), None, None
+    if design.choosing is not None and candidate.requests and (len(candidate.requests) > 1 or design.choosing.size):
         choice, size, choices = choose(train, candidate, design)
     chose = time.perf_counter()
-    scores = None
     if candidate.order is not None:
-        if len(candidate.order) and max(candidate.order) >= width:
-            raise DataError(
-                f"the ranking names feature {max(candidate.order)}, the data have {width}: give the data it was made of"
-            )
+        last = max(candidate.order, default=-1)
+        if last >= width:
+            raise DataError(f"the ranking names feature {last}, the data have {width}: give the data it was made of")
         order = np.concatenate([candidate.order, np.setdiff1d(np.arange(width), candidate.order)]).astype(np.int64)
     elif candidate.requests:
-        order, scores = ranked(
-            train.engine, train.profile.varying, replace(candidate.requests[choice], count=max(sizes.values()))
-        )
+        request = replace(candidate.requests[choice], count=max(sizes.values()))
+        order, scores = ranked(train.engine, train.profile.varying, request)
     else:
         order, sizes = np.arange(width), {"100%": width}
     selected = time.perf_counter()
@@ -384,10 +332,9 @@ def run_trial(train: Rows, test: Rows, candidate: Candidate, design: Design) -> 
             if count not in done:
                 done[count] = _cell(train, test, order[:count], judge, design.kinds, count == told)
             cells.append({"classifier": judge.title, "size": text, "chosen": text == size, **done[count]})
-    request = candidate.requests[choice] if candidate.requests else None
     return _common(train, test, cells) | {
         "order": [int(f) for f in order[: max(sizes.values())]] if candidate.requests or candidate.order else [],
-        "parameters": {name: request.parameters[name] for name in candidate.grid} if request else {},
+        "parameters": candidate.chosen(choice) if candidate.requests else {},
         "choices": choices,
         "chosen_size": size,
         "converged": None if scores is None else scores.converged,
@@ -396,11 +343,8 @@ def run_trial(train: Rows, test: Rows, candidate: Candidate, design: Design) -> 
 
 
 def choose(train: Rows, candidate: Candidate, design: Design) -> tuple[int, str | None, list[dict[str, Any]]]:
-    """The best request (and size) by inner folds: its number, the size or None, and the value of every cell.
-
-    A request is worth the mean over the inner folds of the metric, at its best size with `Choosing.size`, else on average over
-    the sizes. Of equal ones the first is taken. Rows of inner test folds take no part in anything that is fitted.
-    """
+    """The best request (and size) by inner folds, of equal ones the first: its number, the size or None, every cell's value. A
+    request is worth the metric's mean over the folds, at its best size with `Choosing.size`, else on average over the sizes."""
     how = design.choosing
     assert how is not None
     sizes = how.sizes or design.sizes
@@ -424,34 +368,31 @@ def choose(train: Rows, candidate: Candidate, design: Design) -> tuple[int, str 
     mean = values.mean(axis=0)
     worth = sign * (mean if how.size else mean.mean(axis=1, keepdims=True))
     worth = np.where(np.isnan(worth), -np.inf, worth)
-    number, at = (int(place) for place in np.unravel_index(int(np.argmax(worth)), worth.shape))
-    tried = [
-        {"parameters": {name: request.parameters[name] for name in candidate.grid}, "values": [float(v) for v in row]}
-        for request, row in zip(candidate.requests, mean, strict=True)
-    ]
-    return int(number), (sizes[at] if how.size else None), tried
+    number, at = divmod(int(np.argmax(worth)), worth.shape[1])
+    tried = [{"parameters": candidate.chosen(k), "values": [float(v) for v in row]} for k, row in enumerate(mean)]
+    return number, (sizes[at] if how.size else None), tried
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One candidate on one split; picklable, so that it can run in one task.
-
-    Gives a dict of plain values: `cells` (classifier, size, count, seconds, metrics by kind), `order` the head of the ranking,
-    `parameters` chosen from the grid with the inner folds' values of all of them in `choices`, `rows` in training and test,
-    `seconds` of choosing and selecting.
-    """
+    """One candidate on one split; picklable. Gives a dict of plain values: `cells` (classifier, size, count, seconds, metrics by
+    kind), `order` the head of the ranking, `parameters` chosen from the grid, `choices` the inner folds' values of all, `rows` in
+    training and test, `seconds` of choosing and selecting."""
 
     candidate: Candidate
     split: Split
     design: Design
 
     def __call__(self, engine: LocalEngine) -> tuple[dict[str, Any], Cost]:
-        train, test = LocalRows(engine).divide(self.split)
-        return run_trial(train, test, self.candidate, self.design), engine.cost
+        rows = InMemoryDataset([engine.identified()], engine.profile, [], [], False, cores=engine.cores)
+        return self._run(Rows(rows, engine.budgets)), engine.cost
 
     def on_cluster(self, packed: Packed, budgets: Budgets, pool: GramPool | None) -> dict[str, Any]:
         """The same over a cluster, job by job from here."""
-        train, test = SparkRows(packed, budgets, pool).divide(self.split)
+        return self._run(Rows(packed, budgets, pool))
+
+    def _run(self, rows: Rows) -> dict[str, Any]:
+        train, test = rows.divide(self.split)
         try:
             return run_trial(train, test, self.candidate, self.design)
         finally:
@@ -469,11 +410,8 @@ def run_trials(
     parallelism: int = 2,
     budgets: Budgets = DEFAULT_BUDGETS,
 ) -> None:
-    """Runs the trials of one data set and hands each result to `done(key, result)` as it comes, here in this thread.
-
-    A trial whose data or parameters cannot be used gives {"error": what is wrong}, and `too_large` where it is the memory; the
-    others go on. What one task may not hold runs over the cluster; what a share of this process may not hold runs alone.
-    """
+    """Run the trials of one data set and hand each result to `done(key, result)`, in this thread. What cannot be run gives
+    {"error": why} (`too_large`: the memory); what one task may not hold runs over the cluster, or alone in this process."""
     left = trials
     if isinstance(packed, InMemoryDataset):
         parallelism = max(1, min(parallelism, budgets.worker // (2 * packed.profile.size + 1)))
@@ -495,9 +433,9 @@ def _in_one_task(packed: Any, trial: Trial, budgets: Budgets) -> Any:
     """The result of a trial in one task, or in a thread of this process."""
     if isinstance(packed, InMemoryDataset):
         return compute(packed, trial, None, budgets)[0]
-    from ..engine.tasks import run_in_one_task
+    from ..engine import tasks
 
-    return run_in_one_task(packed, trial, budgets)[0]
+    return tasks.run_in_one_task(packed, trial, budgets)[0]
 
 
 def _run_in_tasks(
@@ -515,19 +453,8 @@ def _run_in_tasks(
         else:
             done(key, future.result())
 
-    if isinstance(packed, InMemoryDataset):
-        with ThreadPoolExecutor(parallelism) as threads:
-            running = {threads.submit(one, trial): key for key, trial in trials.items()}
-            try:
-                for future in as_completed(running):
-                    ended(running[future], future)
-            except BaseException:
-                threads.shutdown(wait=False, cancel_futures=True)
-                raise
-        return too_large
-    from ..engine.tasks import side_by_side
-
-    side_by_side(packed.frame.sparkSession, parallelism, {key: partial(one, trial) for key, trial in trials.items()}, ended)
+    spark = None if isinstance(packed, InMemoryDataset) else packed.frame.sparkSession
+    side_by_side(spark, parallelism, {key: partial(one, trial) for key, trial in trials.items()}, ended)
     return too_large
 
 
@@ -540,6 +467,3 @@ def _result(work: Callable[[], dict[str, Any]], but: type[Exception] | tuple[()]
         raise
     except SparkMlfsError as error:
         return {"error": str(error)} | ({"too_large": True} if isinstance(error, WorkerBudgetError) else {})
-
-
-__all__ = ["Candidate", "Choosing", "Design", "GramPool", "Judge", "Trial", "run_trials", "size_of"]

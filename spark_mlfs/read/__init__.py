@@ -9,18 +9,16 @@ and should be known is a warning, `DataNotice`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..errors import DataNotice
 from ..formats import READERS, function_of
+from ..lazy import DataFrame, SparkSession
 from .arff import Arff
-from .errors import DataNotice
 from .libsvm import Libsvm
 from .samples import Numbers, Planted, PlantedTruth, planted_truth
 from .tables import table
 from .text import text
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = [
     "DataNotice",

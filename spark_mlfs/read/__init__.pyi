@@ -80,7 +80,7 @@ def text(
     stop_words: str | Sequence[str] | None = None, vocab_size: int = 10000, min_df: float = 2.0, binary: bool = False,
     vocabulary: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Bag-of-words features of a text column: ``id, features, labels`` as `tables` gives them."""
+    """Counts of a text column's words as features, by decreasing total, ties in alphabetical order; the rest as in `tables`."""
 
 def numbers(
     spark: SparkSession, seed: int = 0, num_rows: int = 2000, noise: float = 0.0, num_partitions: int | None = None,

@@ -30,7 +30,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +38,7 @@ import pyarrow.compute as pc
 
 from ..errors import DataError, ParameterError, option
 from ..formats import Either, Names, Reader
+from ..lazy import DataFrame, SparkSession
 from ..params import Choice, Flag, Integer, Optional, Parameter
 from ..schema import LABELS, with_names
 from . import vectors
@@ -46,9 +47,6 @@ from .lines import Lines, near, open_text, parse
 from .missing import MISSING_FEATURES, impute, settle
 from .tokens import Irregular, cells, finite, joined, number, pairs
 from .vectors import Vectors
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 
 class Arff(Reader):
@@ -154,8 +152,7 @@ class Plan:
             self.by_value[k] = values[order], order
 
     def categories(self, attribute: np.ndarray | int, raw: np.ndarray) -> np.ndarray:
-        """Return values with category numbers in place of those of nominal attributes; `Irregular` where one is none of them.
-        `attribute` is that of each value, or of all."""
+        """Return values, of one attribute or each of its own, with category numbers for nominal ones; or `Irregular`."""
         nominal = self.is_nominal[attribute] & ~np.isnan(raw)
         plain = nominal & self.identity[attribute]
         values, count = raw[plain], self.num_categories[attribute if isinstance(attribute, int) else attribute[plain]]
@@ -194,17 +191,14 @@ class Plan:
 
 def _label_values(a: Attribute, header: Header, binarize: bool) -> np.ndarray:
     assert a.categories is not None
+    listed, where = f"{{{','.join(a.categories)[:40]}}}", f"{header.at(a)} is a label with the"
     try:
         values = np.array([number(c) for c in a.categories])
     except ValueError:
-        raise DataError(
-            f"{header.at(a)} is a label with the categories {{{','.join(a.categories)[:40]}}}; rewrite them as 0 and 1"
-        ) from None
+        raise DataError(f"{where} categories {listed}; rewrite them as 0 and 1") from None
     if not binarize and not np.isin(values, (0, 1)).all():
-        raise DataError(
-            f"{header.at(a)} is a label with the values {{{','.join(a.categories)[:40]}}}, not 0 and 1 (a multi-target "
-            f"set); pass {option('binarize_labels', True)} to take value > 0 as positive"
-        )
+        remedy = f"pass {option('binarize_labels', True)} to take value > 0 as positive"
+        raise DataError(f"{where} values {listed}, not 0 and 1 (a multi-target set); {remedy}")
     return (values > 0).astype(float) if binarize else values
 
 
@@ -269,33 +263,25 @@ def _from_triples(n: int, row: np.ndarray, attribute: np.ndarray, raw: np.ndarra
         attribute = np.concatenate([attribute, plan.omitted_one[more]])
         raw = np.concatenate([raw, np.zeros(len(more))])
     is_label = plan.label_of[attribute] >= 0
-    labels = vectors.sparse(
-        n,
-        len(plan.label_names),
-        row[is_label],
-        plan.label_of[attribute[is_label]],
-        plan.labels(attribute[is_label], raw[is_label]),
-    )
-    row, attribute, raw = row[~is_label], attribute[~is_label], raw[~is_label]
-    column = plan.feature_of[attribute]
-    if plan.onehot.any():
-        row, column, raw = _one_hot(row, attribute, raw, plan)
+    label, value = plan.label_of[attribute[is_label]], plan.labels(attribute[is_label], raw[is_label])
+    labels = vectors.sparse(n, len(plan.label_names), row[is_label], label, value)
+    row, column, raw = _columns(row[~is_label], attribute[~is_label], raw[~is_label], plan)
     return vectors.sparse(n, len(plan.feature_names), row, column, raw), labels
 
 
-def _one_hot(row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _columns(row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(row, column, value) with one-hot columns for the attributes that have them; unknown is NaN in every column."""
-    hot = plan.onehot[attribute]
-    column = plan.feature_of[attribute].copy()
-    values = raw.copy()
-    unknown = hot & np.isnan(raw)
+    hot, column = plan.onehot[attribute], plan.feature_of[attribute]
+    if not hot.any():
+        return row, column, raw
+    values, unknown = raw.copy(), hot & np.isnan(raw)
     known = hot & ~unknown
     column[known] += raw[known].astype(int)
     values[known] = 1.0
     if unknown.any():
         width = plan.num_categories[attribute[unknown]]
         start = np.repeat(column[unknown], width)
-        extra = start + np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width)
+        extra = start + vectors.within(width)
         row = np.concatenate([row[~unknown], np.repeat(row[unknown], width)])
         column = np.concatenate([column[~unknown], extra])
         values = np.concatenate([values[~unknown], np.full(len(extra), np.nan)])
@@ -331,19 +317,15 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
 def _quotes_in_place(raw: np.ndarray) -> bool:
     """Whether every ' of lines of comma-separated values opens or closes a whole value, and none quotes a lone ?."""
     at = np.flatnonzero(raw == 0x27)
-    if not len(at):
-        return True
     if len(at) % 2:
         return False
     opening, closing = at[0::2], at[1::2]
     before = np.where(opening > 0, raw[opening - 1], 0x2C)
-    after = raw[closing + 1]  # every line ends with a newline
-    marks = [0x2C, 0x0A]
-    if not (np.isin(before, marks).all() and np.isin(after, marks).all()):
-        return False
+    around = np.concatenate([before, raw[closing + 1]])  # every line ends with a newline
     lines = np.flatnonzero(raw == 0x0A)
     whole = np.searchsorted(lines, opening) == np.searchsorted(lines, closing)
-    return bool(whole.all()) and not ((closing == opening + 2) & (raw[opening + 1] == 0x3F)).any()
+    unknown = (closing == opening + 2) & (raw[opening + 1] == 0x3F)
+    return bool(np.isin(around, [0x2C, 0x0A]).all() and whole.all() and not unknown.any())
 
 
 def _from_matrix(matrix: np.ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
@@ -356,12 +338,8 @@ def _from_matrix(matrix: np.ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
         features = matrix[:, plan.feature_at]
     else:
         features = np.zeros((n, len(plan.feature_names)))
-        row, column, values = _one_hot(
-            np.repeat(np.arange(n), len(plan.feature_at)),
-            np.tile(plan.feature_at, n),
-            matrix[:, plan.feature_at].ravel(),
-            plan,
-        )
+        rows, attributes = np.repeat(np.arange(n), len(plan.feature_at)), np.tile(plan.feature_at, n)
+        row, column, values = _columns(rows, attributes, matrix[:, plan.feature_at].ravel(), plan)
         features[row, column] = values
     return vectors.dense(features), vectors.sparse_from_matrix(labels)
 
@@ -448,24 +426,19 @@ def _slow_value(k: int, text: str, quoted: bool, where: str, plan: Plan) -> floa
     a = plan.attributes[k]
     if text == "?" and not quoted:
         return np.nan
-    if a.categories is not None:
-        if text in a.categories:
+    try:
+        if a.categories is None:
+            value = number(text)
+        elif text in a.categories:
             value = float(a.categories.index(text))
         else:
-            try:
-                value = float(plan.categories(k, np.array([number(text)]))[0])
-            except (ValueError, Irregular):
-                raise DataError(
-                    f"{where}: attribute {a.name!r} has no category {text[:40]!r}; correct the value or declare it in the "
-                    f"header ({near(text, a.categories)})"
-                ) from None
-    else:
-        try:
-            value = number(text)
-        except ValueError:
-            raise DataError(
-                f"{where}: attribute {a.name!r}: {text[:40]!r} is not a finite number; correct it, or write ? for a missing value"
-            ) from None
+            value = float(plan.categories(k, np.array([number(text)]))[0])
+    except (ValueError, Irregular):
+        told = f": {text[:40]!r} is not a finite number; correct it, or write ? for a missing value"
+        if a.categories is not None:
+            declared = near(text, a.categories)
+            told = f" has no category {text[:40]!r}; correct the value or declare it in the header ({declared})"
+        raise DataError(f"{where}: attribute {a.name!r}{told}") from None
     if plan.label_of[k] >= 0:
         try:
             plan.labels(np.array([k]), np.array([value]))

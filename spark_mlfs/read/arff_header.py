@@ -8,14 +8,11 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..errors import DataError, ParameterError, option
+from ..lazy import SparkSession
 from .errors import notice
-from .lines import MAX_XML, TextFiles, beside, near, small_file
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from .lines import MAX_XML, TextFiles, beside, near, not_utf8, small_file
 
 NUMERIC = ("numeric", "real", "integer")
 UNUSABLE = ("string", "date", "relational")
@@ -61,15 +58,11 @@ def unquote(text: str) -> str:
 
 def after_space(line: str, at: int) -> int:
     """Return where the first character that is no space stands, from `at` on."""
-    found = _SPACE.match(line, at)
-    return found.end() if found else at
+    return at + len(_SPACE.match(line, at)[0])  # type: ignore[index]  # it matches nothing, too
 
 
 def next_piece(line: str, at: int, end: re.Pattern[str]) -> tuple[str, bool, int]:
-    """The value at `at`, quoted or up to what matches `end`; whether it is quoted; and the place of the mark behind it.
-
-    Every character is looked at once, so that a line is read in linear time whatever it holds.
-    """
+    """The value at `at`, quoted or up to what matches `end`; whether it is quoted; the mark's place behind it, in linear time."""
     at = after_space(line, at)
     quoted = _QUOTED.match(line, at)
     if quoted:
@@ -91,13 +84,10 @@ def parse_header(lines: Sequence[str], file: str) -> Header:
         if word == "@relation":
             relation = rest
         elif word == "@attribute":
-            attribute = _attribute(rest, file, k)
-            if attribute.name in seen:
-                raise DataError(
-                    f"{file}:{k}: attribute {attribute.name!r} is declared twice (first in line {seen[attribute.name]}); "
-                    "rename one"
-                )
-            seen[attribute.name] = k
+            attribute = _attribute(rest, f"{file}:{k}", k)
+            first = seen.setdefault(attribute.name, k)
+            if first < k:
+                raise DataError(f"{file}:{k}: attribute {attribute.name!r} is declared twice (first in line {first}); rename one")
             attributes.append(attribute)
         elif word.startswith("@data"):
             break
@@ -111,43 +101,43 @@ def parse_header(lines: Sequence[str], file: str) -> Header:
     return Header(relation, attributes, file)
 
 
-def _attribute(rest: str, file: str, line: int) -> Attribute:
+def _attribute(rest: str, place: str, line: int) -> Attribute:
     match = _NAME.match(rest)
     if not match:
-        raise DataError(f"{file}:{line}: no attribute name in {rest[:40]!r}; write @attribute 'name' type")
+        raise DataError(f"{place}: no attribute name in {rest[:40]!r}; write @attribute 'name' type")
     name, kind = unquote(match[1]), rest[match.end() :]
     if not name.strip():
-        raise DataError(f"{file}:{line}: an attribute without a name; write @attribute 'name' type")
+        raise DataError(f"{place}: an attribute without a name; write @attribute 'name' type")
     if len(name) > MAX_NAME:
-        what = f"an attribute name of {len(name)} characters, {name[:20]!r} and on"
-        raise DataError(f"{file}:{line}: {what}; give it at most {MAX_NAME}")
+        raise DataError(f"{place}: an attribute name of {len(name)} characters, {name[:20]!r} and on; give it at most {MAX_NAME}")
+    where = f"{place}: attribute {name!r}"
     if kind.startswith("{"):
         categories, at = list[str](), 1
         while True:
             value, quoted, at = next_piece(kind, at, _LIST_END)
             mark = kind[at : at + 1]
             if not mark:
-                raise DataError(f"{file}:{line}: attribute {name!r}: the list of categories is not closed; end it with }}")
+                raise DataError(f"{where}: the list of categories is not closed; end it with }}")
             if mark not in ",}":
-                raise DataError(f"{file}:{line}: attribute {name!r}: {kind[at : at + 20]!r} after a quoted category; remove it")
+                raise DataError(f"{where}: {kind[at : at + 20]!r} after a quoted category; remove it")
             if not value and not quoted:
                 what = "lists no category" if mark == "}" and not categories else "lists an empty category"
-                raise DataError(f"{file}:{line}: attribute {name!r} {what}; remove the comma, or write '' for an empty one")
+                raise DataError(f"{where} {what}; remove the comma, or write '' for an empty one")
             categories.append(value)
             at += 1
             if mark == "}":
                 break
-        _nothing_more(kind[at:], f"{file}:{line}: attribute {name!r}", "the list of categories")
+        _nothing_more(kind[at:], where, "the list of categories")
         if len(set(categories)) < len(categories):
-            raise DataError(f"{file}:{line}: attribute {name!r} lists a category twice; remove one")
+            raise DataError(f"{where} lists a category twice; remove one")
         return Attribute(name, "nominal", categories, line)
     word = (kind.split(None, 1) or [""])[0].lower()
     if word in NUMERIC:
-        _nothing_more(kind[len(word) :], f"{file}:{line}: attribute {name!r}", f"the type {word}")
+        _nothing_more(kind[len(word) :], where, f"the type {word}")
         return Attribute(name, "numeric", None, line)
     if word in UNUSABLE:
         return Attribute(name, word, None, line)
-    raise DataError(f"{file}:{line}: attribute {name!r} has the unknown type {word[:20]!r}; use numeric or {{category, ...}}")
+    raise DataError(f"{where} has the unknown type {word[:20]!r}; use numeric or {{category, ...}}")
 
 
 _RANGE = re.compile(r"\[[^\]]*\]")  # Weka's range of a numeric attribute, as in: numeric [0,1]
@@ -172,25 +162,15 @@ def label_names_of_xml(content: bytes, where: str) -> tuple[list[str], list[str]
         root = ElementTree.fromstring(content)
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         known = b"encoding" in content[:200] or content[:2] in (b"\xff\xfe", b"\xfe\xff")
-        if not known and not _is_utf8(content):
-            raise DataError(
-                f"{where}: not UTF-8 and without a declared encoding; begin it with "
-                '<?xml version="1.0" encoding="ISO-8859-1"?>, or the encoding it has'
-            ) from None
+        if not known and not_utf8(content):
+            begin = '<?xml version="1.0" encoding="ISO-8859-1"?>, or the encoding it has'
+            raise DataError(f"{where}: not UTF-8 and without a declared encoding; begin it with {begin}") from None
         raise DataError(f"{where}: not well-formed XML ({error}); give Mulan's label file") from None
     nodes = [e for e in root.iter() if e.tag.rpartition("}")[2] == "label" and e.get("name") is not None]
     if any(not e.attrib["name"].strip() for e in nodes):
         raise DataError(f'{where}: a label without a name (name=""); name it as the attribute it stands for, or remove it')
     leaves = [e for e in nodes if not any(c.tag.rpartition("}")[2] == "label" for c in e)]
     return [e.attrib["name"] for e in nodes], [e.attrib["name"] for e in leaves]
-
-
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode()
-        return True
-    except UnicodeDecodeError:
-        return False
 
 
 def labels_of_relation(relation: str) -> int | None:
@@ -213,19 +193,17 @@ def chosen_labels(
         n = labels_of_relation(header.relation)
         if chosen is None:
             if n is None:
-                raise DataError(
-                    f"{file}: nothing says which attributes are labels ({broken or 'no label XML beside it'}, no -C in "
-                    f"@relation); pass {option('labels', 'labels.xml')}, n for the first n attributes, -n for the last n, or a "
-                    "list of names"
+                why = f"{broken or 'no label XML beside it'}, no -C in @relation"
+                remedy = (
+                    f"pass {option('labels', 'labels.xml')}, n for the first n attributes, -n for the last n, or a list of names"
                 )
+                raise DataError(f"{file}: nothing says which attributes are labels ({why}); {remedy}")
             chosen = _first_or_last(n, names, f"{file}: -C {n} in @relation", DataError)
             if broken:
                 notice(f"{broken}; the labels of {file} are those of -C {n} in @relation")
         elif n is not None and set(chosen) != set(names[:n] if n > 0 else names[n:]):
-            notice(
-                f"{file}: the labels are those of {posixpath.basename(beside_it)} beside it, not the -C {n} of @relation; pass "
-                f"labels={n} for those"
-            )
+            told = f"the labels are those of {posixpath.basename(beside_it)} beside it, not the -C {n} of @relation"
+            notice(f"{file}: {told}; pass labels={n} for those")
     elif isinstance(labels, str):
         if not labels.lower().endswith((".xml", ".xml.gz")):
             raise ParameterError(f"{option('labels', labels)}: a string is the path of a label XML; give one name as a list")
@@ -262,26 +240,27 @@ def _first_or_last(n: int, names: list[str], what: str, error: type[Exception]) 
 def _from_xml_beside(spark: SparkSession, header: Header, known: set[str]) -> tuple[str, list[str] | None, str]:
     """The label XML beside the data file, its labels (None: there is none), and one called like the data that is damaged."""
     fitting: dict[str, list[str]] = {}
-    stem = posixpath.basename(header.file).split(".")[0]
     broken = ""
+
+    def own(path: str) -> bool:
+        return posixpath.basename(path).rpartition(".")[0] == posixpath.basename(header.file).split(".")[0]
+
     for path, content in beside(spark, header.file, "*.xml"):
         try:
             every, leaves = label_names_of_xml(content, path)
         except DataError as error:
-            if posixpath.basename(path).rpartition(".")[0] == stem:
-                broken = str(error).partition(";")[0]
+            broken = str(error).partition(";")[0] if own(path) else broken
             continue  # some other XML
         if leaves and known.issuperset(leaves):
             fitting[path] = [n for n in every if n in known]
-        elif posixpath.basename(path).rpartition(".")[0] == stem:
+        elif own(path):
             absent = next((repr(n) for n in leaves if n not in known), None)
             broken = f"{path} names the label {absent}, which is no attribute" if absent else f"{path} names no label"
     if len({frozenset(names) for names in fitting.values()}) > 1:
-        own = [p for p in fitting if posixpath.basename(p).rpartition(".")[0] == stem]
-        if not own:
+        fitting = {p: names for p, names in fitting.items() if own(p)} or fitting
+        if not any(map(own, fitting)):
             raise DataError(
                 f"{header.file}: {len(fitting)} label XML files beside it fit and differ "
-                f"({', '.join(posixpath.basename(p) for p in fitting)}); pass {option('labels')} with the path of one"
+                f"({', '.join(map(posixpath.basename, fitting))}); pass {option('labels')} with the path of one"
             )
-        return own[0], fitting[own[0]], broken
     return *next(iter(fitting.items()), ("", None)), broken

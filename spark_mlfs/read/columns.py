@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import LARGE_WHOLE, DataError
 from ..frame import Kind, LocalFrame, kinds_of
-from ..lazy import F
+from ..lazy import Column, DataFrame, F
 from ..schema import FEATURES, ID, LABELS, WEIGHT, with_names, with_packed_from
 from .layout import NUMBER, ColumnOfCells, Layout, cells_of_labels, columns_of, layout_of, quoted
 from .missing import impute
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
 
 def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
-    """``id, features, labels``, and ``weight`` where it is named, out of the columns of a frame that the options of `Table`
-    name."""
+    """Return ``id, features, labels``, and ``weight`` where it is named, of the columns that the options of `Table` name."""
     layout = layout_of(source, p)
     x, y, missing = layout.x, layout.y, layout.missing
     if isinstance(source, LocalFrame):
@@ -178,8 +174,7 @@ def _checked(rows: DataFrame, layout: Layout, nulls_only: bool = False) -> DataF
 
 
 def exact(column: Column, whole: Column, names: Sequence[str]) -> Column:
-    """`column`; a `DataError` where a bigint in the array `whole` becomes another as double, with the name of its place, or the
-    only one."""
+    """`column`; `DataError` with the column's name where a bigint in the array `whole` becomes another as double."""
     wrong = F.transform(whole, lambda v: F.coalesce(~v.between(-(1 << 53), 1 << 53) & (v % 1024 != 0), F.lit(False)))
     place = F.array_position(wrong, True)
     name = F.element_at(F.split(F.lit("\x00".join(names)), "\x00"), place.cast("int")) if len(names) > 1 else F.lit(names[0])
@@ -188,8 +183,7 @@ def exact(column: Column, whole: Column, names: Sequence[str]) -> Column:
 
 
 def labels_of(source: DataFrame, labels: str | Sequence[str], delimiter: str | None, called: str) -> tuple[DataFrame, str]:
-    """`source` with its labels as the one column `called`: a vector, an array, or tags; with names where there are some. Null and
-    NaN are unknown."""
+    """`source` with its labels as the one column `called`: a vector, array or tags, named where they have names."""
     y = cells_of_labels(source, columns_of(source, labels, "labels"), kinds_of(source), delimiter)
     if isinstance(source, LocalFrame):
         from .local import labels_here
@@ -206,8 +200,7 @@ def _gathered(columns: Sequence[str]) -> Column:
 
 
 def number_of(name: str, kind: Kind) -> Column:
-    """A column of numbers as double, or of texts that are numbers or empty, such as all that a CSV with nothing in a column has.
-    `DataError` for another type; an action on another text raises it."""
+    """A column of numbers, or of texts that are numbers or empty, as double; `DataError` for others, of texts on an action."""
     column = F.col(quoted(name))
     if kind.text:
         said = F.concat(F.lit(f"spark_mlfs.errors.DataError: column {name!r} holds "), F.substring(column, 1, 40))

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import PACKED, DataError
-from ..frame import Kind, LocalFrame, NeedsSpark
+from ..frame import Batches, Kind, LocalFrame, NeedsSpark
 
 SPLIT_BYTES = 32 << 20  # of a plain file that one core reads at a time
 PACKED_TIMES = 6  # that a packed text is larger unpacked, about
@@ -79,8 +79,7 @@ def open_file(path: str) -> IO[bytes]:
 
 
 def lines_of(names: Sequence[str]) -> LocalFrame:
-    """Return the lines of files as a frame of ``value, start``, and ``file`` where there are several; large plain files in
-    several parts, `start` being where a part begins."""
+    """Return the lines of files as ``value, start`` (of the part of a large file), and ``file`` where there are several."""
     single = len(names) == 1 and (is_packed(names[0]) or os.path.getsize(names[0]) < 1.5 * SPLIT_BYTES)
     parts = [partial(_batches, split, single) for split in splits_of(names)]
     text = Kind("string")
@@ -176,20 +175,10 @@ def filled_lines(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return data[np.repeat(keep, lengths)], np.concatenate([[0], np.cumsum(lengths[keep])])
 
 
-def _batches(split: Split, single: bool) -> Iterator[pa.RecordBatch]:
+def _batches(split: Split, single: bool) -> Batches:
     for lines in split.lines():
         columns, names = [lines, pa.array(np.full(len(lines), split.start))], ["value", "start"]
         if not single:
             columns.append(pa.array([split.name]).take(pa.array(np.zeros(len(lines), np.int32))))
             names.append("file")
         yield pa.RecordBatch.from_arrays(columns, names)
-
-
-def first_lines(name: str, count: int) -> list[bytes]:
-    """Return the first lines of a file, as many as there are, without what ends them."""
-    out: list[bytes] = []
-    for lines in Split(name, 0, None).lines():
-        out += [raw.rstrip(b"\r\n") for raw in lines.slice(0, count - len(out)).cast(pa.binary()).to_pylist()]
-        if len(out) == count:
-            break
-    return out

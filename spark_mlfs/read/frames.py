@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import DataError, ParameterError
 from ..frame import LocalFrame
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+from ..lazy import DataFrame, SparkSession
 
 ARRAYS = "for tables in memory call spark_mlfs.rank or the estimators of spark_mlfs.sklearn"
 OF_THE_JVM = "a Connect client before 4.0 has none of the JVM's classes"
@@ -23,11 +21,10 @@ def jvm_within_reach() -> bool:
 
 
 def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:
-    """A Spark frame as it is, a pandas frame through the session (None: the active one). `ParameterError` says what to call for
-    anything else."""
+    """A Spark frame as it is, a pandas frame through the session (None: the active one); `ParameterError` for anything else."""
     if type(data).__module__.startswith("pyspark.") or isinstance(data, LocalFrame):
         return data
-    if not _is_pandas(data):
+    if not (type(data).__module__.startswith("pandas.") and hasattr(data, "columns")):
         kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"
         raise ParameterError(f"a Spark or a pandas frame is needed, not {kind}; {ARRAYS}")
     from pyspark.sql import SparkSession
@@ -42,7 +39,3 @@ def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:
     except Exception as error:
         said = str(error).strip().split("\n")[0][:200]
         raise DataError(f"Spark cannot take this pandas frame ({said}); give each column one type of value") from None
-
-
-def _is_pandas(data: Any) -> bool:
-    return type(data).__module__.startswith("pandas.") and hasattr(data, "columns")

@@ -7,19 +7,16 @@ import fnmatch
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import DataError, ParameterError, as_text, option
 from ..frame import UNKNOWN, Kind, LocalFrame, NeedsSpark, kinds_of
 from ..kernels.missing import REFUSED
-from ..lazy import F
+from ..lazy import DataFrame, F
 from ..schema import attribute_names
 from .errors import first_repeated, reading
 from .lines import near
 from .missing import MISSING_TAKES
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
@@ -57,10 +54,9 @@ def columns_of(frame: DataFrame, wanted: str | Sequence[str], what: str, exclude
 
 @dataclass(frozen=True)
 class ColumnOfCells:
-    """Features or labels as one column, made of `columns`: one of vectors, arrays or texts, which the `delimiter` parts into
-    tags, or several of numbers. `form`: "vector", "array" (of double; with `nulls` some entries may be null), or "asis" (labels
-    that are encoded later, `kind` as Spark has it). `names` are those of its entries, `whole` the columns of large whole
-    numbers."""
+    """Features or labels as one column of vectors, arrays or texts (parted at `delimiter` into tags), or of several of numbers.
+    `form`: "vector", "array" (of double; with `nulls` entries may be null), "asis" (labels encoded later, of Spark's `kind`).
+    `names` of the entries, `whole` the columns of large whole numbers."""
 
     columns: list[str]
     form: str
@@ -86,8 +82,7 @@ class ColumnOfCells:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which columns of a table become the canonical frame, and how: features `x`, labels `y`, the columns of ids and weights with
-    the ids' type, what becomes of `missing` values and in which columns (`needed`) none may lack."""
+    """How columns become the canonical frame; no column of `needed` may lack a value, `id_kind` is the type of the ids."""
 
     x: ColumnOfCells
     y: ColumnOfCells
@@ -103,8 +98,7 @@ class Layout:
         return [*self.x.columns, *self.y.columns]
 
     def faults(self, nulls_only: bool) -> list[tuple[str, str]]:
-        """Return what may be wrong with a row and what a message says of it, the first that holds counts. With `nulls_only` only
-        nulls that packing would take for something else are looked for: it sees all other faults itself."""
+        """Return what may be wrong with a row, and the message; with `nulls_only` only nulls that packing would not see."""
         x, y, row = self.x, self.y, mark("row")
         feature = f"{row}{'feature ' if x.names else ''}{mark('feature')}"
         no_labels = ("no labels", f"{row}column {y.said!r} holds a null instead of labels; drop or fill the row")
@@ -137,8 +131,7 @@ def mark(name: str) -> str:
 
 
 def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
-    """Return the layout that the options of `Table` ask for; `ParameterError` or `DataError` where the table has not such
-    columns."""
+    """Return the layout that the options of `Table` ask for; `ParameterError` or `DataError` for columns that are not there."""
     id_columns, weight_columns = ([] if p[what] is None else columns_of(source, p[what], what) for what in ("id", "weight"))
     for what, columns in (("id", id_columns), ("weight", weight_columns)):
         if len(columns) > 1:
@@ -173,13 +166,11 @@ def _features(source: DataFrame, columns: list[str], kinds: Mapping[str, Kind]) 
         return ColumnOfCells(columns, "array", nulls=first.nulls, whole=columns if first.element.name == "bigint" else ())
     for name in columns:
         if not kinds[name].number:
-            wrong = f"{option('features')}: column {name!r} is {kinds[name].name}{_not_a_number(source, name, kinds[name])}"
+            told = "features are numeric columns, or one column of vectors or numeric arrays: cast or encode it, or leave it out"
             if len(columns) == 1 and kinds[name].text:
-                raise DataError(f"{wrong}; to count its words {as_text(name)}")
-            raise DataError(
-                f"{wrong}; features are numeric columns, or one column of vectors or numeric arrays: cast or encode it, or leave "
-                "it out"
-            )
+                told = f"to count its words {as_text(name)}"
+            wrong = f"column {name!r} is {kinds[name].name}{_not_a_number(source, name, kinds[name])}"
+            raise DataError(f"{option('features')}: {wrong}; {told}")
     whole = [name for name in columns if kinds[name].name == "bigint"]
     return ColumnOfCells(columns, "array", columns, several=True, whole=whole)
 
@@ -209,18 +200,14 @@ def cells_of_labels(
                 return ColumnOfCells(columns, "array", nulls=first.nulls, grades=graded)
         if first.text:
             if not delimiter:
-                raise ParameterError(
-                    f"{option('labels')}: column {columns[0]!r} is a string; pass {option('label_delimiter', ';')} (what "
-                    "stands between its labels)"
-                )
+                remedy = f"pass {option('label_delimiter', ';')} (what stands between its labels)"
+                raise ParameterError(f"{option('labels')}: column {columns[0]!r} is a string; {remedy}")
             return ColumnOfCells(columns, "asis", delimiter=delimiter)
     for name in columns:
         if not kinds[name].number:
-            raise DataError(
-                f"{option('labels')}: column {name!r} is {kinds[name].name}"
-                f"{_not_a_number(source, name, kinds[name])}; labels are 0/1 columns, or one column of tags, label numbers or "
-                "multi-hot vectors"
-            )
+            wrong = f"column {name!r} is {kinds[name].name}{_not_a_number(source, name, kinds[name])}"
+            remedy = "labels are 0/1 columns, or one column of tags, label numbers or multi-hot vectors"
+            raise DataError(f"{option('labels')}: {wrong}; {remedy}")
     return ColumnOfCells(columns, "array", columns, grades=graded, several=True)
 
 

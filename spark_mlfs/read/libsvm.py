@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from ..errors import DataError, ParameterError, option
 from ..formats import Names, Reader
 from ..frame import LocalFrame
-from ..lazy import F
+from ..lazy import DataFrame, F, SparkSession
 from ..params import Integer, Optional, Parameter
 from ..schema import FEATURES, LABELS, with_names
 from . import vectors
@@ -26,9 +26,6 @@ from .errors import first_repeated, reading
 from .lines import Lines, open_text, parse, small_text
 from .tokens import Irregular, finite, number, pairs, whole
 from .vectors import Vectors
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 MAX_FEATURES, MAX_LABELS = 1 << 24, 1_000_000
 
@@ -88,9 +85,8 @@ def _names(
 ) -> tuple[list[str] | None, int | None]:
     most = MAX_LABELS if what == "label" else MAX_FEATURES
     if size is not None and size > most:
-        raise ParameterError(
-            f"{option(f'num_{what}s', size)}: at most {most} are read; give the number there is, or hash them to fewer"
-        )
+        told = f"at most {most} are read; give the number there is, or hash them to fewer"
+        raise ParameterError(f"{option(f'num_{what}s', size)}: {told}")
     if names is None:
         return None, size
     file = names if isinstance(names, str) else None
@@ -116,20 +112,15 @@ Triples = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # l
 def _parse(lines: Lines, num_features: int, num_labels: int, **bases: int) -> tuple[np.ndarray, Vectors, Vectors]:
     label_row, label, row, index, value = _read(lines, num_features=num_features, num_labels=num_labels, **bases)
     n = len(lines.text)
-    return (
-        np.arange(n),
-        vectors.sparse(n, num_features, row, index, value),
-        vectors.sparse(n, num_labels, label_row, label, np.ones(len(label))),
-    )
+    features = vectors.sparse(n, num_features, row, index, value)
+    return np.arange(n), features, vectors.sparse(n, num_labels, label_row, label, np.ones(len(label)))
 
 
 def _extent(lines: Lines, read: partial[Triples]) -> tuple[np.ndarray, Vectors, Vectors]:
     """One row per batch whose vectors are as long as the largest index and label of the batch; no values."""
     _, label, _, index, _ = read(lines)
-    nothing = np.empty(0, np.int64)
-    features, labels = (
-        vectors.sparse(1, int(found.max(initial=-1)) + 1, nothing, nothing, np.empty(0)) for found in (index, label)
-    )
+    nothing = np.empty((3, 0), np.int64)
+    features, labels = (vectors.sparse(1, int(found.max(initial=-1)) + 1, *nothing) for found in (index, label))
     return np.array([0]), features, labels
 
 

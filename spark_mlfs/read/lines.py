@@ -19,22 +19,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import DataError, ParameterError
-from ..frame import LocalFrame, LocalSession
-from ..lazy import F
-from .errors import PACKED, absent, first_repeated, notice, reading
-from .files import files_of, first_lines, lines_of
-from .vectors import Vectors, canonical
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+from ..errors import PACKED, DataError, ParameterError
+from ..frame import Batches, LocalFrame, LocalSession
+from ..lazy import DataFrame, F, SparkSession
+from .errors import absent, first_repeated, notice, reading
+from .files import Split, files_of, lines_of
+from .vectors import Vectors, canonical, raw_bytes
 
 MAX_HEADER = 256 << 20  # bytes of a header that the driver takes
 MAX_HEADER_LINE = 16 << 20
@@ -43,14 +40,14 @@ MAX_NAMES = 1 << 30
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins
 
 
-def near(name: str, known: Iterable[str], every: int = 12) -> str:
+def near(name: str, known: Iterable[str]) -> str:
     """ "did you mean …" for an unknown name, or the known names where none is close."""
     known = [str(k)[:80] for k in known]
     # A long name is no slip, and among very many names the comparison takes minutes.
     close = difflib.get_close_matches(str(name), known[:20_000], n=3, cutoff=0.6) if len(str(name)) <= 80 else []
     if close:
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
-    return "there are " + ", ".join(repr(k) for k in known[:every]) + (", …" if len(known) > every else "")
+    return "there are " + ", ".join(repr(k) for k in known[:12]) + (", …" if len(known) > 12 else "")
 
 
 def paths_of(path: str | Sequence[str]) -> list[str]:
@@ -122,19 +119,12 @@ def open_text(spark: SparkSession, path: str | Sequence[str], comment: str, head
         if not files.single or len(files.frame.parts) > 1 or not _read_head(files, header):
             _count(files, header)
         return files
-    frame = spark.read.text(paths).select(
-        "value",
-        F.col("_metadata.file_path").alias("file"),
-        F.col("_metadata.file_block_start").alias("start"),
-        F.col("_metadata.file_block_length").alias("length"),
-        F.col("_metadata.file_size").alias("bytes"),
-    )
+    about = {"file": "file_path", "start": "file_block_start", "length": "file_block_length", "bytes": "file_size"}
+    frame = spark.read.text(paths).select("value", *(F.col(f"_metadata.{name}").alias(called) for called, name in about.items()))
     files = TextFiles(frame, names, comment=comment)
-    if files.single and _read_head(files, header):
-        files.frame = frame.select("value", "start")
-        return files
-    _count(files, header)
-    files.frame = frame.select("value", "start") if files.single else frame.select("value", "start", "file")
+    if not files.single or not _read_head(files, header):
+        _count(files, header)
+    files.frame = frame.select("value", "start", *([] if files.single else ["file"]))
     return files
 
 
@@ -145,31 +135,33 @@ def is_data_marker(line: str) -> bool:
 
 def _read_head(files: TextFiles, header: bool) -> bool:
     """Read a single file up to its first row. False where it has several splits (then the count job finds all)."""
-    wanted = 1024
+    wanted, name = 1024, files.names[0]
     while True:
         head = (_first_lines_here if isinstance(files.frame, LocalFrame) else _first_lines)(files, header, wanted)
         if head is None:
             return False
-        if head and not_text(head[0][1]):
-            raise wide(files.names[0])
+        if head and (head[0][1] in _WIDE or b"\0" in head[0][1]):
+            raise wide(name)
         raw = [value for value, _ in head]
-        _check_header(files.names[0], raw)
+        long = next((k for k, line in enumerate(raw, 1) if len(line) > MAX_HEADER_LINE), None)
+        if long is not None:
+            raise DataError(f"{name}:{long}: a header line of more than {MAX_HEADER_LINE >> 20} MB; shorten it")
+        if sum(map(len, raw)) > MAX_HEADER:
+            raise DataError(f"{name}:1: a header of more than {MAX_HEADER >> 20} MB; check the file, or drop attributes")
         lines = [decoded(value) for value in raw]
         whole = len(lines) < wanted
         marker = next((k for k, line in enumerate(lines) if is_data_marker(line)), None) if header else -1
         if marker is None:
             if whole:
-                raise _no_data(files.names[0], lines)
+                raise _no_data(name, lines)
         elif any(t and t[0] != files.comment for t in map(str.strip, lines[marker + 1 :])):
-            files.header = lines[: marker + 1]
-            tell_encoding(files.names[0], raw[: marker + 1])
-            if header and any(line[:2] in ("{,",) for line in lines[marker + 1 :]):
-                _tell_empty_pairs(files.names[0])
-            files.data_from = {files.names[0]: marker + 1}
-            files.splits = {(files.names[0], 0): (0, 0)}
+            tell_encoding(name, raw[: marker + 1])
+            if header and any(line[:2] == "{," for line in lines[marker + 1 :]):
+                notice(f"{name}{_EMPTY_PAIRS}")
+            files.header, files.data_from, files.splits = lines[: marker + 1], {name: marker + 1}, {(name, 0): (0, 0)}
             return True
         elif whole:
-            raise _no_rows(files.names[0], header)
+            raise DataError(f"{name}{_NO_ROWS[header]}")
         wanted *= 8
 
 
@@ -177,8 +169,7 @@ Head = list[tuple[bytes, bytes]]  # of lines: what matters of a line, and its fi
 
 
 def _first_lines(files: TextFiles, header: bool, count: int) -> Head | None:
-    """The first lines of a single file; None where it has several splits. Other lines than a header's are cut to their start: a
-    header may need many lines, and a comment or data line may be very long."""
+    """The first lines of a single file, all but a header's cut to their start; None where it has several splits."""
     value = F.col("value")
     start = F.substring(F.regexp_replace(value, r"^\s+", ""), 1, 2)
     declared = F.when(value.rlike(r"^[\s\ufeff]*@"), F.substring(value, 1, MAX_HEADER_LINE + 1)).otherwise(start)
@@ -194,33 +185,32 @@ def _first_lines(files: TextFiles, header: bool, count: int) -> Head | None:
 
 def _first_lines_here(files: TextFiles, header: bool, count: int) -> Head:
     """The same of a file of this machine."""
-    head = first_lines(files.names[0], count)
-    declared = re.compile(rb"[\s\xef\xbb\xbf]*@")
-    values = [line[: MAX_HEADER_LINE + 1] if header and declared.match(line) else line.lstrip()[:2] for line in head]
-    return [(value, line[:2]) for value, line in zip(values, head, strict=True)]
+    blocks = (lines.slice(0, count).cast(pa.binary()).to_pylist() for lines in Split(files.names[0], 0, None).lines())
+    declared, out = re.compile(rb"[\s\xef\xbb\xbf]*@"), []
+    for line in itertools.islice(itertools.chain.from_iterable(blocks), count):
+        text = line.rstrip(b"\r\n")
+        out.append((text[: MAX_HEADER_LINE + 1] if header and declared.match(text) else text.lstrip()[:2], text[:2]))
+    return out
+
+
+def not_utf8(raw: bytes) -> bool:
+    """Whether a line is not UTF-8."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def decoded(raw: bytes) -> str:
     """A line as text: UTF-8, or Latin-1 where it is none."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
+    return raw.decode("latin-1" if not_utf8(raw) else "utf-8")
 
 
 def tell_encoding(name: str, lines: Iterable[bytes]) -> None:
     """A notice where the lines of a file are no UTF-8 and were read as Latin-1."""
-    for raw in lines:
-        try:
-            raw.decode()
-        except UnicodeDecodeError:
-            notice(f"{name}: not UTF-8, read as Latin-1; if names look wrong, convert the file to UTF-8")
-            return
-
-
-def not_text(start: bytes) -> bool:
-    """Whether a file that starts so is UTF-16, or no text at all."""
-    return start[:2] in _WIDE or b"\0" in start
+    if any(map(not_utf8, lines)):
+        notice(f"{name}: not UTF-8, read as Latin-1; if names look wrong, convert the file to UTF-8")
 
 
 def wide(name: str) -> DataError:
@@ -228,29 +218,16 @@ def wide(name: str) -> DataError:
     return DataError(f"{name}:1: the file is UTF-16 or binary, not text; convert it (iconv -f UTF-16 -t UTF-8)")
 
 
-def _check_header(name: str, lines: Sequence[bytes]) -> None:
-    long = next((k for k, line in enumerate(lines, 1) if len(line) > MAX_HEADER_LINE), None)
-    if long is not None:
-        raise DataError(f"{name}:{long}: a header line of more than {MAX_HEADER_LINE >> 20} MB; shorten it")
-    if sum(map(len, lines)) > MAX_HEADER:
-        raise DataError(f"{name}:1: a header of more than {MAX_HEADER >> 20} MB; check the file, or drop attributes")
-
-
-def _tell_empty_pairs(name: str) -> None:
-    notice(f"{name}: sparse rows hold empty pairs, such as {{,3 1}}; read as Weka does: an omitted value, the first category")
+_EMPTY_PAIRS = ": sparse rows hold empty pairs, such as {,3 1}; read as Weka does: an omitted value, the first category"
+_NO_ROWS = [f":1: no row {where}; give a file with at least one row" for where in ("in the file", "after @data")]
 
 
 def _no_data(name: str, lines: Sequence[str]) -> DataError:
-    if name.endswith(PACKED) and not any(line.strip() for line in lines):
+    if any(line.strip() for line in lines):
+        return DataError(f"{name}:{len(lines)}: no @data line up to the end of the file; put @data between header and rows")
+    if name.endswith(PACKED):
         return DataError(f"{name}:1: nothing in it: damaged, or not packed as its name says; test it (gzip -t, bzip2 -t)")
-    if not any(line.strip() for line in lines):
-        return DataError(f"{name}:1: the file is empty; an ARFF file needs @relation, @attribute lines, @data and rows")
-    return DataError(f"{name}:{len(lines)}: no @data line up to the end of the file; put @data between header and rows")
-
-
-def _no_rows(name: str, header: bool) -> DataError:
-    where = "after @data" if header else "in the file"
-    return DataError(f"{name}:1: no row {where}; give a file with at least one row")
+    return DataError(f"{name}:1: the file is empty; an ARFF file needs @relation, @attribute lines, @data and rows")
 
 
 def _count(files: TextFiles, header: bool) -> None:
@@ -262,19 +239,19 @@ def _count(files: TextFiles, header: bool) -> None:
             "file string, start long, lines long, rows long, marker long, after long, head binary, empty boolean, latin boolean",
         ).collect()
     by_file: dict[str, list[Any]] = {}
-    for r in counts:
+    for r in sorted(counts, key=lambda r: r["start"]):
         by_file.setdefault(plain(r["file"]), []).append(r)
-    for name in files.names:
-        if any(r["latin"] for r in by_file.get(name, [])):
-            tell_encoding(name, [b"\xff"])
-        if any(r["empty"] for r in by_file.get(name, [])):
-            _tell_empty_pairs(name)
     row = 0
     reference: list[str] | None = None
     for name in files.names:
         line, first_row, marker = 0, row, None
         head: list[str] = []
-        for r in sorted(by_file.get(name, []), key=lambda r: r["start"]):
+        of_file = by_file.get(name, [])
+        if any(r["latin"] for r in of_file):
+            tell_encoding(name, [b"\xff"])
+        if any(r["empty"] for r in of_file):
+            notice(f"{name}{_EMPTY_PAIRS}")
+        for r in of_file:
             files.splits[name, r["start"]] = line, row
             if header and marker is None:
                 head += zlib.decompress(r["head"]).decode().split("\n")[:-1]
@@ -287,12 +264,17 @@ def _count(files: TextFiles, header: bool) -> None:
         if header and marker is None:
             raise _no_data(name, ["x"] * line if line else [])
         if row == first_row:
-            raise _no_rows(name, header)
-        files.data_from[name] = marker or 0
+            raise DataError(f"{name}{_NO_ROWS[header]}")
+        files.data_from[name], declared = marker or 0, _declared(head)
         if reference is None:
-            reference, files.header = _declared(head), head
-        elif header and _declared(head) != reference:
-            raise _different_header(files.names[0], reference, name, _declared(head))
+            reference, files.header = declared, head
+        elif header and declared != reference:
+            told = f"{len(declared)} attributes but {len(reference)}"
+            for k, (own, other) in enumerate(zip(declared, reference, strict=False), 1):
+                if own != other:
+                    told = f"attribute {k} is {own[:60]!r} but {other[:60]!r}"
+                    break
+            raise DataError(f"{name}: {told} in {files.names[0]}; load files of one header together")
 
 
 def _declared(head: Sequence[str]) -> list[str]:
@@ -301,22 +283,8 @@ def _declared(head: Sequence[str]) -> list[str]:
     return [re.sub(r"\s*([{},])\s*", r"\1", h[10:].strip()) for h in lines if h[:10].lower() == "@attribute"]
 
 
-def _different_header(first: str, reference: list[str], name: str, declared: list[str]) -> DataError:
-    for k, (a, b) in enumerate(zip(reference, declared, strict=False)):
-        if a != b:
-            return DataError(
-                f"{name}: attribute {k + 1} is {b[:60]!r} but {a[:60]!r} in {first}; load files of one header together"
-            )
-    return DataError(f"{name}: {len(declared)} attributes but {len(reference)} in {first}; load files of one header together")
-
-
-def _text_column(column: pa.Array) -> pa.Array:
-    """The lines without surrounding white space, as plain Arrow strings; a line that is no UTF-8 is taken as Latin-1."""
-    return pc.ascii_trim_whitespace(_valid_text(column)[0])
-
-
 def _valid_text(column: pa.Array) -> tuple[pa.Array, bool]:
-    """The lines as Arrow strings, and whether some were no UTF-8."""
+    """The lines as Arrow strings, and whether some were no UTF-8, which are taken as Latin-1."""
     if not pa.types.is_string(column.type):
         column = column.cast(pa.string())
     try:
@@ -335,16 +303,6 @@ def _first_bytes(lines: pa.Array) -> np.ndarray:
     return first
 
 
-def raw_bytes(strings: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """The bytes of a string column without nulls, and the n+1 offsets into them; no copy."""
-    _, offsets, data = strings.buffers()
-    n = len(strings)
-    if n == 0 or offsets is None:
-        return np.empty(0, np.uint8), np.zeros(n + 1, np.int32)
-    offsets = np.frombuffer(offsets, np.int32, n + 1, strings.offset * 4)
-    return (np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)), offsets
-
-
 def _runs(batch: pa.RecordBatch) -> Iterator[tuple[Any, int, int, int]]:
     """The pieces of a batch that come from one split: file, start, and the rows from..to."""
     starts = np.asarray(batch.column(1))
@@ -359,7 +317,7 @@ def _runs(batch: pa.RecordBatch) -> Iterator[tuple[Any, int, int, int]]:
             yield (files[a].as_py() if files is not None else None), int(starts[a]), a, b
 
 
-def _count_splits(batches: Iterator[pa.RecordBatch], comment: str, header: bool) -> Iterator[pa.RecordBatch]:
+def _count_splits(batches: Batches, comment: str, header: bool) -> Batches:
     counted: dict[tuple[str | None, int], dict[str, Any]] = {}
     for batch in batches:
         for file, start, a, b in _runs(batch):
@@ -397,11 +355,10 @@ def _count_splits(batches: Iterator[pa.RecordBatch], comment: str, header: bool)
 
 @dataclass
 class Lines:
-    """Rows of one split on a worker: their text, true line numbers, row ids and the file."""
+    """Rows of one split on a worker: their text, true line numbers and the file."""
 
     text: pa.Array
     numbers: np.ndarray
-    ids: np.ndarray
     file: str
 
     def at(self, position: int) -> str:
@@ -419,13 +376,13 @@ def parse(files: TextFiles, parser: Callable[[Lines], tuple[np.ndarray, Vectors,
 
 
 def _parse_splits(
-    batches: Iterator[pa.RecordBatch],
+    batches: Batches,
     parser: Callable[[Lines], tuple[np.ndarray, Vectors, Vectors]],
     splits: dict[tuple[str, int], tuple[int, int]],
     data_from: dict[str, int],
     only: str | None,
     comment: str,
-) -> Iterator[pa.RecordBatch]:
+) -> Batches:
     current, line, row = None, 0, 0
     for batch in batches:
         for file, start, a, b in _runs(batch):
@@ -438,7 +395,7 @@ def _parse_splits(
                         "and keep spark.sql.files.maxPartitionBytes and spark.sql.files.minPartitionNum fixed"
                     )
                 line, row = splits[current]
-            text = _text_column(batch.column(0).slice(a, b - a))
+            text = pc.ascii_trim_whitespace(_valid_text(batch.column(0).slice(a, b - a))[0])
             numbers = np.arange(line + 1, line + 1 + len(text))
             line += len(text)
             first = _first_bytes(text)
@@ -449,11 +406,9 @@ def _parse_splits(
                 continue
             ids = np.arange(row, row + len(text))
             row += len(text)
-            kept, features, labels = parser(Lines(text, numbers, ids, name))
+            kept, features, labels = parser(Lines(text, numbers, name))
             if len(kept):
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array(ids[kept]), features.to_arrow(), labels.to_arrow()], ["id", "features", "labels"]
-                )
+                yield pa.record_batch({"id": ids[kept], "features": features.to_arrow(), "labels": labels.to_arrow()})
 
 
 def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str, bytes]]:
@@ -463,41 +418,25 @@ def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str,
         return [(str(path), path.read_bytes()) for path in near_it if path.is_file() and path.stat().st_size < MAX_XML]
     folder = escape_glob(posixpath.dirname(data_file) or ".")
     with reading():
-        files = (
-            spark.read.format("binaryFile")
-            .option("pathGlobFilter", pattern)
-            .load(folder)
-            .where(F.col("length") < MAX_XML)
-            .select("path", "content")
-            .limit(256)
-            .collect()
-        )
-    return sorted((plain(r["path"]), bytes(r["content"])) for r in files)
+        files = spark.read.format("binaryFile").option("pathGlobFilter", pattern).load(folder)
+        small = files.where(F.col("length") < MAX_XML).select("path", "content").limit(256).collect()
+    return sorted((plain(r["path"]), bytes(r["content"])) for r in small)
 
 
 def small_file(spark: SparkSession, path: str, what: str, most: int) -> bytes:
     """The content of one small file (labels, names), unpacked, from anywhere Spark can read."""
-    if isinstance(spark, LocalSession):
-        matching = files_of(path)
-        if len(matching) != 1:
-            raise ParameterError(f"{what} {path}: {len(matching)} files match; give the path of one file")
-        if os.path.getsize(matching[0]) > most:
-            raise DataError(f"{what} {path}: more than {most >> 20} MB; it is not such a file")
-        return _unpacked(Path(matching[0]).read_bytes(), path, what, most)
-    frame = checked(lambda: spark.read.format("binaryFile").load(path), f"{what} {path}")
+    local = isinstance(spark, LocalSession)
+    matching = files_of(path) if local else []
+    frame = None if local else checked(lambda: spark.read.format("binaryFile").load(path), f"{what} {path}")
     with reading():
-        lengths = frame.select("length").head(2)
-        if not lengths and len(frame.inputFiles()) == 1:
+        sizes = [*map(os.path.getsize, matching)] if frame is None else [row["length"] for row in frame.select("length").head(2)]
+        if frame is not None and not sizes and len(frame.inputFiles()) == 1:
             return b""  # Spark gives no row for an empty file
-        if len(lengths) != 1:
-            raise ParameterError(f"{what} {path}: {len(lengths)} files match; give the path of one file")
-        if lengths[0]["length"] > most:
+        if len(sizes) != 1:
+            raise ParameterError(f"{what} {path}: {len(sizes)} files match; give the path of one file")
+        if sizes[0] > most:
             raise DataError(f"{what} {path}: more than {most >> 20} MB; it is not such a file")
-        content = bytes(frame.select("content").collect()[0]["content"])
-    return _unpacked(content, path, what, most)
-
-
-def _unpacked(content: bytes, path: str, what: str, most: int) -> bytes:
+        content = Path(matching[0]).read_bytes() if frame is None else bytes(frame.select("content").collect()[0]["content"])
     if content[:2] == b"\x1f\x8b" or path.endswith(".gz"):
         unpacker = zlib.decompressobj(47)
         try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import LARGE_WHOLE, DataError
-from ..frame import UNKNOWN, Kind, LocalFrame, NeedsSpark
+from ..frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark
 from ..kernels import xxhash
 from ..schema import FEATURES, ID, LABELS, WEIGHT
 from . import vectors
@@ -70,28 +70,15 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     return wider.get(kind, kind)
 
 
-def open_here(format: str, paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame:
-    """Return a table of files of this machine by its format; `NeedsSpark` for what this process does not read."""
-    if format == "parquet" and not options:
-        return open_parquet(paths)
-    if format == "csv":
-        from .local_csv import open_csv
-
-        return open_csv(paths, options)
-    if format == "json":
-        from .local_json import open_json
-
-        return open_json(paths, options)
-    raise NeedsSpark(f"format {format}{' with reader_options' if options else ''} is read by Spark")
-
-
 # ---- Parquet ----
 
 
-def open_parquet(paths: Sequence[str]) -> LocalFrame:
-    """Return the rows of Parquet files, some row groups a part."""
+def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame:
+    """Return the rows of Parquet files, some row groups a part; `NeedsSpark` for what this process does not read."""
     import pyarrow.parquet as pq
 
+    if options:
+        raise NeedsSpark("format parquet with reader_options is read by Spark")
     files = [file for path in paths for file in files_of(path)]
     try:
         readers = [pq.ParquetFile(file) for file in files]
@@ -111,7 +98,7 @@ def open_parquet(paths: Sequence[str]) -> LocalFrame:
         metadata[field.name] = said.get("metadata", {})
     if len(set(map(str.lower, schema.names))) < len(schema.names):
         raise NeedsSpark(f"{files[0]} has columns whose names differ by case alone")
-    parts: list[Callable[[], Iterator[pa.RecordBatch]]] = []
+    parts: list[Callable[[], Batches]] = []
     sizes: Counter[str] = Counter()
     for reader, file in zip(readers, files, strict=True):
         groups: list[int] = []
@@ -152,7 +139,7 @@ class _RowGroups:
         """Return them with no other columns read."""
         return replace(self, columns=tuple(columns))
 
-    def __call__(self) -> Iterator[pa.RecordBatch]:
+    def __call__(self) -> Batches:
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(self.file, buffer_size=READ_BYTES) as reader:
@@ -173,8 +160,7 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 def assembled(source: LocalFrame, layout: Layout, checked: bool) -> LocalFrame:
-    """Return ``id, features, labels`` of a table, and ``weight`` where it has one: the rows checked as vectors, or unchecked as
-    packing takes them."""
+    """Return ``id, features, labels``, and ``weight``, of a table: checked, as vectors, or unchecked, as packing takes them."""
     read = {*layout.hashed, *layout.needed, *filter(None, (layout.id, layout.weight))}
     narrow = source.select(*read)
     parts = [partial(_assembled, number, part, source.kinds, layout, checked) for number, part in enumerate(narrow.parts)]
@@ -189,14 +175,12 @@ def _kind(cells: ColumnOfCells, as_vectors: bool) -> Kind:
     return Kind("vector") if as_vectors or cells.form == "vector" else Kind("array<double>", Kind("double"))
 
 
-def _assembled(
-    number: int, part: Callable[[], Iterator[pa.RecordBatch]], kinds: Mapping[str, Kind], layout: Layout, checked: bool
-) -> Iterator[pa.RecordBatch]:
+def _assembled(number: int, part: Callable[[], Batches], kinds: Mapping[str, Kind], layout: Layout, checked: bool) -> Batches:
     before = 0
     for whole in part():
         if not whole.num_rows:
             continue
-        table = _Rows(whole, kinds, layout, number, before)
+        table = _Rows(whole, kinds, layout, number, np.arange(before, before + whole.num_rows))
         before += whole.num_rows
         if layout.missing == "drop":
             table = table.complete()
@@ -205,12 +189,11 @@ def _assembled(
 
 
 class _Rows:
-    """The rows of a batch: their cells, ids, and what messages call them."""
+    """The rows of a batch, from the places `at` of a part: their cells, ids, and what messages call them."""
 
-    def __init__(self, batch: pa.RecordBatch, kinds: Mapping[str, Kind], layout: Layout, part: int, before: int) -> None:
+    def __init__(self, batch: pa.RecordBatch, kinds: Mapping[str, Kind], layout: Layout, part: int, at: np.ndarray) -> None:
         self.source = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
-        self.kinds, self.layout, self.part = kinds, layout, part
-        self.at = np.arange(before, before + batch.num_rows)
+        self.whole, self.kinds, self.layout, self.part, self.at = batch, kinds, layout, part, at
         self.x, self.y = cells_of(self.source, layout.x), cells_of(self.source, layout.y)
 
     def complete(self) -> _Rows:
@@ -220,12 +203,7 @@ class _Rows:
         keep[rows[np.isnan(values)]] = False
         if keep.all():
             return self
-        kept = object.__new__(_Rows)
-        kept.kinds, kept.layout, kept.part = self.kinds, self.layout, self.part
-        mask = pa.array(keep)
-        kept.source = {name: column.filter(mask) for name, column in self.source.items()}
-        kept.at, kept.x, kept.y = self.at[keep], self.x.filter(mask), self.y.filter(mask)
-        return kept
+        return _Rows(self.whole.filter(pa.array(keep)), self.kinds, self.layout, self.part, self.at[keep])
 
     def refuse(self, nulls_only: bool) -> None:
         """Raise `DataError` for the first row that cannot be used."""
@@ -362,9 +340,8 @@ def entries_of(cells: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray, int
         v = vectors.from_arrow(cells)
         return v.rows, v.indices, v.values, v.size
     lengths = np.asarray(pc.list_value_length(cells).fill_null(0)).astype(np.int64)
-    slots = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     values = cells.flatten().to_numpy(zero_copy_only=False)
-    return np.repeat(np.arange(len(cells)), lengths), slots, values, int(lengths.max(initial=0))
+    return np.repeat(np.arange(len(cells)), lengths), vectors.within(lengths), values, int(lengths.max(initial=0))
 
 
 def _first_entry(cells: pa.Array, wrong: Callable[[np.ndarray], np.ndarray]) -> tuple[int | None, int, float]:
@@ -405,9 +382,7 @@ def _hash(h: np.ndarray, column: pa.Array, kind: Kind) -> None:
             _hash(part, flat.take(pa.array(starts[rows] + k)), kind.element)
             h[rows] = part
     elif kind.text or kind.name == "binary":
-        _, offsets, data = column.buffers()
-        bounds = np.frombuffer(offsets, np.int32, len(column) + 1, 4 * column.offset)
-        content = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+        content, bounds = vectors.raw_bytes(column)
         with np.errstate(over="ignore"):
             new = xxhash.of_bytes(content[: bounds[-1]], bounds[:-1], np.diff(bounds), h)
         h[:] = new if valid is None else np.where(valid, new, h)

@@ -38,9 +38,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import DataError
-from ..frame import Kind, LocalFrame, NeedsSpark
+from ..frame import Batches, Kind, LocalFrame, NeedsSpark
+from .errors import BAD_CELLS, check_separator, refuse_headers, tell_unnamed
 from .files import BOM, Split, files_of, filled_lines, sizes_of, splits_of
-from .refused import BAD_CELLS, check_separator, refuse_headers, tell_unnamed
+from .vectors import raw_bytes
 
 _WHITE = bytes(range(33)).decode()  # what Java trims
 _MOST_COLUMNS = 20480  # of Spark's parser
@@ -67,13 +68,13 @@ def dialect_of(options: Mapping[str, str]) -> Dialect:
     separator = {"\\t": "\t"}.get(separator, separator)
     quote, null = told.pop("quote", '"'), told.pop("nullvalue", "")
     escape = told.pop("escape", "\\")
-    flags = {name: _TRUTH.get(told.pop(name, "true").lower()) for name in ("header", "inferschema")}
+    header, infer = (_TRUTH.get(told.pop(name, "true").lower()) for name in ("header", "inferschema"))
     signs = [separator, quote, escape]
-    if told or None in flags.values() or not all(re.fullmatch(r"[!-~\t]", sign) for sign in signs):
+    if told or header is None or infer is None or not all(re.fullmatch(r"[!-~\t]", sign) for sign in signs):
         raise NeedsSpark(f"CSV with reader_options {', '.join(told) or 'of other values'} is read by Spark")
-    if escape not in ("\\", quote) or quote == separator or escape == separator:
+    if escape not in ("\\", quote) or separator in (quote, escape):
         raise NeedsSpark(f"CSV with reader_options escape={escape!r} is read by Spark")
-    return Dialect(separator, quote, escape == quote, bool(flags["header"]), bool(flags["inferschema"]), null)
+    return Dialect(separator, quote, escape == quote, header, infer, null)
 
 
 def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
@@ -83,25 +84,23 @@ def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     lines = {file: line for file in files if (line := _first_line(file)) is not None}
     if not lines:
         return LocalFrame([], {})
-    names = _names(next(iter(lines.values())), dialect)
+    first = next(iter(lines.values()))
+    names = _names(first, dialect)
     check_separator(names, where, options)
     tell_unnamed(names, where)
     if dialect.header:
         refuse_headers([(re.sub('[\ufeff"]', "", line.decode()).strip(" "), file) for file, line in lines.items()])
     if len(names) > _MOST_COLUMNS or len({name.lower() for name in names}) < len(names):
         raise NeedsSpark(f"{where}: names of columns that differ by case alone, or more than {_MOST_COLUMNS} columns")
-    header = next(iter(lines.values())) if dialect.header else None
-    if header is not None and set(lines.values()) != {header}:
+    if dialect.header and set(lines.values()) != {first}:
         raise NeedsSpark(f"{where}: headers that are written differently are read by Spark")
     kinds = dict.fromkeys(names, Kind("string"))
+    header = first if dialect.header else None
     parts = [_Part(split, dialect, tuple(names), kinds, frozenset(), header) for split in splits_of([*lines])]
     plain: set[str] = set()
     if dialect.infer:
-        frame = LocalFrame(parts, kinds)
-        classes: dict[str, set[str]] = {name: set() for name in names}
-        for part in frame.each(partial(_classes, names)):
-            for name, some in part.items():
-                classes[name] |= some
+        of_parts = [*LocalFrame(parts, kinds).each(partial(_classes, names))]
+        classes = {name: set[str]().union(*(part[name] for part in of_parts)) for name in names}
         kinds = {name: _kind(where, name, classes[name] - {_ODDLY}) for name in names}
         plain = {name for name in names if _ODDLY not in classes[name]}
     parts = [replace(part, kinds=kinds, plain=frozenset(plain)) for part in parts]
@@ -140,8 +139,7 @@ def _names(line: bytes, dialect: Dialect) -> list[str]:
 
 
 def _parted(data: np.ndarray, edges: np.ndarray, dialect: Dialect) -> tuple[np.ndarray, np.ndarray]:
-    """Where cells are parted, and the lines with each quote in quotes written twice; `NeedsSpark` for quotes that Spark and
-    pyarrow read differently."""
+    """Where cells are parted, and the lines with quotes in quotes doubled; `NeedsSpark` where pyarrow reads quotes otherwise."""
     parted = data == ord(dialect.separator)
     is_quote = data == ord(dialect.quote)
     if not is_quote.any():
@@ -156,10 +154,9 @@ def _parted(data: np.ndarray, edges: np.ndarray, dialect: Dialect) -> tuple[np.n
     limits = [ord(dialect.separator), 10, 13] + [ord(dialect.quote)] * dialect.doubled
     fits = np.isin(around[quotes[::2]], limits).all() and np.isin(around[quotes[1::2] + 2], limits).all() and inside[before].all()
     if not fits or (not dialect.doubled and (backslash[:-1] & backslash[1:] & inside[:-1]).any()):
-        raise NeedsSpark(
-            "a cell of CSV with quotes in quotes, two backslashes or text beside its quotes is read by Spark; where a quote is "
-            'written twice pass reader_options={"escape": "\\""}'
-        )
+        remedy = 'where a quote is written twice pass reader_options={"escape": "\\""}'
+        told = "a cell of CSV with quotes in quotes, two backslashes or text beside its quotes is read by Spark"
+        raise NeedsSpark(f"{told}; {remedy}")
     if dialect.null and (data[quotes[1:] - 1] == ord(dialect.quote)).any():
         raise NeedsSpark("empty quotes in CSV beside another nullValue are read by Spark")
     if len(before):
@@ -188,8 +185,7 @@ def _cells(data: np.ndarray, width: int, dialect: Dialect, types: Mapping[int, p
 
 @dataclass(frozen=True)
 class _Part:
-    """The rows of a part of a file, of the columns `kinds`; `plain` columns hold numbers as pyarrow reads them. A row with more
-    or fewer cells than `names` is a `DataError`."""
+    """The rows of a part of a file, of the columns `kinds`; `plain` ones hold numbers as pyarrow reads them."""
 
     split: Split
     dialect: Dialect
@@ -206,7 +202,7 @@ class _Part:
                 raise NeedsSpark(f"column {name!r} of CSV is {kind.name}")
         return replace(self, kinds=kinds)
 
-    def __call__(self) -> Iterator[pa.RecordBatch]:
+    def __call__(self) -> Batches:
         part = self.only([*self.kinds])
         header = self.header is not None and self.split.start == 0
         try:
@@ -222,7 +218,7 @@ class _Part:
         except pa.ArrowInvalid as error:
             raise NeedsSpark(f"{self.split.name}: {str(error).splitlines()[0][:120]}") from None
 
-    def _batches(self, data: np.ndarray, edges: np.ndarray) -> Iterator[pa.RecordBatch]:
+    def _batches(self, data: np.ndarray, edges: np.ndarray) -> Batches:
         text = data.tobytes()
         if b"\0" in text:
             raise NeedsSpark(f"{self.split.name} holds zero bytes")
@@ -270,7 +266,7 @@ _CLASSES = {  # in this order
 _NUMBERS = ("int", "bigint", "decimal", "double")
 
 
-def _classes(names: Sequence[str], batches: Iterator[pa.RecordBatch]) -> dict[str, set[str]]:
+def _classes(names: Sequence[str], batches: Batches) -> dict[str, set[str]]:
     """What the cells of each column of texts may be read as."""
     out: dict[str, set[str]] = {name: set() for name in names}
     for batch in batches:
@@ -281,15 +277,14 @@ def _classes(names: Sequence[str], batches: Iterator[pa.RecordBatch]) -> dict[st
 
 
 def _classes_of(column: pa.StringArray) -> set[str]:
-    _, offsets, data = column.buffers()
-    bounds = np.frombuffer(offsets, np.int32, len(column) + 1, 4 * column.offset)
+    data, bounds = raw_bytes(column)
     if bounds[0] == bounds[-1]:
         return set()
-    signs = np.bitwise_or.reduce(_SIGNS[np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]]])
+    signs = np.bitwise_or.reduce(_SIGNS[data[bounds[0] : bounds[-1]]])
     try:
         if signs == 1:
             extent = pc.min_max(column.cast(pa.int64()))
-            return {"int" if -(1 << 31) <= extent["min"].as_py() and extent["max"].as_py() < 1 << 31 else "bigint"}
+            return {_of_digits(str(extent["min"])), _of_digits(str(extent["max"]))}
         if signs <= 3:
             column.cast(pa.float64())
             if any(pc.any(pc.match_substring_regex(some, _FRACTION)).as_py() for some in (column.slice(0, 64), column)):
@@ -311,10 +306,13 @@ def _odd_classes(rest: pa.StringArray) -> Iterator[str]:
         elif name == "double":
             # a number whose last digit counts ones is a decimal
             yield "double" if any(map(_is_fraction, some.to_pylist())) else "decimal"
-        elif name in ("date", "timestamp") and not _are_dates([cell[:10] for cell in some.to_pylist() if cell[4] == "-"]):
-            yield "string" if name == "date" else "odd"
         else:
-            yield name
+            try:
+                days = [cell[:10] for cell in some.to_pylist() if name in ("date", "timestamp") and cell[4] == "-"]
+                pa.array(days, pa.string()).cast(pa.date32())
+                yield name
+            except pa.ArrowInvalid:
+                yield "string" if name == "date" else "odd"
     if len(rest):
         yield "string"
 
@@ -324,22 +322,13 @@ def _of_digits(cell: str) -> str:
     if len(cell.lstrip("+-0")) > 38:
         return "double"
     number = int(cell)
-    if -(1 << 63) <= number < 1 << 63:
-        return "int" if -(1 << 31) <= number < 1 << 31 else "bigint"
-    return "decimal"
+    kinds = (kind for kind, bits in (("int", 31), ("bigint", 63)) if -(1 << bits) <= number < 1 << bits)
+    return next(kinds, "decimal")
 
 
 def _is_fraction(cell: str) -> bool:
     number = re.fullmatch(r"[+-]?[0-9]*(\.[0-9]*)?(?:[eE]([+-]?[0-9]+))?", cell)
     return number is None or len((number[1] or ".")[1:]) != int(number[2] or 0)
-
-
-def _are_dates(cells: list[str]) -> bool:
-    try:
-        pa.array(cells, pa.string()).cast(pa.date32())
-    except pa.ArrowInvalid:
-        return False
-    return True
 
 
 def _kind(where: str, name: str, classes: set[str]) -> Kind:

@@ -21,7 +21,7 @@ another line that is no record               `DataError`                        
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -30,11 +30,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..frame import Kind, LocalFrame, NeedsSpark
+from ..frame import Batches, LocalFrame, NeedsSpark
+from .errors import refuse_json
 from .files import BOM, Split, files_of, filled_lines, sizes_of, splits_of
-from .refused import refuse_json
-
-_NAMES = {pa.int64(): "bigint", pa.float64(): "double", pa.bool_(): "boolean", pa.string(): "string"}
+from .local import kind_of_arrow
 
 
 def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
@@ -44,7 +43,7 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
         raise NeedsSpark(f"JSON with reader_options {', '.join(options)} is read by Spark")
     files = [file for path in paths for file in files_of(path)]
     splits = splits_of(files)
-    looks = [*LocalFrame([_Blocks(split) for split in splits], {}).each(partial(_look, where))]
+    looks = [*LocalFrame([partial(_blocks, split) for split in splits], {}).each(partial(_look, where))]
     types = _merged(where, [schema for schema, _, _ in looks])
     bad = [line for _, _, line in looks if line is not None]
     if bad:
@@ -52,20 +51,15 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     if "" in types or len({name.lower() for name in types}) < len(types):
         raise NeedsSpark(f"{where}: fields without a name, or with names that differ by case alone")
     types = {name: _plain(types[name], pa.string()) for name in sorted(types)}
-    kinds = {name: _kind(kind) for name, kind in types.items()}
+    kinds = {name: kind_of_arrow(kind) for name, kind in types.items()}
     return LocalFrame([_Part(split, types) for split in splits], kinds, sizes=sizes_of(files, [*kinds]))
 
 
-@dataclass(frozen=True)
-class _Blocks:
+def _blocks(split: Split) -> Batches:
     """The lines of a part of a file, blocks of them a row."""
-
-    split: Split
-
-    def __call__(self) -> Iterator[pa.RecordBatch]:
-        for number, block in enumerate(self.split.blocks()):
-            lines = block.removeprefix(BOM) if number == 0 and self.split.start == 0 else block
-            yield pa.RecordBatch.from_arrays([pa.array([lines], pa.large_binary())], ["lines"])
+    for number, block in enumerate(split.blocks()):
+        lines = block.removeprefix(BOM) if number == 0 and split.start == 0 else block
+        yield pa.record_batch({"lines": pa.array([lines], pa.large_binary())})
 
 
 def _table(block: bytes, types: Mapping[str, pa.DataType] | None = None) -> pa.Table:
@@ -86,19 +80,19 @@ class _Part:
     def only(self, columns: Sequence[str]) -> _Part:
         """Return the part with some of its fields; `NeedsSpark` for types that only Spark reads."""
         for name in columns:
-            if "struct" in _kind(self.types[name]).name:
+            if "struct" in kind_of_arrow(self.types[name]).name:
                 raise NeedsSpark(f"field {name!r} of JSON holds objects")
         return replace(self, types={name: self.types[name] for name in columns})
 
-    def __call__(self) -> Iterator[pa.RecordBatch]:
+    def __call__(self) -> Batches:
         part = self.only([*self.types])
-        for batch in _Blocks(self.split)():
+        for batch in _blocks(self.split):
             block = batch.column(0)[0].as_py()
             if block.strip():
                 yield from _table(block, part.types).select([*part.types]).combine_chunks().to_batches()
 
 
-def _look(where: str, batches: Iterator[pa.RecordBatch]) -> tuple[pa.Schema, str, str | None]:
+def _look(where: str, batches: Batches) -> tuple[pa.Schema, str, str | None]:
     """What a part of a file shows: the fields' types, its first line, its first line that is no record."""
     schemas, first, bad = [pa.schema([])], "", None
     for batch in batches:
@@ -182,12 +176,3 @@ def _merged(where: str, schemas: Sequence[pa.Schema]) -> dict[str, pa.DataType]:
         return {field.name: field.type for field in pa.unify_schemas(schemas, promote_options="permissive")}
     except pa.ArrowTypeError as error:
         raise NeedsSpark(f"{where}: {str(error)[:120]}") from None
-
-
-def _kind(kind: pa.DataType) -> Kind:
-    if pa.types.is_list(kind):
-        element = _kind(kind.value_type)
-        return Kind(f"array<{element.name}>", element)
-    if pa.types.is_struct(kind):
-        return Kind(f"struct<{','.join(f'{field.name}:{_kind(field.type).name}' for field in kind)}>")
-    return Kind(_NAMES[kind])

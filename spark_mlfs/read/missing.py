@@ -6,26 +6,23 @@ The frame says in the metadata of its features what was done, and the fill of ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from ..errors import DataError, ParameterError, option
-from ..frame import LocalFrame
+from ..frame import Batches, LocalFrame
 from ..kernels import missing as policies
-from ..lazy import F
+from ..lazy import DataFrame, F
 from ..params import Choice, Parameter
 from ..schema import FEATURES, FILL, attribute_metadata
 from . import vectors
 from .errors import reading
 from .vectors import Vectors
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 MISSING_TAKES = f"{option('missing', 'mean')}, 'zero' or 'drop'"
 MISSING_FEATURES = Parameter(
@@ -34,8 +31,7 @@ MISSING_FEATURES = Parameter(
 
 
 def left_to(fitted: Mapping[str, Any], missing: str | None) -> str:
-    """Return the policy of a reader of later rows where `missing` is asked for: what a model was `fitted` to fill is left to it.
-    `ParameterError` where another fill is asked for."""
+    """Return the policy of a reader of later rows: what a model was `fitted` to fill is left to it; another is refused."""
     own = fitted.get("missing")
     if own not in ("mean", "zero"):
         return missing or "error"
@@ -72,8 +68,7 @@ def settle(
 
 
 def impute(frame: DataFrame, missing: str, names: Sequence[str] | None, settled: bool = False) -> DataFrame:
-    """`frame` with NaN in the column ``features`` replaced or its row dropped, where they are not `settled` so far that only a
-    mean is left; for ``"mean"`` it reads the data twice. Its features have their `names`, and say what fills them."""
+    """`frame` without missing features, named and with their fill; where `settled` only a mean is left, of a pass of its own."""
     fitted = {} if missing in ("error", "keep") else {"missing": missing}
     means, lacking = None, missing != "keep" and not settled
     if missing == "mean":
@@ -86,9 +81,7 @@ def impute(frame: DataFrame, missing: str, names: Sequence[str] | None, settled:
     return frame.withMetadata(FEATURES, metadata) if metadata else frame
 
 
-def _impute(
-    batches: Iterator[pa.RecordBatch], missing: str, names: Sequence[str] | None, means: np.ndarray | None
-) -> Iterator[pa.RecordBatch]:
+def _impute(batches: Batches, missing: str, names: Sequence[str] | None, means: np.ndarray | None) -> Batches:
     for batch in batches:
         at = batch.schema.get_field_index(FEATURES)
         features = vectors.from_arrow(batch.column(at))
@@ -105,27 +98,20 @@ def _impute(
 
 
 def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:
-    """The mean of the known values of every column as far as the last that has one other than 0, and whether any value is
-    missing."""
-    features = frame.mapInArrow(_features, {}) if isinstance(frame, LocalFrame) else frame.select(FEATURES)
+    """The mean of the known values of every column up to the last with one other than 0, and whether any value is missing."""
+    features = frame.select(FEATURES)
     with reading():
         extents = _by_slot(features, _extent, {"missing": "sum", "largest": "max", "rows": "sum"})
         slots = extents["slot"].to_numpy()
         width = int(slots.max(initial=-1)) + 1
-        missing, largest = np.zeros(width, np.int64), np.zeros(width)
-        missing[slots[slots >= 0]] = extents["missing"][slots >= 0]
-        largest[slots[slots >= 0]] = extents["largest"][slots >= 0]
+        missing, largest, some = np.zeros(width, np.int64), np.zeros(width), slots >= 0
+        missing[slots[some]], largest[slots[some]] = extents["missing"][some], extents["largest"][some]
         scale = policies.scale_above(largest)
         sums = _by_slot(features, partial(_fixed_point, scale=scale), {"high": "sum", "low": "sum"})
     high, low = np.zeros((2, width), np.int64)
     high[sums["slot"]], low[sums["slot"]] = sums["high"], sums["low"]
     known = int(extents["rows"].sum()) - missing
     return np.array(policies.means_of_sums(high, low, known, scale)), bool(missing.any())
-
-
-def _features(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        yield batch.select([FEATURES])
 
 
 def _by_slot(features: DataFrame, task: Any, columns: Mapping[str, str]) -> pd.DataFrame:
@@ -139,30 +125,23 @@ def _by_slot(features: DataFrame, task: Any, columns: Mapping[str, str]) -> pd.D
     return numbers.groupBy("slot").agg(*wanted).toPandas()
 
 
-def _extent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _extent(batches: Batches) -> Batches:
     """Missing values and largest magnitude of every column with a missing value or a stored one; slot -1 counts rows."""
     rows, missing, largest = 0, np.zeros(0, np.int64), np.zeros(0)
     for batch in batches:
         v = vectors.from_arrow(batch.column(0))
         rows += int((~np.asarray(v.null)).sum())
-        if v.size > len(missing):
-            missing = np.pad(missing, (0, v.size - len(missing)))
-            largest = np.pad(largest, (0, v.size - len(largest)))
+        missing = np.pad(missing, (0, max(0, v.size - len(missing))))
+        largest = np.pad(largest, (0, max(0, v.size - len(largest))))
         counts, magnitudes = policies.count_missing(v.indices, v.values, len(missing))
         missing, largest = missing + counts, np.maximum(largest, magnitudes)
     slots = np.flatnonzero((missing > 0) | (largest > 0))
-    yield pa.RecordBatch.from_arrays(
-        [
-            pa.array(np.concatenate([[-1], slots]).astype(np.int32)),
-            pa.array(np.concatenate([[0], missing[slots]])),
-            pa.array(np.concatenate([[0.0], largest[slots]])),
-            pa.array(np.concatenate([[rows], np.zeros(len(slots), np.int64)])),
-        ],
-        ["slot", "missing", "largest", "rows"],
-    )
+    columns = {"missing": (0, missing[slots]), "largest": (0.0, largest[slots]), "rows": (rows, np.zeros(len(slots), np.int64))}
+    numbers = {name: np.concatenate([[first], rest]) for name, (first, rest) in columns.items()}
+    yield pa.record_batch({"slot": np.concatenate([[-1], slots]).astype(np.int32), **numbers})
 
 
-def _fixed_point(batches: Iterator[pa.RecordBatch], scale: np.ndarray) -> Iterator[pa.RecordBatch]:
+def _fixed_point(batches: Batches, scale: np.ndarray) -> Batches:
     """Sums of the known values of every column as integers of 2·30 bits below the column's scale."""
     high, low = np.zeros((2, len(scale)), np.int64)
     for batch in batches:
@@ -170,5 +149,4 @@ def _fixed_point(batches: Iterator[pa.RecordBatch], scale: np.ndarray) -> Iterat
         stored = v.indices < len(scale)  # others are 0
         whole, rest = policies.sum_known(v.indices[stored], v.values[stored], scale)
         high, low = high + whole, low + rest
-    slots = pa.array(np.arange(len(scale), dtype=np.int32))
-    yield pa.RecordBatch.from_arrays([slots, pa.array(high), pa.array(low)], ["slot", "high", "low"])
+    yield pa.record_batch({"slot": np.arange(len(scale), dtype=np.int32), "high": high, "low": low})

@@ -11,22 +11,20 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ..errors import ParameterError
 from ..formats import Reader
-from ..frame import Kind, LocalFrame, LocalSession
+from ..frame import Batches, Kind, LocalFrame, LocalSession
 from ..kernels.hashing import GOLDEN, in_unit, mixed
+from ..lazy import DataFrame, SparkSession
 from ..params import REQUIRED, Integer, Number, Optional, Parameter
 from ..schema import FEATURES, LABELS, with_names
 from . import vectors
 from .vectors import Vectors, canonical
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 
 def mix(counters: np.ndarray) -> np.ndarray:
@@ -74,8 +72,6 @@ NUM_ROWS, NUM_FEATURES, NUM_LABELS = (
 )
 SEED = Parameter("seed", 0, Integer(), "of every draw")
 NUM_PARTITIONS = Parameter("num_partitions", None, Optional(Integer(1, 100_000)), "of the frame; None: as Spark has it")
-
-
 PART_ROWS = 1 << 15  # that one core makes at a time in this process
 
 
@@ -121,8 +117,7 @@ class Numbers(Reader):
 
 
 def _digits() -> tuple[np.ndarray, np.ndarray]:
-    """scikit-learn's digits: images (1797, 8, 8) uint8 and the digit of each. Read from its file: `load_digits` gives the same
-    after a second of imports."""
+    """scikit-learn's digits: images (1797, 8, 8) uint8 and the digit of each. Its `load_digits` takes a second of imports."""
     spec = find_spec("sklearn")
     if spec is None or not spec.submodule_search_locations:
         raise ParameterError("format 'numbers' is made of scikit-learn's digits: pip install scikit-learn")
@@ -134,48 +129,45 @@ def _ids(spark: SparkSession, num_rows: int, num_partitions: int | None) -> Data
     if isinstance(spark, LocalSession):
         parts = [partial(_range, a, min(num_rows, a + PART_ROWS)) for a in range(0, num_rows, PART_ROWS)]
         return LocalFrame(parts, {"id": Kind("bigint")})
-    if num_partitions is None:
-        return spark.range(num_rows)
     return spark.range(0, num_rows, 1, num_partitions)
 
 
-def _range(first: int, end: int) -> Iterator[pa.RecordBatch]:
+def _range(first: int, end: int) -> Batches:
     yield pa.record_batch({"id": np.arange(first, end)})
 
 
-def _number_rows(
-    batches: Iterator[pa.RecordBatch], seed: int, images: np.ndarray, counts: np.ndarray, noise: float
-) -> Iterator[pa.RecordBatch]:
+def _number_rows(batches: Batches, seed: int, images: np.ndarray, counts: np.ndarray, noise: float) -> Batches:
     first = np.cumsum(counts) - counts
+    for ids in _pieces(batches, 2048):
+        n = len(ids)
+        bits = _draws(keys(seed, 1, ids), np.arange(4 * CELLS)).reshape(n, CELLS, 4)
+        shown = in_unit(bits[..., 0]) < DIGIT_PROBABILITY
+        digit = _below(bits[..., 1], 10)
+        image = first[digit] + _below(bits[..., 2], counts[digit])
+        corner = _below(bits[..., 3], 4)
+        cells = np.zeros((n, CELLS, SIDE, SIDE))
+        for at in range(4):
+            row, cell = np.nonzero(shown & (corner == at))
+            r, c = divmod(at, 2)
+            cells[row, cell, r : r + 8, c : c + 8] = images[image[row, cell]]
+        features = cells.reshape(n, -1)
+        if noise:
+            features += _bell(_draws(keys(seed, 2, ids), np.arange(features.shape[1]))) * (16 * noise / _BELL_SCALE)
+        labels = np.zeros((n, 10))
+        row, cell = np.nonzero(shown)
+        labels[row, digit[row, cell]] = 1
+        yield _batch(ids, vectors.dense(features), vectors.sparse_from_matrix(labels))
+
+
+def _pieces(batches: Batches, size: int) -> Iterator[np.ndarray]:
+    """The ids of the batches, `size` at a time."""
     for batch in batches:
-        for ids in _pieces(np.asarray(batch.column(0)), 2048):
-            n = len(ids)
-            bits = _draws(keys(seed, 1, ids), np.arange(4 * CELLS)).reshape(n, CELLS, 4)
-            shown = in_unit(bits[..., 0]) < DIGIT_PROBABILITY
-            digit = _below(bits[..., 1], 10)
-            image = first[digit] + _below(bits[..., 2], counts[digit])
-            corner = _below(bits[..., 3], 4)
-            cells = np.zeros((n, CELLS, SIDE, SIDE))
-            for at in range(4):
-                row, cell = np.nonzero(shown & (corner == at))
-                r, c = divmod(at, 2)
-                cells[row, cell, r : r + 8, c : c + 8] = images[image[row, cell]]
-            features = cells.reshape(n, -1)
-            if noise:
-                features += _bell(_draws(keys(seed, 2, ids), np.arange(features.shape[1]))) * (16 * noise / _BELL_SCALE)
-            labels = np.zeros((n, 10))
-            row, cell = np.nonzero(shown)
-            labels[row, digit[row, cell]] = 1
-            yield _batch(ids, vectors.dense(features), vectors.sparse_from_matrix(labels))
-
-
-def _pieces(ids: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    for start in range(0, len(ids), size):
-        yield ids[start : start + size]
+        ids = np.asarray(batch.column(0))
+        yield from (ids[start : start + size] for start in range(0, len(ids), size))
 
 
 def _batch(ids: np.ndarray, features: Vectors, labels: Vectors) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array(ids), features.to_arrow(), labels.to_arrow()], ["id", "features", "labels"])
+    return pa.record_batch({"id": ids, "features": features.to_arrow(), "labels": labels.to_arrow()})
 
 
 # ------------------------------------------------------------------------------------------------------- planted features
@@ -183,11 +175,7 @@ def _batch(ids: np.ndarray, features: Vectors, labels: Vectors) -> pa.RecordBatc
 
 @dataclass
 class PlantedTruth:
-    """Where `planted` put what: feature indices, and which labels each relevant feature drives.
-
-    ``redundant[k]`` is made from feature ``redundant_of[k]``; ``weights`` (relevant × labels) in the order of
-    ``relevant``.
-    """
+    """Where `planted` put what: ``redundant[k]`` is made from ``redundant_of[k]``; `weights` (relevant × labels)."""
 
     relevant: np.ndarray
     redundant: np.ndarray
@@ -198,11 +186,7 @@ class PlantedTruth:
 
 
 def planted_truth(
-    num_features: int,
-    num_labels: int,
-    num_relevant: int | None = None,
-    num_redundant: int | None = None,
-    seed: int = 0,
+    num_features: int, num_labels: int, num_relevant: int | None = None, num_redundant: int | None = None, seed: int = 0
 ) -> PlantedTruth:
     """The places of the relevant, redundant and noise features of `planted` with the same arguments."""
     sizes = {"num_features": num_features, "num_labels": num_labels, "num_relevant": num_relevant}
@@ -218,13 +202,9 @@ def _truth(p: Mapping[str, Any]) -> PlantedTruth:
     order = np.argsort(mix(np.arange(d).astype(np.uint64) + keys(seed, 3, np.array([0]))), kind="stable")
     relevant, redundant, noise = order[:r], order[r : r + s], np.sort(order[r + s :])
     source = np.arange(s) % r
-    names = [""] * d
-    for k, at in enumerate(relevant):
-        names[at] = f"relevant_{k}"
-    for k, at in enumerate(redundant):
-        names[at] = f"redundant_{k}_of_{source[k]}"
-    for k, at in enumerate(noise):
-        names[at] = f"noise_{k}"
+    called = [f"relevant_{k}" for k in range(r)] + [f"redundant_{k}_of_{of}" for k, of in enumerate(source)]
+    called += [f"noise_{k}" for k in range(len(noise))]
+    names = [called[at] for at in np.argsort(np.concatenate([relevant, redundant, noise]))]
     # Each relevant feature drives label k mod q, and each label about three: whole weights ±4..±8 keep sums exact.
     bits = _draws(keys(seed, 4, np.arange(r)), np.arange(q))
     size = 4 + _below(bits, 5)
@@ -296,10 +276,8 @@ class _Planted:
         # Reference rows have ids no data row has; the quantile of their scores is the threshold.
         reference = np.arange(8192) + (1 << 62)
         self.noise_scale, self.threshold = np.zeros(q), np.zeros(q)
-        block = max(1, (1 << 22) // len(reference))
         values = self.relevant_values(reference)
-        for start in range(0, q, block):
-            part = slice(start, min(q, start + block))
+        for part in self._label_blocks(len(reference)):
             plain = values @ self.weights[:, part]
             self.noise_scale[part] = np.rint(noise * plain.std(axis=0) / _BELL_SCALE * 1024)
             score = self._scores(reference, values, part)
@@ -320,15 +298,17 @@ class _Planted:
         return (values @ self.weights[:, part]) * 1024 + error * self.noise_scale[part]
 
     def labels(self, ids: np.ndarray, values: np.ndarray) -> Vectors:
-        rows, columns = [], []
-        block = max(1, (1 << 22) // len(ids))
-        for start in range(0, self.q, block):
-            part = slice(start, min(self.q, start + block))
+        found = []
+        for part in self._label_blocks(len(ids)):
             row, column = np.nonzero(self._scores(ids, values, part) > self.threshold[part])
-            rows.append(row)
-            columns.append(column + start)
-        row, column = np.concatenate(rows), np.concatenate(columns)
+            found.append((row, column + part.start))
+        row, column = (np.concatenate(each) for each in zip(*found, strict=True))
         return vectors.sparse(len(ids), self.q, row, column, np.ones(len(row)))
+
+    def _label_blocks(self, rows: int) -> Iterator[slice]:
+        """Slices of the labels, of about 2^22 cells."""
+        block = max(1, (1 << 22) // rows)
+        return (slice(start, min(self.q, start + block)) for start in range(0, self.q, block))
 
     def dense_rows(self, ids: np.ndarray) -> tuple[Vectors, Vectors]:
         whole = _bell(_draws(keys(self.seed, 5, ids), np.arange(self.d)))
@@ -372,11 +352,9 @@ class _Planted:
         return vectors.sparse(n, self.d, row, column, value), self.labels(ids, values)
 
 
-def _planted_rows(batches: Iterator[pa.RecordBatch], plan: _Planted) -> Iterator[pa.RecordBatch]:
+def _planted_rows(batches: Batches, plan: _Planted) -> Batches:
     stored = plan.d if plan.density is None else max(1, int(2 * plan.d * plan.density))
     # Pieces of about 2^18 cells stay in the processor's cache while they are mixed.
     size = int(np.clip((1 << 18) // stored, 16, 8192))
-    for batch in batches:
-        for ids in _pieces(np.asarray(batch.column(0)), size):
-            features, labels = plan.dense_rows(ids) if plan.density is None else plan.sparse_rows(ids)
-            yield _batch(ids, features, labels)
+    for ids in _pieces(batches, size):
+        yield _batch(ids, *(plan.dense_rows(ids) if plan.density is None else plan.sparse_rows(ids)))

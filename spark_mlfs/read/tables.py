@@ -28,20 +28,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, of_spark
 from ..formats import READERS, Distinct, Names, Reader, Texts, documentation, tabular
-from ..frame import LocalSession
-from ..lazy import F, T
+from ..frame import LocalSession, NeedsSpark
+from ..lazy import DataFrame, F, SparkSession, T
 from ..params import REQUIRED, Flag, Optional, Parameter, Text
-from .errors import of_spark, reading
+from .errors import BAD_CELLS, check_separator, reading, refuse_headers, refuse_json, tell_unnamed
 from .frames import as_spark
 from .lines import checked, paths_of, plain
 from .missing import MISSING_FEATURES
-from .refused import BAD_CELLS, check_separator, refuse_headers, refuse_json, tell_unnamed
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
 from .columns import assemble
@@ -153,9 +151,12 @@ def open_table(
     """The table as Spark reads it."""
     check_tabular(format)
     if isinstance(spark, LocalSession):
-        from .local import open_here
+        from . import local, local_csv, local_json
 
-        return open_here(format, paths_of(path), reader_options or {})
+        here: dict[str, Any] = {"parquet": local.open_parquet, "csv": local_csv.open_csv, "json": local_json.open_json}
+        if format not in here:
+            raise NeedsSpark(f"format {format}{' with reader_options' if reader_options else ''} is read by Spark")
+        return here[format](paths_of(path), reader_options or {})
     options = {"header": "true", "inferSchema": "true"} if format == "csv" else {}
     options |= {k: str(v) for k, v in (reader_options or {}).items()}
     lenient = {k.lower() for k in options} & {"mode", "columnnameofcorruptrecord"}
@@ -207,15 +208,10 @@ def csv_rows(spark: SparkSession, paths: list[str], schema: StructType, options:
     """CSV files of a schema; an action on a row of more or fewer cells raises `DataError` with its text."""
     reader = spark.read.format("csv").options(**options, columnNameOfCorruptRecord=_BAD)
     frame = reader.schema(T.StructType([*schema.fields, T.StructField(_BAD, T.StringType())])).load(paths)
-    first = F.col(quoted(schema.names[0]))
-    message = F.concat(
-        F.lit("spark_mlfs.errors.DataError: "),
-        F.regexp_replace(F.col("_metadata.file_path"), "^file:/+", "/"),
-        F.lit(BAD_CELLS[0]),
-        F.substring(F.regexp_replace(F.col(_BAD), r"\s+", " "), 1, 60),
-        F.coalesce(F.substring(first.cast("string"), 1, 0), F.lit("")),  # Spark reads no column of bad rows alone
-        F.lit(BAD_CELLS[1].format(len(schema))),
-    )
+    file, row = F.regexp_replace("_metadata.file_path", "^file:/+", "/"), F.regexp_replace(_BAD, r"\s+", " ")
+    nothing = F.coalesce(F.substring(F.col(quoted(schema.names[0])).cast("string"), 1, 0), F.lit(""))  # reads another column, too
+    before, after = F.lit(BAD_CELLS[0]), F.lit(BAD_CELLS[1].format(len(schema)))
+    message = F.concat(F.lit("spark_mlfs.errors.DataError: "), file, before, F.substring(row, 1, 60), nothing, after)
     fits = F.when(F.col(_BAD).isNull(), F.lit(True)).otherwise(F.raise_error(message).isNull())
     return frame.where(fits).select(*(F.col(quoted(c)) for c in schema.names))
 
@@ -228,11 +224,8 @@ def _check_headers(spark: SparkSession, frame: DataFrame, paths: list[str], comm
     lines = spark.read.text(paths).where((F.col("_metadata.file_block_start") == 0) & told)
     if comment:
         lines = lines.where(~F.col("value").startswith(comment))
-    lines = lines.select(
-        F.trim(F.regexp_replace("value", '[\ufeff"]', "")).alias("header"),
-        F.col("_metadata.file_path").alias("file"),
-        F.monotonically_increasing_id().alias("place"),
-    )
+    header, place = F.trim(F.regexp_replace("value", '[\ufeff"]', "")), F.monotonically_increasing_id()
+    lines = lines.select(header.alias("header"), F.col("_metadata.file_path").alias("file"), place.alias("place"))
     first = lines.groupBy("file").agg(F.min_by("header", "place").alias("header"))
     with reading():
         rows = first.groupBy("header").agg(F.min("file").alias("file")).orderBy("file").limit(2).collect()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import params
 from ..errors import DataError, ParameterError, option
 from ..formats import Distinct, Names, Reader, documentation
 from ..frame import Kind, LocalFrame, LocalSession, NeedsSpark, kinds_of
-from ..lazy import F
+from ..lazy import DataFrame, F, SparkSession
 from ..params import REQUIRED, Flag, Integer, Number, Optional, Parameter
 from ..schema import FEATURES, with_names
 from .columns import assemble
@@ -21,16 +21,9 @@ from .layout import columns_of, quoted
 from .tables import COLUMNS, source_of
 from .words import PATTERN, CountedPart, WordCounts, counted, tokens_of, vocabulary_of
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
 
 class Text(Reader):
-    """Bag-of-words features of a text column: ``id, features, labels`` as `tables` gives them.
-
-    Feature order: decreasing total count, ties in alphabetical order. CountVectorizer's own fit breaks ties by the
-    partitioning, so the vocabulary is counted here and given to its model.
-    """
+    """Counts of a text column's words as features, by decreasing total, ties in alphabetical order; the rest as in `tables`."""
 
     name, title = "text", "counts of the words of a table's text column"
     local = True
@@ -60,10 +53,8 @@ class Text(Reader):
         p = super().check(path, options)
         if "source" not in options and isinstance(path, str) and ("/" in path or path.endswith(_ENDINGS)):
             kind = next((f for f in ("parquet", "csv", "json") if f".{f}" in path.rpartition("/")[2]), "parquet")
-            raise ParameterError(
-                f"format 'text' reads {path!r} as the name of a table; to read a file say of which format, such as "
-                f"{option('source', kind)}"
-            )
+            remedy = f"to read a file say of which format, such as {option('source', kind)}"
+            raise ParameterError(f"format 'text' reads {path!r} as the name of a table; {remedy}")
         return p
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
@@ -154,12 +145,10 @@ def check_pattern(spark: SparkSession, pattern: str | None) -> None:
     try:
         spark.range(1).select(F.split(F.lit("a"), pattern)).head()
     except Exception as error:
-        text = str(error)
-        said = re.search(r"(?:PatternSyntaxException: )?((?:Unclosed|Dangling|Illegal|Unknown|Unmatched|Bad|Look)[^\n]*)", text)
-        raise ParameterError(
-            f"pattern={pattern[:60]!r} is no regular expression of Java's{f' ({said[1].strip()[:80]})' if said else ''}; correct "
-            "it, or write \\ before a character that means itself"
-        ) from None
+        said = re.search(r"(?:Unclosed|Dangling|Illegal|Unknown|Unmatched|Bad|Look)[^\n]*", str(error))
+        wrong = f"no regular expression of Java's{f' ({said[0].strip()[:80]})' if said else ''}"
+        remedy = "correct it, or write \\ before a character that means itself"
+        raise ParameterError(f"pattern={pattern[:60]!r} is {wrong}; {remedy}") from None
 
 
 def word_stages(
@@ -169,11 +158,8 @@ def word_stages(
     from pyspark.ml.feature import RegexTokenizer, StopWordsRemover, Tokenizer
 
     used = set() if used is None else used
-    tokens = _unused("_tokens", used)
-    if pattern is None:
-        stages: list[Any] = [Tokenizer(inputCol=column, outputCol=tokens)]
-    else:
-        stages = [RegexTokenizer(inputCol=column, outputCol=tokens, pattern=pattern)]
+    columns: dict[str, Any] = {"inputCol": column, "outputCol": (tokens := _unused("_tokens", used))}
+    stages: list[Any] = [Tokenizer(**columns) if pattern is None else RegexTokenizer(**columns, pattern=pattern)]
     if stop_words is None:
         return stages, tokens
     kept = _unused("_kept", used)
@@ -197,12 +183,10 @@ def _unused(name: str, used: set[str]) -> str:
 
 
 def _stop_words(stop_words: str | Sequence[str]) -> list[str]:
-    if not isinstance(stop_words, str):
-        return list(stop_words)
-    try:
-        from pyspark.ml.feature import StopWordsRemover
+    from pyspark.ml.feature import StopWordsRemover
 
-        return list(StopWordsRemover.loadDefaultStopWords(stop_words))
+    try:
+        return list(StopWordsRemover.loadDefaultStopWords(stop_words) if isinstance(stop_words, str) else stop_words)
     except Exception:
         raise ParameterError(
             f"stop_words={stop_words!r}: give a list of words or one of the languages of StopWordsRemover, as 'english'"
@@ -214,17 +198,10 @@ def _vocabulary(tokens: DataFrame, vocab_size: int, min_df: float) -> list[str]:
     with reading():
         least = min_df if min_df >= 1 else min_df * tokens.count()
         # Every occurrence as (term, 1, 0), every distinct term of a row as (term, 0, 1): both counts in one pass.
-        every = F.transform("t", lambda t: F.struct(t.alias("term"), F.lit(1).alias("total"), F.lit(0).alias("rows")))
-        distinct = F.transform(
-            F.array_distinct("t"), lambda t: F.struct(t.alias("term"), F.lit(0).alias("total"), F.lit(1).alias("rows"))
+        every, distinct = (
+            F.transform(words, lambda t: F.struct(t.alias("term"), F.lit(n).alias("total"), F.lit(1 - n).alias("rows")))  # noqa: B023
+            for n, words in ((1, F.col("t")), (0, F.array_distinct("t")))
         )
-        terms = (
-            tokens.select(F.explode(F.concat(every, distinct)).alias("one"))
-            .groupBy(F.col("one.term").alias("term"))
-            .agg(F.sum("one.total").alias("total"), F.sum("one.rows").alias("rows"))
-            .where(F.col("rows") >= least)
-            .orderBy(F.desc("total"), "term")
-            .limit(vocab_size)
-            .collect()
-        )
-    return [r["term"] for r in terms]
+        each = tokens.select(F.explode(F.concat(every, distinct)).alias("one")).groupBy(F.col("one.term").alias("term"))
+        terms = each.agg(F.sum("one.total").alias("total"), F.sum("one.rows").alias("rows")).where(F.col("rows") >= least)
+        return [row["term"] for row in terms.orderBy(F.desc("total"), "term").limit(vocab_size).collect()]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from .lines import raw_bytes
+from .vectors import raw_bytes
 
 
 class Irregular(Exception):
@@ -56,8 +56,7 @@ def whole(values: np.ndarray) -> np.ndarray:
 
 
 def pairs(lines: pa.Array, delimiter: str, table: bytes, dropped: bytes = b"") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return row, index and value of every ``index<delimiter>value`` of the lines; `table` makes what stands between pairs a
-    newline and other white space a blank. Raises `Irregular`."""
+    """Return row, index and value of every ``index<delimiter>value``; `table`: what parts pairs becomes a newline."""
     data = joined(lines, "\r").translate(table, dropped)  # \r ends a row, \n a pair: both end a line of the CSV
     while b"  " in data:
         data = data.replace(b"  ", b" ")

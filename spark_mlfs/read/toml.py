@@ -101,10 +101,9 @@ def explain(error: InvalidValue, file: str | None, root: type[Section]) -> str:
     sections = {name: _keys_of(field.constraint) for name, field in root.fields.items()}
     key, known = (keys[-1], sections[str(section)]) if keys else (str(section), list(sections))
     owner = f"section {heading}" if keys else "the configuration"
-    near = get_close_matches(key, known, n=1)
-    home = next((name for name, of in sections.items() if key in of), None)
+    near, homes = get_close_matches(key, known, n=1), [name for name, of in sections.items() if key in of]
     # a key under the wrong heading is the likely slip, where none is near
-    hint = f"did you mean {near[0]!r}? " if near else f"it belongs in [{home}]; " if home else ""
+    hint = f"did you mean {near[0]!r}? " if near else f"it belongs in [{homes[0]}]; " if homes else ""
     return f"{file}: {owner} has no key {key!r}; {hint}its keys are {', '.join(known)}"
 
 
@@ -114,8 +113,7 @@ _FLAGS = {"grid": "--grid", "parameters": "--set", "options": "--option", "mode"
 def _flag(section: str, keys: Sequence[str]) -> str:
     """The flag that gives a key."""
     key = keys[0]
-    if key == "name" or (key == "folds" and section == "protocol"):
-        key = section
+    key = section if key == "name" or (key == "folds" and section == "protocol") else key
     flag = _FLAGS.get(key, "--" + key.replace("_", "-"))
     return f"{flag} {keys[1]}=" if len(keys) > 1 and flag in ("--grid", "--set", "--option") else flag
 

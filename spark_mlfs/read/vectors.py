@@ -6,22 +6,19 @@ sparse, type 1 is dense and then has neither size nor indices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ..errors import DataError
-from ..frame import CANONICAL, LocalFrame
-from ..lazy import T
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from ..frame import CANONICAL, Batches, LocalFrame
+from ..lazy import DataFrame, T
 
 
-def canonical(frame: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> DataFrame:
+def canonical(frame: DataFrame, function: Callable[[Batches], Batches]) -> DataFrame:
     """Return the canonical frame of what `function` makes of the batches of another."""
     if isinstance(frame, LocalFrame):
         return frame.mapInArrow(function, CANONICAL)
@@ -36,11 +33,8 @@ _INT32_MAX = 2**31 - 1
 
 @dataclass
 class Vectors:
-    """n vectors: `dense` (n flags), `lengths` (stored values of each), `indices` and `values` (all rows in order).
-
-    `indices` holds a position for every stored value of every row, dense rows included (they count 0..size-1), so that
-    per-column work needs no case distinction. `size` is the number of slots; `null` marks rows without a vector.
-    """
+    """n vectors of `size` slots: `dense` flags, `lengths` of each, `indices` (of dense rows, too) and `values` row by row; `null`
+    marks rows without a vector."""
 
     size: int
     dense: np.ndarray
@@ -70,8 +64,7 @@ class Vectors:
         )
 
     def entries(self, places: np.ndarray, fill: np.ndarray | None = None) -> Vectors:
-        """The entries `places` of every vector, in that order: of a dense one all, of a sparse one those that it stores; `fill`
-        are the values of missing ones."""
+        """The entries `places` of every vector, in that order; `fill` are the values of missing ones."""
         if self.dense.all() and (self.lengths == self.size).all():
             x = self.values.reshape(len(self), self.size)[:, places]
             return dense(x if fill is None else np.where(np.isnan(x), fill, x))
@@ -164,8 +157,7 @@ def merge(parts: list[tuple[np.ndarray, Vectors]]) -> Vectors:
     lengths = np.concatenate([v.lengths for _, v in parts])
     starts = np.cumsum(lengths) - lengths
     merged_lengths = lengths[order]
-    within = np.arange(merged_lengths.sum()) - np.repeat(np.cumsum(merged_lengths) - merged_lengths, merged_lengths)
-    stored = np.repeat(starts[order], merged_lengths) + within
+    stored = np.repeat(starts[order], merged_lengths) + within(merged_lengths)
     return Vectors(
         parts[0][1].size,
         np.concatenate([v.dense for _, v in parts])[order],
@@ -176,27 +168,49 @@ def merge(parts: list[tuple[np.ndarray, Vectors]]) -> Vectors:
 
 
 def from_arrow(column: pa.Array, width: int | None = None) -> Vectors:
-    """A received ``VectorUDT`` column. `size` is the largest of the batch; `DataError` for a vector of another than `width`
-    entries."""
-    null = np.asarray(column.is_null())
-    fields = dict(zip([f.name for f in column.type], column.flatten(), strict=True))
-    types = np.asarray(fields["type"].fill_null(1)).astype(bool)
-    values, lengths = _flat(fields["values"])
-    stored_indices, _ = _flat(fields["indices"])
-    sizes = np.asarray(fields["size"].fill_null(0)).astype(np.int64)
-    sizes[types] = lengths[types]
-    indices = np.arange(len(values), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    if len(stored_indices):
-        indices[np.repeat(~types, lengths)] = stored_indices
-    size = int(sizes[~null].max()) if (~null).any() else width or 0
-    if width is not None and (sizes[~null] != width).any():
+    """A received ``VectorUDT`` column, as wide as its widest; `DataError` for a vector of another than `width` entries."""
+    cells = vector_cells(column)
+    sizes = cells.sizes[~cells.null]
+    if width is not None and (sizes != width).any():
         raise DataError(f"a vector has not the {width} entries the selection was fitted on")
-    return Vectors(size, types, lengths, indices.astype(np.int32), values.astype(np.float64), null)
+    size = int(sizes.max()) if len(sizes) else width or 0
+    return Vectors(size, cells.dense, cells.lengths, cells.slots.astype(np.int32), cells.values, cells.null)
 
 
-def _flat(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """The values of a list column and the length of each list (null: 0)."""
-    flat = column.flatten()
-    values = flat.to_numpy(zero_copy_only=False) if len(flat) else np.empty(0)
-    lengths = column.value_lengths().fill_null(0)
-    return values, np.asarray(lengths).astype(np.int64)
+class VectorCells(NamedTuple):
+    """``VectorUDT`` cells: whether each is null or dense, its size and stored values, and the slot and value of each of these."""
+
+    null: np.ndarray
+    dense: np.ndarray
+    sizes: np.ndarray
+    lengths: np.ndarray
+    slots: np.ndarray
+    values: np.ndarray
+
+
+def vector_cells(column: pa.StructArray) -> VectorCells:
+    """Return the cells of a column as Arrow has it."""
+    kind, size, indices, values = column.flatten()
+    dense = np.asarray(kind.fill_null(1)) == 1
+    lengths = np.asarray(values.value_lengths().fill_null(0)).astype(np.int64)
+    slots = within(lengths)
+    if not dense.all():
+        slots[np.repeat(~dense, lengths)] = indices.flatten().to_numpy(zero_copy_only=False)
+    sizes = np.where(dense, lengths, np.asarray(size.fill_null(0)))
+    flat = values.flatten().to_numpy(zero_copy_only=False)
+    return VectorCells(np.asarray(column.is_null()), dense, sizes, lengths, slots, flat)
+
+
+def raw_bytes(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bytes of a column of texts, and the n+1 offsets into them; no copy."""
+    _, offsets, data = texts.buffers()
+    kind = np.dtype(np.int64 if pa.types.is_large_string(texts.type) else np.int32)
+    content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    if offsets is None or not len(texts):
+        return content, np.zeros(1, kind)
+    return content, np.frombuffer(offsets, kind, len(texts) + 1, kind.itemsize * texts.offset)
+
+
+def within(lengths: np.ndarray) -> np.ndarray:
+    """Return the place of each entry of lists of these lengths within its list."""
+    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

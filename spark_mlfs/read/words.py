@@ -6,9 +6,8 @@ otherwise (at ``\\W+``, in lower case), counting a batch at a time gives the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,12 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from ..frame import Kind, LocalFrame
-from ..lazy import F, T
-from .vectors import Vectors
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
+from ..frame import Batches, Kind, LocalFrame
+from ..lazy import Column, F, T
+from .vectors import Vectors, raw_bytes
 
 PATTERN = r"\W+"
 SLICE_BYTES = 16 << 20  # of texts that are split at a time: their words take some ten times that, measured
@@ -38,11 +34,12 @@ _TO_ASCII = (("\u212a", "k"), ("\u0130", "i "))
 def words_of(texts: pa.Array) -> tuple[pa.Array, np.ndarray]:
     """The words of texts without a null, one after the other, and (rows + 1,) where each text's begin."""
     texts = texts.cast(pa.large_string())
-    _, offsets, data = _buffers(texts)
-    if (data & 0x80).any():
+    data, offsets = raw_bytes(texts)
+    if (data[offsets[0] : offsets[-1]] & 0x80).any():
         for letter, ascii_letters in _TO_ASCII:
             texts = pc.replace_substring(texts, letter, ascii_letters)
-        _, offsets, data = _buffers(texts)
+        data, offsets = raw_bytes(texts)
+    data, offsets = data[offsets[0] : offsets[-1]], offsets - offsets[0]
     letters = _IN_A_WORD[data]
     inside = np.zeros(len(letters) + 2, bool)
     np.not_equal(letters, 0, out=inside[1:-1])
@@ -60,18 +57,9 @@ def words_of(texts: pa.Array) -> tuple[pa.Array, np.ndarray]:
     return words, np.searchsorted(first, offsets)
 
 
-def _buffers(texts: pa.LargeStringArray) -> tuple[pa.Array, np.ndarray, np.ndarray]:
-    """The texts' bytes, and where each one's begin among them."""
-    _, offsets, data = texts.buffers()
-    bounds = np.frombuffer(offsets, np.int64, len(texts) + 1, 8 * texts.offset)
-    content = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
-    return texts, bounds - bounds[0], content[bounds[0] : bounds[-1]]
-
-
 @dataclass(frozen=True)
 class WordCounts:
-    """How often each of `vocabulary` occurs in each text, or `binary`, whether; (rows, len(vocabulary)) CSR float64. Words of
-    `stop` are not counted, even those of the vocabulary. Reads cells as `ml.rows.map_rows` has them read."""
+    """Counts of `vocabulary` in each text, or `binary`, whether, but for words of `stop`; (rows, words) CSR float64."""
 
     vocabulary: tuple[str, ...]
     binary: bool = False
@@ -104,8 +92,7 @@ class WordCounts:
 
 
 def vocabulary_of(texts: LocalFrame, stop: frozenset[str], size: int, min_df: float) -> list[str]:
-    """Return the `size` most frequent terms of a column of texts that enough rows hold (`min_df`: how many, or what share below
-    1), ties in alphabetical order."""
+    """Return the `size` most frequent terms that `min_df` rows (below 1: a share) hold, ties in alphabetical order."""
     parts = [*texts.each(_terms)]
     least = min_df if min_df >= 1 else min_df * sum(rows for _, rows in parts)
     terms = _together([table for table, _ in parts])
@@ -115,7 +102,7 @@ def vocabulary_of(texts: LocalFrame, stop: frozenset[str], size: int, min_df: fl
     return words
 
 
-def _terms(batches: Iterator[pa.RecordBatch]) -> tuple[pa.Table, int]:
+def _terms(batches: Batches) -> tuple[pa.Table, int]:
     """How often each term occurs, and in how many rows, and the number of all rows."""
     tables, rows = [], 0
     for batch in batches:
@@ -139,16 +126,15 @@ def _together(tables: list[pa.Table]) -> pa.Table:
 
 @dataclass(frozen=True)
 class CountedPart:
-    """A part of a table of this process and the `counts` of its column `text`, a null's as those of an empty text, as the column
-    `called`."""
+    """A part of a table and the `counts` of its column `text`, a null's as of an empty text, as the column `called`."""
 
-    part: Callable[[], Iterator[pa.RecordBatch]]
+    part: Callable[[], Batches]
     kinds: Mapping[str, Kind]
     text: str
     called: str
     counts: WordCounts
 
-    def only(self, columns: Sequence[str]) -> Callable[[], Iterator[pa.RecordBatch]]:
+    def only(self, columns: Sequence[str]) -> Callable[[], Batches]:
         """Return the part with no other columns read."""
         source = LocalFrame([self.part], dict(self.kinds))
         if self.called not in columns:
@@ -156,7 +142,7 @@ class CountedPart:
         narrow = source.select(self.text, *columns)
         return replace(self, part=narrow.parts[0], kinds=narrow.kinds)
 
-    def __call__(self) -> Iterator[pa.RecordBatch]:
+    def __call__(self) -> Batches:
         for batch in self.part():
             rows = self.counts(batch.column(self.text).fill_null(""))
             dense = np.zeros(batch.num_rows, bool)

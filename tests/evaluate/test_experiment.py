@@ -23,7 +23,6 @@ from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.engine import tasks as in_tasks
-from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.evaluate import trials as experiment
@@ -125,7 +124,7 @@ def test_included_features_are_first_in_every_split_and_excluded_ones_in_none(da
 
     def candidate(name, grids=({},)):
         requests = tuple(Request.of(name, cell, screen=screen, constraints=held_to) for cell in grids)
-        return Candidate(name, requests).for_features(names)
+        return Candidate(name, requests).for_names([], names)
 
     methods = [candidate("jmi"), candidate("fisher"), candidate("ridge", ({"alpha": 0.1}, {"alpha": 1000.0}))]
     trials = [Trial(method, split, design) for split in Protocol.of("2-fold").splits() for method in methods]
@@ -146,7 +145,7 @@ def test_features_that_the_data_do_not_have_are_told(here):
     *_, packed = here
     asked = Candidate("jmi", (Request.of("jmi", constraints=Constraints.of({"include": ["fetures_1"]})),))
     with pytest.raises(ParameterError, match="include: the data have no feature 'fetures_1'; did you mean 'features_1'"):
-        asked.for_features(packed.feature_names)
+        asked.for_names([], packed.feature_names)
 
 
 @pytest.mark.slow
@@ -259,9 +258,10 @@ def test_budgets_go_with_the_rows():
     ids, x, y = rows()
     lists = sp.csr_matrix(y)
     block = Block(x, ids, lists.indptr, lists.indices)
-    rows_ = experiment.LocalRows(LocalEngine(profile_block(block, Q), [block], Budgets(driver=12345678, worker=23456789)))
+    budgets = Budgets(driver=12345678, worker=23456789)
+    rows_ = experiment.Rows(InMemoryDataset([block], profile_block(block, Q), [], [], False), budgets)
     train, test = rows_.divide(Protocol.of("3-fold").splits()[0])
-    fewer = train.changed(lambda part: dataclasses.replace(part, x=part.x[:, :5]))
+    fewer = train.changed(lambda part: dataclasses.replace(part, x=part.x[:, :5]), True)
     engines = [e.engine() for e in (train, test, fewer)] + [e.engine(np.array([1, 3])) for e in (train, fewer)]
     assert [e.num_features for e in engines] == [D, D, 5, 2, 2]
     assert {(e.budgets.driver, e.budgets.worker) for e in engines} == {(12345678, 23456789)}

@@ -17,19 +17,19 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 FAMILIES = {  # the stages that must be among those a family is seen to have
-    "counting": {"Pack", "Recode", "Partials", "MergeStates"},
-    "counting by quantiles": {"Pack", "Partials", "MergeStates", "Recode"},
-    "wide counting": {"Pack", "Recode", "ShardedPartials", "ReduceShards"},
-    "joint cells": {"Pack", "Recode", "SpreadCells", "gather_coded", "Partials", "MergeStates"},
-    "columns": {"Pack", "SpreadIds", "SharedIds", "Renumber", "SpreadColumns", "WorkOnColumns", "InOneTask"},
-    "moments": {"Pack", "Partials", "MergeStates"},
-    "products": {"Pack", "Partials", "MergeStates"},
-    "neighbours": {"Pack", "SpreadIds", "SharedIds", "Renumber", "Partials", "MergeStates"},
-    "one task": {"Pack", "InOneTask"},
-    "label by label": {"Pack", "SpreadIds", "SharedIds", "Renumber", "OverLabels", "rows"},
-    "gathering": {"Pack", "SpreadIds", "SharedIds", "Renumber", "rows"},
-    "folds": {"Pack", "SpreadIds", "SharedIds", "Renumber", "_hashes", "_ends", "_mapped"},
-    "evaluation": {"Pack", "InOneTask", "RowChunks", "NearestInBlock", "FinishedRows", "SumsOfBatches"},
+    "counting": {"Pack", "recode", "partial_states", "merge_states"},
+    "counting by quantiles": {"Pack", "partial_states", "merge_states", "recode"},
+    "wide counting": {"Pack", "recode", "sharded_states", "reduce_shards"},
+    "joint cells": {"Pack", "recode", "spread_cells", "gather_coded", "partial_states", "merge_states"},
+    "columns": {"Pack", "spread_ids", "shared_ids", "renumbered", "spread_columns", "work_on_columns", "in_one_task"},
+    "moments": {"Pack", "partial_states", "merge_states"},
+    "products": {"Pack", "partial_states", "merge_states"},
+    "neighbours": {"Pack", "spread_ids", "shared_ids", "renumbered", "partial_states", "merge_states"},
+    "one task": {"Pack", "in_one_task"},
+    "label by label": {"Pack", "spread_ids", "shared_ids", "renumbered", "over_labels", "rows"},
+    "gathering": {"Pack", "spread_ids", "shared_ids", "renumbered", "rows"},
+    "folds": {"Pack", "spread_ids", "shared_ids", "renumbered", "_hashes", "_ends", "_mapped"},
+    "evaluation": {"Pack", "in_one_task", "RowChunks", "NearestInBlock", "FinishedRows", "_sums_of_batches"},
     "scoring": {"rows"},
     "scoring by blocks": {"RowChunks", "NearestInBlock", "FinishedRows"},
 }
@@ -41,7 +41,7 @@ SECONDS = 3600
 Plan = tuple[list[str], list[str], list[str] | None]  # families, losses, and the stages where not all
 Outcome = tuple[dict[str, list[str]], list[dict]]
 IN_CI: dict[str, Plan] = {
-    "counting": (["counting"], [*IN_A_STAGE, *BETWEEN], ["MergeStates"]),
+    "counting": (["counting"], [*IN_A_STAGE, *BETWEEN], ["merge_states"]),
     "scoring": (["scoring"], ["worker"], None),
 }
 

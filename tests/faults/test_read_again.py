@@ -15,7 +15,7 @@ from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.codec import binary_array
 from spark_mlfs.blocks.identity import with_unique_ids
 from spark_mlfs.blocks.pack import collected, pack
-from spark_mlfs.blocks.renumber import DuplicateIds, Renumber, SharedIds, SpreadIds, identified
+from spark_mlfs.blocks.renumber import Known, identified, renumbered, shared_ids, spread_ids
 from spark_mlfs.ml.join import FinishedRows, by_hash
 from spark_mlfs.testing import frame_of
 
@@ -38,18 +38,18 @@ def batches_of(partition: int, blocks: list[list[int]]) -> list[pa.RecordBatch]:
 
 def shared_of(*partitions: list[list[int]], buckets: int = 3) -> dict[int, list[bytes]]:
     """What a cluster finds out about blocks of partitions."""
-    spread = [batch for i, blocks in enumerate(partitions) for batch in SpreadIds(buckets)(batches_of(i, blocks))]
+    spread = [batch for i, blocks in enumerate(partitions) for batch in spread_ids(batches_of(i, blocks), buckets)]
     known: dict[int, list[bytes]] = {}
     for bucket in range(buckets):
         in_bucket = (batch.filter(pa.compute.equal(batch.column(0), bucket)) for batch in spread)
-        for batch in SharedIds()(reversed([batch for batch in in_bucket if batch.num_rows])):
+        for batch in shared_ids(reversed([batch for batch in in_bucket if batch.num_rows])):
             for row in batch.to_pylist():
                 known.setdefault(row["part"], []).append(row["shared"])
     return known
 
 
-def renumbered(shared: DuplicateIds, batches: list[pa.RecordBatch]) -> list[int]:
-    found = (Block.decode(row["block"]).ids for batch in Renumber(shared)(batches) for row in batch.to_pylist())
+def ids_of(known: Known, batches: list[pa.RecordBatch]) -> list[int]:
+    found = (Block.decode(row["block"]).ids for batch in renumbered(iter(batches), known) for row in batch.to_pylist())
     return [int(i) for ids in found for i in ids]
 
 
@@ -60,7 +60,7 @@ def test_ids_fit_rows_that_lie_in_other_blocks_when_they_are_read_again():
     expected = sorted(with_unique_ids(rows_of([id for ids in FIRST + SECOND for id in ids]), False).ids.tolist())
     known = shared_of(FIRST, SECOND)
     after = [[5], [7, 5, 2, 2], [1]]  # the rows of the first partition
-    found = renumbered(DuplicateIds(known), batches_of(0, after)) + renumbered(DuplicateIds(known), batches_of(1, SECOND))
+    found = ids_of(known, batches_of(0, after)) + ids_of(known, batches_of(1, SECOND))
     assert sorted(found) == expected and len(set(found)) == len(found)
     both = [
         pa.RecordBatch.from_arrays(
@@ -70,13 +70,13 @@ def test_ids_fit_rows_that_lie_in_other_blocks_when_they_are_read_again():
         for state in known[i]
     ]
     among = [*(b for b in both if b[0][0].as_py() == 1), *batches_of(1, SECOND), *(b for b in both if b[0][0].as_py() == 0)]
-    assert sorted(renumbered(DuplicateIds(None), among + batches_of(0, after))) == expected
+    assert sorted(ids_of(None, among + batches_of(0, after))) == expected
 
 
 @pytest.mark.parametrize("after", [[[1, 2, 7], [2, 5, 6]], [[1, 2, 7, 2, 5, 5, 5]], [[1, 6]]])
 def test_rows_that_changed_are_told(after):
     with pytest.raises(DataError, match="write them down first"):
-        renumbered(DuplicateIds(shared_of(FIRST, SECOND)), batches_of(0, after))
+        ids_of(shared_of(FIRST, SECOND), batches_of(0, after))
 
 
 @pytest.mark.parametrize("much", [False, True])

@@ -52,7 +52,7 @@ def no_newline(text: str) -> str:
 def lines(rows: list[str]) -> Lines:
     kept = [row.strip() for row in map(no_newline, rows)]
     kept = [row for row in kept if row and row.isprintable() and "\ud800" > max(row)] or ["1,x,0"]
-    return Lines(pa.array(kept, pa.string()), np.arange(6, 6 + len(kept)), np.arange(len(kept)), "f.arff")
+    return Lines(pa.array(kept, pa.string()), np.arange(6, 6 + len(kept)), "f.arff")
 
 
 HEADER = parse_header(
@@ -450,7 +450,7 @@ def shapes(n: int) -> dict[str, str]:
 
 
 def parsers(line: str) -> dict[str, object]:
-    batch = Lines(pa.array([line]), np.array([1]), np.array([0]), "f")
+    batch = Lines(pa.array([line]), np.array([1]), "f")
     return {
         "arff row": lambda: _parse(batch, PLANS[0]),
         "libsvm row": lambda: svm._parse(batch, num_features=10, num_labels=3, label_base=0, feature_base=1),

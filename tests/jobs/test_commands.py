@@ -10,8 +10,7 @@ import pytest
 
 from spark_mlfs import cli
 from spark_mlfs.cli import command, shared
-from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.read.errors import DataNotice
+from spark_mlfs.errors import DataError, DataNotice, ParameterError
 
 
 @pytest.fixture

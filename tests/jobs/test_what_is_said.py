@@ -22,8 +22,7 @@ from spark_mlfs.adapters.arrays import in_arrays
 from spark_mlfs.cli import command, shared
 from spark_mlfs.cli.command import parser, spelling_of
 from spark_mlfs.cli.completion import script
-from spark_mlfs.errors import ON_THE_DRIVER, BudgetError, option, setting, spelled, spelled_by, worker_errors
-from spark_mlfs.read.errors import DataNotice
+from spark_mlfs.errors import ON_THE_DRIVER, BudgetError, DataNotice, option, setting, spelled, spelled_by, worker_errors
 from spark_mlfs.session import local
 
 INDEX = (Path(__file__).resolve().parents[2] / "notebooks" / "methods" / "README.md").read_text()

@@ -88,10 +88,10 @@ def test_weights_by_name_in_an_estimator_and_a_comparison():
     named, listed = (JMISelector(num_top_features=4, label_weights=w).fit(x, labels) for w in ({"c": 5}, [1, 5, 1, 1]))
     pd.testing.assert_frame_equal(named.ranking_, listed.ranking_, check_exact=True)
     entry = Candidate("mim", (Request.of("mim", {"label_weights": {"c": 5}}), Request.of("jmi")))
-    placed = [r.parameters["label_weights"] for r in entry.for_labels(["a", "c"]).requests]
+    placed = [r.parameters["label_weights"] for r in entry.for_names(["a", "c"], []).requests]
     assert placed == [[1.0, 5.0], "uniform"]
     with pytest.raises(ParameterError, match="there is no label 'c'; the labels are a"):
-        entry.for_labels(["a"])
+        entry.for_names(["a"], [])
 
 
 def test_where_counts_are_too_many_for_one_process(monkeypatch):

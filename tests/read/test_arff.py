@@ -248,7 +248,7 @@ def test_corrupt_row_is_named(row, message):
     plan = Plan(header, {"a", "A"}, [], "index", False, "error")
     rows = pa.array(["1,0,1,1,red,10", row, "{0 1}"])
     with pytest.raises(DataError, match=message):
-        _parse(Lines(rows, np.array([11, 12, 13]), np.arange(3), "a.arff"), plan)
+        _parse(Lines(rows, np.array([11, 12, 13]), "a.arff"), plan)
 
 
 def test_corrupt_row_is_named_through_spark(spark, tmp_path):

@@ -78,7 +78,7 @@ def test_small_file_sizes_found(spark, tmp_path):
     ],
 )
 def test_corrupt_row_is_named(row, message):
-    lines = Lines(pa.array(["1 1:2", row]), np.array([1, 2]), np.arange(2), "a.svm")
+    lines = Lines(pa.array(["1 1:2", row]), np.array([1, 2]), "a.svm")
     with pytest.raises(DataError, match=message):
         _parse(lines, label_base=0, feature_base=1, num_features=3, num_labels=4)
 

@@ -12,10 +12,9 @@ from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.cli.config import RunSettings
-from spark_mlfs.engine import local
+from spark_mlfs.engine import local, tasks
 from spark_mlfs.engine.local import LocalEngine, SizingEngine
 from spark_mlfs.engine.spark import SparkEngine
-from spark_mlfs.engine.tasks import Partials
 from spark_mlfs.errors import WorkerBudgetError, from_worker
 from spark_mlfs.statistics import contingency, labelsets, moments, quantiles, sample, targets
 from spark_mlfs.statistics.base import Budgets
@@ -171,23 +170,23 @@ def test_several_statistics_share_a_scan_only_within_the_budget(planted):
 
 def test_pieces_in_a_worker_stay_within_the_budget(planted, monkeypatch):
     """However many tasks hand in states, what a task merges is cut until it fits."""
-    cuts, state = [], Partials.__init__
+    cuts, made = [], tasks.partial
 
-    def watched(self, statistics, profile, pieces):
-        cuts.append(pieces)
-        state(self, statistics, profile, pieces)
+    def watched(task, **values):
+        cuts.extend([values["pieces"]] if task is tasks.partial_states else [])
+        return made(task, **values)
 
-    monkeypatch.setattr(Partials, "__init__", watched)
+    monkeypatch.setattr("spark_mlfs.engine.spark.partial", watched)
     coding = SizingEngine(planted.profile).coding(200)
     statistic = contingency.TwoWay(coding, targets.Labels(planted.profile.q))
     size = statistic.state_bytes(planted.profile)
     engines = [SparkEngine(planted, Budgets(worker=budget)) for budget in (64 * size, size)]
     whole, cut = [each.run(statistic)[0] for each in engines]
-    tasks = engines[1].parallelism
+    side_by_side = engines[1].parallelism
     for each in engines:
         each.release()
-    assert cuts[0] == 1 and tasks > 1
-    assert size * tasks / cuts[1] <= size / 4  # the same piece of every task's state
+    assert cuts[0] == 1 and side_by_side > 1
+    assert size * side_by_side / cuts[1] <= size / 4  # the same piece of every task's state
     assert np.array_equal(whole.table, cut.table) and np.array_equal(whole.totals, cut.totals)
 
 

@@ -23,7 +23,7 @@ from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.base import COUNT_COPIES, Engine
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.engine.spark import SparkEngine
-from spark_mlfs.engine.tasks import ReduceShards, ShardedPartials
+from spark_mlfs.engine.tasks import reduce_shards, sharded_states
 from spark_mlfs.errors import WorkerBudgetError
 from spark_mlfs.kernels import exact
 from spark_mlfs.methods import METHODS, counting, fisher
@@ -353,9 +353,8 @@ def test_a_task_counts_what_it_has_read_before_it_holds_too_much(ended):
     batches = [pa.RecordBatch.from_arrays([binary_array(part.encode())], names=["block"]) for part in parts]
 
     def numbers(share):
-        task = ShardedPartials([statistic], held.profile, [edges], share)
-        states = [*task(iter(batches))]
-        (merged,) = ReduceShards([statistic], held.profile, [edges])(iter(states))
+        states = [*sharded_states(iter(batches), [statistic], held.profile, [edges], share)]
+        (merged,) = reduce_shards(iter(states), [statistic], held.profile, [edges])
         return len(states), decode(merged.column(2)[0].as_py())["numbers"]
 
     once, whole = numbers(1 << 30)
