@@ -93,6 +93,7 @@ def run(path: Path) -> None:
     for kind, text in found:
         if kind == "python":
             out = io.StringIO()
+            text = text.replace('save("model")', f'save("{Path.cwd()}/model")')  # Spark's own folder is where it was started
             with contextlib.redirect_stdout(out):
                 exec(compile(text, str(path), "exec"), names)
             said = out.getvalue()
