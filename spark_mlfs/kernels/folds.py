@@ -60,18 +60,19 @@ def alone(
     z_t = square.sum(axis=1, keepdims=True) - square - n * a**2
     z_h = square - 2 * a * total + held * a**2
     j, label = pairs
-    w = weights[label][:, None]
-    c_t = met.sum(axis=1, keepdims=True) - met - a[j] * y_t[label]
-    c_h = met - a[j] * y_h[label] - b[j] * y_t[label]
+    w, y_t_of, y_h_of = weights[label][:, None], y_t[label], y_h[label]
+    c_t = met.sum(axis=1, keepdims=True) - met - a[j] * y_t_of
+    c_h = met - a[j] * y_h_of - b[j] * y_t_of
 
     def over(values: np.ndarray) -> np.ndarray:
         return np.stack([np.bincount(j, each, minlength=count) for each in values.T], axis=1)
 
     missed = np.bincount(j, minlength=count)[:, None] < len(weights)
-    rest_tt = np.where(missed, weights @ y_t**2 - over(w * y_t[label] ** 2), 0.0)
-    rest_th = np.where(missed, weights @ (y_t * y_h) - over(w * y_t[label] * y_h[label]), 0.0)
-    fit = over(w * c_t * c_t) + a**2 * rest_tt
-    both = over(w * c_t * c_h) + a**2 * rest_th + a * b * rest_tt
+    fit, both, mean_t = over((weighted := w * c_t) * c_t), over(weighted * c_h), w * y_t_of
+    rest_tt = np.where(missed, weights @ y_t**2 - over(mean_t * y_t_of), 0.0)
+    rest_th = np.where(missed, weights @ (y_t * y_h) - over(mean_t * y_h_of), 0.0)
+    fit += a**2 * rest_tt
+    both += a**2 * rest_th + a * b * rest_tt
     share = 1 / divisor(z_t / variance[:, None], penalty * n, n) / variance[:, None]
     return (2 * both * share - fit * share**2 * z_h).sum(axis=1) / positive(base.variation(weights).sum())
 
