@@ -5,6 +5,7 @@
     python jobs/benchmark.py --case scale [--quick] [--only mim-sparse ...] [--master local-cluster[2,1,2048]] [--corpora DIR]
     python jobs/benchmark.py --case peers [--quick]
     python jobs/benchmark.py --case laptop [--share 0.1] [--only small mim ridge texts] [--corpora DIR]
+    python jobs/benchmark.py --case model [--limit 300] [--corpora DIR]
 
 For each case: wall and CPU seconds (driver, JVM and Python workers together), Spark jobs, scans, peak memory of the driver
 process and of the largest worker; then the bare cost and the ratios. Figures hold for the machine and the moment: read the
@@ -12,7 +13,8 @@ ratios. Run it with nothing else running.
 
 `scale` makes large corpora once (some 5 GB of disk at the whole size; `--quick`: a tenth of the rows, without `warmed-up`) and
 writes a row for every job of notebooks/benchmarks.md; `peers` does so beside other packages (`pip install 'spark_mlfs[peers]'`).
-Both write that file when they run at the whole size, or where `--markdown` says.
+These and `laptop` write that file when they run at the whole size, or where `--markdown` says. `model` fits what `--dry-run` says
+of seconds (`spark_mlfs/cli/costs.json`), methods for `--limit` seconds, and writes notebooks/scale.md.
 """
 
 import os
@@ -370,6 +372,7 @@ def main(arguments=None):
             "scale",
             "peers",
             "laptop",
+            "model",
         ],
     )
     parser.add_argument("--data", default=str(Path(_here).parents[1] / "shared" / "data"), help="folder of the real data sets")
@@ -381,16 +384,21 @@ def main(arguments=None):
     parser.add_argument("--output", help="write the figures as JSON lines")
     parser.add_argument("--quick", action="store_true", help="scale, peers: a tenth of the rows")
     parser.add_argument("--share", type=float, help="scale, peers: this share of the rows, for trials")
-    parser.add_argument("--only", nargs="+", metavar="ROW", help="scale, peers: these rows")
-    parser.add_argument("--corpora", type=Path, help="scale: folder of the generated corpora (default: in the temporary one)")
-    parser.add_argument("--limit", type=float, default=900, help="scale: seconds after which a row's Spark jobs are ended")
+    parser.add_argument("--only", nargs="+", metavar="ROW", help="scale, peers, laptop: these rows; model: fit, or page alone")
+    parser.add_argument("--corpora", type=Path, help="folder of the generated corpora (default: in the temporary one)")
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=900,
+        help="seconds of a row (scale), of all methods (model)",
+    )
     parser.add_argument("--master", help="scale: also run on executors of their own, such as local-cluster[2,1,2048]")
-    parser.add_argument("--markdown", type=Path, help="scale, peers: the file that gets the tables")
+    parser.add_argument("--markdown", type=Path, help="scale, peers, laptop: the file that gets the tables")
     args = parser.parse_args(arguments)
     repeat = args.repeat or 3
     share = args.share or (0.1 if args.quick else 1.0)
     chosen = {case: chosen_rows(case, args.only, args.master, args.quick) for case in ("scale", "peers") if case in args.case}
-    if args.only and args.case != ["laptop"]:
+    if args.only and args.case not in (["laptop"], ["model"]):
         known = {name for names in chosen.values() for name in names}
         unknown = [name for name in args.only if name not in known]
         if unknown:
@@ -398,12 +406,22 @@ def main(arguments=None):
             parser.error(f"--only {unknown[0]!r} is no row of these cases; the rows are {', '.join(sorted(every))}")
 
     data = Path(args.data)
-    if args.case == ["laptop"]:  # whole commands, without a session beside them
-        from jobs.benchmarks import laptop
+    if args.case in (["laptop"], ["model"]):  # whole commands, without a session beside them
+        from jobs.benchmarks import laptop, model, table
 
         folder = args.corpora or Path(tempfile.gettempdir(), "spark_mlfs-corpora")
+        if args.case == ["model"]:
+            if not args.only or "fit" in args.only:
+                model.run(folder, args.limit)
+            model.page(model.check(folder))
+            return
+        markdown = args.markdown or (Path(_here).parent / "notebooks" / "benchmarks.md" if share == 1 else None)
+        said = "" if share == 1 else f" --share {share}"
         for row in laptop.run(folder, data, share, args.only):
             show(row)
+            if markdown:
+                preface = laptop.PREFACE.format(options=said, machine=machine("none"))
+                table.write(markdown, "laptop", preface, laptop.COLUMNS, laptop.ORDER, [row])
         return
     from spark_mlfs import local_session, read
 

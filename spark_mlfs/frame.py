@@ -203,6 +203,9 @@ class LocalFrame:
         return replace(self, parts=[first])
 
     def count(self) -> int:
+        known = [getattr(part, "rows", None) for part in self.parts]
+        if None not in known:
+            return sum(known)  # type: ignore[arg-type]
         return sum(self.each(lambda batches: sum(batch.num_rows for batch in batches)))
 
     def each(self, work: Callable[[Batches], Outcome]) -> Iterator[Outcome]:

@@ -27,7 +27,8 @@ def unmix(bits: np.ndarray, seed: int = 0) -> np.ndarray:
 
 def row_sums(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     """Sums of uint64 values over the rows of a CSR layout, modulo 2⁶⁴."""
-    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)])
+    sums = np.zeros(len(values) + 1, np.uint64)
+    np.cumsum(values, dtype=np.uint64, out=sums[1:])
     with np.errstate(over="ignore"):
         return sums[indptr[1:]] - sums[indptr[:-1]]
 

@@ -16,7 +16,7 @@ from ..blocks.grades import Grades
 from ..errors import ParameterError, setting
 from ..formats import READERS, accept_options, tabular
 from ..methods import DEFAULT_METHOD, METHODS
-from ..params import Choice, Integer, Parameter
+from ..params import Choice, Integer, Optional, Parameter
 from ..pipeline import Request
 from ..read.sections import Field, InvalidValue, Section
 from ..read.toml import Data, explain, read_toml
@@ -150,6 +150,7 @@ class RunSettings(Section):
     seed: int = Field(0, description="seed of a method that draws at random")
     report: bool = Field(True, description="write report.html")
     engine: str = Field(ENGINE.default, ENGINE.constraint, ENGINE.doc)
+    cores: int | None = Field(None, Optional(Integer(1)), "cores that --dry-run reckons with; those of this machine")
     memory_bytes: int | None = Field(MEMORY.default, MEMORY.constraint, MEMORY.doc)
     driver_bytes: int = Field(Budgets.driver, Integer(1 << 20), "largest statistic the driver takes, in bytes")
     worker_bytes: int = Field(Budgets.worker, Integer(1 << 20), "rows and statistics one worker process holds, in bytes")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..frame import LocalSession
+from ..frame import LocalSession, num_cores
+from .costs import fitted, quantities, seconds, traffic
 from .engine import on_engine
 from .shared import Work, load_selection, print_forecast
 
@@ -43,14 +44,14 @@ def _dry_run(work: Work, config: RunConfig, spark: Any) -> int:
         packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
         try:
             kept = config.request().for_features(packed.feature_names).count
-            found = forecast(packed.profile, rows, config, kept, packed.label_names)
+            engine = "local" if isinstance(spark, LocalSession) else "spark"
+            found = forecast(packed.profile, rows, config, kept, packed.label_names, engine)
         finally:
             packed.release()
-    found["engine"] = "local" if isinstance(spark, LocalSession) else "spark"
     return print_forecast(work.args, _lines(found, config), found)
 
 
-def forecast(sample: Profile, rows: int, config: RunConfig, kept: int | None, labels: list[str]) -> dict[str, Any]:
+def forecast(sample: Profile, rows: int, config: RunConfig, kept: int | None, labels: list[str], engine: str) -> dict[str, Any]:
     """Forecast the cost of ranking so many rows like those of a sample, of which `kept` features stay; bytes are upper bounds as
     far as the sample is like the rest.
 
@@ -62,20 +63,29 @@ def forecast(sample: Profile, rows: int, config: RunConfig, kept: int | None, la
     from ..statistics.base import Budgets
 
     profile = scaled(sample, rows)
-    requests = [request.for_labels(labels) for request in config.requests()]
+    asked = requests = [request.for_labels(labels) for request in config.requests()]
     screen = Screen.of(config.method.screen) if config.method.screen else None
+    ranked, count, left = [], kept or profile.d, profile
     if screen is not None:
         requests = [Request.of_filter(screen, requests[0].extras)]
-    engine = SizingEngine(profile)
-    known = [*engine.computed(Solve(tuple(requests)).needs(engine)).values()]
-    states: dict[str, int] = {}
-    for statistic in known:
-        states[statistic.name] = max(states.get(statistic.name, 0), engine._held(statistic))
-    together = engine.bytes_in_one_process(known, [engine._held(s) for s in known])
+        some, filtering = min(1.0, screen.count / profile.d), requests[0]
+        ranked = [(screen.method, quantities(profile, filtering.implementation, filtering.parameters, count))]
+        left = dataclasses.replace(profile, d=int(some * profile.d), nonzero=int(some * profile.nonzero))
+    ranked += [(r.method, quantities(left, r.implementation, r.parameters, count)) for r in asked]
+    sizing = SizingEngine(profile)
+    known = [*sizing.computed(Solve(tuple(requests)).needs(sizing)).values()]
+    sizes = [sizing._held(s) for s in known]
+    states = {s.name: size for size, s in sorted(zip(sizes, known, strict=True), key=lambda pair: pair[0])}  # the largest of each
+    together = sizing.bytes_in_one_process(known, sizes)
     pairs = max((r.implementation.pairs(profile, r.parameters) for r in requests), default=0)
     small = profile.size <= Budgets.small and pairs <= MANY_PAIRS and together <= config.run.worker_bytes
-    method = requests[0].implementation
+    method, cores = requests[0].implementation, config.run.cores or num_cores()
+    of_spark = engine == "spark" or cores > num_cores()  # more than this machine's are a cluster's
     return {
+        "engine": "spark" if of_spark else "local",
+        "cost": seconds(config.data.format or "", profile, ranked, cores, of_spark),
+        **traffic(profile, known, sizes, cores if of_spark and not small else 0),
+        "memory_bytes": fitted()["command"]["memory"] + together,
         "rows": rows,
         "rows_looked_at": sample.n,
         "features": profile.d,
@@ -127,6 +137,8 @@ def _lines(found: dict[str, Any], config: RunConfig) -> dict[str, str | None]:
     states = "; ".join(f"{name}: at most {size(held)}" for name, held in found["statistics"].items())
     ranked = "in one task" if found["one_task"] else "job by job over all workers"
     ranked = "in this process" if found["engine"] == "local" else ranked
+    cost, moved = found["cost"], (size(found[f"{what}_bytes"]) for what in ("shuffled", "collected"))
+    where = "of Spark" if found["engine"] == "spark" else "of this machine"
     return {
         "data": f"{found['rows']} rows x {found['features']} features x {found['labels']} labels{sampled}",
         "packed": f"about {size(found['packed_bytes'])}, {found['stored_as']}",
@@ -134,7 +146,11 @@ def _lines(found: dict[str, Any], config: RunConfig) -> dict[str, str | None]:
         "scans": f"1 to pack{known}{further}",
         "ranked": ranked,
         "statistics": states or None,
-        "memory": f"at most {_of(found['worker_bytes'])} in a worker (--worker-bytes), {_of(found['driver_bytes'])} on the "
+        "seconds": cost and f"about {cost['seconds']:.3g} on {cost['cores']} cores {where} ({cost['core_seconds']:.3g} on one)",
+        "moved": "about {} shuffled, {} collected, of the first scan".format(*moved) if found["engine"] == "spark" else None,
+        "memory": f"at most {size(found['memory_bytes'])} in this process (--memory-bytes)"
+        if found["engine"] == "local"
+        else f"at most {_of(found['worker_bytes'])} in a worker (--worker-bytes), {_of(found['driver_bytes'])} on the "
         "driver (--driver-bytes)",
         "pairs": f"about {found['pairs_of_rows']:,} of rows are compared" if found["pairs_of_rows"] else None,
         "classifier": f"{found['classifier']}, fitted on the kept features" if found["classifier"] else None,

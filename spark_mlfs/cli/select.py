@@ -68,8 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags = Flags(parser, "classifier")
     flags.one("--classifier", "NAME", "fit it on the selected features and save both as pipeline/, for spark-mlfs score")
     flags.repeated("--classifier-set", "NAME=VALUE", "a parameter of the classifier")
-    flags = Flags.output(parser, "the ranking", "sizes, passes over the data, memory")
+    flags = Flags.output(parser, "the ranking", "sizes, passes over the data, seconds, memory, bytes that are moved")
     flags.switch("--no-report", "write no report.html")
+    flags.one("--cores", "N", "cores that --dry-run reckons with (default: those of this machine; more are Spark's)")
     flags.engine(budgets=True)
 
 

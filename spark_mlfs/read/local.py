@@ -109,7 +109,8 @@ def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame
             sizes.update(decoded)
             waiting += sum(decoded.values())
             if waiting >= PART_BYTES or group == reader.num_row_groups - 1:
-                parts.append(_RowGroups(file, tuple(groups)))
+                rows = sum(reader.metadata.row_group(each).num_rows for each in groups)
+                parts.append(_RowGroups(file, tuple(groups), rows))
                 groups, waiting = [], 0
         reader.close()
     return LocalFrame(parts, kinds, metadata, sizes)
@@ -133,6 +134,7 @@ class _RowGroups:
 
     file: str
     groups: tuple[int, ...]
+    rows: int
     columns: tuple[str, ...] | None = None
 
     def only(self, columns: Sequence[str]) -> _RowGroups:
@@ -144,8 +146,8 @@ class _RowGroups:
 
         with pq.ParquetFile(self.file, buffer_size=READ_BYTES) as reader:
             meta = [reader.metadata.row_group(group) for group in self.groups]
-            rows, size = sum(m.num_rows for m in meta), sum(m.total_byte_size for m in meta)
-            wanted = max(64, int(BATCH_BYTES * max(1, rows) / max(1, size)))
+            size = sum(m.total_byte_size for m in meta)
+            wanted = max(64, int(BATCH_BYTES * max(1, self.rows) / max(1, size)))
             for batch in reader.iter_batches(wanted, list(self.groups), columns=self.columns, use_threads=False):
                 yield pa.RecordBatch.from_arrays([_plain(column) for column in batch.columns], batch.schema.names)
 

@@ -1,0 +1,371 @@
+"""The case model: fits the coefficients by which ``--dry-run`` predicts what a run takes (`spark_mlfs/cli/costs.json`), and
+writes the page notebooks/scale.md from them.
+
+CPU seconds of this process on one thread are measured: of reading and packing by format, of each method over data that differ in
+rows, features, labels and picks, and of whole commands. Non-negative least squares of the relative errors give the seconds that
+each quantity of `cli.costs` takes; what a method does not show in these runs has none. `check` compares with larger commands.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+import scipy.sparse as sp
+
+from .corpora import CORPORA, parts_of
+from .laptop import ROOT, command
+from .meter import Meter, machine, moment
+
+COSTS, PAGE = ROOT / "spark_mlfs" / "cli" / "costs.json", ROOT / "notebooks" / "scale.md"
+LIMIT = 5.0  # seconds of one run; larger ones of a method are left out behind one that takes longer
+# rows, features, labels, picks, values a row (None: dense)
+SMALL = (
+    (2000, 50, 5, 10, None), (8000, 50, 5, 10, None), (2000, 150, 5, 10, None), (2000, 50, 20, 10, None), (2000, 50, 5, 30, None),
+    (5000, 2000, 20, 10, 20), (20_000, 2000, 20, 10, 20), (5000, 2000, 80, 10, 20), (5000, 6000, 20, 30, 20),
+)  # fmt: skip
+Run = tuple[str, dict[str, float], float]  # whether rows are sparse or dense, the quantities, CPU seconds
+LARGE = ("mim", "ridge", "jmi")  # also over corpora of up to 100,000 rows
+SHARES = {"sparse of few words": (0.03,), "sparse": (0.01, 0.03, 0.1), "dense": (0.005, 0.02, 0.1)}
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """`TimeoutError` for what takes longer."""
+
+    def late(*_: Any) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def cpu(work: Callable[[], Any]) -> tuple[float, Any]:
+    """CPU seconds of a piece of work, and what it gives."""
+    started = time.process_time()
+    out = work()
+    return time.process_time() - started, out
+
+
+def fit(runs: list[Run]) -> dict[str, dict[str, float]]:
+    """Seconds of each quantity of sparse and of dense rows: non-negative, least squares of the errors relative to the square root
+    of what was measured, so that long runs count for more."""
+    out = {}
+    for kind in {kind for kind, *_ in runs}:
+        some = [(amounts, max(seconds, 1e-4)) for each, amounts, seconds in runs if each == kind]
+        terms, root = list(some[0][0]), np.sqrt([seconds for _, seconds in some])
+        a = np.array([[amounts[term] for term in terms] for amounts, _ in some]) / root[:, None]
+        scale = np.maximum(a.max(axis=0), 1e-300)
+        found, _ = scipy.optimize.nnls(a / scale, root)
+        out[kind] = {term: float(f"{value:.4g}") for term, value in zip(terms, found / scale, strict=True) if value > 0}
+    return out
+
+
+def without_start(coefficients: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """What is read once, whatever the rows, is in the seconds of a command already."""
+    return {kind: {term: by for term, by in some.items() if term != "run"} for kind, some in coefficients.items()}
+
+
+def made(n: int, d: int, q: int, values: int | None) -> Any:
+    """Rows of this process in which a few features drive each label."""
+    from spark_mlfs.blocks.arrays import hold
+
+    rng = np.random.default_rng([n, d, q])
+    if values is None:
+        x: Any = np.round(rng.normal(size=(n, d)), 2)
+        drives = x[:, np.arange(q) % d] + x[:, (7 * np.arange(q) + 1) % d]
+    else:
+        x = sp.random(n, d, values / d, "csr", rng=rng, data_rvs=lambda size: np.ones(size))
+        drives = np.asarray((x[:, np.arange(q) % d] + x[:, (7 * np.arange(q) + 1) % d]).todense()) + 0.01
+    y = drives + rng.normal(size=(n, q)) > (1.5 if values is None else 1.9)
+    y[np.arange(q), np.arange(q)] = True
+    return hold(x, y.astype(np.int8))[0]
+
+
+# ---- what is fitted ----
+
+
+def rank_one(held: Any, method: str, kept: int, limit: float) -> Run | None:
+    """Quantities and CPU seconds of a ranking with its portrait; None where it takes too long, or is refused."""
+    from spark_mlfs import pipeline
+    from spark_mlfs.cli.costs import quantities
+    from spark_mlfs.errors import SparkMlfsError
+
+    request = pipeline.Request.of(method, {}, kept)
+
+    def work() -> None:
+        (result,) = pipeline.rank(held, [request])
+        pipeline.portrait(held, result, kept)
+
+    try:
+        with limited(limit):
+            seconds, _ = cpu(work)
+    except (TimeoutError, SparkMlfsError):
+        return None
+    amounts = quantities(held.profile, request.implementation, request.parameters, kept)
+    return kind_of(held), amounts, seconds
+
+
+def kind_of(held: Any) -> str:
+    return "sparse" if held.profile.sparse else "dense"
+
+
+def methods(large: list[Any], budget: float) -> dict[str, dict[str, dict[str, float]]]:
+    from spark_mlfs import METHODS
+
+    sets = [(made(n, d, q, values), kept) for n, d, q, kept, values in SMALL]
+    for held, _ in sets:
+        held.cores = 1
+    runs: dict[str, list[Run]] = {}
+    started = time.perf_counter()
+    for name in [*LARGE, *(name for name in METHODS if name not in LARGE)]:  # of larger data only these
+        if time.perf_counter() - started > budget:
+            print(f"no time left for {name} and those behind it", flush=True)
+            break
+        rank_one(sets[0][0], name, 5, LIMIT)  # what is imported once
+        for held, kept in sets:
+            one = rank_one(held, name, kept, LIMIT)
+            runs.setdefault(name, []).extend([one] if one else [])
+            if one is None and held.profile.n < 5000:
+                break
+    for name in LARGE:
+        for held in large:
+            one = rank_one(held, name, 50, 8 * LIMIT)
+            runs[name] += [one] if one else []
+    out = {}
+    for name, found in runs.items():
+        if len(found) > 3:
+            out[name] = fit(found)
+            off = [sum(by * amounts[term] for term, by in out[name][kind].items()) / max(s, 1e-4) for kind, amounts, s in found]
+            print(f"{name}: {len(found)} runs, predicted / measured {min(off):.2f} to {max(off):.2f}", flush=True)
+    return out
+
+
+def tables(folder: Path) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Files of each format (name, path and options), of two sizes and two widths."""
+    import pandas as pd
+
+    for n, d in ((500, 20), (10_000, 20), (2000, 100)):
+        rng = np.random.default_rng(n + d)
+        x, y = np.round(rng.normal(size=(n, d)), 3), (rng.random((n, 3)) < 0.4).astype(int)
+        frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(d)]).assign(**{f"y{j}": y[:, j] for j in range(3)})
+        at = folder / f"{n}-{d}"
+        named = {"features": "x*", "labels": ["y0", "y1", "y2"]}
+        frame.to_csv(f"{at}.csv", index=False)
+        yield "csv", f"{at}.csv", named
+        frame.to_parquet(f"{at}.parquet")
+        yield "parquet", f"{at}.parquet", named
+        frame.to_json(f"{at}.json", orient="records", lines=True)
+        yield "json", f"{at}.json", named
+        cells = "\n".join(",".join(map(str, [*row, *labels])) for row, labels in zip(x, y, strict=True))
+        declared = [f"@attribute x{j} numeric" for j in range(d)] + [f"@attribute y{j} {{0,1}}" for j in range(3)]
+        Path(f"{at}.arff").write_text("\n".join(["@relation r", *declared, "@data", cells, ""]))
+        yield "arff", f"{at}.arff", {"labels": -3}
+        lines = (f"{','.join(map(str, np.flatnonzero(t)))} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(row))
+                 for row, t in zip(x, y, strict=True))  # fmt: skip
+        Path(f"{at}.svm").write_text("\n".join(lines) + "\n")
+        yield "libsvm", f"{at}.svm", {"num_labels": 3}
+        yield "planted", None, {"num_rows": n, "num_features": d, "num_labels": 5}
+        yield "numbers", None, {"num_rows": n // 4}
+
+
+def packed(format: str, path: Any, options: dict[str, Any]) -> tuple[Run, Any]:
+    """Figures of reading and packing, and the rows."""
+    from spark_mlfs.blocks.pack import pack
+    from spark_mlfs.cli.costs import read_quantities
+    from spark_mlfs.frame import LocalSession
+    from spark_mlfs.read import load
+
+    seconds, held = cpu(lambda: pack(load(LocalSession(), path, format, **options), "features", "labels", "id"))
+    held.cores = 1
+    return (kind_of(held), read_quantities(held.profile), seconds), held
+
+
+def of_corpus(name: str, share: float, folder: Path) -> tuple[str, Any, dict[str, Any]]:
+    corpus = CORPORA[name.removesuffix(" of few words")].at(share)
+    files = parts_of(corpus if name in CORPORA else replace(corpus, name="few", words=10), folder)
+    if name == "texts":
+        return "text", files, {"source": "parquet", "text": "body", "labels": "topics", "id": "doc"}
+    return "parquet", files, {"features": "features", "labels": "tags", "id": "doc"}
+
+
+def run(folder: Path, budget: float, spark: bool = True) -> None:
+    """Fit everything and write it; methods that `budget` seconds do not suffice for keep what was known of them."""
+    known = json.loads(COSTS.read_text()) if COSTS.exists() else {}
+    before = moment()
+    # first: a child is told the memory of its parent as its own
+    few = ("select", "--format", "planted", "--option", "num_rows=300", "--option", "num_labels=3", "--method", "mim")
+    tiny, wide = (command(folder / "out", *few, "--option", f"num_features={d}") for d in (20, 20_000))
+    reads: dict[str, list[Run]] = {}
+    large: list[Any] = []
+    with tempfile.TemporaryDirectory() as place:
+        for format, path, options in tables(Path(place)):
+            if format not in reads:
+                packed(format, path, options)  # what is imported once
+            reads.setdefault(format, []).append(packed(format, path, options)[0])
+    packed(*of_corpus("dense", SHARES["dense"][0], folder))
+    for name, shares in (*SHARES.items(), ("texts", (0.002, 0.01, 0.03))):
+        for share in shares:
+            figures, held = packed(*of_corpus(name, share, folder))
+            reads.setdefault("text" if name == "texts" else "parquet", []).append(figures)
+            large += [held] if name in ("sparse", "dense") else []
+    read = {format: without_start(fit(runs)) for format, runs in reads.items()}
+    print(json.dumps(read), flush=True)
+    ranks = {**known.get("rank", {}), **methods(large, budget)}
+    del large
+    feature = max(0.0, wide["cpu"] - tiny["cpu"]) / 19_980
+    of_command = {"seconds": {"run": tiny["cpu"], "feature": float(f"{feature:.4g}")}, "memory": int(tiny["MB"]) << 20}
+    out = {"measured": f"{machine('none')}; {before}", "command": of_command, "read": read, "rank": ranks}
+    out["spark"] = known.get("spark") or {"session": 5.0, "times": 1.5}
+    COSTS.write_text("{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(out[name])}" for name in sorted(out)) + "\n}\n")
+    if spark:
+        out["spark"] = of_spark(folder)
+        COSTS.write_text("{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(out[name])}" for name in sorted(out)) + "\n}\n")
+
+
+def of_spark(folder: Path) -> dict[str, float]:
+    """Seconds until a session has run an empty job (half its CPU seconds: two cores share them), and how often the CPU seconds of
+    this process Spark takes to read, pack and rank."""
+    from spark_mlfs import local_session, pipeline, read
+    from spark_mlfs.blocks.pack import pack
+
+    with Meter() as start:
+        session = local_session("model")
+        session.range(10).mapInArrow(lambda batches: batches, "id long").count()
+    theirs = ours = 0.0
+    for name, method in (("sparse", "mim"), ("dense", "ridge")):
+        format, files, options = of_corpus(name, 0.1, folder)
+        pipeline.rank(read.load(session, files[:1], format, **options), [pipeline.Request.of(method)], row_id="id")  # warm
+        with Meter() as meter:
+            rows = pack(read.load(session, files, format, **options), row_id="id")
+            pipeline.rank(rows, [pipeline.Request.of(method)])
+            rows.release()
+        theirs += meter.cpu
+        (*_, seconds), held = packed(format, files, options)
+        ours += seconds + cpu(lambda held=held, method=method: pipeline.rank(held, [pipeline.Request.of(method)]))[0]
+    session.stop()
+    return {"session": round(start.cpu / 2, 2), "times": round(max(1.0, theirs / ours), 3)}
+
+
+# ---- how good it is, and the page ----
+
+
+def check(
+    folder: Path, cases: tuple[tuple[str, str, float], ...] = (("mim", "sparse", 1.0), ("ridge", "dense", 0.3))
+) -> list[str]:
+    """Lines of a table: what ``--dry-run`` says of a whole command beside what it then takes."""
+    import subprocess
+    import sys
+
+    lines = []
+    for method, name, share in cases:
+        corpus = CORPORA[name].at(share)
+        columns = ("--features", "features", "--labels-col", "tags", "--id", "doc", "--method", method)
+        given = ("select", "--data", *parts_of(corpus, folder), "--format", "parquet", *columns)
+        dry = [
+            sys.executable,
+            "-m",
+            "spark_mlfs.cli",
+            *given,
+            "--engine",
+            "local",
+            "--dry-run",
+            "--json",
+            "--output",
+            str(folder / "x"),
+        ]
+        said = json.loads(subprocess.run(dry, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+        done = command(folder / "out", *given)
+        told, memory = said["cost"]["core_seconds"], said["memory_bytes"] >> 20
+        lines.append(f"| {method} | {corpus.title} | {told:.1f} | {done['cpu']:.1f} | {told / done['cpu']:.2f} | {memory:,} | "
+                     f"{done['MB']:,.0f} | {moment()} |")  # fmt: skip
+        print(lines[-1], flush=True)
+    return lines
+
+
+def of_words(n: int, d: int, q: int, words: int = 50, tags: int = 3) -> Any:
+    """The profile of so many rows of words with power-law frequencies, and tags."""
+    from spark_mlfs.blocks.profile import Profile
+
+    share = np.arange(1, d + 1) ** -0.7
+    held = np.minimum(share / share.sum() * words, 1) * n
+    often = np.arange(1, q + 1) ** -0.5
+    labels = np.minimum(often / often.sum() * tags, 1) * n
+    ones = {"low": np.zeros(d), "high": np.ones(d), "binary": np.ones(d, bool), "stored": np.ceil(held).astype(np.int64)}
+    counts = {"positive": np.ceil(labels).astype(np.int64), "unknown": np.zeros(q, np.int64)}
+    most = {"widest": 4 * words, "most_labels": 8 * tags, "feature_label_pairs": n * words * tags, "declared_num_labels": q}
+    return Profile(
+        n=n, d=d, q=q, nonzero=n * words, size=n * (5 * words + 8 * tags + 16), sparse=True, labelled=n, **ones, **counts, **most
+    )
+
+
+def page(checked: list[str], n: int = 10**9, d: int = 10**6, q: int = 10**5, cores: int = 1000) -> None:
+    """Write the page: what such data take, and what ends first."""
+    from spark_mlfs.cli.config import configure
+    from spark_mlfs.cli.costs import fitted
+    from spark_mlfs.cli.dry_run import forecast
+    from spark_mlfs.markup import size
+
+    fitted.cache_clear()
+    profile, known, rows = of_words(n, d, q), fitted(), []
+    for method, screen in (("mim", None), ("chi2", None), ("jmi", None), ("jmi", "mim:10000"), ("scls", "mim:10000"),
+                           ("ridge", None), ("ridge", "chi2:10000"), ("fisher", None), ("relieff", "mim:10000")):  # fmt: skip
+        settings = {"data": {"format": "parquet", "path": "/rows", "options": {"features": "x", "labels": "y"}},
+                    "method": {"name": method, **({"screen": screen} if screen else {})}, "selection": {"num_top_features": 1000},
+                    "run": {"output": "/out", "cores": cores}}  # fmt: skip
+        try:
+            found = forecast(profile, n, configure(None, settings), 1000, [f"l{j}" for j in range(q)], "spark")
+        except Exception as error:
+            rows.append(f"| {method} | {screen or '–'} | – | – | – | – | refused: {' '.join(str(error).split())[:160]} |")
+            continue
+        cost = found["cost"]
+        ends = [f"{where}: {size(found[name]['needed'])} where {size(found[name]['allowed'])} are allowed"
+                for name, where in (("driver_bytes", "the driver"), ("worker_bytes", "a worker"))
+                if found[name]["needed"] > found[name]["allowed"]]  # fmt: skip
+        if cost is None:
+            continue
+        hours = f"{cost['core_seconds'] / 3600:,.0f}"
+        rows.append(f"| {method} | {screen or '–'} | {cost['seconds']:,.0f} | {hours} | {size(found['shuffled_bytes'])} | "
+                    f"{size(found['collected_bytes'])} | {'; '.join(ends) or 'no budget; the seconds'} |")  # fmt: skip
+    text = f"""# What larger data take
+
+Written by `jobs/benchmark.py --case model`, which fits the seconds that rows, stored values, labels and picks take
+(`spark_mlfs/cli/costs.json`) from runs of at most 100,000 rows on one machine; `spark-mlfs select --dry-run` says the same of
+your data, `--cores N` on a cluster of so many. Measured on {known["measured"]}.
+
+## {n:,} rows × {d:,} features × {q:,} labels on {cores:,} cores
+
+Rows of 50 words and 3 labels with power-law frequencies, {size(profile.size)} packed
+({size(profile.size // cores)} a core); 1,000 features are kept. These are extrapolations, by ten thousand times
+the rows that were measured: read them as orders of magnitude.
+*to the driver* and *shuffled*: states of the first scan. *ends first*: the statistic beyond its budget (1 GiB for the driver and
+for each worker unless `--driver-bytes` and `--worker-bytes` say otherwise).
+
+| method | screen | seconds | core hours | shuffled | to the driver | ends first |
+|---|---|---|---|---|---|---|
+{chr(10).join(rows)}
+
+## Predicted and measured
+
+Whole commands in one process, of more rows than were fitted: core seconds as predicted and as measured, memory as announced (an
+upper bound) and as measured.
+
+| method | data | predicted s | measured s | predicted / measured | announced MB | measured MB | measured when |
+|---|---|---|---|---|---|---|---|
+{chr(10).join(checked)}
+"""
+    PAGE.write_text(text)

@@ -1,0 +1,134 @@
+"""What a dry run says of seconds, memory and bytes: the model of costs, its coefficients, and the job that fits them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from jobs.benchmarks import model
+from spark_mlfs import METHODS, pipeline
+from spark_mlfs.cli import costs
+from spark_mlfs.statistics.contingency import TwoWay
+from spark_mlfs.statistics.targets import Labels
+
+MADE = ("--format", "planted", "--option", "num_rows=3000", "--option", "num_features=12", "--option", "num_labels=3")
+
+
+def test_coefficients_are_of_every_method_and_of_known_quantities():
+    known = costs.fitted()
+    held = model.made(60, 6, 3, None)
+    amounts = costs.quantities(held.profile, METHODS.create("mim"), {}, 5)
+    assert set(known["rank"]) >= {"mim", "jmi", "ridge"} and set(known["rank"]) <= set(METHODS)
+    for by_kind in known["rank"].values():
+        assert set(by_kind) <= {"dense", "sparse"}
+        assert all(set(terms) <= set(amounts) and all(by > 0 for by in terms.values()) for terms in by_kind.values())
+    for by_kind in known["read"].values():
+        assert all(set(terms) <= set(costs.read_quantities(held.profile)) for terms in by_kind.values())
+    assert {"parquet", "csv", "json", "arff", "libsvm", "text"} <= set(known["read"])
+    assert set(costs.SERIAL) <= {*amounts, "feature"} and 0 < known["command"]["seconds"]["run"] < 10
+
+
+def test_quantities_are_those_of_the_data():
+    held = model.made(300, 40, 5, 4)
+    x, y = held.block.csr(), held.block.labels(5)
+    n, d, q, labels = 300, 40, 5, y.sum() / 300
+    request = pipeline.Request.of("jmi", {}, 7)
+    found = costs.quantities(held.profile, request.implementation, request.parameters, 7)
+    assert found["row"] == n and found["value"] == x.nnz and found["feature and label"] == d * q
+    assert found["label of a value"] == pytest.approx(x.nnz * max(1, labels))
+    assert found["product of values"] == found["cubed feature"] == 0 and found["pick of a value"] == 7 * x.nnz
+    ridge = costs.quantities(held.profile, METHODS.create("ridge"), {}, 7)  # of those that take Gram matrices
+    assert ridge["product of values"] == pytest.approx(x.nnz**2 / n) and ridge["cubed feature"] == 40**3
+    assert costs.quantities(held.profile, METHODS.create("mim"), {}, 7)["pick of a value"] == 0
+    relieff = pipeline.Request.of("relieff")
+    assert costs.quantities(held.profile, relieff.implementation, relieff.parameters, 7)["pair of values"] > 0
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """Coefficients to reckon with by hand."""
+    known = {
+        "command": {"seconds": {"run": 2.0, "feature": 0.5}, "memory": 1 << 20},
+        "read": {"csv": {"dense": {"row": 0.01}}, "parquet": {"sparse": {"value": 1.0}, "dense": {"value": 0.001}}},
+        "rank": {"mim": {"dense": {"row": 0.1, "feature and label": 1.0}}},
+        "spark": {"session": 5.0, "times": 3.0},
+    }
+    monkeypatch.setattr(costs, "fitted", lambda: known)
+
+
+def test_seconds_by_hand(plain):
+    profile = model.made(100, 4, 3, None).profile
+    amounts = costs.quantities(profile, METHODS.create("mim"), {}, 4)
+    alone, shared = 2 + 0.5 * 4 + 1.0 * 4 * 3, 0.001 * 100 * 4 + 0.1 * 100
+    here = costs.seconds("parquet", profile, [("mim", amounts)], 2, False)
+    assert here["seconds"] == pytest.approx(alone + shared / 2) and here["core_seconds"] == pytest.approx(alone + shared)
+    there = costs.seconds("libsvm", profile, [("mim", amounts)] * 2, 100, True)  # a format that was not measured is read as CSV
+    alone, shared = 2 + 0.5 * 4 + 2 * 12 + 5, 3 * (0.01 * 100 + 2 * 0.1 * 100)
+    assert there["seconds"] == pytest.approx(alone + shared / 100) and there["of_it_alone"] == pytest.approx(alone)
+    assert costs.seconds("csv", profile, [("jmi", amounts)], 1, False) is None
+
+
+def test_bytes_that_spark_moves(monkeypatch):
+    profile = model.made(100, 4, 3, None).profile
+    from spark_mlfs.engine.local import SizingEngine
+
+    statistic = TwoWay(SizingEngine(profile).coding(5), Labels(3))
+    assert costs.traffic(profile, [statistic], [1000], 8) == {"shuffled_bytes": 0, "collected_bytes": 8000}
+    monkeypatch.setattr(costs, "DIRECT_BYTES", 5000)
+    assert costs.traffic(profile, [statistic], [1000], 8) == {"shuffled_bytes": 8000, "collected_bytes": 1000}
+
+
+def test_a_dry_run_says_what_it_will_cost(run, tmp_path):
+    base = ("select", *MADE, "--method", "mim", "--output", tmp_path / "x", "--dry-run")
+    here = json.loads(run(*base, "--engine", "local", "--json")[1])
+    assert here["engine"] == "local" and here["shuffled_bytes"] == here["collected_bytes"] == 0
+    assert here["cost"]["seconds"] <= here["cost"]["core_seconds"] and here["memory_bytes"] > here["packed_bytes"]
+    many = json.loads(run(*base, "--cores", 1000, "--json")[1])
+    assert many["engine"] == "spark" and many["cost"]["cores"] == 1000
+    text = run(*base, "--cores", 1000)[1]
+    assert "on 1000 cores of Spark" in text and "shuffled" in text and "in a worker" in text
+    text = run(*base, "--engine", "local", "--cores", 1)[1]
+    assert "on 1 cores of this machine" in text and "in this process (--memory-bytes)" in text
+    config = tmp_path / "run.toml"
+    config.write_text(
+        '[data]\nformat = "planted"\noptions = {num_rows = 300, num_features = 9, num_labels = 2}\n'
+        f'[method]\nname = "mim"\n[run]\noutput = "{tmp_path / "out"}"\ncores = 64\n'
+    )
+    assert json.loads(run("select", "--config", config, "--dry-run", "--json")[1])["cost"]["cores"] == 64
+    assert "cores" in run("select", *MADE, "--output", tmp_path / "x", "--cores", 0)[2]
+
+
+def test_the_fit_finds_what_took_the_time():
+    rng = np.random.default_rng(0)
+    runs = []
+    for kind, by in (("dense", {"row": 2e-6, "product of values": 1e-9}), ("sparse", {"value": 3e-7, "run": 0.1})):
+        for _ in range(12):
+            n, values, d = 10 ** rng.uniform(3, 5), 10 ** rng.uniform(4, 6), rng.integers(10, 400)
+            amounts = {"run": 1.0, "row": n, "value": values, "product of values": values * d, "cubed feature": float(d) ** 3}
+            runs.append((kind, amounts, sum(amounts[term] * c for term, c in by.items())))
+    found = model.fit(runs)
+    assert found["dense"]["row"] == pytest.approx(2e-6, rel=1e-2)
+    assert found["dense"]["product of values"] == pytest.approx(1e-9, rel=1e-2)
+    assert found["sparse"]["value"] == pytest.approx(3e-7, rel=1e-2)
+    assert "run" in found["sparse"] and "run" not in model.without_start(found)["sparse"]
+
+
+def test_the_page_is_made_of_the_model(monkeypatch, tmp_path):
+    monkeypatch.setattr(model, "PAGE", tmp_path / "scale.md")
+    model.page(["| mim | 10 | 1.0 |"], n=10**6, d=10**5, q=100, cores=10)
+    text = (tmp_path / "scale.md").read_text()
+    assert "1,000,000 rows × 100,000 features × 100 labels on 10 cores" in text and "| mim | 10 | 1.0 |" in text
+    assert "| ridge | – |" in text and ("refused" in text or "the driver:" in text)
+
+
+def test_one_run_of_a_method_is_measured():
+    held = model.made(200, 10, 3, None)
+    kind, amounts, seconds = model.rank_one(held, "mim", 3, 20.0)
+    assert kind == "dense" and amounts["value"] == 2000 and seconds > 0
+    assert model.rank_one(held, "relieff", 3, 1e-4) is None
