@@ -31,7 +31,7 @@ from .engine.local import LocalEngine, SizingEngine
 from .errors import DataError, ParameterError, WorkerBudgetError, setting
 from .methods.base import Scores
 from .select import Constraints, Evidence, Resolved, Screen, SideAnalysis
-from .select.constraints import whole_groups
+from .select.constraints import rows_of, whole_groups
 from .select.portrait import Portrait, Portray
 from .select.request import Request, check_rows, enough, full_ranking
 from .solvers.greedy import UNCONSTRAINED, PickConstraints, select_within_budget
@@ -104,7 +104,8 @@ class Result:
         if self.num_affordable is not None:
             count = min(count, self.num_affordable)
         if "group" in self.ranking:
-            count = whole_groups(self.ranking["group"].tolist(), count)
+            groups = self.ranking["group"].tolist()
+            count = whole_groups(groups, rows_of(groups, count, self.request.columns))
         return self.ranking.iloc[:count]
 
     @property
@@ -184,7 +185,7 @@ def members_of(terms: PickConstraints) -> list[tuple[int, ...]]:
 
 def score(engine: Engine, request: Request) -> Scores:
     """The scores of the requested method over an engine's features."""
-    count = engine.num_features if request.count is None else min(request.count, engine.num_features)
+    count = engine.num_features if request.most is None else min(request.most, engine.num_features)
     method, terms = request.implementation, terms_of(request, engine)
     if method.conditions and not terms.free:
         scores = method.score(engine, request.settings, count, terms)  # type: ignore[call-arg]
@@ -238,12 +239,12 @@ def meaning(greedy: bool) -> str:
 def cap_count(request: Request, outcomes: Mapping[SideAnalysis, Any]) -> Request:
     """The request, picking no more features than its extras let pass."""
     included = len(request.resolved.include) if request.resolved is not None else 0
-    counts = [] if request.count is None else [request.count]
+    counts = [] if request.most is None else [request.most]
     for extra, outcome in outcomes.items():
         picks = extra.picks(outcome)
         if picks is not None:
             counts.append(picks + included)
-    return dataclasses.replace(request, count=min(counts, default=None))
+    return dataclasses.replace(request, count=min(counts, default=None), columns={})
 
 
 def compute(

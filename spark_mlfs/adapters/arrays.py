@@ -96,8 +96,8 @@ def rank(
         methods that count and a group of 0/1 features to others, dates are days (`spark_mlfs.blocks.categories`)
     Y : indicator matrix or frame (n, q) of 0, 1 and NaN (unknown); one class a row; or a list of tags a row
     method : name of the method; ``spark_mlfs.METHODS`` lists them
-    k : features to return, at most all; None: all, in which case a greedy method picks them all; "auto": as few as `forward`
-        finds enough; none, with a warning, where nothing is found
+    k : features to return, at most all, a column of categories counted as one; None: all, in which case a greedy method picks
+        them all; "auto": as few as `forward` finds enough; none, with a warning, where nothing is found
     method_params, **parameters : the method's own parameters, ``num_bins=10``
     screen : filter that runs first, such as "chi2:10000"
     include, exclude : features that are picked first, and features that never are: a list of names, patterns such as "title_*",

@@ -191,7 +191,7 @@ class MultiLabelSelector(SelectorEstimator):
 
     Parameters
     ----------
-    method : name of the method (`spark_mlfs.METHODS` lists them), default "scls"
+    method : name of the method (`spark_mlfs.METHODS` lists them), default "forward"
     methodParams : dict of the method's own parameters; they may also be given as keywords (``labelCoding="lp"``, ``numBins=10``)
     featuresCol : vector or array<number> column, sparse or dense
     labelsCol : multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN is unknown

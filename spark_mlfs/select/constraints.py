@@ -265,6 +265,16 @@ def whole_groups(groups: Sequence[str | None], count: int) -> int:
     return count
 
 
+def rows_of(groups: Sequence[str | None], count: int, columns: Mapping[str, int]) -> int:
+    """How many rows of a ranking the best `count` features take, from its column ``group``: each of the `columns` is one."""
+    for row, group in enumerate(groups):
+        if group not in columns or row == 0 or group != groups[row - 1]:
+            if not count:
+                return row
+            count -= 1
+    return len(groups)
+
+
 def _by_feature(
     what: str, listed: tuple[Any, ...], names: Sequence[str], place: Mapping[str, int], default: float = np.nan
 ) -> np.ndarray:

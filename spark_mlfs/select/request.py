@@ -127,6 +127,7 @@ class Request:
     implementation: Method = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
     resolved: Resolved | None = field(default=None, compare=False, repr=False)  # the constraints by places, once data are known
     auto: bool = False  # as few are kept as are `enough`, of the `count` that are picked
+    columns: Mapping[str, int] = field(default_factory=dict)  # groups that `count` counts as one each, and their sizes
 
     def __post_init__(self) -> None:
         if self.implementation is None:
@@ -163,6 +164,11 @@ class Request:
         return Request(name, checked, count, screen, extras, constraints, cut, method, auto=auto)
 
     @property
+    def most(self) -> int | None:
+        """How many features may be picked at most, those of each of the `columns` counted."""
+        return None if self.count is None else self.count + sum(self.columns.values()) - len(self.columns)
+
+    @property
     def rules(self) -> bool:
         """Whether a rule says which features are kept."""
         return any(isinstance(extra, Rule) for extra in self.extras)
@@ -182,7 +188,7 @@ class Request:
         return counts and all(isinstance(extra, Rule) and extra.mode in TESTS for extra in self.extras)
 
     def with_groups(self, groups: tuple[tuple[str, tuple[str, ...]], ...]) -> Request:
-        """The same with these groups besides, where it takes some."""
+        """The same with these groups besides, each counted as one feature, where it takes some."""
         given = self.constraints or Constraints()
         if any(isinstance(f, int) for listed in (given.include, given.exclude, *dict(given.groups).values()) for f in listed):
             raise ParameterError(
@@ -191,7 +197,8 @@ class Request:
             )
         if self.rules or (self.implementation.greedy and not self.implementation.conditions):
             return self
-        return dataclasses.replace(self, constraints=dataclasses.replace(given, groups=(*given.groups, *groups)))
+        held_to = dataclasses.replace(given, groups=(*given.groups, *groups))
+        return dataclasses.replace(self, constraints=held_to, columns={name: len(members) for name, members in groups})
 
     def for_labels(self, names: Sequence[str]) -> Request:
         """The same with parameters that go by the names of labels by their places."""

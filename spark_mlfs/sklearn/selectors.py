@@ -148,7 +148,7 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
 
     Parameters
     ----------
-    method : str, default "scls"
+    method : str, default "forward"
         name of the method (`spark_mlfs.METHODS` lists them)
     method_params : dict | None, default None
         the method's own parameters, such as {"num_bins": 10}

@@ -85,7 +85,7 @@ def test_another_method_or_format_drops_what_belonged_to_the_files(file):
 
 def test_defaults():
     config = configure(None, {"data": {"format": "numbers"}, "run": {"output": "x"}})
-    assert config.method.name == "scls" and [config.selection.cut(0).keep(d) for d in (405, 7)] == [50, 7]
+    assert config.method.name == "forward" and [config.selection.cut(0).keep(d) for d in (405, 7)] == [50, 7]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_number_replaces_a_rule(file):
         ({"mode": "knockoffs", "combination": "cauchy"}, "--combination goes with --selection-mode fpr, fdr or fwe, not"),
         ({"mode": "fdr", "percentile": 0.1}, "--percentile or --selection-mode fdr, not both"),
         ({"mode": "fdr", "num_top_features": 5}, "--selection-mode fdr says itself how many"),
-        ({"mode": "knockoffs"}, "knockoffs need a method that finishes on the Gram matrix, not scls"),
+        ({"mode": "knockoffs"}, "knockoffs need a method that finishes on the Gram matrix, not forward"),
     ],
 )
 def test_mistaken_rules(selection, said):

@@ -33,7 +33,9 @@ def test_grades_of_a_table(run, refused, tmp_path):
     assert "stars.0" in said and "labels are 0, 1 or null (unknown)" in said and "--graded-labels" in said
     said = refused(*read, "--method", "ridge", "--graded-labels")
     assert "grades are from 0 to 1: correct it, or say in --grade-range what they go from" in said
-    assert "scls takes labels of 0 and 1, not grades: give --label-cuts, such as 0.5" in refused(*read, "--graded-labels")
+    assert "scls takes labels of 0 and 1, not grades: give --label-cuts, such as 0.5" in refused(
+        *read, "--graded-labels", "--method", "scls"
+    )
     assert "set --graded-labels, too" in refused(*read, "--label-cuts", 3)
     assert "--grade-range" in refused(*read, "--graded-labels", "--grade-range", 1, "five")
     assert "classifier mlknn takes labels of 0 and 1, not grades" in refused(

@@ -115,6 +115,19 @@ def test_to_others_a_column_is_a_group_of_0_and_1(method):
     assert found["name"].iloc[0].partition("=")[0] in NAMES[:3]
 
 
+@pytest.mark.parametrize("method", ["forward", "ridge", "fastcan", "fisher"])
+def test_a_column_of_categories_counts_as_one_of_the_features_that_are_kept(method):
+    every = rank(TABLE, Y, method, k=None)
+    column = every["name"].str.rpartition("=")[0].where(every["group"].notna(), every["name"])
+    order = column.drop_duplicates().tolist()
+    assert sorted(order) == sorted(TABLE) and len(every) == sum(TABLE[name].nunique() for name in NAMES) + 1
+    for k in range(1, 5):
+        kept = rank(TABLE, Y, method, k=k)
+        assert kept["name"].tolist() == every["name"][column.isin(order[:k])].tolist()
+        fitted = MultiLabelSelector(method, num_top_features=k).fit(TABLE, Y)
+        assert [*TABLE.columns[fitted.get_support()]] == [name for name in TABLE if name in order[:k]]
+
+
 def test_a_filter_or_a_rule_that_does_not_count_decides_as_well():
     assert "group" not in rank(TABLE, Y, "jmi", screen="chi2:3")
     assert "group" in rank(TABLE, Y, "lasso", screen="chi2:10")
@@ -168,7 +181,7 @@ def test_unseen_values_have_a_code_of_their_own():
     assert again.transform(new)[:, 0].tolist() == [7, sorted(WORDS).index("g"), 7, 7]
     assert again.transform(TABLE)[:, :4].tolist() == ENCODED.tolist()
     assert again.transform(as_polars(TABLE, polars.String)).tolist() == again.transform(TABLE).tolist()
-    hot = RidgeSelector(num_top_features=10).fit(TABLE, Y)
+    hot = RidgeSelector(num_top_features=4).fit(TABLE, Y)
     rows = hot.transform(new.assign(**{"of.words": ["new", "g", "newer", "a"]}))
     names = hot.get_feature_names_out().tolist()
     words = [names.index(f"of.words={w}") for w in sorted(WORDS)]

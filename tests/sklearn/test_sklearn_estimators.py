@@ -173,7 +173,7 @@ def test_an_entry_from_outside_has_a_class():
     ("values", "what"),
     [
         ({"method": "jmy"}, "there is no method 'jmy'; did you mean 'jmi'"),
-        ({"method_params": {"bins": 3}}, "method 'scls' has no parameter 'bins'"),
+        ({"method_params": {"bins": 3}}, "method 'forward' has no parameter 'bins'"),
         ({"selection_mode": "best"}, "selection_mode must be one of 'num_top_features'"),
         ({"num_top_features": 0}, "num_top_features must be a whole number, at least 1"),
         ({"num_top_features": 99}, "num_top_features = 99 but the data have 12 features"),
