@@ -55,8 +55,13 @@ def ranks(cells: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
     return pd.DataFrame(lines).T.rename_axis(["data", "judge", "metric"])
 
 
+def fixed_of(found: pd.DataFrame) -> list[str]:
+    """The methods that are not auto, or a variant of it."""
+    return [m for m in found if m.split()[0] != AUTO]
+
+
 def best_default(found: pd.DataFrame) -> str:
-    return found.drop(columns=AUTO, errors="ignore").mean().idxmin()
+    return found[fixed_of(found)].mean().idxmin()
 
 
 def main(folders: list[Path], fewer: Path | None = None) -> None:
@@ -114,7 +119,7 @@ def markdown(table: pd.DataFrame, heads: list[str]) -> str:
 
 
 def page(cells: pd.DataFrame, data: pd.DataFrame, found: pd.DataFrame, table: pd.DataFrame, learned: int) -> str:
-    fixed = [m for m in table.index if m != AUTO]
+    fixed = fixed_of(found[table.index])
     best, k = best_default(found), len(table)
     by_data = found.groupby("data").mean()  # one block a data set: classifiers and metrics of one set are no independent blocks
     test = friedman(-by_data[fixed].to_numpy(), True)
@@ -145,7 +150,7 @@ def page(cells: pd.DataFrame, data: pd.DataFrame, found: pd.DataFrame, table: pd
         "1 is best. *First third*: the share of set × classifier × metric in which a method is among the best third; "
         f"up to {learned} rows to learn from. *Stability*: Nogueira's index of the 20 best over the "
         "three folds, mean over the sets. The same as [CSV](which-method.csv).",
-        "`forward 0.3` and `forward 3` are `forward` with that `penalty`; its default is 1.",
+        "`forward 0.3` and `forward 3` are `forward` with that `penalty`; its default is 1. `auto +forward` has `forward` in front of the list of `auto`.",
     ]
     shown = table.copy()
     shown["first third"] = (100 * shown["first third"]).map("{:.0f} %".format)
@@ -216,8 +221,7 @@ def _of_auto(found: pd.DataFrame, best: str) -> list[str]:
 
 
 def _of_default(found: pd.DataFrame) -> list[str]:
-    variants = [m for m in found if m.startswith(f"{DEFAULT_METHOD} ")]
-    able = found.drop(columns=[*NO_DEFAULT, AUTO, *variants], errors="ignore").mean().sort_values()
+    able = found[[m for m in fixed_of(found) if not m.startswith(f"{DEFAULT_METHOD} ")]].drop(columns=[*NO_DEFAULT], errors="ignore").mean().sort_values()
     why = "; ".join(f"`{name}` {reason}" for name, reason in NO_DEFAULT.items())
     return [
         f"- **The default is `{DEFAULT_METHOD}`**, {able[DEFAULT_METHOD]:.1f}, "
