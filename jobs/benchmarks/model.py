@@ -322,7 +322,7 @@ def page(checked: list[str], n: int = 10**9, d: int = 10**6, q: int = 10**5, cor
 
     fitted.cache_clear()
     profile, known, rows = of_words(n, d, q), fitted(), []
-    for method, screen in (("mim", None), ("chi2", None), ("jmi", None), ("jmi", "mim:10000"), ("scls", "mim:10000"),
+    for method, screen in (("mim", None), ("chi2", None), ("jmi", None), ("jmi", "mim:10000"), ("scls", "mim:10000"), ("forward", None),
                            ("ridge", None), ("ridge", "chi2:10000"), ("fisher", None), ("relieff", "mim:10000")):  # fmt: skip
         settings = {"data": {"format": "parquet", "path": "/rows", "options": {"features": "x", "labels": "y"}},
                     "method": {"name": method, **({"screen": screen} if screen else {})}, "selection": {"num_top_features": 1000},
@@ -338,8 +338,10 @@ def page(checked: list[str], n: int = 10**9, d: int = 10**6, q: int = 10**5, cor
                 if found[name]["needed"] > found[name]["allowed"]]  # fmt: skip
         if cost is None:
             continue
-        hours = f"{cost['core_seconds'] / 3600:,.0f}"
-        rows.append(f"| {method} | {screen or '–'} | {cost['seconds']:,.0f} | {hours} | {size(found['shuffled_bytes'])} | "
+        wall, hours = f"{cost['seconds']:,.0f}", f"{cost['core_seconds'] / 3600:,.0f}"
+        if ends:
+            wall, hours = "refused", "–"
+        rows.append(f"| {method} | {screen or '–'} | {wall} | {hours} | {size(found['shuffled_bytes'])} | "
                     f"{size(found['collected_bytes'])} | {'; '.join(ends) or 'no budget; the seconds'} |")  # fmt: skip
     text = f"""# What larger data take
 

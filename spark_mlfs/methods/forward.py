@@ -10,10 +10,11 @@ predicts worse than none. Unpicked features follow by the first J.
 Symbols: z_j (n,) at first x̃_j, column j of X (n, v) about its mean over T, over its standard deviation; r_l at first ỹ_l, label l
 of Y (n, q) about its mean over T; w_l = 1/Var(y_l), times the label's weight, 0 of a label of one value; n_f the rows of T, λ ≥ 0
 ``penalty``, p_j ``penalties`` (`select.constraints`), 1 where nothing is said, 0 of a feature that is included; n the rows whose
-labels are all known. F ``folds`` by the hash of the row id, without ids by that of the row's
-features: equal rows share a fold. Score J of the first pick (v,), without unit.
+labels are all known. F ``folds`` by the hash of the row id, without ids by that of the row's features: equal rows share a fold.
+Score J of the first pick (v,), without unit.
 Cost: one scan for second moments by fold, then O(v·(k + q)) operations a fold for pick k (`solvers.forward`). Where they exceed
-``driverBytes``, the first J of all features is finished on the executors, and the best go on, as many as fit: three scans.
+``driverBytes`` (of arrays ``memory_bytes``), the first J of all features is finished on the executors, and the best go on, as
+many as fit, which the report says: three scans. So more memory may pick a feature that is weak alone.
 Raises: `DataError` where no row has all its labels known, no feature varies over those, or all share a fold; `BudgetError` where
 sums of labels exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of range.
 Source: ours; forward selection by orthogonal least squares, Chen, Billings & Luo, International Journal of Control 50, 1989, with
