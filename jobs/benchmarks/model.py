@@ -322,7 +322,8 @@ def page(checked: list[str], n: int = 10**9, d: int = 10**6, q: int = 10**5, cor
 
     fitted.cache_clear()
     profile, known, rows = of_words(n, d, q), fitted(), []
-    for method, screen in (("mim", None), ("chi2", None), ("jmi", None), ("jmi", "mim:10000"), ("scls", "mim:10000"), ("forward", None),
+    for method, screen in (("mim", None), ("chi2", None), ("jmi", None), ("jmi", "mim:10000"),
+                           ("scls", "mim:10000"), ("forward", None),
                            ("ridge", None), ("ridge", "chi2:10000"), ("fisher", None), ("relieff", "mim:10000")):  # fmt: skip
         settings = {"data": {"format": "parquet", "path": "/rows", "options": {"features": "x", "labels": "y"}},
                     "method": {"name": method, **({"screen": screen} if screen else {})}, "selection": {"num_top_features": 1000},
