@@ -221,7 +221,12 @@ def _of_auto(found: pd.DataFrame, best: str) -> list[str]:
 
 
 def _of_default(found: pd.DataFrame) -> list[str]:
-    able = found[[m for m in fixed_of(found) if not m.startswith(f"{DEFAULT_METHOD} ")]].drop(columns=[*NO_DEFAULT], errors="ignore").mean().sort_values()
+    able = (
+        found[[m for m in fixed_of(found) if not m.startswith(f"{DEFAULT_METHOD} ")]]
+        .drop(columns=[*NO_DEFAULT], errors="ignore")
+        .mean()
+        .sort_values()
+    )
     why = "; ".join(f"`{name}` {reason}" for name, reason in NO_DEFAULT.items())
     return [
         f"- **The default is `{DEFAULT_METHOD}`**, {able[DEFAULT_METHOD]:.1f}, "

@@ -30,6 +30,11 @@ class FoldSums:
         varies = variance > ROUNDING * square / n
         return np.divide(times, variance, out=np.zeros(len(square)), where=varies)
 
+    def of(self, folds: np.ndarray) -> FoldSums:
+        """The sums of some folds alone, a mask (F,)."""
+        kept = {name: getattr(self, name)[folds] for name in ("n", "sum_x", "xx", "sum_y", "yy", "xy")}
+        return FoldSums(**kept, folds=tuple(int(f) for f in np.array(self.folds)[folds]))
+
     @property
     def trained(self) -> tuple[np.ndarray, np.ndarray]:
         """(F,) rows that each fold leaves for training, (F, q) their labels' sums."""

@@ -22,6 +22,10 @@ from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 
 HELD_OUT = ("cumulative_gain", "standard_error")  # of the picks up to each, on rows that were held out
+NESTED = (
+    "nested_gain",
+    "nested_error",
+)  # the same of picks made without the rows; where as few as enough are kept
 
 
 @dataclass
@@ -83,6 +87,9 @@ class GramProblem:
 
 
 PENALTIES = "penalties"  # beside a method's parameters: (d,) what each feature's penalty is multiplied by
+
+
+ENOUGH = "enough"  # beside a method's parameters: whether as few features are kept as are enough
 
 
 def penalties_of(profile: Profile, p: Values) -> np.ndarray | None:

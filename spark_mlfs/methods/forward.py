@@ -6,7 +6,9 @@
 Greedy: each pick s maximises J, the share of the labels' variance that a feature explains on rows H of each fold f to which
 its weights b were not fitted, but to the others, T. Then z_j ← z_j − z_s ⟨z_s, z_j⟩_T/(⟨z_s, z_s⟩_T + p_s λ n_f), r_l ← r_l −
 z_s b_sl in every fold: what the picks say of features and labels on T is taken out of them. J may be negative: such a feature
-predicts worse than none. Unpicked features follow by the first J.
+predicts worse than none. Unpicked features follow by the first J. With ``numTopFeatures="auto"`` as few are kept as are within one
+standard error over the folds of the largest Σ J; none where that, or what 20 picks made without each fold explain of it, is not
+above one.
 Symbols: z_j (n,) at first x̃_j, column j of X (n, v) about its mean over T, over its standard deviation; r_l at first ỹ_l, label l
 of Y (n, q) about its mean over T; w_l = 1/Var(y_l), times the label's weight, 0 of a label of one value; n_f the rows of T, λ ≥ 0
 ``penalty``, p_j ``penalties`` (`select.constraints`), 1 where nothing is said, 0 of a feature that is included; n the rows whose
@@ -40,12 +42,13 @@ from ..solvers.ranking import by_score
 from ..statistics.base import FeatureNumbers, Statistic
 from ..statistics.folds import Alone, FoldedLabels, FoldGrams, unit_of_moments
 from ..statistics.moments import GroupMoments, KnownRows, known_range, thin
-from .base import HELD_OUT, Method, Scores, penalties_of
+from .base import ENOUGH, HELD_OUT, NESTED, Method, Scores, penalties_of
 from .counting import picking
 from .labels import LABEL_WEIGHTS, label_weights
 from .regression import LABEL_SKETCH, sketch_width
 
 FEW_PENALTIES = 16  # different ones of features whose products exceed the budgets
+NESTED_PICKS = 20  # whether there is anything to find shows in as many
 LARGEST = 1 << 20  # of what a label counts in a sketch, times the labels of a row
 
 
@@ -104,18 +107,25 @@ class Forward(Method):
                 sums = replace(sums, sum_x=sums.sum_x[:, seen], xx=sums.xx[:, seen[:, None], seen], xy=sums.xy[:, seen])
             weights = np.ones(whole.sketch) if whole.sketch else sums.label_weights(1.0 if times is None else times)
             penalty = p["penalty"] * multiples(engine.profile, p)[seen]
-            relevance, path, shares = forward.select(sums, weights, penalty, count, terms.among(seen), picking(engine))
+            terms = terms.among(seen)
+            relevance, path, shares = forward.select(sums, weights, penalty, count, terms, picking(engine))
+            told = {} if path.single else dict(zip(HELD_OUT, _cumulative(np.cumsum(path.gains), shares), strict=True))
+            if p.get(ENOUGH) and (few := forward.enough(*told.values())):
+                fresh = forward.nested(sums, weights, penalty, min(few, NESTED_PICKS), terms)
+                told |= dict(zip(NESTED, _cumulative(np.cumsum(fresh.mean(axis=0)), fresh), strict=True))
         if not (whole.sketch and len(seen) < len(varying)):
             values[seen] = relevance
         path.spread(seen, engine.num_features)
-        columns = {name: np.full(engine.num_features, np.nan) for name in HELD_OUT}
-        total = np.cumsum(path.gains)
-        if not path.single:
-            spread = np.cumsum(shares, axis=1).std(axis=0, ddof=1)
-            for column, of_picks in zip(columns.values(), (total, spread / np.sqrt(len(shares))), strict=True):
-                column[path.picks] = of_picks
-        details["cv_loss"] = 1.0 - float(total.max(initial=0.0))  # what is not explained of rows held out
+        columns = {name: np.full(engine.num_features, np.nan) for name in {**dict.fromkeys(HELD_OUT), **told}}
+        for name, of_picks in told.items():
+            columns[name][path.picks[: len(of_picks)]] = of_picks
+        details["cv_loss"] = 1.0 - float(np.cumsum(path.gains).max(initial=0.0))  # what is not explained of rows held out
         return Scores.of_varying(values[varying], varying, engine.num_features, path=path, details=details, columns=columns)
+
+
+def _cumulative(total: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(k,) the `total` up to each pick, and its standard error over the folds, by the `shares` (F, k) of each."""
+    return total, np.cumsum(shares, axis=1).std(axis=0, ddof=1) / np.sqrt(len(shares))
 
 
 def moments(profile: Profile, p: Values) -> FoldGrams:

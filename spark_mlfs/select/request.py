@@ -15,8 +15,9 @@ from .. import params
 from ..blocks.profile import Profile
 from ..errors import ParameterError, setting
 from ..methods import METHODS
-from ..methods.base import HELD_OUT, PENALTIES, Method, Scores
+from ..methods.base import ENOUGH, HELD_OUT, NESTED, PENALTIES, Method, Scores
 from ..methods.labels import by_place
+from ..solvers import forward
 from ..solvers.ranking import complete
 from .base import SideAnalysis
 from .constraints import Constraints, Resolved
@@ -175,10 +176,12 @@ class Request:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The parameters as the method gets them: with the penalties of features, where it has such and they are not all 1."""
-        if self.resolved is None or not self.implementation.penalised or (given := self.resolved.shrinkage) is None:
-            return self.parameters
-        return {**self.parameters, PENALTIES: given}
+        """The parameters as the method gets them: with the penalties of features, where it has such and they are not all 1, and
+        with whether as few features are kept as are enough."""
+        further: dict[str, Any] = {ENOUGH: True} if self.auto else {}
+        if self.resolved is not None and self.implementation.penalised and (given := self.resolved.shrinkage) is not None:
+            further[PENALTIES] = given
+        return {**self.parameters, **further} if further else self.parameters
 
     @property
     def takes_codes(self) -> bool:
@@ -241,13 +244,13 @@ MOST_PICKS = 500  # of a method that says how many features are enough
 
 
 def enough(ranking: pd.DataFrame) -> int:
-    """How many of the best features of a ranking are enough: the fewest whose cumulative held-out gain is within one standard
-    error of the largest; none where the largest is not above one."""
-    gain, error = (ranking[name].to_numpy(float) for name in HELD_OUT)
-    best = int(np.nanargmax(gain)) if np.isfinite(gain).any() else 0
-    if not gain[best] > error[best]:
-        return 0
-    return 1 + int(np.flatnonzero(gain >= gain[best] - error[best])[0])
+    """How many of the best features of a ranking are `forward.enough`; none where the nested gain of the first of them, if it is
+    known, is not above one standard error: rows that picks are made by flatter the best of many features."""
+    count = forward.enough(*(ranking[name].to_numpy(float) for name in HELD_OUT))
+    if count and NESTED[0] in ranking:
+        gain, error = ranking[[*NESTED]].dropna().iloc[-1]
+        return count if gain > error else 0
+    return count
 
 
 def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> None:

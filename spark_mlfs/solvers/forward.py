@@ -98,7 +98,8 @@ def select(
     picked."""
     center, own = sums.sum_x.sum(axis=0) / sums.n.sum(), sums.n[:, None]
     squares = np.einsum("fii->fi", sums.xx) - center * (2 * sums.sum_x - own * center)
-    scale = np.sqrt(squares.sum(axis=0) / sums.n.sum())
+    scale = np.sqrt(np.maximum(squares.sum(axis=0), 0.0) / sums.n.sum())
+    scale[scale == 0] = 1.0  # constant in these folds
     pool, penalty = Pool(len(center), count, terms), np.broadcast_to(penalty, len(center))
     z = replace(
         sums,
@@ -125,3 +126,27 @@ def select(
     path = pool.run(relevance, revalue, pool.left, progress)
     shares += [explained[:, pick] / each for pick in path.picks[len(shares) :]]  # the last one
     return relevance, path, np.stack(shares, axis=1) if shares else np.zeros((len(folds), 0))
+
+
+def enough(gain: np.ndarray, error: np.ndarray) -> int:
+    """How many picks are enough: the fewest whose cumulative held-out `gain` is within one standard `error` of the largest; none
+    where the largest is not above one."""
+    best = int(np.nanargmax(gain)) if np.isfinite(gain).any() else 0
+    if not len(gain) or not gain[best] > error[best]:
+        return 0
+    return 1 + int(np.flatnonzero(gain >= gain[best] - error[best])[0])
+
+
+def nested(
+    sums: FoldSums, weights: np.ndarray, penalty: np.ndarray | float, count: int, terms: PickConstraints = UNCONSTRAINED
+) -> np.ndarray:
+    """(F, count) what each of the picks made without a fold explains of it: of noise nothing, though of many features the best
+    seems to explain some of the rows that it was picked by. With two folds there are none to pick by: zeros."""
+    folds = np.arange(len(sums.n))
+    out = np.zeros((len(folds), count))
+    for f in folds if len(folds) > 2 else ():
+        _, path, _ = select(sums.of(folds != f), weights, penalty, count, terms)
+        given = PickConstraints(include=tuple(int(pick) for pick in path.picks))
+        _, _, shares = select(sums, weights, penalty, len(path.picks), given)
+        out[f, : len(path.picks)] = shares[f]
+    return out

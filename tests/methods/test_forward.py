@@ -21,7 +21,7 @@ from spark_mlfs.blocks.identity import feature_keys
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.rowhash import GROUPS, group_of, mix, unmix
 from spark_mlfs.cli.config import configure
-from spark_mlfs.methods.base import HELD_OUT
+from spark_mlfs.methods.base import HELD_OUT, NESTED
 from spark_mlfs.output.manifest import selection_manifest
 from spark_mlfs.report.page import page
 from spark_mlfs.select import Constraints, Cut
@@ -290,6 +290,32 @@ def test_as_few_as_are_enough(name, data_dir):
     assert [("no feature explains" in str(each.message)) for each in told] == [True, True] * (not wanted)
     if wanted:
         assert list(ranking["index"]) == list(selector.selected_)
+
+
+def test_picks_made_without_a_fold_are_tried_on_it():
+    x, y = example()
+    held = hold(x, y)[0]
+    request = pipeline.Request.of("forward", {}, cut=Cut("auto"))
+    (result,) = pipeline.rank(held, [request])
+    told = result.ranking[[*NESTED]].dropna().to_numpy()
+    wanted = oracle.nested(x, y, fold_of(held.block, FOLDS, held.profile), len(told))
+    np.testing.assert_allclose(told[:, 0], wanted.mean(axis=0), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(told[:, 1], wanted.std(axis=0, ddof=1) / np.sqrt(FOLDS), rtol=1e-7, atol=1e-10)
+    assert len(result.kept) == len(told) > 3
+
+
+@pytest.mark.filterwarnings("ignore:no feature explains")
+def test_of_noise_nothing_is_kept():
+    """Though the best of a hundred features seem to explain something of the rows that they were picked by."""
+    kept = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x, y = rng.normal(size=(300, 100)), (rng.random((300, 3)) < 0.4).astype(float)
+        kept.append(len(spark_mlfs.rank(x, y, "forward", "auto")))
+    assert kept.count(0) >= 11
+    held = hold(x, y)[0]
+    _, gains, _, shares = oracle.forward(x, y, fold_of(held.block, FOLDS, held.profile), 4)
+    assert oracle.how_many(gains, shares) > 0
 
 
 def test_every_face_takes_auto_and_saves_it(spark, tmp_path):

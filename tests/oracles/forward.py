@@ -94,3 +94,14 @@ def how_many(gains, shares):
     if cumulative[best] <= error[best]:
         return 0
     return int(np.flatnonzero(cumulative >= cumulative[best] - error[best])[0]) + 1
+
+
+def nested(x, y, fold, count, penalty=1.0):
+    """(folds, count) what picks made without the rows of a fold explain of them, cumulatively; labels weigh as in all rows."""
+    out = []
+    for at, f in enumerate(np.unique(fold)):
+        rest = fold != f
+        times = y[rest].var(axis=0) / y.var(axis=0)
+        picks = forward(x[rest], y[rest], fold[rest], count, penalty, label_weights=times)[0]
+        out.append(np.cumsum(forward(x, y, fold, len(picks), penalty, include=picks)[3][at]))
+    return np.array(out)
