@@ -125,7 +125,7 @@ class RowChunks:
 
 
 def _row(key: int, first: int, data: bytes | bytearray) -> pa.RecordBatch:
-    cells = pa.array([key], pa.int64()), pa.array([first], pa.int64()), binary_array(data)
+    cells = [pa.array([key], pa.int64()), pa.array([first], pa.int64()), binary_array(data)]
     return pa.RecordBatch.from_arrays(cells, names=["key", "first", "data"])
 
 

@@ -357,7 +357,7 @@ def test_any_method_by_name(frame, fits, tmp_path):
         ({"method": "jmii"}, "there is no method 'jmii'; did you mean 'jmi'"),
         ({"method": "jmi", "numBin": 3}, "did you mean 'numBins'"),
         ({"method": "jmi", "numBins": 1}, "numBins must be a whole number from 2 to 250, not 1"),
-        ({"numTopFeatures": 0}, "numTopFeatures must be a whole number, at least 1, not 0"),
+        ({"numTopFeatures": 0}, "numTopFeatures must be a whole number, at least 1, or 'auto', not 0"),
     ):
         with pytest.raises(ParameterError, match=says):
             spark_mlfs.MultiLabelSelector(**given)

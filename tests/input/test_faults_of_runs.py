@@ -421,7 +421,8 @@ INSIDE = {  # functions that are called within such a block only
     ("ml/persistence.py", "load_ranking"),
     ("scoring/corpus.py", "_count"),
     ("read/missing.py", "_by_slot"),
-    ("frame.py", "toPandas"),  # of rows of this process, as the next two
+    ("blocks/pack.py", "_pack_here"),  # of rows of this process, as the next three
+    ("frame.py", "toPandas"),
     ("output/rows.py", "write_rows"),
     ("cli/dry_run.py", "_dry_run"),
     ("cli/transform.py", "_write"),  # a command's errors are told by `cli.command.main`

@@ -398,7 +398,7 @@ def test_bad_files(refused, tmp_path, text, parts):
         (["--percentile", "0"], ["--percentile"]),
         (["--num-top-features", "2", "--percentile", "0.5"], ["not both"]),
         (["--method", "jmii"], ["'jmii'", "'jmi'?"]),
-        (["--set", "num_bin=3"], ["'num_bin'", "'num_bins'?"]),
+        (["--method", "jmi", "--set", "num_bin=3"], ["'num_bin'", "'num_bins'?"]),
         (["--method", "jmi", "--set", "label_coding=xx"], ["label_coding", "'br'", "'xx'"]),
         (["--set", "labels"], ["--set", "name=value"]),
         (["--option", "labelz=y"], ["'labelz'", "labels"]),
