@@ -6,7 +6,7 @@
 Greedy: each pick s maximises J, the share of the labels' variance that a feature explains on rows H of each fold f to which
 its weights b were not fitted, but to the others, T. Then z_j ← z_j − z_s ⟨z_s, z_j⟩_T/(⟨z_s, z_s⟩_T + p_s λ n_f), r_l ← r_l −
 z_s b_sl in every fold: what the picks say of features and labels on T is taken out of them. J may be negative: such a feature
-predicts worse than none. Unpicked features follow by the first J. With ``numTopFeatures="auto"`` as few are kept as are within
+predicts worse than none. Unpicked features follow by the first J. Of a number that is auto as few are kept as are within
 one standard error over the folds of the largest Σ J; none where that, or what 20 picks made without each fold explain of it, is
 not above one.
 Symbols: z_j (n,) at first x̃_j, column j of X (n, v) about its mean over T, over its standard deviation; r_l at first ỹ_l, label l
