@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, ParameterError
-from .scaling import SCALINGS
+from ..errors import DataError
 
 
 @dataclass
@@ -69,11 +68,6 @@ class GramStatistics:
         return GramStatistics(n, sx - n * u, sy - n * v, xx, xy, yy, np.array(centre_x), np.array(centre_y), self.low, self.high)
 
     def __add__(self, other: GramStatistics) -> GramStatistics:
-        if (self.d, self.q) != (other.d, other.q):
-            raise DataError(
-                f"statistics of {self.d} features and {self.q} labels cannot be added to statistics of "
-                f"{other.d} features and {other.q} labels; compute both over the same columns"
-            )
         out = self._with(other, operator.add)
         if self.low is not None and other.low is not None and self.high is not None and other.high is not None:
             out.low, out.high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
@@ -116,8 +110,6 @@ class GramStatistics:
         return self._view(scaling, centre=False)
 
     def _view(self, scaling: str, centre: bool) -> GramView:
-        if scaling not in SCALINGS:
-            raise ParameterError(f"scaling is {scaling!r}; choose one of {', '.join(SCALINGS)}")
         if self.n <= 0:
             raise DataError("there are no rows to compute a Gram matrix from; check the filter or the fold")
         if scaling == "minmax" and self.low is None:

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import ParameterError
 from .matrix import Matrix
 
 BLOCK_BYTES = 32 << 20
@@ -23,18 +22,13 @@ BLOCK_BYTES = 32 << 20
 
 class LabelsetSimilarity:
     """The m x m similarity of a table of distinct labelsets, block of rows by block of rows, from `members` (m, q) 0/1 and
-    `weights` (q,) whole numbers n_l ≥ 0, the rows with each label (Eq. 2), or None for the Jaccard index; `ParameterError` for
-    others."""
+    `weights` (q,) whole numbers n_l ≥ 0, the rows with each label (Eq. 2), or None for the Jaccard index."""
 
     def __init__(self, members: Matrix, weights: np.ndarray | None = None) -> None:
         members = sp.csr_matrix(members, dtype=np.float64)
         members.eliminate_zeros()
         m, q = members.shape
         weights = np.ones(q) if weights is None else np.asarray(weights, np.float64)
-        if weights.shape != (q,):
-            raise ParameterError(f"label weights: {q} numbers expected, one per label; shape {weights.shape} given")
-        if not np.isfinite(weights).all() or (weights < 0).any() or (weights != np.rint(weights)).any():
-            raise ParameterError("label weights must be whole numbers >= 0: they are counts of rows")
         self.members = members
         self.weights = weights
         self.size = m

@@ -29,8 +29,6 @@ Deviations:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -103,7 +101,6 @@ class MSFS(Method):
     def _form(self, engine: Engine, p: Values, view: GramView, sets: Labelsets) -> np.ndarray:
         """X'LX in the view's coordinates."""
         geometry = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, sets.hashes, centre=view.centre)
-        members = sets.matrix(engine.profile.q).astype(np.float64)
         block = anchors_of(engine, None, 0)
         expected = p["walk"] == "expected"
         size = 32 * manifold.COLUMNS * block.n if expected else manifold.VISIT_BYTES * block.n * p["steps"]
@@ -114,21 +111,20 @@ class MSFS(Method):
                 + ("" if expected else f"take fewer {setting('steps')} or {setting('walk', 'expected')}, ")
                 + "or sample the rows"
             )
-        labels = _Labels(members, np.searchsorted(sets.hashes, block.labelset_hash))
-        if engine.profile.graded:
-            labels.grades = block.labels(engine.profile.q)
+        labels = block.labels(engine.profile.q)
         if p["neighbors"] is None:
             T: Matrix = self._dense(p, block, geometry, labels)
         else:
-            T = self._sparse(engine, p, block, geometry, labels)
+            T = self._sparse(engine, p, block, geometry, labels, LabelsetSimilarity(sets.matrix(engine.profile.q)))
         P = manifold.transitions(T)
         if expected:
             return manifold.expected_form(P, p["steps"], geometry.points(block).x)
         C = manifold.sampled_visits(P, p["steps"], p["walk"], lambda step: uniform(block.ids, p["seed"], step + 1))
         return quadratic_form(engine, block, geometry, manifold.neighbourhood(C))
 
-    def _sparse(self, engine: Engine, p: Values, block: Block, geometry: Geometry, labels: _Labels) -> sp.csr_matrix:
-        table = LabelsetSimilarity(labels.members)
+    def _sparse(
+        self, engine: Engine, p: Values, block: Block, geometry: Geometry, labels: sp.csr_matrix, table: LabelsetSimilarity
+    ) -> sp.csr_matrix:
         neighbourhoods = (Neighbourhood(p["neighbors"], "sharing"), *(() if p["sigma"] else (Neighbourhood(TUNING),)))
         near, *tuning = nearest_rows(engine, block, geometry, neighbourhoods, table)
         rows, place = np.nonzero(near.ids != NONE)
@@ -138,10 +134,10 @@ class MSFS(Method):
         else:
             scale = np.sqrt(_scales(engine, tuning[0], block, geometry))
             product = scale[rows] * scale[columns]
-        values = manifold.kernel(squares, product) * labels.of_pairs(rows, columns)
+        values = manifold.kernel(squares, product) * manifold.ruzicka(labels, rows, columns)
         return manifold.symmetric_edges(rows, columns, values, block.n)
 
-    def _dense(self, p: Values, block: Block, geometry: Geometry, labels: _Labels) -> np.ndarray:
+    def _dense(self, p: Values, block: Block, geometry: Geometry, labels: sp.csr_matrix) -> np.ndarray:
         if block.n > DENSE_ROWS:
             raise ParameterError(
                 f"neighbors=None forms a dense {block.n} x {block.n} graph; above {DENSE_ROWS} rows give neighbors, such as 30"
@@ -159,32 +155,9 @@ class MSFS(Method):
         T = manifold.kernel(squares, product)
         for first in range(0, block.n, 1024):
             part = slice(first, min(first + 1024, block.n))
-            T[part] *= labels.of_rows(part)
+            T[part] *= manifold.ruzicka_table(labels, part)
         np.fill_diagonal(T, 0.0)
         return T
-
-
-@dataclass
-class _Labels:
-    """The labels of rows: `members` (m, q) of the distinct labelsets, `codes` (n,) of the rows; `grades` (n, q) if any."""
-
-    members: sp.csr_matrix
-    codes: np.ndarray
-    grades: sp.csr_matrix | None = None
-
-    def of_pairs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """(t,) the similarity of listed pairs of rows."""
-        if self.grades is not None:
-            return manifold.ruzicka(self.grades, left, right)
-        return manifold.jaccard(self.members, self.codes[left], self.codes[right])
-
-    def of_rows(self, part: slice) -> np.ndarray:
-        """(rows, n) the similarity of a run of rows with all."""
-        if self.grades is not None:
-            return manifold.ruzicka_table(self.grades, part)
-        n = len(self.codes)
-        left = np.repeat(self.codes[part], n)
-        return manifold.jaccard(self.members, left, np.tile(self.codes, part.stop - part.start)).reshape(-1, n)
 
 
 def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) -> np.ndarray:

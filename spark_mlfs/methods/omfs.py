@@ -34,7 +34,7 @@ from ..kernels.gram import GramView
 from ..params import Choice, Integer, Number, Optional, Parameter, Values
 from ..solvers import l21
 from ..solvers.armijo import omfs_armijo
-from ..solvers.factorise import FACTORIZERS, factor_bytes, factorise, latent_width, leading
+from ..solvers.factorise import FACTORIZERS, factor_bytes, latent_width, leading, nmf, svd
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from ..statistics.labelsets import Labelsets, LabelsetSums
@@ -105,7 +105,8 @@ class OMFS(Method):
                 f"{beyond(need, 'driver_bytes', engine.budgets.driver, ON_THE_DRIVER)}, or {remedy}"
             )
         counts, unit = sets.counts * engine.profile.weight_unit, engine.profile.weight_unit
-        factors = factorise(sets.matrix(q).toarray().astype(np.float64), counts, p["c"], p["factorizer"] or "nmf")
+        factorise = svd if p["factorizer"] == "svd" else nmf
+        factors = factorise(sets.matrix(q).toarray().astype(np.float64), counts, p["c"])
         # sums are of x less the provisional centre, as the view's shift is
         cross = ((sums.total[:, view.varying] * unit - counts[:, None] * view.shift) / view.scale).T @ factors.V
         return cross, float(counts @ (factors.V * factors.V).sum(axis=1)), factors.converged

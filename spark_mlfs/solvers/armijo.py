@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.gram import GramView
-from .linear import Solution, not_negative
+from .linear import Solution
 
 
 def omfs_armijo(
@@ -25,7 +25,6 @@ def omfs_armijo(
     falls by hundreds to (1e-6 of the largest row norm)²: J falls with it. Stops when at the last e the scaled gradient is
     below `tol` times its first size, or 100 steps lower J by less than 1e-12 relative.
     """
-    not_negative(gamma=gamma)
     A, C = gram.G, cross
     W = np.zeros(C.shape, dtype=np.float64)
     q = C.shape[1]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError
 from .linear import settled
 
 FACTORIZERS = ("nmf", "svd")
@@ -42,10 +42,6 @@ def truncated_svd(labelsets: np.ndarray, counts: np.ndarray, c: int) -> tuple[np
     above 1e-7 of the first). The signs are those of `signed`."""
     L = np.asarray(labelsets, dtype=np.float64)
     N = np.asarray(counts, dtype=np.float64)
-    if L.ndim != 2 or len(L) != len(N):
-        raise DataError(f"{len(L)} labelsets came with {len(N)} counts; give one count per labelset")
-    if not 1 <= c:
-        raise ParameterError(f"c is {c}; the latent width must be at least 1")
     S, Vt = leading(L.T @ (N[:, None] * L), c)
     return (L @ Vt.T) / S, S, Vt
 
@@ -89,8 +85,6 @@ def nmf(
     """
     c = latent_width(labelsets.shape[1]) if c is None else c
     L = np.asarray(labelsets, dtype=np.float64)
-    if L.size and L.min() < 0:
-        raise DataError("labels must not be negative for a non-negative factorisation; use factorizer='svd'")
     N = np.asarray(counts, dtype=np.float64)[:, None]
     U, S, Vt = truncated_svd(L, counts, c)
     V, B = np.abs(U) * np.sqrt(S), np.sqrt(S)[:, None] * np.abs(Vt)
@@ -111,13 +105,6 @@ def nmf(
             break
     V, B = normalise(V, B)
     return Factorisation(V, B, trace, converged, len(trace) - 1)
-
-
-def factorise(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None, factorizer: str = "nmf") -> Factorisation:
-    """`nmf` or `svd` by name."""
-    if factorizer not in FACTORIZERS:
-        raise ParameterError(f"factorizer is {factorizer!r}; choose one of {', '.join(FACTORIZERS)}")
-    return nmf(labelsets, counts, c) if factorizer == "nmf" else svd(labelsets, counts, c)
 
 
 def normalise(V: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

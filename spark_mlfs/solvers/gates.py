@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import expit
 
-from ..errors import DataError, ParameterError
-from .linear import Solution, not_negative
+from ..errors import DataError
+from .linear import Solution
 
 _LOW, _HIGH, _T = -0.1, 1.1, 2.0 / 3.0
 _SHIFT = _T * np.log(-_LOW / _HIGH)
@@ -39,13 +39,6 @@ def deepfs(
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     n, d = X.shape
     q = Y.shape[1]
-    if n == 0 or d == 0 or q == 0:
-        raise DataError(f"deepfs needs rows, features and labels; it got {n}, {d} and {q}")
-    if len(hidden) not in (1, 2) or min(hidden) < 1:
-        raise ParameterError(f"hidden is {tuple(hidden)}; give one or two positive layer widths")
-    not_negative(lam=lam)
-    if epochs < 1 or batch < 1:
-        raise ParameterError(f"epochs is {epochs} and batch is {batch}; both must be at least 1")
     rng = np.random.default_rng(seed)
     parameters = _start([d, *hidden, q], Y, rng)
     adam = _Adam(parameters, rate)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError
 from ..kernels.gram import GramStatistics, GramView
 
 SWEEPS = 20
@@ -148,8 +148,6 @@ def statistic(weights: np.ndarray) -> np.ndarray:
 
 def threshold(w: np.ndarray, fdr: float) -> float:
     """The knockoff+ threshold of W (NaN left out); infinity where nothing can be kept at this rate."""
-    if not 0 < fdr <= 1:
-        raise ParameterError(f"fdr must be above 0, at most 1, not {fdr}")
     w = w[~np.isnan(w)]
     sizes = np.sort(np.abs(w[w != 0]))
     ordered = np.sort(w)

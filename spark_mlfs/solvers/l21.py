@@ -30,10 +30,9 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from ..errors import ParameterError
 from ..kernels.gram import GramView
 from .anderson import Anderson
-from .linear import Merged, Penalised, Solution, copies, not_negative, settled, solve_positive
+from .linear import Merged, Penalised, Solution, copies, settled, solve_positive
 from .manifold import laplacian, symmetric_edges
 
 EPS = 1e-10  # of the largest 2‖w_i‖: the bound of U
@@ -95,7 +94,6 @@ def minimise_l21(
     Rows set aside end as exact zeros. The intercept is left at 0. `unit` (d,): what counts as 1 of each row where rows are
     compared, by the start, the bound of U and `tol`.
     """
-    not_negative(**{"the weight of the ℓ2,1 penalty": beta})
     if penalties is not None:
         part = Penalised(A, C, penalties)
         constant, start = constant - float(np.trace(part.explained)), None if start is None else part.gathered(start)
@@ -377,9 +375,6 @@ def omfs(gram: GramView, cross: np.ndarray, gamma: float = 0.8, constant: float 
 def msfs(gram: GramView, xlx: np.ndarray, alpha: float = 0.1, beta: float = 10.0, rho: float = 0.5, **options: Any) -> Solution:
     """`methods.msfs`, given X'LX (v × v) of the sampled neighbourhood graph in the view's coordinates. ρ = 0, α = 0 is
     ridge(β); α = 0, ρ = 1 is fully labelled CSFS(β)."""
-    if not 0 <= rho <= 1:
-        raise ParameterError(f"rho is {rho}; it must lie between 0 (Frobenius norm only) and 1 (ℓ2,1 norm only)")
-    not_negative(alpha=alpha, beta=beta)
     A = gram.G + alpha * xlx if alpha else gram.G.copy()
     A[np.diag_indices_from(A)] += beta * (1 - rho)
     return _with_intercept(gram, minimise_l21(A, gram.C, beta * rho, float(np.trace(gram.S)), 0.5, **options))
@@ -387,7 +382,6 @@ def msfs(gram: GramView, xlx: np.ndarray, alpha: float = 0.1, beta: float = 10.0
 
 def mssl(gram: GramView, alpha: float = 0.1, beta: float = 1.0, k: int = 10, **options: Any) -> Solution:
     """`methods.mssl`, L_f the `feature_laplacian` of the k nearest features, from the Gram matrix."""
-    not_negative(alpha=alpha)
     A = gram.G + alpha * feature_laplacian(gram.G, gram.n, k).toarray() if alpha else gram.G
     more = options | {"penalties": gram.penalties}
     return _with_intercept(gram, minimise_l21(A, gram.C, beta, float(np.trace(gram.S)), 0.5, **more))
@@ -401,8 +395,6 @@ def _with_intercept(gram: GramView, solution: Solution) -> Solution:
 def feature_laplacian(G: np.ndarray, n: float, k: int) -> sparse.csr_matrix:
     """Laplacian of the k-nearest-feature graph: binary weights, an edge if either feature lists the other; d²_ij = G_ii + G_jj
     − 2 G_ij (columns of the scaled X), neighbours ordered by round(d²/n, 10), then index."""
-    if k < 1:
-        raise ParameterError(f"k is {k}; a feature graph needs at least 1 neighbour")
     d = len(G)
     k = min(k, d - 1)
     if k < 1:

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..errors import DataError
 from ..kernels.gram import GramStatistics
 from ..kernels.matrix import Matrix
 from .anderson import Anderson
 from .l21 import EPS, huber, minimise_l21, reweighted_step, steady
-from .linear import Solution, not_negative, positive, settled
+from .linear import Solution, settled
 
 Weights = tuple[np.ndarray, np.ndarray]  # W (v, q) and b (q,)
 
@@ -91,7 +90,6 @@ def rfs(
     is not read. Each iteration, of `max_iter` at most, is one scan and W = (X'RX + γD)⁻¹ X'RY, from R = I/γ, D = I: the
     iterates of the paper's n × n form when `accelerate=False`. The bias is a constant column without penalty.
     """
-    positive(gamma=gamma)
     plain, _ = weighted_gram(None, None)
     W, b = _rfs_step(plain, gamma, np.ones(plain.d), 1.0 / gamma)
     eps = EPS * 2 * float(np.linalg.norm(W, axis=1).max(initial=0.0))
@@ -111,8 +109,6 @@ def rfs(
 
 def _rfs_step(g: GramStatistics, gamma: float, s2: np.ndarray, weight: float) -> Weights:
     """(X'RX + γD)⁻¹ X'RY and the bias, both centred by the R-weighted means; `weight` multiplies R."""
-    if not g.n > 0:
-        raise DataError("there are no rows to fit; check the filter or the fold")
     A = weight * (g.xx - np.outer(g.sum_x, g.sum_x) / g.n)
     C = weight * (g.xy - np.outer(g.sum_x, g.sum_y) / g.n)
     W = reweighted_step(A, C, gamma, s2)
@@ -137,7 +133,6 @@ def csfs_unlabelled(
     1b', 0, 1) where unknown; with (None, None) 0 there, as the method starts. Given F the rest is supervised CSFS, solved on the
     driver (the paper: one reweighting per F). The objective is taken after F is updated; moves of W below `tol` are rounding.
     """
-    not_negative(mu=mu)
 
     def fit(F: FilledLabels, start: np.ndarray | None) -> Solution:
         C, mean, square = F

@@ -1,4 +1,4 @@
-"""Shared by the solvers of linear problems: the form of a solution, positive definite systems, identical columns, checks."""
+"""Shared by the solvers of linear problems: the form of a solution, positive definite systems, identical columns."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-
-from ..errors import ParameterError
 
 
 @dataclass
@@ -122,17 +120,3 @@ class Merged:
 def settled(last: float, value: float, slack: float) -> float:
     """The next entry of a falling objective's trace: a rise by no more than `slack`, its rounding, is reported as none."""
     return last if last < value <= last + slack else value
-
-
-def not_negative(**values: float) -> None:
-    """Raise `ParameterError` where one of the named values is below 0."""
-    for name, value in values.items():
-        if not value >= 0:
-            raise ParameterError(f"{name} is {value}; it must be at least 0")
-
-
-def positive(**values: float) -> None:
-    """Raise `ParameterError` where one of the named values is not above 0."""
-    for name, value in values.items():
-        if not value > 0:
-            raise ParameterError(f"{name} is {value}; it must be positive")

@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from ..kernels.label_similarity import shared_labels
 from ..kernels.matrix import Matrix
 
 COLUMNS = 64  # of X in use at once: bounds the memory of the expected walk
@@ -19,14 +18,9 @@ PAIRS = 1 << 16  # of rows of grades that are compared at once
 VISIT_BYTES = 48  # of memory a visit of a sampled walk takes until the graph is used
 
 
-def jaccard(members: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """(t,) labels in common over labels in either of listed pairs of labelset codes, 0 where both are empty."""
-    shared, both, at = shared_labels(members, left, right)
-    return np.divide(shared, both - shared, out=np.zeros(len(shared)), where=both > shared)[at]
-
-
 def ruzicka(grades: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """(t,) Σ_l min(y_il, y_jl)/Σ_l max(y_il, y_jl) of listed pairs of rows of grades, 0 of empty ones: `jaccard` of 0 and 1."""
+    """(t,) Σ_l min(y_il, y_jl)/Σ_l max(y_il, y_jl) of listed pairs of rows of grades, 0 of empty ones; of 0 and 1 it is
+    Jaccard's index."""
     size, shared = np.asarray(grades.sum(axis=1)).ravel(), np.empty(len(left))
     for first in range(0, len(left), PAIRS):
         part = slice(first, first + PAIRS)

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
-from ..errors import ParameterError
-
 PATIENCE, STALL = 5, 0.1  # L-BFGS-B has stalled when this many passes gain less than this share of the gap
 STEP = 0.3  # of the way from the best point to the minimiser of the planes: fewest passes among .3, .5, .7
 
@@ -29,8 +27,6 @@ def paper_descent(gradients: Iterable[np.ndarray], width: int, beta: float = 0.9
     """`mode="paper"`: w ← w − β·grad / ‖grad‖, grad = 2w∘g_i, from w = 1, the anchors in the order given, each once: `gradients`
     yields g_i (d,) or blocks of them. A zero gradient makes no step. The weights may become negative and are ranked as they are,
     as the paper does. No objective falls: no trace, and it has converged by definition."""
-    if not 0 < beta:
-        raise ParameterError(f"beta = {beta}: the step must be positive")
     weights = np.ones(width)
     steps = 0
     for block in gradients:
@@ -61,12 +57,6 @@ def convex(
     f from below: when the bound is within `tol` the solution is proved. Where L-BFGS-B stalls at kinks, as on a few dozen rows,
     steps towards the model's minimiser take over. `trace` is the best objective after each pass.
     """
-    if eta is not None and not eta > 0:
-        raise ParameterError(f"eta = {eta}: must be positive, the loss alone may have many minimisers")
-    if not tol > 0:
-        raise ParameterError(f"tol = {tol}: must be positive")
-    if max_passes < 1:
-        raise ParameterError(f"max_passes = {max_passes}: at least one pass over the data is needed")
     search = _Search(evaluate, width, eta, tol, max_passes, progress)
     try:
         search(np.ones(width))

@@ -20,13 +20,12 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from ..errors import DataError, ParameterError
 from ..kernels.gram import GramView
 from ..kernels.matrix import Matrix
 from .anderson import Anderson
 from .factorise import latent_width, normalise, truncated_svd
 from .l21 import EPS, BoxNewton, factored_step, huber, reweighted_step, steady
-from .linear import Solution, copies, not_negative, settled, solve_positive
+from .linear import Solution, copies, settled, solve_positive
 from .manifold import laplacian, symmetric_edges
 
 CONSTRAINTS = ("orthonormal", "none")
@@ -172,19 +171,13 @@ def mifs(
     Stops at max|ΔW| ≤ tol max|W|. `objective` is the Huberised one after each cycle. `extra` has B (rows of length one, W and V
     scaled accordingly) and, for β = 0, P and Q of V = XP + YQ, else V.
     """
-    if not alpha > 0:
-        raise ParameterError(f"alpha is {alpha}; it must be above 0: nothing else ties V to the labels, and every weight is 0")
-    not_negative(beta=beta, gamma=gamma)
-    if constraint not in CONSTRAINTS:
-        raise ParameterError(f"constraint is {constraint!r}; choose one of {', '.join(CONSTRAINTS)}")
     q = gram.S.shape[0]
     values, vectors = np.linalg.eigh(gram.S)  # the rows of S^½ stand for the labelsets
     root = (vectors * np.sqrt(np.maximum(values, 0.0))).T
     Vt = truncated_svd(root, np.ones(q), latent_width(q) if c is None else c)[2]
     latent: _Latent
     if beta > 0:
-        if X is None or Y is None or laplacian is None:
-            raise DataError("beta > 0 needs X, Y and the Laplacian of the rows' graph; pass them or set beta=0")
+        assert X is not None and Y is not None and laplacian is not None
         latent = _ExplicitLatent(aslinearoperator(X), np.asarray(Y, dtype=np.float64), laplacian)
     else:
         latent = _SpannedLatent(gram)

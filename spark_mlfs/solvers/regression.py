@@ -20,17 +20,15 @@ from dataclasses import replace
 import numpy as np
 from scipy import linalg
 
-from ..errors import ParameterError
 from ..kernels.gram import GramView
 from .anderson import affine_extrapolation
-from .linear import Penalised, Solution, copies, not_negative, settled, solve_positive
+from .linear import Penalised, Solution, copies, settled, solve_positive
 
 _BLOCK = 64
 
 
 def ridge(gram: GramView, alpha: float = 1.0) -> Solution:
     """Ridge regression of all outputs; with α = 0 and a singular G the least-norm solution."""
-    not_negative(alpha=alpha)
     A, p = gram.G.copy(), np.ones(len(gram.G)) if gram.penalties is None else gram.penalties
     A[np.diag_indices_from(A)] += alpha * p
     W = solve_positive(A, gram.C)
@@ -53,9 +51,6 @@ def elastic_net(
     `tol` bounds the duality gap, in the units of the objective and summed over outputs; `extra["gap"]` is that reached.
     `max_iter` counts sweeps; `objective` has one value per sweep.
     """
-    not_negative(alpha=alpha)
-    if not 0 <= rho <= 1:
-        raise ParameterError(f"rho is {rho}; it must lie between 0 (ridge) and 1 (lasso)")
     n, d, q = gram.n, *gram.C.shape
     if d == 0 or q == 0:
         return Solution(np.zeros((d, q)), gram.offset_y.copy(), [float(np.trace(gram.S)) / (2 * n)], True, 0)

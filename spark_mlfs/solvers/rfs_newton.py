@@ -19,10 +19,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from ..errors import DataError
 from .l21 import EPS, BoxNewton, huber
 from .l21_scans import residual_floor
-from .linear import Merged, Solution, copies, positive, settled
+from .linear import Merged, Solution, copies, settled
 
 _REWEIGHTINGS = 6  # before the first Newton step
 
@@ -58,12 +57,9 @@ def rfs_newton(
     of mean ‖y_i − mean y‖; 1e-10 of the largest 2‖w_i‖ of the first iterate) and stopping rule max|ΔW| ≤ tol max|W| are the
     same. Identical columns share their weight alike. `iterations` counts solves, each n³ + (n + d)³; memory is about four (n +
     d)² arrays. `objective` never rises. `extra["dual"]` is T = 2U (n × q): at the optimum ‖t_i‖ ≤ m_i, ‖X_j'T‖ ≤ γ, 1'T = 0
-    and tr T'Y is the objective, an independent certificate. `ParameterError` unless γ > 0.
+    and tr T'Y is the objective, an independent certificate.
     """
-    positive(gamma=gamma)
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
-    if not len(X):
-        raise DataError("there are no rows to fit; check the filter or the fold")
     mass = np.ones(len(X)) if mass is None else np.asarray(mass, dtype=np.float64)
     # Copies of a row count as one of their weight: N would be nearly singular where they are fitted exactly. In an order of
     # their own, so that neither the order of the rows nor how one is repeated changes a bit.

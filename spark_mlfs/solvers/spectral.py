@@ -24,7 +24,7 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ..errors import BudgetError, DataError, ParameterError
+from ..errors import BudgetError, DataError
 from ..kernels.label_similarity import LabelsetSimilarity
 
 WORST = -2.0  # the largest eigenvalue a normalised Laplacian can have
@@ -68,12 +68,8 @@ def spec_scores(
     phi3, counted with their multiplicity (None: the number of labels), the eigenspace of the k-th as a whole (up to γ_k + 1e-9).
 
     A feature with x'Dx = 0 (zero on every row that has a neighbour) scores −2 under phi1 and phi2, one that is constant there
-    −2 under phi2; phi3 is 0 for both. Raises `DataError` when no two rows share a label, `ParameterError`, `BudgetError`.
+    −2 under phi2; phi3 is 0 for both. Raises `DataError` when no two rows share a label, `BudgetError`.
     """
-    if criterion not in ("phi1", "phi2", "phi3"):
-        raise ParameterError(f"criterion = {criterion!r}: phi1, phi2 or phi3 expected")
-    if k is not None and k < 2:
-        raise ParameterError(f"k = {k}: phi3 uses the eigenvalues from the second on, k must be at least 2")
     mean, deviation = sums.moments()
     sums = sums.scaled(mean, deviation)
     count = sums.count.astype(np.float64)

@@ -7,7 +7,7 @@ import pytest
 from in_memory.grams import gram_of_rows, to_input
 from scipy import sparse
 
-from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.errors import DataError
 from spark_mlfs.kernels.gram import leave_out, row_norms, total
 from spark_mlfs.solvers.linear import solve_positive
 
@@ -130,11 +130,7 @@ def test_solve_positive_handles_a_singular_matrix():
 
 def test_errors_name_the_cause(rows):
     X, Y = rows
-    with pytest.raises(ParameterError, match="standard, minmax, none"):
-        gram_of_rows(X, Y).centred("robust")
     with pytest.raises(DataError, match="no rows"):
         gram_of_rows(X[:0], Y[:0]).centred()
-    with pytest.raises(DataError, match="6 features"):
-        gram_of_rows(X, Y) + gram_of_rows(X[:, :2], Y)
     with pytest.raises(DataError, match="minimum and maximum"):
         (gram_of_rows(X, Y) - gram_of_rows(X[:5], Y[:5])).centred("minmax")

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from spark_mlfs.errors import ParameterError
 from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.solvers.gtest import combine, corrected, g_tests
 
@@ -118,10 +117,3 @@ def test_the_false_discovery_rate_is_kept():
         any_false += bool((corrected(p, "fwe")[30:] <= 0.05).any())
     assert np.mean(shares) <= 0.12 and np.mean(power) >= 0.8, (np.mean(shares), np.mean(power))
     assert any_false <= 6
-
-
-def test_what_is_wrong_is_told():
-    with pytest.raises(ParameterError, match="cauchy, bonferroni"):
-        combine(np.ones((1, 2)), "fisher")
-    with pytest.raises(ParameterError, match="fpr, fdr, fwe"):
-        corrected(np.ones(2), "holm")

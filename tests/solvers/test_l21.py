@@ -9,7 +9,6 @@ from in_memory.scans import LabelFilling, ResidualReweighting, residual_weights
 from oracles import graphs_msfs
 from oracles import regression as oracle
 
-from spark_mlfs.errors import ParameterError
 from spark_mlfs.kernels.gram import row_norms
 from spark_mlfs.solvers import l21, l21_scans
 from spark_mlfs.solvers.armijo import omfs_armijo
@@ -248,22 +247,12 @@ def test_a_row_that_shrank_too_far_comes_back():
     assert state.bring_back(W, np.linalg.norm(W, axis=1)) is None
 
 
-def test_honest_about_running_out_and_wrong_parameters(case):
+def test_honest_about_running_out(case):
     X, Y, gram = case
     assert not l21.csfs(gram, 30.0, max_iter=3).converged
     assert not l21_scans.rfs(ResidualReweighting(X, Y), 10.0, max_iter=4).converged
     none = l21.minimise_l21(gram.G, np.zeros_like(gram.C), 1.0)
     assert none.converged and not none.weights.any()
-    for wrong in (
-        lambda: l21.csfs(gram, -1.0),
-        lambda: l21.msfs(gram, gram.G, rho=2.0),
-        lambda: l21.msfs(gram, gram.G, alpha=-1.0),
-        lambda: l21.feature_laplacian(gram.G, gram.n, 0),
-        lambda: l21_scans.rfs(ResidualReweighting(X, Y), 0.0),
-        lambda: omfs_armijo(gram, gram.C, -1.0),
-    ):
-        with pytest.raises(ParameterError):
-            wrong()
 
 
 def correlated(n=400, d=60, q=12, seed=0):

@@ -11,7 +11,6 @@ from hypothesis.extra import numpy as hnp
 from in_memory.labelsets import labelset_codes
 from oracles import neighbours as oracle
 
-from spark_mlfs.errors import ParameterError
 from spark_mlfs.kernels import label_similarity
 from spark_mlfs.kernels.label_similarity import LabelsetSimilarity
 
@@ -83,9 +82,3 @@ def test_codes_number_labelsets_by_first_row_dense_and_sparse():
         members, codes, counts = labelset_codes(given_)
         assert codes.tolist() == [0, 1, 0, 2, 1] and counts.tolist() == [2, 2, 1]
         assert (members.toarray()[codes] == Y).all()
-
-
-@pytest.mark.parametrize("weights", [[1.5, 1], [-1, 1], [np.nan, 1], [1, 1, 1]])
-def test_refuses_weights_that_are_no_counts(weights):
-    with pytest.raises(ParameterError, match="label weights"):
-        LabelsetSimilarity(np.eye(2), np.array(weights))

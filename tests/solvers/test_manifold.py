@@ -54,4 +54,4 @@ def test_many_walks_approach_the_expectation():
 def test_kernel_and_jaccard():
     assert manifold.kernel(np.array([0.0, 1.0, 4.0]), np.array([0.0, 0.0, 2.0])).tolist() == [1.0, 0.0, np.exp(-2.0)]
     members = sp.csr_matrix(np.array([[1, 1, 0], [0, 1, 1], [0, 0, 0]]))
-    assert manifold.jaccard(members, np.array([0, 0, 2]), np.array([1, 0, 2])).tolist() == [1 / 3, 1.0, 0.0]
+    assert manifold.ruzicka(members, np.array([0, 0, 2]), np.array([1, 0, 2])).tolist() == [1 / 3, 1.0, 0.0]

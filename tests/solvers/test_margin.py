@@ -15,7 +15,6 @@ from oracles.loader import load
 from oracles.regression import standardise
 from scipy.stats import spearmanr
 
-from spark_mlfs.errors import ParameterError
 from spark_mlfs.kernels import margin as hinges
 from spark_mlfs.kernels.exact import add_words, power_above
 from spark_mlfs.kernels.knn import Rows, tiles
@@ -220,8 +219,6 @@ def test_descent_by_hand():
     # first step (0.3, -0.4), the second none, the third along the first axis
     np.testing.assert_allclose(solution.weights, [1 - 0.3 - 0.5, 1 + 0.4], atol=1e-15)
     assert solution.passes == 3 and solution.trace == []
-    with pytest.raises(ParameterError, match="beta"):
-        margin.paper_descent([g], 2, beta=0)
 
 
 # ---- convex ----
@@ -293,15 +290,12 @@ def test_convex_past_kinks():
     assert solution.trace[-1] <= values.min() + 1e-12
 
 
-def test_convex_without_slope_out_of_passes_and_errors():
+def test_convex_without_slope_and_out_of_passes():
     flat = margin.convex(lambda v: (0.0, np.zeros(3)), 3)
     assert flat.converged and flat.passes == 1 and (flat.weights == 1).all()
     X, Y = planted()
     short = margin.convex(InBlocks(X, Y).evaluate, 8, max_passes=3)
     assert not short.converged and short.passes == 3 and never_rises(short.trace) and short.gap > 0
-    for bad in ({"eta": 0.0}, {"tol": 0.0}, {"max_passes": 0}):
-        with pytest.raises(ParameterError, match=next(iter(bad))):
-            margin.convex(lambda v: (0.0, v), 2, **bad)
 
 
 @pytest.mark.parametrize("mode", ["closed", "convex"])

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from spark_mlfs import METHODS, DataError, pipeline
-from spark_mlfs.errors import ParameterError
 from spark_mlfs.kernels.scaling import SCALINGS, Scaling
 from spark_mlfs.testing import FEATURES, engine_of, example, thin
 
@@ -71,11 +70,6 @@ def test_some_columns_as_they_stand_among_all(make):
     assert out.dtype == np.float64
     for a, b in ((out, expected), (x, before)):
         np.testing.assert_array_equal(*(v.toarray() if sp.issparse(v) else v for v in (a, b)))
-
-
-def test_an_unknown_way_is_refused():
-    with pytest.raises(ParameterError, match="choose one of standard, minmax, none"):
-        Scaling.of_rows(rows(), "robust")
 
 
 def far(method):
