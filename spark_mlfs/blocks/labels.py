@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from .grades import Grades
 
 FORMS = ("auto", "tags", "ids", "multihot")
 MAX_TAGS = 1_000_000
+Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True)
@@ -90,16 +92,16 @@ def label_source(
     )
 
 
-def _cells(frame: LocalFrame, column: str) -> Iterator[pa.Array]:
-    """The cells of a column, batch by batch."""
-    return (batch.column(batch.schema.names.index(column)) for batch in frame.batches())
+def _of_cells(frame: LocalFrame, column: str, work: Callable[[pa.Array], Outcome]) -> Iterator[Outcome]:
+    """Iterate over what `work` makes of the cells of a column, batch by batch; no other column is read."""
+    return chain.from_iterable(frame.select(column).each(lambda batches: [work(batch.column(0)) for batch in batches]))
 
 
 def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
     """The distinct tags of a column, in alphabetical order."""
     if isinstance(frame, LocalFrame):
-        distinct = {tag for cells in _cells(frame, column) for tag in pc.unique(cells.flatten()).to_pylist()} - {None}
-        vocabulary = sorted(distinct)
+        distinct = set(chain.from_iterable(_of_cells(frame, column, lambda cells: pc.unique(cells.flatten()).to_pylist())))
+        vocabulary = sorted(distinct - {None})
     else:
         tags = frame.select(F.explode(F.col(column)).alias("tag")).where("tag is not null").distinct().limit(MAX_TAGS + 1)
         with worker_errors():
@@ -114,7 +116,7 @@ def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
 def _looks_multihot(frame: DataFrame, column: str) -> bool:
     """Whether an array of whole numbers is read as 0/1 flags and not as label numbers (`label_source`)."""
     if isinstance(frame, LocalFrame):
-        looked = [_multihot_signs(cells) for cells in _cells(frame, column)]
+        looked = list(_of_cells(frame, column, _multihot_signs))
         return any(repeat for repeat, _ in looked) and not any(number for _, number in looked)
     entry = F.col(column)
     repeated = (F.size(F.array_distinct(entry)) < F.size(entry)) | F.exists(entry, lambda e: e.isNull())

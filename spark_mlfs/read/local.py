@@ -164,8 +164,9 @@ def _plain(column: pa.Array) -> pa.Array:
 def assembled(source: LocalFrame, layout: Layout, checked: bool) -> LocalFrame:
     """Return ``id, features, labels``, and ``weight``, of a table: checked, as vectors, or unchecked, as packing takes them."""
     read = {*layout.hashed, *layout.needed, *filter(None, (layout.id, layout.weight))}
-    narrow = source.select(*read)
-    parts = [partial(_assembled, number, part, source.kinds, layout, checked) for number, part in enumerate(narrow.parts)]
+    narrow, labels = source.select(*read), source.select(*layout.y.columns)
+    both = zip(narrow.parts, labels.parts, strict=True)
+    parts = [_Assembled(number, part, own, source.kinds, layout, checked) for number, (part, own) in enumerate(both)]
     kinds = {ID: Kind("bigint"), FEATURES: _kind(layout.x, checked), LABELS: _kind(layout.y, True)}
     return LocalFrame(parts, kinds | ({WEIGHT: Kind("double")} if layout.weight else {}), sizes=narrow.sizes)
 
@@ -177,17 +178,40 @@ def _kind(cells: ColumnOfCells, as_vectors: bool) -> Kind:
     return Kind("vector") if as_vectors or cells.form == "vector" else Kind("array<double>", Kind("double"))
 
 
-def _assembled(number: int, part: Callable[[], Batches], kinds: Mapping[str, Kind], layout: Layout, checked: bool) -> Batches:
-    before = 0
-    for whole in part():
-        if not whole.num_rows:
-            continue
-        table = _Rows(whole, kinds, layout, number, np.arange(before, before + whole.num_rows))
-        before += whole.num_rows
-        if layout.missing == "drop":
-            table = table.complete()
-        table.refuse(nulls_only=not checked)
-        yield table.batch(checked)
+@dataclass(frozen=True)
+class _Assembled:
+    """The canonical rows of a `part` of a table, number `number`, of which `labels` has the label columns alone."""
+
+    number: int
+    part: Callable[[], Batches]
+    labels: Callable[[], Batches]
+    kinds: Mapping[str, Kind]
+    layout: Layout
+    checked: bool
+
+    def only(self, columns: Sequence[str]) -> Callable[[], Batches]:
+        """Return them with some columns: labels alone are read without the features, which decide which rows are dropped."""
+        if list(columns) == [LABELS] and self.layout.missing != "drop":
+            return self._labels
+        return lambda: (batch.select(columns) for batch in self())
+
+    def _labels(self) -> Batches:
+        return (
+            pa.RecordBatch.from_arrays([_as_labels(_labels(batch, self.layout.y), self.layout.y)], [LABELS])
+            for batch in self.labels()
+        )
+
+    def __call__(self) -> Batches:
+        before = 0
+        for whole in self.part():
+            if not whole.num_rows:
+                continue
+            table = _Rows(whole, self.kinds, self.layout, self.number, np.arange(before, before + whole.num_rows))
+            before += whole.num_rows
+            if self.layout.missing == "drop":
+                table = table.complete()
+            table.refuse(nulls_only=not self.checked)
+            yield table.batch(self.checked)
 
 
 class _Rows:
@@ -243,12 +267,10 @@ class _Rows:
     def batch(self, checked: bool) -> pa.RecordBatch:
         """Return the columns of the canonical frame."""
         missing, x, y = self.layout.missing, self.layout.x, self.layout.y
-        features, labels = self.x, self.y
+        features = self.x
         if checked and x.form == "array":
             features = _as_vectors(features, fill=0.0 if missing == "zero" else None)
-        if y.form == "array":
-            labels = _as_vectors(labels)
-        columns, names = [pa.array(self._ids()), features, labels], [ID, FEATURES, LABELS]
+        columns, names = [pa.array(self._ids()), features, _as_labels(self.y, y)], [ID, FEATURES, LABELS]
         if self.layout.weight is not None:
             columns.append(self.source[self.layout.weight].cast(pa.float64()))
             names.append(WEIGHT)
@@ -286,6 +308,10 @@ def cells_of(source: Mapping[str, pa.Array], cells: ColumnOfCells) -> pa.Array:
 def labels_here(source: LocalFrame, y: ColumnOfCells, called: str) -> LocalFrame:
     """Return a table with its labels as the one column `called`."""
     return source.withColumns({called: (_kind(y, False), partial(_labels, y=y))})
+
+
+def _as_labels(labels: pa.Array, y: ColumnOfCells) -> pa.Array:
+    return _as_vectors(labels) if y.form == "array" else labels
 
 
 def _labels(batch: pa.RecordBatch, y: ColumnOfCells) -> pa.Array:

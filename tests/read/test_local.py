@@ -19,7 +19,7 @@ from pyspark.sql.types import ArrayType, DoubleType, StructField, StructType
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
 from spark_mlfs.frame import HELD, LocalSession, NeedsSpark
-from spark_mlfs.read import load, vectors
+from spark_mlfs.read import load, local, vectors
 from spark_mlfs.read.local import SPARK_ROW
 from spark_mlfs.schema import FEATURES, LABELS, attribute_names, fill_of
 
@@ -260,3 +260,20 @@ def test_packing_takes_what_is_announced(tmp_path, sparse):
         tracemalloc.stop()
     assert held.profile.n == n and frame.bytes > 15e6
     assert peak <= HELD * frame.bytes + (24 << 20)  # and a few batches
+
+
+@pytest.mark.parametrize("missing", ["zero", "drop"])
+def test_the_tags_are_looked_up_without_the_features(tmp_path, monkeypatch, missing):
+    tags = pa.array([["b"], None, ["a", "b"], []] * 25, pa.list_(pa.string()))
+    table = {"x": pa.array([1.0, 2.0, None, 4.0] * 25), "y": pa.array(range(100), pa.float64()), "tags": tags}
+    pq.write_table(pa.table(table), tmp_path / "t.parquet", row_group_size=30)
+    read = []
+    whole = local._RowGroups.__call__
+    monkeypatch.setattr(local._RowGroups, "__call__", lambda self: read.append(self.columns) or whole(self))
+    frame = load(HERE, str(tmp_path / "t.parquet"), "parquet", features=["x", "y"], labels="tags", missing=missing)
+    alone = [cell for batch in frame.select(LABELS).batches() for cell in batch.column(0).to_pylist()]
+    columns, read[:] = {tuple(sorted(c)) for c in read}, []
+    assert columns == ({("tags", "x", "y")} if missing == "drop" else {("tags",)})
+    both = [cell for batch in frame.batches() for cell in batch.column(frame.columns.index(LABELS)).to_pylist()]
+    assert alone == both
+    assert len(alone) == (75 if missing == "drop" else 100)
