@@ -227,3 +227,11 @@ def concatenate_coded(blocks: list[CodedBlock]) -> CodedBlock:
         sp.vstack([b.onehot for b in blocks], format="csr") if blocks[0].onehot is not None else None,
         **joined(blocks),
     )
+
+
+def in_runs(blocks: list[CodedBlock], count: int) -> list[CodedBlock]:
+    """Return the blocks joined into `count` of all rows in order, at most; the list is emptied, and a run copied at a time."""
+    each, out = -(-len(blocks) // count), []
+    while blocks:
+        out.append(concatenate_coded([blocks.pop(0) for _ in range(min(each, len(blocks)))]))
+    return out

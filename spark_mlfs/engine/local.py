@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from ..blocks.block import Block, in_order_of_ids, join
 from ..blocks.codec import State
-from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded
+from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded, in_runs
 from ..blocks.folds import Split
 from ..blocks.identity import with_unique_ids
 from ..blocks.profile import Profile, profile_block
@@ -104,7 +104,9 @@ class LocalEngine(Engine):
             return self._parts
         coding = statistic.coding
         if coding.key not in self._coded:
-            self._coded[coding.key] = self._each(partial(code_block, coding=coding), self._parts)
+            coded = self._each(partial(code_block, coding=coding), self._parts)
+            # sparse counts take long to add up: one part a core
+            self._coded[coding.key] = in_runs(coded, self.cores) if coding.sparse else coded
         if statistic.layout == "cells":  # which no part has whole
             self._coded[coding.key] = [concatenate_coded(self._coded[coding.key])]
         return self._coded[coding.key]
