@@ -134,7 +134,7 @@ class FeatureCells:
 def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray:
     """A (rows, w) array, or a pair (values, lengths) of rows of different lengths, as an Arrow array of lists."""
     if isinstance(values, tuple):
-        flat, lengths = values
+        flat, lengths = values  # of texts a list
     else:
         flat, lengths = values.ravel(), np.full(len(values), values.shape[1])
     offsets = np.zeros(len(lengths) + 1, np.int32)

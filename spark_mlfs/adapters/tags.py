@@ -11,6 +11,7 @@ import numpy as np
 from ..classify.base import Predictor
 from ..errors import ParameterError
 from ..kernels.matrix import Matrix
+from .passages import BEST, RowsAndPassages
 
 # columns of a frame by name, as `map_rows` takes them
 Columns = Mapping[str, Any]
@@ -63,8 +64,12 @@ class PredictionOfRows:
     predictor: Predictor
     columns: ColumnsOf
 
-    def __call__(self, x: Matrix) -> Columns:
-        return self.columns(*self.predictor.predict(x))
+    def __call__(self, x: Matrix | RowsAndPassages) -> Columns:
+        if not isinstance(x, RowsAndPassages):
+            return self.columns(*self.predictor.predict(x))
+        columns = self.columns(*self.predictor.predict(x.x))
+        labels, counts = columns["__labels__"]
+        return {**columns, BEST: x.best(labels, counts, self.predictor.predict(x.of_passages)[1])}
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.many("--keep", "COLUMN", "further columns to take along", default=[])
     flags.tags()
     flags.switch("--all-scores", "also write every label's score, as the array rawPrediction")
+    best = "also write best_passages: for each tag the passage of N words that alone scores highest for it"
+    flags.one("--explain", "N", best, type=COUNT)
     flags.one("--parts", "N", "parts that are scored, written and resumed one by one (default: one a file)", type=COUNT)
     flags.one("--parallelism", "N", "parts at a time (default: one a core of this machine, at most 8)", type=COUNT)
     flags = Flags.output(parser, "the tags and scores", "rows, parts, what an earlier run has done")
@@ -123,7 +125,7 @@ def _checked(args: argparse.Namespace) -> dict[str, Any]:
         raise ParameterError(f"--format {args.format!r} is not one of {known}{hint}")
     if args.features or args.labels_col:
         raise ParameterError("score takes no --features and no --labels-col: the saved pipeline knows its columns")
-    return {**tags_asked(args), "all_scores": args.all_scores}
+    return {**tags_asked(args), "all_scores": args.all_scores, "explain": args.explain}
 
 
 def _summary(scored: Mapping[str, Any], output: str) -> str:

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from ..adapters.classes import EstimatorClasses, Fit
 from ..adapters.described import FEATURES, LABELS, ROW_ID
 from ..adapters.learned import slices_of
+from ..adapters.passages import BEST, PassageReader
 from ..adapters.tags import BestLabels, Columns, ColumnsOf, LabelVectors, PredictionOfRows, check_choice, output_names
 from ..blocks.profile import Profile
 from ..classify import CLASSIFIERS
@@ -122,6 +123,8 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         raw = self.getRawPredictionCol()
         tagged, scored = names or output_names(dataset.columns)
         outputs = {"__labels__": "array<int>", scored: "array<double>"} | ({raw: "array<double>"} if all_scores else {})
+        if cells is not None and isinstance(cells.read, PassageReader):
+            outputs[BEST] = "array<string>"
         if tagged in dataset.columns:
             raise ParameterError(f"column {tagged!r} exists already; rename it first")
         out = self.predicted(dataset, BestLabels(top_n, threshold, raw, scored), outputs, cells)

@@ -41,13 +41,13 @@ def map_rows(
     """`dataset` with columns computed row by row from its features, which `cells` reads. `ParameterError` for one that exists.
 
     `function(x)` takes (rows, width) raw features, dense float64 or CSR, and returns for each key of `outputs` what `lists_of`
-    takes. `outputs` maps a new column's name to ``"vector"`` (dense), ``array<double>`` or ``array<int>``.
+    takes. `outputs` maps a new column's name to ``"vector"`` (dense), ``array<double>``, ``array<int>`` or ``array<string>``.
     The function and what it closes over travel to the workers: keep it within some tens of MB.
     """
     refuse_taken(dataset, outputs)
     types = ["array<double>" if type_name == "vector" else type_name for type_name in outputs.values()]
     schema = ", ".join(f"c{i} {type_name}" for i, type_name in enumerate(types))
-    lists = {name: pa.list_(pa.int32() if type_name == "array<int>" else pa.float64()) for name, type_name in outputs.items()}
+    lists = {name: pa.list_(_ENTRIES.get(type_name, pa.float64())) for name, type_name in outputs.items()}
     task = RowTask(function, lists, cells.read)
     temporary, input_column = "__spark_mlfs_rows__", "__spark_mlfs_source__"
     # a step of its own, kept apart by the condition: Spark 4.3 cannot hand a vector column of a Parquet file past a UDF
@@ -55,6 +55,9 @@ def map_rows(
     ids = [] if cells.id is None else [cells.id.cast("string")]
     out = dataset.withColumn(temporary, task.udf(schema, len(ids))(F.col(input_column), *ids))
     return with_outputs(out, outputs, f"{temporary}.c{{}}").drop(temporary, input_column)
+
+
+_ENTRIES = {"array<int>": pa.int32(), "array<string>": pa.string()}
 
 
 def refuse_taken(dataset: DataFrame, outputs: Iterable[str]) -> None:

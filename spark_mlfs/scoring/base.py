@@ -181,7 +181,8 @@ class SavedPipeline:
 
     def tagged(self, frame: Any, keep: Sequence[str], named: bool = True, **how: Any) -> Any:
         """The kept columns, tags and scores of every row; where a kept column has one of these names, ``predicted_tags`` and
-        ``predicted_scores``. Messages call a row by the first kept column, if it is `named`."""
+        ``predicted_scores``. Messages call a row by the first kept column, if it is `named`. `explain` adds ``best_passages``:
+        for each tag the passage of so many words that alone scores highest for it."""
         raise NotImplementedError
 
     def check(self, shown: Any, where: str, keep: Sequence[str], **how: Any) -> None:

@@ -29,6 +29,7 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 
+from ..adapters.passages import BEST
 from ..adapters.saved import stamp
 from ..adapters.tags import RAW, output_names
 from ..engine.base import side_by_side
@@ -141,7 +142,8 @@ class Scoring:
     ``scores``, both best first (``predicted_tags`` and ``predicted_scores`` where a kept column has one of these names). `id`
     (default ``id`` where the table has it, else the hash of the row) and the columns of `keep` come along. An interrupted run of
     the same model, data, options and output goes on where it stopped. `append` adds the inputs that the output does not hold
-    yet. `parallelism` parts are scored at a time (default: one a core of this machine, at most 8): a part of one file is one
+    yet, `explain` ``best_passages`` of so many words (`SavedPipeline.tagged`). `parallelism` parts are scored at a time (default:
+    one a core of this machine, at most 8): a part of one file is one
     task.
     """
 
@@ -158,6 +160,7 @@ class Scoring:
     all_scores: bool = False
     parts: int | None = None
     append: bool = False
+    explain: int | None = None
     parallelism: int | None = None
 
     def run(
@@ -236,7 +239,8 @@ class Scoring:
 
     @property
     def _how(self) -> dict[str, Any]:
-        return {"top_n": self.top_n, "threshold": self.threshold, "all_scores": self.all_scores}
+        explain = {} if self.explain is None else {"explain": self.explain}
+        return {"top_n": self.top_n, "threshold": self.threshold, "all_scores": self.all_scores, **explain}
 
     @property
     def _at_a_time(self) -> int:
@@ -337,7 +341,7 @@ def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
             name = name[1:-1].replace("``", "`")
         if name not in frame.columns and not (name == "id" and id is None):
             raise ParameterError(f"there is no column {name!r} to keep: {near(name, frame.columns)}")
-        if name in ("predicted_tags", "predicted_scores", RAW):
+        if name in ("predicted_tags", "predicted_scores", RAW, BEST):
             raise ParameterError(f"the column {name!r} cannot be kept: the output has one of that name")
         wanted.append(name)
     return list(dict.fromkeys(wanted))

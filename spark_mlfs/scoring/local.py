@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..adapters.learned import CLASSIFIER, LocalClassifier
+from ..adapters.passages import BEST, PassageReader
 from ..adapters.rows import CellReader, FeatureCells, RowTask, lists_of
 from ..adapters.saved import metadata_here, rows_here
 from ..adapters.selection import MODEL, LocalSelection
@@ -41,17 +42,22 @@ class LocalScorer(SavedPipeline):
         super().check(shown, where, keep, **how)
         self.tagged(shown, [name for name in keep if name in shown.columns], **how)
 
-    def tagged(self, frame: LocalFrame, keep: Sequence[str], named: bool = True, **how: Any) -> LocalFrame:
+    def tagged(
+        self, frame: LocalFrame, keep: Sequence[str], named: bool = True, explain: int | None = None, **how: Any
+    ) -> LocalFrame:
         top_n, threshold = how.get("top_n"), how.get("threshold")
         check_choice(top_n, threshold, len(self.classifier.labelNames))
         frame = frame.select(*self.columns_read(), *keep)
         column, read = self._features(frame)
         tags, scores = output_names(keep)
+        texts = {} if explain is None else {BEST: pa.list_(pa.string())}
+        read = read if explain is None else PassageReader.of(read, explain)
         written = [scores, *([RAW] if how.get("all_scores") else [])]
         kinds = {name: frame.kinds[name] for name in keep} | {tags: Kind("array<string>", Kind("string"))}
         kinds |= dict.fromkeys(written, Kind("array<double>", Kind("double")))
+        kinds |= dict.fromkeys(texts, Kind("array<string>", Kind("string")))
         function = PredictionOfRows(self.classifier.predictor(), BestLabels(top_n, threshold, RAW, scores))
-        lists = {"__labels__": pa.list_(pa.int32()), **dict.fromkeys(written, LISTS)}
+        lists = {"__labels__": pa.list_(pa.int32()), **dict.fromkeys(written, LISTS), **texts}
         known, id = pa.array(self.classifier.labelNames, pa.string()), keep[0] if keep and named else None
         predicted = partial(_predicted, column=column, task=partial(RowTask, function, lists, read), id=id)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -12,6 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
+from ..adapters.passages import BEST, PassageReader
 from ..adapters.saved import AGAIN
 from ..adapters.tags import RAW, LabelVectors, output_names
 from ..blocks.pack import small_batches
@@ -44,13 +46,20 @@ class Scorer(SavedPipeline):
         columns = [F.col(quoted(name)) for name in dict.fromkeys([*plain, *fields])]
         return frame.select(*columns, *(F.col(quoted(name)).alias(f"_kept_{i}") for i, name in enumerate(keep)))
 
-    def tagged(self, frame: DataFrame, keep: Sequence[str], named: bool = True, **how: Any) -> DataFrame:
+    def tagged(
+        self, frame: DataFrame, keep: Sequence[str], named: bool = True, explain: int | None = None, **how: Any
+    ) -> DataFrame:
         frame, cells = self.features(self.read_of(frame, keep), F.col("_kept_0") if named else None)
+        if explain is not None:
+            reader = PassageReader.of(None if cells is None else cells.read, explain)
+            assert cells is not None
+            cells = replace(cells, read=reader, id=None)
         frame = self.classifier.tagged(frame, **how, names=("_tags", "_scores"), cells=cells)
         kept = [F.col(f"_kept_{i}").alias(name) for i, name in enumerate(keep)]
         tags, scores = output_names(keep)
         raw = [F.col(self.classifier.getRawPredictionCol()).alias(RAW)] if how.get("all_scores") else []
-        return frame.select(*kept, F.col("_tags").alias(tags), F.col("_scores").alias(scores), *raw)
+        best = [] if explain is None else [F.col(BEST)]
+        return frame.select(*kept, F.col("_tags").alias(tags), F.col("_scores").alias(scores), *raw, *best)
 
     def judged(self, frame: DataFrame, labels: str, id: str | None) -> DataFrame:
         truth = frame.withColumn("_truth", _truth(frame, labels, self.classifier.labelNames))
