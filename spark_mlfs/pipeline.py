@@ -9,7 +9,7 @@
     evaluate    metrics, protocols, significance                                                 `evaluate`
     report      ranking, manifest, figures                                                       `report`
 
-Distributed code computes statistics and knows no method; solvers know no Spark; a method (`methods/<name>.py`) names both.
+Distributed code computes statistics and knows no method; solvers know no Spark; a method (`methods`) names both.
 """
 
 from __future__ import annotations

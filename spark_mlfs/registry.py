@@ -5,6 +5,7 @@ through the room's entry point group.
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import textwrap
@@ -45,10 +46,12 @@ PHRASES = {  # that the modules of entries share: ``$name`` in their documentati
     "anchors × rows × features",
 }
 
+SECTION = "\nSymbols: "  # what the documentation of an entry has
+
 
 def composed(documentation: str) -> str:
-    """Return the documentation of a module with its `PHRASES` written out."""
-    sections = re.split(r"\n(?=[A-Z][a-z]+: )", documentation)
+    """Return the documentation of an entry with its `PHRASES` written out."""
+    sections = re.split(r"\n(?=[A-Z][a-z]+: )", inspect.cleandoc(documentation))
     for at, text in enumerate(sections):
         while (written := Template(text).safe_substitute(PHRASES)) != text:
             text = written
@@ -57,8 +60,8 @@ def composed(documentation: str) -> str:
 
 
 class Entry:
-    """Base of every entry: `name` as users write it, `title` one line for tables, `source` the paper, `when` to take it, `cost`
-    what one fit needs, `parameters` its own parameters."""
+    """Base of every entry, documented in its class or its module: `name` as users write it, `title` one line for tables, `source`
+    the paper, `when` to take it, `cost` what one fit needs, `parameters` its own parameters."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -69,9 +72,21 @@ class Entry:
 
     def __init_subclass__(cls, **further: Any) -> None:
         super().__init_subclass__(**further)
-        module = sys.modules.get(cls.__module__)
-        if module is not None and module.__doc__:
-            module.__doc__ = composed(module.__doc__)
+        for told in (cls, sys.modules.get(cls.__module__)):
+            if told is not None and vars(told).get("__doc__"):
+                told.__doc__ = composed(told.__doc__ or "")
+
+    @classmethod
+    def summary(cls) -> str:
+        """Return what it is, in a sentence or two."""
+        doc = inspect.getdoc(cls) or cls.title
+        return doc.partition("\n\n")[0] if SECTION in doc else doc
+
+    @classmethod
+    def documentation(cls) -> str:
+        """Return its formula, symbols, errors and source: of its class, or of its module where that holds no other entry."""
+        doc = inspect.getdoc(cls) or ""
+        return doc if SECTION in doc else (sys.modules[cls.__module__].__doc__ or "").strip()
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):

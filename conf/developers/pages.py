@@ -7,7 +7,6 @@ pages.
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import sys
@@ -49,8 +48,8 @@ def _advice() -> dict[str, Any]:
 
 
 def documentation(name: str) -> str:
-    """The docstring of the module that defines a method."""
-    return inspect.getdoc(sys.modules[METHODS[name].__module__]) or ""
+    """What a method's class, or its module, says of it."""
+    return METHODS[name].documentation()
 
 
 def _paragraphs(text: str) -> str:
@@ -83,16 +82,16 @@ def seconds(value: float | None) -> str:
 def page(name: str, costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
     """The page of a method."""
     method, measured = METHODS[name], costs["methods"][name]
-    heading, _, text = documentation(name).partition("\n")
+    text = documentation(name).partition("\n")[2]
     kept = "picks one by one" if method.greedy else "ranks all features at once"
     cost = [
         (f"{n:,} × {d} × {LABELS}".replace(",", " "), line["scans"] if line else "–", seconds(line and line["seconds"]))
         for (n, d), line in zip(SIZES, measured["sizes"], strict=True)
     ]
     set_one = next((f" --set {p.name}={p.default}" for p in method.parameters if p.name != "seed"), "")
-    return f"""# `{name}`: {heading.rstrip(".")}
+    return f"""# `{name}`: {method.title}
 
-{method.title[:1].upper()}{method.title[1:]} ({method.source}); {kept}.
+{method.summary().rstrip(".")} ({method.source}); {kept}.
 
 **Take it for.** {advice["use"]}
 

@@ -81,7 +81,7 @@ def described(parameters: Iterable[Parameter], spelled: Spelling = camel) -> str
 def docstring(kind: str, entry: Any, parameters: Iterable[Parameter], spelled: Spelling) -> str:
     """Return the docstring of the estimator class of an entry; `kind` says what its registry holds ("method")."""
     said = f"{kind.capitalize()} {entry.name!r}, documented in ``{entry.__module__}``. Source: {entry.source.rstrip('.')}."
-    doc = "\n\n".join([inspect.getdoc(entry) or entry.title, said, described(parameters, spelled)])
+    doc = "\n\n".join([entry.summary(), said, described(parameters, spelled)])
     return textwrap.indent(doc, "    ").lstrip() + "\n    "
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import textwrap
 from typing import Any
 
@@ -67,12 +66,7 @@ def described(kind: str, entry: Any) -> dict[str, Any]:
         for p in entry.parameters
     ]
     about = {name: getattr(entry, name) for name in ("name", "title", "source", "when", "cost")}
-    return {"kind": kind, **about, "parameters": parameters, "documentation": _documentation(entry)}
-
-
-def _documentation(entry: Any) -> str:
-    """The formula and symbols of an entry, which its module tells."""
-    return (sys.modules[entry.__module__].__doc__ or "").strip()
+    return {"kind": kind, **about, "parameters": parameters, "documentation": entry.documentation()}
 
 
 def whole(kind: str, entry: Any) -> str:
@@ -81,7 +75,7 @@ def whole(kind: str, entry: Any) -> str:
     if entry.parameters:
         lines += ["  parameters" + _FLAGS.get(kind, "")]
         lines += parameter_lines(entry, 4)
-    return "\n".join([*lines, "", _documentation(entry)])
+    return "\n".join([*lines, "", entry.documentation()])
 
 
 def parameter_lines(entry: Any, indent: int) -> list[str]:

@@ -11,8 +11,8 @@ EXTRACTORS: Registry[Extractor] = Registry(
     {
         "lift": "lift.LIFT",
         "lift-rsm": "lift_rsm.LIFTRSM",
-        "mddm": "mddm.MDDM",
-        "mlsi": "mlsi.MLSI",
+        "mddm": "spectral.MDDM",
+        "mlsi": "spectral.MLSI",
         "mlnb": "mlnb.MLNB",
     },
 )

@@ -19,10 +19,12 @@ from ..engine.base import Engine
 from ..errors import DataError
 from ..kernels.gram import GramView
 from ..kernels.matrix import Matrix
-from ..kernels.scaling import Scaling
-from ..params import Values
+from ..kernels.scaling import SCALINGS, Scaling
+from ..params import Choice, Parameter, Values
 from ..registry import Entry
 from ..statistics.moments import KnownRows
+
+SCALING = Parameter("scaling", "standard", Choice(SCALINGS), "what is done to the features first")
 
 
 class Extractor(Entry):

@@ -38,8 +38,7 @@ from ..statistics.moments import GroupMoments
 from ..statistics.neighbours import Geometry, geometry_of
 from ..statistics.sample import rows_bytes
 from ..statistics.targets import SomeLabels
-from .base import Extractor
-from .mddm import SCALING
+from .base import SCALING, Extractor
 
 WITHOUT = 50  # centres of a label that has no positives, or no negatives
 CANCELS = 1e-5  # a squared distance below this share of the norms has lost digits that count

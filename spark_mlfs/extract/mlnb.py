@@ -39,8 +39,7 @@ from ..solvers.factorise import signed
 from ..statistics.base import Statistic
 from ..statistics.gram import features_of
 from ..statistics.moments import ExactSums, row_parts, unit_of
-from .base import Linear
-from .mddm import SCALING
+from .base import SCALING, Linear
 
 FLOOR = 1e-9  # of a variance, relative to the component's own
 

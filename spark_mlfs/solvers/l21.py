@@ -381,7 +381,7 @@ def msfs(gram: GramView, xlx: np.ndarray, alpha: float = 0.1, beta: float = 10.0
 
 
 def mssl(gram: GramView, alpha: float = 0.1, beta: float = 1.0, k: int = 10, **options: Any) -> Solution:
-    """`methods.mssl`, L_f the `feature_laplacian` of the k nearest features, from the Gram matrix."""
+    """`methods.penalised`, L_f the `feature_laplacian` of the k nearest features, from the Gram matrix."""
     A = gram.G + alpha * feature_laplacian(gram.G, gram.n, k).toarray() if alpha else gram.G
     more = options | {"penalties": gram.penalties}
     return _with_intercept(gram, minimise_l21(A, gram.C, beta, float(np.trace(gram.S)), 0.5, **more))

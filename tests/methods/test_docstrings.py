@@ -29,7 +29,7 @@ everyone = pytest.mark.parametrize(("registry", "name"), ALL, ids=[name for _, n
 
 def documentation(registry, name):
     """The text of the module, which the command line and the estimators show, and the sections it consists of."""
-    text = inspect.getdoc(sys.modules[type(registry.create(name)).__module__]) or ""
+    text = registry[name].documentation()
     starts = {section: re.search(rf"^{section}:\s", text, re.M) for section in SECTIONS}
     missing = [section for section, start in starts.items() if start is None]
     assert not missing, f"{name} has no {', '.join(missing)}"

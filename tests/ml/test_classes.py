@@ -17,7 +17,7 @@ from spark_mlfs import ParameterError
 from spark_mlfs.adapters.described import annotation
 from spark_mlfs.classify.base import Classifier
 from spark_mlfs.extract.base import Extractor
-from spark_mlfs.methods.mim import MIM
+from spark_mlfs.methods.filters import MIM
 from spark_mlfs.ml import shared
 from spark_mlfs.ml.classifiers import ESTIMATORS as CLASSIFYING
 from spark_mlfs.ml.extractors import ESTIMATORS as EXTRACTING

@@ -34,7 +34,7 @@ from spark_mlfs.extract import base as extract_base
 from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.methods import METHODS, csfs, gmba, relieff, rfs
 from spark_mlfs.methods.counting import Relevance
-from spark_mlfs.methods.enm import InformationNorm
+from spark_mlfs.methods.filters import InformationNorm
 from spark_mlfs.params import check
 from spark_mlfs.select import knockoffs, portrait
 from spark_mlfs.select.rules import Rule

@@ -262,8 +262,7 @@ def entries(registry: Any) -> Callable[[], str]:
         parts = []
         for name in registry:
             entry = registry[name]
-            doc = inspect.getdoc(import_module(entry.__module__)) or ""
-            body = pages._paragraphs(doc.partition("\n")[2]).replace("\n### ", "\n#### ")
+            body = pages._paragraphs(entry.documentation().partition("\n")[2]).replace("\n### ", "\n#### ")
             rows = [(f"`{p.name}`", f"`{p.default}`", p.constraint, p.doc) for p in entry.parameters]
             table = _table(("parameter", "default", "takes", "meaning"), rows) if rows else "It has no parameters."
             parts.append(
