@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from .classify import CLASSIFIERS
     from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
     from .extract import EXTRACTORS
+    from .media import ENCODERS
     from .methods import METHODS
     from .ml.classifier_classes import *
     from .ml.classifiers import ClassifierEstimator, MultiLabelClassificationModel
+    from .ml.encoder_classes import *
     from .ml.extractor_classes import *
     from .ml.extractors import ExtractorEstimator, MultiLabelExtractorModel
     from .ml.selector_classes import *
@@ -39,7 +41,7 @@ __version__ = "0.1.0"
 
 # fmt: off
 __all__ = [
-    "CLASSIFIERS", "EXTRACTORS", "METHODS", "BudgetError", "DataError", "MultiLabelClassificationModel",
+    "CLASSIFIERS", "ENCODERS", "EXTRACTORS", "METHODS", "BudgetError", "DataError", "MultiLabelClassificationModel",
     "MultiLabelExtractorModel", "MultiLabelSelector", "MultiLabelSelectorModel", "ParameterError", "SparkMlfsError",
     "classifier_class", "compare", "errors", "evaluate", "extractor_class", "local_session", "pipeline", "rank", "read",
     "register", "selector_class",
@@ -51,6 +53,7 @@ __all__ += [  # the classes, written by conf/developers/generate.py
     "MRMRSelector", "MSFSSelector", "MSSLSelector", "OMFSSelector", "PMUSelector", "PPTCMISelector", "ReliefFSelector",
     "RFSSelector", "RidgeSelector", "SCLSSelector", "SPECSelector", "LIFTExtractor", "LIFTRSMExtractor", "MDDMExtractor",
     "MLNBExtractor", "MLSIExtractor", "BRkNNClassifier", "BRSVMClassifier", "ClassifierChainClassifier", "MLkNNClassifier",
+    "ImageFeatures", "SoundFeatures",
 ]
 # fmt: on
 
@@ -58,6 +61,7 @@ __all__ += [  # the classes, written by conf/developers/generate.py
 _NAMES = {
     "classify": "CLASSIFIERS",
     "extract": "EXTRACTORS",
+    "media": "ENCODERS",
     "methods": "METHODS",
     "errors": "BudgetError DataError ParameterError SparkMlfsError errors",
     "ml.classifiers": "MultiLabelClassificationModel",
@@ -73,6 +77,7 @@ _NAMES = {
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 # and the classes of the registries, by what their names end in; those of entries from outside, too
 _CLASSES = {kind: f"ml.{kind.lower()}_classes" for kind in ("Selector", "Extractor", "Classifier")}
+_CLASSES |= dict.fromkeys(("Features", "Encoder"), "ml.encoder_classes")
 
 
 if not TYPE_CHECKING:  # a checker shall tell names that there are not

@@ -108,6 +108,7 @@ READERS: Registry[Reader] = Registry(
         "json": "tables.Json",
         "table": "tables.Table",
         "text": "text.Text",
+        "files": "content.Files",
         "numbers": "samples.Numbers",
         "planted": "samples.Planted",
     },

@@ -65,4 +65,16 @@ def with_packed_from(frame: DataFrame, rows: DataFrame) -> DataFrame:
     return frame
 
 
+def with_rejected(frame: Any, rejected: Any) -> Any:
+    """`frame` with what its reader left out (`read.content.Rejected`)."""
+    setattr(frame, _REJECTED, rejected)
+    return frame
+
+
+def rejected_of(frame: Any) -> Any:
+    """Return what the reader of a frame left out; None of a reader that leaves nothing out."""
+    return vars(frame).get(_REJECTED)
+
+
+_REJECTED = "_spark_mlfs_rejected"
 _PACKED_FROM = "_spark_mlfs_packed_from"

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "spark_mlfs"
 
 # a room uses the rooms before it, and none after
 ROOMS = """
-ground kernels solvers read blocks statistics engine methods extract classify select pipeline
+ground kernels solvers media read blocks statistics engine methods extract classify select pipeline
 adapters sklearn ml testing output evaluate scoring report mlflow session cli
 """.split()
 SMALL = ("kernels", "solvers")  # NumPy and SciPy alone: what runs in tasks, and what finishes on the driver

@@ -20,9 +20,10 @@ import spark_mlfs
 from spark_mlfs import formats
 from spark_mlfs.adapters.classes import EstimatorClasses
 from spark_mlfs.adapters.described import WIDTH, annotation, literal
-from spark_mlfs.ml import classifiers, extractors, selectors, shared
+from spark_mlfs.ml import classifiers, encoders, extractors, selectors, shared
 from spark_mlfs.ml.params import Checked
 from spark_mlfs.params import REQUIRED, Optional, Parameter
+from spark_mlfs.sklearn import encoders as array_encoders
 from spark_mlfs.sklearn import learners
 from spark_mlfs.sklearn import selectors as array_selectors
 
@@ -54,16 +55,22 @@ TITLES = {
     "selector": "A selector for every method",
     "extractor": "An estimator for every extractor",
     "classifier": "An estimator for every classifier",
+    "encoder": "A transformer for every encoder of files",
 }
 ROOMS = {
-    "ml": (selectors.SELECTORS, extractors.ESTIMATORS, classifiers.ESTIMATORS),
-    "sklearn": (array_selectors.SELECTORS, learners.EXTRACTING, learners.CLASSIFYING),
+    "ml": (selectors.SELECTORS, extractors.ESTIMATORS, classifiers.ESTIMATORS, encoders.ENCODING),
+    "sklearn": (array_selectors.SELECTORS, learners.EXTRACTING, learners.CLASSIFYING, array_encoders.ENCODING),
 }
 
 
 def own(classes: EstimatorClasses) -> list[Any]:
     """Return the estimator classes of the package's own entries."""
     return [classes[name] for name in classes if classes.registry[name].__module__.startswith("spark_mlfs.")]
+
+
+def kind_of(classes: EstimatorClasses) -> str:
+    """Return what the classes are: encoders have no ending of their own."""
+    return classes.suffix.lower() or "encoder"
 
 
 def base(cls: Any) -> Any:
@@ -124,7 +131,7 @@ def stub(face: str, classes: EstimatorClasses) -> str:
     text = "".join([*parts, "\n", *bodies])
     home = classes.base.__module__.rpartition(".")[2]
     imports = imported(text, f"from .{home} import {', '.join(sorted({base(c).__name__ for c in made}))}")
-    return STUB.format(about=f"{TITLES[classes.suffix.lower()]}, typed", imports=imports) + text
+    return STUB.format(about=f"{TITLES[kind_of(classes)]}, typed", imports=imports) + text
 
 
 def imported(text: str, own: str = "") -> str:
@@ -203,7 +210,7 @@ def files() -> dict[Path, str]:
     out = {PACKAGE / "ml" / "shared.pyi": shared_stub(), PACKAGE / "read" / "__init__.pyi": reader_stub()}
     for face, rooms in ROOMS.items():
         for classes in rooms:
-            out[PACKAGE / face / f"{classes.suffix.lower()}_classes.pyi"] = stub(face, classes)
+            out[PACKAGE / face / f"{kind_of(classes)}_classes.pyi"] = stub(face, classes)
     tops = {PACKAGE / "__init__.py": "ml", PACKAGE / "sklearn" / "__init__.py": "sklearn"}
     return {**out, **{path: with_names(path, face) for path, face in tops.items()}, **pages()}
 

@@ -11,9 +11,7 @@ thing that is wrong with them.
 from __future__ import annotations
 
 import itertools
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial, reduce
@@ -22,8 +20,9 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import DataError, ParameterError, worker_errors
-from ..frame import Batches, LocalFrame, LocalSession, kinds_of, num_cores
-from ..lazy import Column, DataFrame, F, Row, SparkSession
+from ..frame import Batches, LocalFrame, kinds_of, num_cores
+from ..lazy import Column, DataFrame, F, Row
+from ..read.batches import BATCH_BYTES, small_batches
 from ..schema import attribute_names, fill_of, packed_from
 from .block import Block, WrongRow, concatenate, join
 from .codec import Buffer, binary_array, encoded_cells
@@ -35,10 +34,9 @@ from .labels import LabelSource, label_source, read_labels
 from .profile import Profile
 from .weights import fixed, wrong_weight
 
-BLOCK_BYTES = 4 << 20  # of a block, and of the Arrow batch it is made of, about
+BLOCK_BYTES = BATCH_BYTES  # of a block, and of the Arrow batch it is made of, about
 ENOUGH_BYTES = BLOCK_BYTES // 2  # batches of narrow values are joined up to here
 JOINED_BYTES = 16 << 20  # of a block in this process, at least, where there are several
-BATCH_ROWS = 2000  # of an Arrow batch where Spark cannot count bytes
 SMALL_SUMMARY = 1 << 16  # bytes of a partition's profile that come with the first job
 WIDE_SUMMARIES = 256 << 20  # bytes of all profiles that go straight to the driver
 TRIES, GIVEN_UP = 3, "cannot rollback"  # of a job that is given up as `at_once` says, in Spark's words
@@ -193,58 +191,6 @@ def collected(rows: DataFrame) -> list[Row]:
                 if GIVEN_UP not in str(error):
                     raise
         return rows.collect()
-
-
-@contextmanager
-def small_batches(spark: SparkSession, row_bytes: Callable[[], int] | None = None) -> Iterator[None]:
-    """Have Spark hand rows over in Arrow batches of about `BLOCK_BYTES` (before 4.1 of `row_bytes()` a row): wide rows take half
-    as long. The session's own settings come back when the last of several threads leaves."""
-    if isinstance(spark, LocalSession):
-        yield
-        return
-    try:
-        name, before = _BATCH_BYTES, spark.conf.get(_BATCH_BYTES)  # Spark before 4.1 has no such setting
-        small = str(BLOCK_BYTES)
-    except Exception:
-        name, before = _BATCH_RECORDS, spark.conf.get(_BATCH_RECORDS, "10000")
-        most = BATCH_ROWS if row_bytes is None else max(1, min(BATCH_ROWS, BLOCK_BYTES // max(1, row_bytes())))
-        rows = int(before or 0)
-        small = str(min(rows, most) if rows > 0 else most)
-    try:
-        with _BATCHES:
-            users, own = _small_batches_of(spark)
-            own = own if users else str(spark.conf.get(name, before))
-            spark.conf.set(_BATCHES_SMALL, f"{users + 1} {own}")
-            try:
-                spark.conf.set(name, small)
-            except Exception:
-                spark.conf.unset(_BATCHES_SMALL)
-                raise
-    except Exception:  # whatever the platform says: it is slower, not wrong
-        yield
-        return
-    try:
-        yield
-    finally:
-        with _BATCHES:
-            users, own = _small_batches_of(spark)
-            if users > 1:
-                spark.conf.set(_BATCHES_SMALL, f"{users - 1} {own}")
-            else:
-                spark.conf.set(name, own)
-                spark.conf.unset(_BATCHES_SMALL)
-
-
-def _small_batches_of(spark: SparkSession) -> tuple[int, str]:
-    """How many have the session's Arrow batches small at the moment, and what it had before."""
-    users, _, own = (spark.conf.get(_BATCHES_SMALL, "") or "0 ").partition(" ")
-    return int(users), own
-
-
-_BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
-_BATCH_RECORDS = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_BATCHES_SMALL = "spark.mlfs.smallBatches"  # noted in the session: a process may have several
-_BATCHES = threading.Lock()
 
 
 def pack(

@@ -1,14 +1,16 @@
-"""``spark-mlfs sample``: tables this library makes, to try the jobs on."""
+"""``spark-mlfs sample``: tables and files this library makes, to try the jobs on."""
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from ..errors import ParameterError
+from ..frame import LocalSession
 from ..params import Integer
 from .shared import COUNT, Flags, Work, accepted, print_result
 
-SUMMARY = "write a generated table to try the jobs on, as Parquet"
+SUMMARY = "write a generated table, as Parquet, or files to try the jobs on"
 EPILOG = """\
 example, from raw text to a scored corpus:
   spark-mlfs sample documents --output data/documents
@@ -20,8 +22,8 @@ example, from raw text to a scored corpus:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The kind of table and its size."""
-    parser.add_argument("kind", nargs="?", help="documents (text and tags) or embeddings (arrays and tags)")
-    parser.add_argument("--rows", metavar="N", type=COUNT, default=10000, help="rows (default 10000)")
+    parser.add_argument("kind", nargs="?", help="documents (text and tags), embeddings (arrays and tags), images or sounds")
+    parser.add_argument("--rows", metavar="N", type=COUNT, default=10000, help="rows or files (default 10000)")
     parser.add_argument("--seed", metavar="S", type=accepted(Integer(0)), default=0, help="seed (default 0)")
     parser.add_argument("--without-tags", action="store_true", help="leave the tags out, as in a corpus to score")
     Flags.output(parser)
@@ -29,15 +31,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Writes the table; returns the exit code."""
+    from ..media.generate import FILES, write_files
     from ..output.folder import MANIFEST, Output
     from ..read.generated import GENERATED
 
-    if args.kind not in GENERATED or args.output is None:
-        raise ParameterError(f"sample needs a kind, one of {', '.join(GENERATED)}, and --output; see spark-mlfs sample --help")
+    kinds = [*GENERATED, *FILES]
+    if args.kind not in kinds or args.output is None:
+        raise ParameterError(f"sample needs a kind, one of {', '.join(kinds)}, and --output; see spark-mlfs sample --help")
     rows, seed = args.rows, args.seed
     output = Output(args.output, args.overwrite)
     work = Work(args, output)
     work.check()
+    if args.kind in FILES:
+        here: Any = LocalSession()
+        output.check()
+        with work.stages.stage("make and write"), output.writing(here) as target:
+            if target.folder is None:
+                raise ParameterError(f"{args.output} is not on this machine: {args.kind} are written here; copy them there")
+            write_files(args.kind, target.folder, rows, seed, not args.without_tags)
+            manifest = work.manifest(here, {"kind": args.kind, "rows": rows, "seed": seed})
+            target.json("_" + MANIFEST, manifest)
+        tags = "" if args.without_tags else ", labels.csv (path, tags)"
+        return print_result(
+            args, f"{rows} {args.kind} written to {args.output}: files/{tags}", {**manifest, "output": args.output}
+        )
     with work.session() as spark:
         frame = GENERATED[args.kind](spark, rows, seed)
         frame = frame.drop("tags") if args.without_tags else frame

@@ -426,7 +426,7 @@ def load_model(path: str, session: SparkSession | LocalSession | None = None) ->
     damaged: ParameterError | None = None
     if isinstance(session, LocalSession):
         from ..adapters.selection import LocalSelection
-        from ..read.files import here
+        from ..read.paths import here
 
         place = next((where for where in places if os.path.isdir(f"{here(where)}/metadata")), None)
         if place is not None:

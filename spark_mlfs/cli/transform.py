@@ -65,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _transform(work: Work, form: str, spark: Any) -> int:
-    from ..blocks.pack import small_batches
     from ..output.folder import MANIFEST
+    from ..read.batches import small_batches
 
     args, stages, output, table = work.args, work.stages, work.output, work.table
     with stages.stage("model"):

@@ -37,10 +37,8 @@ Trained = TypeVar("Trained", bound="StateModel")
 Checks = TypeVar("Checks")  # what the checks before packing hand to the computation
 
 
-class MultiLabelEstimator(
-    EntryEstimator, FittingAccessors, FeatureAccessors, Estimator[Fitted], Storable, Generic[Fitted, Checks]
-):
-    """Common part of every estimator: the columns it reads and how it runs. Of an entry, its parameters are Params, too."""
+class EntryStage(EntryEstimator, Checked):
+    """A stage whose parameters are those of a registry's entry, as Params."""
 
     def __init_subclass__(cls, entry: str | None = None, **further: Any) -> None:
         own = () if entry is None else cls.registry[entry].parameters
@@ -57,6 +55,13 @@ class MultiLabelEstimator(
 
     def _take(self, values: dict[str, Any], known: Mapping[str, Any]) -> Self:
         return self._set(**known_params(self, values, known))
+
+    def _values(self, parameters: Iterable[spec.Parameter]) -> dict[str, Any]:
+        return {p.name: self.getOrDefault(p.camel) for p in parameters}
+
+
+class MultiLabelEstimator(EntryStage, FittingAccessors, FeatureAccessors, Estimator[Fitted], Storable, Generic[Fitted, Checks]):
+    """Common part of every estimator: the columns it reads and how it runs."""
 
     def _fit(self, dataset: DataFrame) -> Fitted:
         """Check, pack, compute within the budgets, release. The model has the estimator's uid and the params that both have."""
@@ -88,9 +93,6 @@ class MultiLabelEstimator(
     def _compute(self, packed: Packed, checked: Checks, started: float) -> Fitted:
         """The model of packed data; the fit began at `started` (`time.perf_counter`)."""
         raise NotImplementedError
-
-    def _values(self, parameters: Iterable[spec.Parameter]) -> dict[str, Any]:
-        return {p.name: self.getOrDefault(p.camel) for p in parameters}
 
     _progress: pipeline.Progress | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.ml.param.shared import HasFeaturesCol, HasOutputCol, HasPredictionCol, HasRawPredictionCol
+from pyspark.ml.param.shared import HasFeaturesCol, HasInputCol, HasOutputCol, HasPredictionCol, HasRawPredictionCol
 
 from ..adapters.arrays import SCREEN
 from ..adapters.described import COLUMN, FEATURES, LABELS, ROW_ID, WEIGHT
@@ -18,6 +18,13 @@ PREDICTIONS = (
     Parameter("prediction_col", "prediction", COLUMN, "multi-hot vector of the predicted labels, their names in its metadata"),
     Parameter("raw_prediction_col", "rawPrediction", COLUMN, "vector of the labels' scores, larger is likelier"),
 )
+ENCODED = (
+    Parameter("input_col", "content", COLUMN, "what files hold, as binary"),
+    Parameter(
+        "output_col", "features", COLUMN, "vector of the features, their names in its metadata; zeros where there is a reason"
+    ),
+    Parameter("reason_col", "reason", COLUMN, "why a row has no features, else null; taken from the column where there is one"),
+)
 
 
 class FeatureAccessors(Checked, HasFeaturesCol, parameters=(FEATURES,)):
@@ -26,6 +33,10 @@ class FeatureAccessors(Checked, HasFeaturesCol, parameters=(FEATURES,)):
 
 class FittingAccessors(Checked, parameters=(*FITTING, LABELS, ROW_ID)):
     """Where the labels and the row ids are, and how any estimator runs."""
+
+
+class EncodedAccessors(Checked, HasInputCol, HasOutputCol, parameters=ENCODED):
+    """Where the content of files is, and where its features go."""
 
 
 class ExtractedAccessors(Checked, HasOutputCol, parameters=EXTRACTED):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from pyspark.ml.param import Param
-from pyspark.ml.param.shared import HasFeaturesCol, HasOutputCol, HasPredictionCol, HasRawPredictionCol
+from pyspark.ml.param.shared import HasFeaturesCol, HasInputCol, HasOutputCol, HasPredictionCol, HasRawPredictionCol
 from typing_extensions import Self
 
 from ..params import Parameter
@@ -18,6 +18,7 @@ FITTING: tuple[Parameter, ...]
 CONSTRAINTS: tuple[Parameter, ...]
 EXTRACTED: tuple[Parameter, ...]
 PREDICTIONS: tuple[Parameter, ...]
+ENCODED: tuple[Parameter, ...]
 
 class FeatureAccessors(Checked, HasFeaturesCol):
     featuresCol: Param[str]
@@ -39,6 +40,16 @@ class FittingAccessors(Checked):
     idCol: Param[str | None]
     def getIdCol(self) -> str | None: ...
     def setIdCol(self, value: str | None) -> Self: ...
+class EncodedAccessors(Checked, HasInputCol, HasOutputCol):
+    inputCol: Param[str]
+    def getInputCol(self) -> str: ...
+    def setInputCol(self, value: str) -> Self: ...
+    outputCol: Param[str]
+    def getOutputCol(self) -> str: ...
+    def setOutputCol(self, value: str) -> Self: ...
+    reasonCol: Param[str]
+    def getReasonCol(self) -> str: ...
+    def setReasonCol(self, value: str) -> Self: ...
 class ExtractedAccessors(Checked, HasOutputCol):
     outputCol: Param[str]
     def getOutputCol(self) -> str: ...

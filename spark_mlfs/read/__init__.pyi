@@ -82,6 +82,14 @@ def text(
 ) -> DataFrame:
     """Counts of a text column's words as features, by decreasing total, ties in alphabetical order; the rest as in `tables`."""
 
+def files(
+    spark: SparkSession, path: Paths, features: str = "image", feature_options: Mapping[str, str] | None = None,
+    labels: str | Sequence[str] | None = None, labels_from: str | None = None, label_delimiter: str | None = None,
+    label_names: Sequence[str] | None = None, root: str | None = None, path_column: str = "path",
+    max_file_bytes: int = 67108864, on_error: Literal['skip', 'refuse'] = "skip",
+) -> DataFrame:
+    """Features of files (images, sounds) by an encoder; labels from the folders' names, or from a table by path."""
+
 def numbers(
     spark: SparkSession, seed: int = 0, num_rows: int = 2000, noise: float = 0.0, num_partitions: int | None = None,
 ) -> DataFrame:

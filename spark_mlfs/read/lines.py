@@ -30,7 +30,7 @@ from ..errors import PACKED, DataError, ParameterError
 from ..frame import Batches, LocalFrame, LocalSession
 from ..lazy import DataFrame, F, SparkSession
 from .errors import absent, first_repeated, notice, reading
-from .files import Split, files_of, lines_of
+from .paths import Split, files_of, lines_of
 from .vectors import Vectors, canonical, raw_bytes
 
 MAX_HEADER = 256 << 20  # bytes of a header that the driver takes

@@ -21,8 +21,8 @@ from ..frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark
 from ..kernels import xxhash
 from ..schema import FEATURES, ID, LABELS, WEIGHT
 from . import vectors
-from .files import files_of
 from .layout import NUMBER, ColumnOfCells, Layout
+from .paths import files_of
 
 VECTOR = pa.struct(
     [("type", pa.int8()), ("size", pa.int32()), ("indices", pa.list_(pa.int32())), ("values", pa.list_(pa.float64()))]

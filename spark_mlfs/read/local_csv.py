@@ -40,7 +40,7 @@ import pyarrow.compute as pc
 from ..errors import DataError
 from ..frame import Batches, Kind, LocalFrame, NeedsSpark
 from .errors import BAD_CELLS, check_separator, refuse_headers, tell_unnamed
-from .files import BOM, Split, files_of, filled_lines, sizes_of, splits_of
+from .paths import BOM, Split, files_of, filled_lines, sizes_of, splits_of
 from .vectors import raw_bytes
 
 _WHITE = bytes(range(33)).decode()  # what Java trims

@@ -32,8 +32,8 @@ import pyarrow.compute as pc
 
 from ..frame import Batches, LocalFrame, NeedsSpark
 from .errors import refuse_json
-from .files import BOM, Split, files_of, filled_lines, sizes_of, splits_of
 from .local import kind_of_arrow
+from .paths import BOM, Split, files_of, filled_lines, sizes_of, splits_of
 
 
 def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:

@@ -40,10 +40,10 @@ from ..lazy import F
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
 from ..read.errors import reading
-from ..read.files import files_of
 from ..read.layout import quoted
 from ..read.lines import near, paths_of
 from ..read.local import hashes_of
+from ..read.paths import files_of
 from ..read.tables import csv_rows, open_table
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from ..blocks.pack import are_vectors
 from ..engine.base import one_thread
 from ..errors import DataError
 from ..frame import Batches, Kind, LocalFrame, NeedsSpark
-from ..read.files import here
 from ..read.local import entries_of, numbers_of
+from ..read.paths import here
 from ..schema import attribute_names
 from .base import Described, SavedPipeline, columns_of_sql, is_own_sql, refuse_absent, told_labels, word_counts
 

@@ -16,7 +16,6 @@ from pyspark.sql.types import StringType
 from ..adapters.passages import BEST, PassageReader
 from ..adapters.saved import AGAIN
 from ..adapters.tags import RAW, LabelVectors, output_names
-from ..blocks.pack import small_batches
 from ..errors import DataError, ParameterError, SparkMlfsError, worker_errors
 from ..frame import kinds_of
 from ..ml.classifiers import MultiLabelClassificationModel
@@ -24,6 +23,7 @@ from ..ml.pipelines import load_pipeline
 from ..ml.rows import FeatureSource
 from ..ml.selectors import MultiLabelSelectorModel
 from ..params import from_json
+from ..read.batches import small_batches
 from ..read.errors import absent, reading
 from ..read.layout import quoted
 from .base import SavedPipeline, is_own_sql, refuse_absent, told_labels, word_counts

@@ -18,6 +18,7 @@ from ..errors import worker_errors
 
 if TYPE_CHECKING:
     from .classifier_classes import *
+    from .encoder_classes import *
     from .extractor_classes import *
     from .selector_classes import *
     from .selectors import MultiLabelSelector
@@ -32,11 +33,13 @@ __all__ += [  # the classes, written by conf/developers/generate.py
     "MRMRSelector", "MSFSSelector", "MSSLSelector", "OMFSSelector", "PMUSelector", "PPTCMISelector", "ReliefFSelector",
     "RFSSelector", "RidgeSelector", "SCLSSelector", "SPECSelector", "LIFTExtractor", "LIFTRSMExtractor", "MDDMExtractor",
     "MLNBExtractor", "MLSIExtractor", "BRkNNClassifier", "BRSVMClassifier", "ClassifierChainClassifier", "MLkNNClassifier",
+    "ImageFeatures", "SoundFeatures",
 ]
 # fmt: on
 
 # the module of a class by what its name ends in; classes of entries from outside, too
 _HOMES = {kind: f"{kind.lower()}_classes" for kind in ("Selector", "Extractor", "Classifier")}
+_HOMES |= dict.fromkeys(("Features", "Encoder"), "encoder_classes")
 
 if not TYPE_CHECKING:  # a checker shall tell names that there are not
 

@@ -1,0 +1,158 @@
+"""The contract of an encoder: parameters, the names of its numbers, and a function of cells that gives these, or says why not.
+
+What a file holds is anybody's: an encoder refuses what it cannot take by `Unreadable`, whose text is the `reason` of the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import NotInstalledError, ParameterError
+from ..lazy import F
+from ..params import Values, check
+from ..registry import Entry, Registry
+
+NO_CONTENT = "empty: it holds no bytes"
+Encode = Callable[[Sequence[Any]], tuple[np.ndarray, list["str | None"]]]
+
+
+class Unreadable(ValueError):
+    """The reason why a file has no features, in one line."""
+
+
+class Encoder(Entry):
+    """Base of every encoder."""
+
+    source = "none"
+    needs: ClassVar[tuple[tuple[str, str], ...]] = ()  # what is imported, and what is installed for that
+
+    def names(self, p: Values) -> list[str]:
+        """Return the names of the numbers."""
+        raise NotImplementedError
+
+    def features(self, content: bytes, p: Values) -> np.ndarray:
+        """Return the numbers of one file; `Unreadable` where it has none."""
+        raise NotImplementedError
+
+    def open(self, p: Values) -> Encode:
+        """Return the function of many cells: (cells, width) numbers, zeros where there is a reason, and the reasons."""
+        width = len(self.names(p))
+
+        def encode(cells: Sequence[Any]) -> tuple[np.ndarray, list[str | None]]:
+            out = np.zeros((len(cells), width))
+            reasons: list[str | None] = [None] * len(cells)
+            for i, cell in enumerate(cells):
+                try:
+                    if not cell:
+                        raise Unreadable(NO_CONTENT)
+                    out[i] = self.features(cell, p)
+                except Unreadable as error:
+                    out[i], reasons[i] = 0, " ".join(str(error).split())[:200]
+            return out, reasons
+
+        return encode
+
+    def prepared(self, p: Values) -> Values:
+        """Return the parameters' values, checked together; `ParameterError` or `NotInstalledError` before any file is read."""
+        for module, package in self.needs:
+            require(module, package, f"encoder {self.name!r}")
+        return p
+
+
+def require(module: str, package: str, what: str) -> Any:
+    """Return a module of an extra; `NotInstalledError` says what to install."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except (ImportError, OSError) as error:  # soundfile without its library
+        raise NotInstalledError(f"{what} needs {package} ({error}): pip install 'spark_mlfs[media]'") from None
+
+
+ENCODERS: Registry[Encoder] = Registry(
+    "encoder",
+    __package__,
+    {
+        "image": "images.ImageFeatures",
+        "sound": "sounds.SoundFeatures",
+    },
+    group="spark_mlfs.encoders",
+)
+
+
+def encoder_of_class(kind: str) -> str | None:
+    """Return the name of the encoder whose class is called so."""
+    return next((name for name in ENCODERS if ENCODERS.class_name(name) == kind), None)
+
+
+@dataclass(frozen=True)
+class EncodeCells:
+    """An encoder with its parameters, for tasks of either engine."""
+
+    encoder: Encoder
+    parameters: Values
+
+    @staticmethod
+    def of(name: str, parameters: Values) -> EncodeCells:
+        """The encoder of that name; `ParameterError` for a name or a parameter that there is not."""
+        encoder = ENCODERS.create(name)
+        return EncodeCells(encoder, encoder.prepared(check(encoder.parameters, parameters, f"encoder {name!r}")))
+
+    @property
+    def names(self) -> list[str]:
+        names = self.encoder.names(self.parameters)
+        if not names:
+            raise ParameterError(f"encoder {self.encoder.name!r}: these parameters leave no features; set one above 0")
+        return names
+
+    def open(self) -> Callable[[pa.Array, pa.Array | None], tuple[np.ndarray, pa.Array]]:
+        """Return the function of cells and of reasons known before: numbers, zeros where there is a reason, and all reasons."""
+        encode, width = self.encoder.open(self.parameters), len(self.names)
+
+        def task(cells: pa.Array, known: pa.Array | None) -> tuple[np.ndarray, pa.Array]:
+            values, reasons = np.zeros((len(cells), width)), [None] * len(cells) if known is None else known.to_pylist()
+            todo = [i for i, reason in enumerate(reasons) if reason is None]
+            if todo:
+                values[todo], found = encode(cells.take(pa.array(todo)).to_pylist())
+                for i, reason in zip(todo, found, strict=True):
+                    reasons[i] = reason
+            return values, pa.array(reasons, pa.string())
+
+        return task
+
+    def udf(self) -> Any:
+        """The task as a UDF of cells and known reasons, not to be run twice (filters stay behind it): struct<c0, c1>."""
+        cells = self
+        schema = "c0 array<double>, c1 string"
+
+        def made(task: Any, content: pa.Array, known: pa.Array) -> pa.StructArray:
+            values, reasons = task(content, known)
+            lists = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1]).cast(pa.list_(pa.float64()))
+            return pa.StructArray.from_arrays([lists, reasons], ["c0", "c1"])
+
+        if hasattr(F, "arrow_udf"):
+
+            def arrays(columns: Iterator[Any]) -> Iterator[pa.Array]:
+                task = cells.open()
+                for content, known in columns:
+                    yield made(task, content, known)
+
+            arrays.__annotations__ = {"columns": Iterator[tuple[pa.Array, pa.Array]], "return": Iterator[pa.Array]}
+            return F.arrow_udf(arrays, schema).asNondeterministic()
+        import pandas as pd
+
+        def frames(columns: Iterator[Any]) -> Iterator[pd.DataFrame]:
+            task = cells.open()
+            for content, known in columns:
+                texts = len(content) and isinstance(next((c for c in content if c is not None), b""), str)
+                cast = pa.array(content, pa.string() if texts else None if len(content) else pa.binary(), from_pandas=True)
+                out = made(task, cast, pa.array(known, pa.string(), from_pandas=True))
+                yield pd.DataFrame({name: out.field(name).to_pandas() for name in ("c0", "c1")})
+
+        frames.__annotations__ = {"columns": Iterator[tuple[pd.Series, pd.Series]], "return": Iterator[pd.DataFrame]}
+        return F.pandas_udf(frames, schema).asNondeterministic()  # type: ignore[attr-defined]

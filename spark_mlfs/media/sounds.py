@@ -1,0 +1,162 @@
+"""Numbers of a sound without a model: how loud each band of pitch is and how much that changes, how bright and how noisy it is.
+
+The sound (WAV, FLAC, OGG; the mean of its channels) is cut into windows of about ``window`` seconds, a power of two of samples,
+half a window apart.
+    mel_7_mean         mean over the windows of the power in band 7 of ``bands`` on Slaney's mel scale up to ``max_hertz``, in
+                       decibels (of full scale, at least -100); mel_7_deviation its standard deviation
+    zero_crossings     share of the samples where the sign changes
+    centroid_mean      mean frequency of a window by magnitude, in hertz; centroid_deviation
+    seconds            how long it is
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..params import Integer, Number, Parameter, Values
+from .base import Encoder, Unreadable, require
+
+FORMATS = ("WAV", "WAVEX", "RF64", "FLAC", "OGG", "AIFF")
+LEAST = 1e-10  # of a power
+UNKNOWN_SIZES = (0, 0xFFFFFFFF)  # of a WAV that was written as a stream
+MAX_SAMPLES = Parameter(
+    "max_samples",
+    40_000_000,
+    Integer(1),
+    "a sound of more, all channels together, is not decoded: it becomes a row with a reason",
+)
+
+
+class SoundFeatures(Encoder):
+    """Log-mel means and deviations, zero crossings and spectral centroid of a sound."""
+
+    name, title = "sound", "log-mel bands, zero crossings and spectral centroid of a sound"
+    source = 'Slaney, "Auditory toolbox", 1998'
+    needs = (("soundfile", "soundfile"),)
+    parameters = (
+        Parameter("bands", 40, Integer(1, 256), "bands of pitch"),
+        Parameter("window", 0.046, Number(0.001, 10), "seconds of a window, about"),
+        Parameter("max_hertz", 8000.0, Number(0, above=True), "where the highest band ends"),
+        MAX_SAMPLES,
+    )
+
+    def names(self, p: Values) -> list[str]:
+        bands = [f"mel_{b}" for b in range(p["bands"])]
+        pairs = [f"{name}_{what}" for what in ("mean", "deviation") for name in bands]
+        return [*pairs, "zero_crossings", "centroid_mean", "centroid_deviation", "seconds"]
+
+    def features(self, content: bytes, p: Values) -> np.ndarray:
+        samples, rate = decoded(content, p["max_samples"])
+        size = window_of(rate, p["window"])
+        hertz, filters = np.fft.rfftfreq(size, 1 / rate), mel_filters(rate, size, p["bands"], p["max_hertz"])
+        bands, centroids = [], []
+        for power in spectra(samples, size):
+            bands.append(_decibels(power @ filters))
+            magnitude = np.sqrt(power)
+            total = magnitude.sum(axis=1)
+            centroids.append((magnitude * hertz).sum(axis=1) / np.where(total > 0, total, 1))
+        decibels, centroid = np.concatenate(bands), np.concatenate(centroids)
+        negative = np.signbit(samples)
+        crossings = np.count_nonzero(negative[1:] != negative[:-1]) / len(samples)
+        ends = crossings, centroid.mean(), centroid.std(), len(samples) / rate
+        return np.array([*decibels.mean(axis=0), *decibels.std(axis=0), *ends])
+
+
+def decoded(content: bytes, max_samples: int) -> tuple[np.ndarray, int]:
+    """Return the mean of the channels, from -1 to 1, and samples a second; `Unreadable` for what is no sound, or is cut short."""
+    import soundfile
+
+    try:
+        with soundfile.SoundFile(io.BytesIO(content)) as file:
+            if file.format not in FORMATS:
+                raise Unreadable(f"no sound of WAV, FLAC or OGG, but {file.format}")
+            told, rate = file.frames, file.samplerate
+            if told * file.channels > max_samples:
+                raise Unreadable(f"{told} samples in {file.channels} channels, more than max_samples = {max_samples}")
+            _refuse_cut(content)
+            samples = file.read(dtype="float32", always_2d=True)
+    except Unreadable:
+        raise
+    except soundfile.LibsndfileError as error:
+        said = str(error.error_string).removeprefix("Error : ").rstrip(".")
+        raise Unreadable(f"no sound of WAV, FLAC or OGG, or a damaged one ({said})") from None
+    except Exception as error:  # decoders raise whatever a damaged file leads them to
+        raise Unreadable(f"damaged sound ({str(error) or type(error).__name__})") from None
+    if len(samples) < told:
+        raise Unreadable(f"cut short: {len(samples)} of {told} samples")
+    if not len(samples):
+        raise Unreadable("a sound of no samples")
+    mean = samples.mean(axis=1, dtype=np.float64)
+    if not np.isfinite(mean).all():
+        raise Unreadable("a sample is no finite number")
+    return mean, rate
+
+
+def _refuse_cut(content: bytes) -> None:
+    """`Unreadable` for a WAV whose data end before its header says; libsndfile takes what there is."""
+    if content[:4] != b"RIFF":
+        return
+    at = 12
+    while at + 8 <= len(content):
+        name, size = content[at : at + 4], int.from_bytes(content[at + 4 : at + 8], "little")
+        if name == b"data":
+            if size not in UNKNOWN_SIZES and at + 8 + size > len(content):
+                raise Unreadable(f"cut short: {len(content) - at - 8} of {size} bytes of samples")
+            return
+        at += 8 + size + size % 2
+
+
+def window_of(rate: int, seconds: float) -> int:
+    """Return the samples of a window: the power of two nearest to so many seconds."""
+    return 1 << max(4, round(math.log2(rate * seconds)))
+
+
+def spectra(samples: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    """(windows, size // 2 + 1) the power of some windows (Hann) after others, centred every half of one, over the ends zeros; 1
+    is a constant of full scale."""
+    padded = np.pad(samples, size // 2)
+    hann = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(size) / size)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, size)[:: size // 2]
+    some = max(1, (1 << 20) // size)  # at a time
+    for i in range(0, len(windows), some):
+        yield np.abs(np.fft.rfft(windows[i : i + some] * hann)) ** 2 / hann.sum() ** 2
+
+
+def _decibels(power: np.ndarray) -> np.ndarray:
+    return 10 * np.log10(np.maximum(power, LEAST))
+
+
+@cache
+def mel_filters(rate: int, size: int, bands: int, max_hertz: float) -> sp.csc_array:
+    """(size // 2 + 1, bands) triangles of equal area on Slaney's mel scale: linear to 1000 Hz, then logarithmic."""
+    step, log_step = 200 / 3, np.log(6.4) / 27
+    top = min(max_hertz, rate / 2)
+    mel = top / step if top < 1000 else 15 + np.log(top / 1000) / log_step
+    mels = np.linspace(0, mel, bands + 2)
+    edges = np.where(mels < 15, mels * step, 1000 * np.exp(log_step * (mels - 15)))
+    hertz = np.fft.rfftfreq(size, 1 / rate)
+    low, middle, high = edges[:-2, None], edges[1:-1, None], edges[2:, None]
+    triangles = np.minimum((hertz - low) / (middle - low), (high - hertz) / (high - middle)).clip(0)
+    return sp.csc_array((triangles * (2 / (high - low))).T)
+
+
+def picture(content: bytes, side: int = 72, max_samples: int = MAX_SAMPLES.default) -> bytes | None:
+    """Return a small spectrogram of a sound as JPEG, low bands below; None where it cannot be read."""
+    image = require("PIL.Image", "Pillow", "a spectrogram")
+    try:
+        samples, rate = decoded(content, max_samples)
+    except Unreadable:
+        return None
+    size = window_of(rate, 0.046)
+    filters = mel_filters(rate, size, side, 8000.0)
+    decibels = np.concatenate([_decibels(power @ filters) for power in spectra(samples, size)])
+    shown = np.interp(decibels, [decibels.max() - 60, decibels.max()], [255, 0]).T[::-1].astype(np.uint8)
+    out = io.BytesIO()
+    image.fromarray(shown).resize((side, side)).save(out, "JPEG", quality=70)
+    return out.getvalue()

@@ -1,0 +1,530 @@
+"""Files as rows: ``path, size, modified, content, reason``, and the features of what they hold.
+
+`path` is relative to `root`: the folder that was given; of a glob its folders before the first sign; of several paths the folder
+they share; of a table of paths the table's own. So ids and outputs are the same on any machine. A file that cannot be used has a
+`reason` instead of a content: it is neither selected on nor scored.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from ..errors import DataError, ParameterError, option
+from ..formats import Distinct, Names, Reader, Texts
+from ..frame import Batches, Kind, LocalFrame, LocalSession
+from ..lazy import DataFrame, F, SparkSession
+from ..media.base import EncodeCells
+from ..params import Choice, Integer, Optional, Parameter, Text
+from ..schema import FEATURES, with_names, with_rejected
+from . import vectors
+from .batches import small_batches
+from .columns import assemble
+from .errors import notice, reading
+from .layout import columns_of, quoted
+from .lines import paths_of, plain
+from .paths import here
+from .tables import open_table
+
+PATH, CONTENT, REASON = "path", "content", "reason"
+COLUMNS = {PATH: "string", "size": "bigint", "modified": "timestamp", CONTENT: "binary", REASON: "string"}
+FOLDER = "folder"  # the column of labels where folders are the labels
+BATCH_BYTES, PART_BYTES = 4 << 20, 64 << 20  # of content: in one batch, and what one core reads at a time
+LISTED = 100_000  # rejected files that are listed
+ENDINGS = (".csv", ".csv.gz", ".parquet", ".json", ".jsonl")
+
+ROOT = Parameter("root", None, Optional(Text("a folder")), "the folder that paths are relative to, where it is not the one given")
+OF_FILES = (  # options that have a meaning where files are only read
+    ROOT,
+    Parameter("path_column", PATH, Text("a column"), "the column of paths in a table of them"),
+    Parameter("max_file_bytes", 64 << 20, Integer(1), "a larger file is not read: it becomes a row with a reason"),
+)
+ON_ERROR = Parameter(
+    "on_error", "skip", Choice(("skip", "refuse")), "what becomes of a file that cannot be used: a row with a reason, or an error"
+)
+
+
+class Files(Reader):
+    """Features of files (images, sounds) by an encoder; labels from the folders' names, or from a table by path.
+
+    `path` is a folder (with those in it), a glob, a file, a list of them, or a table (CSV, Parquet, JSON) with a column of paths.
+    """
+
+    name, title = "files", "images, sounds or other files, by the features of their content"
+    local = True
+    parameters = (
+        Parameter("features", "image", Text("the name of an encoder"), "what makes features: image, sound, or another encoder"),
+        Parameter("feature_options", None, Optional(Texts('an object, such as {"cells": 8}')), "the encoder's own parameters"),
+        Parameter(
+            "labels", None, Optional(Names("a column, a list of them or a pattern with *")),
+            "the labels, columns of the table; None: the names of the folders on the way to a file",
+        ),
+        Parameter("labels_from", None, Optional(Text("a path")), "the table that has them (CSV, Parquet, JSON), by path"),
+        Parameter("label_delimiter", None, Optional(Text("a text")), "what stands between the tags of a text"),
+        Parameter("label_names", None, Distinct("a list of different names"), "the labels of one column, in order"),
+        *OF_FILES,
+        ON_ERROR,
+    )  # fmt: skip
+
+    def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+        p = super().check(path, options)
+        encoder_of(p)
+        told = p["labels_from"] if p["labels_from"] is not None else _table_of_paths(path)
+        if p["labels_from"] is not None and not p["labels_from"].endswith(ENDINGS):
+            raise ParameterError(f"{option('labels_from', p['labels_from'])} must be a table, by its name one of {ENDINGS}")
+        if (told is None) != (p["labels"] is None):
+            lacking = option("labels") if p["labels"] is None else option("labels_from")
+            raise ParameterError(f"format 'files' needs {lacking}: labels of a table are given by its path and its columns")
+        return p
+
+    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+        encoder = encoder_of(p)
+        table = open_files(spark, path, p, labelled=True)
+        rows = encoded(table, encoder, FEATURES)
+        if isinstance(rows, LocalFrame):
+            held = [batch for batches in rows.each(list) for batch in batches]
+            sizes = {FEATURES: 8 * len(encoder.names) * sum(batch.num_rows for batch in held)}
+            rows = replace(rows, parts=[partial(iter, held)], sizes=sizes)
+            found = _rejected_here(held)
+            kept: Any = replace(rows, parts=[partial(iter, [_usable(batch) for batch in held])])
+        else:
+            rows, found = _kept(rows, table)
+            kept = rows.where(F.col(REASON).isNull())
+        if p["on_error"] == "refuse" and found.count:
+            raise DataError(f"{found.rows[0][0]}: {found.rows[0][1]}; remove it, or give {option('on_error', 'skip')}")
+        if found.all == found.count:
+            first = f", such as {found.rows[0][0]}: {found.rows[0][1]}" if found.rows else ""
+            raise DataError(f"{path}: none of the {found.all} files can be used{first}")
+        if found.count:
+            notice(f"{found.count} of {found.all} files are left out, such as {found.rows[0][0]}: {found.rows[0][1]}")
+        labels = p["labels"] if p["labels"] is not None else FOLDER
+        further = {"features": FEATURES, "labels": labels, "id": PATH, "missing": "error", "graded": False, "needed": ()}
+        frame = with_names(assemble(kept, {**p, **further, "weight": None}), FEATURES, encoder.names)
+        return with_rejected(frame, found)
+
+
+def encoder_of(p: Mapping[str, Any]) -> EncodeCells:
+    """The encoder that the options of `Files` name."""
+    return EncodeCells.of(p["features"], p["feature_options"] or {})
+
+
+# ---- the table of files ----
+
+
+def open_files(spark: SparkSession, path: Any, p: Mapping[str, Any], labelled: bool = False) -> DataFrame:
+    """The rows ``path, size, modified, content, reason``, and the columns of labels, if `labelled`."""
+    place = path if isinstance(path, Place) else place_of(path, p["root"])
+    table = p["labels_from"] if labelled and p.get("labels_from") else place.table
+    told: _Told | None = None
+    if table is not None:
+        whole = open_table(spark, table, _format_of(table))
+        key = columns_of(whole, p["path_column"], "path_column")[0]
+        labels = columns_of(whole, p["labels"], "labels", [key]) if labelled and p["labels"] is not None else []
+        clash = next((name for name in labels if name in (*COLUMNS, FEATURES, FOLDER)), None)
+        if clash is not None:
+            raise ParameterError(f"{option('labels')}: {table} has its labels in a column {clash!r}; rename it")
+        told = _Told(whole, table, key, labels, whole=place.table is not None)
+    opened: Any = _open_here if isinstance(spark, LocalSession) else _open_spark
+    frame: DataFrame = opened(spark, place, told, p, labelled and table is None)
+    return frame
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where files are: `paths`, relative to `root`; or a `table` of paths."""
+
+    root: str
+    paths: list[str]
+    table: str | None = None
+    exact: bool = False  # paths are those of files, whether these are there or not
+
+    def relative(self, path: str) -> str:
+        """A path as rows have it."""
+        path = re.sub(r"^(\./)+", "", plain(path).replace(os.sep, "/"))
+        root = plain(self.root).rstrip("/") + "/"
+        return posixpath.normpath(path[len(root) :] if path.startswith(root) else path) if path else path
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A table by path, with labels or without; `whole`: it lists the files."""
+
+    frame: Any
+    name: str
+    key: str
+    labels: list[str]
+    whole: bool
+
+    def unlisted(self) -> str:
+        return f"no row in {posixpath.basename(self.name)}"
+
+
+def _table_of_paths(path: Any) -> str | None:
+    paths = [path] if not isinstance(path, (list, tuple)) else path
+    return str(paths[0]) if len(paths) == 1 and str(paths[0]).endswith(ENDINGS) else None
+
+
+def _format_of(table: str) -> str:
+    return next(name for name in ("parquet", "json", "csv") if f".{name}" in posixpath.basename(table))
+
+
+def place_of(path: Any, root: str | None) -> Place:
+    """Return where the files are that a path, or several, stand for."""
+    table, paths = _table_of_paths(path), paths_of(path)
+    if root is None:
+        fixed = [re.split(r"[*?\[{]", one)[0] for one in paths]
+        folders = [
+            one if one == whole and not _is_file(one) else posixpath.dirname(one) for one, whole in zip(fixed, paths, strict=True)
+        ]
+        folders = [_absolute(folder or ".") for folder in folders]
+        root = folders[0] if len(set(folders)) == 1 else os.path.commonpath(folders)
+    return Place(_absolute(root), [] if table else paths, table)
+
+
+def _is_file(path: str) -> bool:
+    return os.path.isfile(re.sub(r"^file:(//)?(?=/)", "", path)) or bool(re.search(r"\.\w{1,5}$", path) and "://" in path)
+
+
+def _absolute(path: str) -> str:
+    return path if "://" in path else here(path)
+
+
+# ---- in this process ----
+
+
+def walk(place: Place) -> list[str]:
+    """The files of this machine at a place, sorted by path; hidden ones (``.`` or ``_`` in front) are passed over."""
+    import glob
+
+    if place.exact:
+        return [here(path) for path in place.paths]
+    out: list[str] = []
+    for path in place.paths:
+        local = here(path)
+        found = [local] if os.path.lexists(local) else sorted(glob.glob(local, recursive=True))
+        if not found:
+            raise DataError(f"{path}: no such file; give a path that is there")
+        for one in found:
+            if not os.path.isdir(one):
+                out.append(one)
+                continue
+            for folder, inner, names in os.walk(one, followlinks=True):
+                inner[:] = sorted(name for name in inner if name[0] not in "._")
+                out += [os.path.join(folder, name) for name in names if name[0] not in "._"]
+    if not out:
+        raise DataError(f"{place.paths[0]}: no file there; give a folder or a glob that has some")
+    return sorted(set(out))
+
+
+def _open_here(spark: Any, place: Place, told: _Told | None, p: Mapping[str, Any], folders: bool) -> LocalFrame:
+    kinds = {name: Kind(kind) for name, kind in COLUMNS.items()}
+    rows: dict[str, int] = {}
+    labels: pa.Table | None = None
+    if told is not None:
+        held = pa.Table.from_batches(list(told.frame.select(told.key, *told.labels).batches()))
+        paths = [place.relative(cell) for cell in held[told.key].to_pylist() if cell]
+        rows = {path: row for row, path in enumerate(paths)}
+        if len(rows) < held.num_rows:
+            twice = next((path for path, count in Counter(paths).items() if count > 1), None)
+            raise _refuse_rows(told, twice)
+        labels, kinds = held.select(told.labels), kinds | {name: told.frame.kinds[name] for name in told.labels}
+    names = [os.path.join(place.root, path) for path in sorted(rows)] if told is not None and told.whole else walk(place)
+    names = [name for name in names if told is None or name != _absolute(told.name)]  # the table may lie among them
+    found = [_File(name, place.relative(name), rows.get(place.relative(name), -1)) for name in names]
+    if told is not None and not told.whole:
+        known = {file.path for file in found}
+        found += [_File(os.path.join(place.root, path), path, row) for path, row in rows.items() if path not in known]
+    if folders:
+        kinds[FOLDER] = Kind("array<string>", Kind("string"))
+    files = partial(
+        _batches, most=p["max_file_bytes"], told=None if told is None else told.unlisted(), labels=labels, folders=folders
+    )
+    parts, waiting, size = [], [], 0
+    for file in sorted(found, key=lambda file: file.path):
+        waiting.append(file)
+        size += file.size
+        if size >= PART_BYTES or len(waiting) >= 4096:
+            parts.append(partial(files, tuple(waiting)))
+            waiting, size = [], 0
+    return LocalFrame([*parts, *([partial(files, tuple(waiting))] if waiting else [])], kinds)
+
+
+def _refuse_rows(told: _Told, twice: str | None) -> DataError:
+    said = f"the path {twice!r} is there twice; give each file one row" if twice else "a row without a path; remove it"
+    return DataError(f"{told.name}: {said}")
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file by its place, its path from the root, and its row in the table of labels."""
+
+    name: str
+    path: str
+    row: int
+
+    @property
+    def size(self) -> int:
+        try:
+            return os.path.getsize(self.name)
+        except OSError:
+            return 0
+
+
+def _batches(files: Sequence[_File], most: int, told: str | None, labels: pa.Table | None, folders: bool) -> Batches:
+    waiting: list[tuple[Any, ...]] = []
+    size = 0
+    for file in files:
+        row = _row(file, most, told)
+        waiting.append((file, *row))
+        size += len(row[2] or b"")
+        if size >= BATCH_BYTES or len(waiting) >= 1024:
+            yield _batch(waiting, labels, folders)
+            waiting, size = [], 0
+    if waiting:
+        yield _batch(waiting, labels, folders)
+
+
+def _row(file: _File, most: int, told: str | None) -> tuple[int | None, float | None, bytes | None, str | None]:
+    """Size, time, content and reason of a file."""
+    try:
+        about = os.stat(file.name)
+        size, time = about.st_size, about.st_mtime
+        if told is not None and file.row < 0:
+            return size, time, None, told
+        if not stat.S_ISREG(about.st_mode):
+            return size, time, None, "no regular file"
+        if size > most:
+            return size, time, None, too_large(most)
+        with open(file.name, "rb") as opened:
+            return size, time, opened.read(most), None
+    except FileNotFoundError:
+        return None, None, None, NO_FILE
+    except OSError as error:
+        return None, None, None, f"cannot be read ({error.strerror})"
+
+
+NO_FILE = "no such file"
+
+
+def too_large(most: int) -> str:
+    """The reason of a file of more than so many bytes."""
+    return f"larger than max_file_bytes = {most}"
+
+
+def _batch(rows: list[tuple[Any, ...]], labels: pa.Table | None, folders: bool) -> pa.RecordBatch:
+    files, sizes, times, contents, reasons = zip(*rows, strict=True)
+    micros = [None if t is None else round(t * 1e6) for t in times]
+    cells = [
+        pa.array([file.path for file in files]), pa.array(sizes, pa.int64()), pa.array(micros, pa.timestamp("us", "UTC")),
+        pa.array(contents, pa.binary()), pa.array(reasons, pa.string()),
+    ]  # fmt: skip
+    names = list(COLUMNS)
+    if labels is not None:
+        at = pa.array([None if file.row < 0 else file.row for file in files], pa.int64())
+        cells += [
+            column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in labels.take(at).columns
+        ]
+        names += labels.column_names
+    if folders:
+        ways = [file.path.split("/")[:-1] for file in files]
+        cells.append(pa.array(ways, pa.list_(pa.string())))
+        cells[4] = pa.array([r or (None if way else NO_FOLDER) for r, way in zip(reasons, ways, strict=True)], pa.string())
+        names.append(FOLDER)
+    return pa.RecordBatch.from_arrays(cells, names)
+
+
+NO_FOLDER = "in no folder, whose name would be its label"
+
+
+# ---- on Spark ----
+
+
+def _open_spark(spark: SparkSession, place: Place, told: _Told | None, p: Mapping[str, Any], folders: bool) -> DataFrame:
+    paths = [path if "://" in path else here(path) for path in place.paths] or [place.root]
+    paths = [re.sub(r"([*?\[\]{}\\])", r"\\\1", path) for path in paths] if place.exact else paths
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    with reading():
+        every = reader.load(paths)
+    most, relative = F.lit(p["max_file_bytes"]), _relative(place)
+    about = [relative.alias(PATH), F.col("length").alias("size"), F.col("modificationTime").alias("modified")]
+    # the filter on the length is asked before a file is opened; what is larger is listed without its content
+    small = every.where(F.col("length") <= most).select(*about, CONTENT, F.lit(None).cast("string").alias(REASON))
+    nothing = F.lit(None).cast("binary").alias(CONTENT)
+    large = every.where(F.col("length") > most).select(*about, nothing, F.lit(too_large(p["max_file_bytes"])).alias(REASON))
+    rows = small.unionByName(large)
+    if told is not None:
+        rows = _joined(rows, told, place)
+    if folders:
+        way = F.slice(F.split(PATH, "/"), 1, F.size(F.split(PATH, "/")) - 1)
+        rows = rows.withColumn(FOLDER, way)
+        rows = rows.withColumn(REASON, F.coalesce(REASON, F.when(F.size(FOLDER) == 0, F.lit(NO_FOLDER))))
+    return rows
+
+
+def _relative(place: Place) -> Any:
+    root = plain(place.root).rstrip("/") + "/"
+    path = F.regexp_replace(F.col(PATH), "^file:/+", "/")
+    return F.when(path.startswith(root), F.substring(path, len(root) + 1, 1 << 30)).otherwise(path)
+
+
+def _joined(rows: DataFrame, told: _Told, place: Place) -> DataFrame:
+    from pyspark.sql.functions import udf
+
+    key = udf(place.relative, "string", useArrow=False)(F.col(quoted(told.key)))
+    labels = told.frame.select(key.alias("_path"), *(F.col(quoted(name)) for name in told.labels))
+    with reading():
+        twice = labels.groupBy("_path").count().where("count > 1 or _path is null").head()
+    if twice is not None:
+        raise _refuse_rows(told, twice[0])
+    both = rows.join(labels.withColumn("_told", F.lit(True)), rows[PATH] == F.col("_path"), "right" if told.whole else "full")
+    absent = F.when(F.col(PATH).isNull(), F.lit(NO_FILE)).when(F.col("_told").isNull(), F.lit(told.unlisted()))
+    cells = [F.coalesce(PATH, "_path").alias(PATH), F.col("size"), F.col("modified")]
+    cells += [F.when(absent.isNull(), F.col(CONTENT)).alias(CONTENT), F.coalesce(absent, REASON).alias(REASON)]
+    return both.select(*cells, *(F.col(quoted(name)) for name in told.labels))
+
+
+# ---- a corpus, file by file ----
+
+
+def corpus_of(spark: Any, path: Any, options: Mapping[str, Any]) -> tuple[list[str], Callable[[Sequence[str]], Any], Any]:
+    """The names of the files to score, what reads the rows of some of them, and the rows of all."""
+    known = {q.name: q.default for q in OF_FILES}
+    for name in options:
+        if name not in known:
+            raise ParameterError(f"score takes no option {name!r} for files: the saved pipeline knows its features")
+    p = {**known, **Files().accept(options, typed=True)}
+    place, whole = place_of(path, p["root"]), open_files(spark, path, p)
+    there: set[str] | None = None
+    if isinstance(spark, LocalSession):
+        names = [f"file://{name}" for name in walk(place)] if place.table is None else []
+    else:
+        with reading():
+            names = [
+                unquote(name)
+                for name in spark.read.format("binaryFile")
+                .option("recursiveFileLookup", "true")
+                .load(place.paths or [place.root])
+                .inputFiles()
+            ]
+        there = set(names)
+    if place.table is not None:
+        told = open_table(spark, place.table, _format_of(place.table))
+        key = columns_of(told, p["path_column"], "path_column")[0]
+        root = place.root if "://" in place.root else f"file://{place.root}"
+        names = [f"{root}/{place.relative(str(row[key]))}" for row in told.select(key).collect()]
+
+    def read(some: Sequence[str]) -> Any:
+        found = [name for name in some if there is None or name in there]
+        rows = open_files(spark, Place(place.root, found, exact=True), p) if found else whole.limit(0)
+        if len(found) == len(some):
+            return rows
+        absent = [(place.relative(name), None, None, None, NO_FILE) for name in some if name not in set(found)]
+        return rows.unionByName(spark.createDataFrame(absent, rows.schema))
+
+    return sorted(names), read, whole
+
+
+# ---- features ----
+
+
+def encoded(frame: Any, encoder: EncodeCells, output: str, column: str = CONTENT, reason: str = REASON) -> Any:
+    """`frame` with the features of a column as a vector, and reasons: those it had, and why a cell has no features (its vector is
+    zero then). In this process the column itself goes."""
+    if isinstance(frame, LocalFrame):
+        kinds = {name: kind for name, kind in frame.kinds.items() if name not in (column, reason, output)}
+        function = partial(_encoded, encoder=encoder, column=column, output=output, reason=reason, kept=list(kinds))
+        metadata = {name: told for name, told in frame.metadata.items() if name in kinds}
+        made = frame.mapInArrow(function, {**kinds, output: Kind("vector"), reason: Kind("string")})
+        return with_names(replace(made, metadata=metadata), output, encoder.names)  # type: ignore[arg-type]
+    from pyspark.ml.functions import array_to_vector
+
+    known = F.col(quoted(reason)) if reason in frame.columns else F.lit(None).cast("string")
+    out = frame.withColumn("_encoded", encoder.udf()(F.col(quoted(column)), known))
+    out = out.withColumn(output, array_to_vector(F.col("_encoded.c0"))).withColumn(reason, F.col("_encoded.c1")).drop("_encoded")
+    return with_names(out, output, encoder.names)
+
+
+def _encoded(
+    batches: Batches, encoder: EncodeCells, column: str, output: str, reason: str, kept: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    task = encoder.open()
+    for batch in batches:
+        known = batch[reason] if reason in batch.schema.names else None
+        values, reasons = task(batch[column], known)
+        x = vectors.dense(values).to_arrow()
+        yield pa.RecordBatch.from_arrays([*(batch[name] for name in kept), x, reasons], [*kept, output, reason])
+
+
+# ---- what cannot be used ----
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """Files that cannot be used: `count` of `all`; `rows` of path and reason, at most `LISTED`."""
+
+    all: int
+    count: int
+    rows: list[tuple[str, str]]
+
+    def table(self) -> Any:
+        """The rows as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows, columns=[PATH, REASON])
+
+    def told(self) -> dict[str, Any]:
+        """What a manifest says of them."""
+        return {
+            "files": self.all,
+            "rejected": self.count,
+            "reasons": dict(Counter(kind_of(r) for _, r in self.rows).most_common(20)),
+        }
+
+
+def kind_of(reason: str) -> str:
+    """A reason without what only one file has: its figures."""
+    return re.sub(r"\d+", "N", reason)
+
+
+def _usable(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.filter(batch[REASON].is_null())
+
+
+def _rejected_here(batches: Sequence[pa.RecordBatch]) -> Rejected:
+    rows: list[tuple[str, str]] = []
+    for batch in batches:
+        bad = batch.filter(batch[REASON].is_valid())
+        rows += zip(bad[PATH].to_pylist(), bad[REASON].to_pylist(), strict=True)
+    return Rejected(sum(batch.num_rows for batch in batches), len(rows), sorted(rows)[:LISTED])
+
+
+def _kept(rows: DataFrame, table: DataFrame) -> tuple[DataFrame, Rejected]:
+    """The encoded rows, kept by Spark so that no file is decoded twice, and which of them cannot be used."""
+    rows = rows.drop(CONTENT)
+    try:
+        rows = rows.persist()
+    except Exception as error:  # where nothing can be cached, files are decoded at each use
+        if "SUPPORT" not in str(error).upper():
+            raise
+    bad = F.col(REASON).isNotNull()
+    with small_batches(rows.sparkSession, lambda: widest(table)), reading():
+        every, count = rows.select(F.count(F.lit(1)), F.count_if(bad)).head() or (0, 0)
+        listed = rows.where(bad).select(PATH, REASON).orderBy(PATH).limit(LISTED).collect() if count else []
+    return rows, Rejected(every, count, [(row[0], row[1]) for row in listed])
+
+
+def widest(rows: DataFrame) -> int:
+    """The bytes of the largest file, of the listing alone."""
+    with reading():
+        row = rows.where(F.col(REASON).isNull()).select(F.max("size")).head()
+    return int((row and row[0]) or 1)
