@@ -263,6 +263,10 @@ def compute(
             local = LocalEngine(packed.profile, packed.blocks, budgets, packed.cores)
             local.progress, local.kept_bytes = progress, FEATURE_BYTES * packed.profile.d
             return *work(local), False
+    if (own := packed.engine(budgets)) is not None:
+        with one_thread():
+            own.progress = progress
+            return *work(own), False
     from .blocks.pack import Packed
     from .engine.spark import SparkEngine
     from .engine.tasks import run_in_one_task

@@ -125,13 +125,8 @@ def rank(
     >>> rank(X, tags, "mim", k=1)["name"].tolist()
     ['x0']
     """
-    own = {**(method_params or {}), **parameters}
-    _not_ours(own, method)
-    asked = {"include": include, "exclude": exclude, "groups": groups, "costs": costs, "budget": budget}
-    held_to = Constraints.of({**asked, "penalties": penalties})
-    count = K.accept(k)
-    cut, count = (Cut(count), None) if count == modes.AUTO else (None, count)
-    request = pipeline.Request.of(method, own, count, SCREEN.accept(screen), constraints=held_to, cut=cut)
+    held_to = {"include": include, "exclude": exclude, "groups": groups, "costs": costs, "budget": budget, "penalties": penalties}
+    request = asked(method, k, {**(method_params or {}), **parameters}, screen, held_to)
     grading = {"graded_labels": graded_labels, "grade_range": grade_range, "label_cuts": label_cuts}
     grades = grades_of(grading, request, sample_weight is not None)
     held, _ = hold(X, Y, sample_weight, grades, label_delimiter, missing, request.takes_codes)
@@ -139,6 +134,14 @@ def rank(
     if result.why_none is not None:
         warnings.warn(result.why_none, stacklevel=3)
     return result.kept.reset_index(drop=True)
+
+
+def asked(method: str, k: Any, own: Mapping[str, Any], screen: str | None, held_to: Mapping[str, Any]) -> pipeline.Request:
+    """The request that the arguments of `rank` make: the method with its `own` parameters, held to constraints."""
+    _not_ours(own, method)
+    count = K.accept(k)
+    cut, count = (Cut(count), None) if count == modes.AUTO else (None, count)
+    return pipeline.Request.of(method, own, count, SCREEN.accept(screen), constraints=Constraints.of(held_to), cut=cut)
 
 
 def _not_ours(given: Mapping[str, Any], method: str) -> None:

@@ -46,10 +46,11 @@ def hold(
     delimiter: str | None = None,
     missing: str = "error",
     codes: bool = False,
+    some: bool = False,
 ) -> tuple[InMemoryDataset, Labelled]:
     """The rows of X (n, d), labels Y and weights as one profiled block whose ids are content hashes, and the labels as they
     were read. `missing` says what becomes of NaN in X (`kernels.missing`), `codes` whether categories stay one feature
-    (`categories`). `DataError` for what is wrong with them."""
+    (`categories`), `some` that they are some of the rows that are ranked. `DataError` for what is wrong with them."""
     Y, weights = _aligned(Y, X, "Y"), _aligned(weights, X, "sample_weight")
     missing = MISSING.accept(missing)
     made = Categories(missing, codes)
@@ -74,7 +75,7 @@ def hold(
         profile.categories = made.counts
     named, names = names is not None, names or [f"x{j}" for j in range(d)]
     held = InMemoryDataset([block], profile, names, labels.names, named, categories=of, fitted=fitted)
-    check_and_name(held, "X", "Y")
+    check_and_name(held, "X", "Y", some)
     return held, labels
 
 

@@ -36,6 +36,7 @@ class Coding:
     edges: np.ndarray | None
     sparse: bool
     categories: np.ndarray | None = None  # (v,) codes of a category, whose values they are; 0 of a number
+    clipped: bool = False  # whether values may be outside the range: they go into the end bins
 
     @cached_property
     def zero(self) -> np.ndarray:
@@ -83,6 +84,7 @@ class Coding:
     def column_codes(self, values: np.ndarray, columns: np.ndarray | slice) -> np.ndarray:
         """Codes, as uint8, of training values whose last axis (or every entry) belongs to `columns` of the varying features."""
         if self.edges is None:
+            values = np.clip(values, self.low[columns], self.high[columns]) if self.clipped else values
             scaled = np.subtract(values, self.low[columns], dtype=np.float64)
             scaled *= self.num_bins
             scaled /= self.span[columns]

@@ -27,6 +27,10 @@ class Dataset:
     def release(self) -> None:
         """Gives memory back."""
 
+    def engine(self, budgets: Any) -> Any:
+        """Return an engine of the data's own; None where they are rows, which those of `engine` read."""
+        return None
+
     def with_profile(self, profile: Profile) -> Dataset:
         """Return the same rows with another profile."""
         return replace(self, profile=profile)  # type: ignore[type-var]
@@ -59,8 +63,9 @@ class InMemoryDataset(Dataset):
         return str(row[0])
 
 
-def check_and_name(rows: Dataset, features: str, labels: str) -> None:
-    """Raise `DataError` for data that cannot be used, and fill in names; `features`, `labels`: what the user calls them."""
+def check_and_name(rows: Dataset, features: str, labels: str, some: bool = False) -> None:
+    """Raise `DataError` for data that cannot be used, and fill in names; `features`, `labels`: what the user calls them; `some`:
+    they are some of the rows that are ranked."""
     p = rows.profile
     if p.problem is not None:
         what, row, slot = p.problem
@@ -73,7 +78,7 @@ def check_and_name(rows: Dataset, features: str, labels: str) -> None:
     p.without_weights_of_one()
     if p.n == 0:
         raise DataError("the data have no rows; check the path and the filters before this step")
-    if p.n == 1:
+    if p.n == 1 and not some:
         raise DataError("the data have one row; nothing varies, so nothing can be ranked: give at least two")
     if p.d == 0:
         raise DataError(f"the vectors in {features!r} have no entries; give at least one feature")
@@ -85,13 +90,8 @@ def check_and_name(rows: Dataset, features: str, labels: str) -> None:
         raise DataError(
             f"graded labels take weights of at most 2^46 together, in units of the finest, {p.weight_unit:g}: round the weights"
         )
-    if not p.positive.any():
-        raise DataError(f"no row has a label in {labels!r}; check the column and the labels' coding")
-    if not p.label_varies.any():
-        needed = ("several grades", "rows of different ones") if p.graded else ("both values", "positive and negative rows")
-        raise DataError(f"no label in {labels!r} takes {needed[0]}; a ranking needs {needed[1]}")
-    if not len(p.varying):
-        raise DataError(f"every feature in {features!r} is constant; there is nothing to rank")
+    if not some:
+        _must_tell(p, features, labels)
     if not rows.feature_names:
         rows.feature_names = [f"{features}_{index}" for index in range(p.d)]
     if len(rows.feature_names) != p.d:
@@ -101,3 +101,14 @@ def check_and_name(rows: Dataset, features: str, labels: str) -> None:
     for column, names in ((features, rows.feature_names), (labels, rows.label_names)):
         if (twice := first_repeated(names)) is not None:
             raise DataError(f"two entries of {column!r} are both named {twice!r}; rename one, names identify a selection")
+
+
+def _must_tell(p: Profile, features: str, labels: str) -> None:
+    """`DataError` where there is nothing to rank, or to rank by."""
+    if not p.positive.any():
+        raise DataError(f"no row has a label in {labels!r}; check the column and the labels' coding")
+    if not p.label_varies.any():
+        needed = ("several grades", "rows of different ones") if p.graded else ("both values", "positive and negative rows")
+        raise DataError(f"no label in {labels!r} takes {needed[0]}; a ranking needs {needed[1]}")
+    if not len(p.varying):
+        raise DataError(f"every feature in {features!r} is constant; there is nothing to rank")

@@ -49,21 +49,26 @@ def occurrences(ids: np.ndarray) -> np.ndarray | None:
 
 
 def content_hashes(block: Block) -> np.ndarray:
-    """(n,) uint64 hash of each row's features, labels, grades and weight, whatever holds the values. Multilinear over the cells,
-    modulo 2⁶⁴: Σ_j r_j·g(x_j), r_j an odd number drawn for the column, g the bits of the float64 multiplied and folded, g(0) = 0;
-    and Σ over the labels of their hashes."""
+    """(n,) uint64 hash of each row's features, labels, grades and weight, whatever holds the values: `feature_hashes`, and Σ over
+    the labels of their hashes."""
+    with np.errstate(over="ignore"):
+        total = feature_hashes(block) + _beside(block)
+    return mix(total.view(np.int64), CONTENT)
+
+
+def feature_hashes(block: Block) -> np.ndarray:
+    """(n,) uint64 hash of each row's features. Multilinear over the cells, modulo 2⁶⁴: Σ_j r_j·g(x_j), r_j an odd number drawn
+    for the column, g the bits of the float64 multiplied and folded, g(0) = 0."""
     x = block.x
     with np.errstate(over="ignore"):
         if sp.issparse(x):
-            total = row_sums(_folded(x.data) * _column_factors(block.d)[x.indices], x.indptr)
-        else:
-            total = np.empty(block.n, np.uint64)
-            factors = _column_factors(block.d)
-            step = max(1, (1 << 17) // max(1, block.d))  # rows at once: a megabyte stays near the processor
-            for a in range(0, block.n, step):
-                total[a : a + step] = (_folded(x[a : a + step]) * factors).sum(axis=1, dtype=np.uint64)
-        total = total + _beside(block)
-    return mix(total.view(np.int64), CONTENT)
+            return row_sums(_folded(x.data) * _column_factors(block.d)[x.indices], x.indptr)
+        total = np.empty(block.n, np.uint64)
+        factors = _column_factors(block.d)
+        step = max(1, (1 << 17) // max(1, block.d))  # rows at once: a megabyte stays near the processor
+        for a in range(0, block.n, step):
+            total[a : a + step] = (_folded(x[a : a + step]) * factors).sum(axis=1, dtype=np.uint64)
+    return total
 
 
 def _beside(block: Block) -> np.ndarray:

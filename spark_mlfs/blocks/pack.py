@@ -201,9 +201,11 @@ def pack(
     labels_form: str = "auto",
     weight: str | None = None,
     grades: Grades | None = None,
+    some: bool = False,
 ) -> Packed:
     """Pack and profile `frame` in one job (one more for tags whose column does not name them, and undecided ``array<int>``), in
-    this process where its rows are; `weight` names the column of weights (`blocks.weights`), `grades`: see `blocks.grades`.
+    this process where its rows are; `weight` names the column of weights (`blocks.weights`), `grades`: see `blocks.grades`;
+    `some`: see `check_and_name`.
     Raises `ParameterError` for a wrong column, `DataError` naming the feature and the row (by its id, or "row 17 of part 3")."""
     for column in filter(None, (features, labels, row_id, weight)):
         check_column(frame, column)
@@ -216,7 +218,7 @@ def pack(
     packer = Pack(source, vectors, row_id is not None, weight is not None)
     if isinstance(frame, LocalFrame):
         columns = [column for column in (features, labels, row_id, weight) if column is not None]
-        return _pack_here(given, frame, packer, columns, label_kind)
+        return _pack_here(given, frame, packer, columns, label_kind, some)
     looked = source.kind in ("ids", "multihot") and labels_form == "auto" and grades is None
     jobs = (source.kind == "tags" and not source.told) + looked
     x = F.col(features)
@@ -247,7 +249,7 @@ def pack(
             with worker_errors():  # the reader says it better: it knows files and columns
                 given.select(F.count(features), F.count(labels)).collect()
         _check_weights(weight, profile)
-        check_and_name(packed, features, labels)
+        check_and_name(packed, features, labels, some)
     except DataError:
         packed.release()
         raise
@@ -268,7 +270,7 @@ def _check_weights(weight: str | None, profile: Profile) -> None:
 
 
 def _pack_here(
-    given: LocalFrame, frame: LocalFrame, packer: Pack, columns: Sequence[str], label_kind: str | None
+    given: LocalFrame, frame: LocalFrame, packer: Pack, columns: Sequence[str], label_kind: str | None, some: bool
 ) -> InMemoryDataset:
     """The rows of a frame of this process as one block; `given` raises the reader's own error for what is wrong with them."""
     blocks, profile = list[Block](), Profile()
@@ -287,7 +289,7 @@ def _pack_here(
     labelled = _label_names(packer.source, labels, profile)
     fitted, named = fill_of(given, features), names is not None
     held = InMemoryDataset(blocks or [Block.empty(0)], profile, names or [], labelled, named, cores=num_cores(), fitted=fitted)
-    check_and_name(held, features, labels)
+    check_and_name(held, features, labels, some)
     return held
 
 

@@ -213,6 +213,10 @@ class Engine:
         """The results of statistics that are not known, by their keys."""
         raise NotImplementedError
 
+    def states(self, *statistics: Statistic) -> list[State]:
+        """Return the states of all rows as they are before they are finished, in order."""
+        raise NotImplementedError
+
     def edges_of(self, statistic: FeatureShardedStatistic) -> np.ndarray:
         """Where the features of a statistic are cut; `BudgetError` where the piece of one feature exceeds a worker's share."""
         edges = statistic.edges(self.profile, max(1, min(SHARD_BYTES, self.budgets.worker // SHARDED_SHARES)))

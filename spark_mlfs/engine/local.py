@@ -154,6 +154,11 @@ class LocalEngine(Engine):
             out[key] = statistic.finish(self._state(statistic, spare), self.profile)
         return out
 
+    def states(self, *statistics: Statistic) -> list[State]:
+        self.cost.scans += 1
+        spare = self.budgets.worker - self.bytes_in_one_process([*statistics], self._refuse([*statistics]))
+        return [self._state(statistic, spare) for statistic in statistics]
+
     def _sharded(self, statistic: FeatureShardedStatistic) -> np.ndarray:
         """The numbers of all features, range by range."""
         edges, blocks = self.edges_of(statistic), self._blocks(statistic)

@@ -129,6 +129,17 @@ class SparkEngine(Engine):
                 out[key] = statistic.finish(state, self.profile)
         return out
 
+    def states(self, *statistics: Statistic) -> list[State]:
+        by_layout: dict[Layout, tuple[DataFrame, list[int]]] = {}
+        for index, statistic in enumerate(statistics):
+            layout, frame = self._frame(statistic)
+            by_layout.setdefault(layout, (frame, []))[1].append(index)
+        out: dict[int, State] = {}
+        for frame, members in by_layout.values():
+            found = self._job(frame, [statistics[index] for index in members], self.packed.shuffled)
+            out |= dict(zip(members, found, strict=True))
+        return [out[index] for index in range(len(statistics))]
+
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
         sizes = super()._refuse(statistics)
         self._fit(statistics, sizes, "worker_bytes", self.budgets.worker, "in a worker process")

@@ -1,0 +1,18 @@
+"""Statistics that last: sums over the rows of a day, a team or a machine, which merge exactly, and are taken away again.
+
+    from spark_mlfs import states
+    first = states.collect(X, Y, ["mim", "forward"], name="monday")
+    later = states.collect(X2, Y2, ["mim", "forward"], like=first, name="tuesday")
+    states.rank(states.merge(first, later), "mim", k=50)
+
+A ranking from states is, to the bit, the one of all their rows with the codes and grids of the first ones. No Spark is needed.
+"""
+
+from __future__ import annotations
+
+from .collect import ADDITIVE, FORS, collect
+from .files import load, save
+from .ranking import rank
+from .states import Part, States, merge, subtract
+
+__all__ = ["ADDITIVE", "FORS", "Part", "States", "collect", "load", "merge", "rank", "save", "subtract"]

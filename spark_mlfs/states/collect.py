@@ -1,0 +1,317 @@
+"""Collecting: the sums that methods and rules need of some rows, on the basis of the first ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import params as spec
+from ..adapters.arrays import memory_of
+from ..blocks.arrays import hold
+from ..blocks.codec import State
+from ..blocks.coding import Coding
+from ..blocks.dataset import Dataset, InMemoryDataset
+from ..blocks.grades import Grades
+from ..blocks.profile import Profile
+from ..engine.base import Engine, one_thread
+from ..engine.local import LocalEngine
+from ..errors import ParameterError, setting
+from ..methods import METHODS
+from ..methods.counting import BINNING, NUM_BINS
+from ..methods.regression import MANY_LABELS
+from ..output.manifest import now
+from ..pipeline import Request
+from ..select.modes import RULES, TESTS
+from ..select.request import check_rows
+from ..statistics.base import Budgets, Statistic
+from ..statistics.labelsets import LabelsetCounts, Labelsets
+from ..statistics.moments import KnownRows
+from .basis import Basis, Fit
+from .states import Part, States
+from .sums import Outside, kept, kinds_said, name_of, said, statistic_of, without_empty
+
+COUNTING, GRAMS = ("mim", "chi2", "enm", "gmm"), ("ridge", "lasso", "elastic-net", "csfs", "mssl", "fastcan")
+ADDITIVE = (*COUNTING, "igmf", "fisher", "f-statistic", "spec", *GRAMS, "omfs", "forward")
+LOSS = "cross-validation"
+WITHOUT_GRADES = ("counts", "labelset counts")
+BINS = NUM_BINS, BINNING
+FORS = (*ADDITIVE, *TESTS, "stability", LOSS, "all-additive")
+
+
+@dataclass(frozen=True)
+class Need:
+    """Kinds of sums that a method, or a rule, takes."""
+
+    name: str
+    kinds: tuple[str, ...]
+    weighted: bool = True
+    graded: bool = True
+
+
+def need_of(name: str, parameters: Mapping[str, Any] | None = None) -> Need:
+    """The sums that a method of these parameters takes, or a rule with its own bins. `ParameterError` where sums are not all."""
+    given = dict(parameters or {})
+    if name in (*TESTS, "stability", LOSS):
+        p = spec.check(BINS, {n: v for n, v in given.items() if n in {b.name for b in BINS}}, name)
+        counts = f"counts {p['num_bins']} {p['binning']}"
+        return Need(name, (counts,), False, False) if name in TESTS else Need(name, ("groups",), name == LOSS)
+    if name in RULES:
+        raise ParameterError("knockoffs are made row by row once all rows are known: select by them from the rows")
+    method = METHODS.create(name)
+    if name not in ADDITIVE:
+        raise ParameterError(
+            f"{name} needs the rows, not sums over them: rank from the data, or take one of {', '.join(ADDITIVE)}"
+        )
+    own = {p.name for p in method.parameters} | {p.camel for p in method.parameters}
+    p = spec.check(method.parameters, {n: v for n, v in given.items() if n in own}, f"method {name!r}")
+    if p.get("label_sketch"):
+        raise ParameterError(f"states hold sums by label, not of a sketch: leave {setting('label_sketch')} out")
+    counts = f"{p['num_bins']} {p['binning']}" if "num_bins" in p else ""
+    if name in ("igmf",) or (name in COUNTING and p.get("label_coding") == "lp"):
+        return Need(name, (f"labelset counts {counts}",), method.weighted, False)
+    if name in COUNTING:
+        return Need(name, (f"counts {counts}",), method.weighted, False)
+    if name == "spec" or (name == "fisher" and p["label_coding"] == "lp"):
+        return Need(name, ("labelset sums",), method.weighted, False)
+    if name in ("fisher", "f-statistic"):
+        return Need(name, ("moments",))
+    if name == "forward":
+        return Need(name, (f"folds {p['folds']}",))
+    return Need(name, ("gram", "labelset sums") if name == "omfs" else ("gram",))
+
+
+def kinds_of(request: Request) -> dict[str, str]:
+    """The kinds of sums that a request takes, and what of it takes each: its method, its screen, its rule."""
+    asked = [need_of(request.method, request.parameters)]
+    if request.screen is not None:
+        asked.append(need_of(request.screen.method))
+    asked += [need_of(getattr(extra, "mode", LOSS), request.parameters) for extra in request.extras]
+    return {kind: need.name for need in asked for kind in need.kinds}
+
+
+def check_held(sums: Collection[str], request: Request) -> None:
+    """`ParameterError` where states with these kinds of sums lack what a request takes."""
+    for kind, name in kinds_of(request).items():
+        if kind not in sums and not (kind == "gram" and "groups" in sums):
+            held = kinds_said(sums) or "nothing"
+            raise ParameterError(f"the states hold {held}, not the {said(kind)} that {name} takes: collect them for {name}, too")
+
+
+def needs_of(methods: str | Sequence[str], parameters: Mapping[str, Any] | None = None) -> list[Need]:
+    """What several methods and rules take; ``"all-additive"``: all of them, whatever they are. A parameter goes to those that
+    have it."""
+    names = [methods] if isinstance(methods, str) else list(methods)
+    if not names:
+        raise ParameterError(f"for which methods? give one or several of {', '.join(FORS)}")
+    if "all-additive" in names:
+        names += ADDITIVE
+        names.remove("all-additive")
+    for given in parameters or {}:
+        if not any(given in (p.name, p.camel) for name in names if name in METHODS for p in METHODS[name].parameters):
+            raise ParameterError(f"none of {', '.join(names)} has a parameter {given!r}")
+    return [need_of(name, parameters) for name in dict.fromkeys(names)]
+
+
+def collect(
+    data: Any,
+    labels: Any = None,
+    methods: str | Sequence[str] = "mim",
+    like: States | None = None,
+    *,
+    name: str = "",
+    method_params: Mapping[str, Any] | None = None,
+    sample_weight: Any = None,
+    graded_labels: bool = False,
+    grade_range: Any = None,
+    label_cuts: Any = None,
+    missing: str = "error",
+    memory_bytes: int | None = None,
+) -> States:
+    """The sums over these rows that `methods` need, among them rules (fdr, fwe, fpr, stability) and ``"cross-validation"``.
+
+    Parameters
+    ----------
+    data, labels : a table and its labels as `spark_mlfs.rank` takes them, and likewise `sample_weight`, `graded_labels`,
+        `grade_range`, `label_cuts`, `missing`; or a Spark frame, the names of its columns of labels and of weights, its features
+        being in ``features`` and its row ids, where there is such a column, in ``id``
+    methods : names of methods and rules, or ``"all-additive"``
+    like : states that were collected first: codes and grids are theirs, so that these can be merged with them
+    name : what the rows are called, such as their day; rows of one name and content are not merged twice
+    method_params : parameters of the methods, ``{"num_bins": 10}``, for those that have them
+
+    Raises `DataError` for what is wrong with the data, `ParameterError` for methods that need rows, or where `like` was
+    collected otherwise.
+
+    >>> first = collect([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]], "mim")
+    >>> first.rows
+    4
+    """
+    needs = needs_of(methods, method_params)
+    grades = Grades.of({"graded_labels": graded_labels, "grade_range": grade_range, "label_cuts": label_cuts})
+    budgets = Budgets(driver=memory_of(memory_bytes), worker=memory_of(memory_bytes))
+    told: dict[str, Any] = {"weights": sample_weight is not None, "graded": grades is not None and not grades.cuts}
+    told |= {"missing": missing, "grade_range": grade_range, "label_cuts": label_cuts}
+    if type(data).__module__.startswith("pyspark."):
+        from ..blocks.pack import pack
+        from ..schema import FEATURES, ID, LABELS
+
+        columns = FEATURES, labels or LABELS, ID if ID in data.columns else None
+        rows: Dataset = pack(data, *columns, weight=sample_weight, grades=grades, some=True)
+        budgets = Budgets()
+    else:
+        _no_mean(missing)
+        rows, _ = hold(data, labels, sample_weight, grades, None, missing, some=True)
+    try:
+        return collected(rows, needs, like, Part(name, now(), "", [], [], rows.profile), told, budgets)
+    finally:
+        rows.release()
+
+
+def _no_mean(missing: str) -> None:
+    if missing == "mean":
+        raise ParameterError("missing='mean' fills every state's rows with another number: fill them first, or give zero or drop")
+
+
+def collected(
+    rows: Dataset, needs: Sequence[Need], like: States | None, part: Part, told: Mapping[str, Any], budgets: Budgets
+) -> States:
+    """The states of packed rows; `part` has what is known of where they come from, `told` how they were read."""
+    profile = rows.profile
+    kinds = tuple(dict.fromkeys(kind for need in needs for kind in need.kinds))
+    options = {n: v for n, v in told.items() if v is not None and v != "error"}
+    options |= {"row ids": profile.named_ids} if any(name_of(kind) in ("groups", "folds") for kind in kinds) else {}
+    _refuse(needs, bool(told["weights"]), bool(told["graded"]))
+    if like is None:
+        basis = Basis.of(rows, options, _quantile_edges(rows, kinds, budgets))
+    else:
+        basis = like.basis
+        _like(basis, options, kinds)
+    profile = _weighed(profile) if told["weights"] and not profile.weighted else profile
+    profile = _graded(profile) if told["graded"] and not profile.graded else profile
+    fit, new, new_labels = Fit.of(rows, basis, bool(told["weights"]))
+    own = fit.profile(profile)
+    names = basis.features + new
+    basis.check(own, names)
+    if own.q > MANY_LABELS and any(name_of(kind) in ("gram", "folds", "groups") for kind in kinds):
+        raise ParameterError(f"second moments are kept of at most {MANY_LABELS} labels, the data have {own.q}: take mim or chi2")
+    part = replace(part, features=new, labels=new_labels, profile=own)
+    engine, release = _engine_of(rows, fit, basis.grid(own).only(np.arange(own.d)), budgets)
+    try:
+        if own.has_unknown:
+            part = replace(part, known=engine.run(KnownRows())[0])
+        return States(basis, (part,), _sums(engine, basis, kinds, own))
+    finally:
+        release()
+
+
+def _sums(engine: Engine, basis: Basis, kinds: Sequence[str], own: Profile) -> dict[str, State]:
+    every, sets = np.arange(own.d), None
+    if any(name_of(kind) == "labelset counts" for kind in kinds):
+        (sets,) = engine.run(LabelsetCounts())
+        if not len(sets.counts):  # one labelset, of no rows
+            sets = Labelsets(np.zeros(1, np.uint64), np.zeros(1, np.int64), np.zeros(2, np.int64), sets.indices)
+    statistics: dict[str, Statistic] = {}
+    for kind in kinds:
+        name = name_of(kind)
+        coding: Coding | None = None
+        if name in WITHOUT_GRADES:
+            _, num_bins, binning = kind.rsplit(" ", 2)
+            coding = basis.coding(every, int(num_bins), binning)
+        statistics[kind] = statistic_of(kind, coding, own, basis.thin, sets if name == "labelset counts" else None)
+    known = len(basis.features)
+    if any(name in WITHOUT_GRADES for name in map(name_of, kinds)) and _outside(basis, own):
+        coding = basis.coding(every, 2, "width")
+        low, high = np.where(every < known, coding.low, -np.inf), np.where(every < known, coding.high, np.inf)
+        statistics["outside"] = Outside(low, high, (every < known) & coding.binary)
+    with one_thread():
+        states = engine.states(*statistics.values())
+    out = {}
+    for kind, state in zip(statistics, states, strict=True):
+        out[kind] = without_empty(kept(kind, state, own.q, sets if name_of(kind) == "labelset counts" else None))
+    return out
+
+
+def _outside(basis: Basis, own: Profile) -> bool:
+    d = len(basis.features)
+    out = (own.low[:d] < basis.low) | (own.high[:d] > basis.high) | (basis.binary & ~own.binary[:d])
+    return bool(out.any())
+
+
+def _engine_of(rows: Dataset, fit: Fit, profile: Profile, budgets: Budgets) -> tuple[Engine, Any]:
+    """An engine over the rows as the basis has them, and what gives its memory back."""
+    if isinstance(rows, InMemoryDataset):
+        if rows.memory is not None:
+            budgets = Budgets(driver=rows.memory, worker=rows.memory, worker_setting="memory_bytes")
+        return LocalEngine(profile, [fit(block) for block in rows.blocks], budgets, rows.cores), lambda: None
+    from ..blocks.pack import Packed, persist
+    from ..engine.spark import SparkEngine
+
+    assert isinstance(rows, Packed)
+    frame = rows.blocks().mapInArrow(fit.batches, "block binary")
+    persisted = persist(frame)
+    engine = SparkEngine(replace(rows, frame=frame, profile=profile, persisted=persisted, memo=[]), budgets)
+
+    def release() -> None:
+        engine.release()
+        if persisted:
+            frame.unpersist()
+
+    return engine, release
+
+
+def _quantile_edges(rows: Dataset, kinds: Sequence[str], budgets: Budgets) -> dict[int, np.ndarray]:
+    """Inner quantiles of all features, (d, b − 1), by the numbers of bins of the kinds that go by them."""
+    wanted = {int(kind.split()[-2]) for kind in kinds if kind.endswith(" quantile")}
+    if not wanted:
+        return {}
+    same = Fit(np.arange(rows.profile.d), np.arange(rows.profile.q), rows.profile.d, rows.profile.q, rows.profile.d, True, False)
+    engine, release = _engine_of(rows, same, rows.profile, budgets)
+    out = {}
+    try:
+        for bins in wanted:
+            edges = engine.coding(bins, "quantile").edges
+            assert edges is not None
+            out[bins] = np.full((rows.profile.d, bins - 1), np.inf)
+            out[bins][rows.profile.varying] = edges
+    finally:
+        release()
+    return out
+
+
+def _refuse(needs: Sequence[Need], weighted: bool, graded: bool) -> None:
+    """`ParameterError` for the first method or rule that takes no weights or grades, where rows have such."""
+    for need in needs:
+        if need.name in METHODS:
+            check_rows([Request.of(need.name)], weighted, graded)
+        if (weighted and not need.weighted) or (graded and not need.graded):
+            what = "row weights" if weighted and not need.weighted else "graded labels"
+            raise ParameterError(f"{need.name} takes no {what}: leave them out")
+
+
+def _like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) -> None:
+    """`ParameterError` where rows were read otherwise than the first ones, or asked for codes that these have not."""
+    for name in sorted(basis.options.keys() | options.keys()):
+        mine, theirs = options.get(name), basis.options.get(name)
+        if mine != theirs:
+            raise ParameterError(f"the first state has {name} {theirs!r}, these rows {mine!r}: read them alike")
+    lacking = [kind for kind in kinds if kind.endswith(" quantile") and int(kind.split()[-2]) not in basis.edges]
+    if lacking:
+        raise ParameterError(f"the first state has no edges of {lacking[0].split()[-2]} quantile bins: collect it for them, too")
+
+
+def _weighed(profile: Profile) -> Profile:
+    """The profile of rows that all have the weight 1, with weights."""
+    weights: dict[str, Any] = {
+        "weight_positive": profile.positive,
+        "weight_unknown": profile.unknown,
+        "weight_unlabelled": profile.unlabelled,
+    }
+    return replace(profile, weight_exponent=0, weight=profile.n, heaviest=1, **weights)
+
+
+def _graded(profile: Profile) -> Profile:
+    """The profile of rows whose grades are all 0 and 1, with grades."""
+    return profile._comparable(Profile(graded=True))

@@ -1,0 +1,272 @@
+"""An engine over states: methods run on it as on rows, as long as all they ask for are sums that the states hold."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..blocks.block import Block
+from ..blocks.codec import State
+from ..blocks.coding import Coding
+from ..blocks.dataset import Dataset
+from ..blocks.profile import Profile
+from ..blocks.rowhash import GROUPS
+from ..engine.base import Engine
+from ..errors import ParameterError
+from ..kernels import exact
+from ..kernels.gram import GramStatistics
+from ..kernels.information import CountLogs
+from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureNumbers, FeatureShardedStatistic, PerFeatureStatistic, Statistic
+from ..statistics.contingency import TwoWay
+from ..statistics.folds import FoldGrams
+from ..statistics.gram import Gram
+from ..statistics.labelsets import LabelsetCounts, LabelsetSums
+from ..statistics.moments import GroupMoments, KnownRows
+from ..statistics.targets import Classes, Labels, Target
+from .sums import MOMENTS, hashes_of, in_words, kinds_said, said, slots
+
+
+@dataclass
+class StateRows(Dataset):
+    """States in the place of rows."""
+
+    states: Any
+    profile: Profile
+    feature_names: list[str]
+    label_names: list[str]
+    named: bool = True
+    jobs: int = 0
+
+    def engine(self, budgets: Any) -> StateEngine:
+        return StateEngine(self.states, self.profile, budgets)
+
+
+class StateEngine(Engine):
+    """Looks the sums up, of the features that vary, and finishes them."""
+
+    def __init__(self, states: Any, profile: Profile, budgets: Budgets = DEFAULT_BUDGETS) -> None:
+        super().__init__(profile, budgets)
+        self.sums = states.sums
+        self._states = states
+        self.grid = states.basis.grid(profile).only(profile.varying)
+
+    def gathers(self, statistic: PerFeatureStatistic, beside: int = 0) -> bool:
+        return statistic.key() in self._results or not statistic.shardable(self.profile)
+
+    def coding(self, num_bins: int = 5, binning: str = "width") -> Coding:
+        key = num_bins, binning
+        if key not in self._codings:
+            self._codings[key] = self._states.basis.coding(self.profile.varying, *key)
+        return self._codings[key]
+
+    def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
+        return {key: self._result(statistic) for key, statistic in statistics.items()}
+
+    def _result(self, statistic: Statistic) -> Any:
+        if isinstance(statistic, FeatureShardedStatistic):
+            if not isinstance(statistic, FeatureNumbers):
+                self._lack(statistic.name)
+            ranges = itertools.pairwise(int(edge) for edge in self.edges_of(statistic))
+            return np.concatenate([statistic.reduced([self._shard(p, *r) for p in statistic.parts]) for r in ranges], axis=1)
+        if isinstance(statistic, KnownRows):
+            return self._states.known()
+        if isinstance(statistic, TwoWay | GroupMoments):
+            return self._shard(statistic, 0, self.num_features)
+        if isinstance(statistic, LabelsetCounts):
+            return statistic.finish(self._labelsets(statistic), self.grid)
+        if isinstance(statistic, Gram) and not statistic.sketch:
+            return self._moments(statistic)
+        self._lack(statistic.name)
+
+    def _lack(self, what: str) -> NoReturn:
+        raise ParameterError(
+            f"the states hold sums ({kinds_said(self.sums)}), and {what} is not among them: collect it, or select from the rows"
+        )
+
+    def _sums_of(self, *kinds: str) -> tuple[str, State]:
+        """The first of the kinds that the states have, and its sums."""
+        for kind in kinds:
+            for own, state in self.sums.items():
+                if own == kind or (kind.endswith("*") and own.startswith(kind[:-1])):
+                    return own, state
+        self._lack(said(kinds[0].rstrip(" *")))
+
+    # ---- features by features: counts and sums by label, or by labelset ----
+
+    def _groups(self) -> list[tuple[int, ...]]:
+        """Which kept groups (`ToldLabels`) each group of labels is the sum of: all rows, the labels, and unknown ones."""
+        q = self.profile.q
+        return [(g,) for g in range(1 + q)] + [(1 + q, 2 + q + label) for label in self.labels().watch]
+
+    def _by_group(self, kind: str, target: Target) -> tuple[list[tuple[int, ...]] | None, State]:
+        if type(target) is Labels and not target.only_known:
+            return self._groups(), self._sums_of(kind)[1]
+        if isinstance(target, Classes):
+            _, state = self._sums_of("labelset " + kind if kind.startswith("counts") else "labelset sums")
+            return None, state
+        return self._lack(type(target).__name__)
+
+    def _shard(self, statistic: Any, first: int, last: int) -> Any:
+        """What a statistic comes to over some of the varying features."""
+        features, target = self.profile.varying[first:last], statistic.target
+        if isinstance(statistic, TwoWay):
+            coding = statistic.coding
+            groups, state = self._by_group(f"counts {coding.num_bins} {coding.binning}", target)
+            table = state["table"]
+            if sp.issparse(table):
+                every = slots(self._states.bins(f"counts {coding.num_bins} {coding.binning}"))
+                table = table[_runs(every[features], every[features + 1])]
+            else:
+                table = table[features][:, : coding.width]
+            totals = target.totals(self.profile)
+            assert totals is not None
+            ready = {"table": _grouped(table.astype(np.int64), groups, self._order(state)), "totals": sp.csr_matrix(totals)}
+            return statistic.finish_shard(ready, first, last, self.profile)
+        groups, state = self._by_group("moments", target)
+        own: State = {}
+        for name, value in state.items():
+            if name in ("sets", "counts", "count"):
+                continue
+            value = value[features].astype(np.int64)
+            if name.startswith("all "):
+                own[name] = value
+            elif groups is None:
+                own[name] = value[:, self._order(state)]
+            else:
+                behind = 1 if sp.issparse(value) else 0  # without the group of all rows
+                own[name] = _grouped(value, [tuple(g - behind for g in of) for of in groups[behind:]])
+        if groups is None:
+            return self._by_labelset(statistic, own, state)
+        if not statistic.stored:
+            return statistic.finish(self._in_full(own, state, groups), self.grid.only(features))
+        own = {name: value[:, : self.profile.q] if sp.issparse(value) else value for name, value in own.items()}
+        return statistic.finish_shard(own, 0, len(features), self.grid.only(features))
+
+    def _in_full(self, own: State, state: State, groups: list[tuple[int, ...]]) -> State:
+        """Sums by group as dense rows, (groups, features)."""
+        if "count" in state:
+            return {n: v.T for n, v in own.items()} | {"count": _grouped(state["count"][None].astype(np.int64), groups)[0]}
+        out = {}
+        for name, value in own.items():
+            if sp.issparse(value) and name != "rows":
+                out[name] = np.concatenate([own["all " + name][:, None], value.toarray()], axis=1).T
+        totals = self.labels().totals(self.profile)
+        assert totals is not None
+        return out | {"count": totals << 15 if self.profile.graded else totals}
+
+    def _order(self, state: State) -> np.ndarray:
+        """The labelsets in the order of their hashes, which are by the numbers of all labels."""
+        return np.argsort(hashes_of(state["sets"], self.profile.graded)) if "sets" in state else np.zeros(0, np.int64)
+
+    def _by_labelset(self, statistic: GroupMoments, own: State, state: State) -> Any:
+        dense = {name: value.T for name, value in own.items()}
+        if not statistic.stored:
+            return statistic.finish(dense | {"count": state["counts"][self._order(state)]}, self.grid)
+        stored = {name: sp.csr_matrix(value) for name, value in own.items()}
+        rows = sum(abs(value) for value in stored.values())
+        rows.data = np.ones(rows.nnz, np.int64)
+        whole = {"all " + name: value.sum(axis=1) for name, value in own.items()}
+        return statistic.finish_shard(in_words(stored | whole | {"rows": rows}), 0, self.num_features, self.grid)
+
+    # ---- labelsets, and second moments ----
+
+    def _labelsets(self, statistic: LabelsetCounts) -> State:
+        wanted = (
+            ("labelset sums",) if isinstance(statistic, LabelsetSums) else ("labelsets", "labelset counts *", "labelset sums")
+        )
+        _, state = self._sums_of(*wanted)
+        if statistic.by != ("grades" if self.profile.graded else "labels"):
+            self._lack(f"{statistic.name} by {statistic.by}")
+        order = self._order(state)
+        sets = state["sets"][order]
+        out = {"hashes": hashes_of(sets, self.profile.graded), "counts": state["counts"][order]}
+        out |= {"indptr": sets.indptr.astype(np.int64), "indices": sets.indices.astype(np.int64)}
+        out |= {"grades": sets.data} if statistic.by == "grades" else {}
+        if isinstance(statistic, LabelsetSums):
+            sums = {n: v for n, v in state.items() if n not in ("sets", "counts")}
+            sums = sums if statistic.squares else {n: v for n, v in sums.items() if n[:2] not in ("hh", "hl", "ll")}
+            out |= {n: v[self.profile.varying][:, order].T.astype(np.int64) for n, v in sums.items()}
+        return out
+
+    def _moments(self, statistic: Gram) -> Any:
+        """Second moments, of groups of rows where they are asked for by group."""
+        places = self.profile.varying
+        if isinstance(statistic, FoldGrams):
+            kind, state = self._sums_of(f"folds {statistic.blocks}")
+            places = places if statistic.features is None else places[statistic.features]
+        else:
+            kind, state = self._sums_of(*(("gram", "groups") if statistic.blocks == 1 else ("groups",)))
+        parts: dict[int, dict[int, State]] = {}
+        for name, value in state.items():
+            prefix, _, base = name.partition(" ")
+            own = int(prefix) if kind.startswith("folds") else int(prefix) * statistic.blocks // GROUPS
+            axes = MOMENTS[base.removesuffix("+")]
+            if axes[0] == "f":
+                value = value[np.ix_(places, places)] if axes == "ff" else value[places]
+            part = parts.setdefault(own, {}).setdefault(int(prefix), {})
+            part[base] = value.astype(np.int64)
+        out: State = {}
+        for own, members in sorted(parts.items()):
+            total: State = {}
+            for each in members.values():
+                total = exact.add(total, each) if total else each
+            out |= {f"{own} {name}": value for name, value in total.items()}
+        return self._with_ends(statistic.finish(out, self.grid))
+
+    def _with_ends(self, result: Any) -> Any:
+        """Second moments with the features' own ends in the place of those of their grid."""
+        if isinstance(result, GramStatistics):
+            ends = self.profile.low[self.profile.varying], self.profile.high[self.profile.varying]
+            return replace(result, low=ends[0], high=ends[1])
+        if isinstance(result, dict):
+            return {name: self._with_ends(each) for name, each in result.items()}
+        return [self._with_ends(each) for each in result] if isinstance(result, list) else result
+
+    # ---- what goes over rows ----
+
+    def quantiles(self, shares: np.ndarray) -> np.ndarray:
+        self._lack("a quantile")
+
+    def cell_information(self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
+        self._lack("a joint cell of features")
+
+    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target) -> np.ndarray:
+        self._lack("this method")
+
+    def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
+        self._lack("this method")
+
+    def gathered(self) -> Block:
+        self._lack("this method")
+
+    def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
+        self._lack("this method")
+
+
+def _runs(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """starts[0], …, ends[0] − 1, starts[1], …: the runs one behind the other."""
+    lengths = ends - starts
+    before = np.cumsum(lengths) - lengths
+    out: np.ndarray = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
+    return out
+
+
+def _grouped(table: Any, groups: list[tuple[int, ...]] | None, order: np.ndarray | None = None) -> Any:
+    """The table with the sums of some of its groups, the last axis, in the place of each; without groups in their `order`."""
+    if groups is None:
+        return table[:, order] if sp.issparse(table) else table[..., order]
+    single = all(len(of) == 1 for of in groups)
+    if sp.issparse(table):
+        if single and len(groups) == table.shape[1]:
+            return table
+        pairs = np.array([(g, i) for i, of in enumerate(groups) for g in of]).T
+        by = sp.csr_matrix((np.ones(pairs.shape[1], np.int64), tuple(pairs)), shape=(table.shape[1], len(groups)))
+        out = sp.csr_matrix(table @ by)
+        out.sort_indices()
+        return out
+    return np.stack([table[..., list(of)].sum(axis=-1) for of in groups], axis=-1)

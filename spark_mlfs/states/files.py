@@ -1,0 +1,187 @@
+"""States as files: a folder of JSON and Parquet.
+
+``manifest.json`` says what is in it; ``features.parquet`` and ``labels.parquet`` the basis, ``parts.parquet`` what was collected,
+a row each, ``sums.parquet`` the sums, a row group for each kind and range of features, so that some are read without the rest.
+What a later version writes otherwise has another `FORMAT`; every version reads all before it.
+"""
+
+from __future__ import annotations
+
+import glob
+import itertools
+import math
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import scipy.sparse as sp
+
+from ..blocks.codec import State, decode, encode
+from ..blocks.profile import RULES, Profile
+from ..errors import DataError, ParameterError
+from ..frame import LocalSession
+from ..output.folder import MANIFEST, Output
+from ..output.manifest import as_json, now
+from ..params import from_json
+from ..statistics.base import compact
+from .basis import Basis
+from .states import Part, States, check, merge, shown
+from .sums import axes_of, name_of, slots
+
+FORMAT = 1
+RANGE_BYTES = 16 << 20  # of the sums of a range of features, about
+
+
+def save(states: States, path: str, overwrite: bool = False) -> None:
+    """Write states as a folder of this machine, whole or not at all. `ParameterError` where it exists, unless to `overwrite`."""
+    output = Output(path, overwrite)
+    if output.local is None:
+        raise ParameterError(f"{path} is not on this machine, where states are written: give a local folder, then copy it")
+    output.check()
+    with output.writing(LocalSession()) as place:  # type: ignore[arg-type]
+        assert place.folder is not None
+        write(states, place.folder, {"job": "states", "finished": now()})
+
+
+def write(states: States, folder: Path, opening: dict[str, Any]) -> None:
+    """Write the files of states; `opening` of the manifest."""
+    basis = states.basis
+    arrays = {n: list(v) if v.ndim > 1 else v for n, v in basis.arrays().items()}
+    _write(folder / "features.parquet", {"name": pa.array(basis.features, pa.string()), **arrays})
+    _write(folder / "labels.parquet", {"name": pa.array(basis.labels, pa.string())})
+    parts = states.parts
+    _write(folder / "parts.parquet", {
+        **{name: pa.array([getattr(part, name) for part in parts], pa.string()) for name in ("name", "time", "source")},
+        **{name: pa.array([getattr(part, name) for part in parts], pa.list_(pa.string())) for name in ("features", "labels")},
+        "profile": pa.array([bytes(part.profile.encode()) for part in parts], pa.large_binary()),
+        "known": pa.array([None if p.known is None else bytes(encode(p.known)) for p in parts], pa.large_binary()),
+    })  # fmt: skip
+    rows = [row for kind, state in sorted(states.sums.items()) for row in _cut(states, kind, state)]
+    columns = [pa.array([row[i] for row in rows], t) for i, t in enumerate((pa.string(), pa.int64(), pa.large_binary()))]
+    _write(folder / "sums.parquet", dict(zip(("kind", "first", "state"), columns, strict=True)), row_group_size=1)
+    facts = {"tool": "spark_mlfs", **opening, "format": FORMAT, "basis": basis.id, "options": basis.options}
+    facts |= {"sparse": basis.sparse, "thin": basis.thin, "kinds": sorted(states.sums), "rows": states.rows}
+    facts |= {"features": len(states.features), "labels": len(states.labels), "parts": shown(states)}
+    (folder / MANIFEST).write_text(as_json(facts), encoding="utf-8")
+
+
+def _write(path: Path, columns: dict[str, Any], **more: Any) -> None:
+    pq.write_table(pa.table(columns), path, compression="zstd", **more)
+
+
+def _edges(states: States, kind: str) -> np.ndarray:
+    """(d + 1,) where the rows of each feature begin in a table of codes."""
+    return slots(states.bins(kind)) if "counts" in name_of(kind) else np.arange(len(states.features) + 1)
+
+
+def _cut(states: States, kind: str, state: State) -> Iterable[tuple[str, int, bytes]]:
+    """Ranges of the features' sums, and before them, as of feature −1, what is not of features."""
+    state, d = compact(state), len(states.features)
+    of = {name: axes_of(kind, name, value)[:1] for name, value in state.items()}
+    yield kind, -1, bytes(encode({name: value for name, value in state.items() if of[name] not in ("f", "s")}))
+    mine = {name: value for name, value in state.items() if of[name] in ("f", "s")}
+    size = sum(v.data.nbytes + v.indices.nbytes if sp.issparse(v) else v.nbytes for v in mine.values())
+    cuts, at = np.linspace(0, d, max(1, min(d, math.ceil(size / RANGE_BYTES))) + 1).astype(int), _edges(states, kind)
+    for first, last in itertools.pairwise(cuts):
+        ends = {"f": (first, last), "s": (at[first], at[last])}
+        yield kind, int(first), bytes(encode({name: value[slice(*ends[of[name]])] for name, value in mine.items()}))
+
+
+def load(*paths: str, kinds: Collection[str] | None = None) -> States:
+    """The states in folders, or in all that patterns such as ``"states/2026-11-*"`` name, merged; of some `kinds` of sums only.
+    What does not fit is refused before any sum is read."""
+    heads: list[tuple[str, States]] = []
+    for path in folders(paths):
+        heads.append((path, _head(path, heads[0][1].basis if heads else None)))
+    check([head for _, head in heads])
+    return merge(*(replace(head, sums=_sums(path, head, kinds)) for path, head in heads))
+
+
+def folders(paths: Sequence[str]) -> list[str]:
+    """The folders that paths and patterns name; `DataError` where there are none."""
+    out = []
+    for path in paths:
+        found = sorted(p for p in glob.glob(path) if os.path.isdir(p)) if glob.has_magic(path) else [path]
+        if not found:
+            raise DataError(f"{path}: no such states; give folders that spark-mlfs collect wrote")
+        out += found
+    return list(dict.fromkeys(os.path.normpath(path) for path in out))
+
+
+def manifest_of(path: str) -> dict[str, Any]:
+    """The manifest of states; `DataError` where there are none, or of a later version."""
+    try:
+        manifest: dict[str, Any] = from_json((Path(path) / MANIFEST).read_text(encoding="utf-8"))
+        version = int(manifest["format"])
+        manifest["basis"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise DataError(f"{path}: no states; give a folder that spark-mlfs collect wrote") from None
+    if version > FORMAT:
+        raise DataError(f"{path}: states of format {version}, which a later version wrote; this one reads up to {FORMAT}")
+    return manifest
+
+
+def _head(path: str, known: Basis | None) -> States:
+    """States without their sums."""
+    manifest = manifest_of(path)
+    try:
+        basis = known if known is not None and known.id == manifest["basis"] else _basis(path, manifest)
+        parts = tuple(_part(row) for row in pq.read_table(Path(path) / "parts.parquet").to_pylist())
+    except (OSError, KeyError, pa.ArrowException) as error:
+        raise _damaged(path, error) from None
+    return States(basis, parts, {kind: {} for kind in manifest["kinds"]})
+
+
+def _basis(path: str, manifest: dict[str, Any]) -> Basis:
+    table = pq.read_table(Path(path) / "features.parquet")
+    labels = pq.read_table(Path(path) / "labels.parquet")["name"].to_pylist()
+    arrays = {name: table[name].to_numpy() for name in ("low", "high", "binary", "centre", "reach")}
+    edges = {int(n.split()[1]): np.stack(table[n].to_numpy()) for n in table.column_names if n.startswith("edges ")}
+    arrays |= {name: manifest[name] for name in ("sparse", "thin", "options")}
+    out = Basis(table["name"].to_pylist(), labels, **arrays, edges=edges)
+    if out.id != manifest["basis"]:
+        raise DataError(f"{path}: the states are damaged: their basis is not the one they were collected on; collect them again")
+    return out
+
+
+def _part(row: dict[str, Any]) -> Part:
+    facts = {name: value for name, value in decode(row["profile"]).items() if name in RULES}
+    known = None if row["known"] is None else decode(row["known"])
+    return Part(**{**row, "profile": Profile(**facts), "known": known})
+
+
+def _sums(path: str, head: States, kinds: Collection[str] | None) -> dict[str, State]:
+    wanted = [kind for kind in head.sums if kinds is None or kind in kinds]
+    try:
+        file = pq.ParquetFile(Path(path) / "sums.parquet")
+        found = file.read(["kind", "first"]).to_pylist()
+        pieces: dict[str, list[State]] = {kind: [] for kind in wanted}
+        for group, row in enumerate(found):
+            if row["kind"] in pieces:
+                cell = file.read_row_group(group, ["state"])["state"].chunk(0)[0].as_buffer()
+                pieces[row["kind"]].append(decode(memoryview(cell)))
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(path, error) from None
+    return {kind: {**states[0], **_pasted(states[1:])} for kind, states in pieces.items()}
+
+
+def _pasted(pieces: list[State]) -> State:
+    if len(pieces) == 1:
+        return pieces[0]
+    out: State = {}
+    for name, value in pieces[0].items():
+        parts = [piece[name] for piece in pieces]
+        out[name] = sp.vstack(parts, format="csr") if sp.issparse(value) else np.concatenate(parts)
+    return out
+
+
+def _damaged(path: str, error: Exception) -> DataError:
+    return DataError(f"{path}: the states are damaged ({' '.join(str(error).split())[:80]}); collect them again")
+
+
+__all__ = ["FORMAT", "folders", "load", "manifest_of", "save", "write"]

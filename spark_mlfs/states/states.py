@@ -1,0 +1,233 @@
+"""States: sums over some rows, and what makes them comparable. They merge, and are taken away, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ..blocks.codec import State
+from ..blocks.dataset import check_and_name
+from ..blocks.profile import RULES, Profile
+from ..errors import DataError, ParameterError
+from ..lazy import cached_property
+from .basis import FEATURE_FACTS, Basis
+from .engine import StateRows
+from .sums import Places, added, axes_of, group_places, lowered, name_of, negative, raised, said, slot_places
+
+
+@dataclass(frozen=True)
+class Part:
+    """What was collected at once: its `name`, when (`time`), from where (`source`), how many rows by `profile`, which is laid out
+    as the basis with the `features` and `labels` that are new in it; `known` the features' ends over rows of known labels."""
+
+    name: str
+    time: str
+    source: str
+    features: list[str]
+    labels: list[str]
+    profile: Profile
+    known: State | None = None
+
+    @property
+    def identity(self) -> tuple[str, int, int]:
+        """Parts of one identity are the same rows."""
+        return self.name, self.profile.n, self.profile.fingerprint
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        return self.time, *self.identity
+
+    def __str__(self) -> str:
+        return self.name or f"{self.profile.n} rows of {self.time or 'an unknown time'}"
+
+
+@dataclass(frozen=True)
+class States:
+    """The sums of each kind over the rows of all `parts`, on one `basis`. `sums`, by kind, are of the basis's features and of
+    those that are new, by name; in units of the parts' finest weight."""
+
+    basis: Basis
+    parts: tuple[Part, ...]
+    sums: Mapping[str, State] = field(repr=False)
+
+    @cached_property
+    def features(self) -> list[str]:
+        """Names of all features: those of the basis, then new ones by name."""
+        return self.basis.features + sorted({name for part in self.parts for name in part.features})
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Names of all labels, in the same order."""
+        return self.basis.labels + sorted({name for part in self.parts for name in part.labels})
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The profile of all rows."""
+        out = reduce(Profile.merge, (self._placed(part) for part in self.parts))
+        out.problem = None
+        return out
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(part.profile.n for part in self.parts)
+
+    @property
+    def exponent(self) -> int:
+        """Of the unit of weight, 2^exponent; 0 without weights."""
+        return min((e for part in self.parts if (e := part.profile.weight_exponent) is not None), default=0)
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether some label of some row is unknown."""
+        return any(part.profile.has_unknown for part in self.parts)
+
+    def dataset(self) -> StateRows:
+        """The states in the place of rows, for `spark_mlfs.pipeline.rank`. `DataError` where nothing can be ranked by them."""
+        out = StateRows(self, self.basis.frozen(self.profile), self.features, self.labels)
+        check_and_name(out, "the states", "the states")
+        return out
+
+    def known(self) -> State:
+        """The rows whose labels are all known: number, positive labels, the features' ends."""
+        out: State = {"n": np.zeros(1, np.int64), "positive": np.zeros(len(self.labels), np.int64)}
+        low, high = np.full(len(self.features), np.inf), np.full(len(self.features), -np.inf)
+        for part in self.parts:
+            p, at, labels = part.profile, self.places_of(part.features, "features"), self.places_of(part.labels, "labels")
+            known = part.known or {"n": np.array([p.n]), "positive": p.positive, "low": p.low, "high": p.high}
+            own_low, own_high = (np.zeros(len(low)) for _ in range(2))
+            own_low[at], own_high[at] = known["low"], known["high"]
+            if not known["n"][0]:
+                own_low, own_high = np.full(len(low), np.inf), np.full(len(low), -np.inf)
+            low, high = np.minimum(low, own_low), np.maximum(high, own_high)
+            out["n"] = out["n"] + known["n"]
+            out["positive"][labels] += known["positive"]
+        return out | {"low": low, "high": high}
+
+    def places_of(self, new: Sequence[str], what: str) -> np.ndarray:
+        """Where the features or labels of the basis and the `new` ones are among all of these."""
+        known, every = len(getattr(self.basis, what)), getattr(self, what)
+        place = {name: known + i for i, name in enumerate(every[known:])}
+        return np.array([*range(known), *(place[name] for name in new)], np.int64)
+
+    def _placed(self, part: Part) -> Profile:
+        """The profile of a part among all features and labels."""
+        out = replace(part.profile, d=len(self.features), q=len(self.labels))
+        columns, labels = self.places_of(part.features, "features"), self.places_of(part.labels, "labels")
+        for name, rule in RULES.items():
+            value = getattr(part.profile, name)
+            of, size, none = (columns, out.d, FEATURE_FACTS.get(name)) if name in FEATURE_FACTS else (labels, out.q, rule.none)
+            if none is not None and len(value):
+                placed = np.full(size, none, value.dtype)
+                placed[of] = value
+                setattr(out, name, placed)
+        return out
+
+    def bins(self, kind: str) -> np.ndarray:
+        """(d,) codes of each feature, of a kind that counts them."""
+        _, num_bins, binning = kind.rsplit(" ", 2)
+        return self.basis.coding(np.arange(len(self.features)), int(num_bins), binning).bins
+
+    def places_in(self, other: States, kind: str) -> Places:
+        """Where the entries of this kind go among those of `other`, which has all features and labels of these."""
+        f = other.places_of(self.features[len(self.basis.features) :], "features")
+        q = other.places_of(self.labels[len(self.basis.labels) :], "labels")
+        g, size = group_places(q, len(other.labels), self.has_unknown, other.has_unknown)
+        out = {"f": (f, len(other.features)), "q": (q, len(other.labels)), "g": (g, size), "G": (g[1:] - 1, size - 1)}
+        if name_of(kind) in ("counts", "labelset counts") and self.basis.thin:
+            out["s"] = slot_places(self.bins(kind), other.bins(kind), f)
+        return out
+
+
+def merge(*states: States) -> States:
+    """The states of the rows of all, in whatever order. `ParameterError` where they do not fit, in one line that says why."""
+    states = tuple(states[0]) if len(states) == 1 and not isinstance(states[0], States) else states
+    check(states)
+    if len(states) == 1:
+        return states[0]
+    parts = tuple(sorted((part for each in states for part in each.parts), key=lambda part: part.order))
+    return _combined(states, parts, [1] * len(states))
+
+
+def subtract(states: States, *taken: States) -> States:
+    """The states without the rows of others that were merged into them. `ParameterError` where they were not."""
+    taken = tuple(taken[0]) if len(taken) == 1 and not isinstance(taken[0], States) else taken
+    check((states, *taken), apart=False)
+    left = {part.identity: part for part in states.parts}
+    for part in (part for each in taken for part in each.parts):
+        if left.pop(part.identity, None) is None:
+            raise ParameterError(f"{part} is not among what was merged: only that can be taken away")
+    if not left:
+        raise ParameterError("nothing is left: every part of the states is taken away")
+    parts = tuple(part for part in states.parts if part.identity in left)
+    out = _combined((states, *taken), parts, [1] + [-1] * len(taken))
+    if any(negative(kind, state) for kind, state in out.sums.items()):
+        raise DataError("more rows would be taken away than there are: the states are not those that were merged")
+    return out
+
+
+def check(states: Sequence[States], apart: bool = True) -> None:
+    """`ParameterError` for the first states that do not fit the others; `apart`: nor may they share rows."""
+    if not states:
+        raise ParameterError("there are no states: give at least one")
+    first = states[0]
+    for other in states[1:]:
+        said_of = f"{other.parts[0]} does not go with {first.parts[0]}"
+        difference = other.basis.difference(first.basis)
+        if difference is not None:
+            raise ParameterError(f"{said_of}: {difference}; collect later states like the first one")
+        lacking = sorted(first.sums.keys() ^ other.sums.keys())
+        lacking = [kind for kind in lacking if kind != "outside"]
+        if lacking:
+            raise ParameterError(f"{said_of}: only one has {said(lacking[0])}; collect both for the same methods")
+    if apart:
+        seen: set[Any] = set()
+        for part in (part for each in states for part in each.parts):
+            if part.identity in seen:
+                raise ParameterError(f"{part} is there twice: its rows would count twice; give it once")
+            seen.add(part.identity)
+
+
+def _combined(states: Sequence[States], parts: tuple[Part, ...], signs: Sequence[int]) -> States:
+    """The sum of states with `signs`, which is about the rows of `parts`."""
+    whole = States(states[0].basis, tuple(part for each in states for part in each.parts), {})
+    graded, unit = bool(whole.basis.options.get("graded")), whole.exponent
+    sums = {}
+    for kind in sorted({kind for each in states for kind in each.sums}):
+        having = [(each, sign) for each, sign in zip(states, signs, strict=True) if kind in each.sums]
+        terms = [raised(dict(each.sums[kind]), each.exponent - unit) for each, _ in having]
+        places = [each.places_in(whole, kind) for each, _ in having]
+        sums[kind] = added(kind, terms, places, [sign for _, sign in having], graded)
+    out = States(whole.basis, parts, {})
+    return States(out.basis, parts, {kind: _only(whole, out, kind, state) for kind, state in sums.items()})
+
+
+def _only(whole: States, some: States, kind: str, state: State) -> State:
+    """The sums of the features and labels of `some` of the parts of the whole: those that no row names any more go."""
+    places, state = some.places_in(whole, kind), lowered(state, some.exponent - whole.exponent)
+    same = all(np.array_equal(at, np.arange(size)) for at, size in places.values())
+    if same:
+        return state
+    out: State = {}
+    for name, value in state.items():
+        for axis, letter in enumerate(axes_of(kind, name, value)):
+            if letter in places and value.shape[axis] != len(places[letter][0]):
+                at = places[letter][0]
+                value = value[at] if axis == 0 else value[:, at] if axis == 1 else value[:, :, at]
+        out[name] = value
+    return out
+
+
+def shown(states: States) -> list[dict[str, Any]]:
+    """The parts, one after the other."""
+    return [{"name": p.name, "time": p.time, "source": p.source, "rows": p.profile.n} for p in states.parts]
+
+
+def outside(states: States) -> dict[str, float]:
+    """The share of the rows in which a feature lies outside the edges of the basis, of features of which some do."""
+    counts = states.sums.get("outside", {}).get("outside", np.zeros(0))
+    return {states.features[f]: float(counts[f] / states.profile.total) for f in np.flatnonzero(counts)}

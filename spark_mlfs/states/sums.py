@@ -1,0 +1,385 @@
+"""What states hold: the sums of each kind of statistic, feature by feature, so that they are joined by name and cut by features.
+
+A kind is a text, such as ``"counts 5 width"``; its sums are arrays of whole numbers, dense or CSR, by name. `AXES` says what each
+axis of an array stands for: f features, s the codes of features (`Coding.offsets`), g groups of rows (`ToldLabels`), G those but
+the first, q labels, m labelsets, of which the CSR ``sets`` (m, q) holds the labels. Sums of quantised values (`kernels.exact`)
+are in words of 40 bits throughout, so that any number of states add up. All sums are linear: they merge, and are taken away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..blocks.block import LABELSET, Block
+from ..blocks.codec import State, envelope
+from ..blocks.coding import CodedBlock, Coding
+from ..blocks.grades import ONE
+from ..blocks.profile import Profile
+from ..blocks.rowhash import group_of, mix, row_sums
+from ..kernels.matrix import with_values
+from ..statistics.base import Statistic
+from ..statistics.contingency import TwoWay
+from ..statistics.folds import FoldGrams
+from ..statistics.gram import Gram, GroupGrams
+from ..statistics.labelsets import LabelsetCounts, Labelsets, LabelsetSums
+from ..statistics.moments import WORD, GroupMoments
+from ..statistics.targets import Classes, Labels
+
+MOMENTS = {"n": ".", "y": "q", "yy": "qq", "h": "f", "l": "f", "hh": "ff", "rest": "ff", "hy": "fq", "ly": "fq"}
+SETS = {"sets": "mq", "counts": "m"}
+AXES: dict[str, dict[str, str]] = {
+    "counts": {"table": "sg"},
+    "labelset counts": {"table": "sm", **SETS},
+    "labelsets": SETS,
+    "labelset sums": {**dict.fromkeys(("h", "l", "hh", "hl", "ll"), "fm"), **SETS},
+    "moments": {"count": "g", "rows": "fG", **dict.fromkeys(("h", "l", "hh", "hl", "ll"), "fG")},
+    "gram": MOMENTS,
+    "groups": MOMENTS,
+    "folds": MOMENTS,
+    "outside": {"outside": "f"},
+}
+SAID = {
+    "counts": "counts of values by label",
+    "labelset counts": "counts of values by labelset",
+    "labelsets": "counts of labelsets",
+    "labelset sums": "sums by labelset",
+    "moments": "sums by label",
+    "gram": "second moments",
+    "groups": "second moments by group of rows",
+    "folds": "second moments by fold",
+}
+IN_WORDS = frozenset({"h", "l", "hh", "hl", "ll", "hy", "ly"})  # sums of quantised values
+MASK = (1 << WORD) - 1
+RANGE = 1 << 22  # cells of CSR tables that are added up in a dense one
+SHIFT = 20  # bits that words are raised by at a time
+
+
+def name_of(kind: str) -> str:
+    """The kind without its parameters."""
+    return next(name for name in sorted(AXES, key=len, reverse=True) if kind.startswith(name))
+
+
+def said(kind: str) -> str:
+    """A kind in words."""
+    name = name_of(kind)
+    return " ".join(filter(None, (SAID[name], f"({kind.removeprefix(name).strip()})" if kind != name else "")))
+
+
+def kinds_said(kinds: Iterable[str]) -> str:
+    """Kinds in words, for messages."""
+    return ", ".join(said(kind) for kind in sorted(kinds) if kind in SAID or name_of(kind) in SAID)
+
+
+def axes_of(kind: str, name: str, value: Any) -> str:
+    """The axes of an array of a kind."""
+    base = _base(name)
+    if name.startswith("all "):
+        return "f"
+    axes = AXES[name_of(kind)][base]
+    if sp.issparse(value) or not isinstance(value, np.ndarray):
+        return axes
+    if base == "table":
+        return "f." + axes[1]
+    return axes.replace("G", "g") if value.ndim == len(axes) else axes[: value.ndim]
+
+
+def _base(name: str) -> str:
+    return name.removesuffix("+").rpartition(" ")[2]
+
+
+@dataclass(frozen=True)
+class ToldLabels(Labels):
+    """Group 0: all rows; 1 + l those with label l; where some are `untold` 1 + q those whose labels are not told at all, and
+    2 + q + l those where label l by itself is unknown: whatever labels other rows have, these are told of them, too."""
+
+    untold: bool = False
+
+    @property
+    def size(self) -> int:
+        return 1 + self.q + (1 + self.q if self.untold else 0)
+
+    def key(self) -> Any:
+        return "told labels", self.untold
+
+    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+        rows, groups = Labels(self.q).groups(block)
+        if not self.untold:
+            return rows, groups
+        none = np.zeros(0, np.int64) if block.unlabelled is None else block.unlabelled
+        more, which = [rows, none], [groups, np.full(len(none), 1 + self.q)]
+        if block.unknown_indptr is not None and block.unknown_indices is not None:
+            more.append(np.repeat(np.arange(block.n), np.diff(block.unknown_indptr)))
+            which.append(2 + self.q + block.unknown_indices.astype(np.int64))
+        return np.concatenate(more), np.concatenate(which)
+
+    def bounds(self, profile: Profile) -> tuple[int, int]:
+        each, met = 1 + profile.most_labels, profile.nonzero + profile.feature_label_pairs
+        if not self.untold:
+            return each, met
+        return each + 1 + profile.most_unknown, met + profile.feature_unknown_pairs + profile.unlabelled_stored
+
+
+@dataclass
+class KeyedGrams(GroupGrams):
+    """Second moments by the 60 groups of the ids that rows were packed with: equal rows share a group, in whatever state."""
+
+    layout: ClassVar[str] = "rows"  # type: ignore[misc]
+
+    def groups_of(self, block: Block, profile: Profile) -> np.ndarray:
+        return group_of(block.ids)
+
+
+@dataclass
+class Outside(Statistic):
+    """(d,) rows in which a feature lies outside its edges."""
+
+    low: np.ndarray
+    high: np.ndarray
+    two: np.ndarray
+    layout = "rows"
+    weighted = True
+    graded = True
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        out, mass = np.zeros(block.d, np.int64), block.masses(profile)
+        mass = np.ones(block.n, np.int64) if mass is None else mass
+        if block.sparse:
+            columns, values = block.x.indices, block.x.data
+            rows = np.repeat(np.arange(block.n), np.diff(block.x.indptr))
+            np.add.at(out, columns, mass[rows] * self._out(values, columns))
+            zero = self._out(np.zeros(block.d), np.arange(block.d)).astype(np.int64)
+            if zero.any():
+                stored = np.zeros(block.d, np.int64)
+                np.add.at(stored, columns, mass[rows])
+                out += zero * (mass.sum() - stored)
+        else:
+            out += mass @ self._out(block.x, np.arange(block.d)).astype(np.int64)
+        return {"outside": out}
+
+    def _out(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        inside = (values >= self.low[columns]) & (values <= self.high[columns])
+        out: np.ndarray = ~inside | (self.two[columns] & (values != 0) & (values != 1))
+        return out
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 8 * profile.d + envelope(1)
+
+
+# ---- statistics of a kind, and their states as they are kept ----
+
+
+def statistic_of(kind: str, coding: Coding | None, profile: Profile, thin: bool, sets: Labelsets | None = None) -> Statistic:
+    """The statistic whose states are kept as this kind; `coding` of all features where the kind has one, `sets` of the rows."""
+    name, unknown = name_of(kind), profile.has_unknown
+    by = "grades" if profile.graded else "labels"
+    if name == "counts":
+        assert coding is not None
+        return TwoWay(coding, ToldLabels(profile.q, untold=unknown))
+    if name == "labelset counts":
+        assert coding is not None and sets is not None
+        return TwoWay(coding, Classes(sets.hashes, sets.counts))
+    if name == "moments":
+        return GroupMoments(ToldLabels(profile.q, untold=unknown), thin)
+    made: dict[str, Statistic] = {
+        "labelsets": LabelsetCounts(by), "labelset sums": LabelsetSums(by, squares=True),
+        "gram": Gram(), "groups": KeyedGrams(),
+    }  # fmt: skip
+    return made[name] if name in made else FoldGrams(int(kind.split()[-1]))
+
+
+def kept(kind: str, raw: State, q: int, sets: Labelsets | None = None) -> State:
+    """The state of a statistic as its kind is kept."""
+    name, out = name_of(kind), dict(raw)
+    if name in ("counts", "labelset counts"):
+        table = raw["table"]
+        out = {"table": table.T.tocsr() if sp.issparse(table) else table}
+    if name.startswith("labelset"):
+        if sets is None:
+            own = {part: out.pop(part, None) for part in ("hashes", "counts", "indptr", "indices", "grades")}
+            sets = Labelsets(**own)
+        values = np.ones(len(sets.indices), np.int64) if sets.grades is None else sets.grades
+        shape = len(sets.counts), q
+        out |= {"sets": sp.csr_matrix((values, sets.indices, sets.indptr), shape), "counts": sets.counts}
+    if name in ("labelset sums", "moments"):
+        out = {n: v.T if isinstance(v, np.ndarray) and v.ndim == 2 else v for n, v in out.items()}
+    return in_words(out)
+
+
+def in_words(state: State) -> State:
+    """The sums with those of quantised values in words of 40 bits."""
+    out = {name: value.astype(np.int64) for name, value in state.items()}
+    for name in [name for name in out if name.endswith("rest")]:
+        above = out[name] >> WORD
+        upper = name.removesuffix("rest") + "hh"
+        out[upper], out[name] = out[upper] + above, out[name] - (above << WORD)
+    for name in [name for name in out if not name.endswith("+") and _base(name) in IN_WORDS]:
+        value, before = out[name], out.get(name + "+")
+        out[name], above = _changed(value, lambda v: v & MASK), _changed(value, lambda v: v >> WORD)
+        out[name + "+"] = above if before is None else above + before
+    for name, value in out.items():
+        if sp.issparse(value):
+            out[name] = _canonical(value)
+    return out
+
+
+def _changed(value: Any, by: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """The array, or what a CSR matrix stores, changed entry by entry."""
+    return with_values(value, by(value.data)) if sp.issparse(value) else by(value)
+
+
+def _canonical(matrix: Any) -> sp.csr_matrix:
+    out = sp.csr_matrix(matrix, copy=True)  # index arrays are shared, and change
+    out.sum_duplicates()
+    out.eliminate_zeros()
+    return out
+
+
+def raised(state: State, bits: int) -> State:
+    """The sums times 2^bits: of weights in a finer unit. The labels of labelsets stay as they are."""
+    while bits > 0:
+        step = min(bits, SHIFT)
+        state = in_words({n: v if n == "sets" else v.astype(np.int64) * (1 << step) for n, v in state.items()})
+        bits -= step
+    return state
+
+
+def lowered(state: State, bits: int) -> State:
+    """The inverse of `raised`."""
+    while bits > 0:
+        step = min(bits, SHIFT)
+        out = {"sets": state["sets"]} if "sets" in state else {}
+        for name in state.keys() - out.keys():
+            value, upper = state[name], name.removesuffix("rest") + "hh" if name.endswith("rest") else name + "+"
+            if upper in state:
+                value = value + _changed(state[upper], lambda v, step=step: (v & (1 << step) - 1) << WORD)  # type: ignore[misc]
+            out[name] = _changed(value, lambda v, step=step: v >> step)  # type: ignore[misc]
+        state, bits = in_words(out), bits - step
+    return state
+
+
+# ---- adding up ----
+
+Places = dict[str, tuple[np.ndarray, int]]  # by axis: where entries go, and how many there are
+
+
+def hashes_of(sets: sp.csr_matrix, graded: bool) -> np.ndarray:
+    """(m,) the hashes of labelsets, as blocks have them."""
+    keys = sets.indices.astype(np.int64)
+    if graded:
+        keys = keys | ((sets.data.astype(np.int64) & (ONE - 1)) << 32)
+    return row_sums(mix(keys, LABELSET), sets.indptr)
+
+
+def added(kind: str, states: Sequence[State], places: Sequence[Places], signs: Sequence[int], graded: bool) -> State:
+    """The sum of states of a kind, of which each has its `places` in what all of them are about; a sign of −1 takes away."""
+    places = [dict(each) for each in places]
+    out: State = {}
+    if "sets" in states[0]:
+        sets = [_placed_sets(state["sets"], place["q"]) for state, place in zip(states, places, strict=True)]
+        hashes = [hashes_of(each, graded) for each in sets]
+        every, first = np.unique(np.concatenate(hashes), return_index=True)
+        for place, own in zip(places, hashes, strict=True):
+            place["m"] = np.searchsorted(every, own), len(every)
+        out["sets"] = sp.vstack(sets, format="csr")[first]
+    for name in sorted({name for state in states for name in state} - {"sets"}):
+        having = [(s[name], p, sign) for s, p, sign in zip(states, places, signs, strict=True) if name in s]
+        out[name] = _sum([(value, [p.get(a) for a in axes_of(kind, name, value)], sign) for value, p, sign in having])
+    return without_empty(in_words(out))
+
+
+def _placed_sets(sets: sp.csr_matrix, place: tuple[np.ndarray, int]) -> sp.csr_matrix:
+    moved = sp.csr_matrix((sets.data, place[0][sets.indices], sets.indptr), shape=(sets.shape[0], place[1]))
+    moved.sort_indices()
+    return moved
+
+
+def without_empty(state: State) -> State:
+    """Without labelsets, groups and folds of no rows: as if there had been none."""
+    if "sets" in state and not state["counts"].all():
+        rest, own = np.flatnonzero(state["counts"]), ("sets", "counts")
+        out = {n: v[..., rest] if isinstance(v, np.ndarray) else v[:, rest] for n, v in state.items() if n not in own}
+        state = {**out, **{name: state[name][rest] for name in own}}
+    gone = [name.removesuffix("n") for name, value in state.items() if name.endswith(" n") and not value.any()]
+    return {n: v for n, v in state.items() if not any(n.startswith(prefix) for prefix in gone)}
+
+
+Term = tuple[Any, list[tuple[np.ndarray, int] | None], int]  # an array, the places of its axes, a sign
+
+
+def _sum(terms: Sequence[Term]) -> Any:
+    """The sum of arrays, each placed."""
+    value, axes, _ = terms[0]
+    shape = tuple(size if place is None else place[1] for size, place in zip(value.shape, axes, strict=True))
+    if sp.issparse(value):
+        return _sparse_sum([(_placed(v, places), sign) for v, places, sign in terms], shape)
+    out = np.zeros(shape, np.int64)
+    for v, places, sign in terms:
+        at = [np.arange(n) if place is None else place[0] for n, place in zip(v.shape, places, strict=True)]
+        whole = v.shape == shape and all(np.array_equal(a, np.arange(len(a))) for a in at)
+        part: Any = ... if whole else np.ix_(*at)
+        out[part] += sign * v.astype(np.int64)
+    return out
+
+
+def _placed(matrix: sp.csr_matrix, places: Sequence[tuple[np.ndarray, int] | None]) -> sp.csr_matrix:
+    rows, columns = (p or (np.arange(n), n) for p, n in zip(places, matrix.shape, strict=True))
+    indices = matrix.indices if np.array_equal(columns[0], np.arange(len(columns[0]))) else columns[0][matrix.indices]
+    indptr = matrix.indptr
+    if rows[1] != matrix.shape[0] or not np.array_equal(rows[0], np.arange(len(rows[0]))):
+        lengths = np.zeros(rows[1], np.int64)
+        lengths[rows[0]] = np.diff(indptr)
+        order = np.argsort(rows[0], kind="stable")
+        if not np.array_equal(order, np.arange(len(order))):
+            moved = sp.csr_matrix((matrix.data, indices, indptr), shape=(matrix.shape[0], columns[1]))[order]
+            return sp.csr_matrix((moved.data, moved.indices, np.concatenate([[0], np.cumsum(lengths)])), (rows[1], columns[1]))
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+    return sp.csr_matrix((matrix.data, indices, indptr), shape=(rows[1], columns[1]))
+
+
+def _sparse_sum(terms: Sequence[tuple[sp.csr_matrix, int]], shape: tuple[int, ...]) -> sp.csr_matrix:
+    """The sum of CSR tables of whole numbers: range by range of rows, in a dense table where that is the quicker way."""
+    if len(terms) == 1 and terms[0][1] == 1:
+        return with_values(terms[0][0], terms[0][0].data.astype(np.int64))
+    step, pieces = max(1, RANGE // max(1, shape[1])), []
+    if sum(t.nnz for t, _ in terms) * 32 < shape[0] * shape[1]:
+        total = sum((sign * t.astype(np.int64) for t, sign in terms[1:]), terms[0][1] * terms[0][0].astype(np.int64))
+        return _canonical(total)
+    for first in range(0, shape[0], step):
+        last = min(shape[0], first + step)
+        table = np.zeros((last - first) * shape[1], np.int64)
+        for term, sign in terms:
+            a, z = term.indptr[first], term.indptr[last]
+            row = np.repeat(np.arange(last - first) * shape[1], np.diff(term.indptr[first : last + 1]))
+            table[row + term.indices[a:z]] += term.data[a:z] if sign == 1 else -term.data[a:z].astype(np.int64)
+        at = np.flatnonzero(table)
+        pieces.append((table[at], at % shape[1], np.bincount(at // shape[1], minlength=last - first)))
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate([p[2] for p in pieces]))])
+    return sp.csr_matrix((np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces]), indptr), shape)
+
+
+def negative(kind: str, state: Mapping[str, Any]) -> bool:
+    """Whether rows are counted less than never: what was taken away had not been there."""
+    counts = [v for n, v in state.items() if _base(n) in ("table", "rows", "counts", "count", "n", "outside")]
+    return any((v.data if sp.issparse(v) else v).min(initial=0) < 0 for v in counts)
+
+
+def slots(bins: np.ndarray) -> np.ndarray:
+    """(v + 1,) where the codes of each feature begin, but for the code of 0."""
+    return np.concatenate([[0], np.cumsum(bins - 1)])
+
+
+def slot_places(bins: np.ndarray, all_bins: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, int]:
+    """Where the codes of some features go among those of all, the features being `at`."""
+    own, every = slots(bins), slots(all_bins)
+    return np.arange(own[-1]) + np.repeat(every[at] - own[:-1], bins - 1), int(every[-1])
+
+
+def group_places(labels: np.ndarray, q: int, had: bool, has: bool) -> tuple[np.ndarray, int]:
+    """Where groups go (`ToldLabels`), the labels being at `labels` of q; whether some are unknown on either side."""
+    parts: Iterable[Any] = ([0], 1 + labels, *(([1 + q], 2 + q + labels) if had else ()))
+    return np.concatenate([np.asarray(p, np.int64) for p in parts]), 1 + q + (1 + q if has else 0)
