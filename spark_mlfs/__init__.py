@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .ml.selector_classes import *
     from .ml.selectors import MultiLabelSelector, MultiLabelSelectorModel, SelectorEstimator
     from .report.comparison_page import compare
+    from .report.drift_page import drift
     from .session.local import local_session
 
 Entry = TypeVar("Entry")
@@ -43,7 +44,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CLASSIFIERS", "ENCODERS", "EXTRACTORS", "METHODS", "BudgetError", "DataError", "MultiLabelClassificationModel",
     "MultiLabelExtractorModel", "MultiLabelSelector", "MultiLabelSelectorModel", "ParameterError", "SparkMlfsError",
-    "classifier_class", "compare", "errors", "evaluate", "extractor_class", "local_session", "pipeline", "rank", "read",
+    "classifier_class", "compare", "drift", "errors", "evaluate", "extractor_class", "local_session", "pipeline", "rank", "read",
     "register", "selector_class",
 ]
 __all__ += [  # the classes, written by conf/developers/generate.py
@@ -68,6 +69,7 @@ _NAMES = {
     "ml.extractors": "MultiLabelExtractorModel",
     "ml.selectors": "MultiLabelSelector MultiLabelSelectorModel",
     "report.comparison_page": "compare",
+    "report.drift_page": "drift",
     "evaluate": "evaluate",
     "session.local": "local_session",
     "pipeline": "pipeline",

@@ -68,18 +68,22 @@ class Flags:
         self.group.add_argument(flag, action="store_true", help=help)
 
     @staticmethod
-    def data(parser: argparse.ArgumentParser, weights: bool = False, pipeline: bool = False) -> None:
-        """What is read, of a command that takes row `weights` and grades; before it the saved `pipeline` that one applies."""
+    def data(parser: argparse.ArgumentParser, weights: bool = False, pipeline: bool = False, windows: bool = False) -> None:
+        """What is read, of a command that takes row `weights` and grades, or two `windows`; before it the saved `pipeline` that
+        one applies."""
         if pipeline:
             said = "a saved pipeline (or the folder of a selection run with --classifier) or classifier"
             parser.add_argument("--model", metavar="DIR", help=said)
         flags = Flags(parser, "data")
-        flags.many("--data", "PATH", "file, folder, glob or several; a table's name; nothing for the samples")
+        for flag, of in {"--before": " of earlier rows", "--after": " of later rows"}.items() if windows else [("--data", "")]:
+            flags.many(flag, "PATH", f"file, folder, glob or several{of}; a table's name; nothing for the samples")
         flags.one("--format", "NAME", f"{', '.join(READERS)}; spark-mlfs methods NAME lists the options of one")
         flags.repeated(
             "--option", "NAME=VALUE", "an option of the reader, such as labels=scene.xml, labels=-6, missing=mean, "
             "num_labels=101; a name given twice has a list",
         )  # fmt: skip
+        if windows:
+            flags.repeated("--after-option", "NAME=VALUE", "an option of the reader for the later rows")
         flags.many("--features", "COLUMN", "feature column or columns of a table; same as --option features=")
         flags.many("--labels-col", "COLUMN", "label column or columns; same as --option labels=")
         flags.one("--id", "COLUMN", "row id column; same as --option id=")

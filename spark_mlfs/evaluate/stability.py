@@ -80,3 +80,13 @@ def nogueira(selected: Any, alpha: float = 0.05) -> Stability:
     variance = 4 / m**2 * float(((phi - phi.mean()) ** 2).sum())
     half = float(stats.norm.isf(alpha / 2)) * variance**0.5
     return Stability(value, value - half, value + half, variance, m, d, mean)
+
+
+def agreement(rankings: Sequence[Sequence[str]], size: int) -> Stability:
+    """`nogueira` of the `size` best of some rankings of names, each best first; of two rankings it is Kuncheva's index.
+
+    >>> round(agreement([["a", "b", "c", "d"], ["b", "c", "a", "d"]], 2).value, 3)
+    0.0
+    """
+    names = {name: place for place, name in enumerate(dict.fromkeys(name for each in rankings for name in each))}
+    return nogueira(indicator([[names[name] for name in each[:size]] for each in rankings], len(names)))

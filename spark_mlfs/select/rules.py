@@ -35,7 +35,7 @@ from ..kernels.gram import GramStatistics, total
 from ..kernels.information import CountLogs
 from ..methods import METHODS
 from ..methods.base import GramProblem, Method
-from ..methods.counting import NUM_BINS, Counting
+from ..methods.counting import BINNING, NUM_BINS, Counting
 from ..solvers import gtest, knockoffs
 from ..solvers.ranking import complete
 from ..statistics.base import Statistic
@@ -44,9 +44,11 @@ from ..statistics.gram import Gram, GroupGrams
 from ..statistics.targets import Labels
 from .base import SideAnalysis
 from .knockoffs import against_knockoffs
-from .modes import COLUMNS, RULES, TESTS
+from .modes import COLUMNS, RULES, SETTINGS, TESTS
 
 PAIRS = 50
+DRIFT_METHOD = "mim"  # whose rankings of windows are compared, and by which settings windows are (`states.compare`):
+DRIFT = (NUM_BINS, BINNING, SETTINGS["fdr"].parameter, SETTINGS["combination"].parameter)
 Gathered = tuple[dict[str, np.ndarray], dict[str, Any]]  # columns (v,) by name of the varying features; facts
 
 

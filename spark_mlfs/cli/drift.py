@@ -1,0 +1,171 @@
+"""``spark-mlfs drift``: what changed between earlier and later rows. Writes drift.csv (a row a feature), labels.csv (pairs whose
+relation changed), prevalence.csv (how common labels are), stability.csv, report.html and manifest.json."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ParameterError
+from ..formats import READERS
+from ..frame import LocalSession
+from ..select.rules import DRIFT, DRIFT_METHOD
+from .engine import check_memory, on_engine
+from .shared import Flags, Work, check_data, data_flags, inputs, pairs, print_result, set_values, some_of
+
+if TYPE_CHECKING:
+    from ..report.drift_page import Drift
+    from .config import RunConfig
+
+SUMMARY = "tell what changed between earlier and later rows"
+EPILOG = """\
+example (data this library makes itself, nothing to download):
+  spark-mlfs drift --format numbers --after-option seed=1 --output runs/drift
+
+more:
+  spark-mlfs drift --before 2026-10.parquet --after 2026-11.parquet --format parquet --labels-col tags --output runs/november
+  spark-mlfs drift --before old.csv --after new.csv --format csv --labels-col spam --num-bins 10 --binning quantile \\
+      --output runs/spam
+
+Of each feature: whether its distribution changed, and whether what it says about a label did, however common both became.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is read, how it is compared, where the results go."""
+    Flags.data(parser, weights=True, windows=True)
+    result_flags(parser)
+
+
+def result_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags of a comparison of windows, from rows and from states."""
+    flags = Flags(parser, "comparison")
+    for p in DRIFT:
+        flags.one("--" + p.name.replace("_", "-"), p.name.upper(), f"{p.doc} ({p.constraint}; default {p.default})")
+    flags.one("--method", None, f"method whose rankings are compared (default {DRIFT_METHOD})")
+    flags.repeated("--set", "NAME=VALUE", "a parameter of the method")
+    Flags.output(parser).engine(budgets=True)
+
+
+def asked(args: argparse.Namespace) -> dict[str, Any]:
+    """What the flags of `result_flags` say, checked."""
+    from ..params import check
+
+    settings = check(DRIFT, set_values(**{p.name: getattr(args, p.name) for p in DRIFT}), "drift")
+    return {"method": args.method or DRIFT_METHOD, "method_params": pairs(args.set, "--set"), **settings}
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compares rows; returns the exit code."""
+    from ..output.folder import Output
+    from ..pipeline import Request, check_rows
+    from .config import configure
+
+    how, options = asked(args), pairs(args.after_option, "--after-option")
+    request = Request.of(how["method"], how["method_params"])
+    names = "output overwrite engine memory_bytes driver_bytes worker_bytes".split()
+    settings = {name: value for name in names if (value := getattr(args, name))}
+    sides = []
+    for paths, more in ((args.before, {}), (args.after, options)):
+        data = data_flags(argparse.Namespace(**{**vars(args), "data": paths}))
+        data["options"] = {**data.get("options", {}), **more}
+        sides.append(configure(None, {"data": data, "run": settings}))
+    grades = sides[0].data.grades()
+    check_rows([request], sides[0].data.options.get("weight") is not None, False)
+    if grades is not None and not grades.cuts:
+        raise ParameterError("drift counts labels of 0 and 1, not grades: give --label-cuts")
+    work = Work(args, Output(sides[0].run.output or "", args.overwrite))
+    work.sources = [(side.data.path, side.data.format or "") for side in sides]
+    assert work.output is not None
+    work.output.check(path for source in work.sources for path in inputs(*source))
+    for flag, side in zip(("--before", "--after"), sides, strict=True):
+        if side.data.path is None and READERS.create(side.data.format or "").takes_path:
+            raise ParameterError(f"drift needs {flag}: the rows of that time")
+        check_data(side.data.path, side.data.format or "", side.data.options)
+    return on_engine(work, partial(_drift, work, sides, how), sides[0].run.engine, sides[0].run.memory_bytes)
+
+
+def _drift(work: Work, sides: list[RunConfig], how: dict[str, Any], spark: Any) -> int:
+    from ..blocks.dataset import InMemoryDataset
+    from ..blocks.pack import pack
+    from ..report.drift_page import over
+    from ..schema import FEATURES, ID, LABELS, WEIGHT
+    from ..states.compare import Window
+    from ..statistics.base import Budgets
+
+    stages, windows = work.stages, []
+    with stages.stage("read"):
+        frames = _frames(spark, sides)
+    try:
+        with stages.stage("prepare"):
+            for name, frame, side in zip(("before", "after"), frames, sides, strict=True):
+                check_memory(frame, spark)
+                weight = WEIGHT if WEIGHT in frame.columns else None
+                packed = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=side.data.grades())
+                if isinstance(packed, InMemoryDataset):
+                    packed.memory = spark.memory
+                windows.append(Window(name, packed, Budgets(driver=side.run.driver_bytes, worker=side.run.worker_bytes)))
+        with stages.stage("compare"):
+            found = over(windows, progress=stages.report, **how)
+    finally:
+        for window in windows:
+            window.rows.release()
+    return written(work, found, spark, {"data": [side.data.as_dict() for side in sides]})
+
+
+def _frames(spark: Any, sides: list[RunConfig]) -> list[Any]:
+    """The rows of both times; of texts both count the words of either."""
+    from ..read import load
+    from ..schema import FEATURES, attribute_names
+
+    def read(side: RunConfig, **more: Any) -> Any:
+        return load(spark, side.data.path, side.data.format or "", **{**side.data.options, **more})
+
+    frames = [read(side) for side in sides]
+    if sides[0].data.format != "text" or "vocabulary" in sides[0].data.options:
+        return frames
+    words = dict.fromkeys(word for frame in frames for word in attribute_names(frame, FEATURES) or ())
+    return [read(side, vocabulary=list(words)) for side in sides]
+
+
+def written(work: Work, found: Drift, spark: Any, about: dict[str, Any]) -> int:
+    """Writes what changed, and says it; returns the exit code."""
+    from ..output.folder import MANIFEST, csv_text
+
+    output = work.output
+    assert output is not None
+    if isinstance(spark, LocalSession):
+        output.check()
+    with work.stages.stage("write"), output.writing(spark) as target:
+        manifest = work.manifest(spark, {**about, **found.facts})
+        for name, table in _tables(found):
+            target.text(f"{name}.csv", csv_text(table))
+        target.text("report.html", found.page(manifest))
+        target.json(MANIFEST, manifest)
+    changed = [row._asdict() for row in found.features[found.features["changed"]].head(50).itertuples(index=False)]
+    return print_result(work.args, _in_words(found, output.path), {**manifest, "output": output.path, "changed": changed})
+
+
+def _tables(found: Drift) -> Sequence[tuple[str, Any]]:
+    tables = [("drift", found.features), ("labels", found.pairs), ("prevalence", found.labels), ("stability", found.stability)]
+    return [(name, table) for name, table in tables if name != "stability" or len(table)]
+
+
+def _in_words(found: Drift, output: str) -> str:
+    lines = []
+    for change in found.changes:
+        facts, table = change.facts, change.features
+        names = table[table["changed"]].sort_values("p_value")["feature"].astype(str).tolist()
+        told = f"{facts['changed']} of {facts['features_tested']} features changed in what they say about a label"
+        few = f"{facts['features_with_too_few_rows']} have too few rows to tell"
+        lines += [
+            f"{change.before} → {change.after}, {facts['rows'][0]} and {facts['rows'][1]} rows:",
+            f"  {told}{': ' + some_of(names) if names else ''}; {few}",
+            f"  {facts['shifted']} changed in their own distribution",
+        ]
+    kept = found.stability[found.stability["window"] != "all"].itertuples(index=False)
+    lines += [f"  of the {k} best by {found.method} {100 * share:.0f} % stay ({window})" for window, k, share, _ in kept]
+    files = ", ".join(f"{name}.csv" for name, _ in _tables(found))
+    return "\n".join([*lines, f"written to {output}: {files}, report.html, manifest.json"])

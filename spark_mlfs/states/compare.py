@@ -1,0 +1,300 @@
+"""What changed between two windows of rows, by their counts: each feature's own distribution, and what it says about each label.
+
+Both windows are counted in the codes of the first, values beyond its range in its end bins. A feature that is 0 throughout there
+has two codes, 0 and above; another constant c has edges c ± |c|. Features and labels join by name: one that only one window has
+is 0 in the other where features are sparse, and refused where they are dense. Features are counted and tested range by range, so
+that no process holds the counts of all; `solvers.drift` has the tests.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..blocks.coding import SPARSE_DENSITY, Coding, inner_edges
+from ..blocks.dataset import Dataset
+from ..blocks.profile import REACH, Profile
+from ..engine.base import Cost, Engine
+from ..engine.local import SizingEngine
+from ..errors import DataError, ParameterError
+from ..params import check
+from ..pipeline import Progress, compute
+from ..select.rules import DRIFT
+from ..solvers import drift
+from ..solvers.gtest import combine, corrected
+from ..statistics.base import DEFAULT_BUDGETS, Budgets, cuts
+from ..statistics.contingency import Counts, TwoWay
+
+RANGE_SHARE = 4  # of the budgets: the counts of a range of features, of both windows
+CHUNK_BYTES, PAIR_BYTES = 64 << 20, 384  # of dense counts that are tested together; what a code of a pair takes meanwhile
+
+
+@dataclass(frozen=True)
+class Window:
+    """The rows of one time, by its `name`; `budgets` of what is counted of them."""
+
+    name: str
+    rows: Dataset
+    budgets: Budgets = DEFAULT_BUDGETS
+
+    @property
+    def profile(self) -> Profile:
+        return self.rows.profile
+
+    @property
+    def held(self) -> int:
+        """Bytes that one process may hold."""
+        return min(self.budgets.driver, getattr(self.rows, "memory", None) or self.budgets.worker)
+
+    def of(self, features: np.ndarray, work: Callable[[Engine], tuple[Any, Cost]]) -> Any:
+        """Return what `work` makes of an engine over some features."""
+        return compute(self.rows.with_profile(self.profile.only(features)), work, None, self.budgets)[0]
+
+    def check(self) -> None:
+        """`ParameterError` or `DataError` for rows that no counts can be compared of."""
+        p = self.profile
+        if p.graded:
+            raise ParameterError("drift counts labels of 0 and 1, not grades: give label_cuts")
+        if p.weight_unit < 1:
+            raise ParameterError(
+                f"drift counts rows, and weights of {self.name} are no whole numbers: give each row how often it counts, or none"
+            )
+        if p.excess() is not None:
+            raise DataError(f"a feature of {self.name} has values beyond 2^±{REACH}: give it in another unit")
+
+    def lacks(self, name: str) -> bool:
+        """Whether a feature that it has not got could not be told from 0; a category's value that no row has is 0."""
+        made = getattr(self.rows, "categories", None)
+        return not self.profile.sparse and (made is None or name.partition("=")[0] not in dict(made.groups))
+
+
+@dataclass(frozen=True)
+class _Count:
+    coding: Coding
+
+    def __call__(self, engine: Engine) -> tuple[Counts, Cost]:
+        return engine.run(TwoWay(self.coding, engine.labels()), keep=False)[0], engine.cost
+
+
+@dataclass(frozen=True)
+class _Quantiles:
+    num_bins: int
+
+    def __call__(self, engine: Engine) -> tuple[np.ndarray, Cost]:
+        engine.unweighted("binning='quantile'")
+        return engine.quantiles(np.arange(1, self.num_bins) / self.num_bins), engine.cost
+
+
+class Shared:
+    """The features and labels of two windows by name, and common codes. `at` (2, U) and `label_at` (2, Q): where each window has
+    them, −1 where it has not; `told` those of the features whose values differ in some rows."""
+
+    def __init__(self, windows: tuple[Window, Window], num_bins: int, binning: str) -> None:
+        self.windows = windows
+        self.names, self.at = _joined([window.rows.feature_names for window in windows])
+        self.labels, self.label_at = _joined([window.rows.label_names for window in windows])
+        for place, window in enumerate(windows):
+            absent = next((self.names[i] for i in np.flatnonzero(self.at[place] < 0) if window.lacks(self.names[i])), None)
+            if absent is not None:
+                other = windows[1 - place].name
+                raise DataError(f"feature {absent!r} is in {other} only: give both the same, or sparse rows, where absent is 0")
+        low, high, binary = (
+            [np.where(at >= 0, getattr(window.profile, fact)[at], none) for at, window in zip(self.at, windows, strict=True)]
+            for fact, none in (("low", 0.0), ("high", 0.0), ("binary", True))
+        )
+        still, zero = low[0] == high[0], (low[0] == 0) & (high[0] == 0)
+        self.binary = binary[0] | zero
+        self.low = np.where(still & ~zero, low[0] - np.abs(low[0]), np.where(zero, 0.0, low[0]))
+        self.high = np.where(still & ~zero, low[0] + np.abs(low[0]), np.where(zero, 1.0, high[0]))
+        self.told = np.flatnonzero(np.minimum(*low) < np.maximum(*high))
+        self.num_bins, self.binning, self.edges = num_bins, binning, None
+        if binning == "quantile":
+            shares, own = np.arange(1, num_bins) / num_bins, windows[0].profile.varying
+            edges = self.low[:, None] + (self.high - self.low)[:, None] * shares
+            edges[own] = windows[0].of(own, _Quantiles(num_bins))  # its features are the first, in its order
+            self.edges = inner_edges(edges)
+
+    def coding(self, place: int, features: np.ndarray) -> Coding:
+        """The codes of some of the features, in their order in one of the windows, which has them all."""
+        edges = None if self.edges is None else self.edges[features]
+        own, sparse = self.at[place, features], self.windows[place].profile.density < SPARSE_DENSITY
+        facts = self.low[features], self.high[features], self.binary[features]
+        return Coding(self.num_bins, self.binning, own, *facts, edges, sparse, clipped=True)
+
+    def _held(self, place: int, features: np.ndarray) -> np.ndarray:
+        """Those of the features that a window has, in its order."""
+        held: np.ndarray = features[self.at[place, features] >= 0]
+        return held[np.argsort(self.at[place, held], kind="stable")]
+
+    def ranges(self) -> Iterator[np.ndarray]:
+        """Yield the features in runs whose counts, of both windows, are within the budgets."""
+        sizes = np.zeros(len(self.names), np.int64)
+        for place, window in enumerate(self.windows):
+            held = self._held(place, self.told)
+            labels = SizingEngine(window.profile).labels()
+            sizes[held] += TwoWay(self.coding(place, held), labels).feature_bytes(window.profile)
+        limit = min(window.held for window in self.windows) // RANGE_SHARE
+        for a, z in itertools.pairwise(cuts(sizes[self.told], max(1, limit))):
+            yield self.told[a:z]
+
+    def chunks(self, features: np.ndarray) -> Iterator[tuple[np.ndarray, list[_Chunk]]]:
+        """Yield some of the features and their dense counts in both windows, which are counted once."""
+        counted = []
+        for place, window in enumerate(self.windows):
+            held = self._held(place, features)
+            coding = self.coding(place, held)
+            counted.append((held, window.of(coding.features, _Count(coding)) if len(held) else None))
+        every = self.coding(0, features)
+        step = max(1, CHUNK_BYTES // (PAIR_BYTES * every.width * max(1, len(self.labels))))
+        for a in range(0, len(features), step):
+            some = features[a : a + step]
+            yield some, [self._dense(place, some, *of, every) for place, of in enumerate(counted)]
+
+    def _dense(self, place: int, some: np.ndarray, held: np.ndarray, counts: Counts | None, every: Coding) -> _Chunk:
+        window, at, width = self.windows[place], self.label_at[place], every.width
+        profile, target = window.profile, SizingEngine(window.profile).labels()
+        totals = target.totals(profile)
+        assert totals is not None
+        table = np.zeros((len(some), width, target.size), np.int64)
+        coding = self.coding(place, some)
+        table[np.arange(len(some)), coding.zero] = totals  # where it lacks a feature
+        if counts is not None:
+            where = np.full(len(self.names), -1)
+            where[held] = np.arange(len(held))
+            own = where[some]
+            there = np.flatnonzero(own >= 0)
+            breaks = np.flatnonzero(np.diff(own[there]) != 1) + 1
+            for run in np.split(there, breaks) if len(there) else ():
+                part = counts.dense(int(own[run[0]]), int(own[run[-1]]) + 1)
+                table[run] = 0
+                table[run, : part.shape[1]] = part
+        table *= int(profile.weight_unit)
+        positive = np.where(at >= 0, table[:, :, 1 + at], 0)
+        unknown = target.unknown(table)
+        known = table[:, :, :1] if unknown is None else table[:, :, :1] - np.where(at >= 0, unknown[:, :, at], 0)
+        return _Chunk(table[:, :, 0], known, positive, coding.bins)
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Rows of each code (F, b), those whose label is known (F, b, q or 1), those that have it; how many codes there are (F,)."""
+
+    rows: np.ndarray
+    known: np.ndarray
+    positive: np.ndarray
+    bins: np.ndarray
+
+
+def _joined(names: list[list[str]]) -> tuple[list[str], np.ndarray]:
+    """The names of both, those of the first first, and where each has them (2, U), −1 where it has not."""
+    places = [{name: place for place, name in enumerate(each)} for each in names]
+    every = list(dict.fromkeys(itertools.chain(*names)))
+    return every, np.array([[place.get(name, -1) for name in every] for place in places], np.int64).reshape(2, -1)
+
+
+@dataclass
+class Change:
+    """What changed between two windows: `features`, a row each; `pairs`, those of a feature and a label whose relation changed;
+    `labels`, how common each is; `facts` of the tests."""
+
+    before: str
+    after: str
+    features: pd.DataFrame
+    pairs: pd.DataFrame
+    labels: pd.DataFrame
+    facts: dict[str, Any]
+
+
+def compare(before: Window, after: Window, progress: Progress | None = None, **settings: Any) -> Change:
+    """Compare two windows; `settings` are those of `select.rules.DRIFT`.
+
+    ``features``: `psi`, with p- and q-value of the test that the feature's distribution is the same (`shift_p_value`); `p_value`
+    and `q_value` that its relation to all labels is, the labels' p-values combined (`combination`) and corrected over features by
+    Benjamini & Hochberg; `changed` where the q-value is at most `fdr`; the `label` of the least p-value, and how many
+    `labels_tested`. ``pairs``: of the features that changed the labels of which it is told, again by Benjamini & Hochberg, at the
+    level fdr·changed/features (Benjamini & Bogomolov, JRSS B 76 (2014)), with the correlations of label and code.
+    """
+    p = check(DRIFT, settings, "drift")
+    for window in (before, after):
+        window.check()
+    shared = Shared((before, after), p["num_bins"], p["binning"])
+    count = len(shared.names)
+    columns = {name: np.full(count, np.nan) for name in ("psi", "shift_p_value", "p_value")}
+    columns["psi"][:] = 0.0
+    tested, least = np.zeros(count, np.int64), np.full(count, -1)
+    found: list[pd.DataFrame] = []
+    rows = int(sum(window.profile.total * window.profile.weight_unit for window in (before, after)))
+    for features in shared.ranges():
+        for some, (one, other) in shared.chunks(features):
+            if progress:
+                progress("features compared", int(np.searchsorted(shared.told, some[0])), len(shared.told))
+            columns["psi"][some] = drift.psi(one.rows, other.rows, one.bins)
+            columns["shift_p_value"][some] = drift.shift_tests(one.rows, other.rows)
+            tests = drift.relation_tests((one.known, other.known), (one.positive, other.positive))
+            p_values = np.full((len(some), len(shared.labels)), np.nan)
+            p_values[tests.feature, tests.label] = tests.p
+            tested[some] = (~np.isnan(p_values)).sum(axis=1)
+            own = np.flatnonzero(tested[some])
+            least[some[own]] = np.nanargmin(p_values[own], axis=1)
+            columns["p_value"][some[own]] = combine(p_values[own], p["combination"], rows)
+            near = columns["p_value"][some] <= p["fdr"]
+            kept = near[tests.feature] & (tests.p <= p["fdr"])
+            found.append(_pairs(tests, some, kept))
+    columns["shift_q_value"], columns["q_value"] = (corrected(columns[name], "fdr") for name in ("shift_p_value", "p_value"))
+    changed = columns["q_value"] <= p["fdr"]
+    names = np.array(shared.names, object)
+    told = np.where(least >= 0, np.array([*shared.labels, ""], object)[least], "")
+    order = ("psi", "shift_p_value", "shift_q_value", "p_value", "q_value")
+    more = {"changed": changed, "label": told, "labels_tested": tested}
+    table = pd.DataFrame({"feature": names, **{name: columns[name] for name in order}, **more})
+    facts = {
+        **p,
+        "rows": [int(window.profile.total * window.profile.weight_unit) for window in (before, after)],
+        "features_tested": int((tested > 0).sum()),
+        "features_with_too_few_rows": int((tested[shared.told] == 0).sum()),
+        "pairs_tested": int(tested.sum()),
+        "changed": int(changed.sum()),
+        "shifted": int((columns["shift_q_value"] <= p["fdr"]).sum()),
+    }
+    pairs = _told_apart(pd.concat(found) if found else pd.DataFrame(), changed, tested, p["fdr"])
+    pairs["feature"], pairs["label"] = names[pairs["feature"]], np.array(shared.labels, object)[pairs["label"]]
+    return Change(before.name, after.name, table, pairs, _label_shares(shared), facts)
+
+
+def _pairs(tests: drift.RelationTests, some: np.ndarray, kept: np.ndarray) -> pd.DataFrame:
+    of = {"feature": some[tests.feature], "label": tests.label, "statistic": tests.statistic, "freedom": tests.freedom}
+    told = {"p_value": tests.p, "correlation_before": tests.correlation[0], "correlation_after": tests.correlation[1]}
+    return pd.DataFrame({name: values[kept] for name, values in (of | told).items()})
+
+
+def _told_apart(pairs: pd.DataFrame, changed: np.ndarray, tested: np.ndarray, level: float) -> pd.DataFrame:
+    """The pairs of changed features whose label passes among the labels of its feature, the smallest p-value first."""
+    if not len(pairs):
+        names = "feature label statistic freedom p_value correlation_before correlation_after"
+        return pd.DataFrame({name: np.zeros(0, np.int64 if name in ("feature", "label") else float) for name in names.split()})
+    pairs = pairs[changed[pairs["feature"]]].sort_values(["feature", "p_value", "label"], kind="stable")
+    own = pairs["feature"].to_numpy()
+    place = np.arange(len(own)) - np.searchsorted(own, own) + 1
+    level *= changed.sum() / max(1, (tested > 0).sum())
+    passes = pairs["p_value"].to_numpy() <= level * place / np.maximum(1, tested[own])
+    last = pd.Series(np.where(passes, place, 0)).groupby(own).transform("max").to_numpy()
+    return pairs[place <= last].sort_values(["p_value", "feature", "label"], kind="stable").reset_index(drop=True)
+
+
+def _label_shares(shared: Shared) -> pd.DataFrame:
+    """How common each label is, over the rows in which it is known."""
+    counts = []
+    for at, window in zip(shared.label_at, shared.windows, strict=True):
+        p = window.profile
+        unit = int(p.weight_unit)
+        have = np.where(at >= 0, p.positive_total[at], 0) * unit
+        counts.append(np.stack([have, np.where(at >= 0, p.observed_total[at], p.total) * unit - have], axis=1))
+    shares = [each[:, 0] / np.maximum(each.sum(axis=1), 1) for each in counts]
+    table: Mapping[str, Any] = {"share_before": shares[0], "share_after": shares[1], "p_value": drift.shift_tests(*counts)}
+    out = pd.DataFrame({"label": np.array(shared.labels, object), **table})
+    return out.assign(q_value=corrected(out["p_value"].to_numpy(), "fdr"))

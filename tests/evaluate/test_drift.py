@@ -1,0 +1,227 @@
+"""Windows of rows compared: who changed, who only looks so; arrays, budgets, Spark; names that only one window has."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from oracles import drift as slow
+
+import spark_mlfs
+from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.evaluate.stability import agreement
+from spark_mlfs.states import compare as comparing
+from spark_mlfs.states.compare import Window, compare
+from spark_mlfs.statistics.base import Budgets
+
+
+def corpus(seed: int, rows: int = 3000, features: int = 1000, labels: int = 20, flipped: int = 0):
+    """Rows of 0/1, sparse and continuous features, the first 200 of which go with a label; of the first `flipped` the relation is
+    turned round, their share and that of the label the same. Labels of 30 % down to ten rows, one of them unknown in places."""
+    rng = np.random.default_rng(seed)
+    share = np.array([0.3, 0.2, 0.1, 0.05, *[0.15] * (labels - 5), 10 / rows])
+    Y = (rng.random((rows, labels)) < share).astype(float)
+    kind = np.arange(features) % 4
+    X = np.where(
+        kind == 3, rng.normal(size=(rows, features)), rng.random((rows, features)) < np.choose(kind, [0.5, 0.3, 0.04, 0])
+    )
+    for j in range(min(200, features)):
+        p, y = share[j % 3], Y[:, j % 3]
+        lift = -0.2 if j < flipped else 0.2
+        if kind[j] == 3:
+            X[:, j] += 3 * lift * (y - p)
+        else:  # P(x | label) and P(x | not) of one mean
+            X[:, j] = rng.random(rows) < 0.4 + lift * (y - p) / (1 - p)
+    Y[rng.random(rows) < 0.1, 1] = np.nan
+    return X, Y
+
+
+def windows(*tables) -> list[Window]:
+    return [Window(str(i), hold(*table)[0]) for i, table in enumerate(tables)]
+
+
+def found(seed: int, flipped: int, **sizes):
+    change = compare(*windows(corpus(2 * seed, **sizes), corpus(2 * seed + 1, flipped=flipped, **sizes)))
+    return change, change.features["changed"].to_numpy()
+
+
+def test_flips_are_found_and_little_else():
+    change, changed = found(0, 20)
+    assert changed[:20].mean() >= 0.95
+    assert changed[20:].sum() <= 2
+    assert (change.features["psi"][:20] < 0.05).all()
+    told = change.pairs.groupby("feature").first().loc[[f"x{j}" for j in range(20) if changed[j]]]
+    assert (told["correlation_before"] > 0).all() and (told["correlation_after"] < 0).all()
+    assert (told["label"] == [f"y{int(name[1:]) % 3}" for name in told.index]).all()
+    assert found(1, 0, features=400)[1].sum() <= 1
+
+
+@pytest.mark.slow
+def test_over_twenty_seeds_flips_are_found_and_nothing_is_where_nothing_changed():
+    """FDP ≤ .1, power ≥ .95; under no change at most one run in twenty has any alarm, by the odds of twenty."""
+    runs = [found(seed, 20)[1] for seed in range(20)]
+    assert np.mean([run[:20].mean() for run in runs]) >= 0.95
+    assert np.mean([run[20:].sum() / max(1, run.sum()) for run in runs]) <= 0.1
+    still = [found(100 + seed, 0) for seed in range(20)]
+    assert sum(run.any() for _, run in still) <= 4  # P(more | 5 %) < .003
+    assert np.mean([run.mean() for _, run in still]) <= 0.05
+    assert np.mean([change.facts["shifted"] for change, _ in still]) <= 1
+
+
+def test_a_commoner_label_and_a_commoner_feature_are_no_changed_relation():
+    """As many rows again of a label, and of the rows that have a feature: odds ratios stay, shares do not."""
+    X, Y = corpus(5, rows=4000, features=100)
+    X2, Y2 = corpus(6, rows=4000, features=100)
+    twice = np.concatenate([np.arange(4000), np.flatnonzero(Y2[:, 0] == 1), np.flatnonzero(Y2[:, 0] == 1)])
+    change = compare(*windows((X, Y), (X2[twice], Y2[twice])))
+    assert change.labels["q_value"][0] < 1e-6
+    assert not change.features["changed"][[j for j in range(100) if j % 3 == 0]].any()
+    often = np.concatenate([np.arange(4000), *[np.flatnonzero(X2[:, 4])] * 2])
+    change = compare(*windows((X, Y), (X2[often], Y2[often])))
+    assert change.features["shift_q_value"][4] < 1e-6 and change.features["psi"][4] > 0.1
+    assert not change.features["changed"][4]
+
+
+def test_the_numbers_are_those_of_counts_by_hand():
+    (X, Y), (X2, Y2) = corpus(1, 900, 8, 6), corpus(2, 700, 8, 6)
+    X[:, 0], X2[:, 0] = np.floor(5 * np.random.default_rng(0).random(900)), np.floor(6 * np.random.default_rng(1).random(700))
+    change = compare(*windows((X, Y), (X2, Y2)))
+    known = [~np.isnan(y[:, 1]) for y in (Y, Y2)]
+    codes = [np.clip(np.floor((x[:, 0] - X[:, 0].min()) * 5 / np.ptp(X[:, 0])), 0, 4) for x in (X, X2)]
+    counts = [[int((code == v).sum()) for v in range(5)] for code in codes]
+    assert change.features["psi"][0] == pytest.approx(slow.psi(*counts))
+    table = np.array(
+        [[[((c == v) & k & (y[:, 1] == label)).sum() for c, k, y in zip(codes, known, (Y, Y2), strict=True)] for label in (0, 1)]
+         for v in range(5)]
+    )  # fmt: skip
+    value = min(slow.interaction_test(table)[0], slow.pearson(table))
+    shared = comparing.Shared(tuple(windows((X, Y), (X2, Y2))), 5, "width")
+    ((_, (one, other)),) = shared.chunks(np.array([0]))
+    tests = comparing.drift.relation_tests((one.known, other.known), (one.positive, other.positive))
+    assert tests.statistic[tests.label == 1] == pytest.approx(value)
+
+
+def same(one, other) -> None:
+    for name in ("features", "pairs", "labels"):
+        pd.testing.assert_frame_equal(getattr(one, name), getattr(other, name), check_exact=True)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_ranges_and_chunks_do_not_show(monkeypatch, sparse):
+    one, other = corpus(3, 600, 60, 6), corpus(4, 600, 60, 6, flipped=5)
+    if sparse:
+        one, other = ((sp.csr_matrix(X * (np.abs(X) > 0.9)), Y) for X, Y in (one, other))
+    whole = compare(*windows(one, other))
+    monkeypatch.setattr(comparing, "CHUNK_BYTES", 1 << 16)
+    few = Budgets(driver=40 << 10)
+    some = [dataclasses.replace(window, budgets=few) for window in windows(one, other)]
+    assert len(list(comparing.Shared(tuple(some), 5, "width").ranges())) > 3
+    same(compare(*some), whole)
+
+
+@pytest.mark.parametrize("binning", ["width", "quantile"])
+def test_spark_gives_the_same_bits(spark, binning):
+    from pyspark.ml.linalg import Vectors
+
+    tables = corpus(7, 300, 12, 5), corpus(8, 300, 12, 5, flipped=3)
+    tables = [(X, np.nan_to_num(Y)) for X, Y in tables]
+    frames = [
+        spark.createDataFrame([(Vectors.dense(x), y.tolist()) for x, y in zip(X, Y, strict=True)], ["features", "labels"])
+        for X, Y in tables
+    ]
+    here = spark_mlfs.drift(*tables, binning=binning)
+    there = spark_mlfs.drift(*frames, binning=binning)
+    names = {f"features_{j}": f"x{j}" for j in range(12)} | {f"labels_{j}": f"y{j}" for j in range(5)}
+    told = there.features.assign(
+        feature=there.features["feature"].map(names), label=there.features["label"].map(names).fillna("")
+    )
+    pd.testing.assert_frame_equal(told, here.features, check_exact=True)
+
+
+def test_weights_count_rows_and_names_join():
+    (X, Y), (X2, Y2) = corpus(1, 500, 10, 5), corpus(2, 500, 10, 5)
+    weight = np.random.default_rng(0).integers(0, 4, 500)
+    weight[0] = 2
+    again = np.repeat(np.arange(500), weight)
+    weighted, repeated = (compare(*windows((X, Y), w)) for w in ((X2, Y2, weight), (X2[again], Y2[again])))
+    same(weighted, repeated)
+    names, labels = [f"x{j}" for j in range(10)], [f"y{j}" for j in range(5)]
+    mixed = np.random.default_rng(1).permutation(10)
+    frame = pd.DataFrame(X2, columns=names)[[names[j] for j in mixed]]
+    moved = compare(*windows((X, Y), (frame, pd.DataFrame(Y2, columns=labels)[labels[::-1]])))
+    same(moved, compare(*windows((X, Y), (X2, Y2))))
+
+
+def test_a_sparse_feature_or_label_that_only_one_window_has_is_0_in_the_other():
+    rng = np.random.default_rng(0)
+    X = sp.random(800, 30, 0.1, "csr", rng=rng, data_rvs=lambda n: np.ones(n))
+    tags = [[name for name, at in zip("abc", row, strict=True) if at] or ["d"] for row in rng.random((800, 3)) < 0.3]
+    one, other = (hold(X, tags)[0] for _ in range(2))
+    other.feature_names = [*other.feature_names[:29], "new"]
+    other.label_names = ["a", "b", "c", "e"]
+    change = compare(Window("1", one), Window("2", other))
+    table = change.features.set_index("feature")
+    assert len(table) == 31 and (table["shift_q_value"][["x29", "new"]] < 1e-6).all()
+    assert (table["psi"].drop(["x29", "new"]) == 0).all() and not table["changed"].any()
+    labels = change.labels.set_index("label")
+    assert labels["share_before"]["e"] == 0 < labels["share_after"]["e"] and labels["share_after"]["d"] == 0
+
+
+def test_a_constant_that_moves_is_a_shift():
+    (X, Y), (X2, Y2) = corpus(1, 500, 4, 5), corpus(2, 500, 4, 5)
+    X[:, :3], X2[:, :3] = [0, 7, 7], [1, 20, 7]
+    table = compare(*windows((X, Y), (X2, Y2))).features
+    assert (table["psi"][:2] > 1).all() and (table["shift_q_value"][:2] < 1e-6).all()
+    assert table["psi"][2] == 0 and np.isnan(table["shift_p_value"][2])
+
+
+def test_several_windows_are_drawn():
+    tables = [corpus(seed, 800, 40, 5, flipped=5 * (seed > 2)) for seed in range(5)]
+    names = [f"day <{i}>" for i in range(5)]
+    found = spark_mlfs.drift(*tables, names=names, method="chi2")
+    assert list(found.features["window"].unique()) == names[1:] and found.method == "chi2"
+    assert set(found.stability["window"]) == {*names[1:], "all"}
+    page = found.page()
+    assert "day &lt;4&gt;" in page and "day <" not in page and "http" not in page.replace("http://www.w3.org", "")
+    assert page.count("<svg") == 4 and "<script" not in page
+    last = spark_mlfs.drift(*tables, names=names, against="previous")
+    assert [(c.before, c.after) for c in last.changes] == [*itertools.pairwise(names)]
+
+
+def test_agreement_is_kunchevas_index_of_two():
+    rng = np.random.default_rng(0)
+    orders = [[f"f{i}" for i in rng.permutation(30)] for _ in range(2)]
+    both = len({*orders[0][:8]} & {*orders[1][:8]})
+    assert agreement(orders, 8).value == pytest.approx((both - 64 / 30) / (8 - 64 / 30))
+
+
+WRONG = {
+    r"give \(X, Y\)": lambda X, Y: ((X, Y), X),
+    "weights of after are no whole numbers": lambda X, Y: ((X, Y), (X, Y, np.full(len(X), 0.5))),
+    "feature 'x9' is in before only": lambda X, Y: ((X, Y), (X[:, :9], Y)),
+    "binning='quantile'": lambda X, Y: ((X, Y, np.full(len(X), 2)), (X, Y)),
+    "beyond 2": lambda X, Y: ((X, Y), (X * 1e200, Y)),
+    "at least two windows": lambda X, Y: ((X, Y),),
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_what_cannot_be_compared_is_one_line(line):
+    X, Y = corpus(1, 200, 10, 5)
+    with pytest.raises((ParameterError, DataError), match=line) as error:
+        spark_mlfs.drift(*WRONG[line](X, Y), binning="quantile" if "quantile" in line else "width")
+    assert "\n" not in str(error.value) and not re.search(r"\{|\\x", str(error.value))
+
+
+@pytest.mark.parametrize(("settings", "line"), [({"fdr": 2}, "fdr"), ({"bins": 3}, "bins"), ({"method": "no"}, "no"),
+                                                ({"against": "last"}, "first")])  # fmt: skip
+def test_wrong_settings_are_one_line(settings, line):
+    X, Y = corpus(1, 200, 10, 5)
+    with pytest.raises(ParameterError, match=line):
+        spark_mlfs.drift((X, Y), (X, Y), **settings)

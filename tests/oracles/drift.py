@@ -1,0 +1,41 @@
+"""The change of a relation the slow way: iterative proportional fitting of one table code × label × window, no shortcuts."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+
+def proportional_fit(table: np.ndarray, rounds: int = 5000) -> np.ndarray:
+    """The fit of the model with all margins of two of a table (codes, 2, 2)."""
+    e = np.ones(table.shape)
+    for _ in range(rounds):
+        before = e.copy()
+        for axis in range(3):
+            seen, fitted = table.sum(axis=axis, keepdims=True), e.sum(axis=axis, keepdims=True)
+            e = e * np.divide(seen, fitted, out=np.zeros_like(fitted), where=fitted > 0)
+        if np.abs(e - before).max() < 1e-12:
+            break
+    return e
+
+
+def interaction_test(table: np.ndarray) -> tuple[float, float]:
+    """(G², its p-value) of no three-way interaction in a table (codes, 2, 2) without empty codes."""
+    e = proportional_fit(table)
+    g2 = 2 * sum(o * np.log(o / f) for o, f in zip(table.ravel(), e.ravel(), strict=True) if o)
+    return g2, float(stats.chi2.sf(g2, len(table) - 1))
+
+
+def pearson(table: np.ndarray) -> float:
+    """Pearson's X² of the same."""
+    e = proportional_fit(table)
+    return float(((table - e) ** 2 / e).sum())
+
+
+def psi(before: list[int], after: list[int]) -> float:
+    """The population stability index, with half a row added to each code."""
+    total = 0.0
+    for a, b in zip(before, after, strict=True):
+        a_share, b_share = (a + 0.5) / (sum(before) + len(before) / 2), (b + 0.5) / (sum(after) + len(after) / 2)
+        total += (a_share - b_share) * np.log(a_share / b_share)
+    return total
