@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,26 +11,10 @@ import pyarrow as pa
 
 from ..errors import ParameterError, setting
 from ..kernels.matrix import Matrix
+from ..media.passages import passages_of
 from ..read.words import WordCounts
 
-WORD = re.compile(r"\S+")
 BEST = "best_passages"  # the column that tells them
-
-
-def spans(count: int, length: int | None, overlap: int) -> list[tuple[int, int]]:
-    """Where the passages of `count` tokens begin and end: as few as cover all of them, one of an empty row."""
-    if length is None or count <= length:
-        return [(0, count)]
-    step = length - overlap
-    return [(first, min(first + length, count)) for first in range(0, count - overlap, step)]
-
-
-def passages_of(text: str, length: int | None, overlap: int) -> list[str]:
-    """Return the passages of a text, `length` words each, as they stand in it."""
-    places = [] if length is None else [found.span() for found in WORD.finditer(text)]
-    if length is None or len(places) <= length:
-        return [text]
-    return [text[places[a][0] : places[z - 1][1]] for a, z in spans(len(places), length, overlap)]
 
 
 @dataclass(frozen=True)

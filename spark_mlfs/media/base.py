@@ -5,8 +5,8 @@ What a file holds is anybody's: an encoder refuses what it cannot take by `Unrea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,6 +63,26 @@ class Encoder(Entry):
             require(module, package, f"encoder {self.name!r}")
         return p
 
+    def takes(self, p: Values) -> str:
+        """Return what a cell holds: a "file", or, of some encoders, "tokens" or a "text"."""
+        return "file"
+
+    def state(self, p: Values) -> dict[str, Any] | None:
+        """Return what is saved with the parameters, arrays and plain values; None where these are all."""
+        return None
+
+    def restored(self, p: Values, state: Mapping[str, Any], where: str) -> Values:
+        """Return the parameters' values with what was saved at `where`, in place of what they name."""
+        return p
+
+    def sent(self, p: Values, spark: Any) -> Values:
+        """Return the parameters' values as they go to the workers of a session."""
+        return p
+
+    def pruned(self, p: Values, names: Sequence[str]) -> Values:
+        """Return the values with which only the numbers of these names are computed; `ParameterError` where all have to be."""
+        raise ParameterError(f"encoder {self.name!r} is not cut: it has no last layer of weights")
+
 
 def require(module: str, package: str, what: str) -> Any:
     """Return a module of an extra; `NotInstalledError` says what to install."""
@@ -80,6 +100,7 @@ ENCODERS: Registry[Encoder] = Registry(
     {
         "image": "images.ImageFeatures",
         "sound": "sounds.SoundFeatures",
+        "onnx": "onnx.OnnxEncoder",
     },
     group="spark_mlfs.encoders",
 )
@@ -98,10 +119,24 @@ class EncodeCells:
     parameters: Values
 
     @staticmethod
-    def of(name: str, parameters: Values) -> EncodeCells:
-        """The encoder of that name; `ParameterError` for a name or a parameter that there is not."""
+    def of(name: str, parameters: Values, state: Mapping[str, Any] | None = None, where: str = "") -> EncodeCells:
+        """The encoder of that name, with the state that was saved at `where`; `ParameterError` for a name or a parameter that
+        there is not."""
         encoder = ENCODERS.create(name)
-        return EncodeCells(encoder, encoder.prepared(check(encoder.parameters, parameters, f"encoder {name!r}")))
+        p = check(encoder.parameters, parameters, f"encoder {name!r}")
+        return EncodeCells(encoder, encoder.prepared(p) if state is None else encoder.restored(p, state, where))
+
+    @property
+    def state(self) -> dict[str, Any] | None:
+        return self.encoder.state(self.parameters)
+
+    def sent(self, spark: Any) -> EncodeCells:
+        """What goes to the workers of a session."""
+        return replace(self, parameters=self.encoder.sent(self.parameters, spark))
+
+    def pruned(self, names: Sequence[str]) -> EncodeCells:
+        """The encoder that computes the numbers of these names alone, in that order."""
+        return replace(self, parameters=self.encoder.pruned(self.parameters, names))
 
     @property
     def names(self) -> list[str]:

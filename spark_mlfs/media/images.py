@@ -68,6 +68,12 @@ class ImageFeatures(Encoder):
 
 def decoded(content: bytes, side: int, max_pixels: int) -> Any:
     """Return the image as RGB of `side` × `side` pixels; `Unreadable` for what is none, or too large to decode."""
+    image = opened(content, (2 * side, 2 * side), max_pixels)
+    return image.resize((side, side), _pillow().Resampling.BOX, reducing_gap=None)
+
+
+def opened(content: bytes, least: tuple[int, int], max_pixels: int) -> Any:
+    """Return the image as RGB, of a JPEG perhaps smaller, but no smaller than `least`; `Unreadable` likewise."""
     from PIL import ImageOps, UnidentifiedImageError
 
     Image = _pillow()
@@ -75,7 +81,7 @@ def decoded(content: bytes, side: int, max_pixels: int) -> Any:
         image = Image.open(io.BytesIO(content), formats=FORMATS)
         if image.width * image.height > max_pixels:
             raise Unreadable(f"{image.width} x {image.height} pixels, more than max_pixels = {max_pixels}")
-        image.draft("RGB", (2 * side, 2 * side))  # a JPEG is decoded no larger than needed
+        image.draft("RGB", least)  # a JPEG is decoded no larger than needed
         image = ImageOps.exif_transpose(image)
         if image.mode.startswith("I"):
             values = np.asarray(image, np.float64)
@@ -83,7 +89,7 @@ def decoded(content: bytes, side: int, max_pixels: int) -> Any:
         if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
             image = image.convert("RGBA")
             image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-        return image.convert("RGB").resize((side, side), Image.Resampling.BOX, reducing_gap=None)
+        return image.convert("RGB")
     except Unreadable:
         raise
     except Image.DecompressionBombError:  # whose limit is beyond any of ours

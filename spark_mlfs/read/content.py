@@ -449,7 +449,7 @@ def encoded(frame: Any, encoder: EncodeCells, output: str, column: str = CONTENT
     from pyspark.ml.functions import array_to_vector
 
     known = F.col(quoted(reason)) if reason in frame.columns else F.lit(None).cast("string")
-    out = frame.withColumn("_encoded", encoder.udf()(F.col(quoted(column)), known))
+    out = frame.withColumn("_encoded", encoder.sent(frame.sparkSession).udf()(F.col(quoted(column)), known))
     out = out.withColumn(output, array_to_vector(F.col("_encoded.c0"))).withColumn(reason, F.col("_encoded.c1")).drop("_encoded")
     return with_names(out, output, encoder.names)
 

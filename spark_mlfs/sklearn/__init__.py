@@ -33,7 +33,7 @@ __all__ += [  # the classes, written by conf/developers/generate.py
     "MRMRSelector", "MSFSSelector", "MSSLSelector", "OMFSSelector", "PMUSelector", "PPTCMISelector", "ReliefFSelector",
     "RFSSelector", "RidgeSelector", "SCLSSelector", "SPECSelector", "LIFTExtractor", "LIFTRSMExtractor", "MDDMExtractor",
     "MLNBExtractor", "MLSIExtractor", "BRkNNClassifier", "BRSVMClassifier", "ClassifierChainClassifier", "MLkNNClassifier",
-    "ImageFeatures", "SoundFeatures",
+    "ImageFeatures", "OnnxEncoder", "SoundFeatures",
 ]
 # fmt: on
 

@@ -2,6 +2,7 @@
 
 # fmt: off
 # ruff: noqa: E501
+from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 from typing_extensions import Unpack
@@ -23,4 +24,13 @@ class SoundFeatures(EncoderOfFiles, entry="sound"):
     def __init__(
         self, *, bands: int = 40, window: float = 0.046, max_hertz: float = 8000.0, max_samples: int = 40000000,
         **common: Unpack[_Common],
+    ) -> None: ...
+class OnnxEncoder(EncoderOfFiles, entry="onnx"):
+    """Vectors of images, token ids or texts by an ONNX model, run by onnxruntime."""
+    def __init__(
+        self, *, model_path: str | None = None, output: str | None = None, pooling: Literal['mean', 'max', 'first'] = "mean",
+        batch_size: int = 16, batch_bytes: int = 67108864, image_size: int | None = None, mean: Sequence[float] = [0.0],
+        deviation: Sequence[float] = [1.0], channels: Literal['rgb', 'bgr'] = "rgb", resize: Literal['crop', 'stretch'] = "crop",
+        max_pixels: int = 50000000, max_length: int = 512, pad_id: int = 0, passage_length: int | None = None,
+        passage_overlap: int = 0, passage_pooling: Literal['mean', 'max'] = "mean", **common: Unpack[_Common],
     ) -> None: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,8 @@ ON_ERROR = Parameter(
 
 
 class EncoderOfFiles(TransformerMixin, ArrayEstimator):
-    """Common part of the encoders. X is a list of paths, or of the files' contents as bytes.
+    """Common part of the encoders. X is a list of paths, or of the files' contents as bytes; of a model of token ids or texts a
+    list of these.
 
     Attributes after transform
     --------------------------
@@ -45,7 +47,9 @@ class EncoderOfFiles(TransformerMixin, ArrayEstimator):
         return tags
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Nothing is learned."""
+        """Learn nothing; of a model's file keep the content, so that it is pickled with the estimator."""
+        self.state_ = None  # what it names is read anew
+        self.state_ = self._encoder().state
         return self
 
     @spelled_by(in_arrays)
@@ -54,15 +58,26 @@ class EncoderOfFiles(TransformerMixin, ArrayEstimator):
         encoder = self._encoder()
         if isinstance(X, (str, bytes, PurePath)):
             raise ParameterError("give a list of paths, or of the files' contents as bytes")
-        task, out, reasons = encoder.open(), [np.empty((0, len(encoder.names)))], []
-        for at, file in enumerate(X):
-            cell, reason = _content(file)
-            values, found = task(pa.array([cell], None if cell else pa.binary()), pa.array([reason], pa.string()))
+        task, kind = encoder.open(), _CELLS.get(encoder.encoder.takes(encoder.parameters))
+        out: list[np.ndarray] = [np.empty((0, len(encoder.names)))]
+        reasons: list[str | None] = []
+        files = iter(X)
+        while some := list(itertools.islice(files, AT_ONCE)):
+            cells, known = zip(*((_content(file) if kind is None else (file, None)) for file in some), strict=True)
+            try:
+                given = pa.array(cells, kind or pa.binary(), from_pandas=True)
+            except (pa.ArrowException, TypeError) as error:
+                said = " ".join(str(error).split())[:120]
+                what = "text" if kind == pa.string() else "list of token ids"
+                raise ParameterError(f"X holds what is no {what} ({said})") from None
+            values, found = task(given, pa.array(known, pa.string()))
+            wrong = next((i for i, reason in enumerate(found) if reason.is_valid), None)
+            if wrong is not None and self.on_error == "refuse":
+                by_path = kind is None and not isinstance(some[wrong], bytes)
+                called = str(some[wrong]) if by_path else f"row {len(reasons) + wrong}"
+                raise DataError(f"{called}: {found[wrong]}; leave it out, or give on_error='zero'")
             out.append(values)
-            reasons.append(found[0].as_py())
-            if reasons[-1] is not None and self.on_error == "refuse":
-                called = f"row {at}" if isinstance(file, bytes) else str(file)
-                raise DataError(f"{called}: {reasons[-1]}; leave it out, or give on_error='zero'")
+            reasons += found.to_pylist()
         self.reasons_ = reasons
         return np.concatenate(out)
 
@@ -72,7 +87,11 @@ class EncoderOfFiles(TransformerMixin, ArrayEstimator):
 
     def _encoder(self) -> EncodeCells:
         ON_ERROR.accept(self.on_error)
-        return EncodeCells.of(self.entry.name, self._own_parameters())
+        return EncodeCells.of(self.entry.name, self._own_parameters(), getattr(self, "state_", None), "the estimator")
+
+
+AT_ONCE = 64  # files in memory
+_CELLS = {"tokens": pa.list_(pa.int64()), "text": pa.string()}
 
 
 def _content(file: Any) -> tuple[bytes | None, str | None]:
