@@ -29,7 +29,7 @@ from ..errors import AS_TEXT, QUOTES, DataError, DataNotice, ParameterError, Spa
 from .shared import FAILED, INTERRUPTED, OK, USER_ERROR
 
 # without flags these do nothing, and print their help
-_ON_DATA = ("select", "transform", "score", "evaluate", "compare", "check", "drift")
+_ON_DATA = ("select", "collect", "states", "transform", "score", "evaluate", "compare", "check", "drift")
 COMMANDS = (*_ON_DATA, "sample", "methods", "completion", "warm_up", "java_home")
 MAX_LINE = 1000  # characters of an error
 _EXAMPLE = """\

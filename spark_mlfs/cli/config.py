@@ -25,6 +25,7 @@ from ..select.modes import KEYS, RATES, RULES, Setting, either
 from ..statistics.base import Budgets
 from .engine import ENGINE, MEMORY
 from .lists import mapping_in, names_in
+from .shared import STATES
 
 
 class DataChoice(Data, further=GRADING):
@@ -199,6 +200,8 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunCo
         in_file = below.get("classifier", {}).get("parameters")
         in_flag = "--classifier-set needs a --classifier to belong to"
         raise ParameterError(f"{file}: [classifier] parameters need a name, too" if in_file else in_flag)
+    if config.data.format == STATES:
+        return config
     if config.data.grades() is not None:
         config.data.options["graded"] = True
     config.data.options = accept_options(config.data.format, config.data.options)

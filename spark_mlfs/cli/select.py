@@ -17,7 +17,19 @@ from ..errors import DataError, ParameterError
 from ..frame import LocalFrame, LocalSession
 from ..select.modes import AUTO, KEYS, flag_help, level_setting, rules_help
 from .engine import check_memory, on_engine
-from .shared import Flags, Stages, Work, data_flags, load_selection, method_flags, output_table, pairs, print_result, set_values
+from .shared import (
+    STATES,
+    Flags,
+    Stages,
+    Work,
+    data_flags,
+    load_selection,
+    method_flags,
+    output_table,
+    pairs,
+    print_result,
+    set_values,
+)
 
 if TYPE_CHECKING:
     from pyspark.ml import PipelineModel
@@ -54,6 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     said = "TOML file with the whole run (conf/runs/quickstart.toml explains it); flags override it"
     parser.add_argument("--config", metavar="FILE", help=said)
     Flags.data(parser, weights=True)
+    said = "folders that spark-mlfs collect wrote, or patterns, in the place of --data: their rows together"
+    parser.add_argument("--states", metavar="DIR", nargs="+", action="extend", help=said)
     flags = Flags(parser, "method")
     best = "the best by cross-validated loss is kept (where the method predicts), all are written to grid/"
     flags.method(f"values of a parameter to try: every cell is ranked from one scan, {best}")
@@ -98,17 +112,17 @@ def configuration(args: argparse.Namespace) -> RunConfig:
 
     own = pairs(args.classifier_set, "--classifier-set")
     flags = {
-        "data": data_flags(args),
+        "data": {"path": args.states, "format": STATES} if args.states else data_flags(args),
         "method": method_flags(args, folds=args.folds),
-        "selection": {**_given(args, Selection), **set_values(mode=args.selection_mode)},
-        "constraints": _given(args, ConstraintChoice),
+        "selection": {**given(args, Selection), **set_values(mode=args.selection_mode)},
+        "constraints": given(args, ConstraintChoice),
         "classifier": set_values(name=args.classifier, parameters=own or None),
-        "run": {**_given(args, RunSettings), **({"report": False} if args.no_report else {})},
+        "run": {**given(args, RunSettings), **({"report": False} if args.no_report else {})},
     }
     return configure(args.config, flags)
 
 
-def _given(args: argparse.Namespace, section: type[Section]) -> dict[str, Any]:
+def given(args: argparse.Namespace, section: type[Section]) -> dict[str, Any]:
     """The keys of a section that flags of their names give."""
     return {key: value for key in section.fields if (value := getattr(args, key, None))}
 
@@ -132,6 +146,11 @@ def run(args: argparse.Namespace) -> int:
     from .dry_run import dry_run
 
     config = configuration(args)
+    from_states = config.data.format == STATES
+    if from_states and (args.data or args.format or args.dry_run or config.classifier.name or config.run.output_table):
+        raise ParameterError(
+            "--states are sums, in the place of rows: leave --data, --format, --dry-run, --classifier and --output-table out"
+        )
     config.constraints.complete()
     requests = config.requests()  # a wrong parameter is told before Spark starts
     weighted, grades = config.data.options.get("weight") is not None, config.data.grades()
@@ -146,7 +165,7 @@ def run(args: argparse.Namespace) -> int:
     output = Output(settings.output or "", settings.overwrite)
     table = output_table(settings.output_table, settings.table_format, settings.overwrite)
     work = Work(args, output, table, data.path, data.format or "", data.options)
-    work.check(options=True)
+    work.check(options=not from_states)
     if args.dry_run:
         return dry_run(work, config)
     ahead = ("ml.selectors", "output.manifest", "report.page")
@@ -194,6 +213,8 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
     from ..statistics.base import Budgets
 
     requests = config.requests()
+    if config.data.format == STATES:
+        return _rank_states(config, requests, spark, stages)
     with stages.stage("read"):
         frame = read.load(spark, config.data.path, config.data.format or "", **config.data.options)
     check_memory(frame, spark)
@@ -221,6 +242,21 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
     return Ranked(result, kept, jobs, frame, cells, seen)
 
 
+def _rank_states(config: RunConfig, requests: list[Any], spark: Any, stages: Stages) -> Ranked:
+    """Rank by the sums of states, without their rows."""
+    from .. import pipeline
+    from ..states.files import load
+
+    with stages.stage("read"):
+        rows = load(*(config.data.path or ()), requests=requests).dataset()
+    memory = getattr(spark, "memory", config.run.worker_bytes)
+    with stages.stage("solve"):
+        pipeline.check_rows(requests, rows.profile.weighted, rows.profile.graded)
+        cells = pipeline.rank(rows, requests, progress=stages.report, driver_bytes=memory, worker_bytes=memory)
+    result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
+    return Ranked(result, len(result.kept), {}, None, cells, None)
+
+
 def _model(ranked: Ranked, order: str) -> MultiLabelSelectorModel | LocalSelection:
     """The model that keeps the best features, or those that the rule keeps, in that order."""
     from ..adapters.selection import LocalSelection, facts_of
@@ -232,8 +268,8 @@ def _model(ranked: Ranked, order: str) -> MultiLabelSelectorModel | LocalSelecti
         rule = ranked.result.evidence.rule
         values |= {"selectionMode": rule.mode, "combination": rule.combination, "selectionSeed": rule.seed}
         values[level_setting(rule.mode).parameter.camel] = rule.level
-    fill = fill_of(ranked.frame, FEATURES)
-    if isinstance(ranked.frame, LocalFrame):
+    fill = {} if ranked.frame is None else fill_of(ranked.frame, FEATURES)
+    if ranked.frame is None or isinstance(ranked.frame, LocalFrame):
         return LocalSelection(ranked.result.ranking, {**facts_of(ranked.result), **fill}, values)
     from ..ml.selectors import MultiLabelSelectorModel
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..scoring.base import SavedPipeline
 
 OK, FAILED, USER_ERROR, NOT_MET, INTERRUPTED = 0, 1, 2, 3, 130
+STATES = "states"  # stands for a format where a run has sums in the place of rows
 SECONDS_BETWEEN_LINES = 20  # of progress within a stage, where there is no terminal
 SECONDS_BETWEEN_TICKS = 0.5  # of the clock, where there is one
 

@@ -25,8 +25,9 @@ from ..adapters.classes import EstimatorClasses
 from ..adapters.described import FEATURES, LABELS, ROW_ID, WEIGHT
 from ..adapters.saved import SavedData
 from ..adapters.selection import OUTPUT, Selected, facts_of
+from ..blocks.dataset import Dataset
 from ..blocks.grades import Grades
-from ..blocks.pack import Packed, are_vectors, check_column
+from ..blocks.pack import are_vectors, check_column
 from ..errors import ParameterError
 from ..methods import DEFAULT_METHOD, METHODS
 from ..schema import attribute_names, with_names
@@ -169,12 +170,20 @@ class SelectorEstimator(RankingAccessors, MultiLabelEstimator[MultiLabelSelector
         return self.entry.name, self._values(self.entry.parameters)
 
     def _check(self, dataset: DataFrame) -> pipeline.Request:
-        held_to = Constraints.of(self._values(CONSTRAINTS))
-        request = pipeline.Request.of(*self._named(), screen=self.getScreen(), constraints=held_to, cut=self.cut())
+        request = self._request()
         grades_of(self._values(GRADING), request, self.getWeightCol() is not None)
         return request
 
-    def _compute(self, packed: Packed, checked: pipeline.Request, started: float) -> MultiLabelSelectorModel:
+    def _request(self) -> pipeline.Request:
+        held_to = Constraints.of(self._values(CONSTRAINTS))
+        return pipeline.Request.of(*self._named(), screen=self.getScreen(), constraints=held_to, cut=self.cut())
+
+    def fitStates(self, states: Any) -> MultiLabelSelectorModel:
+        """The model by the rows of states (`spark_mlfs.states.load`), which are not read again."""
+        model = self._compute(states.dataset(), self._request(), 0.0)
+        return self._copyValues(model._resetUid(self.uid))
+
+    def _compute(self, packed: Dataset, checked: pipeline.Request, started: float) -> MultiLabelSelectorModel:
         driver, worker = self.getDriverBytes(), self.getWorkerBytes()
         (result,) = pipeline.rank(packed, [checked], progress=self._progress, driver_bytes=driver, worker_bytes=worker)
         if result.why_none is not None:

@@ -24,7 +24,7 @@ from ..kernels.information import CountLogs
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureNumbers, FeatureShardedStatistic, PerFeatureStatistic, Statistic
 from ..statistics.contingency import TwoWay
 from ..statistics.folds import FoldGrams
-from ..statistics.gram import Gram
+from ..statistics.gram import Gram, GroupGrams
 from ..statistics.labelsets import LabelsetCounts, LabelsetSums
 from ..statistics.moments import GroupMoments, KnownRows
 from ..statistics.targets import Classes, Labels, Target
@@ -67,21 +67,22 @@ class StateEngine(Engine):
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
         return {key: self._result(statistic) for key, statistic in statistics.items()}
 
-    def _result(self, statistic: Statistic) -> Any:
+    def _result(self, statistic: Any) -> Any:
         if isinstance(statistic, FeatureShardedStatistic):
             if not isinstance(statistic, FeatureNumbers):
                 self._lack(statistic.name)
             ranges = itertools.pairwise(int(edge) for edge in self.edges_of(statistic))
             return np.concatenate([statistic.reduced([self._shard(p, *r) for p in statistic.parts]) for r in ranges], axis=1)
-        if isinstance(statistic, KnownRows):
+        if type(statistic) is KnownRows:
             return self._states.known()
-        if isinstance(statistic, TwoWay | GroupMoments):
+        if type(statistic) in (TwoWay, GroupMoments):
             return self._shard(statistic, 0, self.num_features)
-        if isinstance(statistic, LabelsetCounts):
+        if type(statistic) in (LabelsetCounts, LabelsetSums):
             return statistic.finish(self._labelsets(statistic), self.grid)
-        if isinstance(statistic, Gram) and not statistic.sketch:
+        if type(statistic) in (Gram, GroupGrams, FoldGrams) and not statistic.sketch:
             return self._moments(statistic)
-        self._lack(statistic.name)
+        other = "a sketch of labels, or what csfs fills in for unknown ones,"
+        self._lack(other if isinstance(statistic, Gram) else statistic.name)
 
     def _lack(self, what: str) -> NoReturn:
         raise ParameterError(

@@ -28,8 +28,10 @@ from ..frame import LocalSession
 from ..output.folder import MANIFEST, Output
 from ..output.manifest import as_json, now
 from ..params import from_json
+from ..pipeline import Request
 from ..statistics.base import compact
 from .basis import Basis
+from .collect import check_held, kinds_of
 from .states import Part, States, check, merge, shown
 from .sums import axes_of, name_of, slots
 
@@ -92,14 +94,17 @@ def _cut(states: States, kind: str, state: State) -> Iterable[tuple[str, int, by
         yield kind, int(first), bytes(encode({name: value[slice(*ends[of[name]])] for name, value in mine.items()}))
 
 
-def load(*paths: str, kinds: Collection[str] | None = None) -> States:
-    """The states in folders, or in all that patterns such as ``"states/2026-11-*"`` name, merged; of some `kinds` of sums only.
-    What does not fit is refused before any sum is read."""
+def load(*paths: str, requests: Sequence[Request] = ()) -> States:
+    """The states in folders, or in all that patterns such as ``"states/2026-11-*"`` name, merged; only what `requests` take, if
+    there are any. What does not fit is refused before any sum is read."""
     heads: list[tuple[str, States]] = []
     for path in folders(paths):
-        heads.append((path, _head(path, heads[0][1].basis if heads else None)))
-    check([head for _, head in heads])
-    return merge(*(replace(head, sums=_sums(path, head, kinds)) for path, head in heads))
+        heads.append((path, head(path, heads[0][1].basis if heads else None)))
+    check([own for _, own in heads])
+    for request in requests:
+        check_held(heads[0][1].sums, request)
+    kinds = {kind for request in requests for kind in kinds_of(request)} | {"outside", "groups"} if requests else None
+    return merge(*(replace(own, sums=_sums(path, own, kinds)) for path, own in heads))
 
 
 def folders(paths: Sequence[str]) -> list[str]:
@@ -126,8 +131,8 @@ def manifest_of(path: str) -> dict[str, Any]:
     return manifest
 
 
-def _head(path: str, known: Basis | None) -> States:
-    """States without their sums."""
+def head(path: str, known: Basis | None = None) -> States:
+    """The states in a folder without their sums: what `collect` takes as `like`. `DataError` where there are none."""
     manifest = manifest_of(path)
     try:
         basis = known if known is not None and known.id == manifest["basis"] else _basis(path, manifest)
@@ -155,8 +160,8 @@ def _part(row: dict[str, Any]) -> Part:
     return Part(**{**row, "profile": Profile(**facts), "known": known})
 
 
-def _sums(path: str, head: States, kinds: Collection[str] | None) -> dict[str, State]:
-    wanted = [kind for kind in head.sums if kinds is None or kind in kinds]
+def _sums(path: str, own: States, kinds: Collection[str] | None) -> dict[str, State]:
+    wanted = [kind for kind in own.sums if kinds is None or kind in kinds]
     try:
         file = pq.ParquetFile(Path(path) / "sums.parquet")
         found = file.read(["kind", "first"]).to_pylist()
@@ -184,4 +189,4 @@ def _damaged(path: str, error: Exception) -> DataError:
     return DataError(f"{path}: the states are damaged ({' '.join(str(error).split())[:80]}); collect them again")
 
 
-__all__ = ["FORMAT", "folders", "load", "manifest_of", "save", "write"]
+__all__ = ["FORMAT", "folders", "head", "load", "manifest_of", "save", "write"]

@@ -9,6 +9,8 @@ import scipy.sparse as sp
 
 import spark_mlfs
 from spark_mlfs import states
+from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.sklearn import LassoSelector
 
 N, D, Q = 240, 14, 4
 COUNTING = ["mim", "chi2", "enm", "gmm", "igmf"]
@@ -97,3 +99,163 @@ def test_the_first_state_alone_ranks_as_its_rows_do(method, params, kind):
     exact = method in COUNTING
     for column in ("score", "relevance"):
         np.testing.assert_allclose(own[column], rows[column], rtol=0 if exact else 1e-6, atol=0 if exact else 1e-9)
+
+
+# ---- rules, losses ----
+
+
+@pytest.mark.parametrize("mode", ["fdr", "fwe", "fpr", "stability"])
+def test_rules(mode, tmp_path):
+    from spark_mlfs.pipeline import Request
+    from spark_mlfs.pipeline import rank as ranked
+    from spark_mlfs.select import CrossValidation, Cut
+
+    given = data("unknown")
+    methods = ["lasso", "ridge", mode, "cross-validation"]
+    first = collected(given, np.arange(100), methods, None, "first")
+    merged = states.merge(first, collected(given, np.arange(100, N), methods, first, "rest"))
+    whole = collected(given, np.arange(N), methods, first, "whole")
+    cut = Cut.of({"selection_mode": mode})
+    requests = [Request.of("lasso", cut=cut), Request.of("ridge", extras=[CrossValidation(5)])]
+    one, other = (ranked(each.dataset(), requests) for each in (merged, whole))
+    pd.testing.assert_frame_equal(one[0].ranking, other[0].ranking, check_exact=True)
+    assert one[1].scores.details["cv_loss"] == other[1].scores.details["cv_loss"]
+    if mode != "stability":  # rows without ids are in other half-samples there
+        own = ranked(collected(given, np.arange(N), methods, None, "rows").dataset(), requests[:1])[0].ranking
+        _, Y, _ = given
+        rows = LassoSelector(selection_mode=mode).fit(given[0], Y).ranking_
+        assert own["name"].tolist() == rows["name"].tolist()
+        np.testing.assert_array_equal(own["p_value"], rows["p_value"])
+
+
+# ---- names ----
+
+
+def words(rows, n, seed):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({w: rng.integers(0, 3, n) * (rng.random(n) < 0.2) for w in rows}).astype(float)
+    return frame.astype(pd.SparseDtype(float, 0.0))
+
+
+@pytest.mark.parametrize("method", ["mim", "igmf", "fisher", "ridge", "forward", "spec", "omfs"])
+def test_vocabularies_grow(method):
+    """New words and tags join by name, whichever state had them first, and go with it."""
+    vocabularies = [["a", "b", "c", "d"], ["a", "x", "c", "b"], ["m", "d", "x", "a"], ["zz", "a", "m"]]
+    frames = [words(v, 60, seed) for seed, v in enumerate(vocabularies)]
+    rng = np.random.default_rng(9)
+    tags = [
+        [[t for t in names if rng.random() < 0.4] for _ in range(60)]
+        for names in (["s", "t"], ["t", "s"], ["u", "s"], ["q", "t"])
+    ]
+    first = states.collect(frames[0], tags[0], method, name="0")
+    later = [
+        states.collect(f, t, method, first, name=str(i)) for i, (f, t) in enumerate(zip(frames[1:], tags[1:], strict=True), 1)
+    ]
+    every = list(dict.fromkeys(w for v in vocabularies for w in v))
+
+    def whole(which, seed):
+        order = np.random.default_rng(seed).permutation(every).tolist()
+        order = [w for w in order if any(w in vocabularies[i] for i in which)]
+        frame = pd.concat([frames[i].sparse.to_dense() for i in which]).reindex(columns=order).fillna(0.0)
+        return states.collect(
+            frame.astype(pd.SparseDtype(float, 0.0)), [t for i in which for t in tags[i]], method, first, name="w"
+        )
+
+    merged = states.merge(later[2], states.merge(first, later[1]), later[0])
+    assert merged.features == ["a", "b", "c", "d", "m", "x", "zz"]
+    assert merged.labels == ["s", "t", "q", "u"]
+    exact = {"check_exact": True}
+    pd.testing.assert_frame_equal(states.rank(merged, method, None), states.rank(whole([0, 1, 2, 3], 1), method, None), **exact)
+    left = states.subtract(merged, later[2])
+    assert "zz" not in left.features
+    assert "q" not in left.labels
+    pd.testing.assert_frame_equal(states.rank(left, method, None), states.rank(whole([0, 1, 2], 2), method, None), **exact)
+
+
+def test_dense_features_must_be_the_same():
+    X, Y, _ = data("dense")
+    first = states.collect(pd.DataFrame(X, columns=[f"c{j}" for j in range(D)]), Y)
+    with pytest.raises(DataError, match=r"a new feature 'extra'.*dense features must be those of the first state"):
+        states.collect(pd.DataFrame(X, columns=[*(f"c{j}" for j in range(D - 1)), "extra"]), Y, like=first)
+    with pytest.raises(DataError, match="no feature 'c13'"):
+        states.collect(pd.DataFrame(X[:, :-1], columns=[f"c{j}" for j in range(D - 1)]), Y, like=first)
+
+
+def test_values_outside_go_to_the_end_bins_and_are_told():
+    X, Y, _ = data("dense")
+    first = states.collect(X[:100], Y[:100], ["mim", "ridge"], name="a")
+    far = X[100:].copy()
+    far[:14, 0] = 9
+    later = states.collect(far, Y[100:], ["mim", "ridge"], first, name="b")
+    clipped = states.collect(np.clip(far, first.basis.low, first.basis.high), Y[100:], ["mim", "ridge"], first)
+    pd.testing.assert_frame_equal(states.rank(later, "mim", None), states.rank(clipped, "mim", None), check_exact=True)
+    from spark_mlfs.states.states import outside
+
+    assert outside(later)["x0"] >= 0.1
+    far[3, 4] = 1e4
+    with pytest.raises(DataError, match=r"feature 'x4' goes from .* to 10000 here, beyond the grid"):
+        states.collect(far, Y[100:], "ridge", first)
+
+
+# ---- what does not fit ----
+
+
+def test_refusals_are_one_line_each():
+    given = data("dense")
+    X, Y, _ = given
+    first = collected(given, np.arange(100), "mim", None, "first")
+    other = collected(given, np.arange(100, N), "mim", None, "other")
+    for text, call in {
+        "the edges of feature 'x0' are .* collect later states like the first": lambda: states.merge(first, other),
+        "first is there twice": lambda: states.merge(first, first),
+        "other does not go with first|is not among what was merged": lambda: states.subtract(first, other),
+        "nothing is left": lambda: states.subtract(first, first),
+        "not the second moments that lasso takes": lambda: states.rank(first, "lasso"),
+        "relieff needs the rows": lambda: states.rank(first, "relieff"),
+        r"not the counts of values by label \(7 width\)": lambda: states.rank(first, "mim", num_bins=7),
+        "needs the rows, not sums": lambda: states.collect(X, Y, "gmba"),
+        "did you mean 'mim'": lambda: states.collect(X, Y, "mimm"),
+        "has a parameter 'bins'": lambda: states.collect(X, Y, "mim", method_params={"bins": 3}),
+        "no edges of 5 quantile bins": lambda: states.collect(X, Y, "mim", first, method_params={"binning": "quantile"}),
+        "weights False, these rows True": lambda: states.collect(X, Y, "mim", first, sample_weight=np.ones(N)),
+        "only one has": lambda: states.merge(first, collected(given, np.arange(100, N), "ridge", first, "b")),
+        "spec takes no row weights": lambda: states.collect(X, Y, "spec", sample_weight=np.ones(N)),
+        "missing='mean'": lambda: states.collect(X, Y, missing="mean"),
+        "knockoffs are made row by row": lambda: states.collect(X, Y, "knockoffs"),
+    }.items():
+        with pytest.raises((ParameterError, DataError), match=text) as error:
+            call()
+        assert "\n" not in str(error.value)
+
+
+def test_unknown_labels_that_csfs_fills_in_need_rows():
+    X, Y, _ = data("unknown")
+    with pytest.raises(ParameterError, match="what csfs fills in for unknown ones, is not among them"):
+        states.rank(states.collect(X, Y, "csfs"), "csfs")
+
+
+# ---- files ----
+
+
+def test_saved_and_loaded(tmp_path):
+    given = data("sparse unknown")
+    methods = ["all-additive", "stability", "fdr"]
+    first = collected(given, np.arange(100), methods, None, "first")
+    rest = collected(given, np.arange(100, N), methods, first, "rest")
+    states.save(first, str(tmp_path / "s" / "a"))
+    states.save(rest, str(tmp_path / "s" / "b"))
+    loaded, merged = states.load(str(tmp_path / "s" / "*")), states.merge(first, rest)
+    assert loaded.features == merged.features
+    for method in states.ADDITIVE:
+        if method != "csfs":
+            pd.testing.assert_frame_equal(states.rank(loaded, method), states.rank(merged, method), check_exact=True)
+    with pytest.raises(ParameterError, match="exists"):
+        states.save(first, str(tmp_path / "s" / "a"))
+    with pytest.raises(DataError, match="no such states"):
+        states.load(str(tmp_path / "none*"))
+    with pytest.raises(DataError, match="no states"):
+        states.load(str(tmp_path))
+    sums = tmp_path / "s" / "b" / "sums.parquet"
+    sums.write_bytes(sums.read_bytes()[:-40])
+    with pytest.raises(DataError, match="damaged"):
+        states.load(str(tmp_path / "s" / "b"))

@@ -1,0 +1,145 @@
+"""``spark-mlfs collect``: the sums that methods need of some rows, as a folder, so that these rows need not be read again."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ParameterError
+from ..frame import LocalSession
+from .engine import check_memory, on_engine
+from .select import given
+from .shared import Flags, Work, data_flags, pairs, print_result, some_of
+
+if TYPE_CHECKING:
+    from ..states.states import States
+    from .config import RunConfig
+
+SUMMARY = "count the rows of a day once: sums that later rankings are made of"
+EPILOG = """\
+examples:
+  spark-mlfs collect --data monday.parquet --format parquet --labels-col topic --for mim --for forward --output states/monday
+  spark-mlfs collect --data tuesday.parquet --format parquet --labels-col topic --for mim --for forward --like states/monday \\
+      --output states/tuesday
+  spark-mlfs select --states 'states/*' --method mim --num-top-features 50 --output runs/week
+
+Later states are collected --like the first one, on its codes and grids, and merge with it exactly. `spark-mlfs states` merges
+them, takes some away, and shows what is in them.
+"""
+ALL_WORDS = {"min_df": 1, "vocab_size": 1 << 24}  # of a text, as a word that is left out is not one that does not occur
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The rows, what is collected of them, and where it goes."""
+    parser.add_argument("--config", metavar="FILE", help="TOML file whose [data] and [run] say the same as the flags below")
+    Flags.data(parser, weights=True)
+    flags = Flags(parser, "sums")
+    more = "a rule (fdr, fwe, fpr, stability), cross-validation, or all-additive"
+    flags.repeated("--for", "METHOD", f"what the sums are for: a method, {more}")
+    flags.repeated("--set", "NAME=VALUE", "a parameter of the methods that have it, such as num_bins")
+    flags.one("--like", "DIR", "states that were collected first: codes and grids are theirs")
+    flags.one("--name", "NAME", "what these rows are called (default: the name of the output folder)")
+    Flags.output(parser).engine(budgets=True)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Collects; returns the exit code."""
+    from ..output.folder import Output
+    from ..states.collect import needs_of
+    from ..states.files import head
+    from .config import RunSettings, configure
+
+    needs = needs_of(getattr(args, "for"), pairs(args.set, "--set"))
+    if args.like:
+        head(args.like)
+    config = configure(args.config, {"data": data_flags(args), "run": given(args, RunSettings)})
+    data, settings = config.data, config.run
+    if data.options.get("missing") == "mean":
+        raise ParameterError("missing=mean gives each state another number: give zero or drop, or fill the values first")
+    if data.format == "text" and not data.options.get("vocabulary"):
+        data.options |= {name: value for name, value in ALL_WORDS.items() if name not in _typed(args, config)}
+        if data.options["min_df"] != 1:
+            raise ParameterError("states need every word: a rare one is not one that does not occur; leave min_df out")
+    output = Output(settings.output or "", settings.overwrite)
+    if output.local is None:
+        raise ParameterError(f"{output.path} is not on this machine, where states are written: give a local folder, then copy it")
+    work = Work(args, output, None, data.path, data.format or "", data.options)
+    work.check(options=True)
+    return on_engine(work, partial(_collect, work, config, needs), settings.engine, settings.memory_bytes)
+
+
+def _typed(args: argparse.Namespace, config: RunConfig) -> set[str]:
+    """The options of the reader that were given."""
+    from ..read.toml import read_toml
+
+    file = read_toml(args.config).get("data", {}).get("options", {}) if args.config else {}
+    return {*file, *pairs(args.option, "--option")}
+
+
+def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
+    from .. import read
+    from ..blocks.dataset import InMemoryDataset
+    from ..blocks.pack import pack
+    from ..output.manifest import now
+    from ..schema import FEATURES, ID, LABELS, WEIGHT
+    from ..states.collect import collected
+    from ..states.files import head, write
+    from ..states.states import Part
+    from ..statistics.base import Budgets
+
+    args, stages, output, data = work.args, work.stages, work.output, config.data
+    assert output is not None and output.local is not None
+    if isinstance(spark, LocalSession):
+        output.check()
+    with stages.stage("read"):
+        frame = read.load(spark, data.path, data.format or "", **data.options)
+    check_memory(frame, spark)
+    grades = data.grades()
+    with stages.stage("prepare"):
+        weight = WEIGHT if WEIGHT in frame.columns else None
+        packed = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=grades, some=True)
+        if isinstance(packed, InMemoryDataset):
+            packed.memory = spark.memory
+    how: dict[str, Any] = {"weights": weight is not None, "graded": grades is not None and not grades.cuts}
+    how |= {"missing": data.options.get("missing"), "grade_range": data.grade_range, "label_cuts": data.label_cuts}
+    source = data.path if isinstance(data.path, str) else ", ".join(data.path or [data.format or ""])
+    part = Part(args.name or Path(output.local).name, now(), source, [], [], packed.profile)
+    try:
+        with stages.stage("sums"):
+            like = head(args.like) if args.like else None
+            budgets = Budgets(driver=config.run.driver_bytes, worker=config.run.worker_bytes)
+            states = collected(packed, needs, like, part, how, budgets)
+    finally:
+        packed.release()
+    with stages.stage("write"), output.writing(spark) as target:
+        assert target.folder is not None
+        write(states, target.folder, work.manifest(spark, {}))
+    text = "\n".join([*told(states), f"written to {output.path}"])
+    return print_result(args, text, {"output": output.path, **facts(states)})
+
+
+def facts(states: States) -> dict[str, Any]:
+    """What is in states."""
+    from ..states.states import outside, shown
+
+    sizes = {"rows": states.rows, "features": len(states.features), "labels": len(states.labels)}
+    return {**sizes, "kinds": sorted(states.sums), "parts": shown(states), "outside": outside(states)}
+
+
+def told(states: States) -> list[str]:
+    """What is in states, in words."""
+    from ..states.states import outside
+    from ..states.sums import kinds_said
+
+    beyond, sizes = outside(states), f"{states.rows} rows of {len(states.features)} features and {len(states.labels)} labels"
+    out = [f"{sizes}: {kinds_said(states.sums)}"]
+    for what in ("features", "labels"):
+        new = getattr(states, what)[len(getattr(states.basis, what)) :]
+        out += [f"new {what}: {some_of(new)}"] if new else []
+    if beyond:
+        worst = max(beyond, key=beyond.__getitem__)
+        most = f"{worst} in {beyond[worst]:.1%} of the rows"
+        out.append(f"values outside the first state's edges: of {len(beyond)} features, most often {most}")
+    return out

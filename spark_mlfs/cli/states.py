@@ -1,0 +1,50 @@
+"""``spark-mlfs states``: merge what `spark-mlfs collect` wrote, take some away, say what is in it."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import ParameterError
+from .collect import facts, told
+from .shared import Flags, print_result
+
+SUMMARY = "merge states, take some away, show what is in them"
+EPILOG = """\
+examples:
+  spark-mlfs states merge 'states/2026-11-*' --output states/november
+  spark-mlfs states subtract states/november states/2026-11-01 --output states/rest
+  spark-mlfs states show states/rest
+"""
+ACTIONS = ("merge", "subtract", "show")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is done, with which states."""
+    parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS))
+    parser.add_argument(
+        "states", metavar="DIR", nargs="+", help="folders of states, or patterns; of subtract first those that lose"
+    )
+    Flags.output(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Merges, subtracts or shows; returns the exit code."""
+    from ..states import load, subtract
+    from ..states.files import folders, save
+
+    if args.action != "show" and not args.output:
+        raise ParameterError("where should the states go? give --output DIR; see spark-mlfs states --help")
+    if args.action == "show" and args.output:
+        raise ParameterError("states show writes nothing: leave --output out")
+    if args.action == "subtract":
+        first, *taken = folders(args.states)
+        if not taken:
+            raise ParameterError("subtract takes two at least: those that lose rows, and those that are taken away")
+        out = subtract(load(first), load(*taken))
+    else:
+        out = load(*args.states)
+    if args.output:
+        save(out, args.output, args.overwrite)
+    lines = [f"{part.time:26} {part.profile.n:>12} rows  {part.name}" for part in out.parts]
+    lines += [*told(out), *([f"written to {args.output}"] if args.output else [])]
+    return print_result(args, "\n".join(lines), facts(out) | ({"output": args.output} if args.output else {}))
