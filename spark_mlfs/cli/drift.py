@@ -16,7 +16,7 @@ from .engine import check_memory, on_engine
 from .shared import Flags, Work, check_data, data_flags, inputs, pairs, print_result, set_values, some_of
 
 if TYPE_CHECKING:
-    from ..report.drift_page import Drift
+    from ..states.changes import Drift
     from .config import RunConfig
 
 SUMMARY = "tell what changed between earlier and later rows"
@@ -90,9 +90,8 @@ def run(args: argparse.Namespace) -> int:
 def _drift(work: Work, sides: list[RunConfig], how: dict[str, Any], spark: Any) -> int:
     from ..blocks.dataset import InMemoryDataset
     from ..blocks.pack import pack
-    from ..report.drift_page import over
     from ..schema import FEATURES, ID, LABELS, WEIGHT
-    from ..states.compare import Window
+    from ..states.changes import Window, over
     from ..statistics.base import Budgets
 
     stages, windows = work.stages, []
@@ -133,6 +132,7 @@ def _frames(spark: Any, sides: list[RunConfig]) -> list[Any]:
 def written(work: Work, found: Drift, spark: Any, about: dict[str, Any]) -> int:
     """Writes what changed, and says it; returns the exit code."""
     from ..output.folder import MANIFEST, csv_text
+    from ..report.drift_page import DriftOutcome
 
     output = work.output
     assert output is not None
@@ -142,7 +142,7 @@ def written(work: Work, found: Drift, spark: Any, about: dict[str, Any]) -> int:
         manifest = work.manifest(spark, {**about, **found.facts})
         for name, table in _tables(found):
             target.text(f"{name}.csv", csv_text(table))
-        target.text("report.html", found.page(manifest))
+        target.text("report.html", DriftOutcome(**vars(found)).page(manifest))
         target.json(MANIFEST, manifest)
     changed = [row._asdict() for row in found.features[found.features["changed"]].head(50).itertuples(index=False)]
     return print_result(work.args, _in_words(found, output.path), {**manifest, "output": output.path, "changed": changed})

@@ -47,7 +47,7 @@ from .knockoffs import against_knockoffs
 from .modes import COLUMNS, RULES, SETTINGS, TESTS
 
 PAIRS = 50
-DRIFT_METHOD = "mim"  # whose rankings of windows are compared, and by which settings windows are (`states.compare`):
+DRIFT_METHOD = "mim"  # whose rankings of windows are compared, and by which settings windows are (`states.changes`):
 DRIFT = (NUM_BINS, BINNING, SETTINGS["fdr"].parameter, SETTINGS["combination"].parameter)
 Gathered = tuple[dict[str, np.ndarray], dict[str, Any]]  # columns (v,) by name of the varying features; facts
 

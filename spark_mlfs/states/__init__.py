@@ -10,9 +10,10 @@ A ranking from states is, to the bit, the one of all their rows with the codes a
 
 from __future__ import annotations
 
+from .changes import compare
 from .collect import ADDITIVE, FORS, collect
 from .files import load, save
 from .ranking import rank
 from .states import Part, States, merge, subtract
 
-__all__ = ["ADDITIVE", "FORS", "Part", "States", "collect", "load", "merge", "rank", "save", "subtract"]
+__all__ = ["ADDITIVE", "FORS", "Part", "States", "collect", "compare", "load", "merge", "rank", "save", "subtract"]

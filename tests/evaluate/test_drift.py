@@ -16,8 +16,10 @@ import spark_mlfs
 from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.evaluate.stability import agreement
-from spark_mlfs.states import compare as comparing
-from spark_mlfs.states.compare import Window, compare
+from spark_mlfs.states import Part, changes, collect
+from spark_mlfs.states.changes import Window
+from spark_mlfs.states.changes import change as compare
+from spark_mlfs.states.collect import collected, needs_of
 from spark_mlfs.statistics.base import Budgets
 
 
@@ -101,9 +103,9 @@ def test_the_numbers_are_those_of_counts_by_hand():
          for v in range(5)]
     )  # fmt: skip
     value = min(slow.interaction_test(table)[0], slow.pearson(table))
-    shared = comparing.Shared(tuple(windows((X, Y), (X2, Y2))), 5, "width")
+    shared = changes.Shared(tuple(windows((X, Y), (X2, Y2))), 5, "width")
     ((_, (one, other)),) = shared.chunks(np.array([0]))
-    tests = comparing.drift.relation_tests((one.known, other.known), (one.positive, other.positive))
+    tests = changes.drift.relation_tests((one.known, other.known), (one.positive, other.positive))
     assert tests.statistic[tests.label == 1] == pytest.approx(value)
 
 
@@ -118,10 +120,10 @@ def test_ranges_and_chunks_do_not_show(monkeypatch, sparse):
     if sparse:
         one, other = ((sp.csr_matrix(X * (np.abs(X) > 0.9)), Y) for X, Y in (one, other))
     whole = compare(*windows(one, other))
-    monkeypatch.setattr(comparing, "CHUNK_BYTES", 1 << 16)
+    monkeypatch.setattr(changes, "CHUNK_BYTES", 1 << 16)
     few = Budgets(driver=40 << 10)
     some = [dataclasses.replace(window, budgets=few) for window in windows(one, other)]
-    assert len(list(comparing.Shared(tuple(some), 5, "width").ranges())) > 3
+    assert len(list(changes.Shared(tuple(some), 5, "width").ranges())) > 3
     same(compare(*some), whole)
 
 
@@ -199,6 +201,59 @@ def test_agreement_is_kunchevas_index_of_two():
     orders = [[f"f{i}" for i in rng.permutation(30)] for _ in range(2)]
     both = len({*orders[0][:8]} & {*orders[1][:8]})
     assert agreement(orders, 8).value == pytest.approx((both - 64 / 30) / (8 - 64 / 30))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(("bins", "binning"), [(5, "width"), (4, "quantile")])
+def test_states_tell_what_their_rows_do(sparse, bins, binning):
+    tables = corpus(1, 500, 40, 6), corpus(2, 500, 40, 6, flipped=3), corpus(3, 500, 40, 6, flipped=6)
+    if sparse:
+        tables = [(sp.csr_matrix(X * (np.abs(X) > 0.9)), Y) for X, Y in tables]
+    how = {"num_bins": bins, "binning": binning}
+    states = [collect(*tables[0], "mim", method_params=how)]
+    states += [collect(*table, "mim", like=states[0], name=str(i), method_params=how) for i, table in enumerate(tables)]
+    by_rows, by_states = spark_mlfs.drift(*tables, method_params=how, **how), spark_mlfs.states.compare(*states[1:])
+    told = spark_mlfs.drift(*states[1:])
+    for table in ("features", "pairs", "labels"):
+        pd.testing.assert_frame_equal(getattr(told, table), getattr(by_states, table))
+        got, wanted = (getattr(each, table) for each in (by_states, by_rows))
+        if binning == "width" or table != "features":
+            columns = [c for c in wanted if not c.startswith("rank_after")]  # that of rows has codes of its own
+            pd.testing.assert_frame_equal(got[columns], wanted[columns], check_exact=True)
+    assert "<svg" in told.page()
+
+
+def test_states_with_new_features_and_labels_are_compared():
+    rng = np.random.default_rng(0)
+    words = [f"w{j}" for j in range(20)]
+    X = [pd.DataFrame((rng.random((400, 20)) < 0.2).astype(int), columns=words) for _ in range(2)]
+    sparse = [frame.astype(pd.SparseDtype(int, 0)) for frame in (X[0][words[:19]], X[1][words[1:]])]
+    Y = [[["a"] if row else ["b", *more] for row in rng.random(400) < 0.5] for more in ([], ["c"])]
+    rows = [hold(sp.csr_matrix(x), y)[0] for x, y in zip(sparse, Y, strict=True)]
+    for held, frame in zip(rows, sparse, strict=True):
+        held.feature_names = [*frame.columns]
+    need = needs_of("mim")
+    told = {"weights": False, "graded": False}
+    first = collected(rows[0], need, None, Part("1", "", "", [], [], rows[0].profile), told, Budgets())
+    later = collected(rows[1], need, first, Part("2", "", "", [], [], rows[1].profile), told, Budgets())
+    got = spark_mlfs.states.compare(first, later)
+    wanted = compare(*(Window(name, held) for name, held in zip(("before", "after"), rows, strict=True)))
+    columns = wanted.features.columns
+    table = got.features.set_index("feature").loc[wanted.features["feature"]].reset_index()[columns]
+    pd.testing.assert_frame_equal(table, wanted.features, check_exact=True)
+    assert set(got.labels["label"]) == {"a", "b", "c"}
+
+
+def test_states_that_do_not_fit_are_one_line():
+    X, Y = corpus(1, 200, 10, 5)
+    one, other = collect(X, Y), collect(X[:, :9], Y)
+    with pytest.raises(ParameterError, match="only one has the feature 'x9'"):
+        spark_mlfs.states.compare(one, other)
+    with pytest.raises(ParameterError, match="states are compared with states"):
+        spark_mlfs.drift(one, (X, Y))
+    ridge = collect(X, Y, "ridge")
+    with pytest.raises(ParameterError, match="second moments"):
+        spark_mlfs.states.compare(ridge, collect(X, Y, "ridge", like=ridge, name="2"), method="ridge")
 
 
 WRONG = {

@@ -9,8 +9,8 @@ that no process holds the counts of all; `solvers.drift` has the tests.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,15 +22,22 @@ from ..blocks.profile import REACH, Profile
 from ..engine.base import Cost, Engine
 from ..engine.local import SizingEngine
 from ..errors import DataError, ParameterError
-from ..params import check
-from ..pipeline import Progress, compute
-from ..select.rules import DRIFT
+from ..evaluate.stability import agreement
+from ..methods import METHODS
+from ..params import Choice, Parameter, check
+from ..pipeline import Progress, Request, compute, rank
+from ..select.rules import DRIFT, DRIFT_METHOD
 from ..solvers import drift
 from ..solvers.gtest import combine, corrected
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, cuts
 from ..statistics.contingency import Counts, TwoWay
+from .engine import StateRows
+from .states import States
+from .states import check as check_states
 
 RANGE_SHARE = 4  # of the budgets: the counts of a range of features, of both windows
+AGAINST = Parameter("against", "first", Choice(("first", "previous")), "window that each later one is compared with")
+SIZES = 10, 20, 50, 100, 200, 500  # of the best
 CHUNK_BYTES, PAIR_BYTES = 64 << 20, 384  # of dense counts that are tested together; what a code of a pair takes meanwhile
 
 
@@ -95,7 +102,13 @@ class Shared:
     them, −1 where it has not; `told` those of the features whose values differ in some rows."""
 
     def __init__(self, windows: tuple[Window, Window], num_bins: int, binning: str) -> None:
-        self.windows = windows
+        self.windows, self.basis = windows, None
+        states = [window.rows.states for window in windows if isinstance(window.rows, StateRows)]
+        if states:
+            if len(states) == 1:
+                raise ParameterError("states are compared with states, rows with rows: collect the rows like the states")
+            check_states(states, apart=False)
+            self.basis = states[0].basis
         self.names, self.at = _joined([window.rows.feature_names for window in windows])
         self.labels, self.label_at = _joined([window.rows.label_names for window in windows])
         for place, window in enumerate(windows):
@@ -113,7 +126,7 @@ class Shared:
         self.high = np.where(still & ~zero, low[0] + np.abs(low[0]), np.where(zero, 1.0, high[0]))
         self.told = np.flatnonzero(np.minimum(*low) < np.maximum(*high))
         self.num_bins, self.binning, self.edges = num_bins, binning, None
-        if binning == "quantile":
+        if binning == "quantile" and self.basis is None:
             shares, own = np.arange(1, num_bins) / num_bins, windows[0].profile.varying
             edges = self.low[:, None] + (self.high - self.low)[:, None] * shares
             edges[own] = windows[0].of(own, _Quantiles(num_bins))  # its features are the first, in its order
@@ -121,8 +134,11 @@ class Shared:
 
     def coding(self, place: int, features: np.ndarray) -> Coding:
         """The codes of some of the features, in their order in one of the windows, which has them all."""
-        edges = None if self.edges is None else self.edges[features]
-        own, sparse = self.at[place, features], self.windows[place].profile.density < SPARSE_DENSITY
+        own = self.at[place, features]
+        if self.basis is not None:
+            coding: Coding = self.basis.coding(np.where(self.at[0] >= 0, *self.at)[features], self.num_bins, self.binning)
+            return replace(coding, features=own)
+        edges, sparse = None if self.edges is None else self.edges[features], self.windows[place].profile.density < SPARSE_DENSITY
         facts = self.low[features], self.high[features], self.binary[features]
         return Coding(self.num_bins, self.binning, own, *facts, edges, sparse, clipped=True)
 
@@ -210,7 +226,7 @@ class Change:
     facts: dict[str, Any]
 
 
-def compare(before: Window, after: Window, progress: Progress | None = None, **settings: Any) -> Change:
+def change(before: Window, after: Window, progress: Progress | None = None, **settings: Any) -> Change:
     """Compare two windows; `settings` are those of `select.rules.DRIFT`.
 
     ``features``: `psi`, with p- and q-value of the test that the feature's distribution is the same (`shift_p_value`); `p_value`
@@ -298,3 +314,107 @@ def _label_shares(shared: Shared) -> pd.DataFrame:
     table: Mapping[str, Any] = {"share_before": shares[0], "share_after": shares[1], "p_value": drift.shift_tests(*counts)}
     out = pd.DataFrame({"label": np.array(shared.labels, object), **table})
     return out.assign(q_value=corrected(out["p_value"].to_numpy(), "fdr"))
+
+
+@dataclass
+class Drift:
+    """What changed: `changes` of each later one of `windows`; their `rankings` by `method`; `stability` of the best."""
+
+    windows: list[str]
+    changes: list[Change]
+    rankings: list[pd.DataFrame]
+    stability: pd.DataFrame
+    method: str
+
+    @property
+    def features(self) -> pd.DataFrame:
+        """A row a feature, what changed most first (`change`), with its ranks; of several windows one each."""
+        places = {name: dict(zip(r["name"], r["rank"], strict=True)) for name, r in zip(self.windows, self.rankings, strict=True)}
+        tables = []
+        for change in self.changes:
+            table = change.features.sort_values(["p_value", "psi"], ascending=[True, False], kind="stable", ignore_index=True)
+            for side in ("before", "after"):
+                table[f"rank_{side}"] = table["feature"].map(places[getattr(change, side)]).astype("Int64")
+            tables.append(table)
+        return self._stacked(tables)
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """The pairs of a feature and a label whose relation changed."""
+        return self._stacked([change.pairs for change in self.changes])
+
+    @property
+    def labels(self) -> pd.DataFrame:
+        """How common each label is, before and after."""
+        return self._stacked([change.labels for change in self.changes])
+
+    def _stacked(self, tables: list[pd.DataFrame]) -> pd.DataFrame:
+        if len(tables) == 1:
+            return tables[0]
+        named = zip(self.changes, tables, strict=True)
+        return pd.concat([t.assign(window=c.after)[["window", *t.columns]] for c, t in named], ignore_index=True)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a manifest says of the run."""
+        told = [{"before": change.before, "after": change.after, **change.facts} for change in self.changes]
+        return {"windows": self.windows, "method": self.method, "changes": told, "stability": self.stability.to_dict("records")}
+
+
+def over(
+    windows: Sequence[Window],
+    method: str = DRIFT_METHOD,
+    method_params: Mapping[str, Any] | None = None,
+    against: str = "first",
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Drift:
+    """Return what changed over windows, in their order; `settings` are those of `select.rules.DRIFT`."""
+    names, parameters = [window.name for window in windows], dict(method_params or {})
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise ParameterError(f"drift compares at least two windows of different names, not {', '.join(names) or 'none'}")
+    sums = windows[0].rows.states.sums if isinstance(windows[0].rows, StateRows) else ()
+    held = [kind.split()[1:] for kind in sums if kind.startswith("counts ")]
+    if len(held) == 1:  # the codes that states were counted by
+        codes = {"num_bins": int(held[0][0]), "binning": held[0][1]}
+        settings = codes | settings
+        parameters = {p.name: codes[p.name] for p in METHODS.create(method).parameters if p.name in codes} | parameters
+    request, first = Request.of(method, parameters), AGAINST.accept(against) == "first"
+    changes = [change(windows[0 if first else i - 1], windows[i], progress, **settings) for i in range(1, len(names))]
+    rankings = []
+    for window in windows:
+        driver, worker = window.budgets.driver, window.budgets.worker
+        (result,) = rank(window.rows, [request], progress=progress, driver_bytes=driver, worker_bytes=worker)
+        rankings.append(result.ranking)
+    orders = [list(ranking["name"]) for ranking in rankings]
+    rows = []
+    for size in [k for k in SIZES if k < min(map(len, orders))]:
+        for i, name in enumerate(names[1:], 1):
+            pair = orders[0 if first else i - 1], orders[i]
+            rows.append((name, size, len({*pair[0][:size]} & {*pair[1][:size]}) / size, agreement(pair, size).value))
+        if len(names) > 2:
+            rows.append(("all", size, np.nan, agreement(orders, size).value))
+    return Drift(names, changes, rankings, pd.DataFrame(rows, columns=["window", "features", "overlap", "stability"]), method)
+
+
+def compare(*states: States, names: Sequence[str] | None = None, method: str = DRIFT_METHOD, **settings: Any) -> Drift:
+    """Return what changed between states, each of a time, on the counts that they hold: the tables of `spark_mlfs.drift`, which
+    takes states, too, and has a page of them. `names` of the states; `settings`: `method_params`, `against`, `num_bins`,
+    `binning`, `fdr`, `combination`. Raises `ParameterError` where they were collected otherwise, or hold no counts.
+
+    >>> from spark_mlfs.states import collect
+    >>> first = collect(np.tile(np.eye(2), (40, 1)), np.tile([[1], [0]], (40, 1)))
+    >>> later = collect(np.tile(np.eye(2), (40, 1)), np.tile([[0], [1]], (40, 1)), like=first)
+    >>> compare(first, later).features["changed"].tolist()
+    [True, True]
+    """
+    windows = [Window(name, each.dataset()) for each, name in zip(states, named(states, names), strict=True)]
+    return over(windows, method, **settings)
+
+
+def named(windows: Sequence[Any], names: Sequence[str] | None) -> list[str]:
+    """The names of windows: those given, else before and after, or numbers. `ParameterError` where there are too few."""
+    called = list(names or (("before", "after") if len(windows) == 2 else map(str, range(1, len(windows) + 1))))
+    if len(called) != len(windows):
+        raise ParameterError(f"names has {len(called)} for {len(windows)} windows; give each one")
+    return called
