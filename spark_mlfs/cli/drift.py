@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
@@ -36,24 +37,26 @@ Of each feature: whether its distribution changed, and whether what it says abou
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is read, how it is compared, where the results go."""
     Flags.data(parser, weights=True, windows=True)
-    result_flags(parser)
+    comparison_flags(parser, "comparison")
+    Flags.output(parser).engine(budgets=True)
 
 
-def result_flags(parser: argparse.ArgumentParser) -> None:
+def comparison_flags(parser: argparse.ArgumentParser, title: str) -> Flags:
     """The flags of a comparison of windows, from rows and from states."""
-    flags = Flags(parser, "comparison")
+    flags = Flags(parser, title)
     for p in DRIFT:
         flags.one("--" + p.name.replace("_", "-"), p.name.upper(), f"{p.doc} ({p.constraint}; default {p.default})")
     flags.one("--method", None, f"method whose rankings are compared (default {DRIFT_METHOD})")
     flags.repeated("--set", "NAME=VALUE", "a parameter of the method")
-    Flags.output(parser).engine(budgets=True)
+    return flags
 
 
 def asked(args: argparse.Namespace) -> dict[str, Any]:
-    """What the flags of `result_flags` say, checked."""
+    """What the flags of a comparison say, checked; what they leave out is left to it."""
     from ..params import check
 
-    settings = check(DRIFT, set_values(**{p.name: getattr(args, p.name) for p in DRIFT}), "drift")
+    given = set_values(**{p.name: getattr(args, p.name) for p in DRIFT})
+    settings = {name: value for name, value in check(DRIFT, given, "drift").items() if name in given}
     return {"method": args.method or DRIFT_METHOD, "method_params": pairs(args.set, "--set"), **settings}
 
 
@@ -127,6 +130,27 @@ def _frames(spark: Any, sides: list[RunConfig]) -> list[Any]:
         return frames
     words = dict.fromkeys(word for frame in frames for word in attribute_names(frame, FEATURES) or ())
     return [read(side, vocabulary=list(words)) for side in sides]
+
+
+def compare_states(args: argparse.Namespace) -> int:
+    """Compares saved states; returns the exit code."""
+    from ..output.folder import Output
+    from ..states.changes import AGAINST, Window, by_codes, over
+    from ..states.files import folders, head, load
+
+    how, against = asked(args), AGAINST.accept(args.against or AGAINST.default)
+    paths = folders(args.states)
+    work = Work(args, Output(args.output, args.overwrite))
+    assert work.output is not None
+    work.output.check(paths)
+    last = [Path(path).name for path in paths]
+    names = paths if len(set(last)) < len(last) else last
+    with work.stages.stage("read"):
+        requests = by_codes(head(paths[0]).sums, **how)[1:]
+        windows = [Window(name, load(path, requests=requests).dataset()) for name, path in zip(names, paths, strict=True)]
+    with work.stages.stage("compare"):
+        found = over(windows, against=against, progress=work.stages.report, **how)
+    return written(work, found, LocalSession(), {"states": paths})
 
 
 def written(work: Work, found: Drift, spark: Any, about: dict[str, Any]) -> int:

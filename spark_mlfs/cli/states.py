@@ -1,4 +1,4 @@
-"""``spark-mlfs states``: merge what `spark-mlfs collect` wrote, take some away, say what is in it."""
+"""``spark-mlfs states``: merge what `spark-mlfs collect` wrote, take some away, say what is in it, or what changed."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import argparse
 
 from ..errors import ParameterError
 from .collect import facts, told
+from .drift import compare_states, comparison_flags
 from .shared import Flags, print_result
 
-SUMMARY = "merge states, take some away, show what is in them"
+SUMMARY = "merge states, take some away, show what is in them, or what changed"
 EPILOG = """\
 examples:
   spark-mlfs states merge 'states/2026-11-*' --output states/november
   spark-mlfs states subtract states/november states/2026-11-01 --output states/rest
   spark-mlfs states show states/rest
+  spark-mlfs states compare 'states/2026-11-*' --output runs/november
 """
-ACTIONS = ("merge", "subtract", "show")
+ACTIONS = ("merge", "subtract", "show", "compare")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,16 +26,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "states", metavar="DIR", nargs="+", help="folders of states, or patterns; of subtract first those that lose"
     )
+    what = "what later states are compared with: first (default) or previous"
+    comparison_flags(parser, "of compare").one("--against", "WINDOW", what)
     Flags.output(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Merges, subtracts or shows; returns the exit code."""
+    """Merges, subtracts, shows or compares; returns the exit code."""
     from ..states import load, subtract
     from ..states.files import folders, save
 
     if args.action != "show" and not args.output:
-        raise ParameterError("where should the states go? give --output DIR; see spark-mlfs states --help")
+        raise ParameterError("where should the result go? give --output DIR; see spark-mlfs states --help")
+    if args.action == "compare":
+        return compare_states(args)
     if args.action == "show" and args.output:
         raise ParameterError("states show writes nothing: leave --output out")
     if args.action == "subtract":

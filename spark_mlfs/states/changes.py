@@ -9,7 +9,7 @@ that no process holds the counts of all; `solvers.drift` has the tests.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -370,16 +370,12 @@ def over(
     **settings: Any,
 ) -> Drift:
     """Return what changed over windows, in their order; `settings` are those of `select.rules.DRIFT`."""
-    names, parameters = [window.name for window in windows], dict(method_params or {})
+    names = [window.name for window in windows]
     if len(names) < 2 or len(set(names)) < len(names):
         raise ParameterError(f"drift compares at least two windows of different names, not {', '.join(names) or 'none'}")
     sums = windows[0].rows.states.sums if isinstance(windows[0].rows, StateRows) else ()
-    held = [kind.split()[1:] for kind in sums if kind.startswith("counts ")]
-    if len(held) == 1:  # the codes that states were counted by
-        codes = {"num_bins": int(held[0][0]), "binning": held[0][1]}
-        settings = codes | settings
-        parameters = {p.name: codes[p.name] for p in METHODS.create(method).parameters if p.name in codes} | parameters
-    request, first = Request.of(method, parameters), AGAINST.accept(against) == "first"
+    settings, _, request = by_codes(sums, method, method_params, **settings)
+    first = AGAINST.accept(against) == "first"
     changes = [change(windows[0 if first else i - 1], windows[i], progress, **settings) for i in range(1, len(names))]
     rankings = []
     for window in windows:
@@ -395,6 +391,19 @@ def over(
         if len(names) > 2:
             rows.append(("all", size, np.nan, agreement(orders, size).value))
     return Drift(names, changes, rankings, pd.DataFrame(rows, columns=["window", "features", "overlap", "stability"]), method)
+
+
+def by_codes(
+    kinds: Iterable[str], method: str, method_params: Mapping[str, Any] | None, **settings: Any
+) -> tuple[dict[str, Any], Request, Request]:
+    """Return the settings, a request of counts and that of rankings: by the codes of states that hold these kinds of sums, where
+    all counts have one coding."""
+    held = [kind.split()[1:] for kind in kinds if kind.startswith("counts ")]
+    codes = {"num_bins": int(held[0][0]), "binning": held[0][1]} if len(held) == 1 else {}
+    own = {p.name: codes[p.name] for p in METHODS.create(method).parameters if p.name in codes}
+    settings = codes | settings
+    counted = Request.of("mim", {name: settings[name] for name in ("num_bins", "binning") if name in settings})
+    return settings, counted, Request.of(method, own | dict(method_params or {}))
 
 
 def compare(*states: States, names: Sequence[str] | None = None, method: str = DRIFT_METHOD, **settings: Any) -> Drift:

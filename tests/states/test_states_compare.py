@@ -1,0 +1,83 @@
+"""`spark-mlfs states compare`: what changed between saved states."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spark_mlfs
+from spark_mlfs import cli
+from spark_mlfs.states import collect, save
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """States of four days, on the last two of which x0 tells the other label; one of other codes."""
+    folder, first = tmp_path_factory.mktemp("states"), None
+    for day in range(4):
+        rng = np.random.default_rng(day)
+        y = rng.random(500) < 0.4
+        X = pd.DataFrame(rng.random((500, 12)), columns=[f"x{j}" for j in range(12)])
+        X["x0"] = (rng.random(500) < np.where(y ^ (day > 1), 0.7, 0.3)).astype(int)
+        Y = pd.DataFrame({"a": y.astype(int), "b": (rng.random(500) < 0.5).astype(int)})
+        states = collect(X, Y, ["mim", "ridge"], like=first, name=f"day {day}", method_params={"num_bins": 4})
+        first = first or states
+        save(states, str(folder / f"day-{day}"))
+    save(collect(X, Y, ["mim", "ridge"], method_params={"num_bins": 4}), str(folder / "other"))
+    for name in ("sums-0", "sums-1"):
+        save(collect(X, Y, "ridge", name=name), str(folder / name))
+    return folder
+
+
+def run(capsys, *words) -> tuple[int, str, str]:
+    capsys.readouterr()
+    code = cli.main(["states", "compare", *map(str, words)])
+    return code, *capsys.readouterr()
+
+
+def test_days_are_compared_with_the_first(home, tmp_path, capsys):
+    code, out, _ = run(capsys, home / "day-*", "--method", "ridge", "--fdr", "1e-4", "--output", tmp_path / "out")
+    assert code == 0 and "day-0 → day-2, 500 and 500 rows" in out
+    table = pd.read_csv(tmp_path / "out" / "drift.csv")
+    assert table[table["changed"]][["window", "feature"]].to_numpy().tolist() == [["day-2", "x0"], ["day-3", "x0"]]
+    told = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert told["windows"] == [f"day-{i}" for i in range(4)] and told["changes"][0]["num_bins"] == 4
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "rank by ridge" in page and "day-3" in page
+    names = [str(home / f"day-{i}") for i in range(4)]
+    again = spark_mlfs.states.compare(
+        *map(spark_mlfs.states.load, names), names=[f"day-{i}" for i in range(4)], method="ridge", fdr=1e-4
+    )
+    assert again.features["q_value"].tolist() == pytest.approx(table["q_value"].tolist(), nan_ok=True)
+
+
+def test_or_each_with_the_one_before(home, tmp_path, capsys):
+    code, _, _ = run(capsys, home / "day-*", "--against", "previous", "--fdr", "1e-4", "--output", tmp_path / "out", "--quiet")
+    table = pd.read_csv(tmp_path / "out" / "drift.csv")
+    assert code == 0 and table[table["changed"]][["window", "feature"]].to_numpy().tolist() == [["day-2", "x0"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["day-0"], "at least two windows"),
+        (["day-0", "none"], "no states"),
+        (["day-0", "other"], "does not go with"),
+        (["sums-0", "sums-1"], "not the counts"),
+        (["day-0", "day-1", "--method", "jmi"], "jmi needs the rows"),
+        (["day-0", "day-1", "--num-bins", "5"], "not the counts"),
+        (["day-0", "day-1", "--against", "last"], "--against"),
+        (["day-0", "day-1", "--fdr", "0"], "--fdr"),
+    ],
+)
+def test_what_is_wrong_is_one_line(home, tmp_path, capsys, words, line):
+    given = [home / word if word.startswith(("day", "other", "sums", "none")) else word for word in words]
+    code, _, err = run(capsys, *given, "--output", tmp_path / "out")
+    assert code == 2 and line in err and err.count("\n") == 1 and not (tmp_path / "out").exists()
+
+
+def test_it_says_where_to(home, capsys):
+    assert "give --output DIR" in run(capsys, home / "day-0", home / "day-1")[2]
