@@ -83,6 +83,10 @@ class Encoder(Entry):
         """Return the values with which only the numbers of these names are computed; `ParameterError` where all have to be."""
         raise ParameterError(f"encoder {self.name!r} is not cut: it has no last layer of weights")
 
+    def write(self, p: Values, path: str) -> None:
+        """Write the file of the encoder's model; `ParameterError` where it has none."""
+        raise ParameterError(f"encoder {self.name!r} has no model to write")
+
 
 def require(module: str, package: str, what: str) -> Any:
     """Return a module of an extra; `NotInstalledError` says what to install."""

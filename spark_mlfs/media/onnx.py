@@ -390,6 +390,9 @@ class OnnxEncoder(Encoder):
     def pruned(self, p: Values, names: Sequence[str]) -> Values:
         return {**p, "encoding": p["encoding"].pruned(names)}
 
+    def write(self, p: Values, path: str) -> None:
+        p["encoding"].model.load().save(path)
+
     def names(self, p: Values) -> list[str]:
         return list(p["encoding"].names)
 

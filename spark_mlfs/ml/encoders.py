@@ -45,6 +45,11 @@ class EncoderStage(EntryStage, EncodedAccessors, Transformer, Storable):
         cut._state, cut._state_of = self._encoder().pruned(names).state, self._named(self._values(self.entry.parameters))
         return cut
 
+    def writeModel(self, path: str) -> None:
+        """Write the file of the encoder's model, as it was cut, on this machine."""
+        encoder = self._encoder()
+        encoder.encoder.write(encoder.parameters, path)
+
     def _named(self, values: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(value for name, value in values.items() if name.endswith("_path"))
 

@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from ..errors import DataError, ParameterError, option
+from ..errors import DataError, ParameterError, in_python, option, spelled
 from ..formats import Distinct, Names, Reader, Texts
 from ..frame import Batches, Kind, LocalFrame, LocalSession
 from ..lazy import DataFrame, F, SparkSession
@@ -115,7 +115,14 @@ class Files(Reader):
 
 def encoder_of(p: Mapping[str, Any]) -> EncodeCells:
     """The encoder that the options of `Files` name."""
-    return EncodeCells.of(p["features"], p["feature_options"] or {})
+    try:
+        return EncodeCells.of(p["features"], p["feature_options"] or {})
+    except ParameterError as error:  # which no face calls by another name
+
+        def of_options(kind: str, name: str, value: str | None) -> str:
+            return f"{in_python(kind, name, value)} of feature_options"
+
+        raise ParameterError(spelled(error.args[0], of_options)) from None
 
 
 # ---- the table of files ----

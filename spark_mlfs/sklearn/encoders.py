@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 
 from ..adapters.arrays import in_arrays
 from ..adapters.classes import EstimatorClasses
@@ -51,6 +52,18 @@ class EncoderOfFiles(TransformerMixin, ArrayEstimator):
         self.state_ = None  # what it names is read anew
         self.state_ = self._encoder().state
         return self
+
+    def pruned(self, names: Sequence[str]) -> Self:
+        """A fitted encoder that computes only the numbers of these names, in that order; `ParameterError` where its last layer is
+        not linear."""
+        cut: Self = clone(self)
+        cut.state_ = self._encoder().pruned(names).state
+        return cut
+
+    def write_model(self, path: str) -> None:
+        """Write the file of the encoder's model, as it was cut."""
+        encoder = self._encoder()
+        encoder.encoder.write(encoder.parameters, path)
 
     @spelled_by(in_arrays)
     def transform(self, X: Any) -> np.ndarray:

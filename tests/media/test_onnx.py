@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import pickle
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -167,6 +168,19 @@ def jpeg_of(value):
     return file.getvalue()
 
 
+def test_memory_does_not_grow_with_the_rows(tmp_path):
+    encode = encoder(saved(tmp_path / "m.onnx", *images(size=96)), batch_size=4)
+    object.__setattr__(encode, "cores", 1)
+    peaks = []
+    for times in (2, 20):
+        encode(FILES)
+        tracemalloc.start()
+        encode(FILES * times)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.1 * peaks[0] + 20 * len(FILES) * 400  # what is returned, and the list of rows
+
+
 # ---- models ----
 
 
@@ -316,6 +330,23 @@ def test_a_cut_model_gives_the_columns_of_the_whole(tmp_path, how, rows):
     assert {tuple(t.dims) for t in made.graph.initializer if t.name.endswith("/kept")} <= {(8, 3), (3, 8), (5, 3), (3,)}
     assert "g" not in {t.name for t in made.graph.initializer}
     assert list(encoder(tmp_path / "cut.onnx").names) == names
+
+
+def test_layers_that_are_added_are_cut_together(tmp_path):
+    nodes, inputs, outputs, weights = images()
+    nodes[-1:] = [
+        ("MatMul", ["f", "g"], ["left"], {}), ("Gemm", ["f", "h", "b"], ["right"], {"transB": 1}),
+        ("Add", ["left", "right"], ["both"], {}), ("Mul", ["both", "scale"], ["embedding"], {}),
+    ]  # fmt: skip
+    path = saved(tmp_path / "m.onnx", nodes, inputs, outputs, [*weights, weight("h", 12, 8), weight("scale", 12)])
+    encode = encoder(path)
+    np.testing.assert_allclose(encode.pruned(encode.names[3:5])(FILES)[0], encode(FILES)[0][:, 3:5], rtol=1e-6, atol=1e-6)
+    nodes.insert(-1, ("Identity", ["left"], ["other"], {}))
+    outputs.append(("other", T.FLOAT, ["N", 12]))
+    path = saved(tmp_path / "m.onnx", nodes, inputs, outputs, [*weights, weight("h", 12, 8), weight("scale", 12)])
+    encode = encoder(path, output="embedding")
+    with pytest.raises(ParameterError, match="another layer reads 'left', too"):
+        encode.pruned(encode.names[:2])
 
 
 def test_what_is_not_linear_is_not_cut(tmp_path):

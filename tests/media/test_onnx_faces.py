@@ -56,7 +56,16 @@ def test_a_fitted_estimator_is_pickled_with_its_model(tmp_path):
     y = (x[:, :2] > np.median(x[:, :2], axis=0)).astype(int)
     fitted = make_pipeline(arrays.OnnxEncoder(model_path=path), arrays.MIMSelector(num_top_features=4), arrays.MLkNNClassifier())
     fitted.fit(FILES, y)
+    encoder = fitted[0]
     (tmp_path / "m.onnx").unlink()
+    kept = encoder.get_feature_names_out()[[5, 2]]
+    cut = encoder.pruned(kept)
+    cut.write_model(str(tmp_path / "cut.onnx"))
+    assert cut.get_feature_names_out().tolist() == kept.tolist()
+    np.testing.assert_allclose(cut.transform(FILES), x[:, [5, 2]], rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(
+        arrays.OnnxEncoder(model_path=str(tmp_path / "cut.onnx")).transform(FILES), cut.transform(FILES)
+    )
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(FILES), fitted.predict(FILES))
 
 
