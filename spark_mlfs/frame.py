@@ -73,6 +73,10 @@ class Kind:
     def vector(self) -> bool:
         return self.name == "vector"
 
+    @property
+    def date(self) -> bool:
+        return self.name in ("date", "timestamp", "timestamp_ntz")
+
 
 _WHOLE = {"tinyint", "smallint", "int", "bigint"}
 CANONICAL = {"id": Kind("bigint"), "features": Kind("vector"), "labels": Kind("vector")}

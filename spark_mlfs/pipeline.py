@@ -109,6 +109,12 @@ class Result:
         return self.ranking.iloc[:count]
 
     @property
+    def kept_count(self) -> int:
+        """How many features are kept, a column of categories counted as one."""
+        kept, columns = self.kept, self.request.columns
+        return len(kept) - sum(columns[name] - 1 for name in {*kept.get("group", ())} & columns.keys())
+
+    @property
     def gains(self) -> list[float]:
         """Of a greedy method, the criterion's value at each pick, in the ranking's order; 0 for a constant feature that is
         included or in a group that was picked."""
@@ -315,6 +321,7 @@ def rank(
     same data again without packing (and release it yourself), an `InMemoryDataset` to rank rows of this process without Spark.
     """
     started = time.perf_counter()
+    packed: Dataset
     if isinstance(frame, Dataset):
         packed = frame
         check_rows(requests, packed.profile.weighted, packed.profile.graded)
@@ -322,7 +329,9 @@ def rank(
         from .blocks.pack import pack
 
         check_rows(requests, weight is not None, grades is not None and not grades.cuts)
-        packed = pack(frame, features, labels, row_id, labels_form, weight, grades)
+        packed = pack(frame, features, labels, row_id, labels_form, weight, grades, all(r.takes_codes for r in requests))
+    if packed.categories is not None and (groups := packed.categories.groups):
+        requests = [request.with_groups(groups) for request in requests]
     prepared = time.perf_counter()
     if progress:
         progress(f"packed {packed.profile.n} rows x {packed.profile.d} features", 1, 1)

@@ -9,7 +9,7 @@ Columns
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ID, FEATURES, LABELS, WEIGHT = "id", "features", "labels", "weight"
 FILL = "missing_values"  # column metadata beside ml_attr: what became of missing values (`kernels.missing.fill_values`)
+CATEGORIES = "categories"  # within FILL: what columns of texts and dates stand for (`kernels.categories`)
 SLICES = "label_slices"  # column metadata beside ml_attr: (q + 1) places where each label's own features begin
 
 
@@ -40,6 +41,19 @@ def attribute_names(frame: DataFrame | LocalFrame, column: str) -> list[str] | N
 def fill_of(frame: DataFrame | LocalFrame, column: str) -> dict[str, Any]:
     """Return what became of the missing values of a column, and what stands for those of later rows; {} where nothing did."""
     return dict((frame.schema[column].metadata or {}).get(FILL, {}))
+
+
+def categories_of(frame: DataFrame | LocalFrame, column: str) -> dict[str, Any]:
+    """Return what the features of a column stand for, where some were texts or dates (`Categories.facts`); {} where none were."""
+    return dict(fill_of(frame, column).get(CATEGORIES, {}))
+
+
+def with_categories(frame: DataFrame, column: str, facts: Mapping[str, Any]) -> DataFrame:
+    """Return a frame that says what the features of a column stand for, where there are such `facts`."""
+    if not facts:
+        return frame
+    metadata = {**(frame.schema[column].metadata or {}), FILL: {**fill_of(frame, column), CATEGORIES: dict(facts)}}
+    return frame.withMetadata(column, metadata)
 
 
 def with_names(frame: DataFrame, column: str, names: Sequence[str]) -> DataFrame:

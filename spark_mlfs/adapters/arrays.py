@@ -93,7 +93,7 @@ def rank(
     Parameters
     ----------
     X : array, SciPy sparse matrix, pandas or Polars frame (n, d); a frame's columns of texts and categoricals are one feature to
-        methods that count and a group of 0/1 features to others, dates are days (`spark_mlfs.blocks.categories`)
+        methods that count and a group of 0/1 features to others, dates are days (`spark_mlfs.kernels.categories`)
     Y : indicator matrix or frame (n, q) of 0, 1 and NaN (unknown); one class a row; or a list of tags a row
     method : name of the method; ``spark_mlfs.METHODS`` lists them
     k : features to return, at most all, a column of categories counted as one; None: all, in which case a greedy method picks
@@ -162,8 +162,6 @@ def grades_of(values: Mapping[str, Any], request: pipeline.Request, weighted: bo
 def selected(held: InMemoryDataset, request: pipeline.Request, memory_bytes: int | None = None) -> pipeline.Result:
     """The result of a request on rows of this process."""
     memory = memory_of(memory_bytes)
-    if held.categories is not None and held.categories.groups:
-        request = request.with_groups(held.categories.groups)
     (result,) = pipeline.rank(held, [request], driver_bytes=memory, worker_bytes=memory)
     return result
 

@@ -14,7 +14,7 @@ from ..classify import CLASSIFIERS
 from ..classify.base import Predictor
 from ..engine.base import Cost
 from ..errors import ParameterError
-from ..schema import SLICES
+from ..schema import CATEGORIES, SLICES
 from .classes import Fit
 from .rows import Fitted
 from .saved import PACKAGE, PIECES, SavedData, check_format, rows_here, stage_here, state_rows, whole_state
@@ -83,7 +83,8 @@ class Learned(Fitted):
 
     @property
     def summary(self) -> dict[str, Any]:
-        return {k: v for k, v in self._extra.items() if k not in ("feature_names", "label_names", "label_shares", "fill")}
+        aside = ("feature_names", "label_names", "label_shares", "fill", CATEGORIES)
+        return {k: v for k, v in self._extra.items() if k not in aside}
 
     @property
     def labelShares(self) -> dict[str, float]:

@@ -19,6 +19,7 @@ from ..formats import tabular
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING, REFUSED, fill_values, filled
 from ..lazy import F
+from ..schema import CATEGORIES, attribute_names, categories_of
 
 MOST_NAMES = 1 << 16  # that travel to the workers, for messages alone
 
@@ -59,7 +60,22 @@ class Fitted:
             out["num_features"] = self.numFeatures  # fewer rows need not reach the last feature
         if format == "arff" or tabular(format):
             out["missing"] = left_to(self.summary, out.get("missing"))
+        if tabular(format) and CATEGORIES in self._extra:
+            out[CATEGORIES] = self._extra[CATEGORIES]
         return out
+
+    def slots(self, frame: Any, column: str) -> list[str] | None:
+        """Return what the entries of a column are called; `DataError` where codes of categories stand for other values than in
+        training."""
+        own, theirs = self._extra.get(CATEGORIES, {}), categories_of(frame, column)
+        if own.get("codes") and theirs:
+            other = next((name for name, values in own["values"].items() if theirs["values"].get(name, values) != values), None)
+            if other is not None:
+                raise DataError(
+                    f"feature {other!r} of {column!r} is a category of other values than {self.said} was fitted on: "
+                    "read the rows with the options that its reader_options(format, options) returns"
+                )
+        return attribute_names(frame, column)
 
     def find(self, indices: np.ndarray, slots: Sequence[str] | None, column: str) -> np.ndarray:
         """Return where the features of these indices are in a column whose entries are called `slots`, by name where both sides

@@ -14,11 +14,12 @@ import pandas as pd
 from .. import schema
 from ..errors import ParameterError, setting
 from ..frame import CANONICAL, Batches, Kind, LocalFrame
+from ..kernels.categories import Categories
 from ..methods.base import HELD_OUT
 from ..params import Choice, Parameter
 from ..pipeline import Result, ranking_schema
 from ..select import Cut, modes
-from ..select.constraints import whole_groups
+from ..select.constraints import rows_of, whole_groups
 from ..select.modes import COLUMNS
 from ..select.request import enough
 from ..select.rules import passing
@@ -41,6 +42,7 @@ def facts_of(result: Result) -> dict[str, Any]:
         "rows": result.profile.n,
         **({"weight": result.profile.total * result.profile.weight_unit} if result.profile.weighted else {}),
         **({"graded": True} if result.profile.graded else {}),
+        **({"columns": dict(result.request.columns)} if result.request.columns else {}),
         "features": result.profile.d,
         "labels": result.label_names if len(result.label_names) <= 10_000 else len(result.label_names),
         "named": result.named,
@@ -94,7 +96,8 @@ class Selected(Fitted):
             if paid is not None:
                 count = min(count, paid)
             if "group" in self._ranking:
-                count = whole_groups(self._ranking["group"].tolist(), count)
+                groups = self._ranking["group"].tolist()
+                count = whole_groups(groups, rows_of(groups, count, self._extra.get("columns", {})))
             return self._ranking.iloc[:count]
         mode = cut.rule.mode
         column = COLUMNS[mode]
@@ -125,6 +128,11 @@ class Selected(Fitted):
     @property
     def selectedFeatureNames(self) -> list[str]:
         return list(self._kept()["name"])
+
+    def columns_needed(self, columns: Sequence[str]) -> list[str]:
+        """Return those of a table's columns that some selected feature is made of."""
+        facts, selected = self._extra.get(schema.CATEGORIES), set(self.selectedFeatureNames)
+        return [n for n in columns if selected & ({n} if facts is None else {*Categories.of_facts(facts, [n]).names})]
 
     @property
     def numFeatures(self) -> int:
@@ -164,7 +172,7 @@ class Selected(Fitted):
 
     @property
     def summary(self) -> dict[str, Any]:
-        return {k: v for k, v in self._extra.items() if k not in ("gains", "objective", "converged", "fill")}
+        return {k: v for k, v in self._extra.items() if k not in ("gains", "objective", "converged", "fill", schema.CATEGORIES)}
 
 
 class LocalSelection(Selected):
@@ -186,7 +194,7 @@ class LocalSelection(Selected):
     def reduced(self, frame: LocalFrame, columns: list[str], apart: bool = False) -> LocalFrame:
         """Return id, the selected features and the labels (if there is a column for them) of a canonical frame, called so; each
         feature and label `apart` as a column of its own."""
-        width, places, fill, _ = self.reading(schema.attribute_names(frame, schema.FEATURES), schema.FEATURES)
+        width, places, fill, _ = self.reading(self.slots(frame, schema.FEATURES), schema.FEATURES)
         labels = frame.kinds.get(schema.LABELS)
         kinds = [frame.kinds[schema.ID], *([Kind("double")] * len(places) if apart else [CANONICAL[schema.FEATURES]])]
         whole = labels is not None and not (apart and labels.vector)

@@ -14,10 +14,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import LARGE_WHOLE, DataError, DataNotice
+from ..kernels.categories import Categories
 from ..kernels.matrix import Matrix
 from ..kernels.missing import MISSING, fill_of_rows, fill_values, filled
 from .block import Attributes, Block, label_lists, wrong_entry
-from .categories import Categories
 from .dataset import InMemoryDataset, check_and_name
 from .grades import Grades
 from .identity import profiled

@@ -18,7 +18,6 @@ from .codec import Buffer, State, decode, encode
 from .profile import Profile
 
 SPARSE_DENSITY = 0.15  # below this share of non-zeros the sparse kernel is the cheaper one
-MAX_BINS = 250
 CODED_AT_ONCE = 1 << 14  # stored values, so that what is made on the way to codes stays in the cache
 
 

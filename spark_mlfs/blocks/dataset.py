@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..errors import DataError
+from ..errors import DataError, ParameterError, option
+from ..kernels.categories import Categories
 from ..kernels.missing import IS_MISSING
 from ..read.errors import first_repeated
 from .block import Block, join
-from .categories import Categories
 from .grades import MOST as MOST_GRADED
 from .profile import Profile
 
@@ -23,6 +24,7 @@ class Dataset:
     label_names: list[str]
     named: bool
     jobs: int
+    categories: Categories | None = None  # what columns were made of, where some were no numbers
 
     def release(self) -> None:
         """Gives memory back."""
@@ -61,6 +63,21 @@ class InMemoryDataset(Dataset):
 
     def called(self, row: list[int]) -> str:
         return str(row[0])
+
+
+def note_categories(rows: Dataset, facts: Mapping[str, Any], counted: bool) -> None:
+    """Note what features stand for, as a reader tells it (`schema.categories_of`). `ParameterError` where some are codes of
+    categories and what looks at them has not `counted` them."""
+    if not facts:
+        return
+    made = rows.categories = Categories.of_facts(facts, rows.feature_names if facts["codes"] else None)
+    if made.codes:
+        rows.profile.categories = made.counts
+        if not counted and made.values:
+            raise ParameterError(
+                f"feature {made.columns[min(made.values)]!r} is a category told as codes, which only methods that count values take "
+                f"for what they are: read it as 0/1 features, {option('categories', 'onehot')}"
+            )
 
 
 def check_and_name(rows: Dataset, features: str, labels: str, some: bool = False) -> None:

@@ -21,12 +21,13 @@ import pyarrow as pa
 
 from ..errors import DataError, ParameterError, worker_errors
 from ..frame import Batches, LocalFrame, kinds_of, num_cores
+from ..kernels.categories import Categories
 from ..lazy import Column, DataFrame, F, Row
 from ..read.batches import BATCH_BYTES, small_batches
-from ..schema import attribute_names, fill_of, packed_from
+from ..schema import attribute_names, categories_of, fill_of, packed_from
 from .block import Block, WrongRow, concatenate, join
 from .codec import Buffer, binary_array, encoded_cells
-from .dataset import Dataset, InMemoryDataset, check_and_name
+from .dataset import Dataset, InMemoryDataset, check_and_name, note_categories
 from .features import read_features
 from .grades import Grades
 from .identity import profiled
@@ -144,6 +145,7 @@ class Packed(Dataset):
     unique: bool = False
     shuffled: bool = False
     memo: list[tuple[DataFrame, bool, int, bool]] = field(default_factory=list, repr=False)
+    categories: Categories | None = None
 
     def blocks(self) -> DataFrame:
         """Return the frame of the blocks alone."""
@@ -202,10 +204,11 @@ def pack(
     weight: str | None = None,
     grades: Grades | None = None,
     some: bool = False,
+    counted: bool = False,
 ) -> Packed:
     """Pack and profile `frame` in one job (one more for tags whose column does not name them, and undecided ``array<int>``), in
     this process where its rows are; `weight` names the column of weights (`blocks.weights`), `grades`: see `blocks.grades`;
-    `some`: see `check_and_name`.
+    `some`: see `check_and_name`; `counted`: see `note_categories`.
     Raises `ParameterError` for a wrong column, `DataError` naming the feature and the row (by its id, or "row 17 of part 3")."""
     for column in filter(None, (features, labels, row_id, weight)):
         check_column(frame, column)
@@ -218,7 +221,9 @@ def pack(
     packer = Pack(source, vectors, row_id is not None, weight is not None)
     if isinstance(frame, LocalFrame):
         columns = [column for column in (features, labels, row_id, weight) if column is not None]
-        return _pack_here(given, frame, packer, columns, label_kind, some)
+        held = _pack_here(given, frame, packer, columns, label_kind, some)
+        note_categories(held, categories_of(given, features), counted)
+        return held
     looked = source.kind in ("ids", "multihot") and labels_form == "auto" and grades is None
     jobs = (source.kind == "tags" and not source.told) + looked
     x = F.col(features)
@@ -250,7 +255,8 @@ def pack(
                 given.select(F.count(features), F.count(labels)).collect()
         _check_weights(weight, profile)
         check_and_name(packed, features, labels, some)
-    except DataError:
+        note_categories(packed, categories_of(given, features), counted)
+    except (DataError, ParameterError):
         packed.release()
         raise
     return packed

@@ -20,6 +20,7 @@ from ..params import Choice, Integer, Optional, Parameter
 from ..pipeline import Request
 from ..read.sections import Field, InvalidValue, Section
 from ..read.toml import Data, explain, read_toml
+from ..schema import CATEGORIES
 from ..select import Constraints, CrossValidation, Cut
 from ..select.modes import KEYS, RATES, RULES, Setting, either
 from ..statistics.base import Budgets
@@ -172,6 +173,17 @@ class RunConfig(Section):
         values = params.seeded(METHODS.create(self.method.name).parameters, self.method.parameters, self.run.seed)
         held_to, cut = Constraints.of(self.constraints.as_dict()), self.selection.cut(self.run.seed)
         return Request.of(self.method.name, values, screen=self.method.screen, constraints=held_to, cut=cut)
+
+    @property
+    def counted(self) -> bool:
+        """Whether all that looks at the features counts values: a column of texts may then be one feature of codes."""
+        return not self.classifier.name and all(request.takes_codes for request in self.requests())
+
+    def reader_options(self) -> dict[str, Any]:
+        """The options of the reader, with what becomes of columns of texts where they do not say it."""
+        known = {p.name: p.default for p in READERS[self.data.format or ""].parameters}
+        auto = {**known, **self.data.options}.get(CATEGORIES) == "auto"
+        return {**self.data.options, CATEGORIES: {"codes": True}} if auto and self.counted else self.data.options
 
     def requests(self) -> list[Request]:
         """One request for every cell of the grid, the last parameter running fastest; without a grid the one there is."""

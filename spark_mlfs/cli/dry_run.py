@@ -37,11 +37,11 @@ def _dry_run(work: Work, config: RunConfig, spark: Any) -> int:
     stages = work.stages
     config.constraints.complete(lambda path: load_selection(path, spark).selectedFeatureNames)
     with stages.stage("read"):
-        frame = load(spark, work.path, work.format, **work.options)
+        frame = load(spark, work.path, work.format, **config.reader_options())
         rows = work.count_rows(spark, frame)
     with stages.stage("sample"):
         weight = WEIGHT if WEIGHT in frame.columns else None
-        packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
+        packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=config.data.grades(), counted=True)
         try:
             kept = config.request().for_features(packed.feature_names).count
             engine = "local" if isinstance(spark, LocalSession) else "spark"

@@ -216,14 +216,14 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
     if config.data.format == STATES:
         return _rank_states(config, requests, spark, stages)
     with stages.stage("read"):
-        frame = read.load(spark, config.data.path, config.data.format or "", **config.data.options)
+        frame = read.load(spark, config.data.path, config.data.format or "", **config.reader_options())
     check_memory(frame, spark)
     names = attribute_names(frame, FEATURES)
     if names is not None:  # too many features are refused before the rows are read
         requests[0].for_features(names)
     with stages.stage("prepare"):
         weight = WEIGHT if WEIGHT in frame.columns else None
-        packed = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
+        packed = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=config.data.grades(), counted=config.counted)
         if isinstance(packed, InMemoryDataset):
             packed.memory = spark.memory
     try:
@@ -262,7 +262,7 @@ def _model(ranked: Ranked, order: str) -> MultiLabelSelectorModel | LocalSelecti
     from ..adapters.selection import LocalSelection, facts_of
     from ..schema import FEATURES, fill_of
 
-    count = AUTO if ranked.result.request.auto else max(1, ranked.kept)
+    count = AUTO if ranked.result.request.auto else max(1, ranked.result.kept_count)
     values: dict[str, Any] = {"numTopFeatures": count, "outputCol": "selected", "order": order}
     if ranked.result.evidence is not None:
         rule = ranked.result.evidence.rule

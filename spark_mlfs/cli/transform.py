@@ -11,7 +11,7 @@ from ..errors import DataError, ParameterError
 from ..formats import READERS
 from ..frame import Kind, LocalFrame, kinds_of
 from ..lazy import F
-from ..schema import FEATURES, ID, LABELS, attribute_names, with_names
+from ..schema import CATEGORIES, FEATURES, ID, LABELS, attribute_names, with_names
 from .engine import asked, on_engine
 from .shared import COUNT, Flags, Work, load_model, print_forecast, print_result, reader_options_of, require, some_of
 
@@ -178,18 +178,21 @@ def _of_columns(table: DataFrame, model: Selected, options: dict[str, Any]) -> t
     from ..read.layout import columns_of, quoted
 
     kinds = kinds_of(table)
-    selected = model.selectedFeatureNames
     wanted = [options["features"]] if isinstance(options["features"], str) else options["features"]
-    aside = set(model.featureNames) - set(selected)
+    facts = options.get(CATEGORIES)
+    trained = model.featureNames if facts is None else facts["columns"]
+    selected = model.columns_needed(trained)
+    aside = set(trained) - set(selected)
     wanted = [name for name in wanted if name in kinds or name not in aside]
     others = [name for what in ("id", "labels") if what in options for name in columns_of(table, options[what], what)]
     columns = columns_of(table, wanted, "features", others)
     if not set(selected) <= set(columns):  # a vector; or the model says what is absent
         return table, options
-    columns = [name for name in columns if name not in aside or kinds[name].number]
+    made = {*facts["values"], *facts["dates"]} if facts else set()
+    columns = [name for name in columns if name not in aside or (kinds[name].number and name not in made)]
     if options["missing"] == "error":
         options = {**options, "missing": "keep", "needed": selected}
-    texts = [name for name in selected if kinds[name].text or kinds[name].name == "void"]
+    texts = [name for name in selected if name not in made and (kinds[name].text or kinds[name].name == "void")]
     if isinstance(table, LocalFrame):
         from ..read.local import numbers_of
 

@@ -35,7 +35,9 @@ def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
     block = rows.take(np.flatnonzero(split.of(rows) == tested))
     if not block.n:
         raise DataError(f"{'the test' if tested else 'the training'} rows of {split.name} are none; give fewer folds")
-    return LocalEngine(profile_block(block, engine.profile.q), [block], engine.budgets)
+    profile = profile_block(block, engine.profile.q)
+    profile.categories = engine.profile.categories
+    return LocalEngine(profile, [block], engine.budgets)
 
 
 class SizingEngine(Engine):

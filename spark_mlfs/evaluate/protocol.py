@@ -322,6 +322,7 @@ def mapped(packed: Rows, function: Callable[[Block], Block], what: str, trained:
         if isinstance(out, Packed):
             with worker_errors():
                 out.profile, out.jobs = collect_profile(out.frame)
+        out.profile.categories = packed.profile.categories
         n, some = out.profile.n, len(out.profile.varying) or not trained
         if n < 1 + trained or not some:
             fault = f"({n}) have no feature that varies" if n > trained else f"are {n}"

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..blocks.coding import MAX_BINS
 from ..engine.base import Engine
 from ..errors import BudgetError, DataError, ParameterError, WorkerBudgetError, beyond, setting
 from ..kernels import information as info
+from ..kernels.categories import MAX_BINS
 from ..lazy import cached_property
 from ..params import Choice, Integer, Parameter, Values
 from ..solvers.greedy import UNCONSTRAINED, PickConstraints, forward

@@ -21,7 +21,7 @@ from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
 from ..errors import ParameterError
 from ..read.frames import as_spark
-from ..schema import attribute_names, fill_of
+from ..schema import fill_of
 from ..statistics.base import Budgets
 from .params import Checked, known_params
 from .persistence import Storable, load_state
@@ -74,7 +74,7 @@ class MultiLabelEstimator(EntryStage, FittingAccessors, FeatureAccessors, Estima
         checked = self._check(dataset)
         started = time.perf_counter()
         columns = self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol()
-        packed = pack(dataset, *columns, self.getLabelsForm(), **self._row_settings())
+        packed = pack(dataset, *columns, self.getLabelsForm(), **self._row_settings(checked))
         try:
             model = self._compute(packed, checked, started)
         finally:
@@ -82,8 +82,8 @@ class MultiLabelEstimator(EntryStage, FittingAccessors, FeatureAccessors, Estima
         model._extra |= fill_of(dataset, self.getFeaturesCol())
         return self._copyValues(model._resetUid(self.uid))
 
-    def _row_settings(self) -> dict[str, Any]:
-        """The weights of rows and how grades are read, as `pack` is told by an estimator that takes them."""
+    def _row_settings(self, checked: Checks) -> dict[str, Any]:
+        """The weights of rows, how grades are read and the like, as `pack` is told by an estimator that takes them."""
         return {}
 
     def _check(self, dataset: DataFrame) -> Checks:
@@ -145,12 +145,12 @@ class StateModel(Learned, Saved, FeatureAccessors):
     def places(self, dataset: DataFrame) -> np.ndarray | None:
         """Return where the training features are in `dataset` (`places_in`)."""
         column = self.getFeaturesCol()
-        return self.places_in(attribute_names(dataset, column) if column in dataset.columns else None, column)
+        return self.places_in(self.slots(dataset, column) if column in dataset.columns else None, column)
 
     def cells(self, dataset: DataFrame) -> FeatureSource:
         """The features of `dataset` as they were trained on, missing values filled as they were there."""
         column = self.getFeaturesCol()
-        names = attribute_names(dataset, column) if column in dataset.columns else None
+        names = self.slots(dataset, column) if column in dataset.columns else None
         return feature_cells(dataset, column, *self.reading(names, column))
 
     def _saved_data(self) -> SavedData:

@@ -30,7 +30,7 @@ from ..blocks.grades import Grades
 from ..blocks.pack import are_vectors, check_column
 from ..errors import ParameterError
 from ..methods import DEFAULT_METHOD, METHODS
-from ..schema import attribute_names, with_names
+from ..schema import CATEGORIES, with_categories, with_names
 from ..select import Constraints, Cut, modes
 from .base import MultiLabelEstimator, Saved
 from .params import FITTING
@@ -132,17 +132,18 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
         if fill is not None and len(indices):
             out = out.withColumn(output, filled_vector(F.col(output), fill))
         kept = np.array(self.featureNames, object)[indices].tolist()
-        return with_names(out, output, kept) if self._extra.get("named") and len(kept) else out
+        out = with_names(out, output, kept) if self._extra.get("named") and len(kept) else out
+        return with_categories(out, output, self._extra.get(CATEGORIES, {}))
 
     def places(self, dataset: DataFrame) -> tuple[np.ndarray, int]:
         """Return where the selected features are among those of `dataset`, and how many these are (`places_in`)."""
         column = self.getFeaturesCol()
-        return self.places_in(attribute_names(dataset, column), column)
+        return self.places_in(self.slots(dataset, column), column)
 
     def cells(self, dataset: DataFrame, order: np.ndarray | None = None, id: Column | None = None) -> FeatureSource:
         """The selected features of `dataset` as `transform` gives them, in `order`; `id` is what messages call a row."""
         column = self.getFeaturesCol()
-        return feature_cells(dataset, column, *self.reading(attribute_names(dataset, column), column, order), id=id)
+        return feature_cells(dataset, column, *self.reading(self.slots(dataset, column), column, order), id=id)
 
     def copy(self, extra: dict[Param[Any], Any] | None = None) -> Self:
         copied = super().copy(extra)
@@ -163,8 +164,9 @@ class SelectorEstimator(RankingAccessors, MultiLabelEstimator[MultiLabelSelector
     registry = METHODS
     _common = (FEATURES, LABELS, OUTPUT, ROW_ID, WEIGHT, *GRADING, *SELECTION, SCREEN, *CONSTRAINTS, *FITTING)
 
-    def _row_settings(self) -> dict[str, Any]:
-        return {"weight": self.getWeightCol(), "grades": Grades.of(self._values(GRADING))}
+    def _row_settings(self, checked: pipeline.Request) -> dict[str, Any]:
+        grades = Grades.of(self._values(GRADING))
+        return {"weight": self.getWeightCol(), "grades": grades, "counted": checked.takes_codes}
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
         return self.entry.name, self._values(self.entry.parameters)

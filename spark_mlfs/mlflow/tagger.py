@@ -58,6 +58,9 @@ class Steps:
             if isinstance(stage, ColumnGatherer):
                 if steps or names is not None:
                     raise ParameterError("columns are gathered first in a tagger; put the stage that gathers them in front")
+                if stage.getOrDefault("categories"):
+                    told = "a tagger without Spark takes no columns of texts or dates; log the pipeline with spark_mlfs.mlflow."
+                    raise ParameterError(f"{told}log_model, which runs on Spark")
                 names = columns = stage.getInputCols()
                 width = len(names)
                 continue

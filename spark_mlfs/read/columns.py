@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import LARGE_WHOLE, DataError
 from ..frame import Kind, LocalFrame, kinds_of
 from ..lazy import Column, DataFrame, F
 from ..schema import FEATURES, ID, LABELS, WEIGHT, with_names, with_packed_from
+from .categories import cells, with_categories
 from .layout import NUMBER, ColumnOfCells, Layout, cells_of_labels, columns_of, layout_of, quoted
 from .missing import impute
 
@@ -17,6 +18,7 @@ from .missing import impute
 def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     """Return ``id, features, labels``, and ``weight`` where it is named, of the columns that the options of `Table` name."""
     layout = layout_of(source, p)
+    layout = replace(layout, x=with_categories(source, layout.x, p["categories"], p["missing"]))
     x, y, missing = layout.x, layout.y, layout.missing
     if isinstance(source, LocalFrame):
         from .local import assembled
@@ -24,7 +26,7 @@ def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
         frame, unchecked = (assembled(source, layout, checked) for checked in (True, False))
     else:
         frame, unchecked = _assembled(source, layout)
-    frame = impute(frame, missing, x.names, settled=missing != "zero" or x.form != "vector")
+    frame = impute(frame, missing, x.names, settled=missing != "zero" or x.form != "vector", made=x.made)
     if y.names:
         frame, unchecked = (with_names(each, LABELS, y.names) for each in (frame, unchecked))
     return with_packed_from(frame, unchecked) if missing in ("error", "drop") else frame
@@ -50,7 +52,7 @@ def _assembled(source: DataFrame, layout: Layout) -> tuple[DataFrame, DataFrame]
         key.alias("key"),
         shown.alias("shown"),
         x.column.alias("x"),
-        *([_gathered(layout.needed).alias("needed")] if layout.needed else []),
+        *([_gathered(layout.needed, layout.x.kinds).alias("needed")] if layout.needed else []),
         y.column.alias("y"),
         *([F.col(quoted(layout.weight)).cast("double").alias("w")] if layout.weight is not None else []),
     )
@@ -85,7 +87,8 @@ class Expressions:
     def column(self) -> Column:
         """The column of a frame of Spark's."""
         if self.of.several:
-            gathered = _gathered(self.of.columns)
+            made = self.of.made
+            gathered = _gathered(self.of.columns) if made is None else cells(self.of.columns, self.of.kinds, made)
             return exact(gathered, F.array(*map(quoted, self.of.whole)), self.of.whole) if self.of.whole else gathered
         column = F.col(quoted(self.of.columns[0]))
         if self.of.form == "vector":
@@ -194,9 +197,12 @@ def labels_of(source: DataFrame, labels: str | Sequence[str], delimiter: str | N
     return (with_names(frame, called, y.names) if y.names else frame), called
 
 
-def _gathered(columns: Sequence[str]) -> Column:
-    """Numeric columns as one array; null is NaN."""
-    return F.array(*(F.coalesce(F.col(quoted(c)).cast("double"), F.lit(_NAN)) for c in columns))
+def _gathered(columns: Sequence[str], kinds: Mapping[str, Kind] | None = None) -> Column:
+    """Numeric columns as one array; null is NaN. Of those whose `kinds` are others whether they are there."""
+    others = {name for name, kind in (kinds or {}).items() if not kind.number}
+    cells = {name: F.col(quoted(name)) for name in columns}
+    numbers = (F.when(c.isNotNull(), 0.0) if name in others else c.cast("double") for name, c in cells.items())
+    return F.array(*(F.coalesce(number, F.lit(_NAN)) for number in numbers))
 
 
 def number_of(name: str, kind: Kind) -> Column:

@@ -6,11 +6,12 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import DataError, ParameterError, as_text, option
 from ..frame import UNKNOWN, Kind, LocalFrame, NeedsSpark, kinds_of
+from ..kernels.categories import Categories
 from ..kernels.missing import REFUSED
 from ..lazy import DataFrame, F
 from ..schema import attribute_names
@@ -67,6 +68,8 @@ class ColumnOfCells:
     kind: str = ""
     delimiter: str | None = None
     whole: Sequence[str] = ()
+    made: Categories | None = None  # what columns of texts and dates stand for
+    kinds: Mapping[str, Kind] = field(default_factory=dict)  # of all columns, where there are such
 
     @property
     def said(self) -> str:
@@ -150,7 +153,7 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
             raise ParameterError(f"column {column!r} is the weight and a feature or label; it can be only one of them")
         if not kinds[column].numeric:
             raise ParameterError(f"weight column {column!r} is {kinds[column].name}; give numbers")
-    x = _features(source, feature_columns, kinds)
+    x = _features(source, feature_columns, kinds, p["categories"])
     y = cells_of_labels(source, label_columns, kinds, p["label_delimiter"], p["graded"])
     if p["label_names"] is not None:
         y = y.renamed(p["label_names"])
@@ -158,18 +161,24 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
     return Layout(x, y, id_column, weight, kinds.get(id_column or ""), p["missing"], p["needed"])
 
 
-def _features(source: DataFrame, columns: list[str], kinds: Mapping[str, Kind]) -> ColumnOfCells:
+def _features(source: DataFrame, columns: list[str], kinds: Mapping[str, Kind], how: Any) -> ColumnOfCells:
+    """Features, among which may be texts and dates as `categories` of the options has them, which `read.categories` sees to."""
     first = kinds[columns[0]]
     if len(columns) == 1 and first.vector:
         return ColumnOfCells(columns, "vector", attribute_names(source, columns[0]))
     if len(columns) == 1 and first.element is not None and first.element.number:
         return ColumnOfCells(columns, "array", nulls=first.nulls, whole=columns if first.element.name == "bigint" else ())
     for name in columns:
-        if not kinds[name].number:
-            told = "features are numeric columns, or one column of vectors or numeric arrays: cast or encode it, or leave it out"
+        if isinstance(how, Mapping) and "columns" in how:
+            fits = name in how["values"] or name in how["dates"]
+        else:
+            prose = len(columns) == 1 and how in ("auto", {"codes": True})
+            fits = kinds[name].date or (kinds[name].text and not prose)
+        if not (fits or kinds[name].number):
+            told = "features are columns of numbers, texts or dates, or one column of vectors or numeric arrays: leave it out"
             if len(columns) == 1 and kinds[name].text:
                 told = f"to count its words {as_text(name)}"
-            wrong = f"column {name!r} is {kinds[name].name}{_not_a_number(source, name, kinds[name])}"
+            wrong = f"column {name!r} is {kinds[name].name}{not_a_number(source, name, kinds[name])}"
             raise DataError(f"{option('features')}: {wrong}; {told}")
     whole = [name for name in columns if kinds[name].name == "bigint"]
     return ColumnOfCells(columns, "array", columns, several=True, whole=whole)
@@ -205,14 +214,14 @@ def cells_of_labels(
             return ColumnOfCells(columns, "asis", delimiter=delimiter)
     for name in columns:
         if not kinds[name].number:
-            wrong = f"column {name!r} is {kinds[name].name}{_not_a_number(source, name, kinds[name])}"
+            wrong = f"column {name!r} is {kinds[name].name}{not_a_number(source, name, kinds[name])}"
             remedy = "labels are 0/1 columns, or one column of tags, label numbers or multi-hot vectors"
             raise DataError(f"{option('labels')}: {wrong}; {remedy}")
     return ColumnOfCells(columns, "array", columns, grades=graded, several=True)
 
 
-def _not_a_number(source: DataFrame, name: str, kind: Kind) -> str:
-    """The first text of a string column that is no number, for the message about the column."""
+def not_a_number(source: DataFrame, name: str, kind: Kind) -> str:
+    """Return the first text of a string column that is no number, for the message about the column."""
     if not kind.text:
         return ""
     if isinstance(source, LocalFrame):

@@ -19,8 +19,10 @@ import pyarrow.compute as pc
 from ..errors import LARGE_WHOLE, DataError
 from ..frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark
 from ..kernels import xxhash
+from ..kernels.categories import Categories
 from ..schema import FEATURES, ID, LABELS, WEIGHT
 from . import vectors
+from .categories import cells_here
 from .layout import NUMBER, ColumnOfCells, Layout
 from .paths import files_of
 
@@ -255,7 +257,9 @@ class _Rows:
             at = None if column is None or not column.null_count else int(np.argmax(np.asarray(column.is_null())))
             return at, {}
         if what == "needed":
-            cells = _gathered([self.source[name] for name in self.layout.needed])
+            others = {name for name, kind in x.kinds.items() if not kind.number}
+            columns = [(name in others, self.source[name]) for name in self.layout.needed]
+            cells = _gathered([pc.if_else(c.is_valid(), 0.0, pa.scalar(None, pa.float64())) if o else c for o, c in columns])
             at, slot, _ = _first_entry(cells, np.isnan)
             return at, {what: repr(self.layout.needed[slot])}
         if what == "no label":
@@ -294,7 +298,7 @@ def cells_of(source: Mapping[str, pa.Array], cells: ColumnOfCells) -> pa.Array:
     """Return features or labels of columns as one."""
     _exact(source, cells.whole)
     if cells.several:
-        return _gathered([source[name] for name in cells.columns])
+        return _gathered([source[name] for name in cells.columns], cells.made)
     column = source[cells.columns[0]]
     if cells.form == "vector":
         return column
@@ -340,14 +344,10 @@ def _exact(source: Mapping[str, pa.Array], names: Sequence[str]) -> None:
             raise DataError(f"column {name!r} holds {LARGE_WHOLE}")
 
 
-def _gathered(columns: Sequence[pa.Array]) -> pa.ListArray:
-    """Columns of numbers as one of lists; null is NaN."""
-    out = np.empty((len(columns[0]), len(columns)))
-    for j, column in enumerate(columns):
-        if pa.types.is_boolean(column.type):
-            column = column.cast(pa.int8())
-        out[:, j] = column.to_numpy(zero_copy_only=False) if column.type == pa.float64() else column.cast(pa.float64())
-    offsets = np.arange(0, out.size + 1, max(1, len(columns))).astype(np.int32)
+def _gathered(columns: Sequence[pa.Array], made: Categories | None = None) -> pa.ListArray:
+    """Columns of numbers, or of what was `made` of others, as one of lists; null is NaN."""
+    out = cells_here(columns, made or Categories("", False))
+    offsets = np.arange(0, out.size + 1, max(1, out.shape[1])).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(out.reshape(-1)))
 
 

@@ -17,9 +17,10 @@ import pyarrow as pa
 from ..errors import DataError, ParameterError, option
 from ..frame import Batches, LocalFrame
 from ..kernels import missing as policies
+from ..kernels.categories import Categories
 from ..lazy import DataFrame, F
 from ..params import Choice, Parameter
-from ..schema import FEATURES, FILL, attribute_metadata
+from ..schema import CATEGORIES, FEATURES, FILL, attribute_metadata
 from . import vectors
 from .errors import reading
 from .vectors import Vectors
@@ -67,9 +68,13 @@ def settle(
     return everything, Vectors(features.size, features.dense, lengths, features.indices[~zero], filled[~zero])
 
 
-def impute(frame: DataFrame, missing: str, names: Sequence[str] | None, settled: bool = False) -> DataFrame:
-    """`frame` without missing features, named and with their fill; where `settled` only a mean is left, of a pass of its own."""
-    fitted = {} if missing in ("error", "keep") else {"missing": missing}
+def impute(
+    frame: DataFrame, missing: str, names: Sequence[str] | None, settled: bool = False, made: Categories | None = None
+) -> DataFrame:
+    """`frame` without missing features, named and with their fill; where `settled` only a mean is left, of a pass of its own. It
+    says what columns of texts and dates were `made` of."""
+    fitted: dict[str, Any] = {} if missing in ("error", "keep") else {"missing": missing}
+    fitted |= {} if made is None else {CATEGORIES: made.facts}
     means, lacking = None, missing != "keep" and not settled
     if missing == "mean":
         means, lacking = _means(frame)

@@ -1,8 +1,8 @@
 """Tables with named columns (Parquet, Delta, CSV, JSON, the catalog) as features and labels.
 
 `features`
-    one column: a vector, or array<numeric>; a list of numeric columns; or a pattern with ``*`` (label and id columns
-    excluded, order of the table)
+    one column: a vector, or array<numeric>; a list of columns of numbers, texts and dates (`read.categories`); or a pattern
+    with ``*`` (label and id columns excluded, order of the table)
 `labels`
     one column: array<string> tags, array<int> label numbers, a multi-hot vector or array<double>, or a string of tags
     joined by `label_delimiter`; or a list or pattern of 0/1 columns (null: unknown)
@@ -29,10 +29,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError, of_spark
-from ..formats import READERS, Distinct, Names, Reader, Texts, documentation, tabular
+from ..formats import READERS, Distinct, Either, Names, Reader, Texts, documentation, tabular
 from ..frame import LocalSession, NeedsSpark
 from ..lazy import DataFrame, F, SparkSession, T
-from ..params import REQUIRED, Flag, Optional, Parameter, Text
+from ..params import REQUIRED, Choice, Flag, Optional, Parameter, Text
+from .categories import Facts
 from .errors import BAD_CELLS, check_separator, reading, refuse_headers, refuse_json, tell_unnamed
 from .frames import as_spark
 from .lines import checked, paths_of, plain
@@ -79,6 +80,12 @@ class Table(Reader):
         FEATURES_COLUMN,
         *COLUMNS,
         MISSING_FEATURES,
+        Parameter(
+            "categories",
+            "auto",
+            Either((Choice(("auto", "onehot", "codes")), Facts())),
+            "what a column of texts becomes: 0/1 features (onehot), or one of its codes for methods that count (codes)",
+        ),
         Parameter("graded", False, Flag(), "labels are numbers other than 0 and 1: tell the estimator, too (gradedLabels)"),
         Parameter(
             "needed", (), Names("a list of columns", listed=True), "numeric columns without a missing value, whatever `missing`"

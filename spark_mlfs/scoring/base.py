@@ -16,7 +16,7 @@ from ..read.layout import columns_of, quoted
 from ..read.lines import near
 from ..read.text import python_stop_words, word_stages
 from ..read.words import PATTERN, WordCounts
-from ..schema import FEATURES, attribute_names
+from ..schema import CATEGORIES, FEATURES, attribute_names
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,11 @@ def told_labels(frame: Any, labels: str, names: Sequence[str]) -> tuple[bool, li
 
 
 def column_stages(
-    source: Any, format: str, options: Mapping[str, Any], names: list[str], selected: list[str], spark_ml: bool
+    source: Any, format: str, options: Mapping[str, Any], selection: Any, spark_ml: bool
 ) -> tuple[list[tuple[str, dict[str, Any]]], str]:
     """Return the stages (kind and Params) that make features of a table's own columns as the reader did, and the column they
-    give: of numeric columns the selected ones. Words are counted by Spark ML's stages where these are at hand."""
+    give: of columns of numbers, texts and dates the selected ones. Words are counted by Spark ML's stages if these are there."""
+    names = selection.featureNames
     if source is None:
         return [], FEATURES
     if format == "text":
@@ -91,9 +92,11 @@ def column_stages(
     identity = [options["id"]] if options.get("id") else []
     labels = columns_of(source, options["labels"], "labels", identity)
     columns = columns_of(source, options["features"], "features", [*identity, *labels])
-    if len(columns) > 1 or kinds_of(source)[columns[0]].number:
-        kept = [name for name in columns if name in selected]  # others may be absent from later tables
-        return [("ColumnGatherer", {"inputCols": kept, "outputCol": "gathered"})], "gathered"
+    facts = selection._extra.get(CATEGORIES)
+    if len(columns) > 1 or facts or kinds_of(source)[columns[0]].number:
+        kept = selection.columns_needed(columns)  # others may be absent from later tables
+        told = {CATEGORIES: facts} if facts else {}
+        return [("ColumnGatherer", {"inputCols": kept, "outputCol": "gathered", **told})], "gathered"
     if not set(columns[0]) & set(".`"):
         return [], columns[0]
     # Spark ML takes a dot for a field of a struct.

@@ -38,7 +38,7 @@ def fit_pipeline(
     estimator.setFeaturesCol("selected").setLabelsCol(LABELS).setIdCol(ID)
     fitted = estimator.onProgress(progress).fit(selector.transform(frame))
     jvm = jvm_within_reach()
-    before, column = column_stages(source, format, options, selector.featureNames, selector.selectedFeatureNames, jvm)
+    before, column = column_stages(source, format, options, selector, jvm)
     selector.setFeaturesCol(column)
     return PipelineModel(stages=[*(_stage(kind, params, jvm) for kind, params in before), selector, fitted])
 

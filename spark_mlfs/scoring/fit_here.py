@@ -65,7 +65,7 @@ def fit_here(
     fit = Fit(CLASSIFIERS.create(name), dict(parameters), slices)
     state, cost, _ = pipeline.compute(held, fit, progress, Budgets(driver=memory))
     facts = facts_of_learned(CLASSIFIERS.kind, fit, held, state, cost, time.perf_counter() - started)
-    before, column = column_stages(source, format, options, selection.featureNames, names, spark_ml=False)
+    before, column = column_stages(source, format, options, selection, spark_ml=False)
     selection.values = {**selection.values, "outputCol": SELECTED, "featuresCol": column}
     kind = f"{CLASSIFIERS.class_name(name)}Classifier"
     return LocalPipeline(before, [selection, LocalClassifier(f"{kind}_{secrets.token_hex(6)}", facts, state)])

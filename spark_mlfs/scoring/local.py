@@ -23,9 +23,11 @@ from ..blocks.pack import are_vectors
 from ..engine.base import one_thread
 from ..errors import DataError
 from ..frame import Batches, Kind, LocalFrame, NeedsSpark
+from ..kernels.categories import Categories
+from ..read.categories import cells_here, known
 from ..read.local import entries_of, numbers_of
 from ..read.paths import here
-from ..schema import attribute_names
+from ..schema import CATEGORIES, attribute_names
 from .base import Described, SavedPipeline, columns_of_sql, is_own_sql, refuse_absent, told_labels, word_counts
 
 LISTS = pa.list_(pa.float64())
@@ -97,11 +99,13 @@ class LocalScorer(SavedPipeline):
         column = ours[0].params["featuresCol"]
         if [stage.kind for stage in before] == ["ColumnGatherer"]:
             inputs = [name for name in before[0].params["inputCols"] if name in frame.kinds]
-            for name in inputs:
+            facts = before[0].params.get(CATEGORIES)
+            made = known(facts, inputs, frame.kinds) if facts else Categories("", False, columns=inputs)
+            for place, name in enumerate(inputs):
                 kind = frame.kinds[name]
-                if not (kind.number or kind.text or kind.name == "void"):
+                if not (kind.number or kind.text or kind.name == "void" or place in made.dates):
                     raise DataError(f"column {name!r} is {kind.name}, not numeric; cast it first")
-            return partial(_gathered, names=inputs), FeatureCells(False, *self._reading(ours, inputs, column))
+            return partial(_gathered, made=made), FeatureCells(False, *self._reading(ours, made.names, column))
         if before:
             counted = word_counts(before)
             if counted is None:
@@ -158,12 +162,11 @@ def _truth(column: pa.Array, count: int, how: tuple[bool, list[Any]]) -> pa.List
     return pa.ListArray.from_arrays(lists.offsets, lists.values, mask=column.is_null()) if column.null_count else lists
 
 
-def _gathered(batch: pa.RecordBatch, names: Sequence[str]) -> pa.ListArray:
-    """Numeric columns as one of lists; null is NaN."""
-    x = np.empty((batch.num_rows, len(names)))
-    for j, name in enumerate(names):
-        x[:, j] = numbers_of(batch.column(name), name).to_numpy(zero_copy_only=False)
-    return pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), len(names)).cast(LISTS)
+def _gathered(batch: pa.RecordBatch, made: Categories) -> pa.ListArray:
+    """Columns of numbers, and of what was `made` of others, as one of lists; null is NaN."""
+    columns = [(batch.column(name), name, {place} & (made.values.keys() | made.dates)) for place, name in enumerate(made.columns)]
+    x = cells_here([cells if other else numbers_of(cells, name) for cells, name, other in columns], made)
+    return pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), x.shape[1]).cast(LISTS)
 
 
 def load_here(path: str) -> LocalScorer:

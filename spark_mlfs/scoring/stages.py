@@ -12,7 +12,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ..frame import kinds_of
+from ..kernels.categories import Categories
 from ..ml.persistence import Storable
+from ..read.categories import cells, known
 from ..read.columns import number_of
 from ..read.layout import quoted
 from ..read.words import WordCounts, counted
@@ -31,15 +33,23 @@ class ColumnGatherer(ColumnMaker, HasInputCols):
     """Numeric columns as one vector that carries their names, whatever these hold; a null becomes NaN, and so does an empty text,
     which is all that a column read from a CSV may hold.
 
-    Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a null with a trace.
+    Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a null with a trace. Columns of texts
+    and dates become what they were in training, which `categories` tells (`read.categories`).
     """
+
+    categories = Param(Params._dummy(), "categories", "what columns of texts and dates stand for", typeConverter=dict)
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**values)
+        self._setDefault(categories={})
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         kinds = kinds_of(dataset)
         columns = [name for name in self.getInputCols() if name in kinds]  # a stage behind names what it lacks
-        values = [F.coalesce(number_of(name, kinds[name]), F.lit(float("nan"))) for name in columns]
-        gathered = dataset.withColumn(self.getOutputCol(), array_to_vector(F.array(*values)))
-        return with_names(gathered, self.getOutputCol(), columns)
+        facts = self.getOrDefault("categories")
+        made = known(facts, columns, kinds) if facts else Categories("", False, columns=columns)
+        gathered = dataset.withColumn(self.getOutputCol(), array_to_vector(cells(columns, kinds, made, number_of)))
+        return with_names(gathered, self.getOutputCol(), made.names)
 
 
 class WordCounter(ColumnMaker, HasInputCol):

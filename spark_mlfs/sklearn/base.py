@@ -14,10 +14,10 @@ from .. import params as spec
 from ..adapters.classes import EntryEstimator
 from ..adapters.described import Spelling, snake
 from ..blocks.arrays import Labelled, features_of, hold, wrong_value
-from ..blocks.categories import Categories
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import Grades
 from ..frame import MEMORY
+from ..kernels.categories import Categories
 from ..kernels.matrix import Matrix
 from ..kernels.missing import MISSING, fill_values, filled
 

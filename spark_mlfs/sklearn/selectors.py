@@ -47,7 +47,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     told_ : what else the method says: of `auto` what was tried, what was chosen and the verdict
     n_features_in_, feature_names_in_, label_names_ : of the training data
 
-    Of a frame's columns of texts and categoricals (`spark_mlfs.blocks.categories`) to a method that does not count, features are
+    Of a frame's columns of texts and categoricals (`spark_mlfs.kernels.categories`) to a method that does not count, features are
     their values, ``column=value``: `ranking_`, `selected_`, `transform` and its names go by these, `get_support` by columns.
 
     `transform`, `get_support` and `get_feature_names_out` go by the order of the columns, as scikit-learn's selectors do;

@@ -17,8 +17,8 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from spark_mlfs import DataError, ParameterError, pipeline, rank
 from spark_mlfs.blocks.arrays import hold
-from spark_mlfs.blocks.coding import MAX_BINS
 from spark_mlfs.errors import DataNotice
+from spark_mlfs.kernels.categories import MAX_BINS
 from spark_mlfs.sklearn import BRSVMClassifier, JMISelector, MDDMExtractor, MultiLabelSelector, RidgeSelector
 
 N, Q = 3000, 3

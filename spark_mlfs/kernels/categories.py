@@ -1,9 +1,10 @@
-"""Columns of texts, categoricals and dates of a table in memory as features.
+"""Columns of texts, categoricals and dates of a table as features.
 
 Texts and categoricals (pandas, Polars) become codes: the place of the value among those of the training rows, numbers by size and
 else by text. To a method that counts a column is one feature, which no binning cuts; to another it is a group of 0/1 features,
 one for each value, ``column=value``. A value that training did not have gets the code behind all others: 0 in each of those. A
 missing one is missing as a number is, but for ``missing="mean"`` and ``"zero"``, to which it is a value of its own.
+Columns of a table of Spark's or of files (`read.categories`) go by their type: a text is a category, whatever it holds.
 Dates become days since 1970-01-01, which a notice says; columns of booleans, and of texts that are all numbers, are numbers.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import datetime
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -19,8 +21,9 @@ import numpy as np
 import pandas as pd
 
 from ..errors import DataError, DataNotice
-from ..kernels.matrix import Matrix
-from .coding import MAX_BINS
+from .matrix import Matrix
+
+MAX_BINS = 250  # codes of a feature
 
 
 @dataclass
@@ -63,8 +66,29 @@ class Categories:
                 return None
             self.values[place] = known
         code = {value: number for number, value in enumerate(known)}
-        lacking = code.get(None, len(known)) if self.missing in ("mean", "zero") else np.nan
-        return np.array([*(code.get(_text(value), len(known)) for value in found), lacking], np.float64)[numbered]
+        return np.array([*(code.get(_text(value), len(known)) for value in found), self.lacking(place)], np.float64)[numbered]
+
+    def lacking(self, place: int) -> float:
+        """Return the code of a missing value of a category."""
+        known = self.values[place]
+        return (known.index(None) if None in known else len(known)) if self.missing in ("mean", "zero") else np.nan
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What `of_facts` takes, as Spark's metadata have it: without None."""
+        values = {self.columns[place]: [v for v in known if v is not None] for place, known in self.values.items()}
+        lacking = [self.columns[place] for place, known in self.values.items() if None in known]
+        told = {"missing": self.missing, "codes": self.codes, "columns": self.columns, "values": values, "lacking": lacking}
+        return {**told, "dates": [self.columns[place] for place in sorted(self.dates)]}
+
+    @staticmethod
+    def of_facts(facts: Mapping[str, Any], columns: Sequence[str] | None = None) -> Categories:
+        """What `facts` tell of: of these columns, or of all in the order of the training."""
+        columns = list(facts["columns"] if columns is None else columns)
+        known = {name: [*values, *([None] if name in facts["lacking"] else [])] for name, values in facts["values"].items()}
+        places = {place: known[name] for place, name in enumerate(columns) if name in known}
+        dates = {place for place, name in enumerate(columns) if name in facts["dates"]}
+        return Categories(facts["missing"], facts["codes"], places, dates, columns)
 
     def _learned(self, name: Any, found: list[Any], lacking: bool, declared: bool) -> list[str | None] | None:
         """The values of a category in order; None where a column that is not `declared` as one holds other than texts."""
