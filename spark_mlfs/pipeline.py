@@ -31,7 +31,7 @@ from .engine.local import LocalEngine, SizingEngine
 from .errors import DataError, ParameterError, WorkerBudgetError, setting
 from .methods.base import Scores
 from .select import Constraints, Evidence, Resolved, Screen, SideAnalysis
-from .select.constraints import rows_of, whole_groups
+from .select.constraints import kept_rows
 from .select.portrait import Portrait, Portray
 from .select.request import Request, check_rows, enough, full_ranking
 from .solvers.greedy import UNCONSTRAINED, PickConstraints, select_within_budget
@@ -105,7 +105,7 @@ class Result:
             count = min(count, self.num_affordable)
         if "group" in self.ranking:
             groups = self.ranking["group"].tolist()
-            count = whole_groups(groups, rows_of(groups, count, self.request.columns))
+            count = kept_rows(groups, count, self.request.columns, self.request.auto)
         return self.ranking.iloc[:count]
 
     @property

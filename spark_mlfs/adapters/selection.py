@@ -19,7 +19,7 @@ from ..methods.base import HELD_OUT
 from ..params import Choice, Parameter
 from ..pipeline import Result, ranking_schema
 from ..select import Cut, modes
-from ..select.constraints import rows_of, whole_groups
+from ..select.constraints import kept_rows
 from ..select.modes import COLUMNS
 from ..select.request import enough
 from ..select.rules import passing
@@ -96,8 +96,7 @@ class Selected(Fitted):
             if paid is not None:
                 count = min(count, paid)
             if "group" in self._ranking:
-                groups = self._ranking["group"].tolist()
-                count = whole_groups(groups, rows_of(groups, count, self._extra.get("columns", {})))
+                count = kept_rows(self._ranking["group"].tolist(), count, self._extra.get("columns", {}), cut.auto)
             return self._ranking.iloc[:count]
         mode = cut.rule.mode
         column = COLUMNS[mode]

@@ -75,8 +75,8 @@ def note_categories(rows: Dataset, facts: Mapping[str, Any], counted: bool) -> N
         rows.profile.categories = made.counts
         if not counted and made.values:
             raise ParameterError(
-                f"feature {made.columns[min(made.values)]!r} is a category told as codes, which only methods that count values take "
-                f"for what they are: read it as 0/1 features, {option('categories', 'onehot')}"
+                f"feature {made.columns[min(made.values)]!r} is a category told as codes, which methods that do not count "
+                f"values would take for numbers: read it as 0/1 features, {option('categories', 'onehot')}"
             )
 
 

@@ -111,7 +111,8 @@ class Forward(Method):
             relevance, path, shares = forward.select(sums, weights, penalty, count, terms, picking(engine))
             told = {} if path.single else dict(zip(HELD_OUT, _cumulative(np.cumsum(path.gains), shares), strict=True))
             if p.get(ENOUGH) and (few := forward.enough(*told.values())):
-                fresh = forward.nested(sums, weights, penalty, min(few, NESTED_PICKS), terms)
+                room = max((len(group.members) - 1 for group in terms.groups), default=0)  # for the last group, whole
+                fresh = forward.nested(sums, weights, penalty, min(few, NESTED_PICKS) + room, terms)[:, : len(path.picks)]
                 told |= dict(zip(NESTED, _cumulative(np.cumsum(fresh.mean(axis=0)), fresh), strict=True))
         if not (whole.sketch and len(seen) < len(varying)):
             values[seen] = relevance

@@ -37,7 +37,8 @@ def parquet(
     spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
     label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
     reader_options: Mapping[str, str] | None = None, weight: str | None = None,
-    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", graded: bool = False, needed: Sequence[str] = (),
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
+    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = (),
 ) -> DataFrame:
     """Parquet files."""
 
@@ -45,7 +46,8 @@ def delta(
     spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
     label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
     reader_options: Mapping[str, str] | None = None, weight: str | None = None,
-    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", graded: bool = False, needed: Sequence[str] = (),
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
+    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = (),
 ) -> DataFrame:
     """Delta tables."""
 
@@ -53,7 +55,8 @@ def csv(
     spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
     label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
     reader_options: Mapping[str, str] | None = None, weight: str | None = None,
-    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", graded: bool = False, needed: Sequence[str] = (),
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
+    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = (),
 ) -> DataFrame:
     """CSV files."""
 
@@ -61,7 +64,8 @@ def json(
     spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
     label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
     reader_options: Mapping[str, str] | None = None, weight: str | None = None,
-    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", graded: bool = False, needed: Sequence[str] = (),
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
+    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = (),
 ) -> DataFrame:
     """JSON files."""
 
@@ -69,7 +73,8 @@ def table(
     spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], format: str = "table", *,
     id: str | None = None, label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
     reader_options: Mapping[str, str] | None = None, weight: str | None = None,
-    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", graded: bool = False, needed: Sequence[str] = (),
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
+    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = (),
 ) -> DataFrame:
     """Read a table into ``id, features, labels``; see the module for `features`, `labels` and `id`."""
 

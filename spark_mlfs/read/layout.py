@@ -209,6 +209,14 @@ def cells_of_labels(
                 return ColumnOfCells(columns, "array", nulls=first.nulls, grades=graded)
         if first.text:
             if not delimiter:
+                with reading():
+                    rows = (
+                        next((b for b in source.batches() if b.num_rows), None)
+                        if isinstance(source, LocalFrame)
+                        else source.head()
+                    )
+                if rows is None:
+                    raise DataError("the data have no rows; check the path and the filters before this step")
                 remedy = f"pass {option('label_delimiter', ';')} (what stands between its labels)"
                 raise ParameterError(f"{option('labels')}: column {columns[0]!r} is a string; {remedy}")
             return ColumnOfCells(columns, "asis", delimiter=delimiter)

@@ -43,6 +43,7 @@ class LocalPipeline:
         for place, (uid, kind, params) in zip(places, made, strict=False):
             defaults: dict[str, Any] = {"outputCol": f"{uid}__output"} if kind not in _MODULES else {}
             defaults |= {"stopWords": [], "binary": False} if kind == "WordCounter" else {}
+            defaults |= {"categories": {}} if kind == "ColumnGatherer" else {}
             stage_here(place, f"{_MODULES.get(kind, f'{PACKAGE}.scoring.stages')}.{kind}", uid, params, defaults)
         for place, stage in zip(places[len(made) :], self.stages, strict=True):
             stage.save_here(place)

@@ -275,6 +275,16 @@ def rows_of(groups: Sequence[str | None], count: int, columns: Mapping[str, int]
     return len(groups)
 
 
+def kept_rows(groups: Sequence[str | None], count: int, columns: Mapping[str, int], auto: bool) -> int:
+    """How many rows of a ranking are kept of which the best `count` features were asked for, each of the `columns` one; or with
+    `auto` so many rows, which were found to be enough, and what is left of the last one's group."""
+    if not auto:
+        return whole_groups(groups, rows_of(groups, count, columns))
+    while 0 < count < len(groups) and groups[count] is not None and groups[count] == groups[count - 1]:
+        count += 1
+    return count
+
+
 def _by_feature(
     what: str, listed: tuple[Any, ...], names: Sequence[str], place: Mapping[str, int], default: float = np.nan
 ) -> np.ndarray:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from oracles import forward as oracle
@@ -28,6 +29,10 @@ from spark_mlfs.select import Constraints, Cut
 from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.testing import check_method, engine_of, example, frame_of, thin
 
+LARGER = [  # rows, picks, whether they are sparse
+    ("scene", 2407, 10, False), ("yeast", 2417, 12, False), ("enron", 1702, 5, True), ("birds", 645, 12, False),
+    ("tmc2007-500", 3000, 6, True), ("slashdot", 2000, 6, True), ("rcv1sub1", 2000, 5, True),
+]  # fmt: skip
 FOLDS, READ = 5, Grades.of({"graded_labels": True})
 
 
@@ -302,6 +307,53 @@ def test_picks_made_without_a_fold_are_tried_on_it():
     np.testing.assert_allclose(told[:, 0], wanted.mean(axis=0), rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(told[:, 1], wanted.std(axis=0, ddof=1) / np.sqrt(FOLDS), rtol=1e-7, atol=1e-10)
     assert len(result.kept) == len(told) > 3
+
+
+def test_nested_gains_with_groups_are_those_of_the_rows():
+    """Each fold's picks go by groups, whole, as all do; members by what they explained as the group was chosen."""
+    x, y = example()
+    groups = {"a": [1, 5, 6, 8], "b": [0, 2], "c": [3, 10, 11]}
+    held = hold(x, y)[0]
+    fold, listed = fold_of(held.block, FOLDS, held.profile), [*groups.values()]
+    held_to = Constraints.of({"groups": groups})
+    (result,) = pipeline.rank(held, [pipeline.Request.of("forward", {}, cut=Cut("auto"), constraints=held_to)])
+    picks, gains, _, _ = oracle.forward(x, y, fold, x.shape[1], groups=listed)
+    assert list(result.ranking["index"][: len(picks)]) == picks
+    np.testing.assert_allclose(result.gains[: len(picks)], gains, rtol=1e-9, atol=1e-11)
+    told = result.ranking[[*NESTED]].dropna().to_numpy()
+    wanted = oracle.nested(x, y, fold, len(told), groups=listed)
+    np.testing.assert_allclose(told[:, 0], wanted.mean(axis=0), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(told[:, 1], wanted.std(axis=0, ddof=1) / np.sqrt(FOLDS), rtol=1e-7, atol=1e-10)
+
+
+def test_auto_keeps_a_group_whole_that_is_larger_than_what_it_is_tried_with():
+    """A column of 30 values is as many features, which go together: it was left out, as if there were nothing to find."""
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 30, 2000)
+    x = np.column_stack([np.eye(30)[values], rng.normal(size=(2000, 3))])
+    y = np.column_stack([values % 3 == 0, values < 12]) ^ (rng.random((2000, 2)) < 0.1)
+    table = pd.DataFrame({"v": [f"v{value:02}" for value in values]} | {f"n{j}": x[:, 30 + j] for j in range(3)})
+    ranking = spark_mlfs.rank(table, y.astype(int), "forward", "auto")
+    assert len(ranking) == 30 and set(ranking["group"]) == {"v"}
+    again = spark_mlfs.rank(x, y.astype(int), "forward", "auto", groups={"v": list(range(30))})
+    assert set(again["index"]) == set(range(30))
+    assert again["nested_gain"].max() == ranking["nested_gain"].max() > 0.3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "rows", "count", "sparse"), LARGER)
+def test_picks_on_larger_sets_are_those_of_fits_of_the_rows(name, rows, count, sparse, data_dir):
+    x, y = (each[:rows] for each in load(name, data_dir)[:2])
+    x = x[:, np.sort(np.argsort(-(x != 0).sum(axis=0).A1 if sp.issparse(x) else -(x != 0).sum(axis=0))[:1000])]
+    x = x.toarray() if sp.issparse(x) else x
+    held = hold(sp.csr_matrix(x) if sparse else x, y)[0]
+    (result,) = pipeline.rank(held, [pipeline.Request.of("forward", {}, count)])
+    wanted, gains, first, shares = oracle.forward(x, y, fold_of(held.block, FOLDS, held.profile), count)
+    assert list(result.ranking["index"][: len(wanted)]) == wanted
+    np.testing.assert_allclose(result.gains[: len(wanted)], gains, rtol=1e-8, atol=1e-10)
+    relevance = result.ranking.set_index("index")["relevance"].sort_index().to_numpy()
+    np.testing.assert_allclose(relevance[np.isfinite(first)], first[np.isfinite(first)], rtol=1e-8, atol=1e-10)
+    assert shares.shape == (FOLDS, len(wanted))
 
 
 @pytest.mark.filterwarnings("ignore:no feature explains")

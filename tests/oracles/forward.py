@@ -47,8 +47,9 @@ class Fold:
             of -= np.outer(z, refitted(z, of, self.train, self.mass, self.penalty[s], self.n))
 
 
-def forward(x, y, fold, count, penalty=1.0, mass=None, label_weights=1.0, include=()):
-    """Picks of the columns of x (n, d) for labels y (n, q), rows in folds `fold` (n,) and of weight `mass`.
+def forward(x, y, fold, count, penalty=1.0, mass=None, label_weights=1.0, include=(), groups=()):
+    """Picks of the columns of x (n, d) for labels y (n, q), rows in folds `fold` (n,) and of weight `mass`. Of `groups`, lists of
+    columns, the one whose three best columns explain most on average is picked whole, best first.
 
     Returns the picks, J of each, (d,) J of the first step (NaN of a constant column), and (folds, picks) each fold's own share
     explained by each pick."""
@@ -66,16 +67,22 @@ def forward(x, y, fold, count, penalty=1.0, mass=None, label_weights=1.0, includ
     folds = [Fold(x, y, fold == f, mass, deviation, penalty) for f in np.unique(fold)]
     total = np.array([label @ f.variation for f in folds])
     left = np.flatnonzero(varies).tolist()
-    picks, gains, shares, first = [], [], [], None
+    picks, gains, shares, first, coming = [], [], [], None, list(include)
     for step in range(min(count, len(left))):
         explained = {j: np.array([label @ f.explained(j) for f in folds]) for j in left}
         worth = {j: each.sum() / total.sum() for j, each in explained.items()}
         if first is None:
             first = np.full(x.shape[1], np.nan)
             first[left] = [worth[j] for j in left]
-        best = max(worth.values())
-        ahead = include[step] if step < len(include) else None
-        pick = ahead if ahead is not None else min(j for j in left if worth[j] >= best - 1e-10 * max(1.0, abs(best)))
+        if not coming:
+            units = [[j] for j in left if not any(j in g for g in groups)] + [[j for j in g if j in left] for g in groups]
+            units = [(np.mean(sorted((worth[j] for j in unit), reverse=True)[:3]), unit) for unit in units if unit]
+            best = max(each for each, _ in units)
+            coming = min((unit for each, unit in units if each >= best - 1e-10 * max(1.0, abs(best))), key=min)
+            if len(coming) > count - step:
+                break
+            coming.sort(key=lambda j: -worth[j])
+        pick = coming.pop(0)
         picks.append(pick)
         gains.append(worth[pick])
         shares.append(explained[pick] / total)
@@ -96,12 +103,12 @@ def how_many(gains, shares):
     return int(np.flatnonzero(cumulative >= cumulative[best] - error[best])[0]) + 1
 
 
-def nested(x, y, fold, count, penalty=1.0):
+def nested(x, y, fold, count, penalty=1.0, groups=()):
     """(folds, count) what picks made without the rows of a fold explain of them, cumulatively; labels weigh as in all rows."""
     out = []
     for at, f in enumerate(np.unique(fold)):
         rest = fold != f
         times = y[rest].var(axis=0) / y.var(axis=0)
-        picks = forward(x[rest], y[rest], fold[rest], count, penalty, label_weights=times)[0]
+        picks = forward(x[rest], y[rest], fold[rest], count, penalty, label_weights=times, groups=groups)[0]
         out.append(np.cumsum(forward(x, y, fold, len(picks), penalty, include=picks)[3][at]))
-    return np.array(out)
+    return np.array([np.pad(each, (0, count - len(each)), "edge") for each in out])
