@@ -120,12 +120,14 @@ def _drift(work: Work, sides: list[RunConfig], how: dict[str, Any], spark: Any) 
 def _frames(spark: Any, sides: list[RunConfig]) -> list[Any]:
     """The rows of both times; of texts both count the words of either."""
     from ..read import load
-    from ..schema import FEATURES, attribute_names
+    from ..schema import CATEGORIES, FEATURES, attribute_names, categories_of
 
     def read(side: RunConfig, **more: Any) -> Any:
         return load(spark, side.data.path, side.data.format or "", **{**side.data.options, **more})
 
-    frames = [read(side) for side in sides]
+    frames = [read(sides[0])]
+    facts = categories_of(frames[0], FEATURES)  # the values of later rows may be others
+    frames.append(read(sides[1], **({CATEGORIES: facts} if facts else {})))
     if sides[0].data.format != "text" or "vocabulary" in sides[0].data.options:
         return frames
     words = dict.fromkeys(word for frame in frames for word in attribute_names(frame, FEATURES) or ())

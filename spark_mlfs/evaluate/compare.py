@@ -30,7 +30,7 @@ from ..frame import LocalSession, NeedsSpark, check_memory, num_cores
 from ..output.journal import Journal
 from ..pipeline import Progress, compute
 from ..read.errors import notice
-from ..schema import FEATURES, ID, LABELS
+from ..schema import CATEGORIES, FEATURES, ID, LABELS, categories_of
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from ..statistics.labelsets import LabelsetCounts
 from .metrics import TITLES, label_statistics
@@ -185,7 +185,11 @@ def open_data(session: Any, data: DataSet, seed: int = 0) -> tuple[Any, Split | 
     if data.options.get("weight") is not None:
         raise ParameterError("evaluate and compare take no row weights; leave the option weight out, or rank with select")
     paths: list[Any] = [path for path in (data.path, data.test_path) if path is not None] or [None]
-    parts = [read.load(session, path, data.format or "", **data.options) for path in paths]
+    parts = [read.load(session, paths[0], data.format or "", **data.options)]
+    facts = categories_of(parts[0], FEATURES)  # of which test rows may hold other values
+    parts += [
+        read.load(session, path, data.format or "", **{**data.options, **(facts and {CATEGORIES: facts})}) for path in paths[1:]
+    ]
     if data.rows is not None:
         parts = [sampled(part, data.rows, seed, ID) for part in parts]
     return (parts[0], None) if data.test_path is None else marked(parts[0], parts[1], ID)

@@ -209,13 +209,7 @@ def cells_of_labels(
                 return ColumnOfCells(columns, "array", nulls=first.nulls, grades=graded)
         if first.text:
             if not delimiter:
-                with reading():
-                    rows = (
-                        next((b for b in source.batches() if b.num_rows), None)
-                        if isinstance(source, LocalFrame)
-                        else source.head()
-                    )
-                if rows is None:
+                if not _has_rows(source):
                     raise DataError("the data have no rows; check the path and the filters before this step")
                 remedy = f"pass {option('label_delimiter', ';')} (what stands between its labels)"
                 raise ParameterError(f"{option('labels')}: column {columns[0]!r} is a string; {remedy}")
@@ -226,6 +220,13 @@ def cells_of_labels(
             remedy = "labels are 0/1 columns, or one column of tags, label numbers or multi-hot vectors"
             raise DataError(f"{option('labels')}: {wrong}; {remedy}")
     return ColumnOfCells(columns, "array", columns, grades=graded, several=True)
+
+
+def _has_rows(source: DataFrame) -> bool:
+    if isinstance(source, LocalFrame):
+        return any(batch.num_rows for batch in source.batches())
+    with reading():
+        return source.head() is not None
 
 
 def not_a_number(source: DataFrame, name: str, kind: Kind) -> str:
