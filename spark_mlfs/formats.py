@@ -24,14 +24,12 @@ from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter as Argument
 from inspect import Signature, cleandoc
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from .errors import ParameterError, option, shown
+from .lazy import DataFrame, SparkSession
 from .params import REQUIRED, Constraint, Optional, from_json
 from .registry import Entry, Registry
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 
 class Reader(Entry):

@@ -18,7 +18,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ from .blocks.profile import Profile
 from .engine.base import Cost, Engine, one_thread
 from .engine.local import LocalEngine, SizingEngine
 from .errors import DataError, ParameterError, WorkerBudgetError, setting
+from .lazy import DataFrame, SparkSession
 from .methods.base import Scores
 from .select import Constraints, Evidence, Resolved, Screen, SideAnalysis
 from .select.constraints import kept_rows
@@ -36,9 +37,6 @@ from .select.portrait import Portrait, Portray
 from .select.request import Request, check_rows, enough, full_ranking
 from .solvers.greedy import UNCONSTRAINED, PickConstraints, select_within_budget
 from .statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 Progress = Callable[[str, int, int], None]
 FEATURE_BYTES = 210  # of each feature beside its values: its name, its range, its places in scores and ranking (measured)

@@ -11,7 +11,7 @@ The library's own methods pass the same checks. They run in this process, withou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,12 +22,10 @@ from .blocks.profile import Profile, profile_block
 from .engine.local import LocalEngine
 from .errors import DataError, ParameterError
 from .kernels.matrix import Matrix
+from .lazy import DataFrame, SparkSession
 from .methods import METHODS
 from .methods.base import Method, Scores
 from .params import check as check_parameters
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 ROWS, FEATURES, LABELS = 200, 12, 4
 COPY_OF, COPY, BINARY, COUNTS, CONSTANT, ZERO = 1, 6, 7, 8, 9, 4  # columns of the example

@@ -12,6 +12,6 @@ CLASSIFIERS: Registry[Classifier] = Registry(
         "mlknn": "knn.MLkNN",
         "brknn": "knn.BRkNN",
         "br-svm": "svm.BRSVM",
-        "cc": "chain.ClassifierChain",
+        "cc": "svm.ClassifierChain",
     },
 )

@@ -1,18 +1,4 @@
-"""Binary relevance with linear support vector machines, one per label, in parallel.
-
-    min over w, b of  ½‖w‖² + C Σ_i max(0, 1 − y_i(w'x_i + b))²,    label where w'x + b > 0
-
-by scikit-learn's LinearSVC (liblinear); the rows are in the order of their ids and the solver's draws are seeded, so that a
-label's machine does not depend on where it was trained. Score: the decision value w'x + b, or with ``scores="calibrated"``
-Platt's probability 1/(1 + exp(a·f + b)), f the decision value, a and b from those of three folds by row id. A label with one
-value in the training rows is predicted as that value (decision ±1, probability 1 or 0).
-Symbols: x_i (v,) the features that vary in training row i, scaled as ``scaling`` says (default: as they are), or those an
-extractor made for the label (``label_specific``); y_i = ±1 whether it has the label; w (v,), b one label's machine of q; C > 0
-``c``. Scores (rows, q), distances in units of 1/‖w‖, or probabilities.
-Raises: `DataError` where single labels of a row are unknown; `BudgetError` where the rows exceed $budget; $range.
-Source: Fan, Chang, Hsieh, Wang & Lin 2008 (LIBLINEAR); Platt 1999 (probabilities).
-Deviations: liblinear penalises the intercept b with w; where a fold lacks a class, the probability is 1/(1 + exp(−f)).
-"""
+"""Linear support vector machines, one a label: apart from each other, or in a chain."""
 
 from __future__ import annotations
 
@@ -29,10 +15,15 @@ from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..blocks.rowhash import mix
 from ..engine.base import Engine
+from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
+from ..kernels.nearest import nearest
 from ..kernels.scaling import Scaling
+from ..kernels.votes import label_counts
+from ..lazy import cached_property
 from ..params import Choice, Flag, Integer, Number, Parameter, Values
 from .base import SCALING, Classifier, Predictor, known_rows
+from .knn import BRkNN
 
 FOLDS = 3
 LINEAR = (
@@ -126,7 +117,21 @@ def gather_machines(parts: list[State], q: int) -> State:
 
 
 class BRSVM(Classifier):
-    """A linear support vector machine per label."""
+    """A linear support vector machine per label.
+
+        min over w, b of  ½‖w‖² + C Σ_i max(0, 1 − y_i(w'x_i + b))²,    label where w'x + b > 0
+
+    by scikit-learn's LinearSVC (liblinear); the rows are in the order of their ids and the solver's draws are seeded, so that a
+    label's machine does not depend on where it was trained. Score: the decision value w'x + b, or with ``scores="calibrated"``
+    Platt's probability 1/(1 + exp(a·f + b)), f the decision value, a and b from those of three folds by row id. A label with one
+    value in the training rows is predicted as that value (decision ±1, probability 1 or 0).
+    Symbols: x_i (v,) the features that vary in training row i, scaled as ``scaling`` says (default: as they are), or those an
+    extractor made for the label (``label_specific``); y_i = ±1 whether it has the label; w (v,), b one label's machine of q; C >
+    0 ``c``. Scores (rows, q), distances in units of 1/‖w‖, or probabilities.
+    Raises: `DataError` where single labels of a row are unknown; `BudgetError` where the rows exceed $budget; $range.
+    Source: Fan, Chang, Hsieh, Wang & Lin 2008 (LIBLINEAR); Platt 1999 (probabilities).
+    Deviations: liblinear penalises the intercept b with w; where a fold lacks a class, the probability is 1/(1 + exp(−f)).
+    """
 
     name = "br-svm"
     title = "a linear support vector machine per label"
@@ -174,3 +179,98 @@ def decisions(x: Matrix, weights: np.ndarray) -> np.ndarray:
     if sp.issparse(x):
         return np.asarray(x @ weights.T)
     return np.einsum("ij,kj->ik", np.ascontiguousarray(x), np.ascontiguousarray(weights))
+
+
+class ClassifierChain(Classifier):
+    """A chain of linear support vector machines or of nearest-neighbour votes.
+
+        ŷ_π(t) = h_t(x, ŷ_π(1), …, ŷ_π(t−1)),    t = 1, …, q
+
+    Training uses the true labels before a label, prediction the predicted ones. Base h: a linear support vector machine (``svm``,
+    as `br-svm`), or the majority of the k nearest neighbours (``knn``) in the space of the features and the labels before.
+    Order: by label index, by falling frequency, or drawn with the seed. Scores: decision values, or shares of neighbours.
+    Symbols: x (v,) the features that vary in the training rows, scaled as ``scaling`` says (default: as they are); π the order of
+    the q labels; ŷ ∈ {0, 1}^q the prediction. Scores (rows, q).
+    Raises: `DataError` where single labels of a row are unknown, or with ``knn`` there are at most k labelled rows; `BudgetError`
+    where the rows exceed $budget; $range.
+    Source: Read, Pfahringer, Holmes & Frank 2009.
+    Deviations: one chain, not their ensemble.
+    """
+
+    name = "cc"
+    title = "classifier chain over linear SVMs or nearest neighbours"
+    source = "Read, Pfahringer, Holmes & Frank 2009"
+    when = "labels that follow from each other"
+    cost = "one machine a label, side by side by label, each with all rows in its process; nothing with base=knn"
+    parameters = (
+        Parameter("base", "svm", Choice(("svm", "knn")), "what predicts a label"),
+        Parameter("order", "random", Choice(("random", "frequency", "index")), "order of the labels in the chain"),
+        Parameter("k", 3, Integer(1), "neighbours, with base knn"),
+        *LINEAR,
+        SCALING,
+    )
+
+    def fit(self, engine: Engine, p: Values) -> State:
+        profile = engine.profile
+        order = chain_order(profile.positive, p["order"], p["seed"])
+        if p["base"] == "knn":
+            return BRkNN().fit(engine, p) | {"order": order, "base": "knn"}
+        machines = gather_machines(engine.over_labels(LabelMachines(profile, p, order=tuple(order.tolist()))), profile.q)
+        converged = bool((machines["iterations"] < p["max_iter"]).all())
+        return machines | {"columns": profile.varying, "order": order, "base": "svm", "converged": converged}
+
+    def by_label(self, p: Values) -> bool:
+        return p["base"] == "svm"
+
+    def probabilities(self, p: Values) -> bool:
+        return p["base"] == "knn"
+
+    def predictor(self, state: State) -> Predictor:
+        return NeighbourChain(state) if state["base"] == "knn" else MachineChain(state)
+
+
+def chain_order(positive: np.ndarray, how: str, seed: int) -> np.ndarray:
+    """(q,) labels in the order of the chain."""
+    q = len(positive)
+    if how == "index":
+        return np.arange(q)
+    if how == "frequency":
+        return np.argsort(-positive, kind="stable")
+    return np.random.default_rng(seed).permutation(q)
+
+
+class MachineChain(Predictor):
+    """Prediction of a chain of machines."""
+
+    def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
+        s = self.state
+        x = self.scaled(x, s["columns"])
+        v, order = x.shape[1], s["order"]
+        scores = decisions(x, s["weights"][:, :v]) + s["intercept"]
+        labels = np.zeros(scores.shape, np.uint8)
+        for position, label in enumerate(order):
+            before = order[:position]
+            scores[:, label] += decisions(labels[:, before].astype(np.float64), s["weights"][[label], v : v + position])[:, 0]
+            labels[:, label] = scores[:, label] > 0
+        return labels, scores
+
+
+class NeighbourChain(Predictor):
+    """Prediction of a chain of nearest-neighbour votes."""
+
+    @cached_property
+    def training(self) -> tuple[Matrix, np.ndarray]:
+        return self.scaled(self.state["x"]), self.state["y"].toarray()
+
+    def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
+        s, (z, y) = self.state, self.training
+        x = self.scaled(x, s["columns"])
+        order, k = s["order"], s["k"]
+        labels, scores = np.zeros((x.shape[0], len(order)), np.uint8), np.zeros((x.shape[0], len(order)))
+        for position, label in enumerate(order):
+            before = order[:position]
+            query = Rows(beside(x, labels[:, before]), -1 - np.arange(x.shape[0]))
+            best = nearest(query, Rows(beside(z, y[:, before]), np.arange(z.shape[0])), k)
+            share = label_counts(best, sp.csr_matrix(y[:, [label]], dtype=np.float64))[:, 0] / k
+            labels[:, label], scores[:, label] = share > 0.5, share
+        return labels, scores

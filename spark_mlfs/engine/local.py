@@ -18,8 +18,8 @@ from ..blocks.identity import with_unique_ids
 from ..blocks.profile import Profile, profile_block
 from ..errors import ON_THE_DRIVER, ONE_WORKER, DataError, WorkerBudgetError, beyond
 from ..kernels.information import CountLogs
-from ..statistics import cells
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic
+from ..statistics.contingency import CellInformation
 from ..statistics.quantiles import exact_quantiles
 from ..statistics.targets import Target
 from .base import FEWER_NUMBERS, Answer, Engine, one_thread
@@ -172,7 +172,7 @@ class LocalEngine(Engine):
         return exact_quantiles(self.rows.x, self.profile.varying, shares)
 
     def cell_information(self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
-        return self.run(cells.CellInformation(coding, target, selected, logs), keep=False)[0]
+        return self.run(CellInformation(coding, target, selected, logs), keep=False)[0]
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
         self.unweighted("a method that goes over the rows themselves")

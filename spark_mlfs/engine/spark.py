@@ -20,8 +20,8 @@ from ..blocks.pack import Packed, at_once, collected, persist
 from ..blocks.renumber import identified
 from ..errors import BudgetError, beyond
 from ..kernels.information import CountLogs
-from ..statistics import cells
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, paste
+from ..statistics.contingency import CellInformation, cell_counts
 from ..statistics.quantiles import QuantileBounds, quantiles_from_bounds
 from ..statistics.targets import Target
 from . import tasks
@@ -194,10 +194,10 @@ class SparkEngine(Engine):
         return rows
 
     def cell_information(self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
-        few = cells.cell_counts(coding, target, selected, logs)
+        few = cell_counts(coding, target, selected, logs)
         if few.state_bytes(self.profile) <= DIRECT_BYTES and self._spread_by_cells(coding, selected) is None:
             return self.run(few, keep=False)[0][0]
-        return self.run(cells.CellInformation(coding, target, selected, logs), keep=False)[0]
+        return self.run(CellInformation(coding, target, selected, logs), keep=False)[0]
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
         self.unweighted("a method that goes over the rows themselves")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,12 +19,9 @@ from ..blocks.pack import BLOCK_SCHEMA, block_row, check_column
 from ..blocks.stratification import positives
 from ..errors import DataError, worker_errors
 from ..frame import kinds_of
-from ..lazy import F
+from ..lazy import Column, DataFrame, F
 from ..read.layout import quoted
 from .protocol import STRATIFY_ROWS, Protocol, blocks_of, by_labelset, ends_of_blocks, labels_of_blocks
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
 
 
 def split(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -34,9 +34,8 @@ from ..read.sections import Field, InvalidValue, Section
 from ..read.toml import Data, explain, read_toml
 from ..select import Screen, constraints
 from ..statistics.base import Budgets
-from .metrics import KINDS
 from .protocol import Protocol
-from .trials import ALL_FEATURES, Candidate, Choosing, Design, Judge, size_of
+from .trials import ALL_FEATURES, Candidate, Choose, Design, Judge, size_of
 
 OF_METHODS = ("include", "exclude")  # of a selection's constraints, what a compared method may have
 FILES = "files"  # the protocol of data that come as training and test files
@@ -52,7 +51,7 @@ class DataSet(Data):
     screen: str | None = Field(None, description="filter in front of every method that has none of its own, such as chi2:1000")
 
 
-class Entry(Section):
+class Participant(Section):
     """A method, an extractor or a classifier that takes part."""
 
     name: str = Field(description="name of the entry")
@@ -65,7 +64,7 @@ class Entry(Section):
         return self.title or self.name
 
 
-class MethodEntry(Entry):
+class MethodEntry(Participant):
     """A method that takes part."""
 
     grid: dict[str, list[Any]] = Field({}, description="values that the inner folds choose from")
@@ -74,20 +73,10 @@ class MethodEntry(Entry):
     exclude: list[str | int] = Field([], description="features that the method does not see")
 
 
-class ClassifierEntry(Entry):
+class ClassifierEntry(Participant):
     """A classifier that judges."""
 
     name: str = Field("mlknn", description="name of a classifier")
-
-
-class Choose(Section):
-    """How the best cell of a grid is chosen."""
-
-    metric: str = "averagePrecision"
-    metrics: str = "standard"
-    folds: int = Field(3, Integer(2, 30))
-    sizes: list[int | str] = Field([], description="the sizes it is judged at; those of the protocol")
-    size: bool = Field(False, description="choose the number of features, too")
 
 
 class ProtocolEntry(Section):
@@ -95,7 +84,7 @@ class ProtocolEntry(Section):
 
     folds: str = Field("5-fold", description="5-fold, 10x5-fold, 30x50/50, stratified 5-fold, files")
     sizes: list[int | str] = Field([*SIZES], description="numbers of features, or shares such as 10%")
-    metrics: list[str] = Field(["standard"])
+    metrics: list[Literal["standard", "msfs-2022"]] = Field(["standard"])
     choose: Choose = Choose()
     noise: float = Field(0.0, Number(0, 100), "Gaussian noise, as a share of each feature's standard deviation")
     seed: int = 0
@@ -124,7 +113,7 @@ class Comparison(Section):
     published: str | None = Field(None, description="CSV with columns data, method, metrics, metric, value[, spread]")
     data: list[DataSet] = Field([])
     method: list[MethodEntry] = Field([])
-    extractor: list[Entry] = Field([])
+    extractor: list[Participant] = Field([])
     classifier: list[ClassifierEntry] = Field([ClassifierEntry()])
     protocol: ProtocolEntry = ProtocolEntry()
     run: Run = Run()
@@ -167,9 +156,6 @@ class Comparison(Section):
             Protocol.of(self.protocol.folds)
         if not self.method and not self.extractor and not self.protocol.all_features:
             raise ParameterError(f"{at}nothing takes part: give a [[method]], or all_features = true")
-        for kind in self.protocol.metrics:
-            if kind not in KINDS:
-                raise ParameterError(f"{at}[protocol] metrics are {', '.join(KINDS)}, not {kind!r}")
         if not self.protocol.sizes:
             raise ParameterError(f"{at}[protocol] sizes is empty; give some, such as ['10%', 50]")
         for size in (*self.protocol.sizes, *self.protocol.choose.sizes):
@@ -198,11 +184,10 @@ class Comparison(Section):
             checked = params.check(classifier.parameters, entry.parameters, f"classifier {classifier.name!r}")
             judges.append(Judge(entry.called, classifier.name, checked))
         how = self.protocol.choose
-        choosing = Choosing(how.metric, how.metrics, how.folds, tuple(map(str, how.sizes)), how.size)
         sizes = tuple(dict.fromkeys(map(str, self.protocol.sizes)))
-        if how.size and not set(choosing.sizes) <= set(sizes):
+        if how.size and not set(map(str, how.sizes)) <= set(sizes):
             raise ParameterError("[protocol] choose.sizes must be among sizes where the size is chosen, too")
-        return Design(sizes, tuple(judges), tuple(self.protocol.metrics), choosing, self.protocol.seed)
+        return Design(sizes, tuple(judges), tuple(self.protocol.metrics), how, self.protocol.seed)
 
 
 def published(path: str | None) -> pd.DataFrame | None:

@@ -7,19 +7,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .metrics import LARGER_IS_BETTER, TITLES
+from .plan import Comparison
 from .significance import Friedman, bonferroni_dunn_quantile, cliques, critical_difference, friedman, wilcoxon_holm
 from .significance import ranks as ranks_of
 from .stability import Stability, indicator, nogueira
 from .trials import ALL_FEATURES, EXTRACTED
-
-if TYPE_CHECKING:
-    from .plan import Comparison
 
 LARGER = dict.fromkeys(TITLES, True) | LARGER_IS_BETTER
 

@@ -36,11 +36,13 @@ from ..errors import DataError, ParameterError, SparkMlfsError, WorkerBudgetErro
 from ..extract import EXTRACTORS
 from ..extract.base import label_slices, scaled
 from ..kernels.gram import GramStatistics, total
+from ..params import Choice, Integer
 from ..pipeline import Request, compute, ranked
+from ..read.sections import Field, Section
 from ..select import Screen
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from ..statistics.gram import Gram
-from .metrics import KINDS, LARGER_IS_BETTER, Sums
+from .metrics import KINDS, LARGER_IS_BETTER, METRICS, Sums
 from .protocol import Protocol, held_out, mapped, training
 
 INNER_SEED = 0x1AAE  # inner folds are drawn apart from the outer ones
@@ -85,21 +87,14 @@ class Judge:
     parameters: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Choosing:
-    """How parameters (with `size`, the number of features, too) are chosen: mean `metric` over inner folds, first classifier."""
+class Choose(Section):
+    """How the best cell of a grid is chosen: by the mean metric over inner folds, of the first classifier."""
 
-    metric: str = "averagePrecision"
-    kind: str = "standard"
-    folds: int = 3
-    sizes: tuple[str, ...] = ()
-    size: bool = False
-
-    def __post_init__(self) -> None:
-        if self.metric not in LARGER_IS_BETTER:
-            raise ParameterError(f"choose: metric must be one of {', '.join(LARGER_IS_BETTER)}, not {self.metric!r}")
-        if self.kind not in KINDS:
-            raise ParameterError(f"choose: metrics must be one of {', '.join(map(repr, KINDS))}, not {self.kind!r}")
+    metric: str = Field("averagePrecision", Choice(tuple(METRICS)))
+    metrics: str = Field("standard", Choice(KINDS))
+    folds: int = Field(3, Integer(2, 30))
+    sizes: list[int | str] = Field([], description="the sizes it is judged at; those of the protocol")
+    size: bool = Field(False, description="choose the number of features, too")
 
 
 @dataclass(frozen=True)
@@ -109,7 +104,7 @@ class Design:
     sizes: tuple[str, ...]
     judges: tuple[Judge, ...]
     kinds: tuple[str, ...] = ("standard",)
-    choosing: Choosing | None = None
+    choosing: Choose | None = None
     seed: int = 0
 
 
@@ -130,7 +125,7 @@ def size_of(text: str, width: int) -> int:
 # ---- rows, here or on the cluster ----
 
 
-class Rows:
+class RowSet:
     """Rows in this process or on the cluster, divided and profiled; `tested`: the groups of rows that `pool` must leave out."""
 
     def __init__(self, packed: Dataset, budgets: Budgets, pool: GramPool | None = None, tested: frozenset[Any] = frozenset()):
@@ -161,7 +156,7 @@ class Rows:
         self._engines.append(SparkEngine(packed, self.budgets))
         return self._engines[-1]
 
-    def divide(self, split: Split) -> tuple[Rows, Rows]:
+    def divide(self, split: Split) -> tuple[RowSet, RowSet]:
         """Training and test rows."""
         train = training(self.packed, split)
         try:
@@ -170,11 +165,11 @@ class Rows:
             train.release()
             raise
         pool, tested = self.pool if split.groups is not None else None, self.tested | frozenset(split.groups or ())
-        return Rows(train, self.budgets, pool, tested), Rows(test, self.budgets)
+        return RowSet(train, self.budgets, pool, tested), RowSet(test, self.budgets)
 
-    def changed(self, function: Callable[[Block], Block], trained: bool) -> Rows:
+    def changed(self, function: Callable[[Block], Block], trained: bool) -> RowSet:
         """The same rows, which are `trained` on or tested, with other features."""
-        return Rows(mapped(self.packed, function, "the extracted rows", trained), self.budgets)
+        return RowSet(mapped(self.packed, function, "the extracted rows", trained), self.budgets)
 
     def release(self) -> None:
         for engine in self._engines:
@@ -210,7 +205,7 @@ class GramPool:
     def preload_gram(self, engine: Engine, tested: frozenset[Any]) -> None:
         """Let an engine over groups not `tested` know its Gram matrix, unless other features are constant there."""
         if np.array_equal(engine.profile.varying, self.varying):
-            rest: GramStatistics = total([part for group, part in enumerate(self.parts) if group not in tested])
+            rest: GramStatistics = total([part for group, part in self.parts.items() if group not in tested])
             low, high = (getattr(engine.profile, name)[self.varying] for name in ("low", "high"))
             engine.cache_result(Gram(), replace(rest, low=low, high=high))
 
@@ -247,7 +242,7 @@ class PredictionSums(Statistic):
 
 
 def judged(
-    train: Rows, test: Rows, features: np.ndarray, judge: Judge, kinds: tuple[str, ...]
+    train: RowSet, test: RowSet, features: np.ndarray, judge: Judge, kinds: tuple[str, ...]
 ) -> tuple[list[Sums], float, float]:
     """Sums of a classifier fitted on some features of the training rows, over the test rows; seconds to fit and to predict."""
     started = time.perf_counter()
@@ -264,7 +259,7 @@ def _extracted(name: str, state: State, block: Block) -> Block:
     return replace(block, x=np.asarray(EXTRACTORS.create(name).project(state, scaled(state, block.x)), np.float64))
 
 
-def run_extraction(train: Rows, test: Rows, candidate: Candidate, design: Design) -> dict[str, Any]:
+def run_extraction(train: RowSet, test: RowSet, candidate: Candidate, design: Design) -> dict[str, Any]:
     """`run_trial` of an extractor: one size, all that it makes."""
     assert candidate.extractor is not None
     name, parameters = candidate.extractor
@@ -286,7 +281,9 @@ def run_extraction(train: Rows, test: Rows, candidate: Candidate, design: Design
     return _common(train, test, cells) | widths | {"seconds": {"choose": 0.0, "select": round(selected - started, 4)}}
 
 
-def _cell(train: Rows, test: Rows, features: np.ndarray, judge: Judge, kinds: tuple[str, ...], labels: bool) -> dict[str, Any]:
+def _cell(
+    train: RowSet, test: RowSet, features: np.ndarray, judge: Judge, kinds: tuple[str, ...], labels: bool
+) -> dict[str, Any]:
     """Metrics of a classifier on some features; with `labels` the counts of each label, too."""
     sums, fit, predict = judged(train, test, features, judge, kinds)
     cell: dict[str, Any] = {"count": len(features), "fit": round(fit, 4), "predict": round(predict, 4)}
@@ -294,14 +291,14 @@ def _cell(train: Rows, test: Rows, features: np.ndarray, judge: Judge, kinds: tu
     return cell | ({"labels": sums[0].labels.tolist()} if labels else {})
 
 
-def _common(train: Rows, test: Rows, cells: list[dict[str, Any]]) -> dict[str, Any]:
+def _common(train: RowSet, test: RowSet, cells: list[dict[str, Any]]) -> dict[str, Any]:
     """The parts of a trial's result that all kinds of candidates have."""
     rows = [int(train.profile.n), int(test.profile.n)]
     empty: dict[str, Any] = {"order": [], "parameters": {}, "choices": [], "chosen_size": None, "converged": None}
     return {"cells": cells, "features": train.profile.d, "rows": rows, **empty}
 
 
-def run_trial(train: Rows, test: Rows, candidate: Candidate, design: Design) -> dict[str, Any]:
+def run_trial(train: RowSet, test: RowSet, candidate: Candidate, design: Design) -> dict[str, Any]:
     """The result of one trial as plain values: see `Trial`."""
     if candidate.extractor is not None:
         return run_extraction(train, test, candidate, design)
@@ -342,12 +339,12 @@ def run_trial(train: Rows, test: Rows, candidate: Candidate, design: Design) -> 
     }
 
 
-def choose(train: Rows, candidate: Candidate, design: Design) -> tuple[int, str | None, list[dict[str, Any]]]:
+def choose(train: RowSet, candidate: Candidate, design: Design) -> tuple[int, str | None, list[dict[str, Any]]]:
     """The best request (and size) by inner folds, of equal ones the first: its number, the size or None, every cell's value. A
-    request is worth the metric's mean over the folds, at its best size with `Choosing.size`, else on average over the sizes."""
+    request is worth the metric's mean over the folds, at its best size with `Choose.size`, else on average over the sizes."""
     how = design.choosing
     assert how is not None
-    sizes = how.sizes or design.sizes
+    sizes = tuple(map(str, how.sizes)) or design.sizes
     counts = [size_of(text, train.profile.d) for text in sizes]
     sign = 1 if LARGER_IS_BETTER[how.metric] else -1
     values = np.zeros((how.folds, len(candidate.requests), len(sizes)))
@@ -359,7 +356,7 @@ def choose(train: Rows, candidate: Candidate, design: Design) -> tuple[int, str 
                 known: dict[int, float] = {}
                 for at, count in enumerate(counts):
                     if count not in known:
-                        (sums,), _, _ = judged(inner, test, order[:count], design.judges[0], (how.kind,))
+                        (sums,), _, _ = judged(inner, test, order[:count], design.judges[0], (how.metrics,))
                         known[count] = sums.metrics()[how.metric]
                     values[fold, number, at] = known[count]
         finally:
@@ -385,13 +382,13 @@ class Trial:
 
     def __call__(self, engine: LocalEngine) -> tuple[dict[str, Any], Cost]:
         rows = InMemoryDataset([engine.identified()], engine.profile, [], [], False, cores=engine.cores)
-        return self._run(Rows(rows, engine.budgets)), engine.cost
+        return self._run(RowSet(rows, engine.budgets)), engine.cost
 
     def on_cluster(self, packed: Packed, budgets: Budgets, pool: GramPool | None) -> dict[str, Any]:
         """The same over a cluster, job by job from here."""
-        return self._run(Rows(packed, budgets, pool))
+        return self._run(RowSet(packed, budgets, pool))
 
-    def _run(self, rows: Rows) -> dict[str, Any]:
+    def _run(self, rows: RowSet) -> dict[str, Any]:
         train, test = rows.divide(self.split)
         try:
             return run_trial(train, test, self.candidate, self.design)

@@ -40,7 +40,7 @@ from ..solvers import forward
 from ..solvers.greedy import UNCONSTRAINED, PickConstraints
 from ..solvers.ranking import by_score
 from ..statistics.base import FeatureNumbers, Statistic
-from ..statistics.folds import Alone, FoldedLabels, FoldGrams, unit_of_moments
+from ..statistics.gram import Alone, FoldedLabels, FoldGrams, unit_of_moments
 from ..statistics.moments import GroupMoments, KnownRows, known_range, thin
 from .base import ENOUGH, HELD_OUT, NESTED, Method, Scores, penalties_of
 from .counting import picking

@@ -46,9 +46,16 @@ from ..params import Choice, Integer, Number, Optional, Parameter, Values
 from ..solvers import l21, manifold
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
-from ..statistics.graph import EdgeDifferences, quadratic_form
 from ..statistics.labelsets import LabelsetCounts, Labelsets
-from ..statistics.neighbours import Geometry, NearestRows, Neighbourhood, anchors_of, nearest_rows
+from ..statistics.neighbours import (
+    EdgeDifferences,
+    Geometry,
+    NearestRows,
+    Neighbourhood,
+    anchors_of,
+    nearest_rows,
+    quadratic_form,
+)
 from ..statistics.sample import SampledRows
 from .base import Method, Scores
 from .regression import LABEL_SKETCH, MAX_ITER, SCALING, TOL, labelled_view, scores_of, sketch_width

@@ -20,7 +20,7 @@ Source: Valadi et al., Eq. 3 to 5 and their algorithm.
 Deviations:
 - Eq. 3's 2γ tr W'DW is γ‖W‖₂,₁ at its own D, and that is minimised, as the gradient (Eq. 4) with D moving does;
 - the paper's "simple matrix factorisation" by gradient descent from a random start is NMF or SVD without chance;
-- the descent (`solvers.armijo`) divides the gradient by its curvature, starts at W = 0 and lowers ε by hundreds.
+- the descent (`solvers.l21`) divides the gradient by its curvature, starts at W = 0 and lowers ε by hundreds.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from ..errors import ON_THE_DRIVER, BudgetError, beyond, setting
 from ..kernels.gram import GramView
 from ..params import Choice, Integer, Number, Optional, Parameter, Values
 from ..solvers import l21
-from ..solvers.armijo import omfs_armijo
 from ..solvers.factorise import FACTORIZERS, factor_bytes, latent_width, leading, nmf, svd
+from ..solvers.l21 import omfs_armijo
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from ..statistics.labelsets import Labelsets, LabelsetSums

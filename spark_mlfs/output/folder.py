@@ -23,17 +23,15 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pandas.api.types import is_numeric_dtype
 
 from ..errors import DataError, ParameterError, PlatformError, disk_error, full_disk
+from ..lazy import SparkSession
 from ..params import from_json
 from ..read.errors import unless_absent
 from ..read.frames import jvm_within_reach
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 MANIFEST = "manifest.json"
 MARKS = (MANIFEST, "_" + MANIFEST)  # of a data set the manifest's name starts with _, which Spark does not take for data

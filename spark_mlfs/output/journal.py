@@ -14,18 +14,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..adapters.saved import check_stamp, checksum, stamp
 from ..errors import DataError, SparkMlfsError, WorkerBudgetError, worker_errors
 from ..frame import LocalFrame, NeedsSpark
+from ..lazy import DataFrame, SparkSession
 from ..read.errors import unless_absent
 from .folder import MANIFEST, NOT_VISIBLE, exists, local_path, on_a_full_disk, parents_of, replace_folder, spark_path
 from .lock import locked, owned
 from .rows import write_rows
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass

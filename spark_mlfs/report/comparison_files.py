@@ -8,17 +8,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import ParameterError
 from ..evaluate import summary as tables
+from ..evaluate.compare import Outcome
 from ..evaluate.metrics import LARGER_IS_BETTER, TITLES
 from ..evaluate.trials import ALL_FEATURES
 from ..markup import render
 from .figures import COLOURS, LIGHT, critical_differences
-
-if TYPE_CHECKING:
-    from ..evaluate.compare import Outcome
 
 FIGURES, TABLES = ("pdf", "svg", "png"), ("latex",)
 MARKERS = "os^vD*X"  # as `figures.MARKS`

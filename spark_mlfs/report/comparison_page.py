@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -15,16 +15,13 @@ from ..evaluate.compare import ForgetfulJournal, Outcome, run
 from ..evaluate.metrics import LARGER_IS_BETTER
 from ..evaluate.plan import OF_METHODS, Comparison, comparison, published, read_comparison
 from ..evaluate.trials import ALL_FEATURES
+from ..frame import LocalSession
+from ..lazy import SparkSession
 from ..markup import render
 from ..output.manifest import now, versions
 from ..pipeline import Progress
 from .comparison_files import cd_diagram, check_formats, saved
 from .figures import COLOURS, LIGHT, Plot, critical_differences, heat, lines, mark, scatter
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from ..frame import LocalSession
 
 DARK = "82a8ff ff8b98 54c8b5 e8b45c b692ea 86cf7e f096d2 63c6ee c9a58d a5b4c6 d6d356 ff9d6e".split()
 FEW = 4  # data sets below which a test has no verdict
@@ -231,5 +228,5 @@ def compare(
     Gives a `ComparisonOutcome`; raises `ParameterError` for whatever is wrong with the plan. Long ones are better run by
     ``spark-mlfs compare``, which takes up what was cut short.
     """
-    checked = read_comparison(plan) if isinstance(plan, str) else comparison(plan)
+    checked = read_comparison(plan) if isinstance(plan, str) else comparison(plan, "plan")
     return ComparisonOutcome(**vars(run(spark, checked, ForgetfulJournal(), None, progress)))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..markup import number, render
+from ..scoring.check import Measured
 from .figures import Plot, lines
-
-if TYPE_CHECKING:
-    from ..scoring.check import Measured
 
 MOST_FIGURES = 60  # that get figures of their own
 MOST_POINTS = 120

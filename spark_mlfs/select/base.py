@@ -72,13 +72,13 @@ class CrossValidation(SideAnalysis):
         problem = method.gram_problem(engine.profile, p)
         if problem is not None:
             (parts,) = engine.run(Gram(self.folds, problem.sketch))
-            engine.cache_result(Gram(sketch=problem.sketch), total(parts))
+            engine.cache_result(Gram(sketch=problem.sketch), total(parts.values()))
 
     def outcome(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> float | None:
         problem = method.gram_problem(engine.profile, p)
         if problem is None:
             return None
-        (parts,) = engine.run(Gram(self.folds, problem.sketch))
+        parts = [*engine.run(Gram(self.folds, problem.sketch))[0].values()]
         with one_thread():
             error = sum(held_out_error(problem, parts, fold) for fold in range(len(parts)))
         return error / (sum(part.n for part in parts) * engine.profile.q)

@@ -40,7 +40,7 @@ from ..solvers import gtest, knockoffs
 from ..solvers.ranking import complete
 from ..statistics.base import Statistic
 from ..statistics.contingency import TwoWay
-from ..statistics.gram import Gram, GroupGrams
+from ..statistics.gram import Gram
 from ..statistics.targets import Labels
 from .base import SideAnalysis
 from .knockoffs import against_knockoffs
@@ -88,7 +88,7 @@ class Rule(SideAnalysis):
         """Where stability is asked of Gram matrices: one scan for those of the groups; the whole is their sum."""
         problem = method.gram_problem(engine.profile, p) if self.mode == "stability" else None
         if problem is not None:
-            (groups,) = engine.run(GroupGrams(sketch=problem.sketch))
+            (groups,) = engine.run(Gram(GROUPS, problem.sketch))
             engine.cache_result(Gram(sketch=problem.sketch), total(groups.values()))
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
@@ -248,7 +248,7 @@ def _top(
 
 def _halves_of_grams(engine: Engine, problem: GramProblem, rule: Rule, count: int) -> np.ndarray:
     """(100, d) choices, from Gram matrices by group."""
-    (groups,) = engine.run(GroupGrams(sketch=problem.sketch))
+    (groups,) = engine.run(Gram(GROUPS, problem.sketch))
     d, varying = engine.profile.d, engine.profile.varying
     out = np.zeros((2 * PAIRS, d), bool)
     with one_thread():

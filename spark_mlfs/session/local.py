@@ -12,15 +12,12 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ..errors import PlatformError, worker_errors
+from ..lazy import SparkSession
 from .class_data_sharing import shared
 from .java import COMPILE_LATER, PACKAGE, java_home, started_with
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def _send_package(spark: SparkSession) -> SparkSession:

@@ -15,9 +15,8 @@ from scipy import sparse
 
 from ..kernels.gram import GramStatistics
 from ..kernels.matrix import Matrix
-from .anderson import Anderson
 from .l21 import EPS, huber, minimise_l21, reweighted_step, steady
-from .linear import Solution, settled
+from .linear import Anderson, Solution, settled
 
 Weights = tuple[np.ndarray, np.ndarray]  # W (v, q) and b (q,)
 

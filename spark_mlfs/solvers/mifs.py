@@ -22,10 +22,9 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from ..kernels.gram import GramView
 from ..kernels.matrix import Matrix
-from .anderson import Anderson
 from .factorise import latent_width, normalise, truncated_svd
 from .l21 import EPS, BoxNewton, factored_step, huber, reweighted_step, steady
-from .linear import Solution, copies, settled, solve_positive
+from .linear import Anderson, Solution, copies, settled, solve_positive
 from .manifold import laplacian, symmetric_edges
 
 CONSTRAINTS = ("orthonormal", "none")

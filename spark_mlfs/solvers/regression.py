@@ -21,8 +21,7 @@ import numpy as np
 from scipy import linalg
 
 from ..kernels.gram import GramView
-from .anderson import affine_extrapolation
-from .linear import Penalised, Solution, copies, settled, solve_positive
+from .linear import Penalised, Solution, affine_extrapolation, copies, settled, solve_positive
 
 _BLOCK = 64
 

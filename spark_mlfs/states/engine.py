@@ -23,8 +23,7 @@ from ..kernels.gram import GramStatistics
 from ..kernels.information import CountLogs
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureNumbers, FeatureShardedStatistic, PerFeatureStatistic, Statistic
 from ..statistics.contingency import TwoWay
-from ..statistics.folds import FoldGrams
-from ..statistics.gram import Gram, GroupGrams
+from ..statistics.gram import FoldGrams, Gram
 from ..statistics.labelsets import LabelsetCounts, LabelsetSums
 from ..statistics.moments import GroupMoments, KnownRows
 from ..statistics.targets import Classes, Labels, Target
@@ -79,7 +78,7 @@ class StateEngine(Engine):
             return self._shard(statistic, 0, self.num_features)
         if type(statistic) in (LabelsetCounts, LabelsetSums):
             return statistic.finish(self._labelsets(statistic), self.grid)
-        if type(statistic) in (Gram, GroupGrams, FoldGrams) and not statistic.sketch:
+        if type(statistic) in (Gram, FoldGrams) and not statistic.sketch:
             return self._moments(statistic)
         other = "a sketch of labels, or what csfs fills in for unknown ones,"
         self._lack(other if isinstance(statistic, Gram) else statistic.name)
@@ -226,7 +225,7 @@ class StateEngine(Engine):
             return replace(result, low=ends[0], high=ends[1])
         if isinstance(result, dict):
             return {name: self._with_ends(each) for name, each in result.items()}
-        return [self._with_ends(each) for each in result] if isinstance(result, list) else result
+        return result
 
     # ---- what goes over rows ----
 

@@ -20,12 +20,11 @@ from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock, Coding
 from ..blocks.grades import ONE
 from ..blocks.profile import Profile
-from ..blocks.rowhash import group_of, mix, row_sums
+from ..blocks.rowhash import GROUPS, group_of, mix, row_sums
 from ..kernels.matrix import with_values
 from ..statistics.base import Statistic
 from ..statistics.contingency import TwoWay
-from ..statistics.folds import FoldGrams
-from ..statistics.gram import Gram, GroupGrams
+from ..statistics.gram import FoldGrams, Gram
 from ..statistics.labelsets import LabelsetCounts, Labelsets, LabelsetSums
 from ..statistics.moments import WORD, GroupMoments
 from ..statistics.targets import Classes, Labels
@@ -125,9 +124,10 @@ class ToldLabels(Labels):
 
 
 @dataclass
-class KeyedGrams(GroupGrams):
+class KeyedGrams(Gram):
     """Second moments by the 60 groups of the ids that rows were packed with: equal rows share a group, in whatever state."""
 
+    blocks: int = GROUPS
     layout: ClassVar[str] = "rows"  # type: ignore[misc]
 
     def groups_of(self, block: Block, profile: Profile) -> np.ndarray:

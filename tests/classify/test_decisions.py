@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from spark_mlfs.classify.chain import MachineChain
-from spark_mlfs.classify.svm import Machines, decisions
+from spark_mlfs.classify.svm import MachineChain, Machines, decisions
 
 
 def machines(rng, v, q, further=0):

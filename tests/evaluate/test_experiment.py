@@ -27,7 +27,7 @@ from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.evaluate import trials as experiment
 from spark_mlfs.evaluate.protocol import Protocol, marked
-from spark_mlfs.evaluate.trials import Candidate, Choosing, Design, Judge, Trial, run_trials, size_of
+from spark_mlfs.evaluate.trials import Candidate, Choose, Design, Judge, Trial, run_trials, size_of
 from spark_mlfs.params import check
 from spark_mlfs.pipeline import Request
 from spark_mlfs.select import Constraints
@@ -119,7 +119,7 @@ def test_included_features_are_first_in_every_split_and_excluded_ones_in_none(da
     """As a selection from the training rows alone ranks them: in one process, over the cluster, and where inner folds choose."""
     ids, x, y, packed = data
     held_to = Constraints.of({"include": [9, 3], "exclude": [0, 6]})
-    design = Design(("3", "100%"), (judge("brknn"),), choosing=Choosing(folds=2))
+    design = Design(("3", "100%"), (judge("brknn"),), choosing=Choose(folds=2))
     names = list(packed.feature_names)
 
     def candidate(name, grids=({},)):
@@ -170,7 +170,7 @@ def test_nothing_that_is_fitted_sees_the_test_rows(here):
     other_x[test] = rng.normal(size=(test.sum(), D)) * 50
     other_y[test] = rng.random((test.sum(), Q)) < 0.5
     grid = tuple(Request.of("ridge", {"alpha": a}) for a in (0.01, 10.0, 1000.0))
-    design = Design(("2", "4", "8"), (judge(k=3),), choosing=Choosing("hammingLoss", folds=2, size=True))
+    design = Design(("2", "4", "8"), (judge(k=3),), choosing=Choose(metric="hammingLoss", folds=2, size=True))
     trial = Trial(Candidate("ridge", grid), split, design)
     (one,), (two,) = results(packed, [trial]), results(held(ids, other_x, other_y), [trial])
     for what in ("order", "parameters", "choices", "chosen_size"):
@@ -183,12 +183,12 @@ def test_the_choice_is_the_best_inner_mean(here):
     split = Protocol.of("70/30").splits()[0]
     grid = tuple(Request.of("lasso", {"alpha": a}) for a in (0.4, 0.01))  # the first removes every feature: rank by index
     for metric, sign in (("averagePrecision", 1), ("rankingLoss", -1)):
-        design = Design(("1", "4"), (judge(k=5),), choosing=Choosing(metric, folds=3))
+        design = Design(("1", "4"), (judge(k=5),), choosing=Choose(metric=metric, folds=3))
         (result,) = results(packed, [Trial(Candidate("lasso", grid), split, design)])
         means = [np.mean(choice["values"]) for choice in result["choices"]]
         assert result["parameters"] == result["choices"][int(np.argmax(sign * np.array(means)))]["parameters"] == {"alpha": 0.01}
         assert not any(cell["chosen"] for cell in result["cells"])
-        sized = dataclasses.replace(design, choosing=Choosing(metric, folds=3, size=True))
+        sized = dataclasses.replace(design, choosing=Choose(metric=metric, folds=3, size=True))
         (result,) = results(packed, [Trial(Candidate("lasso", grid), split, sized)])
         values = sign * np.array([choice["values"] for choice in result["choices"]])
         assert result["chosen_size"] == ("1", "4")[np.unravel_index(values.argmax(), values.shape)[1]]
@@ -200,7 +200,7 @@ def test_the_choice_is_the_best_inner_mean(here):
 def test_over_a_cluster_as_in_one_task(data, protocol):
     *_, packed = data
     split = Protocol.of(protocol).splits(packed)[0]
-    design = Design(("3", "5"), (judge(k=5), judge("br-svm")), choosing=Choosing(folds=2, sizes=("3",)))
+    design = Design(("3", "5"), (judge(k=5), judge("br-svm")), choosing=Choose(folds=2, sizes=("3",)))
     grid = tuple(Request.of("ridge", {"alpha": a}) for a in (0.1, 100.0))
     candidates = [Candidate("jmi", (Request.of("jmi"),)), Candidate("ridge", grid), Candidate("all")]
     candidates.append(Candidate("screened", (Request.of("ridge", screen="chi2:6"),)))
@@ -223,7 +223,7 @@ def test_grams_of_all_training_sets_come_from_one_scan(data, monkeypatch):
         lambda self, wanted: scans.extend(type(s).__name__ for s in wanted.values()) or compute(self, wanted),
     )
     splits = Protocol.of("3-fold").splits()
-    design = Design(("4",), (judge("br-svm"),), choosing=Choosing(folds=2))
+    design = Design(("4",), (judge("br-svm"),), choosing=Choose(folds=2))
     grid = tuple(Request.of("ridge", {"alpha": a}) for a in (0.1, 100.0))
     results(packed, [Trial(Candidate("ridge", grid), split, design) for split in splits], small=0)
     assert scans.count("Gram") == 1
@@ -259,7 +259,7 @@ def test_budgets_go_with_the_rows():
     lists = sp.csr_matrix(y)
     block = Block(x, ids, lists.indptr, lists.indices)
     budgets = Budgets(driver=12345678, worker=23456789)
-    rows_ = experiment.Rows(InMemoryDataset([block], profile_block(block, Q), [], [], False), budgets)
+    rows_ = experiment.RowSet(InMemoryDataset([block], profile_block(block, Q), [], [], False), budgets)
     train, test = rows_.divide(Protocol.of("3-fold").splits()[0])
     fewer = train.changed(lambda part: dataclasses.replace(part, x=part.x[:, :5]), True)
     engines = [e.engine() for e in (train, test, fewer)] + [e.engine(np.array([1, 3])) for e in (train, fewer)]
@@ -369,7 +369,7 @@ def test_one_answer_whatever_the_partitions(spark, sparse):
     ]
     frame = spark.createDataFrame(lines, ["id", "features", "labels"])
     grid = tuple(Request.of("csfs", {"mu": m}) for m in (1.0, 100.0))
-    design = Design(("3", "50%"), (judge(k=5),), choosing=Choosing(folds=2, sizes=("3",)))
+    design = Design(("3", "50%"), (judge(k=5),), choosing=Choose(folds=2, sizes=("3",)))
     per_partitioning = []
     for partitions in (1, 7):
         packed = pack(frame.repartition(partitions), row_id="id")

@@ -94,7 +94,7 @@ def test_every_training_set_of_every_repeat_comes_from_one_scan_of_grams():
     lists = sp.csr_matrix(y)
     block = Block(x, ids, lists.indptr, lists.indices)
     engine = LocalEngine(profile_block(block, Q), [block])
-    (parts,) = engine.run(Gram(60))
+    parts = [*engine.run(Gram(60))[0].values()]
     assert len(parts) == 60
     for split in Protocol.of("2x5-fold", seed=1).splits()[::3] + Protocol.of("70/30").splits():
         assert set(split.groups) == set(group_of(ids[split.of(ids)]))

@@ -420,7 +420,7 @@ def test_what_a_method_includes_and_excludes(run, tmp_path):
         ('sizes = [2, "40%"]', 'sizes = ["much"]', "give a number of features"),
         ('sizes = [2, "40%"]', "sizes = []", "sizes is empty"),
         ('metric = "microF1"', 'metric = "microF"', "metric must be one of"),
-        ('"msfs-2022"]', '"msfs"]', "metrics are standard, msfs-2022"),
+        ('"msfs-2022"]', '"msfs"]', "must be one of 'standard', 'msfs-2022'"),
         ("[protocol]", "[protocoll]", "has no key 'protocoll'; did you mean 'protocol'"),
         ('title = "Ridge"', 'titel = "Ridge"', "[[method]] 2 has no key 'titel'; did you mean 'title'"),
         ('title = "Ridge"', 'title = "mim"', "both called 'mim'"),

@@ -413,7 +413,7 @@ def test_sizes_of_states_are_told_in_advance(weighted):
         held = hold(rows, y, weights, READ)[0]
         stored = GroupMoments(Labels(4), True)
         sums = (GroupMoments(Labels(4)), GroupMoments(Everything()), LabelsetSums(by="grades"), LabelsetSums("grades", True))
-        for statistic in (gram.Gram(), gram.GroupGrams(), LabelsetCounts("support"), LabelsetCounts("grades"), *sums, stored):
+        for statistic in (gram.Gram(), gram.Gram(60), LabelsetCounts("support"), LabelsetCounts("grades"), *sums, stored):
             state = statistic.fold(None, held.block, held.profile)
             other = statistic.fold(None, held.block.part(0, 90), held.profile)
             for one in (state, statistic.merge(state, other)):

@@ -21,7 +21,7 @@ from spark_mlfs.output.manifest import selection_manifest
 from spark_mlfs.report.page import page
 from spark_mlfs.select import Rule
 from spark_mlfs.statistics.base import Budgets
-from spark_mlfs.statistics.gram import Gram, GroupGrams
+from spark_mlfs.statistics.gram import Gram
 from spark_mlfs.testing import block_of, engine_of, rank_here
 
 N, D, Q, WIDTH = 240, 15, 60, 16
@@ -246,7 +246,7 @@ def test_factors_of_many_labels_are_refused_in_time():
 def test_half_samples_and_folds_are_sketched(here):
     request = pipeline.Request.of("ridge", {"label_sketch": WIDTH}, 5, rule=Rule("stability", 0.6, 5))
     _, _, got = rank_here(here, request)
-    (groups,) = here.run(GroupGrams(sketch=WIDTH))
+    (groups,) = here.run(Gram(60, WIDTH))
     assert all(part.q == WIDTH for part in groups.values())
     assert got.details["label_sketch"] == WIDTH
 

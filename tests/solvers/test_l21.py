@@ -11,7 +11,7 @@ from oracles import regression as oracle
 
 from spark_mlfs.kernels.gram import row_norms
 from spark_mlfs.solvers import l21, l21_scans
-from spark_mlfs.solvers.armijo import omfs_armijo
+from spark_mlfs.solvers.l21 import omfs_armijo
 from spark_mlfs.solvers.regression import elastic_net, ridge
 
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from spark_mlfs.statistics.graph import quadratic_form
 from spark_mlfs.statistics.moments import GroupMoments
-from spark_mlfs.statistics.neighbours import geometry_of
+from spark_mlfs.statistics.neighbours import geometry_of, quadratic_form
 from spark_mlfs.statistics.targets import Everything
 from spark_mlfs.testing import engine_of
 

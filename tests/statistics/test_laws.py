@@ -39,11 +39,8 @@ from spark_mlfs.params import check
 from spark_mlfs.select import knockoffs, portrait
 from spark_mlfs.select.rules import Rule
 from spark_mlfs.statistics import (
-    cells,
     contingency,
-    folds,
     gram,
-    graph,
     joint,
     labelsets,
     moments,
@@ -272,17 +269,17 @@ def feature_numbers(profile, name):
 
 
 def targets_by_fold(profile, name):
-    return [folds.FoldedLabels(profile.q, 3, profile)] if profile.q <= 100 else []
+    return [gram.FoldedLabels(profile.q, 3, profile)] if profile.q <= 100 else []
 
 
 def folded(profile, name):
     """Of all features and of some; with as many labels as there are, and with three columns that stand for them."""
     sizes = 1 + np.arange(profile.q) % 7
     return [
-        folds.FoldGrams(),
-        folds.FoldGrams(3, 3, sizes),
-        folds.FoldGrams(features=np.array([0, 2])),
-        folds.FoldGrams(features=sizes[:0]),
+        gram.FoldGrams(),
+        gram.FoldGrams(3, 3, sizes),
+        gram.FoldGrams(features=np.array([0, 2])),
+        gram.FoldGrams(features=sizes[:0]),
     ]
 
 
@@ -297,12 +294,14 @@ def group_moments(profile, name):
 
 
 def in_cells(profile, name):
-    return [contingency.TwoWay(c, cells.JointCells(t, c, (0, 1))) for c in codings(profile) for t in all_targets(profile, name)]
+    return [
+        contingency.TwoWay(c, contingency.JointCells(t, c, (0, 1))) for c in codings(profile) for t in all_targets(profile, name)
+    ]
 
 
 def cell_informations(profile, name):
     logs = CountLogs(profile.n, 8 * (profile.q + 2))
-    return [cells.CellInformation(c, t, (0, 1), logs) for c in codings(profile) for t in all_targets(profile, name)]
+    return [contingency.CellInformation(c, t, (0, 1), logs) for c in codings(profile) for t in all_targets(profile, name)]
 
 
 def weights(profile, seed=0):
@@ -336,7 +335,7 @@ EXAMPLES = {
     labelsets.LabelsetCounts: (EVERY, on(lambda p, name: [labelsets.LabelsetCounts(), labelsets.LabelsetCounts("grades")])),
     contingency.TwoWay: (EVERY, on(lambda p, name: two_ways(p, name) + crossed(p, name) + in_cells(p, name))),
     FeatureNumbers: (EVERY, on(feature_numbers)),
-    cells.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(cell_informations)),
+    contingency.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(cell_informations)),
     joint.JointCounts: (
         ("dense", "thin", "half_known", "thin_half_known", "wide"),
         on(
@@ -352,8 +351,7 @@ EXAMPLES = {
     rfs.ReweightedGram: (FEW, on(sketched_and_not)),
     csfs.FilledSums: (FEW, on(lambda p, name: [csfs.FilledSums(None, None), csfs.FilledSums(*weights(p))])),
     csfs.AllRowsGram: (FEW, on(lambda p, name: [csfs.AllRowsGram()])),
-    gram.GroupGrams: (FEW, on(lambda p, name: [gram.GroupGrams()])),
-    folds.FoldGrams: (FEW, on(folded)),
+    gram.FoldGrams: (FEW, on(folded)),
     portrait.PortraitGrams: (
         FEW,
         on(
@@ -383,7 +381,7 @@ EXAMPLES = {
     gmba.HingeSums: (FEW, by_method(gmba.HingeSums, *GMBA)),
     relieff.PairNearest: (FEW, by_method(relieff.PairNearest, RELIEFF[0])),
     relieff.LinkDifferences: (FEW, by_method(relieff.LinkDifferences, *RELIEFF)),
-    graph.EdgeDifferences: (FEW, by_method(graph.EdgeDifferences, ("msfs",))),
+    neighbours.EdgeDifferences: (FEW, by_method(neighbours.EdgeDifferences, ("msfs",))),
     extract_base.KnownRows: (EVERY, on(lambda p, name: [extract_base.KnownRows()])),
     lift_rsm.SmallestHashes: (EVERY, on(lambda p, name: [lift_rsm.SmallestHashes(k, 1) for k in (1, 100, p.n + 5)])),
     lift.FirstRows: (FEW, by_extractor(lift.FirstRows, ("lift",))),
@@ -418,12 +416,12 @@ def test_a_key_says_what_finish_goes_by(kind):
     assert len(keys) == 9 and replace(one).key() == one.key()
 
 
-@pytest.mark.parametrize("kind", [contingency.LinkInformation, cells.InformationInCells, Relevance, InformationNorm])
+@pytest.mark.parametrize("kind", [contingency.LinkInformation, contingency.InformationInCells, Relevance, InformationNorm])
 def test_the_key_of_a_reduction_says_what_it_goes_by(kind):
     logs = [CountLogs(50, 100, correction) for correction in ("none", "miller-madow", "chance")]
     goals = [targets.Labels(3, **more) for more in ({}, {"weights": (2.0,) * 3}, {"noise": (0.1, 0.2)})]
-    if kind is cells.InformationInCells:
-        goals = [cells.JointCells(goal, None, (0,)) for goal in goals]
+    if kind is contingency.InformationInCells:
+        goals = [contingency.JointCells(goal, None, (0,)) for goal in goals]
     keys = {kind(goal, log).key() for log in logs for goal in goals}
     assert len(keys) == 9 and kind(goals[0], logs[0]).key() in keys
 
@@ -467,7 +465,7 @@ def blocks_of(statistic, block, profile):
         coded = code_block(block, statistic.coding)
         place = np.arange(block.n) * PARTS // block.n
         if statistic.layout == "cells":
-            place = cells.cells_of(coded, statistic.coding, statistic.selected) % PARTS
+            place = contingency.cells_of(coded, statistic.coding, statistic.selected) % PARTS
         return [coded.take(np.flatnonzero(place == i)) for i in np.unique(place)]
     folds = getattr(statistic, "blocks", 1)
     if folds > 1:
@@ -650,7 +648,7 @@ def test_laws(kind, name):
     assert not broken, "\n" + "\n".join(dict.fromkeys(broken))
 
 
-WEIGHTED = [k for k in EXAMPLES if (k.weighted or k is FeatureNumbers) and k is not gram.GroupGrams]  # sixty times a Gram
+WEIGHTED = [k for k in EXAMPLES if k.weighted or k is FeatureNumbers]
 WEIGHTS = ("whole", "fractions", "far apart")  # below 2^22 together, above it, and of more than 20 bits
 
 
@@ -684,7 +682,7 @@ def test_laws_of_weighted_rows(kind, which):
 
 QUANTISED = (
     gram.Gram,
-    folds.FoldGrams,
+    gram.FoldGrams,
     csfs.FilledSums,
     csfs.AllRowsGram,
     rfs.ReweightedGram,
@@ -692,7 +690,7 @@ QUANTISED = (
     moments.GroupMoments,
 )
 ABOUT_LABELS = ("centre_y", "sum_y", "xy", "yy")  # whose centre is the positive rows' share of the number of rows
-QUANTISED += (graph.EdgeDifferences, lift.ClusterSums, mlnb.ComponentMoments, gmba.HingeSums, labelsets.LabelsetSums)
+QUANTISED += (neighbours.EdgeDifferences, lift.ClusterSums, mlnb.ComponentMoments, gmba.HingeSums, labelsets.LabelsetSums)
 
 
 @pytest.mark.parametrize("kind", QUANTISED)

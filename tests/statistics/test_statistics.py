@@ -24,7 +24,7 @@ from spark_mlfs.engine import spark as runner
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.solvers.ranking import significant
-from spark_mlfs.statistics import cells, contingency, labelsets, moments, quantiles, targets
+from spark_mlfs.statistics import contingency, labelsets, moments, quantiles, targets
 from spark_mlfs.statistics.base import cut, paste
 from spark_mlfs.testing import engine_of, example, frame_of
 
@@ -95,7 +95,7 @@ def test_partial_states_merge(sparse, first, second, seed):
         contingency.TwoWay(coding, labels),
         contingency.pair_counts(coding, labels, selected, (0, 0), logs),
         contingency.label_pair_counts(coding, targets.LabelPairs((0, 1, 3)), False, 48),
-        cells.cell_counts(coding, labels, selected, logs),
+        contingency.cell_counts(coding, labels, selected, logs),
         labelsets.LabelsetCounts(),
     ]
     for statistic in found:
