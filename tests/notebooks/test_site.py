@@ -80,7 +80,7 @@ def commands(text: str) -> list[list[str]]:
 
 def on_this_machine(words: list[str]) -> list[str]:
     """A command without Spark, where it can be: a session of other tests works in another folder."""
-    known = parser().parse_args([words[0]]).parser._option_string_actions
+    known = parser()._subparsers._group_actions[0].choices[words[0]]._option_string_actions
     more = [flag for flag in ("--quiet", "--engine=local") if flag.partition("=")[0] in known]
     return [*words, *more]
 
