@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 from ..errors import ParameterError
-from ..frame import LocalSession
+from ..frame import LocalFrame, LocalSession
 from ..params import Integer
+from .engine import asked, on_engine
 from .shared import COUNT, Flags, Work, accepted, print_result
 
 SUMMARY = "write a generated table, as Parquet, or files to try the jobs on"
@@ -26,42 +28,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", metavar="N", type=COUNT, default=10000, help="rows or files (default 10000)")
     parser.add_argument("--seed", metavar="S", type=accepted(Integer(0)), default=0, help="seed (default 0)")
     parser.add_argument("--without-tags", action="store_true", help="leave the tags out, as in a corpus to score")
-    Flags.output(parser)
+    Flags.output(parser).engine()
 
 
 def run(args: argparse.Namespace) -> int:
     """Writes the table; returns the exit code."""
-    from ..media.generate import FILES, write_files
-    from ..output.folder import MANIFEST, Output
+    from ..media.generate import FILES
+    from ..output.folder import Output
     from ..read.generated import GENERATED
 
     kinds = [*GENERATED, *FILES]
     if args.kind not in kinds or args.output is None:
         raise ParameterError(f"sample needs a kind, one of {', '.join(kinds)}, and --output; see spark-mlfs sample --help")
-    rows, seed = args.rows, args.seed
-    output = Output(args.output, args.overwrite)
-    work = Work(args, output)
+    work = Work(args, Output(args.output, args.overwrite))
     work.check()
     if args.kind in FILES:
-        here: Any = LocalSession()
-        output.check()
-        with work.stages.stage("make and write"), output.writing(here) as target:
-            if target.folder is None:
-                raise ParameterError(f"{args.output} is not on this machine: {args.kind} are written here; copy them there")
-            write_files(args.kind, target.folder, rows, seed, not args.without_tags)
-            manifest = work.manifest(here, {"kind": args.kind, "rows": rows, "seed": seed})
-            target.json("_" + MANIFEST, manifest)
-        tags = "" if args.without_tags else ", labels.csv (path, tags)"
-        return print_result(
-            args, f"{rows} {args.kind} written to {args.output}: files/{tags}", {**manifest, "output": args.output}
-        )
-    with work.session() as spark:
-        frame = GENERATED[args.kind](spark, rows, seed)
-        frame = frame.drop("tags") if args.without_tags else frame
-        with work.stages.stage("make and write"), output.writing(spark) as target:
+        return _files(args, work)
+    return on_engine(work, partial(_table, args, work), *asked(args))
+
+
+def _files(args: argparse.Namespace, work: Work) -> int:
+    from ..media.generate import write_files
+    from ..output.folder import MANIFEST
+
+    here, output = LocalSession(), work.output
+    assert output is not None
+    output.check()
+    with work.stages.stage("make and write"), output.writing(here) as target:
+        if target.folder is None:
+            raise ParameterError(f"{args.output} is not on this machine: {args.kind} are written here; copy them there")
+        write_files(args.kind, target.folder, args.rows, args.seed, not args.without_tags)
+        manifest = work.manifest(here, {"kind": args.kind, "rows": args.rows, "seed": args.seed})
+        target.json("_" + MANIFEST, manifest)
+    tags = "" if args.without_tags else ", labels.csv (path, tags)"
+    text = f"{args.rows} {args.kind} written to {args.output}: files/{tags}"
+    return print_result(args, text, {**manifest, "output": args.output})
+
+
+def _table(args: argparse.Namespace, work: Work, spark: Any) -> int:
+    from ..output.folder import MANIFEST
+    from ..output.rows import write_rows
+    from ..read.generated import GENERATED
+
+    frame = GENERATED[args.kind](spark, args.rows, args.seed)
+    frame = frame.select(*(name for name in frame.columns if name != "tags" or not args.without_tags))
+    assert work.output is not None
+    with work.stages.stage("make and write"), work.output.writing(spark) as target:
+        if isinstance(frame, LocalFrame):
+            write_rows(frame, target.folder)
+        else:
             frame.write.mode("append" if target.folder is not None else target.mode).parquet(target.path)
             target.require_data()
-            manifest = work.manifest(spark, {"kind": args.kind, "rows": rows, "seed": seed, "columns": frame.columns})
-            target.json("_" + MANIFEST, manifest)
-    text = f"{rows} rows of {args.kind} ({', '.join(frame.columns)}) written to {args.output} (parquet)"
+        manifest = work.manifest(spark, {"kind": args.kind, "rows": args.rows, "seed": args.seed, "columns": frame.columns})
+        target.json("_" + MANIFEST, manifest)
+    text = f"{args.rows} rows of {args.kind} ({', '.join(frame.columns)}) written to {args.output} (parquet)"
     return print_result(args, text, {**manifest, "output": args.output})

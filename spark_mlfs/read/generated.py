@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ..frame import Batches
 from ..lazy import DataFrame, SparkSession
-from .samples import NUM_ROWS
+from .samples import NUM_ROWS, ids_of
 
 TOPICS = ("astronomy", "baking", "chess", "cycling", "gardening", "history", "law", "music", "photography", "sailing")
 WORDS_OF_A_TOPIC, COMMON_WORDS, WIDTH = 30, 800, 64
@@ -38,7 +38,7 @@ def _made(
     task: Any, column: str, spark: SparkSession, num_rows: int, seed: int = 0, num_partitions: int | None = None
 ) -> DataFrame:
     num_rows = NUM_ROWS.accept(num_rows)
-    ids = spark.range(0, num_rows, 1, num_partitions or max(1, min(64, num_rows // 5000)))
+    ids = ids_of(spark, num_rows, num_partitions or max(1, min(64, num_rows // 5000)))
     return ids.mapInArrow(partial(task, seed), f"doc bigint, {column}, tags array<string>")
 
 

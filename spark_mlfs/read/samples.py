@@ -111,7 +111,7 @@ class Numbers(Reader):
         images = images[np.argsort(target, kind="stable")]
         counts = np.bincount(target, minlength=10)
         made = partial(_number_rows, seed=p["seed"], images=images, counts=counts, noise=p["noise"])
-        frame = canonical(_ids(spark, p["num_rows"], p["num_partitions"]), made)
+        frame = canonical(ids_of(spark, p["num_rows"], p["num_partitions"]), made)
         names = [f"cell{k}_r{r}_c{c}" for k in range(CELLS) for r in range(SIDE) for c in range(SIDE)]
         return with_names(with_names(frame, FEATURES, names), LABELS, [str(d) for d in range(10)])
 
@@ -125,7 +125,8 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
     return table[:, :-1].reshape(-1, 8, 8), table[:, -1].astype(np.int64)
 
 
-def _ids(spark: SparkSession, num_rows: int, num_partitions: int | None) -> DataFrame:
+def ids_of(spark: SparkSession, num_rows: int, num_partitions: int | None) -> DataFrame:
+    """Return the ids 0 to `num_rows` - 1 as a frame of the session."""
     if isinstance(spark, LocalSession):
         parts = [partial(_range, a, min(num_rows, a + PART_ROWS)) for a in range(0, num_rows, PART_ROWS)]
         return LocalFrame(parts, {"id": Kind("bigint")})
@@ -259,7 +260,7 @@ class Planted(Reader):
             raise ParameterError(f"cardinality={cardinality!r}: it is between 0 and num_labels={q}")
         truth = _truth(p)
         plan = _Planted(truth, d, q, density, p["noise"], cardinality / q, p["seed"])
-        frame = canonical(_ids(spark, p["num_rows"], p["num_partitions"]), partial(_planted_rows, plan=plan))
+        frame = canonical(ids_of(spark, p["num_rows"], p["num_partitions"]), partial(_planted_rows, plan=plan))
         return with_names(with_names(frame, FEATURES, truth.names), LABELS, [f"label_{k}" for k in range(q)])
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from spark_mlfs import cli
 from spark_mlfs.cli import check
+from spark_mlfs.frame import LocalSession
 from spark_mlfs.read.generated import GENERATED
 
 CONF = __import__("pathlib").Path(__file__).resolve().parents[2] / "conf" / "runs"
@@ -27,6 +28,18 @@ def test_rows_depend_on_seed_and_number_alone(spark, kind):
 
     assert rows(60, 3, num_partitions=1) == rows(60, 3, num_partitions=7)
     assert set(rows(20, 3)) < set(rows(60, 3)) and rows(20, 3) != rows(20, 4)
+    here = GENERATED[kind](LocalSession(), 60, 3, num_partitions=2).collect()
+    assert sorted(map(str, here)) == sorted(str(row.asDict()) for row in GENERATED[kind](spark, 60, 3).collect())
+
+
+@pytest.mark.parametrize("more", [[], ["--without-tags"]])
+@pytest.mark.parametrize("kind", list(GENERATED))
+def test_a_sample_written_without_spark_is_that_of_spark(spark, tmp_path, kind, more):
+    for engine in ("local", "spark"):
+        ran("sample", kind, "--rows", 300, "--output", tmp_path / engine, "--engine", engine, "--quiet", *more)
+    here, there = (spark.read.parquet(f"file://{tmp_path}/{engine}") for engine in ("local", "spark"))
+    assert here.schema == there.schema
+    assert sorted(map(str, here.collect())) == sorted(map(str, there.collect()))
 
 
 @pytest.mark.slow
