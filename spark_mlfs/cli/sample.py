@@ -51,7 +51,8 @@ def _files(args: argparse.Namespace, work: Work) -> int:
     from ..media.generate import write_files
     from ..output.folder import MANIFEST
 
-    here, output = LocalSession(), work.output
+    output = work.output
+    here: Any = LocalSession()
     assert output is not None
     output.check()
     with work.stages.stage("make and write"), output.writing(here) as target:
