@@ -105,8 +105,9 @@ class _Shown:
         self.of, self.last, self.first = of, of.changes[-1], of.changes[-1].before == of.windows[0]
         tables = [change.features.set_index("feature") for change in of.changes]
         names = list(dict.fromkeys(name for table in tables for name in table.index))
-        self.p, self.psi = (pd.DataFrame([t[c].reindex(names) for t in tables]).to_numpy(float) for c in ("p_value", "psi"))
-        least = np.nanmin(np.where(np.isnan(self.p), 1.0, self.p), axis=0)
+        columns = ("p_value", "psi", "shift_p_value")
+        self.p, self.psi, shift = (pd.DataFrame([t[c].reindex(names) for t in tables]).to_numpy(float) for c in columns)
+        least = np.fmin(np.fmin.reduce(self.p), np.fmin.reduce(shift))
         moved = np.lexsort((-np.nanmax(self.psi, axis=0), least))[:SHOWN]
         self.top = [names[i] for i in moved]
         self.at = dict(zip(self.top, moved, strict=True))
@@ -121,7 +122,9 @@ class _Shown:
             table, pairs = table.assign(window=self.of.windows[-1]), pairs.assign(window=self.of.windows[-1])
         moved = table[table["changed"] | (table["shift_q_value"] <= self.last.facts["fdr"])]
         since = moved.drop_duplicates("feature").set_index("feature")["window"].to_dict()
-        most = moved.sort_values(["q_value", "shift_q_value"], kind="stable").drop_duplicates("feature").head(MOST_ROWS)
+        moved = moved.assign(least=moved[["q_value", "shift_q_value"]].min(axis=1), changed=moved["changed"].astype(int))
+        most = moved.sort_values(["changed", "least"], ascending=[False, True], kind="stable")
+        most = most.drop_duplicates("feature").head(MOST_ROWS)
         told: dict[tuple[str, str], str] = {}
         for _, row in pairs[pairs["feature"].isin(most["feature"])].iterrows():
             text = f"{row['label']}: {number(row['correlation_before'], 2)} → {number(row['correlation_after'], 2)}"

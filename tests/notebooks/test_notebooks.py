@@ -26,7 +26,7 @@ def source(cell: dict) -> str:
 
 
 def test_there_are_notebooks():
-    assert len(BOOKS) == 8
+    assert len(BOOKS) == 9
 
 
 @pytest.mark.parametrize("path", BOOKS, ids=lambda p: p.stem)
@@ -55,7 +55,7 @@ def test_what_is_imported_exists(path):
 
 
 # the comparisons take longest, and what they call has tests of its own
-RUN = [pytest.param(p, marks=[pytest.mark.slow] if p.stem[0] in "24" else []) for p in BOOKS]
+RUN = [pytest.param(p, marks=[pytest.mark.slow] if p.stem[0] in "248" else []) for p in BOOKS]
 
 
 # of the three tasks what takes seconds at full size
@@ -149,7 +149,8 @@ def test_runs_from_top_to_bottom(spark, path, tmp_path, monkeypatch):
     import matplotlib.pyplot as plt
 
     plt.close("all")
-    assert ("spark" in names) is (path.stem not in ("6-a-pandas-frame", "10-long-texts"))  # a table in memory needs none
+    in_memory = "6-a-pandas-frame", "8-a-growing-corpus", "10-long-texts"  # tables in memory and states need none
+    assert ("spark" in names) is (path.stem not in in_memory)
     if path.stem in SMALL:
         assert names["ROWS"] <= 500
 
