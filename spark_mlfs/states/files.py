@@ -12,6 +12,7 @@ import itertools
 import math
 import os
 from collections.abc import Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ import scipy.sparse as sp
 from ..blocks.codec import State, decode, encode
 from ..blocks.profile import RULES, Profile
 from ..errors import DataError, ParameterError
-from ..frame import LocalSession
+from ..frame import LocalSession, num_cores
 from ..output.folder import MANIFEST, Output
 from ..output.manifest import as_json, now
 from ..params import from_json
@@ -83,7 +84,7 @@ def _edges(states: States, kind: str) -> np.ndarray:
 
 def _cut(states: States, kind: str, state: State) -> Iterable[tuple[str, int, bytes]]:
     """Ranges of the features' sums, and before them, as of feature −1, what is not of features."""
-    state, d = compact(state), len(states.features)
+    state, d = compact({name: state[name] for name in sorted(state)}), len(states.features)
     of = {name: axes_of(kind, name, value)[:1] for name, value in state.items()}
     yield kind, -1, bytes(encode({name: value for name, value in state.items() if of[name] not in ("f", "s")}))
     mine = {name: value for name, value in state.items() if of[name] in ("f", "s")}
@@ -104,7 +105,8 @@ def load(*paths: str, requests: Sequence[Request] = ()) -> States:
     for request in requests:
         check_held(heads[0][1].sums, request)
     kinds = {kind for request in requests for kind in kinds_of(request)} | {"outside", "groups"} if requests else None
-    return merge(*(replace(own, sums=_sums(path, own, kinds)) for path, own in heads))
+    with ThreadPoolExecutor(num_cores()) as threads:
+        return merge(*threads.map(lambda each: replace(each[1], sums=_sums(*each, kinds)), heads))
 
 
 def folders(paths: Sequence[str]) -> list[str]:
@@ -181,7 +183,15 @@ def _pasted(pieces: list[State]) -> State:
     out: State = {}
     for name, value in pieces[0].items():
         parts = [piece[name] for piece in pieces]
-        out[name] = sp.vstack(parts, format="csr") if sp.issparse(value) else np.concatenate(parts)
+        if not sp.issparse(value):
+            out[name] = np.concatenate(parts)
+            continue
+        starts = np.cumsum([0, *(part.nnz for part in parts)]).astype(value.indptr.dtype)
+        indptr = np.concatenate([starts[:1], *(part.indptr[1:] + first for part, first in zip(parts, starts, strict=False))])
+        shape = len(indptr) - 1, value.shape[1]
+        out[name] = sp.csr_matrix(
+            (np.concatenate([p.data for p in parts]), np.concatenate([p.indices for p in parts]), indptr), shape
+        )
     return out
 
 

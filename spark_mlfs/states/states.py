@@ -111,6 +111,8 @@ class States:
     def places_of(self, new: Sequence[str], what: str) -> np.ndarray:
         """Where the features or labels of the basis and the `new` ones are among all of these."""
         known, every = len(getattr(self.basis, what)), getattr(self, what)
+        if not new:
+            return np.arange(known)
         place = {name: known + i for i, name in enumerate(every[known:])}
         return np.array([*range(known), *(place[name] for name in new)], np.int64)
 

@@ -9,6 +9,7 @@ are in words of 40 bits throughout, so that any number of states add up. All sum
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from ..blocks.coding import CodedBlock, Coding
 from ..blocks.grades import ONE
 from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS, group_of, mix, row_sums
+from ..frame import num_cores
 from ..kernels.matrix import with_values
 from ..statistics.base import Statistic
 from ..statistics.contingency import TwoWay
@@ -212,7 +214,7 @@ def kept(kind: str, raw: State, q: int, sets: Labelsets | None = None) -> State:
 
 def in_words(state: State) -> State:
     """The sums with those of quantised values in words of 40 bits."""
-    out = {name: value.astype(np.int64) for name, value in state.items()}
+    out = {name: value.astype(np.int64, copy=False) for name, value in state.items()}
     for name in [name for name in out if name.endswith("rest")]:
         above = out[name] >> WORD
         upper = name.removesuffix("rest") + "hh"
@@ -233,6 +235,8 @@ def _changed(value: Any, by: Callable[[np.ndarray], np.ndarray]) -> Any:
 
 
 def _canonical(matrix: Any) -> sp.csr_matrix:
+    if matrix.format == "csr" and matrix.has_canonical_format and matrix.data.all():
+        return matrix
     out = sp.csr_matrix(matrix, copy=True)  # index arrays are shared, and change
     out.sum_duplicates()
     out.eliminate_zeros()
@@ -345,11 +349,12 @@ def _sparse_sum(terms: Sequence[tuple[sp.csr_matrix, int]], shape: tuple[int, ..
     """The sum of CSR tables of whole numbers: range by range of rows, in a dense table where that is the quicker way."""
     if len(terms) == 1 and terms[0][1] == 1:
         return with_values(terms[0][0], terms[0][0].data.astype(np.int64))
-    step, pieces = max(1, RANGE // max(1, shape[1])), []
+    step = max(1, RANGE // max(1, shape[1]))
     if sum(t.nnz for t, _ in terms) * 32 < shape[0] * shape[1]:
         total = sum((sign * t.astype(np.int64) for t, sign in terms[1:]), terms[0][1] * terms[0][0].astype(np.int64))
         return _canonical(total)
-    for first in range(0, shape[0], step):
+
+    def of_range(first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         last = min(shape[0], first + step)
         table = np.zeros((last - first) * shape[1], np.int64)
         for term, sign in terms:
@@ -357,9 +362,12 @@ def _sparse_sum(terms: Sequence[tuple[sp.csr_matrix, int]], shape: tuple[int, ..
             row = np.repeat(np.arange(last - first) * shape[1], np.diff(term.indptr[first : last + 1]))
             table[row + term.indices[a:z]] += term.data[a:z] if sign == 1 else -term.data[a:z].astype(np.int64)
         at = np.flatnonzero(table)
-        pieces.append((table[at], at % shape[1], np.bincount(at // shape[1], minlength=last - first)))
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate([p[2] for p in pieces]))])
-    return sp.csr_matrix((np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces]), indptr), shape)
+        row, column = np.divmod(at, shape[1])
+        return table[at], column.astype(np.int32), np.bincount(row, minlength=last - first)
+
+    with ThreadPoolExecutor(num_cores()) as threads:
+        data, columns, lengths = map(np.concatenate, zip(*threads.map(of_range, range(0, shape[0], step)), strict=True))
+    return sp.csr_matrix((data, columns, np.concatenate([[0], np.cumsum(lengths)])), shape)
 
 
 def negative(kind: str, state: Mapping[str, Any]) -> bool:
