@@ -19,13 +19,13 @@ from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine
 from ..errors import ParameterError, setting
+from ..extract import EXTRACTORS
 from ..methods import METHODS
 from ..methods.counting import BINNING, NUM_BINS
 from ..methods.regression import MANY_LABELS
 from ..output.manifest import now
 from ..pipeline import Request
 from ..select.modes import RULES, TESTS
-from ..select.request import check_rows
 from ..statistics.base import Budgets, Statistic
 from ..statistics.labelsets import LabelsetCounts, Labelsets
 from ..statistics.moments import KnownRows
@@ -33,8 +33,11 @@ from .basis import Basis, Fit
 from .states import Part, States
 from .sums import Outside, kept, kinds_said, name_of, said, statistic_of, without_empty
 
-COUNTING, GRAMS = ("mim", "chi2", "enm", "gmm"), ("ridge", "lasso", "elastic-net", "csfs", "mssl", "fastcan")
-ADDITIVE = (*COUNTING, "igmf", "fisher", "f-statistic", "spec", *GRAMS, "omfs", "forward")
+EXTRACTING = ("mddm", "mlsi")  # which rank the features by the rows of their projections
+ADDITIVE = (
+    "mim", "chi2", "enm", "gmm", "igmf", "fisher", "f-statistic", "spec", "ridge", "lasso", "elastic-net", "csfs", "mssl", "omfs",
+    "fastcan", "forward", *EXTRACTING,
+)  # fmt: skip
 LOSS = "cross-validation"
 WITHOUT_GRADES = ("counts", "labelset counts")
 BINS = NUM_BINS, BINNING
@@ -49,6 +52,7 @@ class Need:
     kinds: tuple[str, ...]
     weighted: bool = True
     graded: bool = True
+    optional: bool = False  # left out of rows that it does not take
 
 
 def need_of(name: str, parameters: Mapping[str, Any] | None = None) -> Need:
@@ -60,27 +64,32 @@ def need_of(name: str, parameters: Mapping[str, Any] | None = None) -> Need:
         return Need(name, (counts,), False, False) if name in TESTS else Need(name, ("groups",), name == LOSS)
     if name in RULES:
         raise ParameterError("knockoffs are made row by row once all rows are known: select by them from the rows")
-    method = METHODS.create(name)
-    if name not in ADDITIVE:
-        raise ParameterError(
-            f"{name} needs the rows, not sums over them: rank from the data, or take one of {', '.join(ADDITIVE)}"
-        )
-    own = {p.name for p in method.parameters} | {p.camel for p in method.parameters}
-    p = spec.check(method.parameters, {n: v for n, v in given.items() if n in own}, f"method {name!r}")
+    if name in METHODS and name not in ADDITIVE:
+        raise ParameterError(f"{name} needs the rows, not sums over them: rank from the rows, or take {', '.join(ADDITIVE)}")
+    entry: Any = _entry(name)
+    p = spec.check(entry.parameters, {n: v for n, v in given.items() if _has(entry, n)}, f"{name!r}")
     if p.get("label_sketch"):
         raise ParameterError(f"states hold sums by label, not of a sketch: leave {setting('label_sketch')} out")
-    counts = f"{p['num_bins']} {p['binning']}" if "num_bins" in p else ""
-    if name in ("igmf",) or (name in COUNTING and p.get("label_coding") == "lp"):
-        return Need(name, (f"labelset counts {counts}",), method.weighted, False)
-    if name in COUNTING:
-        return Need(name, (f"counts {counts}",), method.weighted, False)
-    if name == "spec" or (name == "fisher" and p["label_coding"] == "lp"):
-        return Need(name, ("labelset sums",), method.weighted, False)
-    if name in ("fisher", "f-statistic"):
-        return Need(name, ("moments",))
-    if name == "forward":
-        return Need(name, (f"folds {p['folds']}",))
-    return Need(name, ("gram", "labelset sums") if name == "omfs" else ("gram",))
+    if name in EXTRACTING:
+        return Need(name, ("gram",), False, False)
+    by_labelset = name == "igmf" or p.get("label_coding") == "lp"
+    kinds: tuple[str, ...]
+    if "num_bins" in p:
+        kinds = (f"{'labelset ' if by_labelset else ''}counts {p['num_bins']} {p['binning']}",)
+    elif name == "spec" or by_labelset:
+        kinds = ("labelset sums",)
+    else:
+        known = {"fisher": ("moments",), "f-statistic": ("moments",), "omfs": ("gram", "labelset sums")}
+        kinds = (f"folds {p['folds']}",) if name == "forward" else known.get(name, ("gram",))
+    return Need(name, kinds, entry.weighted, entry.takes_grades(p))
+
+
+def _entry(name: str) -> Any:
+    return (EXTRACTORS if name in EXTRACTING else METHODS).create(name)
+
+
+def _has(entry: Any, name: str) -> bool:
+    return any(name in (p.name, p.camel) for p in entry.parameters)
 
 
 def kinds_of(request: Request) -> dict[str, str]:
@@ -106,13 +115,14 @@ def needs_of(methods: str | Sequence[str], parameters: Mapping[str, Any] | None 
     names = [methods] if isinstance(methods, str) else list(methods)
     if not names:
         raise ParameterError(f"for which methods? give one or several of {', '.join(FORS)}")
+    known = [name for name in names if name in (*METHODS, *EXTRACTING)] + [*ADDITIVE] * ("all-additive" in names)
+    for one in parameters or {}:
+        if not any(_has(_entry(name), one) for name in known):
+            raise ParameterError(f"none of {', '.join(names)} has a parameter {one!r}")
+    needs = {name: need_of(name, parameters) for name in names if name != "all-additive"}
     if "all-additive" in names:
-        names += ADDITIVE
-        names.remove("all-additive")
-    for given in parameters or {}:
-        if not any(given in (p.name, p.camel) for name in names if name in METHODS for p in METHODS[name].parameters):
-            raise ParameterError(f"none of {', '.join(names)} has a parameter {given!r}")
-    return [need_of(name, parameters) for name in dict.fromkeys(names)]
+        needs = {name: replace(need_of(name, parameters), optional=True) for name in ADDITIVE} | needs
+    return [*needs.values()]
 
 
 def collect(
@@ -180,10 +190,10 @@ def collected(
 ) -> States:
     """The states of packed rows; `part` has what is known of where they come from, `told` how they were read."""
     profile = rows.profile
+    needs = _taking(needs, bool(told["weights"]), bool(told["graded"]))
     kinds = tuple(dict.fromkeys(kind for need in needs for kind in need.kinds))
     options = {n: v for n, v in told.items() if v is not None and v != "error"}
-    options |= {"row ids": profile.named_ids} if any(name_of(kind) in ("groups", "folds") for kind in kinds) else {}
-    _refuse(needs, bool(told["weights"]), bool(told["graded"]))
+    options["row ids"] = profile.named_ids
     if like is None:
         basis = Basis.of(rows, options, _quantile_edges(rows, kinds, budgets))
     else:
@@ -281,21 +291,24 @@ def _quantile_edges(rows: Dataset, kinds: Sequence[str], budgets: Budgets) -> di
     return out
 
 
-def _refuse(needs: Sequence[Need], weighted: bool, graded: bool) -> None:
-    """`ParameterError` for the first method or rule that takes no weights or grades, where rows have such."""
+def _taking(needs: Sequence[Need], weighted: bool, graded: bool) -> list[Need]:
+    """The needs, of rows that are `weighted` or `graded`; `ParameterError` for the first that takes no such rows, if asked for
+    by its name."""
+    out = []
     for need in needs:
-        if need.name in METHODS:
-            check_rows([Request.of(need.name)], weighted, graded)
-        if (weighted and not need.weighted) or (graded and not need.graded):
-            what = "row weights" if weighted and not need.weighted else "graded labels"
-            raise ParameterError(f"{need.name} takes no {what}: leave them out")
+        what = "row weights" if weighted and not need.weighted else "grades" if graded and not need.graded else None
+        if what is None:
+            out.append(need)
+        elif not need.optional:
+            raise ParameterError(f"{need.name} takes no {what}: leave them out, or choose another method")
+    return out
 
 
 def _like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) -> None:
     """`ParameterError` where rows were read otherwise than the first ones, or asked for codes that these have not."""
     for name in sorted(basis.options.keys() | options.keys()):
         mine, theirs = options.get(name), basis.options.get(name)
-        if mine != theirs:
+        if mine != theirs and (name != "row ids" or any(name_of(kind) in ("groups", "folds") for kind in kinds)):
             raise ParameterError(f"the first state has {name} {theirs!r}, these rows {mine!r}: read them alike")
     lacking = [kind for kind in kinds if kind.endswith(" quantile") and int(kind.split()[-2]) not in basis.edges]
     if lacking:

@@ -52,7 +52,12 @@ class StateEngine(Engine):
         super().__init__(profile, budgets)
         self.sums = states.sums
         self._states = states
-        self.grid = states.basis.grid(profile).only(profile.varying)
+
+    @property
+    def grid(self) -> Profile:
+        """The profile with the ends of the features' grids, on which sums were taken."""
+        out: Profile = self._states.basis.grid(self.profile).only(self.profile.varying)
+        return out
 
     def gathers(self, statistic: PerFeatureStatistic, beside: int = 0) -> bool:
         return statistic.key() in self._results or not statistic.shardable(self.profile)

@@ -106,7 +106,7 @@ def load(*paths: str, requests: Sequence[Request] = ()) -> States:
         check_held(heads[0][1].sums, request)
     kinds = {kind for request in requests for kind in kinds_of(request)} | {"outside", "groups"} if requests else None
     with ThreadPoolExecutor(num_cores()) as threads:
-        return merge(*threads.map(lambda each: replace(each[1], sums=_sums(*each, kinds)), heads))
+        return merge(*threads.map(lambda each: replace(each[1], sums=_sums(each[0], each[1], kinds)), heads))
 
 
 def folders(paths: Sequence[str]) -> list[str]:

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from .. import params as spec
 from .. import pipeline
-from ..adapters.arrays import asked, memory_of
+from ..adapters.arrays import K, asked, memory_of
+from ..engine.base import one_thread
+from ..extract import EXTRACTORS
 from ..methods import DEFAULT_METHOD
-from .collect import check_held
+from ..solvers.ranking import complete
+from ..statistics.base import DEFAULT_BUDGETS
+from .collect import EXTRACTING, check_held
 from .states import States, merge
 
 
@@ -36,11 +42,26 @@ def rank(
     >>> rank(collect([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]]), "mim", k=1)["name"].tolist()
     ['x0']
     """
+    merged = states if isinstance(states, States) else merge(*states)
+    if method in EXTRACTING:
+        return _by_projection(merged, method, k, {**(method_params or {}), **parameters})
     held_to = {"include": include, "exclude": exclude, "costs": costs, "budget": budget, "penalties": penalties}
     request = asked(method, k, {**(method_params or {}), **parameters}, screen, held_to)
-    merged = states if isinstance(states, States) else merge(*states)
     check_held(merged.sums, request)
     rows, memory = merged.dataset(), memory_of(memory_bytes)
     pipeline.check_rows([request], rows.profile.weighted, rows.profile.graded)
     (result,) = pipeline.rank(rows, [request], driver_bytes=memory, worker_bytes=memory)
     return result.kept.reset_index(drop=True)
+
+
+def _by_projection(states: States, name: str, k: int | str | None, parameters: Mapping[str, Any]) -> pd.DataFrame:
+    """The ranking by an extractor, which takes the second moments."""
+    extractor = EXTRACTORS.create(name)
+    checked, rows = spec.check(extractor.parameters, parameters, f"extractor {name!r}"), states.dataset()
+    state = rows.engine(DEFAULT_BUDGETS)
+    with one_thread():
+        learned = extractor.fit(state, checked)
+    order, values = complete(learned["scores"], learned["varying"], rows.profile.d)
+    names = [rows.feature_names[f] for f in order]
+    out = pd.DataFrame({"rank": np.arange(1, len(order) + 1), "index": order, "name": names})
+    return out.assign(score=values[order], relevance=values[order]).iloc[: K.accept(k)]

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import spark_mlfs
 from spark_mlfs import states
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.sklearn import LassoSelector
+from spark_mlfs.sklearn import LassoSelector, MDDMExtractor, MLSIExtractor
 
 N, D, Q = 240, 14, 4
 COUNTING = ["mim", "chi2", "enm", "gmm", "igmf"]
@@ -19,6 +19,7 @@ GRAMS = ["ridge", "lasso", "elastic-net", "mssl", "omfs", "fastcan", "forward", 
 MORE = [("mim", {"label_coding": "lp"}), ("chi2", {"num_bins": 3}), ("fisher", {"label_coding": "lp"})]
 MORE += [("fisher", {"label_coding": "overlap"}), ("spec", {"criterion": "phi3"}), ("ridge", {"scaling": "minmax"})]
 ALL = [(name, {}) for name in (*COUNTING, *MOMENTS, *GRAMS)] + MORE
+ALL += [("mddm", {}), ("mddm", {"variant": "f"}), ("mlsi", {"dim": 3})]
 KINDS = ["dense", "sparse", "weights", "grades", "unknown", "repeated", "sparse unknown", "sparse weights"]
 
 
@@ -56,6 +57,8 @@ def collected(given, rows, methods, like, name, **params):
 
 
 def takes(method, params, kind):
+    if method in ("mddm", "mlsi"):
+        return kind != "grades" and "weights" not in kind
     if kind == "grades":
         return spark_mlfs.METHODS.create(method).takes_grades({"label_coding": "br", **params}) and method not in ("mrmr",)
     if method == "spec" and "weights" in kind:
@@ -94,6 +97,12 @@ def test_the_first_state_alone_ranks_as_its_rows_do(method, params, kind):
         pytest.skip("refused, tested below")
     X, Y, more = data(kind)
     own = states.rank(states.collect(X, Y, method, method_params=params, **more), method, None, **params)
+    if method in ("mddm", "mlsi"):
+        cls = {"mddm": MDDMExtractor, "mlsi": MLSIExtractor}[method]
+        extractor = cls(**params).fit(X, Y)
+        state = extractor.state_
+        np.testing.assert_allclose(own.sort_values("index")["score"].to_numpy()[state["varying"]], state["scores"], rtol=1e-6)
+        return
     rows = spark_mlfs.rank(X, Y, method, None, **params, **more)
     assert own["name"].tolist() == rows["name"].tolist()
     exact = method in COUNTING
@@ -219,7 +228,7 @@ def test_refusals_are_one_line_each():
         "no edges of 5 quantile bins": lambda: states.collect(X, Y, "mim", first, method_params={"binning": "quantile"}),
         "weights False, these rows True": lambda: states.collect(X, Y, "mim", first, sample_weight=np.ones(N)),
         "only one has": lambda: states.merge(first, collected(given, np.arange(100, N), "ridge", first, "b")),
-        "spec takes no row weights": lambda: states.collect(X, Y, "spec", sample_weight=np.ones(N)),
+        "spec takes no row weights": lambda: states.collect(X, Y, ["all-additive", "spec"], sample_weight=np.ones(N)),
         "missing='mean'": lambda: states.collect(X, Y, missing="mean"),
         "knockoffs are made row by row": lambda: states.collect(X, Y, "knockoffs"),
     }.items():
@@ -247,7 +256,7 @@ def test_saved_and_loaded(tmp_path):
     loaded, merged = states.load(str(tmp_path / "s" / "*")), states.merge(first, rest)
     assert loaded.features == merged.features
     for method in states.ADDITIVE:
-        if method != "csfs":
+        if method != "csfs":  # which fills in unknown labels
             pd.testing.assert_frame_equal(states.rank(loaded, method), states.rank(merged, method), check_exact=True)
     with pytest.raises(ParameterError, match="exists"):
         states.save(first, str(tmp_path / "s" / "a"))
