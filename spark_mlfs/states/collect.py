@@ -193,7 +193,8 @@ def collected(
     needs = _taking(needs, bool(told["weights"]), bool(told["graded"]))
     kinds = tuple(dict.fromkeys(kind for need in needs for kind in need.kinds))
     options = {n: v for n, v in told.items() if v is not None and v != "error"}
-    options["row ids"] = profile.named_ids
+    if any(name_of(kind) in ("groups", "folds") for kind in kinds):
+        options["row ids"] = profile.named_ids
     if like is None:
         basis = Basis.of(rows, options, _quantile_edges(rows, kinds, budgets))
     else:
@@ -308,7 +309,7 @@ def _like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) -> Non
     """`ParameterError` where rows were read otherwise than the first ones, or asked for codes that these have not."""
     for name in sorted(basis.options.keys() | options.keys()):
         mine, theirs = options.get(name), basis.options.get(name)
-        if mine != theirs and (name != "row ids" or any(name_of(kind) in ("groups", "folds") for kind in kinds)):
+        if mine != theirs and (name != "row ids" or name in options):
             raise ParameterError(f"the first state has {name} {theirs!r}, these rows {mine!r}: read them alike")
     lacking = [kind for kind in kinds if kind.endswith(" quantile") and int(kind.split()[-2]) not in basis.edges]
     if lacking:
