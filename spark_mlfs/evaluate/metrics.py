@@ -52,10 +52,12 @@ from ..frame import Batches, kinds_of
 from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import Matrix
 from ..lazy import Column, DataFrame, F
+from ..params import Choice, Parameter
 from ..schema import attribute_names
 from ..statistics.labelsets import Labelsets
 
 KINDS = ("standard", "msfs-2022")
+KIND = Parameter("metrics", "standard", Choice(KINDS), "whose definitions of the metrics")
 CELLS = 1 << 22  # rows × labels worked on at once
 _COUNTS = ("rows", "wrong", "exact", "missed", "labelled", "depth")
 _SHARES = ("ranking", "precision")
@@ -92,8 +94,7 @@ class Sums:
     def of(truth: Matrix, predicted: Matrix, scores: Matrix, kind: str = "standard") -> Sums:
         """The sums of a batch: truth and predicted (rows, q) 0/1, scores (rows, q), dense or sparse. `DataError` for shapes that
         differ, labels other than 0 or 1 and scores that are not finite, `ParameterError` for an unknown kind."""
-        if kind not in KINDS:
-            raise ParameterError(f"metrics must be one of {', '.join(map(repr, KINDS))}, not {kind!r}")
+        KIND.accept(kind)
         arrays = [a.tocsr() if sp.issparse(a) else np.asarray(a) for a in (truth, predicted, scores)]
         shapes = [a.shape for a in arrays]
         if len(set(shapes)) > 1 or len(shapes[0]) != 2 or not shapes[0][1]:
@@ -275,8 +276,7 @@ def sums_of(
     vectors or arrays of q numbers; true labels may be tags (array<string>), in the order of the names in the predictions'
     metadata, unknown tags are not counted. Rows whose true labels are null, or hold a NaN or null, are left out. `ParameterError`
     for a column that is absent or of another type, `DataError` for values that cannot be used."""
-    if metrics not in KINDS:
-        raise ParameterError(f"metrics must be one of {', '.join(map(repr, KINDS))}, not {metrics!r}")
+    KIND.accept(metrics)
     columns, vectors, names = [], [], (labelsCol, predictionCol, rawPredictionCol)
     for slot, name in enumerate(names):
         check_column(frame, name)

@@ -11,10 +11,10 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from ..errors import DataError, ParameterError
@@ -33,7 +33,7 @@ class Friedman:
     data_sets: int
 
 
-def _table(values: Any) -> np.ndarray:
+def _table(values: ArrayLike) -> np.ndarray:
     table = np.asarray(values, np.float64)
     if table.ndim != 2 or min(table.shape) < 2:
         raise DataError(f"values of shape {table.shape}: give at least two data sets (rows) and two methods (columns)")
@@ -43,7 +43,7 @@ def _table(values: Any) -> np.ndarray:
     return table
 
 
-def ranks(values: Any, larger_is_better: bool = True) -> np.ndarray:
+def ranks(values: ArrayLike, larger_is_better: bool = True) -> np.ndarray:
     """(N, k) ranks r_ij of the methods on each data set; ties get their mean rank.
 
     Values count as equal after rounding to 12 significant digits: what differs less is rounding.
@@ -60,7 +60,7 @@ def ranks(values: Any, larger_is_better: bool = True) -> np.ndarray:
     return stats.rankdata(-table if larger_is_better else table, axis=1)
 
 
-def friedman(values: Any, larger_is_better: bool = True) -> Friedman:
+def friedman(values: ArrayLike, larger_is_better: bool = True) -> Friedman:
     """Friedman's test that all methods are equal:
 
         χ² = [12/(k(k+1)N) Σ_j (Σ_i r_ij)² − 3N(k+1)] / [1 − Σ_ties (t³ − t)/(Nk(k² − 1))],   F = (N−1)χ² / (N(k−1) − χ²).
@@ -157,7 +157,7 @@ def holm(p_values: Sequence[float]) -> np.ndarray:
 
 
 def wilcoxon_holm(
-    values: Any, names: Sequence[str] | None = None, control: int | None = None, larger_is_better: bool = True
+    values: ArrayLike, names: Sequence[str] | None = None, control: int | None = None, larger_is_better: bool = True
 ) -> pd.DataFrame:
     """Wilcoxon's signed-rank test of every pair of methods, or of `control` with each other one, Holm-corrected over these pairs.
 

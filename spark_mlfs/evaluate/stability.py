@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from ..errors import DataError, ParameterError
@@ -43,7 +43,7 @@ def indicator(selections: Sequence[Sequence[int]], features: int) -> np.ndarray:
     return z
 
 
-def nogueira(selected: Any, alpha: float = 0.05) -> Stability:
+def nogueira(selected: ArrayLike, alpha: float = 0.05) -> Stability:
     """Nogueira's stability of M selections out of d features, `selected` (M, d) 0/1:
 
         Φ̂ = 1 − [M/(M−1)] · mean_f p_f(1 − p_f) / [(k̄/d)(1 − k̄/d)],     p_f share of the runs that keep f, k̄ = Σ_f p_f.

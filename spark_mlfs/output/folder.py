@@ -25,6 +25,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from ..errors import DataError, ParameterError, PlatformError, disk_error, full_disk
@@ -215,7 +216,7 @@ class Place:
         (writer.overwrite() if self.mode == "overwrite" else writer).save(f"{self.path}/{name}")
         self.require_data(name)
 
-    def table(self, name: str, frame: Any) -> None:
+    def table(self, name: str, frame: pd.DataFrame) -> None:
         if self.folder is not None:
             frame.to_parquet(self.folder / f"{name}.parquet", index=False)
         else:
@@ -232,7 +233,7 @@ class Place:
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 
 
-def csv_text(frame: Any) -> str:
+def csv_text(frame: pd.DataFrame) -> str:
     """A pandas frame as CSV, its texts and column names escaped for spreadsheets."""
     escaped = frame.rename(columns=_escaped)
     for name in escaped.columns[[not is_numeric_dtype(kind) for kind in escaped.dtypes]]:

@@ -274,7 +274,7 @@ class Drawing:
     texts: list[tuple[float, float, str, str]]
 
 
-def critical_differences(names: Sequence[str], ranks: Any, nemenyi: float, groups: Sequence[Sequence[int]]) -> Drawing:
+def critical_differences(names: Sequence[str], ranks: np.ndarray, nemenyi: float, groups: Sequence[Sequence[int]]) -> Drawing:
     """A critical difference diagram: methods at their mean ranks; bars join what Nemenyi's test does not tell apart."""
     ranks = np.asarray(ranks, float)
     k = len(ranks)
