@@ -44,8 +44,8 @@ from ..statistics.gram import Gram
 from ..statistics.targets import Everything
 from .base import Method, Scores
 from .counting import BY_CHANCE, Counting, picking
-from .csfs import AllRowsGram
 from .regression import labelled_view
+from .scanned import AllRowsGram
 
 Redundancies = Callable[[Sequence[int]], dict[int, np.ndarray]]
 

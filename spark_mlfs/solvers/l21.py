@@ -362,12 +362,13 @@ class BoxNewton:
 
 
 def csfs(gram: GramView, mu: float = 1.0, **options: Any) -> Solution:
-    """`methods.csfs` with every row labelled; for unlabelled rows see `l21_scans.csfs_unlabelled`."""
+    """`methods.scanned` with every row labelled; for unlabelled rows see `l21_scans.csfs_unlabelled`."""
     return _with_intercept(gram, minimise_l21(gram.G, gram.C, mu, float(np.trace(gram.S)), **options))
 
 
 def omfs(gram: GramView, cross: np.ndarray, gamma: float = 0.8, constant: float = 0.0, **options: Any) -> Solution:
-    """`methods.omfs` once Y ≈ VB is factorised: `gram` uncentred, `cross` = X'V (v × c) in its coordinates, `constant` = ‖V‖²."""
+    """`methods.factorised` once Y ≈ VB is factorised: `gram` uncentred, `cross` = X'V (v × c) in its
+    coordinates, `constant` = ‖V‖²."""
     return minimise_l21(gram.G, cross, gamma, constant, **options)
 
 

@@ -16,9 +16,9 @@ from spark_mlfs.blocks.rowhash import mix
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import BudgetError, ParameterError
 from spark_mlfs.kernels.gram import leave_out, total
-from spark_mlfs.methods import rfs
 from spark_mlfs.methods.base import Scores
 from spark_mlfs.methods.msfs import MSFS
+from spark_mlfs.methods.scanned import PATIENCE
 from spark_mlfs.select import CrossValidation
 from spark_mlfs.statistics.gram import Gram
 
@@ -94,12 +94,12 @@ def test_rfs_gives_up_scanning_where_newton_steps_fit(rows):
     """A tolerance that needs hundreds of scans: after 60 of them the rows are gathered, unless their matrices are over the
     budget."""
     _, result = rows("emotions").scores("rfs", True, tol=1e-10)
-    assert result.scores.converged and result.scores.details["scans"] == rfs.PATIENCE
+    assert result.scores.converged and result.scores.details["scans"] == PATIENCE
     _, stopped = rows("emotions").scores("rfs", True, tol=1e-10, max_iter=30)
     assert not stopped.scores.converged and stopped.scores.details["scans"] == 30
     request = [pipeline.Request.of("rfs", {"tol": 1e-10})]
     (scanned,) = pipeline.rank(rows("emotions").packed, request, driver_bytes=4 << 20)
-    assert scanned.scores.details["scans"] > rfs.PATIENCE
+    assert scanned.scores.details["scans"] > PATIENCE
     best, most = result.scores.objective[-1], scanned.scores.objective[-1]
     assert best <= most * (1 + 1e-12) and most <= best * (1 + 1e-7)
     assert best < stopped.scores.objective[-1]

@@ -32,7 +32,7 @@ from spark_mlfs.evaluate.trials import PredictionSums
 from spark_mlfs.extract import EXTRACTORS, lift, lift_rsm, mlnb
 from spark_mlfs.extract import base as extract_base
 from spark_mlfs.kernels.information import CountLogs
-from spark_mlfs.methods import METHODS, csfs, gmba, relieff, rfs
+from spark_mlfs.methods import METHODS, gmba, relieff, scanned
 from spark_mlfs.methods.counting import Relevance
 from spark_mlfs.methods.filters import InformationNorm
 from spark_mlfs.params import check
@@ -312,7 +312,7 @@ def weights(profile, seed=0):
 def sketched_and_not(profile, name):
     """One with as many labels as there are, and one on three columns that stand for them."""
     w, b = weights(profile)
-    return [rfs.ReweightedGram(w, b, 1e-6), rfs.ReweightedGram(w[:, :3].copy(), b[:3].copy(), 1e-6, 3)]
+    return [scanned.ReweightedGram(w, b, 1e-6), scanned.ReweightedGram(w[:, :3].copy(), b[:3].copy(), 1e-6, 3)]
 
 
 def quantile_steps(profile, name):
@@ -348,9 +348,9 @@ EXAMPLES = {
         ),
     ),
     gram.Gram: (FEW, on(lambda p, name: [gram.Gram(), gram.Gram(5), gram.Gram(sketch=3)])),
-    rfs.ReweightedGram: (FEW, on(sketched_and_not)),
-    csfs.FilledSums: (FEW, on(lambda p, name: [csfs.FilledSums(None, None), csfs.FilledSums(*weights(p))])),
-    csfs.AllRowsGram: (FEW, on(lambda p, name: [csfs.AllRowsGram()])),
+    scanned.ReweightedGram: (FEW, on(sketched_and_not)),
+    scanned.FilledSums: (FEW, on(lambda p, name: [scanned.FilledSums(None, None), scanned.FilledSums(*weights(p))])),
+    scanned.AllRowsGram: (FEW, on(lambda p, name: [scanned.AllRowsGram()])),
     gram.FoldGrams: (FEW, on(folded)),
     portrait.PortraitGrams: (
         FEW,
@@ -683,9 +683,9 @@ def test_laws_of_weighted_rows(kind, which):
 QUANTISED = (
     gram.Gram,
     gram.FoldGrams,
-    csfs.FilledSums,
-    csfs.AllRowsGram,
-    rfs.ReweightedGram,
+    scanned.FilledSums,
+    scanned.AllRowsGram,
+    scanned.ReweightedGram,
     knockoffs.KnockoffGram,
     moments.GroupMoments,
 )

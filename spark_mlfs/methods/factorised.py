@@ -1,0 +1,194 @@
+"""ℓ2,1 regression on factors of the labels: learned with the weights (MIFS), or before (OMFS)."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
+
+from ..blocks.block import Block
+from ..blocks.profile import Profile
+from ..engine.base import Engine, one_thread
+from ..errors import ON_THE_DRIVER, BudgetError, beyond, setting
+from ..kernels.gram import GramView
+from ..kernels.nearest import NONE
+from ..params import Choice, Integer, Number, Optional, Parameter, Values
+from ..solvers import l21, mifs
+from ..solvers.factorise import FACTORIZERS, factor_bytes, latent_width, leading, nmf, svd
+from ..solvers.l21 import omfs_armijo
+from ..statistics.base import Statistic
+from ..statistics.gram import Gram
+from ..statistics.labelsets import Labelsets, LabelsetSums
+from ..statistics.moments import Moments
+from ..statistics.neighbours import Geometry, NearestRows, Neighbourhood, anchors_of, nearest_rows
+from ..statistics.sample import SampledRows
+from .base import Method, Scores
+from .regression import LABEL_SKETCH, MAX_ITER, SCALING, labelled_view, no_sketch, scores_of, sketch_width
+
+
+class MIFS(Method):
+    """ℓ2,1 regression on label factors that are learned with it and smooth over neighbouring rows.
+
+        min ‖XW − V‖² + α‖Y − VB‖² + β tr V'LV + γ‖W‖₂,₁,    score ‖w_i‖ with the rows of B scaled to length one
+
+    by exact block updates W, B, V (`solvers.mifs`), the objective never rises. With β = 0, V is linear in [X, Y] and the Gram
+    matrices suffice; with β > 0 the rows are held in one process. There is no intercept. Rows with unknown labels are left out.
+    Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels; V (n, c) the latent labels, B (c, q) what they mean,
+    c by default ⌈0.3q⌉ and at most the rank of Y; W (v, c), w_i its row of feature i; L (n, n) the Laplacian of the heat graph of
+    the k nearest rows, weight exp(−d²/t), t the mean d² of the directed edges, an edge if either end lists the other; ‖W‖₂,₁ =
+    Σ_i ‖w_i‖; α, β ≥ 0, γ > 0 ``alpha``, ``beta``, ``gamma``. Score (v,), latent labels per scaled unit of the feature.
+    Raises: $nothing, or they have no label; `BudgetError` where the Gram matrix, or with β > 0 the rows, exceed $budget; $range.
+    Source: Jian, Li, Shu & Liu 2016, as Valadi et al. give it (Eq. 1 and 2; Eq. 1 omits γ).
+    Deviations:
+    - as printed the problem has no minimiser, (aV, aW, B/a) with a → 0 lowers every term but the second:
+      ``constraint="orthonormal"`` (default) asks BB' = I; ``"none"`` is the paper's, where the number of iterations decides;
+    - exact updates of blocks, then extrapolation and Newton steps, instead of gradient steps: the paper's fixed points.
+    """
+
+    name = "mifs"
+    title = "joint label factorisation and selection"
+    source = "Jian et al. 2016"
+    row_norms = True
+    statistics = (Gram, SampledRows, NearestRows)
+    when = "noisy labels that a few factors stand behind"
+    cost = "one scan; neighbours where β > 0"
+    always = (Gram(),)
+    parameters = (
+        Parameter("alpha", 1.0, Number(0, above=True), "weight of the label factorisation, all that ties V to the labels"),
+        Parameter("beta", 0.1, Number(0), "weight of the row manifold"),
+        Parameter("gamma", 1.0, Number(0, above=True), "weight of the ℓ2,1 norm"),
+        Parameter("c", None, Optional(Integer(1)), "latent width; None: ⌈0.3 q⌉"),
+        Parameter("k", 5, Integer(1), "nearest rows in the graph"),
+        Parameter("constraint", "orthonormal", Choice(mifs.CONSTRAINTS), "BB' = I, or none as in the paper"),
+        SCALING,
+        Parameter("max_iter", 2000, Integer(1), "iterations at most"),
+        Parameter("tol", 1e-9, Number(0, above=True), "stops when no weight changes by more than this share of the largest"),
+    )
+
+    def pairs(self, profile: Profile, p: Values) -> int:
+        return profile.n**2 if p["beta"] else 0
+
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
+        view = labelled_view(engine, p["scaling"], centred=False)
+        options = {name: p[name] for name in ("alpha", "beta", "gamma", "c", "constraint", "tol", "max_iter")}
+        with one_thread():
+            if p["beta"]:
+                columns = engine.profile.varying[view.varying]
+                geometry = Geometry(columns, view.offset, view.scale, centre=view.centre)
+                block = anchors_of(engine, None, 0)
+                (near,) = nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
+                at = np.where(near.ids == NONE, -1, np.searchsorted(block.ids, near.ids))
+                options |= {
+                    "X": _operator(block, columns, view),
+                    "Y": block.labels(engine.profile.q).toarray(),
+                    "laplacian": mifs.heat_laplacian(at, near.squares),
+                }
+            return scores_of(mifs.mifs(view, **options), view, engine)
+
+
+def _operator(block: Block, columns: np.ndarray, view: GramView) -> np.ndarray | LinearOperator:
+    """X in the view's coordinates; a sparse one is shifted on the fly."""
+    if not block.sparse:
+        return view.scaled(block.x[:, columns].astype(np.float64))
+    x = sp.csr_matrix(block.x[:, columns], dtype=np.float64, copy=True)
+    x.data = (x.data - view.centre[x.indices]) / view.scale[x.indices]  # a feature about another centre than 0 stores every row
+    shift = view.shift / view.scale
+    return LinearOperator(
+        x.shape,
+        dtype=np.float64,
+        matvec=lambda w: x @ w - shift @ w,
+        rmatvec=lambda u: x.T @ u - shift * u.sum(),
+        matmat=lambda w: x @ w - shift @ w,
+        rmatmat=lambda u: x.T @ u - np.outer(shift, u.sum(axis=0)),
+    )
+
+
+class OMFS(Method):
+    """ℓ2,1 regression of the features on factorised labels.
+
+        min ‖XW − V‖² + γ‖W‖₂,₁,    score ‖w_i‖
+
+    Rows of one labelset have one latent row, so the distinct labelsets, their counts and sums suffice. ``factorizer="nmf"``
+    (multiplicative updates, V then B, from |U_c|√S, √S|V_c'| of Y's truncated SVD) or ``"svd"``; ‖b_r‖ = 1 fixes the scale.
+    ``solver="irls"`` (default) reweights, ``"armijo"`` is the paper's descent: the same minimum. There is no intercept. Rows with
+    unknown labels are left out. ``label_sketch`` puts Z = YR/√s, r columns (`kernels.sketch`), for Y: Z's truncated SVD is V =
+    ZB', so that X'Z and Z'Z are all it takes, and neither labelsets nor anything of labels × labels is formed.
+    ``factorizer=None`` (default) is NMF, and the SVD where labels are sketched: NMF does not take a sketch's signs. Graded labels
+    are factorised as the numbers they are, a labelset being a distinct row of grades; with ``factorizer="svd"`` X'Y and Y'Y are
+    all it takes, however many such rows there are.
+    Symbols: X (n, v) the scaled features that vary, Y (n, q) the labels, 0 and 1 or grades; V (n, c) the latent labels, B (c, q),
+    b_r its row r; c by default ⌈0.3q⌉ and at most the rank of Y, or of Z; W (v, c), w_i its row of feature i; ‖W‖₂,₁ = Σ_i ‖w_i‖;
+    γ > 0 ``gamma``. Score (v,), latent labels per scaled unit of the feature.
+    Raises: $nothing, or they have no label; `BudgetError` where the Gram matrix, the sums (labelsets × features) or the factors
+    exceed $budget; $range, or labels are to be sketched for NMF.
+    Source: Valadi et al., Eq. 3 to 5 and their algorithm.
+    Deviations:
+    - Eq. 3's 2γ tr W'DW is γ‖W‖₂,₁ at its own D, and that is minimised, as the gradient (Eq. 4) with D moving does;
+    - the paper's "simple matrix factorisation" by gradient descent from a random start is NMF or SVD without chance;
+    - the descent (`solvers.l21`) divides the gradient by its curvature, starts at W = 0 and lowers ε by hundreds.
+    """
+
+    name = "omfs"
+    title = "ℓ2,1 regression on factorised labels"
+    source = "Valadi et al."
+    row_norms = True
+    when = "many labels that depend on each other: factors of them are fitted"
+    cost = "one scan"
+    statistics = (Gram, LabelsetSums)
+    parameters = (
+        Parameter("gamma", 0.8, Number(0, above=True), "weight of the ℓ2,1 norm"),
+        Parameter("c", None, Optional(Integer(1)), "latent width; None: ⌈0.3 q⌉"),
+        Parameter("factorizer", None, Optional(Choice(FACTORIZERS)), "how the labels are factorised; None: nmf, a sketch by svd"),
+        Parameter("solver", "irls", Choice(("irls", "armijo")), "reweighting, or the paper's descent"),
+        SCALING,
+        MAX_ITER,
+        LABEL_SKETCH,
+    )
+
+    def sketch(self, profile: Profile, p: Values) -> int:
+        if p["factorizer"] == "nmf":
+            return no_sketch(p, "goes with factorizer='svd': NMF does not take a sketch's signs")
+        return sketch_width(profile, p)
+
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
+        sketch = self.sketch(engine.profile, p)
+        if sketch or (engine.profile.graded and p["factorizer"] == "svd"):
+            return [Gram(sketch=sketch)]
+        return [Gram(), LabelsetSums(by="grades" if engine.profile.graded else "labels")]
+
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
+        sketch = self.sketch(engine.profile, p)
+        _, *by_labelset = engine.run(*self.needs(engine, p))
+        view = labelled_view(engine, p["scaling"], centred=False, sketch=sketch)
+        with one_thread():
+            if by_labelset:
+                cross, constant, converged = self._of_labelsets(engine, p, view, *by_labelset[0])
+            else:  # V = ZB' of the sketch Z, or of grades
+                size, B = leading(view.S, p["c"] or latent_width(engine.profile.q))
+                cross, constant, converged = view.C @ B.T, float(size @ size), True
+            solve = l21.omfs if p["solver"] == "irls" else omfs_armijo
+            solution = solve(view, cross, p["gamma"], constant, max_iter=p["max_iter"])
+            out = scores_of(solution, view, engine, sketch)
+        out.details |= {"latent_width": cross.shape[1], "factorisation_converged": converged}
+        return out
+
+    def _of_labelsets(
+        self, engine: Engine, p: Values, view: GramView, sets: Labelsets, sums: Moments
+    ) -> tuple[np.ndarray, float, bool]:
+        """X'V in the view's coordinates, ‖V‖², and whether the factorisation converged."""
+        q = engine.profile.q
+        need = factor_bytes(len(sets.counts), q, p["c"] or latent_width(q))
+        if need > engine.budgets.driver:
+            remedy = f"let a sketch stand for the labels ({setting('label_sketch', 256)}, without {setting('factorizer', 'nmf')})"
+            if engine.profile.graded:
+                remedy = f"take {setting('factorizer', 'svd')}, which needs second moments only"
+            raise BudgetError(
+                f"the factors of {len(sets.counts)} labelsets of {q} labels need "
+                f"{beyond(need, 'driver_bytes', engine.budgets.driver, ON_THE_DRIVER)}, or {remedy}"
+            )
+        counts, unit = sets.counts * engine.profile.weight_unit, engine.profile.weight_unit
+        factorise = svd if p["factorizer"] == "svd" else nmf
+        factors = factorise(sets.matrix(q).toarray().astype(np.float64), counts, p["c"])
+        # sums are of x less the provisional centre, as the view's shift is
+        cross = ((sums.total[:, view.varying] * unit - counts[:, None] * view.shift) / view.scale).T @ factors.V
+        return cross, float(counts @ (factors.V * factors.V).sum(axis=1)), factors.converged
