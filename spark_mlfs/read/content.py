@@ -109,7 +109,7 @@ class Files(Reader):
             notice(f"{found.count} of {found.all} files are left out, such as {found.rows[0][0]}: {found.rows[0][1]}")
         labels = p["labels"] if p["labels"] is not None else FOLDER
         further = {"features": FEATURES, "labels": labels, "id": PATH, "missing": "error", "graded": False, "needed": ()}
-        frame = with_names(assemble(kept, {**p, **further, "weight": None}), FEATURES, encoder.names)
+        frame = with_names(assemble(kept, {**p, **further, "weight": None, "categories": "auto"}), FEATURES, encoder.names)
         return with_rejected(frame, found)
 
 

@@ -163,7 +163,8 @@ class Portray:
         wanted = self.needs(engine)
         if not wanted:
             return None, engine.cost
-        parts, *found = engine.run(*wanted)
+        groups, *found = engine.run(*wanted)
+        parts = list(groups.values())
         if len(parts) < 2 or not sum(part.n for part in parts):
             return None, engine.cost
         picks, first = np.array(self.picks), np.array(self.picks[:MOST_PICKS])
