@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from .errors import NotInstalledError, worker_errors
 
 if TYPE_CHECKING:
-    from . import errors, evaluate, pipeline, read
+    from . import errors, evaluate, pipeline, read, states
     from .adapters.arrays import rank
     from .classify import CLASSIFIERS
     from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
@@ -45,7 +45,7 @@ __all__ = [
     "CLASSIFIERS", "ENCODERS", "EXTRACTORS", "METHODS", "BudgetError", "DataError", "MultiLabelClassificationModel",
     "MultiLabelExtractorModel", "MultiLabelSelector", "MultiLabelSelectorModel", "ParameterError", "SparkMlfsError",
     "classifier_class", "compare", "drift", "errors", "evaluate", "extractor_class", "local_session", "pipeline", "rank", "read",
-    "register", "selector_class",
+    "register", "selector_class", "states",
 ]
 __all__ += [  # the classes, written by conf/developers/generate.py
     "AutoSelector", "Chi2Selector", "CMISelector", "CSFSSelector", "D2FSelector", "DeepFSSelector", "ElasticNetSelector",
@@ -75,6 +75,7 @@ _NAMES = {
     "pipeline": "pipeline",
     "adapters.arrays": "rank",
     "read": "read",
+    "states": "states",
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 # and the classes of the registries, by what their names end in; those of entries from outside, too

@@ -166,6 +166,7 @@ def run(args: argparse.Namespace) -> int:
     table = output_table(settings.output_table, settings.table_format, settings.overwrite)
     work = Work(args, output, table, data.path, data.format or "", data.options)
     work.check(options=not from_states)
+    work.sources = [] if from_states else work.sources  # of states none is Spark's
     if args.dry_run:
         return dry_run(work, config)
     ahead = ("ml.selectors", "output.manifest", "report.page")

@@ -11,13 +11,19 @@ import spark_mlfs
 from spark_mlfs import states
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.sklearn import LassoSelector, MDDMExtractor, MLSIExtractor
+from spark_mlfs.statistics.gram import Gram
 
 N, D, Q = 240, 14, 4
 COUNTING = ["mim", "chi2", "enm", "gmm", "igmf"]
 MOMENTS = ["fisher", "f-statistic"]
 GRAMS = ["ridge", "lasso", "elastic-net", "mssl", "omfs", "fastcan", "forward", "csfs", "spec"]
 MORE = [("mim", {"label_coding": "lp"}), ("chi2", {"num_bins": 3}), ("fisher", {"label_coding": "lp"})]
-MORE += [("fisher", {"label_coding": "overlap"}), ("spec", {"criterion": "phi3"}), ("ridge", {"scaling": "minmax"})]
+MORE += [
+    ("enm", {"binning": "quantile", "num_bins": 4}),
+    ("fisher", {"label_coding": "overlap"}),
+    ("spec", {"criterion": "phi3"}),
+    ("ridge", {"scaling": "minmax"}),
+]
 ALL = [(name, {}) for name in (*COUNTING, *MOMENTS, *GRAMS)] + MORE
 ALL += [("mddm", {}), ("mddm", {"variant": "f"}), ("mlsi", {"dim": 3})]
 KINDS = ["dense", "sparse", "weights", "grades", "unknown", "repeated", "sparse unknown", "sparse weights"]
@@ -61,7 +67,7 @@ def takes(method, params, kind):
         return kind != "grades" and "weights" not in kind
     if kind == "grades":
         return spark_mlfs.METHODS.create(method).takes_grades({"label_coding": "br", **params}) and method not in ("mrmr",)
-    if method == "spec" and "weights" in kind:
+    if (method == "spec" or "binning" in params) and "weights" in kind:
         return False
     return not ("unknown" in kind and method == "csfs")
 
@@ -151,11 +157,12 @@ def test_vocabularies_grow(method):
     """New words and tags join by name, whichever state had them first, and go with it."""
     vocabularies = [["a", "b", "c", "d"], ["a", "x", "c", "b"], ["m", "d", "x", "a"], ["zz", "a", "m"]]
     frames = [words(v, 60, seed) for seed, v in enumerate(vocabularies)]
-    rng = np.random.default_rng(9)
+    rng = np.random.default_rng(9)  # now and then nobody knows the tags, new ones neither
     tags = [
         [[t for t in names if rng.random() < 0.4] for _ in range(60)]
         for names in (["s", "t"], ["t", "s"], ["u", "s"], ["q", "t"])
     ]
+    tags = [[None if i % 9 == 0 else row for i, row in enumerate(day)] for day in tags]
     first = states.collect(frames[0], tags[0], method, name="0")
     later = [
         states.collect(f, t, method, first, name=str(i)) for i, (f, t) in enumerate(zip(frames[1:], tags[1:], strict=True), 1)
@@ -268,3 +275,28 @@ def test_saved_and_loaded(tmp_path):
     sums.write_bytes(sums.read_bytes()[:-40])
     with pytest.raises(DataError, match="damaged"):
         states.load(str(tmp_path / "s" / "b"))
+
+
+def test_screens_and_constraints_as_on_rows():
+    X, Y, _ = data("sparse unknown")
+    own = states.collect(X, Y, ["mim", "chi2", "ridge"])
+    more = {"screen": "chi2:8", "include": ["x9"], "exclude": ["x1", "x2"]}
+    for method in ("mim", "ridge"):
+        one, other = states.rank(own, method, None, **more), spark_mlfs.rank(X, Y, method, None, **more)
+        assert one["name"].tolist() == other["name"].tolist()
+    with pytest.raises(ParameterError, match="that fisher takes"):
+        states.rank(own, "mim", screen="fisher:5")
+
+
+def test_sums_beyond_the_first_rows_are_exact():
+    """Integers 16 times as large as those of the first state: their sums are those of Python's whole numbers."""
+    rng = np.random.default_rng(3)
+    small, large = rng.integers(-8, 9, (50, 3)), rng.integers(-128, 129, (9000, 3))
+    small[0] = 8
+    first = states.collect(small.astype(float), rng.integers(0, 2, (50, 2)), "ridge", name="a")
+    Y = rng.integers(0, 2, (9000, 2))
+    both = states.merge(first, states.collect(large.astype(float), Y, "ridge", first, name="b"))
+    gram = both.dataset().engine(None).run(Gram())[0]
+    every = np.concatenate([small, large])
+    np.testing.assert_array_equal(gram.xx, every.T @ every)
+    np.testing.assert_array_equal(gram.sum_x, every.sum(axis=0))
