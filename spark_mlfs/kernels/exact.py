@@ -46,10 +46,8 @@ State = dict[str, Any]
 
 def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
     """(v,) the least powers of two u with |x − shift| ≤ u for x in [low, high]; 1 where that is 0."""
-    reach = np.maximum(np.abs(low - shift), np.abs(high - shift))
-    mantissa, exponent = np.frexp(reach)
-    exponent = np.where(mantissa == 0.5, exponent - 1, exponent)  # a power of two is its own unit
-    return np.where(reach > 0, np.ldexp(1.0, np.maximum(exponent, _LEAST)), 1.0)
+    reach = power_above(np.maximum(np.abs(low - shift), np.abs(high - shift)))
+    return np.asarray(np.maximum(reach, np.ldexp(1.0, _LEAST)))
 
 
 def quantised(x: Matrix, unit: np.ndarray) -> tuple[Any, Any | None]:

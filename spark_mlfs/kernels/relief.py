@@ -1,4 +1,4 @@
-"""Multi-label ReliefF by blocks (`methods.relieff` has the formulas): neighbours per label pair, or one neighbour list.
+"""Multi-label ReliefF by blocks (`methods.graphs` has the formulas): neighbours per label pair, or one neighbour list.
 
 pairwise: the rows with exactly one of a pair's labels are two classes; each anchor keeps k hits and k misses for every pair it is
 in, so work grows with the q(q − 1)/2 pairs. Pass A finds the neighbours, B adds |x_i − x_j| for those a block holds.

@@ -1,4 +1,4 @@
-"""The ways of `methods.gmba` that take steps, from the margin loss and its gradient, which `kernels.margin` sums, to weights."""
+"""How `methods.graphs` takes steps for GMBA, from the margin loss and its gradient, which `kernels.margin` sums, to weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The criteria of `methods.spec` from labelset statistics alone.
+"""The criteria of `methods.graphs` from labelset statistics alone.
 
 Let u run over the m distinct labelsets, c_u its rows, d_u the degree of each of them, S_u = Σ x_i and Q_u = Σ x_i² over its rows:
 

@@ -32,7 +32,7 @@ from spark_mlfs.evaluate.trials import PredictionSums
 from spark_mlfs.extract import EXTRACTORS, lift, lift_rsm, mlnb
 from spark_mlfs.extract import base as extract_base
 from spark_mlfs.kernels.information import CountLogs
-from spark_mlfs.methods import METHODS, gmba, relieff, scanned
+from spark_mlfs.methods import METHODS, graphs, scanned
 from spark_mlfs.methods.counting import Relevance
 from spark_mlfs.methods.filters import InformationNorm
 from spark_mlfs.params import check
@@ -378,9 +378,9 @@ EXAMPLES = {
     sample.AllRows: (EVERY, on(lambda p, name: [sample.AllRows(p.n)])),
     neighbours.NearestRows: (FEW, by_method(neighbours.NearestRows, *GMBA, RELIEFF[1], ("msfs",))),
     neighbours.RowsById: (FEW, by_method(neighbours.RowsById, *GMBA, RELIEFF[1])),
-    gmba.HingeSums: (FEW, by_method(gmba.HingeSums, *GMBA)),
-    relieff.PairNearest: (FEW, by_method(relieff.PairNearest, RELIEFF[0])),
-    relieff.LinkDifferences: (FEW, by_method(relieff.LinkDifferences, *RELIEFF)),
+    graphs.HingeSums: (FEW, by_method(graphs.HingeSums, *GMBA)),
+    graphs.PairNearest: (FEW, by_method(graphs.PairNearest, RELIEFF[0])),
+    graphs.LinkDifferences: (FEW, by_method(graphs.LinkDifferences, *RELIEFF)),
     neighbours.EdgeDifferences: (FEW, by_method(neighbours.EdgeDifferences, ("msfs",))),
     extract_base.KnownRows: (EVERY, on(lambda p, name: [extract_base.KnownRows()])),
     lift_rsm.SmallestHashes: (EVERY, on(lambda p, name: [lift_rsm.SmallestHashes(k, 1) for k in (1, 100, p.n + 5)])),
@@ -690,7 +690,7 @@ QUANTISED = (
     moments.GroupMoments,
 )
 ABOUT_LABELS = ("centre_y", "sum_y", "xy", "yy")  # whose centre is the positive rows' share of the number of rows
-QUANTISED += (neighbours.EdgeDifferences, lift.ClusterSums, mlnb.ComponentMoments, gmba.HingeSums, labelsets.LabelsetSums)
+QUANTISED += (neighbours.EdgeDifferences, lift.ClusterSums, mlnb.ComponentMoments, graphs.HingeSums, labelsets.LabelsetSums)
 
 
 @pytest.mark.parametrize("kind", QUANTISED)
