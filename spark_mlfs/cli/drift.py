@@ -64,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     """Compares rows; returns the exit code."""
     from ..output.folder import Output
     from ..pipeline import Request, check_rows
+    from ..states.collect import no_mean
     from .config import configure
 
     how, options = asked(args), pairs(args.after_option, "--after-option")
@@ -75,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
         data = data_flags(argparse.Namespace(**{**vars(args), "data": paths}))
         data["options"] = {**data.get("options", {}), **more}
         sides.append(configure(None, {"data": data, "run": settings}))
+    no_mean(sides[0].data.options.get("missing"))
     grades = sides[0].data.grades()
     check_rows([request], sides[0].data.options.get("weight") is not None, False)
     if grades is not None and not grades.cuts:

@@ -17,6 +17,7 @@ from ..markup import number, render
 from ..output.manifest import now
 from ..select.rules import DRIFT_METHOD
 from ..states.changes import Drift, Window, named, over
+from ..states.collect import no_mean
 from ..states.states import States
 from ..statistics.base import Budgets
 from .comparison_page import DARK
@@ -72,6 +73,7 @@ def drift(
     >>> drift((X, Y), (X, 1 - Y)).features["changed"].tolist()
     [True, True]
     """
+    no_mean((reading or {}).get("missing"))
     memory = memory_of(memory_bytes)
     budgets = Budgets(driver=memory, worker=memory, worker_setting="memory_bytes")
     rows, packed, given = [], [], [before, *after]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..blocks.coding import SPARSE_DENSITY, Coding, inner_edges
+from ..blocks.coding import Coding
 from ..blocks.dataset import Dataset
 from ..blocks.profile import REACH, Profile
 from ..engine.base import Cost, Engine
@@ -31,6 +31,8 @@ from ..solvers import drift
 from ..solvers.gtest import combine, corrected
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, cuts
 from ..statistics.contingency import Counts, TwoWay
+from .basis import Basis
+from .collect import quantile_edges
 from .engine import StateRows
 from .states import States
 from .states import check as check_states
@@ -88,27 +90,19 @@ class _Count:
         return engine.run(TwoWay(self.coding, engine.labels()), keep=False)[0], engine.cost
 
 
-@dataclass(frozen=True)
-class _Quantiles:
-    num_bins: int
-
-    def __call__(self, engine: Engine) -> tuple[np.ndarray, Cost]:
-        engine.unweighted("binning='quantile'")
-        return engine.quantiles(np.arange(1, self.num_bins) / self.num_bins), engine.cost
-
-
 class Shared:
     """The features and labels of two windows by name, and common codes. `at` (2, U) and `label_at` (2, Q): where each window has
     them, −1 where it has not; `told` those of the features whose values differ in some rows."""
 
     def __init__(self, windows: tuple[Window, Window], num_bins: int, binning: str) -> None:
-        self.windows, self.basis = windows, None
+        self.windows, self.codes = windows, (num_bins, binning)
         states = [window.rows.states for window in windows if isinstance(window.rows, StateRows)]
-        if states:
-            if len(states) == 1:
-                raise ParameterError("states are compared with states, rows with rows: collect the rows like the states")
-            check_states(states, apart=False)
-            self.basis = states[0].basis
+        if len(states) == 1:
+            raise ParameterError("states are compared with states, rows with rows: collect the rows like the states")
+        check_states(states, apart=False) if states else None
+        first = windows[0]
+        edges = {} if states else quantile_edges(first.rows, [f"counts {num_bins} {binning}"], first.budgets)
+        self.basis: Basis = states[0].basis if states else Basis.of(first.rows, {}, edges)
         self.names, self.at = _joined([window.rows.feature_names for window in windows])
         self.labels, self.label_at = _joined([window.rows.label_names for window in windows])
         for place, window in enumerate(windows):
@@ -116,31 +110,16 @@ class Shared:
             if absent is not None:
                 other = windows[1 - place].name
                 raise DataError(f"feature {absent!r} is in {other} only: give both the same, or sparse rows, where absent is 0")
-        low, high, binary = (
-            [np.where(at >= 0, getattr(window.profile, fact)[at], none) for at, window in zip(self.at, windows, strict=True)]
-            for fact, none in (("low", 0.0), ("high", 0.0), ("binary", True))
+        low, high = (
+            [np.where(at >= 0, getattr(window.profile, end)[at], 0.0) for at, window in zip(self.at, windows, strict=True)]
+            for end in ("low", "high")
         )
-        still, zero = low[0] == high[0], (low[0] == 0) & (high[0] == 0)
-        self.binary = binary[0] | zero
-        self.low = np.where(still & ~zero, low[0] - np.abs(low[0]), np.where(zero, 0.0, low[0]))
-        self.high = np.where(still & ~zero, low[0] + np.abs(low[0]), np.where(zero, 1.0, high[0]))
         self.told = np.flatnonzero(np.minimum(*low) < np.maximum(*high))
-        self.num_bins, self.binning, self.edges = num_bins, binning, None
-        if binning == "quantile" and self.basis is None:
-            shares, own = np.arange(1, num_bins) / num_bins, windows[0].profile.varying
-            edges = self.low[:, None] + (self.high - self.low)[:, None] * shares
-            edges[own] = windows[0].of(own, _Quantiles(num_bins))  # its features are the first, in its order
-            self.edges = inner_edges(edges)
 
     def coding(self, place: int, features: np.ndarray) -> Coding:
-        """The codes of some of the features, in their order in one of the windows, which has them all."""
-        own = self.at[place, features]
-        if self.basis is not None:
-            coding: Coding = self.basis.coding(np.where(self.at[0] >= 0, *self.at)[features], self.num_bins, self.binning)
-            return replace(coding, features=own)
-        edges, sparse = None if self.edges is None else self.edges[features], self.windows[place].profile.density < SPARSE_DENSITY
-        facts = self.low[features], self.high[features], self.binary[features]
-        return Coding(self.num_bins, self.binning, own, *facts, edges, sparse, clipped=True)
+        """The codes of some of the features, as one of the windows has them: those of the basis are the first of all."""
+        coding: Coding = self.basis.coding(features, *self.codes)
+        return replace(coding, features=self.at[place, features])
 
     def _held(self, place: int, features: np.ndarray) -> np.ndarray:
         """Those of the features that a window has, in its order."""

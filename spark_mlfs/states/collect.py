@@ -172,7 +172,7 @@ def collect(
         rows: Dataset = pack(data, *columns, weight=sample_weight, grades=grades, some=True)
         budgets = Budgets()
     else:
-        _no_mean(missing)
+        no_mean(missing)
         rows, _ = hold(data, labels, sample_weight, grades, None, missing, some=True)
     try:
         return collected(rows, needs, like, Part(name, now(), "", [], [], rows.profile), told, budgets)
@@ -180,9 +180,10 @@ def collect(
         rows.release()
 
 
-def _no_mean(missing: str) -> None:
+def no_mean(missing: Any) -> None:
+    """Raise `ParameterError` for what each window of rows would fill otherwise."""
     if missing == "mean":
-        raise ParameterError("missing='mean' fills every state's rows with another number: fill them first, or give zero or drop")
+        raise ParameterError("missing='mean' fills rows of each time with another number: fill them first, or give zero or drop")
 
 
 def collected(
@@ -196,7 +197,7 @@ def collected(
     if any(name_of(kind) in ("groups", "folds") for kind in kinds):
         options["row ids"] = profile.named_ids
     if like is None:
-        basis = Basis.of(rows, options, _quantile_edges(rows, kinds, budgets))
+        basis = Basis.of(rows, options, quantile_edges(rows, kinds, budgets))
     else:
         basis = like.basis
         _like(basis, options, kinds)
@@ -273,7 +274,7 @@ def _engine_of(rows: Dataset, fit: Fit, profile: Profile, budgets: Budgets) -> t
     return engine, release
 
 
-def _quantile_edges(rows: Dataset, kinds: Sequence[str], budgets: Budgets) -> dict[int, np.ndarray]:
+def quantile_edges(rows: Dataset, kinds: Sequence[str], budgets: Budgets) -> dict[int, np.ndarray]:
     """Inner quantiles of all features, (d, b − 1), by the numbers of bins of the kinds that go by them."""
     wanted = {int(kind.split()[-2]) for kind in kinds if kind.endswith(" quantile")}
     if not wanted:
@@ -287,6 +288,9 @@ def _quantile_edges(rows: Dataset, kinds: Sequence[str], budgets: Budgets) -> di
             assert edges is not None
             out[bins] = np.full((rows.profile.d, bins - 1), np.inf)
             out[bins][rows.profile.varying] = edges
+            still = rows.profile.low[rows.profile.low == rows.profile.high]  # a constant's codes: below, it, above
+            ends = np.stack([np.nextafter(still, -np.inf), still], axis=1)[:, 2 - min(2, bins - 1) :]
+            out[bins][rows.profile.low == rows.profile.high, : ends.shape[1]] = ends
     finally:
         release()
     return out

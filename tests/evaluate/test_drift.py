@@ -175,10 +175,11 @@ def test_a_sparse_feature_or_label_that_only_one_window_has_is_0_in_the_other():
     assert labels["share_before"]["e"] == 0 < labels["share_after"]["e"] and labels["share_after"]["d"] == 0
 
 
-def test_a_constant_that_moves_is_a_shift():
+@pytest.mark.parametrize("binning", ["width", "quantile"])
+def test_a_constant_that_moves_is_a_shift(binning):
     (X, Y), (X2, Y2) = corpus(1, 500, 4, 5), corpus(2, 500, 4, 5)
     X[:, :3], X2[:, :3] = [0, 7, 7], [1, 20, 7]
-    table = compare(*windows((X, Y), (X2, Y2))).features
+    table = compare(*windows((X, Y), (X2, Y2)), binning=binning).features
     assert (table["psi"][:2] > 1).all() and (table["shift_q_value"][:2] < 1e-6).all()
     assert table["psi"][2] == 0 and np.isnan(table["shift_p_value"][2])
 

@@ -72,6 +72,7 @@ WRONG = {
     "--fdr must be": ["--fdr", "2"],
     "weights of before are no whole numbers": ["--weight-col", "part"],
     "not grades: give --label-cuts": ["--graded-labels"],
+    "give zero or drop": ["--option", "missing=mean"],
     "there is no method 'jmo'": ["--method", "jmo"],
     "takes no row weights": ["--weight-col", "often", "--binning", "quantile"],
 }
