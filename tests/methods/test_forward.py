@@ -3,6 +3,7 @@ goes on where memory is short, and how many features are enough."""
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -22,6 +23,7 @@ from spark_mlfs.blocks.identity import feature_keys
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.rowhash import GROUPS, group_of, mix, unmix
 from spark_mlfs.cli.config import configure
+from spark_mlfs.methods import forward
 from spark_mlfs.methods.base import HELD_OUT, NESTED
 from spark_mlfs.output.manifest import selection_manifest
 from spark_mlfs.report.page import page
@@ -224,6 +226,27 @@ def test_the_best_alone_go_on(kind, penalty):
     np.testing.assert_allclose(few.path.gains, alone.path.gains, rtol=1e-9)
     with pytest.raises(BudgetError):
         cut(rows, y, 100)
+
+
+@pytest.mark.parametrize(("width", "labels"), [(300, 4), (100, 200), (200, 40)])
+def test_what_the_picks_take_is_within_what_is_told(width, labels):
+    """Moments and 32·F·v·(v + q) bytes beside them, though every feature is picked: one byte less, and the best go on."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, width))
+    y = (x[:, np.arange(labels) % width] + rng.normal(size=(400, labels)) > 0.3).astype(float)
+    engine, names = engine_of(x, y), [f"x{j}" for j in range(width)]
+    for request in (pipeline.Request.of("forward", {}, width), pipeline.Request.of("forward", {}, cut=Cut("auto"))):
+        whole = forward.moments(engine.profile, request.settings)
+        beside = 32 * FOLDS * width * (width + labels)
+        engine.run(whole)
+        tracemalloc.start()
+        found = pipeline.score(engine, request.for_features(names))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert len(found.path.picks) == width and beside / 4 < peak < beside
+        if labels == 4:
+            told = whole.state_bytes(engine.profile) + beside
+            assert "candidates" not in cut(x, y, told).details and "candidates" in cut(x, y, told - 1).details
 
 
 def test_included_features_and_whole_groups_go_on():

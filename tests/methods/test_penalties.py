@@ -298,12 +298,16 @@ def test_a_spark_frame_a_saved_model_and_the_same_answer_job_by_job(spark, table
     pd.testing.assert_frame_equal(loaded.ranking, model.ranking)
     held, _ = hold(frame.set_axis([f"features_{j}" for j in range(WIDTH)], axis=1), y)
     constraints = Constraints.of({"penalties": given, "include": [4]})
-    for method in ("lasso", "mssl"):
-        request = pipeline.Request.of(method, SETTINGS[method], None, constraints=constraints)
-        here = pipeline.rank(held, [request])[0].ranking
-        for small in (1 << 40, 0):
-            pd.testing.assert_frame_equal(here, pipeline.rank(data, [request], small_bytes=small)[0].ranking)
-        assert method != "lasso" or here.equals(model.ranking)
+    methods = [name for name, method in spark_mlfs.METHODS.items() if method.penalised]
+    assert {"ridge", "lasso", "elastic-net", "mssl", "forward"} <= set(methods)
+    requests = [pipeline.Request.of(name, SETTINGS.get(name, {}), None, constraints=constraints) for name in methods]
+    here = [result.ranking for result in pipeline.rank(held, requests)]
+    for parts, small in ((1, 1 << 40), (1, 0), (7, 0)):
+        there = pipeline.rank(data.repartition(parts), requests, small_bytes=small)
+        for name, ours, got in zip(methods, here, there, strict=True):
+            assert got.distributed == (not small)
+            pd.testing.assert_frame_equal(ours, got.ranking, check_exact=True, obj=f"{name} of {parts} partitions")
+    assert here[methods.index("lasso")].equals(model.ranking)
 
 
 @pytest.mark.parametrize("penalty", [1.0, 0.0])
