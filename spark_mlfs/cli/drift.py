@@ -150,7 +150,7 @@ def compare_states(args: argparse.Namespace) -> int:
     last = [Path(path).name for path in paths]
     names = paths if len(set(last)) < len(last) else last
     with work.stages.stage("read"):
-        requests = by_codes(head(paths[0]).sums, **how)[1:]
+        requests = by_codes(head(paths[0]).sums, how["method"], how["method_params"], how)[1:]
         windows = [Window(name, load(path, requests=requests).dataset()) for name, path in zip(names, paths, strict=True)]
     with work.stages.stage("compare"):
         found = over(windows, against=against, progress=work.stages.report, **how)

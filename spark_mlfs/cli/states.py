@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..errors import ParameterError
+from ..select.rules import DRIFT
 from .collect import facts, told
 from .drift import compare_states, comparison_flags
 from .shared import Flags, print_result
@@ -40,6 +41,9 @@ def run(args: argparse.Namespace) -> int:
         raise ParameterError("where should the result go? give --output DIR; see spark-mlfs states --help")
     if args.action == "compare":
         return compare_states(args)
+    flags = "against", "method", *(p.name for p in DRIFT)
+    if further := next((name for name in flags if getattr(args, name) is not None), None):
+        raise ParameterError(f"--{further.replace('_', '-')} goes with compare, not {args.action}: leave it out")
     if args.action == "show" and args.output:
         raise ParameterError("states show writes nothing: leave --output out")
     if args.action == "subtract":

@@ -13,8 +13,10 @@ from ..adapters.arrays import memory_of
 from ..blocks.arrays import hold, kind_of
 from ..blocks.dataset import Dataset
 from ..errors import ParameterError
+from ..kernels.missing import MISSING
 from ..markup import number, render
 from ..output.manifest import now
+from ..params import Optional, Parameter, Text, check
 from ..select.rules import DRIFT_METHOD
 from ..states.changes import Drift, Window, named, over
 from ..states.collect import no_mean
@@ -23,6 +25,7 @@ from ..statistics.base import Budgets
 from .comparison_page import DARK
 from .figures import COLOURS, LIGHT, Plot, lines, mark, scatter
 
+DELIMITER = Parameter("label_delimiter", None, Optional(Text("a text")), "what stands between the tags of a row")
 SHOWN, MOST_ROWS = 10, 200  # features of a figure; rows of a table
 SMALLEST = 1e-300  # of a p-value on a logarithmic axis
 
@@ -73,7 +76,8 @@ def drift(
     >>> drift((X, Y), (X, 1 - Y)).features["changed"].tolist()
     [True, True]
     """
-    no_mean((reading or {}).get("missing"))
+    told = check((DELIMITER, MISSING), reading or {}, "reading")
+    no_mean(told["missing"])
     memory = memory_of(memory_bytes)
     budgets = Budgets(driver=memory, worker=memory, worker_setting="memory_bytes")
     rows, packed, given = [], [], [before, *after]
@@ -82,8 +86,7 @@ def drift(
             if isinstance(window, States):
                 held: Dataset = window.dataset()
             elif isinstance(window, tuple | list) and len(window) in (2, 3):
-                options = {to: value for to, value in (reading or {}).items() if to in ("label_delimiter", "missing")}
-                options["delimiter"] = options.pop("label_delimiter", None)
+                options = {"delimiter": told["label_delimiter"], "missing": told["missing"]}
                 held = hold(*window, **options)[0]
             elif not isinstance(window, tuple | list) and kind_of(window) == "pyspark":
                 from ..blocks.pack import pack

@@ -353,7 +353,7 @@ def over(
     if len(names) < 2 or len(set(names)) < len(names):
         raise ParameterError(f"drift compares at least two windows of different names, not {', '.join(names) or 'none'}")
     sums = windows[0].rows.states.sums if isinstance(windows[0].rows, StateRows) else ()
-    settings, _, request = by_codes(sums, method, method_params, **settings)
+    settings, _, request = by_codes(sums, method, method_params, settings)
     first = AGAINST.accept(against) == "first"
     changes = [change(windows[0 if first else i - 1], windows[i], progress, **settings) for i in range(1, len(names))]
     rankings = []
@@ -373,14 +373,14 @@ def over(
 
 
 def by_codes(
-    kinds: Iterable[str], method: str, method_params: Mapping[str, Any] | None, **settings: Any
+    kinds: Iterable[str], method: str, method_params: Mapping[str, Any] | None, settings: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Request, Request]:
     """Return the settings, a request of counts and that of rankings: by the codes of states that hold these kinds of sums, where
     all counts have one coding."""
     held = [kind.split()[1:] for kind in kinds if kind.startswith("counts ")]
     codes = {"num_bins": int(held[0][0]), "binning": held[0][1]} if len(held) == 1 else {}
     own = {p.name: codes[p.name] for p in METHODS.create(method).parameters if p.name in codes}
-    settings = codes | settings
+    settings = codes | dict(settings)
     counted = Request.of("mim", {name: settings[name] for name in ("num_bins", "binning") if name in settings})
     return settings, counted, Request.of(method, own | dict(method_params or {}))
 

@@ -275,8 +275,18 @@ def test_what_cannot_be_compared_is_one_line(line):
     assert "\n" not in str(error.value) and not re.search(r"\{|\\x", str(error.value))
 
 
-@pytest.mark.parametrize(("settings", "line"), [({"fdr": 2}, "fdr"), ({"bins": 3}, "bins"), ({"method": "no"}, "no"),
-                                                ({"against": "last"}, "first")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"fdr": 2}, "fdr"),
+        ({"bins": 3}, "bins"),
+        ({"kinds": 3}, "kinds"),
+        ({"method": "no"}, "no"),
+        ({"against": "last"}, "first"),
+        ({"reading": {"mising": "zero"}}, "mising"),
+        ({"reading": {"missing": "mean"}}, "zero or drop"),
+    ],
+)
 def test_wrong_settings_are_one_line(settings, line):
     X, Y = corpus(1, 200, 10, 5)
     with pytest.raises(ParameterError, match=line):

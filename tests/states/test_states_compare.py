@@ -79,5 +79,10 @@ def test_what_is_wrong_is_one_line(home, tmp_path, capsys, words, line):
     assert code == 2 and line in err and err.count("\n") == 1 and not (tmp_path / "out").exists()
 
 
+def test_its_flags_are_its_own(home, tmp_path, capsys):
+    assert cli.main(["states", "show", str(home / "day-0"), "--fdr", "0.1"]) == 2
+    assert "--fdr goes with compare, not show" in capsys.readouterr().err
+
+
 def test_it_says_where_to(home, capsys):
     assert "give --output DIR" in run(capsys, home / "day-0", home / "day-1")[2]
