@@ -97,7 +97,10 @@ def kinds_of(request: Request) -> dict[str, str]:
     asked = [need_of(request.method, request.parameters)]
     if request.screen is not None:
         asked.append(need_of(request.screen.method))
-    asked += [need_of(getattr(extra, "mode", LOSS), request.parameters) for extra in request.extras]
+    for extra in request.extras:
+        name = getattr(extra, "mode", LOSS)
+        if name != LOSS or request.implementation.takes_grams():  # others predict nothing
+            asked.append(need_of(name, request.parameters))
     return {kind: need.name for need in asked for kind in need.kinds}
 
 
@@ -106,7 +109,11 @@ def check_held(sums: Collection[str], request: Request) -> None:
     for kind, name in kinds_of(request).items():
         if kind not in sums and not (kind == "gram" and "groups" in sums):
             held = kinds_said(sums) or "nothing"
-            raise ParameterError(f"the states hold {held}, not the {said(kind)} that {name} takes: collect them for {name}, too")
+            sets = [
+                f"--set {n}={v}" for n, v in zip(("num_bins", "binning"), kind.split()[-2:], strict=False) if "counts" in kind
+            ]
+            remedy = " ".join(["spark-mlfs collect --for", name, *sets])
+            raise ParameterError(f"the states hold {held}, not the {said(kind)} that {name} takes: collect them with {remedy}")
 
 
 def needs_of(methods: str | Sequence[str], parameters: Mapping[str, Any] | None = None) -> list[Need]:
@@ -193,7 +200,8 @@ def collected(
     profile = rows.profile
     needs = _taking(needs, bool(told["weights"]), bool(told["graded"]))
     kinds = tuple(dict.fromkeys(kind for need in needs for kind in need.kinds))
-    options = {n: v for n, v in told.items() if v is not None and v != "error"}
+    given = {n: [*v] if isinstance(v, tuple) else v for n, v in told.items()}  # as JSON has it
+    options = {n: v for n, v in given.items() if v is not None and v != "error"}
     if any(name_of(kind) in ("groups", "folds") for kind in kinds):
         options["row ids"] = profile.named_ids
     if like is None:

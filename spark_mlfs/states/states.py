@@ -67,9 +67,7 @@ class States:
     @cached_property
     def profile(self) -> Profile:
         """The profile of all rows."""
-        out = reduce(Profile.merge, (self._placed(part) for part in self.parts))
-        out.problem = None
-        return out
+        return reduce(Profile.merge, (self._placed(part) for part in self.parts))
 
     @property
     def rows(self) -> int:
@@ -86,10 +84,11 @@ class States:
         """Whether some label of some row is unknown."""
         return any(part.profile.has_unknown for part in self.parts)
 
-    def dataset(self) -> StateRows:
-        """The states in the place of rows, for `spark_mlfs.pipeline.rank`. `DataError` where nothing can be ranked by them."""
+    def dataset(self, some: bool = False) -> StateRows:
+        """The states in the place of rows, for `spark_mlfs.pipeline.rank`. `DataError` where nothing can be ranked by them, nor,
+        of `some` of the rows, summed."""
         out = StateRows(self, self.basis.frozen(self.profile), self.features, self.labels)
-        check_and_name(out, "the states", "the states")
+        check_and_name(out, "the states", "the states", some)
         return out
 
     def known(self) -> State:
@@ -197,6 +196,7 @@ def check(states: Sequence[States], apart: bool = True) -> None:
 def _combined(states: Sequence[States], parts: tuple[Part, ...], signs: Sequence[int]) -> States:
     """The sum of states with `signs`, which is about the rows of `parts`."""
     whole = States(states[0].basis, tuple(part for each in states for part in each.parts), {})
+    whole.dataset(some=True)  # weights too far apart are refused before they are added up
     graded, unit = bool(whole.basis.options.get("graded")), whole.exponent
     sums = {}
     for kind in sorted({kind for each in states for kind in each.sums}):

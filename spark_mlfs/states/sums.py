@@ -54,7 +54,7 @@ SAID = {
     "groups": "second moments by group of rows",
     "folds": "second moments by fold",
 }
-IN_WORDS = frozenset({"h", "l", "hh", "hl", "ll", "hy", "ly"})  # sums of quantised values
+IN_WORDS = frozenset({"h", "l", "hh", "hl", "ll", "hy", "ly", "yy"})  # sums of quantised values
 MASK = (1 << WORD) - 1
 RANGE = 1 << 22  # cells of CSR tables that are added up in a dense one
 SHIFT = 20  # bits that words are raised by at a time

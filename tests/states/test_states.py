@@ -300,3 +300,31 @@ def test_sums_beyond_the_first_rows_are_exact():
     every = np.concatenate([small, large])
     np.testing.assert_array_equal(gram.xx, every.T @ every)
     np.testing.assert_array_equal(gram.sum_x, every.sum(axis=0))
+
+
+def test_weights_too_far_apart_are_refused_before_they_are_added_up():
+    X, Y, _ = data("dense")
+    first = states.collect(X, Y, "ridge", name="a", sample_weight=np.full(N, 0.5))
+    fine = states.collect(X, Y, "ridge", first, name="b", sample_weight=np.full(N, 2.0**-30))
+    coarse = states.collect(X, Y, "ridge", first, name="c", sample_weight=np.full(N, 2.0**20))
+    assert len(states.rank(states.merge(first, fine), "ridge", 3)) == 3
+    with pytest.raises(DataError, match="too far apart"):
+        states.merge(first, fine, coarse)
+
+
+def test_merged_states_in_a_finer_unit_and_back():
+    """Many states, so that lower words are full, raised by a finer weight, and lowered when it goes."""
+    X, Y, _ = data("dense")
+    weights = [np.full(N, 1.0 + i) for i in range(12)] + [np.full(N, 2.0**-25)]
+    first = states.collect(X, Y, ["ridge", "fisher", "mim"], name="0", sample_weight=np.full(N, 3.0))
+    parts = [
+        states.collect(X, Y, ["ridge", "fisher", "mim"], first, name=f"w{i}", sample_weight=w) for i, w in enumerate(weights)
+    ]
+    coarse = states.merge(parts[:-1])
+    back = states.subtract(states.merge(coarse, parts[-1]), parts[-1])
+    for kind, state in coarse.sums.items():
+        for name, value in state.items():
+            one, other = (v.toarray() if sp.issparse(v) else v for v in (value, back.sums[kind][name]))
+            np.testing.assert_array_equal(one, other, err_msg=f"{kind} {name}")
+    for method in ("ridge", "fisher", "mim"):
+        pd.testing.assert_frame_equal(states.rank(coarse, method), states.rank(back, method), check_exact=True)
