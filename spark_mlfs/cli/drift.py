@@ -182,18 +182,16 @@ def _tables(found: Drift) -> Sequence[tuple[str, Any]]:
 
 
 def _in_words(found: Drift, output: str) -> str:
-    lines = []
+    lines, several = [], len(found.changes) > 1
     for change in found.changes:
         facts, table = change.facts, change.features
         names = table[table["changed"]].sort_values("p_value")["feature"].astype(str).tolist()
         told = f"{facts['changed']} of {facts['features_tested']} features changed in what they say about a label"
-        few = f"{facts['features_with_too_few_rows']} have too few rows to tell"
-        lines += [
-            f"{change.before} → {change.after}, {facts['rows'][0]} and {facts['rows'][1]} rows:",
-            f"  {told}{': ' + some_of(names) if names else ''}; {few}",
-            f"  {facts['shifted']} changed in their own distribution",
-        ]
-    kept = found.stability[found.stability["window"] != "all"].itertuples(index=False)
-    lines += [f"  of the {k} best by {found.method} {100 * share:.0f} % stay ({window})" for window, k, share, _ in kept]
+        which, few = f": {some_of(names)}" if names else "", f"; {facts['features_with_too_few_rows']} have too few rows to tell"
+        shifted = f"{facts['shifted']} changed in their own distribution"
+        head = f"{change.before} → {change.after}, {facts['rows'][0]} and {facts['rows'][1]} rows:"
+        lines += [f"{head} {told}{which}; {shifted}"] if several else [head, f"  {told}{which}{few}", f"  {shifted}"]
+    kept = [] if several else found.stability.itertuples(index=False)
+    lines += [f"  of the {k} best by {found.method} {100 * share:.0f} % stay" for _, k, share, _ in kept]
     files = ", ".join(f"{name}.csv" for name, _ in _tables(found))
     return "\n".join([*lines, f"written to {output}: {files}, report.html, manifest.json"])
