@@ -2,7 +2,7 @@
 
 A row's vector depends on the row alone, whatever rows are beside it: a batch has always `batch_size` rows (zeros where there are
 fewer), a row of tokens is padded to the next power of two, not to the longest of its batch, and a batch is worked on by one
-thread; the cores of a task take a batch each. What cannot be encoded gives NaN and a reason.
+thread; the cores of a task take a batch each. What cannot be encoded gives a reason.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ class Encoding:
     @staticmethod
     def of(model: OnnxModel, settings: Values) -> Encoding:
         """The encoder of a model, which is tried on zeros; `ParameterError` where it takes no such rows."""
-        if settings["passage_length"] is not None and settings["passage_overlap"] >= settings["passage_length"]:
+        length = settings["passage_length"]
+        if length is not None and settings["passage_overlap"] >= length:
             raise ParameterError(f"{setting('passage_overlap')} must be below {setting('passage_length')}")
         session, name = session_of(model), next(iter(model.files))
         inputs = session.get_inputs()
@@ -122,6 +123,8 @@ class Encoding:
             raise ParameterError(f"{name} has no input: {TAKES}")
         others = [i.name for i in inputs if i is not first]
         kind, shape = _kind(first, settings, name)
+        if kind == "tokens" and length is not None and length > (most := min(settings["max_length"], *shape, 1 << 30)):
+            raise ParameterError(f"{setting('passage_length', length)}: of a row {most} tokens are read; give no more than that")
         unknown = [other for other in others if kind != "tokens" or other not in (MASK, TYPES)]
         if unknown:
             raise ParameterError(f"{name} also has an input {unknown[0]!r}, which nothing is known to fill: export it without")
@@ -167,7 +170,7 @@ class Encoding:
             else:
                 items += passages
                 owners += [row] * len(passages)
-        out, of_rows = np.full((len(items), self.width), np.nan, np.float32), np.array(owners, np.int64)
+        out, of_rows = np.full((len(items), self.width), np.nan), np.array(owners, np.int64)
         batches, cores = self._batches(items), self.cores or _cores()
         work = map if cores == 1 else _threads(cores).map
         for (_, places), (values, wrong) in zip(batches, work(lambda batch: self._batch(items, *batch), batches), strict=True):
@@ -196,6 +199,8 @@ class Encoding:
             raise Unreadable("no tokens")
         if ids.dtype.kind not in "iu":
             raise Unreadable("tokens that are no whole numbers")
+        if (ids < 0).any() or (ids.astype(self.dtype) != ids).any():
+            raise Unreadable("tokens below 0, or beyond what the model counts to")
         return [ids[a : min(z, a + self.settings["max_length"])] for a, z in spans(len(ids), length, overlap)]
 
     def _bucket(self, count: int) -> int:
@@ -229,7 +234,7 @@ class Encoding:
         rows, wrong = [], {}
         for i, place in enumerate(places):
             try:
-                rows.append(self._row(items[place]))
+                rows.append(self._image(items[place]) if self.kind == "image" else items[place])
             except Unreadable as error:
                 wrong[i] = str(error)
                 rows.append(self._zero(bucket))
@@ -237,15 +242,12 @@ class Encoding:
             return self._run(rows, bucket), wrong
         except Unreadable as error:
             if len(rows) == 1:
-                return np.full((1, self.width), np.nan, np.float32), {0: str(error)}
+                return np.full((1, self.width), np.nan), {0: str(error)}
         parts = [self._batch(items, bucket, [place]) for place in places]  # one of them is to blame
         return np.concatenate([values for values, _ in parts]), {i: why[0] for i, (_, why) in enumerate(parts) if why}
 
     def _zero(self, bucket: int) -> Any:
         return "" if self.kind == "text" else np.zeros(self.shape if self.kind == "image" else bucket, self.dtype)
-
-    def _row(self, item: Any) -> Any:
-        return self._image(item) if self.kind == "image" else item
 
     def _run(self, rows: Sequence[Any], bucket: int) -> np.ndarray:
         """(rows, width) of the model's output; `Unreadable` where it takes not what it is given."""
@@ -280,7 +282,7 @@ class Encoding:
             if how == "max":
                 return np.asarray(np.where(mask[:, :, None] > 0, out, -np.inf).max(axis=1))
             total = np.where(mask[:, :, None] > 0, out, 0).sum(axis=1, dtype=np.float64)
-            return np.asarray(total / mask.sum(axis=1, keepdims=True), np.float32)
+            return np.asarray(total / mask.sum(axis=1, keepdims=True))
         if out.ndim == 4:  # a number a place of an image
             out = out.reshape(*out.shape[:2], -1)
             return np.asarray(out[:, :, 0] if how == "first" else out.max(axis=2) if how == "max" else out.mean(axis=2))
@@ -317,10 +319,12 @@ def _kind(given: Any, settings: Values, name: str) -> tuple[str, tuple[int, ...]
     shape = [size if isinstance(size, int) and size > 0 else None for size in given.shape]
     numbers, rank = given.type in ("tensor(float)", "tensor(float16)", "tensor(double)", "tensor(uint8)"), len(shape)
     if numbers and rank == 4 and (shape[1] in (1, 3) or shape[3] in (1, 3)):
-        for part in ("mean", "deviation"):
+        for part, none in (("mean", 0), ("deviation", 1)):
             planes = shape[1] if shape[1] in (1, 3) else shape[3]
             if len(settings[part]) not in (1, planes):
                 raise ParameterError(f"{setting(part)} has {len(settings[part])} numbers, the images have {planes} channels")
+            if given.type == "tensor(uint8)" and set(settings[part]) != {none}:
+                raise ParameterError(f"{name} takes pixels as bytes: leave {setting(part)} out")
         size = settings["image_size"]
         if size is None and None in shape[1:]:
             raise ParameterError(f"{name} leaves the size of its images open: set {setting('image_size')}, such as 224")

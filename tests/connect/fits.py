@@ -70,7 +70,24 @@ def everything(spark):
     out["tags"] = [[r.tags, [v.hex() for v in r.scores]] for r in near.tagged(frame, top_n=2).orderBy("id").limit(20).collect()]
     out["precision"] = MultiLabelEvaluator().evaluate(near.transform(frame)).hex()
     out["row"] = [float(v) for v in kept.orderBy("id").first().kept]
+    out["encoded"] = encoded(spark, folder)
     return out
+
+
+def encoded(spark, folder):
+    """Pictures by a model that is too large for a message."""
+    sys.path.append(str(Path(__file__).parents[1] / "media"))
+    from onnx_models import images, jpeg, saved
+
+    from spark_mlfs.media import model
+
+    whole, model.LARGE = model.LARGE, 1000
+    rows = spark.createDataFrame([(i, jpeg(i)) for i in range(9)], "number int, content binary").repartition(3)
+    encoder = spark_mlfs.OnnxEncoder(modelPath=saved(f"{folder}/model.onnx", *images()))
+    encoder.write().overwrite().save(f"{folder}/encoder")
+    made = spark_mlfs.OnnxEncoder.load(f"{folder}/encoder").transform(rows).orderBy("number").collect()
+    model.LARGE = whole
+    return [[float(v).hex() for v in row.features] for row in made]
 
 
 def extract(spark, folder):

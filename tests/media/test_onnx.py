@@ -144,8 +144,11 @@ def test_an_image_that_is_none_becomes_a_reason(tmp_path, cell, said):
 
 @pytest.mark.parametrize(
     ("cell", "said"),
-    [([], "no tokens"), (None, "empty"), ([1.5], "no whole numbers"), ([[1]], "no tokens"), ([3, 99], "the model refuses it")],
-)
+    [
+        ([], "no tokens"), (None, "empty"), ([1.5], "no whole numbers"), ([[1]], "no tokens"), ([3, -1], "tokens below 0"),
+        ([2**70], "no whole numbers"), ([3, 99], "the model refuses it"),
+    ],
+)  # fmt: skip
 def test_tokens_that_are_none_become_a_reason(tmp_path, cell, said):
     encode = encoder(saved(tmp_path / "m.onnx", *tokens()))
     got, reasons = encode([[1, 2], cell, [3, 4]])
@@ -216,6 +219,9 @@ def copied(kind, *shape):
         (images(), {"mean": [0.1, 0.2]}, "mean has 2 numbers, the images have 3 channels"),
         (images(), {"output": "logits"}, "no output 'logits'; it has embedding"),
         (tokens(), {"passage_length": 4, "passage_overlap": 4}, "must be below passageLength"),
+        (tokens(), {"passage_length": 600}, "passageLength = 600: of a row 512 tokens are read"),
+        (tokens(length=9), {"passage_length": 10}, "of a row 9 tokens are read"),
+        (images(kind=T.UINT8), {"mean": [0.5]}, "takes pixels as bytes: leave mean out"),
         (copied(T.FLOAT, 9), {}, "an encoder takes images"),
         (copied(T.INT64, "L"), {}, "output 'y' is int64"),
         (
