@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ParameterError
+from ..errors import DataError, ParameterError
 from .engine import asked, on_engine
 from .shared import (
     ANY_NUMBER,
@@ -86,6 +86,8 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
             return _forecast(args, scorer, {"rows": work.count_rows(spark, frame), **how})
     with stages.stage("predict and measure"):
         checked = Check(scorer, labels, **how, curves=work.output is not None).run(frame)
+    if args.format == "files" and checked.left_out and work.options.get("on_error") == "refuse":
+        raise DataError(f"{checked.left_out} files cannot be used: spark-mlfs score lists them; or leave --on-error refuse out")
     names, trained = scorer.classifier.labelNames, scorer.classifier.labelShares
     results: dict[str, Any] = {
         "rows": checked.rows,
@@ -158,10 +160,14 @@ def _labelled(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, str]:
     from .. import read
     from ..formats import tabular
     from ..read.columns import labels_of
+    from ..read.content import FOLDER
     from ..read.tables import open_table
     from ..schema import LABELS
 
     path, format, options = work.path, work.format, dict(work.options)
+    if format == "files":
+        files: Any = work.table_read(spark)
+        return labels_of(files, options.get("labels") or FOLDER, options.get("label_delimiter"), "_labels")
     if not tabular(format):
         return read.load(spark, path, format, **scorer.reader_options(format, options)), LABELS
     source = open_table(spark, path, format, options.pop("reader_options", None))
@@ -175,7 +181,9 @@ def _labelled(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, str]:
 def _in_words(found: dict[str, Any]) -> str:
     from ..evaluate.metrics import LARGER_IS_BETTER
 
-    left = f" ({found['rows_left_out']} left out, whose labels are unknown)" if found["rows_left_out"] else ""
+    left = (
+        f" ({found['rows_left_out']} left out, whose labels are unknown or that cannot be read)" if found["rows_left_out"] else ""
+    )
     lines = [f"{found['rows']} rows{left}, {found['rows_without_a_tag']} of them get no tag"]
     for name, value in found["metrics"].items():
         better = "larger" if LARGER_IS_BETTER.get(name, True) else "smaller"

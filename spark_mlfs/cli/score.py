@@ -54,8 +54,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) -> int:
+    import pandas as pd
+
     from ..adapters.tags import overtagged
-    from ..output.folder import MANIFEST, Place
+    from ..output.folder import MANIFEST, Place, csv_text
+    from ..read.content import rejected_rows
     from ..report.pipeline_pages import scoring_page
     from ..scoring.corpus import Scoring, scored_rows
 
@@ -82,6 +85,8 @@ def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) ->
         written.update(manifest, **({"too_many": many} if many else {}))
         with worker_errors():
             shown = rows.limit(10).toPandas()
+        if "rejected" in written:
+            target.text("_rejected.csv", csv_text(pd.DataFrame(rejected_rows(rows, rows.columns[0]), columns=["path", "reason"])))
         target.text("_report.html", scoring_page(written, trained, shown))
         target.json("_" + MANIFEST, written)
 
@@ -135,5 +140,7 @@ def _summary(scored: Mapping[str, Any], output: str) -> str:
     lines += [f"{count:10d}  {tag}" for tag, count in list(scored["tags"].items())[:10]]
     if len(scored["tags"]) > 10:
         lines.append(f"            and {len(scored['tags']) - 10} more labels")
+    if bad := scored.get("rejected"):
+        lines.append(f"{sum(bad.values())} files cannot be used (_rejected.csv), most of them: {next(iter(bad))}")
     lines.append(f"{scored['rows']} rows in {scored['parts']} parts at {output}: data/ (Parquet), _manifest.json, _report.html")
     return "\n".join(lines)

@@ -199,6 +199,8 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
             table.write(ranking_frame(spark, ranked.result.ranking))
     files = "ranking.csv, ranking.parquet, model/, manifest.json" + (", report.html" if config.run.report else "")
     written = f"written to {config.run.output}: {files}" + (", pipeline/" if config.classifier.name else "")
+    if "files" in manifest["data"]:
+        written += ", rejected.csv"
     if table is not None:
         written += f"\nthe ranking is in the table {table.name} ({table.format})"
     best = [row._asdict() for row in feature_rows(ranked.result, ranked.kept)]
@@ -292,9 +294,10 @@ def _fit_pipeline(spark: Any, work: Work, config: RunConfig, model: Any, frame: 
 
 
 def _write(target: Place, work: Work, config: RunConfig, ranked: Ranked, model: Any, pipeline: Any) -> dict[str, Any]:
-    from ..output.folder import MANIFEST
+    from ..output.folder import MANIFEST, csv_text
     from ..output.manifest import selection_manifest
     from ..report.page import page
+    from ..schema import rejected_of
 
     started = time.perf_counter()
     result, kept = ranked.result, ranked.kept
@@ -310,6 +313,9 @@ def _write(target: Place, work: Work, config: RunConfig, ranked: Ranked, model: 
         manifest["grid"] = _write_grid(target, list(config.method.grid), ranked)
     if pipeline is not None:
         manifest["classifier"] = pipeline.stages[-1].summary
+    if (rejected := rejected_of(ranked.frame)) is not None:
+        manifest["data"]["files"] = rejected.told()
+        target.text("rejected.csv", csv_text(rejected.table()))
     if config.run.report:
         target.text("report.html", page(result, manifest, kept, ranked.portrait))
     target.json(MANIFEST, manifest)

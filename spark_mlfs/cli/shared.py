@@ -88,6 +88,8 @@ class Flags:
         flags.many("--features", "COLUMN", "feature column or columns of a table; same as --option features=")
         flags.many("--labels-col", "COLUMN", "label column or columns; same as --option labels=")
         flags.one("--id", "COLUMN", "row id column; same as --option id=")
+        said = "a file that cannot be used: skip (default; it is listed with its reason) or refuse; same as --option on_error="
+        flags.one("--on-error", "WHAT", said)
         if not weights:
             return
         column = "column of the rows' weights, for methods of counts and moments; same as --option weight="
@@ -151,6 +153,7 @@ def data_flags(args: argparse.Namespace) -> dict[str, Any]:
         ("labels", "--labels-col", args.labels_col),
         ("id", "--id", args.id),
         ("weight", "--weight-col", getattr(args, "weight_col", None)),
+        ("on_error", "--on-error", args.on_error),
     ):
         if value is None:
             continue
@@ -352,6 +355,10 @@ class Work:
         """The user's own table that is read; None of another format."""
         from ..read.tables import open_table
 
+        if self.format == "files":
+            from ..read.content import open_files
+
+            return open_files(spark, self.path, READERS.create("files").check(self.path, self.options), labelled=True)
         kind = self.options.get("source", "table") if self.format == "text" else self.format
         return open_table(spark, self.path or "", kind, self.options.get("reader_options")) if tabular(kind) else None
 

@@ -13,7 +13,8 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
@@ -24,7 +25,7 @@ from ..errors import DataError, ParameterError, in_python, option, spelled
 from ..formats import Distinct, Names, Reader, Texts
 from ..frame import Batches, Kind, LocalFrame, LocalSession
 from ..lazy import DataFrame, F, SparkSession
-from ..media.base import EncodeCells
+from ..media.base import NO_CONTENT, EncodeCells
 from ..params import Choice, Integer, Optional, Parameter, Text
 from ..schema import FEATURES, with_names, with_rejected
 from . import vectors
@@ -93,15 +94,16 @@ class Files(Reader):
         rows = encoded(table, encoder, FEATURES)
         if isinstance(rows, LocalFrame):
             held = [batch for batches in rows.each(list) for batch in batches]
-            sizes = {FEATURES: 8 * len(encoder.names) * sum(batch.num_rows for batch in held)}
-            rows = replace(rows, parts=[partial(iter, held)], sizes=sizes)
-            found = _rejected_here(held)
-            kept: Any = replace(rows, parts=[partial(iter, [_usable(batch) for batch in held])])
+            every = sum(batch.num_rows for batch in held)
+            rows = replace(rows, parts=[partial(iter, held)], sizes={FEATURES: 8 * len(encoder.names) * every})
+            usable = [batch.filter(batch[REASON].is_null()) for batch in held]
+            kept: Any = replace(rows, parts=[partial(iter, usable)])
+            found = Rejected(every, every - sum(batch.num_rows for batch in usable), rejected_rows(rows))
         else:
-            rows, found = _kept(rows, table)
+            rows, found = _persisted(rows, table)
             kept = rows.where(F.col(REASON).isNull())
         if p["on_error"] == "refuse" and found.count:
-            raise DataError(f"{found.rows[0][0]}: {found.rows[0][1]}; remove it, or give {option('on_error', 'skip')}")
+            raise refuse(*found.rows[0])
         if found.all == found.count:
             first = f", such as {found.rows[0][0]}: {found.rows[0][1]}" if found.rows else ""
             raise DataError(f"{path}: none of the {found.all} files can be used{first}")
@@ -109,7 +111,8 @@ class Files(Reader):
             notice(f"{found.count} of {found.all} files are left out, such as {found.rows[0][0]}: {found.rows[0][1]}")
         labels = p["labels"] if p["labels"] is not None else FOLDER
         further = {"features": FEATURES, "labels": labels, "id": PATH, "missing": "error", "graded": False, "needed": ()}
-        frame = with_names(assemble(kept, {**p, **further, "weight": None, "categories": "auto"}), FEATURES, encoder.names)
+        further |= {"weight": None, "categories": "auto"}
+        frame = with_names(assemble(kept, {**p, **further}), FEATURES, encoder.names)
         return with_rejected(frame, found)
 
 
@@ -154,6 +157,7 @@ class Place:
     paths: list[str]
     table: str | None = None
     exact: bool = False  # paths are those of files, whether these are there or not
+    absent: Mapping[str, str] = field(default_factory=dict)  # further ones that Spark does not scan, and why
 
     def relative(self, path: str) -> str:
         """A path as rows have it."""
@@ -304,6 +308,8 @@ def _batches(files: Sequence[_File], most: int, told: str | None, labels: pa.Tab
 def _row(file: _File, most: int, told: str | None) -> tuple[int | None, float | None, bytes | None, str | None]:
     """Size, time, content and reason of a file."""
     try:
+        if re.match(OUTSIDE, file.path):
+            return None, None, None, NOT_INSIDE
         about = os.stat(file.name)
         size, time = about.st_size, about.st_mtime
         if told is not None and file.row < 0:
@@ -320,7 +326,8 @@ def _row(file: _File, most: int, told: str | None) -> tuple[int | None, float | 
         return None, None, None, f"cannot be read ({error.strerror})"
 
 
-NO_FILE = "no such file"
+NO_FILE, EMPTY, NOT_INSIDE = "no such file", NO_CONTENT, "not in the folder that paths are relative to (root)"
+OUTSIDE = r"(/|\.\./|\w+://)"  # of a path that is not relative, or leads out
 
 
 def too_large(most: int) -> str:
@@ -338,9 +345,7 @@ def _batch(rows: list[tuple[Any, ...]], labels: pa.Table | None, folders: bool) 
     names = list(COLUMNS)
     if labels is not None:
         at = pa.array([None if file.row < 0 else file.row for file in files], pa.int64())
-        cells += [
-            column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in labels.take(at).columns
-        ]
+        cells += [column.combine_chunks() for column in labels.take(at).columns]
         names += labels.column_names
     if folders:
         ways = [file.path.split("/")[:-1] for file in files]
@@ -357,25 +362,59 @@ NO_FOLDER = "in no folder, whose name would be its label"
 
 
 def _open_spark(spark: SparkSession, place: Place, told: _Told | None, p: Mapping[str, Any], folders: bool) -> DataFrame:
-    paths = [path if "://" in path else here(path) for path in place.paths] or [place.root]
-    paths = [re.sub(r"([*?\[\]{}\\])", r"\\\1", path) for path in paths] if place.exact else paths
-    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
-    with reading():
-        every = reader.load(paths)
-    most, relative = F.lit(p["max_file_bytes"]), _relative(place)
-    about = [relative.alias(PATH), F.col("length").alias("size"), F.col("modificationTime").alias("modified")]
+    every = _scan(spark, place)
+    if place.exact:
+        absent = list(place.absent.items())
+    else:
+        absent = [(place.relative(name), EMPTY) for name in _never_scanned(every, listing(every))]
+    most, path = F.lit(p["max_file_bytes"]), _relative(place)
+    about = [path.alias(PATH), F.col("length").alias("size"), F.col("modificationTime").alias("modified")]
     # the filter on the length is asked before a file is opened; what is larger is listed without its content
     small = every.where(F.col("length") <= most).select(*about, CONTENT, F.lit(None).cast("string").alias(REASON))
     nothing = F.lit(None).cast("binary").alias(CONTENT)
     large = every.where(F.col("length") > most).select(*about, nothing, F.lit(too_large(p["max_file_bytes"])).alias(REASON))
     rows = small.unionByName(large)
-    if told is not None:
-        rows = _joined(rows, told, place)
+    if absent:
+        rows = rows.unionByName(spark.createDataFrame([(name, None, None, None, why) for name, why in absent], rows.schema))
+    if told is not None:  # which may lie among the files
+        rows = _joined(rows.where(F.col(PATH) != place.relative(_absolute(told.name))), told, place)
     if folders:
         way = F.slice(F.split(PATH, "/"), 1, F.size(F.split(PATH, "/")) - 1)
         rows = rows.withColumn(FOLDER, way)
         rows = rows.withColumn(REASON, F.coalesce(REASON, F.when(F.size(FOLDER) == 0, F.lit(NO_FOLDER))))
     return rows
+
+
+def _scan(spark: SparkSession, place: Place) -> DataFrame:
+    """The files at a place as Spark lists them: of more than some paths it would list each in a task of its own."""
+    paths = [path if "://" in path else here(path) for path in place.paths] or [place.root]
+    paths = [re.sub(r"([*?\[\]{}\\])", r"\\\1", path) for path in paths] if place.exact else paths
+    reader, threshold = spark.read.format("binaryFile"), "spark.sql.sources.parallelPartitionDiscovery.threshold"
+    before = None
+    with suppress(Exception):  # where the platform keeps it, listing takes longer
+        before = spark.conf.get(threshold)
+        spark.conf.set(threshold, str(max(int(before or 0), len(paths))))
+    try:
+        with reading():
+            return reader.option("recursiveFileLookup", "true").load(paths)
+    finally:
+        if before is not None:
+            spark.conf.set(threshold, before)
+
+
+def listing(every: DataFrame) -> list[str]:
+    """The names of all files that are scanned."""
+    with reading():
+        return [unquote(name) for name in every.inputFiles()]
+
+
+def _never_scanned(every: DataFrame, names: Sequence[str]) -> list[str]:
+    """The files that Spark lists and passes over: those without a byte."""
+    with reading():
+        if every.count() == len(names):
+            return []
+        scanned = {plain(row[0]) for row in every.select(PATH).collect()}
+    return [name for name in names if plain(name) not in scanned]
 
 
 def _relative(place: Place) -> Any:
@@ -393,11 +432,16 @@ def _joined(rows: DataFrame, told: _Told, place: Place) -> DataFrame:
         twice = labels.groupBy("_path").count().where("count > 1 or _path is null").head()
     if twice is not None:
         raise _refuse_rows(told, twice[0])
-    both = rows.join(labels.withColumn("_told", F.lit(True)), rows[PATH] == F.col("_path"), "right" if told.whole else "full")
-    absent = F.when(F.col(PATH).isNull(), F.lit(NO_FILE)).when(F.col("_told").isNull(), F.lit(told.unlisted()))
-    cells = [F.coalesce(PATH, "_path").alias(PATH), F.col("size"), F.col("modified")]
-    cells += [F.when(absent.isNull(), F.col(CONTENT)).alias(CONTENT), F.coalesce(absent, REASON).alias(REASON)]
-    return both.select(*cells, *(F.col(quoted(name)) for name in told.labels))
+    names = [F.col(quoted(name)) for name in told.labels]
+    # the labels are on the side that Spark may send to all: contents then stay where they were read
+    both = rows.join(labels.withColumn("_told", F.lit(True)), rows[PATH] == F.col("_path"), "inner" if told.whole else "left")
+    unlisted = F.when(F.col("_told").isNull(), F.lit(told.unlisted()))
+    content = F.when(unlisted.isNull(), F.col(CONTENT)).alias(CONTENT)
+    found = both.select(PATH, "size", "modified", content, F.coalesce(unlisted, REASON).alias(REASON), *names)
+    absent = labels.join(rows.select(F.col(PATH).alias("_there")), F.col("_path") == F.col("_there"), "left_anti")
+    why = F.when(F.col("_path").rlike(f"^{OUTSIDE}"), F.lit(NOT_INSIDE)).otherwise(F.lit(NO_FILE))
+    nothing = [F.lit(None).cast(COLUMNS[name]).alias(name) for name in ("size", "modified", CONTENT)]
+    return found.unionByName(absent.select(F.col("_path").alias(PATH), *nothing, why.alias(REASON), *names))
 
 
 # ---- a corpus, file by file ----
@@ -405,38 +449,36 @@ def _joined(rows: DataFrame, told: _Told, place: Place) -> DataFrame:
 
 def corpus_of(spark: Any, path: Any, options: Mapping[str, Any]) -> tuple[list[str], Callable[[Sequence[str]], Any], Any]:
     """The names of the files to score, what reads the rows of some of them, and the rows of all."""
-    known = {q.name: q.default for q in OF_FILES}
+    known = {q.name: q.default for q in (*OF_FILES, ON_ERROR)}
     for name in options:
         if name not in known:
             raise ParameterError(f"score takes no option {name!r} for files: the saved pipeline knows its features")
     p = {**known, **Files().accept(options, typed=True)}
     place, whole = place_of(path, p["root"]), open_files(spark, path, p)
-    there: set[str] | None = None
+    names: list[str] = []
+    absent: dict[str, str] = {}  # of files that Spark does not scan
     if isinstance(spark, LocalSession):
-        names = [f"file://{name}" for name in walk(place)] if place.table is None else []
+        names = [] if place.table else [f"file://{name}" for name in walk(place)]
     else:
-        with reading():
-            names = [
-                unquote(name)
-                for name in spark.read.format("binaryFile")
-                .option("recursiveFileLookup", "true")
-                .load(place.paths or [place.root])
-                .inputFiles()
-            ]
-        there = set(names)
+        every = _scan(spark, place)
+        names = listing(every)
+        absent = dict.fromkeys(_never_scanned(every, names), EMPTY)
     if place.table is not None:
-        told = open_table(spark, place.table, _format_of(place.table))
+        there, told = set(names), open_table(spark, place.table, _format_of(place.table))
         key = columns_of(told, p["path_column"], "path_column")[0]
         root = place.root if "://" in place.root else f"file://{place.root}"
-        names = [f"{root}/{place.relative(str(row[key]))}" for row in told.select(key).collect()]
+        names = [
+            f"{root}/{place.relative(str(row[key]))}"
+            for row in told.select(key if isinstance(told, LocalFrame) else quoted(key)).collect()
+        ]
+        absent |= {} if isinstance(spark, LocalSession) else {name: NO_FILE for name in names if name not in there}
 
     def read(some: Sequence[str]) -> Any:
-        found = [name for name in some if there is None or name in there]
-        rows = open_files(spark, Place(place.root, found, exact=True), p) if found else whole.limit(0)
-        if len(found) == len(some):
-            return rows
-        absent = [(place.relative(name), None, None, None, NO_FILE) for name in some if name not in set(found)]
-        return rows.unionByName(spark.createDataFrame(absent, rows.schema))
+        found = [name for name in some if name not in absent]
+        why = {place.relative(name): absent[name] for name in some if name in absent}
+        if found:
+            return open_files(spark, Place(place.root, found, exact=True, absent=why), p)
+        return spark.createDataFrame([(name, None, None, None, reason) for name, reason in why.items()], whole.schema)
 
     return sorted(names), read, whole
 
@@ -498,24 +540,27 @@ class Rejected:
         }
 
 
+def refuse(path: str, reason: str) -> DataError:
+    """The error for a file that cannot be used."""
+    return DataError(f"{path}: {reason}; remove it, or give {option('on_error', 'skip')}")
+
+
+def rejected_rows(frame: Any, path: str = PATH) -> list[tuple[str, str]]:
+    """Path and reason of the rows that have one, by path, at most `LISTED`."""
+    if isinstance(frame, LocalFrame):
+        some = (batch.filter(batch[REASON].is_valid()) for batch in frame.select(path, REASON).batches())
+        return sorted((str(row[path]), row[REASON]) for batch in some for row in batch.to_pylist())[:LISTED]
+    with reading():
+        rows = frame.where(F.col(REASON).isNotNull()).select(F.col(quoted(path)).cast("string"), REASON).orderBy(REASON)
+        return sorted((row[0], row[1]) for row in rows.limit(LISTED).collect())
+
+
 def kind_of(reason: str) -> str:
     """A reason without what only one file has: its figures."""
     return re.sub(r"\d+", "N", reason)
 
 
-def _usable(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch.filter(batch[REASON].is_null())
-
-
-def _rejected_here(batches: Sequence[pa.RecordBatch]) -> Rejected:
-    rows: list[tuple[str, str]] = []
-    for batch in batches:
-        bad = batch.filter(batch[REASON].is_valid())
-        rows += zip(bad[PATH].to_pylist(), bad[REASON].to_pylist(), strict=True)
-    return Rejected(sum(batch.num_rows for batch in batches), len(rows), sorted(rows)[:LISTED])
-
-
-def _kept(rows: DataFrame, table: DataFrame) -> tuple[DataFrame, Rejected]:
+def _persisted(rows: DataFrame, table: DataFrame) -> tuple[DataFrame, Rejected]:
     """The encoded rows, kept by Spark so that no file is decoded twice, and which of them cannot be used."""
     rows = rows.drop(CONTENT)
     try:
@@ -526,8 +571,7 @@ def _kept(rows: DataFrame, table: DataFrame) -> tuple[DataFrame, Rejected]:
     bad = F.col(REASON).isNotNull()
     with small_batches(rows.sparkSession, lambda: widest(table)), reading():
         every, count = rows.select(F.count(F.lit(1)), F.count_if(bad)).head() or (0, 0)
-        listed = rows.where(bad).select(PATH, REASON).orderBy(PATH).limit(LISTED).collect() if count else []
-    return rows, Rejected(every, count, [(row[0], row[1]) for row in listed])
+    return rows, Rejected(every, count, rejected_rows(rows) if count else [])
 
 
 def widest(rows: DataFrame) -> int:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..blocks.labels import label_source
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, camel
 from ..formats import tabular
 from ..frame import kinds_of
+from ..media.base import ENCODERS, EncodeCells, encoder_of_class
+from ..read.content import CONTENT, REASON, encoder_of
 from ..read.layout import columns_of, quoted
 from ..read.lines import near
 from ..read.text import python_stop_words, word_stages
@@ -78,6 +80,11 @@ def column_stages(
     names = selection.featureNames
     if source is None:
         return [], FEATURES
+    if format == "files":
+        encoder = encoder_of({"features": "image", "feature_options": None, **options})
+        told = {camel(name): value for name, value in encoder.parameters.items()}
+        where = {"inputCol": CONTENT, "outputCol": FEATURES, "reasonCol": REASON}
+        return [(ENCODERS.class_name(encoder.encoder.name), {**where, **told})], FEATURES
     if format == "text":
         column, binary = columns_of(source, options["text"], "text")[0], bool(options.get("binary", False))
         pattern, stop_words = options.get("pattern", PATTERN), options.get("stop_words")
@@ -126,6 +133,16 @@ def word_counts(stages: Sequence[Any]) -> tuple[str, WordCounts] | None:
     if not as_usual or told["inputCol"] != column or told["minTF"] != 1.0:
         return None
     return split.params["inputCol"], WordCounts(tuple(counter.vocabulary or counter.fitted.vocabulary), told["binary"], stop)
+
+
+def encoder_in(stages: Sequence[Any]) -> tuple[Described, EncodeCells] | None:
+    """Return the stage in front that encodes files, and what it does; None where there is none."""
+    first = described(stages[0])
+    name = encoder_of_class(first.kind)
+    if name is None:
+        return None
+    own = {p.name: first.params[p.camel] for p in ENCODERS[name].parameters if p.camel in first.params}
+    return first, EncodeCells.of(name, own)
 
 
 @dataclass

@@ -39,6 +39,7 @@ from ..frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark
 from ..lazy import F
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
+from ..read.content import PATH, REASON, corpus_of, kind_of, refuse, rejected_rows
 from ..read.errors import reading
 from ..read.layout import quoted
 from ..read.lines import near, paths_of
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from .base import SavedPipeline
 
 PARTS = 64  # at most this many parts of one run, where the inputs have more files
+FILES = 256  # in a part at least, where the inputs are files whose content is scored
 HASH_PARTS = 8  # of a table, whose files are not ours to read
 Progress = Callable[[str, int, int], None]
 Parts = dict[int, list[str]]  # the inputs of each
@@ -80,6 +82,9 @@ def source(
     spark: SparkSession, path: Any, format: str, options: dict[str, Any], held: set[str], parts: int | None = None
 ) -> Source:
     """Inputs to score; `held` are the names that an output has already, `parts` cuts a table."""
+    if format == "files":
+        names, of_names, whole = corpus_of(spark, path, options)
+        return Source(names, of_names, whole, min(PARTS, -(-len(names) // FILES)))
     if tabular(format):
         reader_options = options.pop("reader_options", None)
         for name in options:
@@ -187,9 +192,10 @@ class Scoring:
                     frame = _with_ids(frame)
                 with reading():
                     where = journal.write(number, scorer.tagged(frame, columns, columns[0] in inputs.shown.columns, **how))
-                    rows, tags, scores = _count(spark, where, *output_names(columns))
-                seconds = round(time.perf_counter() - begun, 3)
-                journal.done(number, {"inputs": names, "rows": rows, "tags": tags, "scores": scores, "seconds": seconds})
+                    counted = _count(spark, where, [*output_names(columns), *([REASON] if self.format == "files" else [])])
+                    if counted.get("rejected") and (self.options or {}).get("on_error") == "refuse":
+                        raise refuse(*rejected_rows(open_table(spark, where, "parquet"), columns[0])[0])
+                journal.done(number, {"inputs": names, **counted, "seconds": round(time.perf_counter() - begun, 3)})
 
             def ended(number: int | None = None, future: Future[None] | None = None) -> None:
                 if future is not None:
@@ -202,7 +208,8 @@ class Scoring:
                 work = {number: partial(one, number, names) for number, names in todo.items()}
                 side_by_side(spark, self._at_a_time, work, ended)
             entries = list({**before, **journal.parts}.values())  # elsewhere both are those of the output
-            counts, scores = (sum((Counter(e.get(kind)) for e in entries), Counter[str]()) for kind in ("tags", "scores"))
+            kinds = ("tags", "scores", "rejected")
+            counts, scores, rejected = (sum((Counter(e.get(kind)) for e in entries), Counter[str]()) for kind in kinds)
             scored = {
                 **stamp(),
                 "rows": sum(entry["rows"] for entry in entries),
@@ -212,6 +219,7 @@ class Scoring:
                 "resumed": resumed and bool(len(journal.parts) - len(todo)),
                 "tags": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
                 "scores": dict(sorted(scores.items(), key=lambda item: float(item[0]))),
+                **({"rejected": dict(rejected.most_common())} if self.format == "files" else {}),
                 "settings": settings,
             }
             if finish is not None:
@@ -279,7 +287,7 @@ class Scoring:
         held |= {name for names in planned.values() for name in names}
         reader_options = self.scorer.reader_options(self.format, self.options or {})
         inputs = source(self.spark, self.path, self.format, reader_options, held, self.parts)
-        columns = _kept(inputs.shown, self.id, self.keep)
+        columns = _kept(inputs.shown, self.id or (PATH if self.format == "files" else None), self.keep)
         where = self.path if isinstance(self.path, str) else str(self.path or self.format)
         self.scorer.check(inputs.shown, where, columns, **self._how)
         first = 1 + max([-1, *before, *journal.parts, *planned])
@@ -347,23 +355,26 @@ def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(wanted))
 
 
-def _count(spark: SparkSession, where: str, tags: str, scores: str) -> tuple[int, dict[str, int], dict[str, int]]:
-    """Rows of a written part, how often each tag was given, and how often each score, in two digits."""
+def _count(spark: SparkSession, where: str, columns: list[str]) -> dict[str, Any]:
+    """Rows of a written part, how often each tag was given, how often each score, in two digits, and how often each reason."""
     total: Counter[str] = Counter()
-    written = open_table(spark, where, "parquet").select(tags, scores)
-    for row in written.mapInArrow(partial(_tallied, columns=(tags, scores)), "what string, count bigint").collect():
+    written = open_table(spark, where, "parquet").select(*columns)
+    for row in written.mapInArrow(partial(_tallied, columns=columns), "what string, count bigint").collect():
         total[row["what"]] += row["count"]
-    tagged, scored = ({what[1:]: n for what, n in total.items() if what[:1] == kind} for kind in "ts")
-    return total[""], tagged, scored
+    told = {"tags": "t", "scores": "s", **({"rejected": "r"} if len(columns) > 2 else {})}
+    each = {name: {what[1:]: n for what, n in total.items() if what[:1] == kind} for name, kind in told.items()}
+    return {"rows": total[""], **each}
 
 
-def _tallied(batches: Batches, columns: tuple[str, str]) -> Iterator[pa.RecordBatch]:
+def _tallied(batches: Batches, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     total: Counter[str] = Counter()
     for batch in batches:
-        tags, scores = (batch.column(name).flatten() for name in columns)
+        tags, scores = (batch.column(name).flatten() for name in columns[:2])
         rounded, counts = np.unique(_two_digits(scores.to_numpy(zero_copy_only=False)), return_counts=True)
         total.update({f"s{score!r}": int(n) for score, n in zip(rounded.tolist(), counts, strict=True)})
         total.update({f"t{each['values']}": each["counts"] for each in tags.value_counts().to_pylist()})
+        for name in columns[2:]:
+            total.update(f"r{kind_of(reason)}" for reason in batch.column(name).drop_null().to_pylist())
         total[""] += batch.num_rows
     counted = [pa.array(list(total), pa.string()), pa.array(total.values(), pa.int64())]
     yield pa.RecordBatch.from_arrays(counted, ["what", "count"])

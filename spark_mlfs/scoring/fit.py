@@ -46,9 +46,14 @@ def fit_pipeline(
 def _stage(kind: str, params: dict[str, Any], jvm: bool) -> Any:
     from pyspark.ml import feature
 
+    from ..media.base import encoder_of_class
+    from ..ml.encoders import ENCODING
+
     own = {"ColumnGatherer": ColumnGatherer, "WordCounter": WordCounter}.get(kind)
     if own is not None:
         return own(**params)
+    if encoder_of_class(kind) is not None:
+        return ENCODING.named(kind)(**params)
     if not jvm:
         raise ParameterError(f"features: {OF_THE_JVM}, which read a column whose name holds a dot; rename it without dots")
     made = getattr(feature, kind)

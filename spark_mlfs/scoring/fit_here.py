@@ -19,6 +19,7 @@ from ..blocks.dataset import InMemoryDataset
 from ..blocks.pack import pack
 from ..classify import CLASSIFIERS
 from ..frame import LocalFrame
+from ..media.base import encoder_of_class
 from ..schema import ID, LABELS, with_names
 from ..statistics.base import Budgets
 from .base import column_stages
@@ -41,10 +42,12 @@ class LocalPipeline:
         told = {"stageUids": uids, "language": "Python"}
         stage_here(folder, "pyspark.ml.pipeline.PipelineModel", f"PipelineModel_{secrets.token_hex(6)}", told, {})
         for place, (uid, kind, params) in zip(places, made, strict=False):
-            defaults: dict[str, Any] = {"outputCol": f"{uid}__output"} if kind not in _MODULES else {}
+            encoder = encoder_of_class(kind) is not None
+            defaults: dict[str, Any] = {"outputCol": f"{uid}__output"} if kind not in _MODULES and not encoder else {}
             defaults |= {"stopWords": [], "binary": False} if kind == "WordCounter" else {}
             defaults |= {"categories": {}} if kind == "ColumnGatherer" else {}
-            stage_here(place, f"{_MODULES.get(kind, f'{PACKAGE}.scoring.stages')}.{kind}", uid, params, defaults)
+            module = PACKAGE if encoder else _MODULES.get(kind, f"{PACKAGE}.scoring.stages")
+            stage_here(place, f"{module}.{kind}", uid, params, defaults)
         for place, stage in zip(places[len(made) :], self.stages, strict=True):
             stage.save_here(place)
 

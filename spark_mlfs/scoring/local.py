@@ -25,10 +25,11 @@ from ..errors import DataError
 from ..frame import Batches, Kind, LocalFrame, NeedsSpark
 from ..kernels.categories import Categories
 from ..read.categories import cells_here, known
+from ..read.content import REASON, encoded
 from ..read.local import entries_of, numbers_of
 from ..read.paths import here
 from ..schema import CATEGORIES, attribute_names
-from .base import Described, SavedPipeline, columns_of_sql, is_own_sql, refuse_absent, told_labels, word_counts
+from .base import Described, SavedPipeline, columns_of_sql, encoder_in, is_own_sql, refuse_absent, told_labels, word_counts
 
 LISTS = pa.list_(pa.float64())
 
@@ -49,7 +50,7 @@ class LocalScorer(SavedPipeline):
     ) -> LocalFrame:
         top_n, threshold = how.get("top_n"), how.get("threshold")
         check_choice(top_n, threshold, len(self.classifier.labelNames))
-        frame = frame.select(*self.columns_read(), *keep)
+        frame = self._encoded(frame, keep)
         column, read = self._features(frame)
         tags, scores = output_names(keep)
         texts = {} if explain is None else {BEST: pa.list_(pa.string())}
@@ -57,6 +58,7 @@ class LocalScorer(SavedPipeline):
         written = [scores, *([RAW] if how.get("all_scores") else [])]
         kinds = {name: frame.kinds[name] for name in keep} | {tags: Kind("array<string>", Kind("string"))}
         kinds |= dict.fromkeys(written, Kind("array<double>", Kind("double")))
+        kinds |= {REASON: Kind("string")} if encoder_in(self.stages) else {}
         kinds |= dict.fromkeys(texts, Kind("array<string>", Kind("string")))
         function = PredictionOfRows(self.classifier.predictor(), BestLabels(top_n, threshold, RAW, scores))
         lists = {"__labels__": pa.list_(pa.int32()), **dict.fromkeys(written, LISTS), **texts}
@@ -65,23 +67,37 @@ class LocalScorer(SavedPipeline):
 
         def tagged(batches: Batches) -> Batches:
             for batch, (chosen, *values) in predicted(batches):
-                named = pa.ListArray.from_arrays(chosen.offsets, known.take(chosen.values))
-                yield pa.RecordBatch.from_arrays([*(batch[name] for name in keep), named, *values], list(kinds))
+                columns = [pa.ListArray.from_arrays(chosen.offsets, known.take(chosen.values)), *values]
+                if REASON in kinds:
+                    columns = [*(_where_none(batch[REASON], column) for column in columns), batch[REASON]]
+                yield pa.RecordBatch.from_arrays([*(batch[name] for name in keep), *columns], list(kinds))
 
         return replace(frame.mapInArrow(tagged, kinds), metadata={k: v for k, v in frame.metadata.items() if k in keep})
 
     def judged(self, frame: LocalFrame, labels: str, id: str | None) -> LocalFrame:
         names, function = self.classifier.labelNames, PredictionOfRows(self.classifier.predictor(), LabelVectors("z", "s"))
+        frame = self._encoded(frame, [labels, *([id] if id else [])])
         column, read = self._features(frame)
         how = told_labels(frame, labels, names)
         predicted = partial(_predicted, column=column, task=partial(RowTask, function, dict.fromkeys("zs", LISTS), read), id=id)
 
         def judged(batches: Batches) -> Batches:
             for batch, values in predicted(batches):
-                yield pa.RecordBatch.from_arrays([_truth(batch[labels], len(names), how), *values], ["truth", "z", "s"])
+                truth = _truth(batch[labels], len(names), how)
+                truth = _where_none(batch[REASON], truth) if encodes else truth
+                yield pa.RecordBatch.from_arrays([truth, *values], ["truth", "z", "s"])
 
-        rows = frame.select(*self.columns_read(), labels, *([id] if id else []))
-        return rows.mapInArrow(judged, "truth lists, z lists, s lists")
+        encodes = encoder_in(self.stages) is not None
+        return frame.mapInArrow(judged, "truth lists, z lists, s lists")
+
+    def _encoded(self, frame: LocalFrame, keep: Sequence[str]) -> LocalFrame:
+        """The columns that the pipeline reads and the kept ones; where it begins with an encoder, what that makes of files."""
+        found = encoder_in(self.stages)
+        if found is None:
+            return frame.select(*self.columns_read(), *keep)
+        rows = frame.select(*self.columns_read(), REASON, *keep)
+        made: LocalFrame = encoded(rows, found[1], found[0].params["outputCol"], found[0].params["inputCol"])
+        return made
 
     def _features(self, frame: Any) -> tuple[Callable[[pa.RecordBatch], pa.Array], CellReader]:
         """Return what takes the cells of the features from a batch, and what reads them."""
@@ -91,6 +107,7 @@ class LocalScorer(SavedPipeline):
         linked = makers == [stage.params["featuresCol"] for stage in ours[len(ours) - len(makers) :]]
         if len(ours) > 2 or before + ours != self.stages or any(map(is_own_sql, before)) or not linked:
             raise NeedsSpark(f"{' and '.join(dict.fromkeys(self.kinds[:-1]))} in front of a classifier are applied by Spark")
+        before = before[1:] if encoder_in(self.stages) else before
         called: dict[str, str] = {}
         while before and before[0].kind == "SQLTransformer":
             (name,), (output,) = columns_of_sql(before[0])
@@ -141,6 +158,13 @@ def _predicted(
         if batch.num_rows:
             ids = [batch[id].cast(pa.string())] if by_id and not pa.types.is_nested(batch[id].type) else []
             yield batch, predict(column(batch), *ids).flatten()
+
+
+def _where_none(reasons: pa.Array, lists: pa.ListArray) -> pa.ListArray:
+    """Lists of the rows that have no reason, null where there is one."""
+    if reasons.null_count == len(reasons):
+        return lists
+    return pa.ListArray.from_arrays(lists.offsets, lists.values, mask=pc.or_(reasons.is_valid(), lists.is_null()))
 
 
 def _truth(column: pa.Array, count: int, how: tuple[bool, list[Any]]) -> pa.ListArray:

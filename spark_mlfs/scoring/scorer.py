@@ -24,9 +24,10 @@ from ..ml.rows import FeatureSource
 from ..ml.selectors import MultiLabelSelectorModel
 from ..params import from_json
 from ..read.batches import small_batches
+from ..read.content import CONTENT, REASON, widest
 from ..read.errors import absent, reading
 from ..read.layout import quoted
-from .base import SavedPipeline, is_own_sql, refuse_absent, told_labels, word_counts
+from .base import SavedPipeline, encoder_in, is_own_sql, refuse_absent, told_labels, word_counts
 
 
 class Scorer(SavedPipeline):
@@ -41,6 +42,8 @@ class Scorer(SavedPipeline):
         read = dict.fromkeys(self.columns_read())
         if any(is_own_sql(stage) for stage in self.stages):
             read = dict.fromkeys(frame.columns)
+        if encoder_in(self.stages):
+            read |= {REASON: None}
         plain = [name for name in read if name in frame.columns]
         fields = {name.partition(".")[0] for name in read if name not in frame.columns} & set(frame.columns)  # of a struct
         columns = [F.col(quoted(name)) for name in dict.fromkeys([*plain, *fields])]
@@ -57,9 +60,12 @@ class Scorer(SavedPipeline):
         frame = self.classifier.tagged(frame, **how, names=("_tags", "_scores"), cells=cells)
         kept = [F.col(f"_kept_{i}").alias(name) for i, name in enumerate(keep)]
         tags, scores = output_names(keep)
-        raw = [F.col(self.classifier.getRawPredictionCol()).alias(RAW)] if how.get("all_scores") else []
+        made = {tags: F.col("_tags"), scores: F.col("_scores")}
+        made |= {RAW: F.col(self.classifier.getRawPredictionCol())} if how.get("all_scores") else {}
+        if encoder_in(self.stages):
+            made = {name: F.when(F.col(REASON).isNull(), column) for name, column in made.items()} | {REASON: F.col(REASON)}
         best = [] if explain is None else [F.col(BEST)]
-        return frame.select(*kept, F.col("_tags").alias(tags), F.col("_scores").alias(scores), *raw, *best)
+        return frame.select(*kept, *(column.alias(name) for name, column in made.items()), *best)
 
     def judged(self, frame: DataFrame, labels: str, id: str | None) -> DataFrame:
         truth = frame.withColumn("_truth", _truth(frame, labels, self.classifier.labelNames))
@@ -67,7 +73,8 @@ class Scorer(SavedPipeline):
         rows, cells = self.features(read, F.col("_kept_1") if id else None)
         both = {"_prediction": "array<double>", "_raw": "array<double>"}
         predicted: DataFrame = self.classifier.predicted(rows, LabelVectors(*both), both, cells)
-        return predicted.select("_kept_0", *both)
+        readable = F.when(F.col(REASON).isNull(), F.col("_kept_0")) if encoder_in(self.stages) else F.col("_kept_0")
+        return predicted.select(readable.alias("_kept_0"), *both)
 
     def features(self, frame: DataFrame, id: Column | None = None) -> tuple[DataFrame, FeatureSource | None]:
         """`frame` as the classifier takes it, and where it gets its features from, if not from featuresCol; `id` is what messages
@@ -119,6 +126,8 @@ LOOKED_AT = 100  # rows, for the length of texts
 
 def _text_bytes(frame: DataFrame, columns: Sequence[str]) -> int:
     """How many bytes the texts of a row have, of the first rows the longest; 1 where no column is a text."""
+    if CONTENT in columns and "size" in frame.columns:
+        return widest(frame)
     texts = [F.col(quoted(f.name)) for f in frame.schema.fields if f.name in columns and isinstance(f.dataType, StringType)]
     if not texts:
         return 1

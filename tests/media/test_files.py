@@ -1,0 +1,260 @@
+"""Files in, from a folder to tags: reasons, labels, engines, the journal, and what a user is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from spark_mlfs import cli, read
+from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.frame import LocalSession
+from spark_mlfs.media.base import EncodeCells
+from spark_mlfs.media.generate import write_files
+from spark_mlfs.read.content import place_of
+from spark_mlfs.schema import attribute_names, rejected_of
+
+LABELLED = {"labels": "tags", "label_delimiter": ";"}
+SMALL = {"feature_options": {"thumbnail": 2, "cells": 2, "orientations": 4, "hues": 3}}
+FLAGS = ["--format", "files", "--labels-col", "tags", "--option", "label_delimiter=;"]
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    """60 pictures; of those one is damaged, one empty, one large, one an SVG, one gone, and one has no row in the table."""
+    folder = tmp_path_factory.mktemp("images")
+    write_files("images", folder, 60, 0, True)
+    files = folder / "files"
+    (files / "000001.png").write_bytes((files / "000001.png").read_bytes()[:200])
+    (files / "000002.png").write_bytes(b"")
+    (files / "000003.png").write_bytes(bytes(1 << 17))
+    (files / "000004.png").write_text("<svg></svg>")
+    (files / "000005.png").unlink()
+    shutil.copy(files / "000000.png", files / "more [1].png")
+    return folder
+
+
+REASONS = {
+    "files/000001.png": "damaged image (image file is truncated)",
+    "files/000002.png": "empty: it holds no bytes",
+    "files/000003.png": "larger than max_file_bytes = 100000",
+    "files/000004.png": "no image of PNG, JPEG, GIF, BMP, WEBP, TIFF, but an SVG",
+    "files/000005.png": "no such file",
+}
+
+
+def load(session, path, **options):
+    return read.files(session, str(path), **{**LABELLED, **SMALL, "max_file_bytes": 100_000, **options})
+
+
+def rows_of(frame):
+    out = {}
+    for row in frame.collect():
+        x = row["features"]
+        out[row["id"]] = (list(x["values"] if isinstance(x, dict) else x.toArray()), list(row["labels"]))
+    return out
+
+
+def test_a_table_of_paths_is_read_and_what_cannot_be_used_has_a_reason(images):
+    with pytest.warns(UserWarning, match="5 of 60 files are left out, such as files/000001.png: damaged image"):
+        frame = load(LocalSession(), images / "labels.csv")
+    found = rejected_of(frame)
+    assert dict(found.rows) == REASONS and (found.all, found.count) == (60, 5)
+    encoder = EncodeCells.of("image", SMALL["feature_options"])
+    assert attribute_names(frame, "features") == encoder.names
+    rows = rows_of(frame)
+    tags = pd.read_csv(images / "labels.csv").set_index("path")["tags"]
+    assert len(rows) == 55
+    x, _ = encoder.open()(pa.array([(images / "files/000007.png").read_bytes()]), None)
+    assert (list(x[0]), tags["files/000007.png"].split(";")) in list(rows.values())
+
+
+def test_labels_come_from_a_table_beside_the_folder_or_from_folders(images, tmp_path):
+    frame = load(LocalSession(), images, labels_from=str(images / "labels.csv"))
+    assert dict(rejected_of(frame).rows) == REASONS | {"files/more [1].png": "no row in labels.csv"}
+    for at, way in enumerate(("red/round", "blue", "")):
+        (tmp_path / way).mkdir(parents=True, exist_ok=True)
+        shutil.copy(images / f"files/00001{at}.png", tmp_path / way)
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "x.png").write_text("x")
+    frame = read.files(LocalSession(), str(tmp_path))
+    assert sorted(labels for _, labels in rows_of(frame).values()) == [["blue"], ["red", "round"]]
+    assert rejected_of(frame).rows == [("000012.png", "in no folder, whose name would be its label")]
+
+
+@pytest.mark.slow(every=3)
+def test_spark_reads_the_same(images, spark):
+    for path, more in ((images / "labels.csv", {}), (images, {"labels_from": str(images / "labels.csv")})):
+        here, there = load(LocalSession(), path, **more), load(spark, path, **more)
+        assert rows_of(here) == rows_of(there)
+        assert rejected_of(here) == rejected_of(there) and attribute_names(there, "features") == attribute_names(here, "features")
+
+
+def test_paths_are_relative_to_the_folder_given(tmp_path):
+    (tmp_path / "a/b").mkdir(parents=True)
+    for name in ("a/b/x.png", "a/y.png"):
+        (tmp_path / name).write_text("x")
+    root = str(tmp_path)
+    assert place_of(f"{root}/a", None).root == f"{root}/a" == place_of([f"{root}/a/b/x.png", f"{root}/a/y.png"], None).root
+    assert place_of(f"{root}/a/*/x.png", None).root == f"{root}/a" and place_of(f"{root}/a/y.png", None).root == f"{root}/a"
+    whole, table = place_of(f"{root}/a", None), place_of(f"{root}/a/t.csv", None)
+    assert table.relative("./b//x.png") == "b/x.png" == whole.relative(f"{root}/a/b/x.png")
+
+
+def test_nothing_outside_the_root_is_read(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "secret.png").write_text("x")
+    (tmp_path / "in/labels.csv").write_text("path,tags\n../secret.png,a\n/etc/passwd,b\n")
+    with pytest.raises(DataError, match=r"none of the 2 files can be used.*\(root\)"):
+        load(LocalSession(), tmp_path / "in/labels.csv")
+
+
+def test_wrong_options_are_one_line(images, tmp_path):
+    (tmp_path / "t.csv").write_text("path,tags\na.png,x\n./a.png,y\n")
+    (tmp_path / "none").mkdir()
+    for path, options, error, said in (
+        (images, {"labels": "tags"}, ParameterError, "needs labels_from"),
+        (images / "labels.csv", {"labels": None}, ParameterError, "needs labels"),
+        (images, {"labels_from": "labels.txt"}, ParameterError, "must be a table"),
+        (images / "labels.csv", {"features": "picture"}, ParameterError, "no encoder 'picture'"),
+        (images / "labels.csv", {"feature_options": {"cell": 3}}, ParameterError, "did you mean 'cells'"),
+        (images / "labels.csv", {"path_column": "file"}, DataError, "no column 'file'"),
+        (
+            images / "labels.csv",
+            {"on_error": "refuse"},
+            DataError,
+            "000001.png: damaged .*; remove it, or give on_error='skip'",
+        ),
+        (tmp_path / "t.csv", {}, DataError, "the path 'a.png' is there twice"),
+        (tmp_path / "none", {"labels": None}, DataError, "no file there"),
+        (tmp_path / "absent", {"labels": None}, DataError, "no such file"),
+    ):
+        with pytest.raises(error, match=said):
+            load(LocalSession(), path, **options)
+
+
+def test_a_worker_holds_some_files_at_a_time(tmp_path):
+    import tracemalloc
+
+    from spark_mlfs.read.content import open_files
+
+    for i in range(64):
+        (tmp_path / f"{i}.bin").write_bytes(bytes(1 << 20))
+    p = {"root": None, "path_column": "path", "max_file_bytes": 1 << 21}
+    tracemalloc.start()
+    sizes = [batch["content"].nbytes for batch in open_files(LocalSession(), str(tmp_path), p).batches()]
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert max(sizes) <= 5 << 20 and sum(sizes) >= 64 << 20 and most < 24 << 20
+
+
+def run(*arguments):
+    return cli.main([*map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def tagger(images, tmp_path_factory):
+    output = tmp_path_factory.mktemp("runs") / "tagger"
+    options = ["--option", f"feature_options={json.dumps(SMALL['feature_options'])}", "--method", "f-statistic"]
+    more = ["--num-top-features", 8, "--classifier", "br-svm", "--output", output, "--quiet"]
+    assert run("select", "--data", images / "labels.csv", *FLAGS, *options, *more) == 0
+    return output
+
+
+@pytest.mark.local
+def test_from_files_to_tags_by_commands(images, tagger, tmp_path, capsys):
+    manifest = json.loads((tagger / "manifest.json").read_text())
+    assert manifest["data"]["files"]["rejected"] == 5 and manifest["data"]["rows"] == 55
+    assert len(pd.read_csv(tagger / "rejected.csv")) == 5
+    scored = tmp_path / "tags"
+    assert run("score", "--model", tagger, "--data", images / "files", "--format", "files", "--top-n", 2, "--output", scored) == 0
+    assert "4 files cannot be used (_rejected.csv)" in capsys.readouterr().out
+    rows = pd.read_parquet(scored / "data")
+    bad = rows[rows["reason"].notna()]
+    assert sorted(bad["path"]) == [f"00000{i}.png" for i in range(1, 5)]
+    assert bad["tags"].isna().all() and bad["scores"].isna().all()
+    assert rows[rows["reason"].isna()]["tags"].map(len).eq(2).all() and len(rows) == 60
+    assert sorted(pd.read_csv(scored / "_rejected.csv")["path"]) == sorted(bad["path"])
+    assert sum(json.loads((scored / "_manifest.json").read_text())["rejected"].values()) == 4
+    assert run("check", "--model", tagger, "--data", images / "labels.csv", *FLAGS) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("55 rows (5 left out, whose labels are unknown or that cannot be read)")
+    refused = ["--on-error", "refuse"]
+    assert run("check", "--model", tagger, "--data", images / "labels.csv", *FLAGS, *refused) == 2
+    command = ["score", "--model", tagger, "--data", images / "files", "--format", "files", "--output", tmp_path / "t"]
+    assert run(*command, *refused) == 2
+    assert "remove it, or give --option on_error=skip" in capsys.readouterr().err
+
+
+def test_a_killed_run_gives_the_same_bytes(tagger, tmp_path):
+    folder = tmp_path / "many"
+    folder.mkdir()
+    write_files("images", folder, 60, 3, False)
+    command = [
+        "score",
+        "--model",
+        tagger,
+        "--data",
+        folder / "files",
+        "--format",
+        "files",
+        "--parts",
+        20,
+        "--parallelism",
+        1,
+        "--engine",
+        "local",
+    ]
+    assert run(*command, "--quiet", "--output", tmp_path / "whole") == 0
+    killed, broken = tmp_path / "killed", 0
+    for _ in range(3):
+        words = [sys.executable, "-m", "spark_mlfs.cli", *map(str, command), "--output", str(killed)]
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ)
+        while process.poll() is None and len(list(tmp_path.glob(".killed*/_parts/*"))) < 5 * (broken + 1):
+            time.sleep(0.01)
+        process.kill()
+        broken += int(process.wait() != 0)
+    assert run(*command, "--quiet", "--output", killed) == 0 or killed.exists()
+    one, other = ({p.relative_to(root): p.read_bytes() for p in root.rglob("*.parquet")} for root in (tmp_path / "whole", killed))
+    assert one == other and len(one) == 20 and broken
+
+
+def test_both_faces_give_what_the_reader_gives(images):
+    from spark_mlfs.sklearn import ImageFeatures
+
+    names = sorted((images / "files").glob("00001*.png"))
+    face = ImageFeatures(**SMALL["feature_options"])
+    x = face.fit_transform(names)
+    assert (x == face.transform([name.read_bytes() for name in names])).all() and face.reasons_ == [None] * len(names)
+    assert face.get_feature_names_out().tolist() == EncodeCells.of("image", SMALL["feature_options"]).names
+    with pytest.raises(DataError, match=r"000001.png: damaged image"):
+        face.transform([images / "files/000001.png"])
+    face.set_params(on_error="zero")
+    assert not face.transform([images / "files/000001.png", images / "gone.png"]).any() and "No such file" in face.reasons_[1]
+    with pytest.raises(ParameterError, match="give a list of paths"):
+        face.transform("a.png")
+
+
+@pytest.mark.slow(every=3)
+def test_the_stage_of_spark_saves_and_gives_the_same(images, spark, tmp_path):
+    import spark_mlfs
+
+    stage = spark_mlfs.ImageFeatures(**{k: v for k, v in SMALL["feature_options"].items()}, outputCol="x")
+    stage.save(str(tmp_path / "stage"))
+    stage = spark_mlfs.ImageFeatures.load(str(tmp_path / "stage"))
+    frame = stage.transform(spark.read.format("binaryFile").load(str(images / "files/00000[0-4].png")))
+    rows = {row["path"].rpartition("/")[2]: row for row in frame.collect()}
+    x, _ = EncodeCells.of("image", SMALL["feature_options"]).open()(pa.array([(images / "files/000000.png").read_bytes()]), None)
+    assert (rows["000000.png"]["x"].toArray() == x[0]).all() and rows["000000.png"]["reason"] is None
+    assert rows["000001.png"]["reason"] == REASONS["files/000001.png"] and not np.any(rows["000001.png"]["x"].toArray())
+    assert attribute_names(frame, "x") == EncodeCells.of("image", SMALL["feature_options"]).names
+    with pytest.raises(ParameterError, match="'path' exists already"):
+        stage.setOutputCol("path").transform(frame)
