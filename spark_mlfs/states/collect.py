@@ -209,8 +209,9 @@ def collected(
     else:
         basis = like.basis
         _like(basis, options, kinds)
-    profile = _weighed(profile) if told["weights"] and not profile.weighted else profile
-    profile = _graded(profile) if told["graded"] and not profile.graded else profile
+    exponent = 0 if told["weights"] and not profile.weighted else profile.weight_exponent
+    alike = Profile(weight_exponent=exponent, graded=bool(told["graded"]))
+    profile = profile._comparable(alike)  # where all weights or grades are 1 they are there all the same
     fit, new, new_labels = Fit.of(rows, basis, bool(told["weights"]))
     own = fit.profile(profile)
     names = basis.features + new
@@ -326,18 +327,3 @@ def _like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) -> Non
     lacking = [kind for kind in kinds if kind.endswith(" quantile") and int(kind.split()[-2]) not in basis.edges]
     if lacking:
         raise ParameterError(f"the first state has no edges of {lacking[0].split()[-2]} quantile bins: collect it for them, too")
-
-
-def _weighed(profile: Profile) -> Profile:
-    """The profile of rows that all have the weight 1, with weights."""
-    weights: dict[str, Any] = {
-        "weight_positive": profile.positive,
-        "weight_unknown": profile.unknown,
-        "weight_unlabelled": profile.unlabelled,
-    }
-    return replace(profile, weight_exponent=0, weight=profile.n, heaviest=1, **weights)
-
-
-def _graded(profile: Profile) -> Profile:
-    """The profile of rows whose grades are all 0 and 1, with grades."""
-    return profile._comparable(Profile(graded=True))
