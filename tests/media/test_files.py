@@ -258,3 +258,14 @@ def test_the_stage_of_spark_saves_and_gives_the_same(images, spark, tmp_path):
     assert attribute_names(frame, "x") == EncodeCells.of("image", SMALL["feature_options"]).names
     with pytest.raises(ParameterError, match="'path' exists already"):
         stage.setOutputCol("path").transform(frame)
+
+
+@pytest.mark.local
+def test_the_configuration_that_ships_goes_all_the_way(tmp_path, capsys):
+    config = __import__("pathlib").Path(__file__).resolve().parents[2] / "conf/runs/images.toml"
+    for name, rows, seed in (("old", 500, 0), ("new", 100, 1)):
+        assert run("sample", "images", "--rows", rows, "--seed", seed, "--output", tmp_path / name, "--quiet") == 0
+    out = tmp_path / "run"
+    assert run("select", "--config", config, "--data", tmp_path / "old/labels.csv", "--output", out, "--quiet") == 0
+    command = ["check", "--model", out, "--data", tmp_path / "new/labels.csv", *FLAGS, "--require", "precisionAt1>=0.75"]
+    assert run(*command) == 0
