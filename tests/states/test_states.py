@@ -328,3 +328,18 @@ def test_merged_states_in_a_finer_unit_and_back():
             np.testing.assert_array_equal(one, other, err_msg=f"{kind} {name}")
     for method in ("ridge", "fisher", "mim"):
         pd.testing.assert_frame_equal(states.rank(coarse, method), states.rank(back, method), check_exact=True)
+
+
+@pytest.mark.parametrize("method", ["fisher", "f-statistic", "ridge", "mim", "spec"])
+def test_rows_stored_otherwise_are_the_same_rows(method):
+    """Sparse rows on a dense basis, whose features are shifted, and dense ones on a sparse one."""
+    X, Y, _ = data("dense")
+    X[:, 6] -= 995  # near 5: 0 is outside its range, and not stored
+    X[150:, 6] = 0
+    first = states.collect(X[:100], Y[:100], method, name="a")
+    one, other = (states.collect(x, Y[100:], method, first, name="b") for x in (X[100:], sp.csr_matrix(X[100:])))
+    pd.testing.assert_frame_equal(*(states.rank([first, each], method, None) for each in (one, other)), check_exact=True)
+    X, Y, _ = data("sparse")
+    first = states.collect(X[:100], Y[:100], method, name="a")
+    one, other = (states.collect(x, Y[100:], method, first, name="b") for x in (X[100:], X[100:].toarray()))
+    pd.testing.assert_frame_equal(*(states.rank([first, each], method, None) for each in (one, other)), check_exact=True)
