@@ -29,6 +29,7 @@ FORMAT = 3  # since 3 all that is saved has a checksum
 OLDEST = 2
 PIECE_BYTES = 16 << 20  # of a saved state: well below what a Parquet page or a Connect message takes
 PIECES = "piece int, state binary, pieces int, checksum bigint, format int, spark_mlfs string"
+ENCODED = "encoder"  # in the metadata of an encoder that has more than parameters
 AGAIN = "copy the whole folder again, or save it again"
 
 
@@ -152,6 +153,11 @@ def state_rows(state: State) -> pd.DataFrame:
     parts = [data[a : a + PIECE_BYTES] for a in range(0, len(data), PIECE_BYTES)]
     rows = [(i, part, len(parts), zlib.crc32(part), *stamp().values()) for i, part in enumerate(parts)]
     return pd.DataFrame(rows, columns=[column.split()[0] for column in PIECES.split(", ")])
+
+
+def saved_encoder(state: State) -> SavedData:
+    """Return what is saved of an encoder beside its parameters: the files of its model."""
+    return SavedData(state_rows(state), PIECES, {ENCODED: {"sha256": state["sha256"]}})
 
 
 def metadata_text(saved: Mapping[str, Any], learned: SavedData | None) -> str:

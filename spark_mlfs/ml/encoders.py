@@ -9,7 +9,7 @@ from pyspark.ml import Transformer
 from pyspark.sql import DataFrame, SparkSession
 
 from ..adapters.classes import EstimatorClasses
-from ..adapters.saved import PIECES, SavedData, state_rows
+from ..adapters.saved import ENCODED, SavedData, saved_encoder
 from ..errors import ParameterError
 from ..media import ENCODERS
 from ..media.base import EncodeCells
@@ -18,7 +18,8 @@ from ..read.frames import as_spark
 from .base import EntryStage
 from .persistence import Storable, load_state
 from .rows import refuse_taken
-from .shared import ENCODED, EncodedAccessors
+from .shared import ENCODED as COLUMNS
+from .shared import EncodedAccessors
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -28,22 +29,30 @@ class EncoderStage(EntryStage, EncodedAccessors, Transformer, Storable):
     """Common part of the encoders: a column of binary content to a vector, and a column of reasons why a row has none."""
 
     registry = ENCODERS
-    _common = ENCODED
+    _common = COLUMNS
     _state: dict[str, Any] | None = None  # what was saved, in place of what the params name
     _state_of: tuple[Any, ...] = ()
+    _known: tuple[dict[str, Any], EncodeCells] | None = None
 
     def _encoder(self) -> EncodeCells:
         """The encoder with its parameters, for use outside Spark."""
         values = self._values(self.entry.parameters)
-        state = self._state if self._named(values) == self._state_of else None  # what names another file is read anew
-        return EncodeCells.of(self.entry.name, values, state, f"the saved {type(self).__name__}")
+        if self._state is None or self._named(values) != self._state_of:  # what names another file is read anew
+            return EncodeCells.of(self.entry.name, values)
+        if self._known is None or self._known[0] != values:
+            self._known = values, EncodeCells.of(self.entry.name, values, self._state, f"the saved {type(self).__name__}")
+        return self._known[1]
 
     def pruned(self, names: Sequence[str]) -> Self:
         """An encoder that computes only the numbers of these names (`selectedFeatureNames` of a selection), in that order.
         `ParameterError` where its last layer is not linear."""
-        cut = self.copy()
-        cut._state, cut._state_of = self._encoder().pruned(names).state, self._named(self._values(self.entry.parameters))
-        return cut
+        return self.copy().withState(self._encoder().pruned(names).state)
+
+    def withState(self, state: dict[str, Any] | None) -> Self:
+        """Set what is saved beside the params, in place of what these name; returns the encoder."""
+        self._state, self._known = state, None
+        self._state_of = self._named(self._values(self.entry.parameters))
+        return self
 
     def writeModel(self, path: str) -> None:
         """Write the file of the encoder's model, as it was cut, on this machine."""
@@ -55,13 +64,11 @@ class EncoderStage(EntryStage, EncodedAccessors, Transformer, Storable):
 
     def _saved_data(self) -> SavedData | None:
         state = self._encoder().state
-        return None if state is None else SavedData(state_rows(state), PIECES, {"encoder": {"sha256": state["sha256"]}})
+        return None if state is None else saved_encoder(state)
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
-        if "encoder" in metadata:
-            self._state = load_state(spark, path, metadata.get("data"))
-            self._state_of = self._named(self._values(self.entry.parameters))
-            self._encoder()
+        if ENCODED in metadata:
+            self.withState(load_state(spark, path, metadata.get("data")))._encoder()
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         dataset, column = as_spark(dataset), self.getInputCol()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from ..blocks.labels import label_source
-from ..errors import DataError, ParameterError, camel
+from ..errors import DataError, NotInstalledError, ParameterError
 from ..formats import tabular
 from ..frame import kinds_of
+from ..lazy import cached_property
 from ..media.base import ENCODERS, EncodeCells, encoder_of_class
 from ..read.content import CONTENT, REASON, encoder_of
 from ..read.layout import columns_of, quoted
@@ -53,6 +54,7 @@ def columns_of_sql(stage: Described) -> tuple[list[str], list[str]]:
     return [name.replace("``", "`") for name in re.findall(r"`((?:[^`]|``)+)`", own[1])], re.findall(r" AS (\w+)", own[1])
 
 
+STATE = "_state"  # of an encoder among its Params: what is saved beside them
 _OWN = re.compile(r"SELECT \*, (.*) FROM __THIS__", re.DOTALL)
 
 
@@ -82,7 +84,9 @@ def column_stages(
         return [], FEATURES
     if format == "files":
         encoder = encoder_of({"features": "image", "feature_options": None, **options})
-        told = {camel(name): value for name, value in encoder.parameters.items()}
+        with suppress(ParameterError, NotInstalledError):  # of what it makes only that is computed which is kept
+            encoder = encoder.pruned([str(name) for name in selection.selectedFeatureNames])
+        told = {p.camel: encoder.parameters[p.name] for p in encoder.encoder.parameters} | {STATE: encoder.state}
         where = {"inputCol": CONTENT, "outputCol": FEATURES, "reasonCol": REASON}
         return [(ENCODERS.class_name(encoder.encoder.name), {**where, **told})], FEATURES
     if format == "text":
@@ -135,16 +139,6 @@ def word_counts(stages: Sequence[Any]) -> tuple[str, WordCounts] | None:
     return split.params["inputCol"], WordCounts(tuple(counter.vocabulary or counter.fitted.vocabulary), told["binary"], stop)
 
 
-def encoder_in(stages: Sequence[Any]) -> tuple[Described, EncodeCells] | None:
-    """Return the stage in front that encodes files, and what it does; None where there is none."""
-    first = described(stages[0])
-    name = encoder_of_class(first.kind)
-    if name is None:
-        return None
-    own = {p.name: first.params[p.camel] for p in ENCODERS[name].parameters if p.camel in first.params}
-    return first, EncodeCells.of(name, own)
-
-
 @dataclass
 class SavedPipeline:
     """A saved pipeline whose last stage is a classifier."""
@@ -155,6 +149,18 @@ class SavedPipeline:
     @property
     def kinds(self) -> list[str]:
         return [described(stage).kind for stage in self.stages]
+
+    @cached_property
+    def encoder(self) -> tuple[Described, EncodeCells] | None:
+        """The stage in front that encodes files, and what it does; None where there is none."""
+        first = described(self.stages[0])
+        name = encoder_of_class(first.kind)
+        if name is None:
+            return None
+        if first.fitted is not None:  # of Spark's
+            return first, first.fitted._encoder()
+        own = {p.name: first.params[p.camel] for p in ENCODERS[name].parameters if p.camel in first.params}
+        return first, EncodeCells.of(name, own, first.params.get(STATE), f"the saved {first.kind}")
 
     @property
     def first(self) -> Any:

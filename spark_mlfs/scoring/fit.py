@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from ..errors import ParameterError, camel
 from ..read.frames import OF_THE_JVM, jvm_within_reach
-from .base import column_stages
+from .base import STATE, column_stages
 from .corpus import Progress
 from .stages import ColumnGatherer, WordCounter
 
@@ -53,7 +53,8 @@ def _stage(kind: str, params: dict[str, Any], jvm: bool) -> Any:
     if own is not None:
         return own(**params)
     if encoder_of_class(kind) is not None:
-        return ENCODING.named(kind)(**params)
+        state = params.pop(STATE, None)
+        return ENCODING.named(kind)(**params).withState(state)
     if not jvm:
         raise ParameterError(f"features: {OF_THE_JVM}, which read a column whose name holds a dot; rename it without dots")
     made = getattr(feature, kind)

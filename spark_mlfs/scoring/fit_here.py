@@ -13,7 +13,7 @@ from typing import Any
 from .. import pipeline
 from ..adapters.classes import Fit
 from ..adapters.learned import LocalClassifier, facts_of_learned, slices_of
-from ..adapters.saved import PACKAGE, stage_here
+from ..adapters.saved import PACKAGE, saved_encoder, stage_here
 from ..adapters.selection import LocalSelection
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.pack import pack
@@ -22,7 +22,7 @@ from ..frame import LocalFrame
 from ..media.base import encoder_of_class
 from ..schema import ID, LABELS, with_names
 from ..statistics.base import Budgets
-from .base import column_stages
+from .base import STATE, column_stages
 
 SELECTED = "selected"
 _MODULES = {"SQLTransformer": "org.apache.spark.ml.feature"}
@@ -47,7 +47,9 @@ class LocalPipeline:
             defaults |= {"stopWords": [], "binary": False} if kind == "WordCounter" else {}
             defaults |= {"categories": {}} if kind == "ColumnGatherer" else {}
             module = PACKAGE if encoder else _MODULES.get(kind, f"{PACKAGE}.scoring.stages")
-            stage_here(place, f"{module}.{kind}", uid, params, defaults)
+            state = params.pop(STATE, None)
+            learned = None if state is None else saved_encoder(state)
+            stage_here(place, f"{module}.{kind}", uid, params, defaults, learned)
         for place, stage in zip(places[len(made) :], self.stages, strict=True):
             stage.save_here(place)
 

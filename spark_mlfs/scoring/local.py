@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from ..adapters.learned import CLASSIFIER, LocalClassifier
 from ..adapters.passages import BEST, PassageReader
 from ..adapters.rows import CellReader, FeatureCells, RowTask, lists_of
-from ..adapters.saved import metadata_here, rows_here
+from ..adapters.saved import ENCODED, metadata_here, rows_here, whole_state
 from ..adapters.selection import MODEL, LocalSelection
 from ..adapters.tags import RAW, BestLabels, LabelVectors, PredictionOfRows, check_choice, output_names
 from ..blocks.pack import are_vectors
@@ -29,7 +29,7 @@ from ..read.content import REASON, encoded
 from ..read.local import entries_of, numbers_of
 from ..read.paths import here
 from ..schema import CATEGORIES, attribute_names
-from .base import Described, SavedPipeline, columns_of_sql, encoder_in, is_own_sql, refuse_absent, told_labels, word_counts
+from .base import STATE, Described, SavedPipeline, columns_of_sql, is_own_sql, refuse_absent, told_labels, word_counts
 
 LISTS = pa.list_(pa.float64())
 
@@ -58,7 +58,7 @@ class LocalScorer(SavedPipeline):
         written = [scores, *([RAW] if how.get("all_scores") else [])]
         kinds = {name: frame.kinds[name] for name in keep} | {tags: Kind("array<string>", Kind("string"))}
         kinds |= dict.fromkeys(written, Kind("array<double>", Kind("double")))
-        kinds |= {REASON: Kind("string")} if encoder_in(self.stages) else {}
+        kinds |= {REASON: Kind("string")} if self.encoder else {}
         kinds |= dict.fromkeys(texts, Kind("array<string>", Kind("string")))
         function = PredictionOfRows(self.classifier.predictor(), BestLabels(top_n, threshold, RAW, scores))
         lists = {"__labels__": pa.list_(pa.int32()), **dict.fromkeys(written, LISTS), **texts}
@@ -87,12 +87,12 @@ class LocalScorer(SavedPipeline):
                 truth = _where_none(batch[REASON], truth) if encodes else truth
                 yield pa.RecordBatch.from_arrays([truth, *values], ["truth", "z", "s"])
 
-        encodes = encoder_in(self.stages) is not None
+        encodes = self.encoder is not None
         return frame.mapInArrow(judged, "truth lists, z lists, s lists")
 
     def _encoded(self, frame: LocalFrame, keep: Sequence[str]) -> LocalFrame:
         """The columns that the pipeline reads and the kept ones; where it begins with an encoder, what that makes of files."""
-        found = encoder_in(self.stages)
+        found = self.encoder
         if found is None:
             return frame.select(*self.columns_read(), *keep)
         rows = frame.select(*self.columns_read(), REASON, *keep)
@@ -107,7 +107,7 @@ class LocalScorer(SavedPipeline):
         linked = makers == [stage.params["featuresCol"] for stage in ours[len(ours) - len(makers) :]]
         if len(ours) > 2 or before + ours != self.stages or any(map(is_own_sql, before)) or not linked:
             raise NeedsSpark(f"{' and '.join(dict.fromkeys(self.kinds[:-1]))} in front of a classifier are applied by Spark")
-        before = before[1:] if encoder_in(self.stages) else before
+        before = before[1:] if self.encoder else before
         called: dict[str, str] = {}
         while before and before[0].kind == "SQLTransformer":
             (name,), (output,) = columns_of_sql(before[0])
@@ -222,4 +222,6 @@ def _stages(where: str) -> Iterator[Described]:
     elif kind == "CountVectorizerModel":
         yield Described(kind, params, tuple(rows_here(where)["vocabulary"][0]))
     else:
+        if ENCODED in metadata:
+            params[STATE] = whole_state(rows_here(where).to_dict("records"), f"{where}/data", metadata.get("data"))
         yield Described(kind, params)

@@ -27,7 +27,7 @@ from ..read.batches import small_batches
 from ..read.content import CONTENT, REASON, widest
 from ..read.errors import absent, reading
 from ..read.layout import quoted
-from .base import SavedPipeline, encoder_in, is_own_sql, refuse_absent, told_labels, word_counts
+from .base import SavedPipeline, is_own_sql, refuse_absent, told_labels, word_counts
 
 
 class Scorer(SavedPipeline):
@@ -42,7 +42,7 @@ class Scorer(SavedPipeline):
         read = dict.fromkeys(self.columns_read())
         if any(is_own_sql(stage) for stage in self.stages):
             read = dict.fromkeys(frame.columns)
-        if encoder_in(self.stages):
+        if self.encoder:
             read |= {REASON: None}
         plain = [name for name in read if name in frame.columns]
         fields = {name.partition(".")[0] for name in read if name not in frame.columns} & set(frame.columns)  # of a struct
@@ -62,7 +62,7 @@ class Scorer(SavedPipeline):
         tags, scores = output_names(keep)
         made = {tags: F.col("_tags"), scores: F.col("_scores")}
         made |= {RAW: F.col(self.classifier.getRawPredictionCol())} if how.get("all_scores") else {}
-        if encoder_in(self.stages):
+        if self.encoder:
             made = {name: F.when(F.col(REASON).isNull(), column) for name, column in made.items()} | {REASON: F.col(REASON)}
         best = [] if explain is None else [F.col(BEST)]
         return frame.select(*kept, *(column.alias(name) for name, column in made.items()), *best)
@@ -73,7 +73,7 @@ class Scorer(SavedPipeline):
         rows, cells = self.features(read, F.col("_kept_1") if id else None)
         both = {"_prediction": "array<double>", "_raw": "array<double>"}
         predicted: DataFrame = self.classifier.predicted(rows, LabelVectors(*both), both, cells)
-        readable = F.when(F.col(REASON).isNull(), F.col("_kept_0")) if encoder_in(self.stages) else F.col("_kept_0")
+        readable = F.when(F.col(REASON).isNull(), F.col("_kept_0")) if self.encoder else F.col("_kept_0")
         return predicted.select(readable.alias("_kept_0"), *both)
 
     def features(self, frame: DataFrame, id: Column | None = None) -> tuple[DataFrame, FeatureSource | None]:
