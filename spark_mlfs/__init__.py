@@ -79,8 +79,8 @@ _NAMES = {
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 # and the classes of the registries, by what their names end in; those of entries from outside, too
-_CLASSES = {kind: f"ml.{kind.lower()}_classes" for kind in ("Selector", "Extractor", "Classifier")}
-_CLASSES |= dict.fromkeys(("Features", "Encoder"), "ml.encoder_classes")
+_CLASSES = {kind: f"ml.{kind.lower()}_classes" for kind in ("Selector", "Extractor", "Classifier", "Encoder")}
+_CLASSES = {**_CLASSES, "Features": _CLASSES["Encoder"]}
 
 
 if not TYPE_CHECKING:  # a checker shall tell names that there are not

@@ -77,5 +77,5 @@ def test_public_classes_pickle():
 
 def test_types_are_shipped():
     """A marker beside the package, and the wheel takes it and the stubs."""
-    assert (PACKAGE / "py.typed").exists() and len(list(PACKAGE.rglob("*_classes.pyi"))) == 6
+    assert (PACKAGE / "py.typed").exists() and len(list(PACKAGE.rglob("*_classes.pyi"))) == 8
     assert '"*" = ["py.typed", "*.pyi", "*.json", "templates/*"]' in (PACKAGE.parent / "pyproject.toml").read_text()
