@@ -313,7 +313,7 @@ def _write(target: Place, work: Work, config: RunConfig, ranked: Ranked, model: 
         manifest["grid"] = _write_grid(target, list(config.method.grid), ranked)
     if pipeline is not None:
         manifest["classifier"] = pipeline.stages[-1].summary
-    if (rejected := rejected_of(ranked.frame)) is not None:
+    if ranked.frame is not None and (rejected := rejected_of(ranked.frame)) is not None:
         manifest["data"]["files"] = rejected.told()
         target.text("rejected.csv", csv_text(rejected.table()))
     if config.run.report:
@@ -346,7 +346,7 @@ def ranking_text(ranked: Ranked, stages: Stages) -> str:
 
     result, kept = ranked.result, ranked.kept
     profile, jobs = result.profile, sum(ranked.jobs.values())
-    where = "in this process" if isinstance(ranked.frame, LocalFrame) else f"{jobs} Spark jobs"
+    where = "in this process" if ranked.frame is None or isinstance(ranked.frame, LocalFrame) else f"{jobs} Spark jobs"
     lines = [
         f"{result.request.method}: {profile.n} rows x {profile.d} features x {profile.q} labels; kept {kept}; "
         f"{sum(stages.seconds.values()):.1f} s, {where}"
