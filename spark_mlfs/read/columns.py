@@ -18,7 +18,7 @@ from .missing import impute
 def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     """Return ``id, features, labels``, and ``weight`` where it is named, of the columns that the options of `Table` name."""
     layout = layout_of(source, p)
-    layout = replace(layout, x=with_categories(source, layout.x, p["categories"], p["missing"]))
+    layout = replace(layout, x=with_categories(source, layout.x, p.get("categories", "auto"), p["missing"]))
     x, y, missing = layout.x, layout.y, layout.missing
     if isinstance(source, LocalFrame):
         from .local import assembled

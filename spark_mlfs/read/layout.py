@@ -153,7 +153,7 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
             raise ParameterError(f"column {column!r} is the weight and a feature or label; it can be only one of them")
         if not kinds[column].numeric:
             raise ParameterError(f"weight column {column!r} is {kinds[column].name}; give numbers")
-    x = _features(source, feature_columns, kinds, p["categories"])
+    x = _features(source, feature_columns, kinds, p.get("categories", "auto"))
     y = cells_of_labels(source, label_columns, kinds, p["label_delimiter"], p["graded"])
     if p["label_names"] is not None:
         y = y.renamed(p["label_names"])

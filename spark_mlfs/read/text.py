@@ -134,7 +134,7 @@ def _refuse_none(vocabulary: Sequence[str], column: str, p: Mapping[str, Any]) -
 
 
 def _assembled(words: DataFrame, counts: str, vocabulary: Sequence[str], p: Mapping[str, Any]) -> DataFrame:
-    frame = assemble(words, {**p, "features": counts, "missing": "error", "graded": False, "needed": (), "categories": "auto"})
+    frame = assemble(words, {**p, "features": counts, "missing": "error", "graded": False, "needed": ()})
     return with_names(frame, FEATURES, vocabulary)
 
 

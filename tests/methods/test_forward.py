@@ -367,7 +367,7 @@ def test_auto_keeps_a_group_whole_that_is_larger_than_what_it_is_tried_with():
 @pytest.mark.parametrize(("name", "rows", "count", "sparse"), LARGER)
 def test_picks_on_larger_sets_are_those_of_fits_of_the_rows(name, rows, count, sparse, data_dir):
     x, y = (each[:rows] for each in load(name, data_dir)[:2])
-    x = x[:, np.sort(np.argsort(-(x != 0).sum(axis=0).A1 if sp.issparse(x) else -(x != 0).sum(axis=0))[:1000])]
+    x = x[:, np.sort(np.argsort(-(x != 0).sum(axis=0).A1 if sp.issparse(x) else -(x != 0).sum(axis=0))[:400])]
     x = x.toarray() if sp.issparse(x) else x
     held = hold(sp.csr_matrix(x) if sparse else x, y)[0]
     (result,) = pipeline.rank(held, [pipeline.Request.of("forward", {}, count)])

@@ -111,15 +111,15 @@ def test_several_files_and_packed_ones_are_numbered_as_spark_does(spark, tmp_pat
 
 
 def test_a_large_file_in_parts_has_the_same_numbers(monkeypatch, tmp_path, spark):
-    from spark_mlfs.read import files
+    from spark_mlfs.read import paths
 
     generator = np.random.default_rng(0)
     lines = [f"{k % 7},{k % 3} " + " ".join(f"{j + 1}:{generator.integers(1, 9)}" for j in range(k % 11)) for k in range(4000)]
     path = tmp_path / "rows.txt"
     path.write_text("\n".join(lines))
     whole = rows_here(load(HERE, str(path), "libsvm"))
-    monkeypatch.setattr(files, "SPLIT_BYTES", 3000)
-    monkeypatch.setattr(files, "BLOCK_BYTES", 700)
+    monkeypatch.setattr(paths, "SPLIT_BYTES", 3000)
+    monkeypatch.setattr(paths, "BLOCK_BYTES", 700)
     assert len(load(HERE, str(path), "libsvm").parts) > 10
     assert rows_here(load(HERE, str(path), "libsvm")) == whole == rows_there(load(spark, str(path), "libsvm"))
 

@@ -14,7 +14,7 @@ from test_local import HERE, assert_same, rows_here
 
 from spark_mlfs.errors import DataError, worker_errors
 from spark_mlfs.frame import NeedsSpark, kinds_of
-from spark_mlfs.read import files, load
+from spark_mlfs.read import load, paths
 from spark_mlfs.read.tables import open_table
 
 
@@ -209,8 +209,8 @@ def test_columns_of_csv(spark, table, options):
 def test_a_large_csv_in_parts_has_the_same_rows(monkeypatch, table):
     how = {"features": ["f.a", "f_b"], "labels": "l*"}
     whole = rows_here(load(HERE, f"{table}/b.csv", "csv", **how))
-    monkeypatch.setattr(files, "SPLIT_BYTES", 5000)
-    monkeypatch.setattr(files, "BLOCK_BYTES", 900)
+    monkeypatch.setattr(paths, "SPLIT_BYTES", 5000)
+    monkeypatch.setattr(paths, "BLOCK_BYTES", 900)
     frame = load(HERE, f"{table}/b.csv", "csv", **how)
     assert len(frame.parts) > 5 and rows_here(frame) == whole
 
@@ -280,8 +280,8 @@ def test_a_table_of_json(spark, monkeypatch, tmp_path):
     ]
     outcomes = [assert_same(spark, str(tmp_path), "json", **how) for how in choices]
     assert len(outcomes[0][0]) == 2000 and "struct<p:bigint>" in outcomes[4]
-    monkeypatch.setattr(files, "SPLIT_BYTES", 20000)
-    monkeypatch.setattr(files, "BLOCK_BYTES", 5000)
+    monkeypatch.setattr(paths, "SPLIT_BYTES", 20000)
+    monkeypatch.setattr(paths, "BLOCK_BYTES", 5000)
     frame = load(HERE, str(tmp_path), "json", **choices[0])
     assert len(frame.parts) > 5 and rows_here(frame) == outcomes[0][0]
 
