@@ -80,7 +80,7 @@ def with_packed_from(frame: DataFrame, rows: DataFrame) -> DataFrame:
 
 
 def with_rejected(frame: Any, rejected: Any) -> Any:
-    """`frame` with what its reader left out (`read.content.Rejected`)."""
+    """`frame` with what its reader left out (`read.encoded.Rejected`)."""
     setattr(frame, _REJECTED, rejected)
     return frame
 

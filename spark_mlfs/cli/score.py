@@ -58,7 +58,7 @@ def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) ->
 
     from ..adapters.tags import overtagged
     from ..output.folder import MANIFEST, Place, csv_text
-    from ..read.content import rejected_rows
+    from ..read.encoded import rejected_rows
     from ..report.pipeline_pages import scoring_page
     from ..scoring.corpus import Scoring, scored_rows
 

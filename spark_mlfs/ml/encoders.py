@@ -13,7 +13,7 @@ from ..adapters.saved import ENCODED, SavedData, saved_encoder
 from ..errors import ParameterError
 from ..media import ENCODERS
 from ..media.base import EncodeCells
-from ..read.content import encoded
+from ..read.encoded import encoded
 from ..read.frames import as_spark
 from .base import EntryStage
 from .persistence import Storable, load_state

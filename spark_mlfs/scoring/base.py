@@ -14,7 +14,8 @@ from ..formats import tabular
 from ..frame import kinds_of
 from ..lazy import cached_property
 from ..media.base import ENCODERS, EncodeCells, encoder_of_class
-from ..read.content import CONTENT, REASON, encoder_of
+from ..read.content import encoder_of
+from ..read.encoded import CONTENT, REASON
 from ..read.layout import columns_of, quoted
 from ..read.lines import near
 from ..read.text import python_stop_words, word_stages

@@ -39,7 +39,8 @@ from ..frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark
 from ..lazy import F
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
-from ..read.content import PATH, REASON, corpus_of, kind_of, refuse, rejected_rows
+from ..read.content import corpus_of
+from ..read.encoded import PATH, REASON, kind_of, refuse, rejected_rows
 from ..read.errors import reading
 from ..read.layout import quoted
 from ..read.lines import near, paths_of

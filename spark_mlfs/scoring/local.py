@@ -25,7 +25,7 @@ from ..errors import DataError
 from ..frame import Batches, Kind, LocalFrame, NeedsSpark
 from ..kernels.categories import Categories
 from ..read.categories import cells_here, known
-from ..read.content import REASON, encoded
+from ..read.encoded import REASON, encoded
 from ..read.local import entries_of, numbers_of
 from ..read.paths import here
 from ..schema import CATEGORIES, attribute_names

@@ -24,7 +24,7 @@ from ..ml.rows import FeatureSource
 from ..ml.selectors import MultiLabelSelectorModel
 from ..params import from_json
 from ..read.batches import small_batches
-from ..read.content import CONTENT, REASON, widest
+from ..read.encoded import CONTENT, REASON, widest
 from ..read.errors import absent, reading
 from ..read.layout import quoted
 from .base import SavedPipeline, is_own_sql, refuse_absent, told_labels, word_counts
