@@ -313,11 +313,12 @@ def _write(target: Place, work: Work, config: RunConfig, ranked: Ranked, model: 
         manifest["grid"] = _write_grid(target, list(config.method.grid), ranked)
     if pipeline is not None:
         manifest["classifier"] = pipeline.stages[-1].summary
-    if ranked.frame is not None and (rejected := rejected_of(ranked.frame)) is not None:
+    rejected = None if ranked.frame is None else rejected_of(ranked.frame)
+    if rejected is not None:
         manifest["data"]["files"] = rejected.told()
         target.text("rejected.csv", csv_text(rejected.table()))
     if config.run.report:
-        target.text("report.html", page(result, manifest, kept, ranked.portrait))
+        target.text("report.html", page(result, manifest, kept, ranked.portrait, None if rejected is None else rejected.gallery))
     target.json(MANIFEST, manifest)
     return manifest
 

@@ -63,6 +63,10 @@ class Encoder(Entry):
             require(module, package, f"encoder {self.name!r}")
         return p
 
+    def picture(self, content: bytes, p: Values) -> bytes | None:
+        """Return a small JPEG of what a file holds; None where there is none."""
+        return None
+
     def takes(self, p: Values) -> str:
         """Return what a cell holds: a "file", or, of some encoders, "tokens" or a "text"."""
         return "file"
@@ -137,6 +141,10 @@ class EncodeCells:
     def sent(self, spark: Any) -> EncodeCells:
         """What goes to the workers of a session."""
         return replace(self, parameters=self.encoder.sent(self.parameters, spark))
+
+    def picture(self, content: bytes) -> bytes | None:
+        """A small JPEG of a file, None where there is none."""
+        return self.encoder.picture(content, self.parameters)
 
     def pruned(self, names: Sequence[str]) -> EncodeCells:
         """The encoder that computes the numbers of these names alone, in that order."""

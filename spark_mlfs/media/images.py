@@ -45,6 +45,9 @@ class ImageFeatures(Encoder):
         MAX_PIXELS,
     )
 
+    def picture(self, content: bytes, p: Values) -> bytes | None:
+        return thumbnail(content, max_pixels=p["max_pixels"])
+
     def names(self, p: Values) -> list[str]:
         places = [f"r{r}_c{c}" for r in range(p["thumbnail"]) for c in range(p["thumbnail"])]
         colours = {"hue": p["hues"], "saturation": SATURATIONS, "brightness": BRIGHTNESSES} if p["hues"] else {}

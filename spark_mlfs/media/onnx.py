@@ -22,7 +22,7 @@ from ..errors import ParameterError, setting, task_context
 from ..frame import num_cores
 from ..params import Choice, Integer, Number, NumberList, Optional, Parameter, Text, Values
 from .base import NO_CONTENT, Encode, Encoder, Unreadable, require
-from .images import MAX_PIXELS, opened
+from .images import MAX_PIXELS, opened, thumbnail
 from .model import KEPT, OnnxModel, SentModel, pruned
 from .passages import PASSAGES, passages_of, pooled, spans
 
@@ -375,6 +375,9 @@ class OnnxEncoder(Encoder):
         if p["model_path"] is None:
             raise ParameterError(f"set {setting('model_path')}: the ONNX file that encodes the rows")
         return {**p, "encoding": Encoding.of(OnnxModel.read(p["model_path"]), p)}
+
+    def picture(self, content: bytes, p: Values) -> bytes | None:
+        return thumbnail(content) if self.takes(p) == "file" else None
 
     def takes(self, p: Values) -> str:
         return {"image": "file"}.get(p["encoding"].kind, p["encoding"].kind)

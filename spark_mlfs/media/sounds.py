@@ -46,6 +46,9 @@ class SoundFeatures(Encoder):
         MAX_SAMPLES,
     )
 
+    def picture(self, content: bytes, p: Values) -> bytes | None:
+        return picture(content, max_samples=p["max_samples"])
+
     def names(self, p: Values) -> list[str]:
         bands = [f"mel_{b}" for b in range(p["bands"])]
         pairs = [f"{name}_{what}" for what in ("mean", "deviation") for name in bands]

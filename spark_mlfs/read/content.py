@@ -31,6 +31,7 @@ from ..schema import FEATURES, with_names, with_rejected
 from .columns import assemble
 from .encoded import CONTENT, PATH, REASON, Rejected, encoded, persisted, refuse, rejected_rows
 from .errors import notice, reading
+from .gallery import Gallery
 from .layout import columns_of, quoted
 from .lines import paths_of, plain
 from .paths import here
@@ -87,7 +88,8 @@ class Files(Reader):
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
         encoder = encoder_of(p)
-        table = open_files(spark, path, p, labelled=True)
+        place = place_of(path, p["root"])
+        table = open_files(spark, place, p, labelled=True)
         rows = encoded(table, encoder, FEATURES)
         if isinstance(rows, LocalFrame):
             held = [batch for batches in rows.each(list) for batch in batches]
@@ -110,7 +112,13 @@ class Files(Reader):
         further = {"features": FEATURES, "labels": labels, "id": PATH, "missing": "error", "graded": False, "needed": ()}
         further |= {"weight": None, "categories": "auto"}
         frame = with_names(assemble(kept, {**p, **further}), FEATURES, encoder.names)
-        return with_rejected(frame, found)
+        gallery = Gallery(kept, partial(_reopened, spark, place.root, p), encoder)
+        return with_rejected(frame, replace(found, gallery=gallery))
+
+
+def _reopened(spark: SparkSession, root: str, p: Mapping[str, Any], paths: Sequence[str]) -> DataFrame:
+    names = [path if re.match(OUTSIDE, path) else f"{root}/{path}" for path in paths]
+    return open_files(spark, Place(root, names, exact=True), p)
 
 
 def encoder_of(p: Mapping[str, Any]) -> EncodeCells:

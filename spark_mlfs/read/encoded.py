@@ -58,11 +58,12 @@ def _encoded(
 
 @dataclass(frozen=True)
 class Rejected:
-    """Files that cannot be used: `count` of `all`; `rows` of path and reason, at most `LISTED`."""
+    """Files that cannot be used: `count` of `all`; `rows` of path and reason, at most `LISTED`; a `gallery` of the others."""
 
     all: int
     count: int
     rows: list[tuple[str, str]]
+    gallery: Any = None
 
     def table(self) -> Any:
         """The rows as a pandas frame."""

@@ -19,6 +19,7 @@ from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.frame import LocalSession
 from spark_mlfs.media.base import EncodeCells
 from spark_mlfs.media.generate import write_files
+from spark_mlfs.read import gallery, vectors
 from spark_mlfs.read.content import place_of
 from spark_mlfs.schema import attribute_names, rejected_of
 
@@ -269,3 +270,55 @@ def test_the_configuration_that_ships_goes_all_the_way(tmp_path, capsys):
     assert run("select", "--config", config, "--data", tmp_path / "old/labels.csv", "--output", out, "--quiet") == 0
     command = ["check", "--model", out, "--data", tmp_path / "new/labels.csv", *FLAGS, "--require", "precisionAt1>=0.75"]
     assert run(*command) == 0
+
+
+def extremes(frame, picks, k=4):
+    """The naive way: all values sorted."""
+    out = []
+    rows = [(row["path"], row["features"]) for row in frame]
+    for pick in picks:
+        values = [(float(x[pick]), path) for path, x in rows]
+        largest = sorted(values, key=lambda v: (-v[0], v[1]))[:k]
+        out.append((largest, sorted(set(values) - set(largest))[:k]))
+    return out
+
+
+@pytest.mark.parametrize("batch", [1, 3, 1000])
+def test_the_files_of_a_pick_are_its_ends_however_rows_are_cut(batch):
+    rng = np.random.default_rng(0)
+    x = np.round(rng.random((50, 3)), 1)  # with ties
+    x[:, 2] = 0
+    rows = [{"path": f"{name:03d}", "features": row} for name, row in zip(rng.permutation(50), x, strict=True)]
+    kept = []
+    for part in (rows[:20], rows[20:]):
+        pieces = [part[a : a + batch] for a in range(0, len(part), batch)]
+        made = [
+            pa.RecordBatch.from_arrays(
+                [pa.array([r["path"] for r in piece]), vectors.dense(np.array([r["features"] for r in piece])).to_arrow()],
+                ["path", "features"],
+            )
+            for piece in pieces
+        ]
+        kept += [
+            (row["pick"], row["value"], row["path"]) for out in gallery._ends(iter(made), [2, 0, 1]) for row in out.to_pylist()
+        ]
+    found = [gallery._both([(value, path) for pick, value, path in kept if pick == at]) for at in range(3)]
+    assert found == extremes(rows, [2, 0, 1])
+
+
+def test_the_report_shows_files_of_the_picks(images, tmp_path):
+    out = tmp_path / "run"
+    flags = [*FLAGS, "--option", f"feature_options={json.dumps(SMALL['feature_options'])}", "--engine", "local", "--quiet"]
+    assert (
+        cli.main(["select", "--data", str(images / "labels.csv"), *flags, "--method", "f-statistic", "--output", str(out)]) == 0
+    )
+    text = (out / "report.html").read_text()
+    assert text.count('<img src="data:image/jpeg;base64,') == 12 * 8  # of twelve features, four a side
+    assert len(text) < 5 << 20 and 'alt="files/000000.png"' in text
+    assert "files/000001.png" not in text  # which is damaged
+
+
+@pytest.mark.slow
+def test_spark_shows_the_same_files(spark, images):
+    shown = [rejected_of(load(session, images / "labels.csv")).gallery.of([3, 0, 7]) for session in (LocalSession(), spark)]
+    assert shown[0] == shown[1] and all(len(side) == 4 for ends in shown[0] for side in ends)
