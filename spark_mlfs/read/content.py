@@ -112,8 +112,26 @@ class Files(Reader):
         further = {"features": FEATURES, "labels": labels, "id": PATH, "missing": "error", "graded": False, "needed": ()}
         further |= {"weight": None, "categories": "auto"}
         frame = with_names(assemble(kept, {**p, **further}), FEATURES, encoder.names)
-        gallery = Gallery(kept, partial(_reopened, spark, place.root, p), encoder)
-        return with_rejected(frame, replace(found, gallery=gallery))
+        return with_rejected(frame, replace(found, gallery=_gallery(spark, place.root, p, kept, encoder)))
+
+
+def _gallery(spark: SparkSession, root: str, p: Mapping[str, Any], rows: DataFrame, encoder: EncodeCells) -> Gallery:
+    return Gallery(rows, partial(_reopened, spark, root, p), encoder)
+
+
+def gallery_of(spark: SparkSession, path: Any, options: Mapping[str, Any], rows: DataFrame, encoder: EncodeCells) -> Gallery:
+    """Return the files of scored `rows`, which `path` and the options of `score` name."""
+    p = _of_corpus(options)
+    return _gallery(spark, place_of(path, p["root"]).root, p, rows, encoder)
+
+
+def _of_corpus(options: Mapping[str, Any]) -> dict[str, Any]:
+    """All options of files to score."""
+    known = {q.name: q.default for q in (*OF_FILES, ON_ERROR)}
+    for name in options:
+        if name not in known:
+            raise ParameterError(f"score takes no option {name!r} for files: the saved pipeline knows its features")
+    return {**known, **Files().accept(options, typed=True)}
 
 
 def _reopened(spark: SparkSession, root: str, p: Mapping[str, Any], paths: Sequence[str]) -> DataFrame:
@@ -454,11 +472,7 @@ def _joined(rows: DataFrame, told: _Told, place: Place) -> DataFrame:
 
 def corpus_of(spark: Any, path: Any, options: Mapping[str, Any]) -> tuple[list[str], Callable[[Sequence[str]], Any], Any]:
     """The names of the files to score, what reads the rows of some of them, and the rows of all."""
-    known = {q.name: q.default for q in (*OF_FILES, ON_ERROR)}
-    for name in options:
-        if name not in known:
-            raise ParameterError(f"score takes no option {name!r} for files: the saved pipeline knows its features")
-    p = {**known, **Files().accept(options, typed=True)}
+    p = _of_corpus(options)
     place, whole = place_of(path, p["root"]), open_files(spark, path, p)
     names: list[str] = []
     absent: dict[str, str] = {}  # of files that Spark does not scan

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..adapters.tags import output_names
 from ..markup import number, render
+from ..read.gallery import Gallery
 from ..scoring.check import Measured
 from .figures import Plot, lines
 
 MOST_FIGURES = 60  # that get figures of their own
 MOST_POINTS = 120
 RATES = ("precision", "recall", "F1")
-BARS, MOST_LABELS = 20, 200
+BARS, MOST_LABELS, MOST_IN_FILES = 20, 200, 12
 
 
 def check_page(checked: Measured, names: list[str], trained: Mapping[str, float], manifest: Mapping[str, Any]) -> str:
@@ -55,8 +57,14 @@ def _figures(curves: np.ndarray, counts: np.ndarray) -> list[Plot | None]:
     ]
 
 
-def scoring_page(manifest: Mapping[str, Any], trained: Mapping[str, float], shown: pd.DataFrame) -> str:
-    """Return the run as a small page, of its manifest, the labels' shares in training (if known) and some of its rows."""
+def scoring_page(
+    manifest: Mapping[str, Any], trained: Mapping[str, float], shown: pd.DataFrame, gallery: Gallery | None = None
+) -> str:
+    """Return the run as a small page, of its manifest, the labels' shares in training (if known) and some of its rows; of files a
+    `gallery` shows some."""
+    commonest, columns = [*manifest["tags"]][:MOST_IN_FILES], [str(name) for name in shown]
+    named = output_names([]) if "tags" in columns else output_names(["tags"])
+    files = [] if gallery is None else gallery.of_tags(commonest, columns[0], *named)
     scores, histogram = manifest.get("scores") or {}, []
     if scores:  # how often the given labels scored what
         counts, edges = np.histogram([float(s) for s in scores], BARS, weights=list(scores.values()))
@@ -68,7 +76,8 @@ def scoring_page(manifest: Mapping[str, Any], trained: Mapping[str, float], show
         most=MOST_LABELS,
         trained=trained,
         histogram=histogram,
-        columns=[str(name) for name in shown],
+        columns=columns,
+        files=[(tag, *ends) for tag, ends in zip(commonest, files, strict=False)],
         rows=[[_cell(value) for value in row] for row in shown.itertuples(index=False)],
     )
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -170,6 +172,19 @@ def tagger(images, tmp_path_factory):
     return output
 
 
+def assert_the_page_shows(text, rows):
+    """Of each label at most four files a side, surest first."""
+    each = rows[["path", "tags", "scores"]].explode(["tags", "scores"])
+    for _, section in each.groupby("tags"):
+        section = section.assign(scores=section["scores"].astype(float))
+        surest = section.sort_values(["scores", "path"], ascending=[False, True])["path"].head(4)
+        pattern = "<span>surest</span>.*?" + ".*?".join(f'alt="{path}"' for path in surest)
+        assert any(re.match(pattern, text[at:], re.DOTALL) for at in (m.start() for m in re.finditer("<span>surest", text)))
+    assert (
+        text.count("data:image/jpeg") == sum(min(8, len(section)) for _, section in each.groupby("tags")) and len(text) < 5 << 20
+    )
+
+
 @pytest.mark.local
 def test_from_files_to_tags_by_commands(images, tagger, tmp_path, capsys):
     manifest = json.loads((tagger / "manifest.json").read_text())
@@ -185,6 +200,7 @@ def test_from_files_to_tags_by_commands(images, tagger, tmp_path, capsys):
     assert rows[rows["reason"].isna()]["tags"].map(len).eq(2).all() and len(rows) == 60
     assert sorted(pd.read_csv(scored / "_rejected.csv")["path"]) == sorted(bad["path"])
     assert sum(json.loads((scored / "_manifest.json").read_text())["rejected"].values()) == 4
+    assert_the_page_shows((scored / "_report.html").read_text(), rows[rows["reason"].isna()])
     assert run("check", "--model", tagger, "--data", images / "labels.csv", *FLAGS) == 0
     said = capsys.readouterr().out
     assert said.startswith("55 rows (5 left out, whose labels are unknown or that cannot be read)")
@@ -299,9 +315,8 @@ def test_the_files_of_a_pick_are_its_ends_however_rows_are_cut(batch):
             )
             for piece in pieces
         ]
-        kept += [
-            (row["pick"], row["value"], row["path"]) for out in gallery._ends(iter(made), [2, 0, 1]) for row in out.to_pylist()
-        ]
+        ends = gallery._ends(iter(made), partial(gallery._of_features, picks=[2, 0, 1]), 3)
+        kept += [(row["at"], row["value"], row["path"]) for out in ends for row in out.to_pylist()]
     found = [gallery._both([(value, path) for pick, value, path in kept if pick == at]) for at in range(3)]
     assert found == extremes(rows, [2, 0, 1])
 
