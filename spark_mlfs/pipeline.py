@@ -327,7 +327,8 @@ def rank(
         from .blocks.pack import pack
 
         check_rows(requests, weight is not None, grades is not None and not grades.cuts)
-        packed = pack(frame, features, labels, row_id, labels_form, weight, grades, all(r.takes_codes for r in requests))
+        counted = all(r.takes_codes for r in requests)
+        packed = pack(frame, features, labels, row_id, labels_form, weight, grades, counted=counted)
     if packed.categories is not None and (groups := packed.categories.groups):
         requests = [request.with_groups(groups) for request in requests]
     prepared = time.perf_counter()

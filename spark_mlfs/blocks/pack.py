@@ -203,6 +203,7 @@ def pack(
     labels_form: str = "auto",
     weight: str | None = None,
     grades: Grades | None = None,
+    *,
     some: bool = False,
     counted: bool = False,
 ) -> Packed:

@@ -486,10 +486,9 @@ def corpus_of(spark: Any, path: Any, options: Mapping[str, Any]) -> tuple[list[s
         there, told = set(names), open_table(spark, place.table, _format_of(place.table))
         key = columns_of(told, p["path_column"], "path_column")[0]
         root = place.root if "://" in place.root else f"file://{place.root}"
-        names = [
-            f"{root}/{place.relative(str(row[key]))}"
-            for row in told.select(key if isinstance(told, LocalFrame) else quoted(key)).collect()
-        ]
+        with reading():
+            rows = told.select(key if isinstance(told, LocalFrame) else quoted(key)).collect()
+        names = [f"{root}/{place.relative(str(row[key]))}" for row in rows]
         absent |= {} if isinstance(spark, LocalSession) else {name: NO_FILE for name in names if name not in there}
 
     def read(some: Sequence[str]) -> Any:

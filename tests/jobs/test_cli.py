@@ -308,14 +308,6 @@ def test_paths_of_other_file_systems_are_written_in_place(spark, tmp_path, monke
 ROWS = GOOD.splitlines()
 
 
-def column(name: str, value: str) -> str:
-    place = ROWS[0].split(",").index(name)
-    lines = [line.split(",") for line in ROWS[1:]]
-    for line in lines:
-        line[place] = value
-    return "\n".join([ROWS[0], *(",".join(line) for line in lines)]) + "\n"
-
-
 def cell(row: int, name: str, value: str) -> str:
     place = ROWS[0].split(",").index(name)
     lines = [line.split(",") for line in ROWS]
@@ -344,7 +336,7 @@ def no_labels() -> str:
         (cell(6, "a", "Infinity"), ["row 6", "infinite"]),
         (cell(6, "a", "-Infinity"), ["row 6", "infinite"]),
         ("\n".join(ROWS[:2]), ["one row"]),
-        (column("b", "word"), ["'b'", "string"]),
+        (cell(4, "b", "word"), ["'b'", "string", "'word'", "categories=onehot"]),
         (cell(3, "y1", "2"), ["row 3", "y1", "2"]),
     ],
     ids=["no labels", "one value", "constant", "empty cell", "NaN", "inf", "-inf", "one row", "wrong type", "label 2"],

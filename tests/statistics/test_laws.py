@@ -38,6 +38,7 @@ from spark_mlfs.methods.filters import InformationNorm
 from spark_mlfs.params import check
 from spark_mlfs.select import knockoffs, portrait
 from spark_mlfs.select.rules import Rule
+from spark_mlfs.states import sums
 from spark_mlfs.statistics import (
     contingency,
     gram,
@@ -389,6 +390,8 @@ EXAMPLES = {
     mlnb.ComponentMoments: (FEW, by_extractor(mlnb.ComponentMoments, ("mlnb", ("generations", 2)))),
     mlnb.PopulationLoss: (FEW, by_extractor(mlnb.PopulationLoss, ("mlnb", ("generations", 2)))),
     PredictionSums: (("dense", "thin"), predictions),
+    sums.KeyedGrams: (FEW, on(lambda p, name: [sums.KeyedGrams()])),
+    sums.Outside: (EVERY, on(lambda p, name: [sums.Outside(p.low + (p.high - p.low) / 4, p.high, p.binary)])),
     LabelsByPart: (EVERY, on(lambda p, name: [LabelsByPart(Split("files", 0, 0, Marked()))])),
 }
 
