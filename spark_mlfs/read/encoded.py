@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -63,7 +63,7 @@ class Rejected:
     all: int
     count: int
     rows: list[tuple[str, str]]
-    gallery: Any = None
+    gallery: Any = field(default=None, compare=False, repr=False)
 
     def table(self) -> Any:
         """The rows as a pandas frame."""
