@@ -114,3 +114,8 @@ def test_workers_find_the_package_by_its_parent():
     from spark_mlfs.session.java import PACKAGE as folder
 
     assert folder == PACKAGE
+
+
+def test_no_file_is_long():
+    """At most 550 lines, so that a file is read at a sitting."""
+    assert {str(path): lines for path in modules().values() if (lines := len(path.read_text().splitlines())) > 550} == {}
