@@ -386,12 +386,7 @@ def main(arguments=None):
     parser.add_argument("--share", type=float, help="scale, peers: this share of the rows, for trials")
     parser.add_argument("--only", nargs="+", metavar="ROW", help="scale, peers, laptop: these rows; model: fit, or page alone")
     parser.add_argument("--corpora", type=Path, help="folder of the generated corpora (default: in the temporary one)")
-    parser.add_argument(
-        "--limit",
-        type=float,
-        default=900,
-        help="seconds of a row (scale), of all methods (model)",
-    )
+    parser.add_argument("--limit", type=float, default=900, help="seconds of a row (scale), of all methods (model)")
     parser.add_argument("--master", help="scale: also run on executors of their own, such as local-cluster[2,1,2048]")
     parser.add_argument("--markdown", type=Path, help="scale, peers, laptop: the file that gets the tables")
     args = parser.parse_args(arguments)

@@ -252,10 +252,7 @@ def cap_count(request: Request, outcomes: Mapping[SideAnalysis, Any]) -> Request
 
 
 def compute(
-    packed: Dataset,
-    work: Callable[[Any], tuple[Any, Cost]],
-    progress: Progress | None = None,
-    budgets: Budgets = DEFAULT_BUDGETS,
+    packed: Dataset, work: Callable[[Any], tuple[Any, Cost]], progress: Progress | None = None, budgets: Budgets = DEFAULT_BUDGETS
 ) -> tuple[Any, Cost, bool]:
     """`work(engine) -> (result, engine.cost)` over prepared data. Rows that this process holds: here, without Spark. Packed ones:
     in one task where the `budgets` allow it, with what is asked of them, else job by job from here. Also says whether it went
@@ -366,11 +363,7 @@ def _held_to(resolved: Resolved, requests: list[Request], packed: Dataset) -> Da
 
 
 def _rank(
-    packed: Dataset,
-    requests: list[Request],
-    screen: Screen | None,
-    progress: Progress | None,
-    budgets: Budgets,
+    packed: Dataset, requests: list[Request], screen: Screen | None, progress: Progress | None, budgets: Budgets
 ) -> list[Result]:
     """Results of requests that share a screen."""
     started = time.perf_counter()

@@ -192,10 +192,7 @@ def _dense(corpus: Corpus, part: int, n: int) -> dict[str, pa.Array]:
     tags = pa.ListArray.from_arrays(offsets, pa.DictionaryArray.from_arrays(numbers.astype(np.int32), names).cast(pa.string()))
     rows = np.arange(n + 1, dtype=np.int32) * corpus.d
     indices = pa.ListArray.from_arrays(np.zeros(n + 1, np.int32), pa.array([], pa.int32()), mask=pa.array(np.ones(n, bool)))
-    return {
-        "features": _vectors(n, None, indices, pa.ListArray.from_arrays(rows, x.ravel().astype(np.float64))),
-        "tags": tags,
-    }
+    return {"features": _vectors(n, None, indices, pa.ListArray.from_arrays(rows, x.ravel().astype(np.float64))), "tags": tags}
 
 
 def _texts(corpus: Corpus, part: int, n: int) -> dict[str, pa.Array]:

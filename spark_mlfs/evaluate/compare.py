@@ -208,12 +208,7 @@ def _pack(frame: Any, plan: Comparison, budgets: Budgets) -> Dataset:
 
 
 def _note(
-    journal: Journal,
-    data: str,
-    trials: dict[int, Trial],
-    progress: Progress | None,
-    number: int,
-    result: dict[str, Any],
+    journal: Journal, data: str, trials: dict[int, Trial], progress: Progress | None, number: int, result: dict[str, Any]
 ) -> None:
     """Takes the result of a data set's trial down."""
     candidate, split = trials[number].candidate, trials[number].split

@@ -18,11 +18,7 @@ METRIC = Parameter("metricName", "averagePrecision", Choice(tuple(METRICS)), "me
 
 
 class MultiLabelEvaluator(
-    Evaluator,
-    PredictionAccessors,
-    DefaultParamsReadable[Any],
-    DefaultParamsWritable,
-    parameters=(METRIC, LABELS),
+    Evaluator, PredictionAccessors, DefaultParamsReadable[Any], DefaultParamsWritable, parameters=(METRIC, LABELS)
 ):
     """Evaluates predicted labels and scores, for `CrossValidator` and by hand.
 

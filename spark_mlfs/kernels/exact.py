@@ -119,12 +119,7 @@ def _whole(values: Any) -> np.ndarray:
 
 
 def second_moments(
-    coarse: Any,
-    fine: Any | None,
-    y: sp.csr_matrix,
-    wide: bool = False,
-    mass: np.ndarray | None = None,
-    across: bool = True,
+    coarse: Any, fine: Any | None, y: sp.csr_matrix, wide: bool = False, mass: np.ndarray | None = None, across: bool = True
 ) -> State:
     """The state of [X, Y, 1]'[X, Y, 1]: coarse and fine (n, v) of the features, y (n, q) CSR of 0 and 1, or of whole numbers up
     to 2¹⁵ (of 2²⁷ rows at most without `mass`). `mass` (n,) int64: how many times each row counts. Unless labels go `across`
@@ -282,12 +277,7 @@ def moments_of(state: State, unit: np.ndarray, q: int) -> dict[str, np.ndarray]:
 
 
 def group_moments(
-    coarse: Any,
-    fine: Any | None,
-    member: sp.csr_matrix,
-    squares: bool = True,
-    wide: bool = False,
-    mass: np.ndarray | None = None,
+    coarse: Any, fine: Any | None, member: sp.csr_matrix, squares: bool = True, wide: bool = False, mass: np.ndarray | None = None
 ) -> State:
     """The state of Σx and Σx² over groups of rows: `member` (g, n) 0/1 CSR says which rows a group has. Parts are (g, v). `mass`
     (n,) int64: how many times each row counts; or `member` itself says how many times each row counts in a group, int64."""

@@ -249,10 +249,7 @@ def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarra
 
 
 def stored_label_sums(
-    stored: StoredCounts,
-    rows: LabelRows,
-    touched: np.ndarray,
-    untouched: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    stored: StoredCounts, rows: LabelRows, touched: np.ndarray, untouched: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> np.ndarray:
     """(F,) Σ_l of a value over all labels: `touched` of the pairs (feature, label) with a stored code, `untouched(r, p)` of the
     others, by their rows p and the feature's rows r with the code that is not stored. Nothing is subtracted."""

@@ -111,13 +111,7 @@ class Rows:
         return self.x.toarray() if self.sparse else self.x
 
 
-def pair_squares(
-    left: Matrix,
-    right: Matrix,
-    i: np.ndarray,
-    j: np.ndarray,
-    weights: np.ndarray | None = None,
-) -> np.ndarray:
+def pair_squares(left: Matrix, right: Matrix, i: np.ndarray, j: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """sum_f weights_f (left[i_t, f] - right[j_t, f])^2 for each t, from the differences, in bounded memory."""
     out = np.empty(len(i))
     sparse = sp.issparse(left) or sp.issparse(right)

@@ -39,13 +39,7 @@ class Anchors:
     _squares: np.ndarray | None = field(default=None, repr=False)
 
     @staticmethod
-    def of(
-        rows: Rows,
-        hits: Matrix,
-        hit_codes: np.ndarray,
-        margin: np.ndarray,
-        table: LabelsetSimilarity,
-    ) -> Anchors:
+    def of(rows: Rows, hits: Matrix, hit_codes: np.ndarray, margin: np.ndarray, table: LabelsetSimilarity) -> Anchors:
         a, k = hit_codes.shape
         lookup = table.between(rows.labelset_codes, hit_codes.ravel())
         similarity = lookup.pairs(np.repeat(np.arange(a), k), np.arange(a * k)).reshape(a, k)

@@ -105,11 +105,7 @@ def require(module: str, package: str, what: str) -> Any:
 ENCODERS: Registry[Encoder] = Registry(
     "encoder",
     __package__,
-    {
-        "image": "images.ImageFeatures",
-        "sound": "sounds.SoundFeatures",
-        "onnx": "onnx.OnnxEncoder",
-    },
+    {"image": "images.ImageFeatures", "sound": "sounds.SoundFeatures", "onnx": "onnx.OnnxEncoder"},
     group="spark_mlfs.encoders",
 )
 

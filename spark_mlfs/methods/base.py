@@ -22,10 +22,7 @@ from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 
 HELD_OUT = ("cumulative_gain", "standard_error")  # of the picks up to each, on rows that were held out
-NESTED = (
-    "nested_gain",
-    "nested_error",
-)  # the same of picks made without the rows; where as few as enough are kept
+NESTED = ("nested_gain", "nested_error")  # the same of picks made without the rows; where as few as enough are kept
 
 
 @dataclass

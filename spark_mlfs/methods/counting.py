@@ -36,10 +36,7 @@ CHANCE = replace(
     doc=f"{CORRECTION.doc}, or of the informations for what they are by chance, given how often each value occurs",
 )
 LABELS = Parameter(
-    "label_coding",
-    "br",
-    Choice(("br", "lp")),
-    "binary relevance (sum over labels) or label powerset (the labelset as one class)",
+    "label_coding", "br", Choice(("br", "lp")), "binary relevance (sum over labels) or label powerset (the labelset as one class)"
 )
 COUNTING = (NUM_BINS, BINNING, CORRECTION)
 BY_LABEL = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)

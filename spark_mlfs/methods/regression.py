@@ -107,9 +107,5 @@ def scores_of(solution: Solution, view: GramView, engine: Engine, sketch: int = 
         engine.num_features,
         objective=[float(v) for v in solution.objective],
         converged=solution.converged,
-        details={
-            "iterations": solution.iterations,
-            "labelled_rows": int(view.n),
-            **({"label_sketch": sketch} if sketch else {}),
-        },
+        details={"iterations": solution.iterations, "labelled_rows": int(view.n), **({"label_sketch": sketch} if sketch else {})},
     )

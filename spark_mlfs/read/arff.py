@@ -222,9 +222,7 @@ def _parse(lines: Lines, plan: Plan) -> tuple[np.ndarray, Vectors, Vectors]:
         features.append((at, vectors_of[0]))
         labels.append((at, vectors_of[1]))
     kept, filled = settle(
-        vectors.merge(features),
-        plan.missing,
-        where=lambda row, slot: f"{lines.at(row)}: attribute {plan.feature_names[slot]!r}",
+        vectors.merge(features), plan.missing, where=lambda row, slot: f"{lines.at(row)}: attribute {plan.feature_names[slot]!r}"
     )
     both = vectors.merge(labels)
     return kept, filled, both if len(kept) == n else both.take(np.isin(np.arange(n), kept))

@@ -413,12 +413,7 @@ def feature_laplacian(G: np.ndarray, n: float, k: int) -> sparse.csr_matrix:
 
 
 def omfs_armijo(
-    gram: GramView,
-    cross: np.ndarray,
-    gamma: float = 0.8,
-    constant: float = 0.0,
-    tol: float = 1e-9,
-    max_iter: int = 20_000,
+    gram: GramView, cross: np.ndarray, gamma: float = 0.8, constant: float = 0.0, tol: float = 1e-9, max_iter: int = 20_000
 ) -> Solution:
     """OMFS by the paper's own descent (Valadi et al., algorithm, steps 2-7): W ← W − step * gradient of
 

@@ -22,11 +22,7 @@ def by_score(scores: np.ndarray) -> np.ndarray:
 
 
 def complete(
-    values: np.ndarray,
-    varying: np.ndarray,
-    width: int,
-    picks: list[int] | None = None,
-    constant: np.ndarray | None = None,
+    values: np.ndarray, varying: np.ndarray, width: int, picks: list[int] | None = None, constant: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """(order, values) over all `width` features from the values of the varying ones: greedy `picks` (positions among these)
     first, the rest by value; constant features, and those at the positions `constant`, which do not vary over the rows in use,

@@ -56,12 +56,7 @@ class PowerSums:
         return PowerSums(self.count, total, np.maximum(square, 0.0))
 
 
-def spec_scores(
-    sums: PowerSums,
-    similarity: LabelsetSimilarity,
-    criterion: str = "phi1",
-    k: int | None = None,
-) -> np.ndarray:
+def spec_scores(sums: PowerSums, similarity: LabelsetSimilarity, criterion: str = "phi1", k: int | None = None) -> np.ndarray:
     """Scores (d,), larger is better: −phi1, −phi2 or phi3.
 
     `sums` per labelset, of the features that vary; `similarity` of the same labelsets, in the same order; `k` eigenvalues used by

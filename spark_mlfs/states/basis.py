@@ -34,12 +34,7 @@ from ..kernels import exact
 from ..lazy import cached_property
 
 HEADROOM, FREE = 4, 10  # bits between a feature's range and its grid; of one whose range is not known yet
-FEATURE_FACTS = {
-    "low": 0.0,
-    "high": 0.0,
-    "binary": True,
-    "stored": 0,
-}  # of one that is 0
+FEATURE_FACTS = {"low": 0.0, "high": 0.0, "binary": True, "stored": 0}  # of one that is 0
 
 
 @dataclass(frozen=True)

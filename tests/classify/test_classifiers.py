@@ -25,11 +25,7 @@ from spark_mlfs.schema import attribute_names, with_names
 from spark_mlfs.testing import engine_of
 
 SCHEMA = T.StructType(
-    [
-        T.StructField("id", T.LongType()),
-        T.StructField("features", VectorUDT()),
-        T.StructField("labels", VectorUDT()),
-    ]
+    [T.StructField("id", T.LongType()), T.StructField("features", VectorUDT()), T.StructField("labels", VectorUDT())]
 )
 
 
@@ -251,8 +247,7 @@ def test_mlknn_on_emotions(spark, emotions):
 
 
 @pytest.mark.parametrize(
-    ("name", "sparse"),
-    [("brknn", True), *(pytest.param("mlknn", s, marks=pytest.mark.slow) for s in (False, True))],
+    ("name", "sparse"), [("brknn", True), *(pytest.param("mlknn", s, marks=pytest.mark.slow) for s in (False, True))]
 )
 def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name, sparse):
     from spark_mlfs.ml import classifiers

@@ -17,12 +17,7 @@ from spark_mlfs.blocks.rowhash import mix
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.evaluate import division
 from spark_mlfs.evaluate.protocol import Protocol
-from spark_mlfs.sklearn import (
-    MLkNNClassifier,
-    MultiLabelSelector,
-    MultiLabelStratifiedKFold,
-    MultiLabelStratifiedShuffleSplit,
-)
+from spark_mlfs.sklearn import MLkNNClassifier, MultiLabelSelector, MultiLabelStratifiedKFold, MultiLabelStratifiedShuffleSplit
 
 N, Q = 200, 4
 

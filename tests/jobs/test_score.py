@@ -333,17 +333,7 @@ def test_the_second_run_into_a_place_is_refused_and_breaks_nothing(spark, corpus
 
 @pytest.mark.local(spark=True)
 def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(spark, corpus, run, refused, tmp_path, monkeypatch):
-    base = (
-        "score",
-        "--model",
-        corpus / "selection",
-        "--data",
-        corpus / "few",
-        "--format",
-        "parquet",
-        "--output",
-        tmp_path / "o",
-    )
+    base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--output", tmp_path / "o")
     done, work = scoring.Journal.done, tmp_path / ".o.scoring"
 
     def fails(self, number, entry):

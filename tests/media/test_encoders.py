@@ -109,10 +109,7 @@ HOSTILE_IMAGES = {
     "200 megapixels": (bomb(20000, 10000), "more than 178956970 pixels"),
     "60 megapixels": (bomb(10000, 6000), "10000 x 6000 pixels, more than max_pixels"),
     "a bomb": (bomb(2**31 - 1, 2**31 - 1), "pixels"),
-    "svg": (
-        b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><image href="file:///a"/></svg>',
-        "but an SVG",
-    ),
+    "svg": (b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><image href="file:///a"/></svg>', "but an SVG"),
     "text": (b"hello", "but a text"),
     "sound": (wav(np.zeros(100)), "but WAV"),
     "eps": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n(/etc/passwd) run\n", "no image"),

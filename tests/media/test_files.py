@@ -130,12 +130,7 @@ def test_wrong_options_are_one_line(images, tmp_path):
         (images / "labels.csv", {"features": "picture"}, ParameterError, "no encoder 'picture'"),
         (images / "labels.csv", {"feature_options": {"cell": 3}}, ParameterError, "did you mean 'cells'"),
         (images / "labels.csv", {"path_column": "file"}, DataError, "no column 'file'"),
-        (
-            images / "labels.csv",
-            {"on_error": "refuse"},
-            DataError,
-            "000001.png: damaged .*; remove it, or give on_error='skip'",
-        ),
+        (images / "labels.csv", {"on_error": "refuse"}, DataError, "000001.png: damaged .*; remove it, or give on_error='skip'"),
         (tmp_path / "t.csv", {}, DataError, "the path 'a.png' is there twice"),
         (tmp_path / "none", {"labels": None}, DataError, "no file there"),
         (tmp_path / "absent", {"labels": None}, DataError, "no such file"),

@@ -222,10 +222,7 @@ def test_costs_by_name_pattern_and_place(table):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (
-            {"k": 2, "groups": {"all": ["title.*"]}},
-            "group 'all' is the best and has 6 features, more than the 2 that are kept",
-        ),
+        ({"k": 2, "groups": {"all": ["title.*"]}}, "group 'all' is the best and has 6 features, more than the 2 that are kept"),
         ({"groups": {"g": ["title.0"], "h": [0, 1]}}, "'title.0' is in the groups 'g' and 'h'"),
         ({"groups": {"g": ["titel.0"]}}, "groups: g: the data have no feature 'titel.0'"),
         ({"groups": {"g": []}}, "groups must be lists of names"),

@@ -163,10 +163,7 @@ class Borrowed(MIM):
     name = "borrowed"
     title = "mim by another name"
     source = "a test"
-    parameters = (
-        *MIM.parameters,
-        Parameter("two_words", 'a "quoted" \\ word', Text("any text"), "what is never used"),
-    )
+    parameters = (*MIM.parameters, Parameter("two_words", 'a "quoted" \\ word', Text("any text"), "what is never used"))
 
 
 def test_a_method_of_another_package_gets_the_same_class(registered):

@@ -63,11 +63,7 @@ def test_what_a_key_takes(key, given, taken):
         ({"name": "n", "inner": 3}, ("inner",), "must be a section (a table of keys), not 3"),
         ({"name": "n", "inner": {"folds": "1"}}, ("inner", "folds"), "must be a whole number from 2 to 30, not '1'"),
         ({"name": "n", "inner": {"folds": 2.5}}, ("inner", "folds"), "must be a whole number from 2 to 30, not 2.5"),
-        (
-            {"name": "n", "inner": {"folds": "9" * 5000}},
-            ("inner", "folds"),
-            LARGE,
-        ),
+        ({"name": "n", "inner": {"folds": "9" * 5000}}, ("inner", "folds"), LARGE),
         ({"name": "n", "inner": {"fold": 1}}, ("inner", "fold"), "unknown key"),
         ({"name": "n", "several": [{}, {"folds": 31}]}, ("several", 1, "folds"), "must be a whole number from 2 to 30, not 31"),
         ({"name": "n", "path": [1]}, ("path", 0), "must be a text, not 1"),

@@ -39,17 +39,7 @@ from spark_mlfs.params import check
 from spark_mlfs.select import knockoffs, portrait
 from spark_mlfs.select.rules import Rule
 from spark_mlfs.states import sums
-from spark_mlfs.statistics import (
-    contingency,
-    gram,
-    joint,
-    labelsets,
-    moments,
-    neighbours,
-    quantiles,
-    sample,
-    targets,
-)
+from spark_mlfs.statistics import contingency, gram, joint, labelsets, moments, neighbours, quantiles, sample, targets
 from spark_mlfs.statistics.base import (
     FeatureNumbers,
     FeatureShardedStatistic,
