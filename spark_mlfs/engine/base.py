@@ -2,8 +2,7 @@
 
 `Engine` is the interface: a method asks for statistics and gets results. `engine.local` holds all rows in one process,
 `engine.spark` runs one ``mapInArrow`` job per request over persisted blocks, whatever the number of statistics in it. Both give
-the same bits.
-"""
+the same bits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Persisted blocks on the executors: every request is one job.
 
-States are merged in each task, then on the driver, or, when they are many or large, by key on the executors first.
-"""
+States are merged in each task, then on the driver, or, when they are many or large, by key on the executors first."""
 
 from __future__ import annotations
 

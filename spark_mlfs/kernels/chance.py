@@ -8,8 +8,7 @@ the margins decide alone, so that a feature costs its distinct (a, p) only. Of a
 outwards by the ratio of neighbours, until they weigh nothing (some 20 steps where μ is small); of a large one it takes every
 ⌊σ/1.25⌋-th k, as exact for a curve as smooth as that (the error is e^(−2π²·1.25²)), with Stirling's series for the weights. About
 1 µs a pair: 10⁴ distinct counts × 500 labels take 5 to 10 s of one core, once a run. Every pair's bits are its own, whatever is
-computed beside it.
-"""
+computed beside it."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@ Every regression method sees the data only through
     n, X'1, Y'1, X'X (d x d), X'Y (d x q), Y'Y (q x q),
 
 which add over rows: partitions, batches, hash blocks (cross-validation folds and half-samples without another scan).
-`GramStatistics` holds them about a provisional centre, `GramView` is the same thing scaled, on the features that vary.
-"""
+`GramStatistics` holds them about a provisional centre, `GramView` is the same thing scaled, on the features that vary."""
 
 from __future__ import annotations
 
@@ -186,8 +185,7 @@ class GramView:
 
     `varying` the positions of the v features among all d; `penalties` (v,) what their penalties are multiplied by (None: 1). The
     offset is kept as `centre` + `shift`, the provisional centre of the statistics and what is left: of a feature about 1e9 the
-    sum has no digits below 1e-7, its parts have.
-    """
+    sum has no digits below 1e-7, its parts have."""
 
     n: float
     G: np.ndarray

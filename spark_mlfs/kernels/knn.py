@@ -10,9 +10,8 @@ Sparse blocks are CSR and not centred, which changes no distance. With r the rar
 
     d2 >= |x_r|^2 + |z_r|^2 - 2 x_r'z_r + (|x_c| - |z_c|)^2,
 
-and x_r'z_r is 0 for most pairs: it is computed only where it is not (a sparse product), the other pairs that the cut admits
-are the first rows in the order of |z_r|, and only what passes is completed (`Sieve`). Memory: one tile, k entries a query.
-"""
+and x_r'z_r is 0 for most pairs: it is computed only where it is not (a sparse product), the other pairs that the cut admits are
+the first rows in the order of |z_r|, and only what passes is completed (`Sieve`). Memory: one tile, k entries a query."""
 
 from __future__ import annotations
 

@@ -2,11 +2,10 @@
 
     s(u, v) = sum over shared labels of n_l  /  sum over labels in either of n_l,   0 when both are empty
 
-is the GMBA paper's Eq. 2 (n_l rows with label l); with n_l = 1 it is the Jaccard index. Rows of one labelset share every
-value, so the m distinct labelsets stand for the n rows and nothing is n x n. Both sums are whole numbers, exact in float64 up
-to 2^53, and IEEE division rounds correctly: s = 1 if and only if the sums are equal, and `s >= s_min` holds for every ratio
-that the decimal s_min was meant to admit (1/10 >= 0.1).
-"""
+is the GMBA paper's Eq. 2 (n_l rows with label l); with n_l = 1 it is the Jaccard index. Rows of one labelset share every value,
+so the m distinct labelsets stand for the n rows and nothing is n x n. Both sums are whole numbers, exact in float64 up to 2^53,
+and IEEE division rounds correctly: s = 1 if and only if the sums are equal, and `s >= s_min` holds for every ratio that the
+decimal s_min was meant to admit (1/10 >= 0.1)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Σ_l n·I(f; Y_l) of sparse features over the rows left when some are taken away, which every greedy pick asks for again.
 
 With m rows that hold a stored code of f and label l, c of the code, p of the label and r of the code that is not stored, n rows:
-n·I(f; Y_l) = Σ_codes [T(m) + T(c − m) − T(c)] + T(p − Σm) + T(r − p + Σm) − T(r) − T(p) − T(n − p) + T(n), T(c) = c log c.
-A label that meets no stored code gives T(max(r − p, 0)) − T(r) − T(n − p) + T(n): a table over the distinct r and p.
-"""
+n·I(f; Y_l) = Σ_codes [T(m) + T(c − m) − T(c)] + T(p − Σm) + T(r − p + Σm) − T(r) − T(p) − T(n − p) + T(n), T(c) = c log c. A
+label that meets no stored code gives T(max(r − p, 0)) − T(r) − T(n − p) + T(n): a table over the distinct r and p."""
 
 from __future__ import annotations
 

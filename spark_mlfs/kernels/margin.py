@@ -7,8 +7,7 @@ For anchor i, hit j and miss r with an active hinge, c_jr = s_ij − s_ir; with 
     Σ_r w_ir Δ²_ir = x_i² Σ_j reach_ij − 2 x_i ∘ Σ_r w_ir x_r + Σ_r w_ir x_r²,
 
 and the loss is what the first has more than v times the third. Which hinges are active does not depend on rounding: where the
-product's error could decide, distances are computed from differences.
-"""
+product's error could decide, distances are computed from differences."""
 
 from __future__ import annotations
 
@@ -120,9 +119,8 @@ def hinge_state(
     """The sums over the misses that one block holds; they add up in any order by `exact.add_words`.
 
     `batches` anchors, a few hundred each so that tiles of `tile` rows stay in the cache; `block` rows with labelset codes, the
-    anchors themselves may be among them (by id); `weights` (d,) the v of the distances in the hinges, None: ones; `summed`
-    over the anchors (`closed`, `convex`): ``reach`` and six (d,) arrays, else (`paper`) four (a, d) ones.
-    """
+    anchors themselves may be among them (by id); `weights` (d,) the v of the distances in the hinges, None: ones; `summed` over
+    the anchors (`closed`, `convex`): ``reach`` and six (d,) arrays, else (`paper`) four (a, d) ones."""
     d = block.width
     reference = block if weights is None else _weighted(block, np.sqrt(weights))
     z, square = (exact.quantised(x, u) for x, u in ((block.x.copy(), grid.unit), (_squared(block.x), grid.unit**2)))

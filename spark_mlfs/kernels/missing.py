@@ -9,8 +9,7 @@
                            refused, so that every row is accounted for
 A fitted model fills later rows with the means of the training rows; features that are not selected may be anything there.
 
-Means are exact sums of fixed-point numbers, which depend on no partitioning.
-"""
+Means are exact sums of fixed-point numbers, which depend on no partitioning."""
 
 from __future__ import annotations
 

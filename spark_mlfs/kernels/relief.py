@@ -4,8 +4,7 @@ pairwise: the rows with exactly one of a pair's labels are two classes; each anc
 in, so work grows with the q(q − 1)/2 pairs. Pass A finds the neighbours, B adds |x_i − x_j| for those a block holds.
 
 hamming: k nearest rows whatever their labels; labelsets differ by delta = (labels in one of the two) / q, so a neighbour is a
-miss to the extent delta and a hit to the extent 1 − delta (RReliefF's estimate). A sum of weights 0 makes its term 0.
-"""
+miss to the extent delta and a hit to the extent 1 − delta (RReliefF's estimate). A sum of weights 0 makes its term 0."""
 
 from __future__ import annotations
 

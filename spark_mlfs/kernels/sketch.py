@@ -1,9 +1,8 @@
 """A random sign sketch of 0/1 labels: Z = YR with R (q, r) sparse, so that ‖w'R‖ ≈ ‖w‖ for weights w (q,) of many labels.
 
 R is √s times the sketch: label l has s entries ±1, one in each of s equal ranges of the r columns (the block form of the sparse
-Johnson–Lindenstrauss transform: Kane & Nelson, "Sparser Johnson–Lindenstrauss transforms", JACM 61, 2014), columns and signs
-from the hash of (label, range) alone. E‖w'R‖²/s = ‖w‖², relative standard deviation at most √(2/r). Sums of Z are exact.
-"""
+Johnson–Lindenstrauss transform: Kane & Nelson, "Sparser Johnson–Lindenstrauss transforms", JACM 61, 2014), columns and signs from
+the hash of (label, range) alone. E‖w'R‖²/s = ‖w‖², relative standard deviation at most √(2/r). Sums of Z are exact."""
 
 from __future__ import annotations
 

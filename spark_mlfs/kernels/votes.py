@@ -2,8 +2,7 @@
 
     P(l | j) = P(l) P(j|l) / (P(l) P(j|l) + P(¬l) P(j|¬l))
 
-Symbols: j ∈ {0, …, k} how many of a row's k nearest training rows have label l of q; in full in `classify.knn`.
-"""
+Symbols: j ∈ {0, …, k} how many of a row's k nearest training rows have label l of q; in full in `classify.knn`."""
 
 from __future__ import annotations
 

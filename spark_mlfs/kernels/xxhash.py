@@ -1,7 +1,6 @@
 """XXH64 of columns as Spark's ``xxhash64`` has it: the id of a row that has none is the hash of its cells.
 
-A null leaves the hash as it is; of several cells each is hashed with what the ones before gave as the seed, 42 at first.
-"""
+A null leaves the hash as it is; of several cells each is hashed with what the ones before gave as the seed, 42 at first."""
 
 from __future__ import annotations
 

@@ -21,8 +21,7 @@ Raises: `DataError` where no method can rank the rows; `BudgetError` where the s
 `ParameterError` for a method that does not exist or cannot be tried.
 Source: nested cross-validation, Varma & Simon, "Bias in error estimation when using cross-validation for model selection", BMC
 Bioinformatics 7, 2006; the standard error's rule, Breiman et al., "Classification and Regression Trees", 1984.
-Deviations: the error is taken over rows, not folds, and the rule prefers the first method, not the simplest.
-"""
+Deviations: the error is taken over rows, not folds, and the rule prefers the first method, not the simplest."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The contract of a method: parameters, the statistics it needs, and the solver that turns them into scores. One file each.
 
 A method sees an `Engine` (all it may ask of the data) and returns `Scores` over the varying features. Constant features, names,
-ties, the ranking, transforming, saving, progress and reports are the base's and the estimator's business.
-"""
+ties, the ranking, transforming, saving, progress and reports are the base's and the estimator's business."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ class Scores:
     after each iteration of an iterative solver, `converged` whether it did. `details` further arrays, by name, for the manifest.
     `constant` the features (positions) that do not vary over the rows in use: they are ranked as constant ones, and their value
     is min(0, the smallest other). `budget_path`: what was bought by a method without picks where features have costs. `joint`: by
-    name, what groups score together. `columns` of the ranking by name, (v,), NaN where they say nothing.
-    """
+    name, what groups score together. `columns` of the ranking by name, (v,), NaN where they say nothing."""
 
     values: np.ndarray
     path: Path | None = None

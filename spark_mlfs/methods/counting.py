@@ -224,8 +224,7 @@ class Criterion:
     """A greedy criterion over counts.
 
     `first` (v,) what the first pick maximises; `term(s, conditional, pair)` (v,) what the pick s adds to a sum over the picks, by
-    Σ_l I(f; Y_l | s) and I(f; s); `value(sum, picks)` (v,) the criterion of further picks; `target` of the links, if another.
-    """
+    Σ_l I(f; Y_l | s) and I(f; s); `value(sum, picks)` (v,) the criterion of further picks; `target` of the links, if another."""
 
     first: np.ndarray
     term: Callable[[int, np.ndarray, np.ndarray], np.ndarray]

@@ -20,8 +20,7 @@ class D2F(GreedyCountingMethod):
     value of a pick J, negative where the picks tell more than f adds.
     Raises: $counts; $range.
     Source: Lee & Kim, "Mutual information-based multi-label feature selection using interaction information", 2015.
-    Deviations: none; unknown labels are an addition.
-    """
+    Deviations: none; unknown labels are an addition."""
 
     name = "d2f"
     title = "relevance less three-way interaction with the picked features"
@@ -49,8 +48,7 @@ class JMI(GreedyCountingMethod):
     the others the mean over S of I(f; Y | s), which orders them as J does and is what f adds.
     Raises: $coded.
     Source: Sechidis, Nikolaou & Brown 2014, Eq. 8 (br) and Eq. 6 (lp); there "X: partial".
-    Deviations: none. The paper leaves the first pick open; here it is that of MIM.
-    """
+    Deviations: none. The paper leaves the first pick open; here it is that of MIM."""
 
     name = "jmi"
     title = "joint mutual information with the picked features"
@@ -78,8 +76,7 @@ class LRFS(GreedyCountingMethod):
     Symbols: $two; $plugin, A over the rows whose labels are all known. Score A (v,); value of a pick J.
     Raises: $pairs.
     Source: Zhang, Liu & Gao, "Distinguishing two types of labels for multi-label feature selection", 2019.
-    Deviations: none; unknown labels are an addition.
-    """
+    Deviations: none; unknown labels are an addition."""
 
     name = "lrfs"
     title = "relevance conditioned on the other labels"
@@ -101,8 +98,7 @@ class MDMR(GreedyCountingMethod):
     Symbols: $two; $plugin, with Y_l over the rows where label l is known. Score R (v,); value of a pick J.
     Raises: $counts; $range.
     Source: Lin, Hu, Liu & Duan, "Multi-label feature selection based on max-dependency and min-redundancy", 2015.
-    Deviations: none; unknown labels are an addition.
-    """
+    Deviations: none; unknown labels are an addition."""
 
     name = "mdmr"
     title = "maximum dependency, minimum redundancy"
@@ -127,8 +123,7 @@ class PMU(GreedyCountingMethod):
     Symbols: $two; $plugin, over rows where label l is known, in Q where all are. Score R − Q (v,); value of a pick J.
     Raises: $pairs.
     Source: Lee & Kim, "Feature selection for multi-label classification using multivariate mutual information", 2013.
-    Deviations: none; unknown labels are an addition.
-    """
+    Deviations: none; unknown labels are an addition."""
 
     name = "pmu"
     title = "multivariate mutual information up to three variables"
@@ -152,8 +147,7 @@ class SCLS(GreedyCountingMethod):
     H = 0 and J = R = 0. Score R (v,); value of a pick J.
     Raises: $counts; $range.
     Source: Lee & Kim, "SCLS: Multi-label feature selection based on scalable criterion for large label set", 2017.
-    Deviations: none; unknown labels are an addition.
-    """
+    Deviations: none; unknown labels are an addition."""
 
     name = "scls"
     title = "relevance scaled by label-free redundancy"

@@ -10,8 +10,7 @@ network, v → ``hidden`` (→ ``hidden2``) → q, ReLU between, sigmoid at the 
 feature j, u ~ U(0, 1); λ ≥ 0 ``lam``, nats an open gate. Score (v,), a probability.
 Raises: $unlabelled, or the loss is not a number; `BudgetError` where the sample exceeds $budget; $range.
 Source: Louizos, Welling & Kingma 2018; the ``dl-selection`` method that Li & Zhai compare with.
-Deviations: none known; how long to train, on how many rows and with which layers is unstated in Li & Zhai and chosen here.
-"""
+Deviations: none known; how long to train, on how many rows and with which layers is unstated in Li & Zhai and chosen here."""
 
 from __future__ import annotations
 

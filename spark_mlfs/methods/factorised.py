@@ -42,8 +42,7 @@ class MIFS(Method):
     Deviations:
     - as printed the problem has no minimiser, (aV, aW, B/a) with a → 0 lowers every term but the second:
       ``constraint="orthonormal"`` (default) asks BB' = I; ``"none"`` is the paper's, where the number of iterations decides;
-    - exact updates of blocks, then extrapolation and Newton steps, instead of gradient steps: the paper's fixed points.
-    """
+    - exact updates of blocks, then extrapolation and Newton steps, instead of gradient steps: the paper's fixed points."""
 
     name = "mifs"
     title = "joint label factorisation and selection"
@@ -125,8 +124,7 @@ class OMFS(Method):
     Deviations:
     - Eq. 3's 2γ tr W'DW is γ‖W‖₂,₁ at its own D, and that is minimised, as the gradient (Eq. 4) with D moving does;
     - the paper's "simple matrix factorisation" by gradient descent from a random start is NMF or SVD without chance;
-    - the descent (`solvers.l21`) divides the gradient by its curvature, starts at W = 0 and lowers ε by hundreds.
-    """
+    - the descent (`solvers.l21`) divides the gradient by its curvature, starts at W = 0 and lowers ε by hundreds."""
 
     name = "omfs"
     title = "ℓ2,1 regression on factorised labels"

@@ -12,9 +12,8 @@ Raises: $gram.
 Source: Zhang & Lang, "Orthogonal least squares based fast feature selection for linear classification", 2022.
 Deviations: the picks are those of the package `fastcan` (``FastCan(n_features_to_select=K)``) wherever residuals stay above
 ``tol`` and no two features tie (there rounding decides, here the smaller index). Its own parameter of that name bounds |w'x|
-after a step of Gram–Schmidt, which only rounding makes large: it leaves out what depends on the picks to some 1e-14 of its
-norm, which products of columns cannot tell. Near-copies (below ``tol``; ``tol=1e-4`` has them, too) are candidates there.
-"""
+after a step of Gram–Schmidt, which only rounding makes large: it leaves out what depends on the picks to some 1e-14 of its norm,
+which products of columns cannot tell. Near-copies (below ``tol``; ``tol=1e-4`` has them, too) are candidates there."""
 
 from __future__ import annotations
 

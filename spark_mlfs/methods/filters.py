@@ -73,8 +73,7 @@ class Chi2(CountingMethod):
     both (of label l: of those where it is known), a dot sums. Score (v,), without unit.
     Raises: $coded.
     Source: Trohidis, Tsoumakas, Kalliris & Vlahavas 2008.
-    Deviations: none known; the sum over the labels ranks as the mean does.
-    """
+    Deviations: none known; the sum over the labels ranks as the mean does."""
 
     name = "chi2"
     title = "χ² statistic of feature against label"
@@ -120,8 +119,7 @@ class ENM(CountingMethod):
     Symbols: $one; $label; $plugin, clipped at 0, over the rows where label l is known. Score (v,), nats.
     Raises: $counts; $range.
     Source: $measures.
-    Deviations: none known; unknown labels are an addition.
-    """
+    Deviations: none known; unknown labels are an addition."""
 
     name = "enm"
     title = "Euclidean norm of the per-label mutual informations"
@@ -144,8 +142,7 @@ class FIMF(CountingMethod):
     where label l is known, in co, the interaction information, over the rows whose labels are all known. Score (v,), nats.
     Raises: $pairs.
     Source: Lee & Kim, "Fast multi-label feature selection based on information-theoretic feature ranking", 2015.
-    Deviations: none; unknown labels are an addition.
-    """
+    Deviations: none; unknown labels are an addition."""
 
     name = "fimf"
     title = "relevance less interaction of the highest-entropy labels"
@@ -206,8 +203,7 @@ class GMM(CountingMethod):
     Raises: $counts; $range.
     Source: $measures.
     Deviations: labels with one value are left out; the floor at 1e-12: one label without information does not make features
-    equal.
-    """
+    equal."""
 
     name = "gmm"
     title = "geometric mean of the per-label mutual informations"
@@ -249,8 +245,7 @@ class IGMF(CountingMethod):
     Symbols: $one; Y the labelset as one class of m, the empty one included; $plugin, H entropy, as I: the score (v,) has no unit.
     Raises: $unlabelled; $counts; $range.
     Source: Li, Liu, Ma, Mo, Duan, Zhou & Zhao, "Multi-label feature selection via information gain", ADMA 2014.
-    Deviations: none known; unknown labels are an addition.
-    """
+    Deviations: none known; unknown labels are an addition."""
 
     name = "igmf"
     title = "symmetric uncertainty with the labelset"
@@ -286,8 +281,7 @@ class MIM(CountingMethod):
     more.
     Raises: $coded.
     Source: Sechidis, Nikolaou & Brown 2014, Eq. 7 (br) and Eq. 5 (lp); Vinh, Epps & Bailey 2010, Eq. 24a (chance).
-    Deviations: none; unknown labels and the corrections are additions.
-    """
+    Deviations: none; unknown labels and the corrections are additions."""
 
     name = "mim"
     title = "mutual information with each label (or the labelset)"

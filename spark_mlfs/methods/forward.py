@@ -21,8 +21,7 @@ Raises: `DataError` where no row has all its labels known, no feature varies ove
 sums of labels exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of range.
 Source: ours; forward selection by orthogonal least squares, Chen, Billings & Luo, International Journal of Control 50, 1989, with
 the held-out error of k folds in the place of the fitted one.
-Deviations: none.
-"""
+Deviations: none."""
 
 from __future__ import annotations
 

@@ -65,8 +65,7 @@ class SPEC(Method):
     phi3's labelsets × labelsets 2 GB; $range.
     Source: Zhao & Liu 2007; the graph is Yan & Li 2016, Eq. 2 and 3.
     Deviations: Yan & Li's Eq. 17 writes phi1 as a sum over pairs, without ½, and misplaces the degrees: its left side is
-    followed.
-    """
+    followed."""
 
     name = "spec"
     title = "spectral selection on the label similarity graph"
@@ -199,8 +198,7 @@ class GMBA(AnchoredMethod):
     - convex, the default by what was measured (notebooks/gmba-modes.md), and closed are ours;
     - Eq. 8 leaves i' free in its second sum: here that sum runs over hits and misses;
     - beyond 20,000 rows the anchors are a sample, unless ``num_anchors`` says otherwise;
-    - the authors' code looks hit similarity up by a wrong row and re-adds earlier hits: not followed.
-    """
+    - the authors' code looks hit similarity up by a wrong row and re-adds earlier hits: not followed."""
 
     name = "gmba"
     title = "graph-margin weights under label similarity"
@@ -376,8 +374,7 @@ class ReliefF(AnchoredMethod):
     Raises: $nothing, or (pairwise) no two labels have k + 1 rows on both sides; `BudgetError` where the neighbours of the anchors
     exceed $budget; $range.
     Source: pairwise Kong, Ding, Huang & Zhao 2012 (the MLRF of Yan & Li 2016); hamming Reyes, Morell & Ventura 2015.
-    Deviations: beyond 20,000 rows the anchors are a sample, unless ``num_anchors`` says otherwise.
-    """
+    Deviations: beyond 20,000 rows the anchors are a sample, unless ``num_anchors`` says otherwise."""
 
     name = "relieff"
     title = "multi-label ReliefF"

@@ -35,8 +35,7 @@ class CMI(CountingMethod):
     I plug-in (conditional) mutual information in nats. Score R (v,); value of a pick J.
     Raises: $coded; `DataError` where a label is unknown and ``label_coding="br"`` (joint cells need every label of a row).
     Source: Sechidis, Nikolaou & Brown 2014, Eq. 4 (br) and Eq. 3 (lp); there "X: none".
-    Deviations: the stop at 1e-10, which the paper does not have: gains below it are rounding.
-    """
+    Deviations: the stop at 1e-10, which the paper does not have: gains below it are rounding."""
 
     name = "cmi"
     title = "conditional mutual information given all picked features"
@@ -89,8 +88,7 @@ class PPTCMI(CountingMethod):
     Source: Doquire & Verleysen 2013; Ross 2014, with scikit-learn's conventions.
     Deviations:
     - counting is the default; the paper estimates by nearest neighbours;
-    - bins are those of all training rows, not of the rows kept.
-    """
+    - bins are those of all training rows, not of the rows kept."""
 
     name = "ppt-cmi"
     title = "pruned labelsets, then conditional mutual information"

@@ -22,8 +22,7 @@ class Ridge(GramMethod):
     $penalty. $scores (under ``scaling="standard"``: per standard deviation).
     Raises: $gram.
     Source: Hoerl & Kennard 1970.
-    Deviations: none. α = 0 with a singular G takes the solution of least norm.
-    """
+    Deviations: none. α = 0 with a singular G takes the solution of least norm."""
 
     name = "ridge"
     title = "row norms of multi-output ridge regression"
@@ -46,8 +45,7 @@ class Lasso(GramMethod):
     Symbols: $rows; H = I − 11'/n; C = X'HY; $weights; α ≥ 0 ``alpha``; $penalty. $scores.
     Raises: $gram.
     Source: Tibshirani 1996; Yuan & Lin 2006 (group).
-    Deviations: the penalty's form instead of Tibshirani's bound on Σ|w|; the same solutions.
-    """
+    Deviations: the penalty's form instead of Tibshirani's bound on Σ|w|; the same solutions."""
 
     name = "lasso"
     title = "row norms of the LASSO of all labels"
@@ -80,8 +78,7 @@ class ElasticNet(Lasso):
     Symbols: $rows; H = I − 11'/n; $weights; α ≥ 0 ``alpha``; ρ ∈ [0, 1] ``rho``, 1 the LASSO, 0 ridge; $penalty. $scores.
     Raises: $gram.
     Source: Zou & Hastie 2005 (their naive elastic net); Yuan & Lin 2006 (group).
-    Deviations: the paper multiplies the solution by 1 + λ₂; that changes no ranking and is left out.
-    """
+    Deviations: the paper multiplies the solution by 1 + λ₂; that changes no ranking and is left out."""
 
     name = "elastic-net"
     title = "row norms of the elastic net of all labels"
@@ -105,8 +102,7 @@ class MSSL(GramMethod):
     α ≥ 0 ``alpha``, β > 0 ``beta``; ε 1e-10 of the largest 2‖w_i‖ of the first iterate. $scores.
     Raises: $gram.
     Source: Cai & Zhu 2018 (the MSSL of Li & Zhai).
-    Deviations: none known but the floor ε and the Newton steps, which lead to the same optimum.
-    """
+    Deviations: none known but the floor ε and the Newton steps, which lead to the same optimum."""
 
     name = "mssl"
     title = "feature-manifold regularised ℓ2,1 regression"

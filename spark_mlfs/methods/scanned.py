@@ -186,8 +186,7 @@ class ReweightedGram(ExactSums):
     floor), 1e8 times the usual one; so that no row's digits fall below the grid, rows are quantised by the class of their weight,
     2⁻¹² to 1 times 2^(−12c)/(2 floor), the last class with all that is below, and the classes' sums meet in whole numbers of
     three words, of four where rows have weights. State: 24·(v + q + 1)² bytes, or 32·(v + q + 1)². With `sketch` = r above 0, r
-    columns of the labels' sketch (`kernels.sketch`) stand for the q labels.
-    """
+    columns of the labels' sketch (`kernels.sketch`) stand for the q labels."""
 
     weights: np.ndarray
     intercept: np.ndarray

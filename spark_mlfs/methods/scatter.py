@@ -89,8 +89,7 @@ class Fisher(Method):
     all n rows; L the labels of q that take both values; rows are those where the label, or under "lp" all, are known. Score (v,).
     Raises: `BudgetError` where the sums (labels or labelsets × features) exceed $budget; under "lp" $unlabelled; $range.
     Source: Gu, Li & Han 2011 (the score of one class label).
-    Deviations: the three ways to many labels are ours: the source has one label.
-    """
+    Deviations: the three ways to many labels are ours: the source has one label."""
 
     name = "fisher"
     title = "Fisher score"
@@ -155,8 +154,7 @@ class FStatistic(Method):
     mean; μ = Σ n_l μ_l / Σ n_l. Score F (v,), without unit.
     Raises: `BudgetError` where the sums (labels × features) exceed $budget. It has no parameters.
     Source: Kong, Ding, Huang & Zhao 2012 (the MLFS of Yan & Li 2016).
-    Deviations: factor and denominator are floored; the authors' code divides by a sum of unweighted variances: not followed.
-    """
+    Deviations: factor and denominator are floored; the authors' code divides by a sum of unweighted variances: not followed."""
 
     name = "f-statistic"
     title = "multi-label F statistic"

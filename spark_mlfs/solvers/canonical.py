@@ -5,8 +5,7 @@ holds the residuals. A pick s at step k takes one column of G,
 
     w = (G_s − Σ_{j<k} L_js·L_j) / ‖x_s⊥‖,   ‖x_f⊥‖² ← ‖x_f⊥‖² − w_f²,   P_f ← P_f − w_f·P_s/‖x_s⊥‖,
 
-O(v·(k + q)) operations; G is read, never copied or changed.
-"""
+O(v·(k + q)) operations; G is read, never copied or changed."""
 
 from __future__ import annotations
 

@@ -18,8 +18,7 @@ cell e solves e·(n − r − c + e) = θ·(r − e)(c − e), and Σ_v e = Σ_v
 are both χ² on (codes − 1) degrees of freedom, asymptotically. At small counts one is too large far out in its tail, mostly G², of
 windows of very unequal sizes X²: the smaller of the two is tested. Neighbouring codes are joined until each fitted cell is
 `LEAST`; which ones are depends on the fit, and so on margins alone. Pairs that leave one code are not tested: there are too few
-rows. Deviation from the sources: the smaller statistic, and the joined codes.
-"""
+rows. Deviation from the sources: the smaller statistic, and the joined codes."""
 
 from __future__ import annotations
 

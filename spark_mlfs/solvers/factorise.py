@@ -1,8 +1,7 @@
 """Factorisations Y ≈ VB of a label matrix, from its distinct labelsets and their counts.
 
-V has one row per labelset, as rows with equal labels get equal latent rows: n never appears. With u a labelset and N_u its
-count the loss is Σ_u N_u ‖y_u − v_u B‖² = ‖Y − VB‖² over the rows. Labels may be grades; a labelset is a row of them then.
-"""
+V has one row per labelset, as rows with equal labels get equal latent rows: n never appears. With u a labelset and N_u its count
+the loss is Σ_u N_u ‖y_u − v_u B‖² = ‖Y − VB‖² over the rows. Labels may be grades; a labelset is a row of them then."""
 
 from __future__ import annotations
 
@@ -81,8 +80,7 @@ def nmf(
         V ← V ∘ (Y B') / (V B B'),   B ← B ∘ (V'NY) / (V'N V B),   N = diag(counts)
 
     From |U_c| √S, √S |V_c'| of Y's truncated SVD, without chance. Stops when an iteration lowers the loss by at most `tol` of
-    ‖Y‖²: the updates creep, and stopping earlier moves the scores of OMFS by per cents. In the end ‖b_r‖ = 1.
-    """
+    ‖Y‖²: the updates creep, and stopping earlier moves the scores of OMFS by per cents. In the end ‖b_r‖ = 1."""
     c = latent_width(labelsets.shape[1]) if c is None else c
     L = np.asarray(labelsets, dtype=np.float64)
     N = np.asarray(counts, dtype=np.float64)[:, None]

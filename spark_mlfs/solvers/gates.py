@@ -34,8 +34,7 @@ def deepfs(
 
     X n × d standardised and dense, Y n × q in {0, 1}; `hidden` one or two layer widths. The best parameters by the penalised loss
     of the whole sample after an epoch, every gate noise-free, are returned; `objective` is the best so far. `converged`:
-    `patience` epochs brought no improvement of 1e-4 relative, no claim of an optimum. `extra["loss"]`: of every epoch.
-    """
+    `patience` epochs brought no improvement of 1e-4 relative, no claim of an optimum. `extra["loss"]`: of every epoch."""
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     n, d = X.shape
     q = Y.shape[1]

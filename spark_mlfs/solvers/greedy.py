@@ -1,8 +1,7 @@
 """Greedy forward selection with look-ahead.
 
 The caller supplies the terms that link a candidate f to a feature s already picked. They are asked for in batches, for the new
-winner and those most likely to win next, and kept until their turn comes. The picks are those of asking one by one.
-"""
+winner and those most likely to win next, and kept until their turn comes. The picks are those of asking one by one."""
 
 from __future__ import annotations
 
@@ -316,8 +315,7 @@ def forward(
     """Pick `count` features: the first by `first`, then by `criterion(picked so far)` after `absorb(s, link of s)`; `terms` rule.
 
     `links(features)` returns the link of each feature asked for, `ahead` at once at first; as long as four in five of them are
-    used, the next batch is half as large again: few requests, little counted in vain.
-    """
+    used, the next batch is half as large again: few requests, little counted in vain."""
     pool, kept = Pool(len(first), count, terms), dict[int, Any]()
     values = first
 

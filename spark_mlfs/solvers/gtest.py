@@ -6,8 +6,7 @@ Symbols: F features, b occupied bins of one, q labels, n rows in which a label i
 
 r = 2 where the label takes both values, asymptotically: with expected counts below about 1 the p-value is rough (a rare label, a
 bin of few rows), and `thin` tells such tests. The null hypothesis is marginal: a feature may pass because it goes with another
-that matters. Sources: Sokal & Rohlf, "Biometry"; Liu & Xie, JASA 115 (2020); Benjamini & Hochberg, JRSS B 57 (1995).
-"""
+that matters. Sources: Sokal & Rohlf, "Biometry"; Liu & Xie, JASA 115 (2020); Benjamini & Hochberg, JRSS B 57 (1995)."""
 
 from __future__ import annotations
 
@@ -25,8 +24,7 @@ def g_tests(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | N
     below 1. NaN and False where there is nothing to test: one occupied bin, or a label with one value among its known rows.
 
     `counts` (F, b, 1 + q) rows with code v, and those with label l; `unknown` (F, b, q) those whose label l is unknown, which are
-    left out of that label's test. `logs` without a bias correction.
-    """
+    left out of that label's test. `logs` without a bias correction."""
     positive = counts[:, :, 1 : 1 + q]
     observed = counts[:, :, :1] if unknown is None else counts[:, :, :1] - unknown
     n, n_l = observed.sum(axis=1), positive.sum(axis=1)
@@ -46,8 +44,7 @@ def combine(p: np.ndarray, how: str = "cauchy", n: int = 1 << 40) -> np.ndarray:
 
     ``cauchy``      P(C > mean_l tan((½ − p_l)π)), C standard Cauchy (Liu & Xie 2020): right for small p whatever the dependence
                     of the labels. p_l is taken as at most 1 − 1/n, n rows: a p-value of exactly 1 would weigh infinitely.
-    ``bonferroni``  min(1, q·min_l p_l)
-    """
+    ``bonferroni``  min(1, q·min_l p_l)"""
     tested = ~np.isnan(p)
     size = tested.sum(axis=1)
     smallest = np.where(tested, p, 1.0).min(axis=1, initial=1.0)

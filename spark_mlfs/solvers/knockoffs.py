@@ -10,9 +10,8 @@ gives W_j = ‖w_j‖ − ‖w̃_j‖; for a feature that says nothing beyond th
     T = min{ t > 0 : (1 + #{W_j ≤ −t}) / max(1, #{W_j ≥ t}) ≤ fdr }
 
 keeps the false discovery rate of {W_j ≥ T} at most `fdr`. At least 1/fdr features pass, or none. Exact for Gaussian features of
-known Σ; for others the moments match to second order only. Sources: Candès, Fan, Janson & Lv, JRSS B 80 (2018); Spector &
-Janson, Annals of Statistics 50 (2022), for s; Chen, Wiesel, Eldar & Hero, IEEE TSP 58 (2010), for the shrinkage.
-"""
+known Σ; for others the moments match to second order only. Sources: Candès, Fan, Janson & Lv, JRSS B 80 (2018); Spector & Janson,
+Annals of Statistics 50 (2022), for s; Chen, Wiesel, Eldar & Hero, IEEE TSP 58 (2010), for the shrinkage."""
 
 from __future__ import annotations
 
@@ -68,8 +67,7 @@ def shrunk(R: np.ndarray, n: float) -> tuple[np.ndarray, float]:
 
         ρ = min(1, [(1 − 2/v) tr R² + v²] / [(n + 1 − 2/v)(tr R² − v)])
 
-    With four rows a feature little is found, with ten most. ρ is raised until no eigenvalue is below 1e-6, for exact copies.
-    """
+    With four rows a feature little is found, with ten most. ρ is raised until no eigenvalue is below 1e-6, for exact copies."""
     v, share = len(R), 0.0
     if n < SHRINK_BELOW * v:
         squares = float((R * R).sum())
@@ -95,8 +93,7 @@ def minimum_variance(sigma: np.ndarray, sweeps: int | None = None, tol: float = 
 
     With P = (2Σ − S)⁻¹, c = P_jj, a = ‖P e_j‖: s_j + δ, δ = (1 − a·s_j)/(c + a), stays strictly inside the limits; P follows by
     one rank-one update. `sweeps` (default: 20, fewer where v³ is large, none above some six thousand features) bound the work; it
-    stops when one lowers the objective by less than `tol`.
-    """
+    stops when one lowers the objective by less than `tol`."""
     v = len(sigma)
     s = equicorrelated(sigma)
     if sweeps is None:

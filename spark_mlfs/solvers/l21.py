@@ -17,10 +17,9 @@ x = diag(U)⁻¹ alone of the convex, smooth
     g(x) = −tr C'(A + β diag(1/x))⁻¹ C + β/4 Σ x,    x ≥ eps,    W(x) = (A + β diag(1/x))⁻¹ C,
 
 of d unknowns whatever q is: after a few reweightings (with Anderson extrapolation of x) the solver takes Newton steps on it,
-`BoxNewton`. Both are kept only when the objective does not rise. Identical columns are solved as one and share its weight
-alike, as reweighting has it. Rows that vanish are set aside, checked against the optimality conditions at the end and
-brought back when they violate them.
-"""
+`BoxNewton`. Both are kept only when the objective does not rise. Identical columns are solved as one and share its weight alike,
+as reweighting has it. Rows that vanish are set aside, checked against the optimality conditions at the end and brought back when
+they violate them."""
 
 from __future__ import annotations
 
@@ -91,8 +90,7 @@ def minimise_l21(
     `constant` (usually ‖HY‖²) and `factor` only serve the reported objective. `start` is a warm start, W of a neighbouring
     problem. `accelerate=False` runs the plain iteration, which may need thousands of steps. `iterations` counts linear solves.
     Rows set aside end as exact zeros. The intercept is left at 0. `unit` (d,): what counts as 1 of each row where rows are
-    compared, by the start, the bound of U and `tol`.
-    """
+    compared, by the start, the bound of U and `tol`."""
     if penalties is not None:
         part = Penalised(A, C, penalties)
         constant, start = constant - float(np.trace(part.explained)), None if start is None else part.gathered(start)
@@ -303,10 +301,9 @@ def _vanishing(norms: np.ndarray, ratio: np.ndarray) -> np.ndarray:
 class BoxNewton:
     """Damped Newton steps for a convex, smooth g(x) over x ≥ floor, in the scaled unknowns y = p / √x, p = dx.
 
-    H (its lower triangle is read) and g are the scaled Hessian and right-hand side, `unit` what H's diagonal is at most near
-    the optimum: H + damping * unit with a large damping is a short reweighting. What crosses the floor is fixed there, so
-    steps along directions in which H is nearly singular (near copies of a column) end where a row vanishes.
-    """
+    H (its lower triangle is read) and g are the scaled Hessian and right-hand side, `unit` what H's diagonal is at most near the
+    optimum: H + damping * unit with a large damping is a short reweighting. What crosses the floor is fixed there, so steps along
+    directions in which H is nearly singular (near copies of a column) end where a row vanishes."""
 
     def __init__(self, H: np.ndarray, g: np.ndarray, x: np.ndarray, floor: np.ndarray, unit: float | np.ndarray):
         self.H, self.g, self.x, self.floor = H, g, x, floor
@@ -420,10 +417,9 @@ def omfs_armijo(
         J(W) = ‖XW − V‖² + γ Σ_i √(‖w_i‖² + e),    gradient 2(X'(XW − V) + γD W),
 
     D = diag(1/(2 √(‖w_i‖² + e))), the step by Armijo's rule, from W = 0. The paper leaves open: the gradient is divided row by
-    row by 2 (X'X)_ii + 2 γD_ii (else rows near 0 stall the descent), the first trial step is Barzilai and Borwein's, and e
-    falls by hundreds to (1e-6 of the largest row norm)²: J falls with it. Stops when at the last e the scaled gradient is
-    below `tol` times its first size, or 100 steps lower J by less than 1e-12 relative.
-    """
+    row by 2 (X'X)_ii + 2 γD_ii (else rows near 0 stall the descent), the first trial step is Barzilai and Borwein's, and e falls
+    by hundreds to (1e-6 of the largest row norm)²: J falls with it. Stops when at the last e the scaled gradient is below `tol`
+    times its first size, or 100 steps lower J by less than 1e-12 relative."""
     A, C = gram.G, cross
     W = np.zeros(C.shape, dtype=np.float64)
     q = C.shape[1]

@@ -1,8 +1,7 @@
 """ℓ2,1 problems that scan the rows once an iteration: RFS, and CSFS with unknown labels.
 
 Both are convex in (W, b), so that neither the start nor the steps change the optimum: each step solves a problem of second
-moments on the driver, and Anderson extrapolation of (W, b), kept only where the objective does not rise, saves scans.
-"""
+moments on the driver, and Anderson extrapolation of (W, b), kept only where the objective does not rise, saves scans."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ class _Scanned:
 
     `read(W, b)` scans them; `step(W, scan)` gives the next (W, b) by the scan at the last one; `objective(W, b, scan)`;
     `adjusted(guess, W)` an extrapolated W as it may be tried, where the plain step gives W; `rounding(scan, value)` the rise that
-    is none. `left` iterates are kept after a guess that failed; with `strict` the last step must not rise.
-    """
+    is none. `left` iterates are kept after a guess that failed; with `strict` the last step must not rise."""
 
     read: Callable[[np.ndarray, np.ndarray], Any]
     step: Callable[[np.ndarray, Any], Weights]
@@ -85,10 +83,9 @@ def rfs(
     """RFS (`methods.scanned`).
 
     `weighted_gram(W, b)` scans the rows once and returns the statistics, in the solver's coordinates, weighted by R_ii = 1/(2
-    max(‖r_i‖, floor)), and the sum of the Huberised residual norms at (W, b); with (None, None) the unweighted ones, whose sum
-    is not read. Each iteration, of `max_iter` at most, is one scan and W = (X'RX + γD)⁻¹ X'RY, from R = I/γ, D = I: the
-    iterates of the paper's n × n form when `accelerate=False`. The bias is a constant column without penalty.
-    """
+    max(‖r_i‖, floor)), and the sum of the Huberised residual norms at (W, b); with (None, None) the unweighted ones, whose sum is
+    not read. Each iteration, of `max_iter` at most, is one scan and W = (X'RX + γD)⁻¹ X'RY, from R = I/γ, D = I: the iterates of
+    the paper's n × n form when `accelerate=False`. The bias is a constant column without penalty."""
     plain, _ = weighted_gram(None, None)
     W, b = _rfs_step(plain, gamma, np.ones(plain.d), 1.0 / gamma)
     eps = EPS * 2 * float(np.linalg.norm(W, axis=1).max(initial=0.0))
@@ -130,8 +127,7 @@ def csfs_unlabelled(
 
     `G` = X'HX over all n rows, labelled or not. `fill_labels(W, b)` scans the rows once and returns what F becomes: clip(XW +
     1b', 0, 1) where unknown; with (None, None) 0 there, as the method starts. Given F the rest is supervised CSFS, solved on the
-    driver (the paper: one reweighting per F). The objective is taken after F is updated; moves of W below `tol` are rounding.
-    """
+    driver (the paper: one reweighting per F). The objective is taken after F is updated; moves of W below `tol` are rounding."""
 
     def fit(F: FilledLabels, start: np.ndarray | None) -> Solution:
         C, mean, square = F

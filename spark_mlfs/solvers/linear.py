@@ -15,8 +15,7 @@ class Solution:
     """Result of a solver.
 
     `weights` (features × outputs) and `intercept` (outputs) are in the coordinates of the statistics given; `objective` after
-    each iteration never rises; `converged`: the stopping rule was met; `iterations` taken; `extra` what only one method has.
-    """
+    each iteration never rises; `converged`: the stopping rule was met; `iterations` taken; `extra` what only one method has."""
 
     weights: np.ndarray
     intercept: np.ndarray
@@ -64,8 +63,7 @@ class Penalised:
     leaves a choice), and the others take v_i = p_i w_i.
 
     `A`, `C` of the k rows `kept`; `p` (k,) theirs; `explained` (q, q) what the free rows take off Y'HY. A row that the free ones
-    determine is 0 in both: its weight is 0.
-    """
+    determine is 0 in both: its weight is 0."""
 
     def __init__(self, A: np.ndarray, C: np.ndarray, penalties: np.ndarray) -> None:
         self.free, self.kept = np.flatnonzero(penalties == 0), np.flatnonzero(penalties > 0)
@@ -134,8 +132,7 @@ class Anderson:
         x = g_k − Σ_j w_j (g_{j+1} − g_j),    w = argmin ‖r_k − Σ_j w_j (r_{j+1} − r_j)‖² + ridge·‖w‖²,
 
     ridge 1e-10 of the trace of the differences' Gram matrix. It may raise the objective: callers keep it only where it does not.
-    Sources: Anderson 1965; Walker & Ni 2011; `affine_extrapolation` Bertrand & Massias 2021.
-    """
+    Sources: Anderson 1965; Walker & Ni 2011; `affine_extrapolation` Bertrand & Massias 2021."""
 
     def __init__(self) -> None:
         self.images: list[np.ndarray] = []

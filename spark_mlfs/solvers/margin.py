@@ -55,8 +55,7 @@ def convex(
     The loss is piecewise linear, but of so many pieces that L-BFGS-B with bounds works as on a smooth function; it leads. Every
     pass also gives a plane below the loss, Loss(v_t) + g_t'(v − v_t). The minimum of the highest plane plus the quadratic bounds
     f from below: when the bound is within `tol` the solution is proved. Where L-BFGS-B stalls at kinks, as on a few dozen rows,
-    steps towards the model's minimiser take over. `trace` is the best objective after each pass.
-    """
+    steps towards the model's minimiser take over. `trace` is the best objective after each pass."""
     search = _Search(evaluate, width, eta, tol, max_passes, progress)
     try:
         search(np.ones(width))

@@ -9,8 +9,7 @@ objective does not rise. From then on (with β > 0 from cycle 60 on) V is elimin
 whose Newton steps (`l21.BoxNewton`) alternate with steps in B repeated until it rests (`_Eliminated`). The fixed points are
 those of the cycle; W, B and V are determined up to a rotation of the latent axes, which changes no score.
 
-With β = 0, V = XP + YQ, so X'X, X'Y and Y'Y suffice (`GramStatistics.uncentred`); with β > 0 X enters through two products.
-"""
+With β = 0, V = XP + YQ, so X'X, X'Y and Y'Y suffice (`GramStatistics.uncentred`); with β > 0 X enters through two products."""
 
 from __future__ import annotations
 
@@ -168,8 +167,7 @@ def mifs(
     effect where constraint="none", whose cycles are the method.
 
     Stops at max|ΔW| ≤ tol max|W|. `objective` is the Huberised one after each cycle. `extra` has B (rows of length one, W and V
-    scaled accordingly) and, for β = 0, P and Q of V = XP + YQ, else V.
-    """
+    scaled accordingly) and, for β = 0, P and Q of V = XP + YQ, else V."""
     q = gram.S.shape[0]
     values, vectors = np.linalg.eigh(gram.S)  # the rows of S^½ stand for the labelsets
     root = (vectors * np.sqrt(np.maximum(values, 0.0))).T

@@ -3,15 +3,13 @@
     ridge         W = (G + αI)⁻¹C
     elastic net   min (1/2n) ‖HY − HXW‖² + α [ ρP(W) + (1 − ρ)/2 ‖W‖² ],   P = Σ |w_ij|  or  Σ_i ‖w_i‖
 
-Where a view has penalties of its features, each feature's terms of the penalty are multiplied by them (`linear.Penalised`).
-LASSO is ρ = 1. Coordinate descent is cyclic by ascending feature from W = 0 and ends when the duality gap is at most 1e-10.
-Of identical (or opposite) columns the first takes all where the optimum leaves that open, that is at ρ = 1: the copies stay
-out. (Cyclic descent alone gives that only for neighbours; with other features between them it may split the weight.) All q
-outputs of a coordinate move together, and a block of coordinates shares one matrix product, which changes the order of the
-arithmetic but not of the updates. Between full sweeps only the rows in use are swept. LASSO's outputs are finished by an
-exact solve on their support (feature-sign search: Lee et al., NIPS 2006), the group form by guarded Anderson extrapolation
-and Newton steps.
-"""
+Where a view has penalties of its features, each feature's terms of the penalty are multiplied by them (`linear.Penalised`). LASSO
+is ρ = 1. Coordinate descent is cyclic by ascending feature from W = 0 and ends when the duality gap is at most 1e-10. Of
+identical (or opposite) columns the first takes all where the optimum leaves that open, that is at ρ = 1: the copies stay out.
+(Cyclic descent alone gives that only for neighbours; with other features between them it may split the weight.) All q outputs of
+a coordinate move together, and a block of coordinates shares one matrix product, which changes the order of the arithmetic but
+not of the updates. Between full sweeps only the rows in use are swept. LASSO's outputs are finished by an exact solve on their
+support (feature-sign search: Lee et al., NIPS 2006), the group form by guarded Anderson extrapolation and Newton steps."""
 
 from __future__ import annotations
 
@@ -46,10 +44,9 @@ def elastic_net(
 ) -> Solution:
     """Elastic net by coordinate descent on the Gram matrix.
 
-    `group=True` takes P = ‖W‖₂,₁ (one feature in or out for all outputs). `start` is a warm start (W of a neighbouring α).
-    `tol` bounds the duality gap, in the units of the objective and summed over outputs; `extra["gap"]` is that reached.
-    `max_iter` counts sweeps; `objective` has one value per sweep.
-    """
+    `group=True` takes P = ‖W‖₂,₁ (one feature in or out for all outputs). `start` is a warm start (W of a neighbouring α). `tol`
+    bounds the duality gap, in the units of the objective and summed over outputs; `extra["gap"]` is that reached. `max_iter`
+    counts sweeps; `objective` has one value per sweep."""
     n, d, q = gram.n, *gram.C.shape
     if d == 0 or q == 0:
         return Solution(np.zeros((d, q)), gram.offset_y.copy(), [float(np.trace(gram.S)) / (2 * n)], True, 0)

@@ -53,12 +53,11 @@ def rfs_newton(
 ) -> Solution:
     """The optimum of `l21_scans.rfs` from the rows themselves; the module's docstring has the formulas.
 
-    X n × d dense (any centring: the bias is free), Y n × q; `mass` (n,) positive row weights, None: all 1. Start, floors (1e-8
-    of mean ‖y_i − mean y‖; 1e-10 of the largest 2‖w_i‖ of the first iterate) and stopping rule max|ΔW| ≤ tol max|W| are the
-    same. Identical columns share their weight alike. `iterations` counts solves, each n³ + (n + d)³; memory is about four (n +
-    d)² arrays. `objective` never rises. `extra["dual"]` is T = 2U (n × q): at the optimum ‖t_i‖ ≤ m_i, ‖X_j'T‖ ≤ γ, 1'T = 0
-    and tr T'Y is the objective, an independent certificate.
-    """
+    X n × d dense (any centring: the bias is free), Y n × q; `mass` (n,) positive row weights, None: all 1. Start, floors (1e-8 of
+    mean ‖y_i − mean y‖; 1e-10 of the largest 2‖w_i‖ of the first iterate) and stopping rule max|ΔW| ≤ tol max|W| are the same.
+    Identical columns share their weight alike. `iterations` counts solves, each n³ + (n + d)³; memory is about four (n + d)²
+    arrays. `objective` never rises. `extra["dual"]` is T = 2U (n × q): at the optimum ‖t_i‖ ≤ m_i, ‖X_j'T‖ ≤ γ, 1'T = 0 and tr
+    T'Y is the objective, an independent certificate."""
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     mass = np.ones(len(X)) if mass is None else np.asarray(mass, dtype=np.float64)
     # Copies of a row count as one of their weight: N would be nearly singular where they are fitted exactly. In an order of

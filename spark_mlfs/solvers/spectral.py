@@ -13,8 +13,7 @@ from m × m: N maps the vectors that are constant on labelsets to themselves, an
 - Zero-sum within u: there the first term of N vanishes and −s_uu / d_u is left: γ = 1 + s_uu / d_u, c_u − 1 times; the squared
   length of D^½x in that space is d_u (Q_u − S_u² / c_u).
 
-Together m + Σ(c_u − 1) = n. Rows of degree 0 drop out of the graph, not out of the standardisation.
-"""
+Together m + Σ(c_u − 1) = n. Rows of degree 0 drop out of the graph, not out of the standardisation."""
 
 from __future__ import annotations
 
@@ -62,9 +61,8 @@ def spec_scores(sums: PowerSums, similarity: LabelsetSimilarity, criterion: str 
     `sums` per labelset, of the features that vary; `similarity` of the same labelsets, in the same order; `k` eigenvalues used by
     phi3, counted with their multiplicity (None: the number of labels), the eigenspace of the k-th as a whole (up to γ_k + 1e-9).
 
-    A feature with x'Dx = 0 (zero on every row that has a neighbour) scores −2 under phi1 and phi2, one that is constant there
-    −2 under phi2; phi3 is 0 for both. Raises `DataError` when no two rows share a label, `BudgetError`.
-    """
+    A feature with x'Dx = 0 (zero on every row that has a neighbour) scores −2 under phi1 and phi2, one that is constant there −2
+    under phi2; phi3 is 0 for both. Raises `DataError` when no two rows share a label, `BudgetError`."""
     mean, deviation = sums.moments()
     sums = sums.scaled(mean, deviation)
     count = sums.count.astype(np.float64)

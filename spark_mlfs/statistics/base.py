@@ -1,9 +1,8 @@
 """The contract of a statistic: a state that adds up over blocks of rows, and how a state travels.
 
-A statistic knows Spark as little as it knows the method that asks for it. Its state is a dict of NumPy arrays (or SciPy
-CSR matrices); states of two sets of rows merge by addition, so a state can be computed block by block, task by task, and
-saved and added to later. Where that happens is the engine's business; a statistic knows of it what `Runner` says.
-"""
+A statistic knows Spark as little as it knows the method that asks for it. Its state is a dict of NumPy arrays (or SciPy CSR
+matrices); states of two sets of rows merge by addition, so a state can be computed block by block, task by task, and saved and
+added to later. Where that happens is the engine's business; a statistic knows of it what `Runner` says."""
 
 from __future__ import annotations
 

@@ -4,8 +4,7 @@ Everything here is one operation (`kernels.counts`): how many rows with code v o
 (`targets`). A three-way count for a selected feature s is the same with the groups split by s; the rows in which s has its
 commonest code are left out and come back by subtraction from the two-way counts.
 
-Counts are int64 and exact, whatever the partitioning.
-"""
+Counts are int64 and exact, whatever the partitioning."""
 
 from __future__ import annotations
 

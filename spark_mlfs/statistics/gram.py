@@ -1,8 +1,7 @@
 """Second moments [X, Y, 1]'[X, Y, 1] of the rows whose labels are all known: what the whole regression family needs.
 
 Exact sums of quantised values (`kernels.exact`), about a provisional centre, so that a large mean with a small spread loses no
-digits. Rows with an unknown label are left out.
-"""
+digits. Rows with an unknown label are left out."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Sums and sums of squares of the features over the groups of a target, and the features' range over fully labelled rows.
 
 Exact sums of quantised values (`kernels.exact`). Values are shifted by a provisional centre first (0 where the feature's range
-holds 0, else the middle of its range), so that a large mean with a small spread loses no digits.
-"""
+holds 0, else the middle of its range), so that a large mean with a small spread loses no digits."""
 
 from __future__ import annotations
 
@@ -120,8 +119,7 @@ class GroupMoments(ExactSums, PerFeatureStatistic):
 
     Result `Moments`; state: 16·g·v bytes, 40 where values need a second slice, twice that of weights and grades. With `stored`,
     of sparse features, `PairMoments`, of `Labels` without group 0; states are X'Y and X²'Y of the quantised values
-    (`kernels.exact`) as CSR (features, groups), in whole numbers; of `heavy` rows in two words.
-    """
+    (`kernels.exact`) as CSR (features, groups), in whole numbers; of `heavy` rows in two words."""
 
     target: Target
     stored: bool = False

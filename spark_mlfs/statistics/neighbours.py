@@ -1,10 +1,9 @@
 """Nearest neighbours, and sums over pairs of rows, by blocks.
 
 The queries (all rows, or a sample of *anchors*) travel to the tasks in waves of some MB; a task meets them with the chunks of
-rows it holds, tile by tile (`kernels.knn`), and keeps the k best of each query or a sum. So memory is one wave, one chunk and
-the k best, whatever the number of rows, and the driver holds per query its neighbours' ids and distances. Neighbours and sums
-(whole numbers, `kernels.exact`) do not depend on the order in which chunks are met.
-"""
+rows it holds, tile by tile (`kernels.knn`), and keeps the k best of each query or a sum. So memory is one wave, one chunk and the
+k best, whatever the number of rows, and the driver holds per query its neighbours' ids and distances. Neighbours and sums (whole
+numbers, `kernels.exact`) do not depend on the order in which chunks are met."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Exact quantiles of every feature, without sorting or moving the data.
 
 A quantile with linear interpolation lies between two order statistics. In memory they come from one partial sort. Distributed,
-each is bracketed in the order of the floating-point numbers themselves (a double's bits, as an unsigned integer, are ordered
-like the double) and every scan cuts the bracket into 64 parts by counting: eleven scans at most give the exact value.
-"""
+each is bracketed in the order of the floating-point numbers themselves (a double's bits, as an unsigned integer, are ordered like
+the double) and every scan cuts the bracket into 64 parts by counting: eleven scans at most give the exact value."""
 
 from __future__ import annotations
 
