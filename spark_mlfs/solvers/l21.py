@@ -364,13 +364,13 @@ def csfs(gram: GramView, mu: float = 1.0, **options: Any) -> Solution:
 
 
 def omfs(gram: GramView, cross: np.ndarray, gamma: float = 0.8, constant: float = 0.0, **options: Any) -> Solution:
-    """`methods.factorised` once Y ≈ VB is factorised: `gram` uncentred, `cross` = X'V (v × c) in its
+    """`methods.manifolds` once Y ≈ VB is factorised: `gram` uncentred, `cross` = X'V (v × c) in its
     coordinates, `constant` = ‖V‖²."""
     return minimise_l21(gram.G, cross, gamma, constant, **options)
 
 
 def msfs(gram: GramView, xlx: np.ndarray, alpha: float = 0.1, beta: float = 10.0, rho: float = 0.5, **options: Any) -> Solution:
-    """`methods.msfs`, given X'LX (v × v) of the sampled neighbourhood graph in the view's coordinates. ρ = 0, α = 0 is
+    """`methods.manifolds`, given X'LX (v × v) of the sampled neighbourhood graph in the view's coordinates. ρ = 0, α = 0 is
     ridge(β); α = 0, ρ = 1 is fully labelled CSFS(β)."""
     A = gram.G + alpha * xlx if alpha else gram.G.copy()
     A[np.diag_indices_from(A)] += beta * (1 - rho)
@@ -378,7 +378,7 @@ def msfs(gram: GramView, xlx: np.ndarray, alpha: float = 0.1, beta: float = 10.0
 
 
 def mssl(gram: GramView, alpha: float = 0.1, beta: float = 1.0, k: int = 10, **options: Any) -> Solution:
-    """`methods.penalised`, L_f the `feature_laplacian` of the k nearest features, from the Gram matrix."""
+    """`methods.regression`, L_f the `feature_laplacian` of the k nearest features, from the Gram matrix."""
     A = gram.G + alpha * feature_laplacian(gram.G, gram.n, k).toarray() if alpha else gram.G
     more = options | {"penalties": gram.penalties}
     return _with_intercept(gram, minimise_l21(A, gram.C, beta, float(np.trace(gram.S)), 0.5, **more))

@@ -1,4 +1,4 @@
-"""The sampled neighbourhood graph of `methods.msfs`, on a sparse or dense similarity T of rows.
+"""The sampled neighbourhood graph of `methods.manifolds`, on a sparse or dense similarity T of rows.
 
 P = D⁻¹T; C visits of walks over P, or E[C] = Σ_{s≤k} P^s; S = (C + C')/2. A row without mass goes nowhere. What the method needs
 is X'LX, L the Laplacian of S: sampled walks leave S sparse; for expected ones Σ P^s X is summed by Horner's rule."""

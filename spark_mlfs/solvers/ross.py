@@ -1,4 +1,4 @@
-"""Ross' nearest-neighbour estimate of the mutual information of a continuous and a discrete variable: `methods.joint`."""
+"""Ross' nearest-neighbour estimate of the mutual information of a continuous and a discrete variable: `methods.criteria`."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import BudgetError, ParameterError
 from spark_mlfs.kernels.gram import leave_out, total
 from spark_mlfs.methods.base import Scores
-from spark_mlfs.methods.msfs import MSFS
+from spark_mlfs.methods.manifolds import MSFS
 from spark_mlfs.methods.scanned import PATIENCE
 from spark_mlfs.select import CrossValidation
 from spark_mlfs.statistics.gram import Gram

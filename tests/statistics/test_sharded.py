@@ -26,7 +26,7 @@ from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.engine.tasks import reduce_shards, sharded_states
 from spark_mlfs.errors import WorkerBudgetError
 from spark_mlfs.kernels import exact
-from spark_mlfs.methods import METHODS, counting, scatter
+from spark_mlfs.methods import METHODS, counting, filters
 from spark_mlfs.params import check
 from spark_mlfs.statistics import moments
 from spark_mlfs.statistics.base import Budgets, FeatureNumbers, compact, cuts
@@ -160,7 +160,7 @@ def test_moments_of_stored_values_against_dense_ones(kind, method, given, monkey
     dense = block_of(*table(kind), dense=True)
     assert scores(LocalEngine(profile_block(dense, Q), [dense]), method, given).values.tobytes() == one.tobytes()
     with monkeypatch.context() as patch:
-        for module in (moments, scatter):
+        for module in (moments, filters):
             patch.setattr(module, "thin", lambda profile: False)
         assert np.allclose(scores(engine(kind), method, given).values, one, rtol=1e-9, atol=1e-13)
     cut = engine(kind)
@@ -198,7 +198,7 @@ def test_moments_of_heavy_rows_end_on_the_executors(kind, graded, weighted, monk
         assert (sharded and statistic.parts[0].stored) or given == {"label_coding": "lp"}
         one = scores(held, method, given).values
         with monkeypatch.context() as patch:
-            for module in (moments, scatter):
+            for module in (moments, filters):
                 patch.setattr(module, "thin", lambda profile: False)
             table_ = scores(LocalEngine(held.profile, [block]), method, given).values
         assert np.allclose(table_, one, rtol=1e-9, atol=1e-13), method
