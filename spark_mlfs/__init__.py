@@ -7,8 +7,7 @@ model.ranking
 
 A table in memory needs no Spark: ``spark_mlfs.rank(X, Y, method="jmi", k=50)``, and the estimators of `spark_mlfs.sklearn`.
 
-The names below are imported when they are first asked for: ``import spark_mlfs`` takes no time and needs no Spark.
-"""
+The names below are imported when they are first asked for: ``import spark_mlfs`` takes no time and needs no Spark."""
 
 from __future__ import annotations
 

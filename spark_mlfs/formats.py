@@ -13,8 +13,7 @@ A reader of your own is a class with a `name` (what ``--format`` takes), the `pa
 
 Installed with an entry point of the group ``spark_mlfs.readers`` (pairs = "their_package.module:Pairs"), or given to
 ``READERS.register``, it works as those here do: ``--format pairs --option lower=false``, ``[data] format`` in TOML,
-``spark_mlfs.read.load(spark, path, "pairs")`` and ``spark_mlfs.read.pairs(spark, path)``.
-"""
+``spark_mlfs.read.load(spark, path, "pairs")`` and ``spark_mlfs.read.pairs(spark, path)``."""
 
 from __future__ import annotations
 

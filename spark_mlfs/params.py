@@ -1,6 +1,5 @@
 """Parameters as data: a name, a default and a constraint; one message format for all of them. The pyspark.ml ``Param`` objects,
-``--set`` and the documentation are made of the same lists. Names are snake_case here (``num_bins``), camelCase on estimators.
-"""
+``--set`` and the documentation are made of the same lists. Names are snake_case here (``num_bins``), camelCase on estimators."""
 
 from __future__ import annotations
 

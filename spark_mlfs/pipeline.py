@@ -9,8 +9,7 @@
     evaluate    metrics, protocols, significance                                                 `evaluate`
     report      ranking, manifest, figures                                                       `report`
 
-Distributed code computes statistics and knows no method; solvers know no Spark; a method (`methods`) names both.
-"""
+Distributed code computes statistics and knows no method; solvers know no Spark; a method (`methods`) names both."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ class Result:
     `ranking`  pandas frame rank (from 1), index, name, score, relevance; one row per feature that is not excluded, best first
                (`meaning` says what score and relevance are)
     `scores`   what the method returned (over the varying features)
-    `seconds`  of the stages, `jobs` Spark jobs, `scans` passes over the data
-    """
+    `seconds`  of the stages, `jobs` Spark jobs, `scans` passes over the data"""
 
     request: Request
     ranking: pd.DataFrame
@@ -313,8 +311,7 @@ def rank(
 
     A frame whose blocks are below `small_bytes` is ranked in one task, if that holds no more than `worker_bytes`; a larger one
     job by job, the driver taking no state above `driver_bytes`, no worker one above `worker_bytes`. Give a `Packed` to rank the
-    same data again without packing (and release it yourself), an `InMemoryDataset` to rank rows of this process without Spark.
-    """
+    same data again without packing (and release it yourself), an `InMemoryDataset` to rank rows of this process without Spark."""
     started = time.perf_counter()
     packed: Dataset
     if isinstance(frame, Dataset):

@@ -1,7 +1,6 @@
 """Names and what they stand for: one class for methods, extractors and classifiers. A room lists its entries in its
 ``__init__``; a class is imported when it is first asked for. Entries from outside come through `Registry.register`, or installed
-through the room's entry point group.
-"""
+through the room's entry point group."""
 
 from __future__ import annotations
 

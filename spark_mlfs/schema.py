@@ -4,8 +4,7 @@ Columns
     ``id``        bigint, the row id: unique, independent of partitioning
     ``features``  ``VectorUDT``, sparse or dense row by row, names in the ``ml_attr`` metadata
     ``labels``    ``VectorUDT``, multi-hot of size q: 1 positive, 0 negative, NaN unknown; names in the metadata
-    ``weight``    double, where rows have weights
-"""
+    ``weight``    double, where rows have weights"""
 
 from __future__ import annotations
 

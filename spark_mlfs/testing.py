@@ -5,8 +5,7 @@ The library's own methods pass the same checks. They run in this process, withou
     from spark_mlfs.testing import check_method
 
     def test_my_method(spark):
-        check_method(MyMethod, spark)
-"""
+        check_method(MyMethod, spark)"""
 
 from __future__ import annotations
 
@@ -138,8 +137,7 @@ def check_method(method: type[Method], spark: SparkSession | None = None, **para
     scores, every value of every parameter accepted or refused with a reason, unknown labels used or refused; with a session,
     the same bits in one task and over jobs on 1 and 3 partitions, and through an estimator.
 
-    `parameters` of the method for all checks but that of the parameters: few iterations, say.
-    """
+    `parameters` of the method for all checks but that of the parameters: few iterations, say."""
     _check_declaration(method)
     request = _request(method, parameters)
     x, y = example()

@@ -86,15 +86,11 @@ def typed(parameters: Iterable[Parameter], spelled: Any) -> list[str]:
 
 def method(name: str, words: Sequence[str], returns: str) -> str:
     """Return the head of a method with keywords, as many to a line as go."""
-    lines, line = [], ""
-    for word in words:
-        longer = f"{line} {word},".lstrip()
-        if line and len(longer) > WIDTH - 8:
-            lines.append(line)
-            longer = f"{word},"
-        line = longer
-    text = "".join(f"        {each}\n" for each in [*lines, line])
-    return f"    def {name}(\n{text}    ) -> {returns}: ...\n"
+    lines = [f"    def {name}({words[0]}"]
+    for word in words[1:]:
+        longer = f"{lines[-1]}, {word}"
+        lines[-1:] = [longer] if len(longer) < WIDTH else [f"{lines[-1]},", f"        {word}"]
+    return "\n".join(lines) + f") -> {returns}: ...\n"
 
 
 def accessors(p: Parameter) -> str:

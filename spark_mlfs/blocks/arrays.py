@@ -1,7 +1,6 @@
 """Tables in memory become one block: NumPy, SciPy sparse, pandas and Polars, and labels as any of them, as classes, or as tags.
 
-The block is what packing a Spark frame of the same rows gives: the same narrowest type, label lists and row ids.
-"""
+The block is what packing a Spark frame of the same rows gives: the same narrowest type, label lists and row ids."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 A grade v between the ends a < b of its range is g = (v − a)/(b − a), taken as the whole number rint(g · 2¹⁵) of 2⁻¹⁵ (off by at
 most 2⁻¹⁶), so that every sum of products with grades is a sum of whole numbers. Grades that are all 0 or 1 are labels as ever, to
 the bit. With `cuts` grades become labels of 0 and 1 where they are read: a label is positive where its grade is at least the cut,
-and with several cuts it becomes as many labels, the cuts of one label side by side.
-"""
+and with several cuts it becomes as many labels, the cuts of one label side by side."""
 
 from __future__ import annotations
 

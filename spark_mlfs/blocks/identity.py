@@ -4,8 +4,7 @@ Without an id column a row's id is the hash of its content, so equal rows share 
 folds, neighbours) the t-th row of one content takes the id `occurrence_ids(id, t)`; which of the equal rows is the t-th makes no
 difference, so the answer does not depend on the partitioning. A user's id column may repeat on equal rows only.
 
-Methods that only count never ask. In one process it is one sort of the ids; `blocks.renumber` has the cluster's way.
-"""
+Methods that only count never ask. In one process it is one sort of the ids; `blocks.renumber` has the cluster's way."""
 
 from __future__ import annotations
 

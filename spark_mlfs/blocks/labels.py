@@ -56,8 +56,7 @@ def label_source(
                              ``"ids"`` and ``"multihot"`` decide without looking
 
     A label number repeated in a row is one label; one below 0, or from `MAX_TAGS` on, is a problem of its row. Where labels are
-    `grades`, an array of numbers of any type holds one for every label.
-    """
+    `grades`, an array of numbers of any type holds one for every label."""
     if form not in FORMS:
         raise ParameterError(f"{setting('labels_form')} must be one of {', '.join(map(repr, FORMS))}, not {form!r}")
     kind = kinds_of(frame)[column]

@@ -5,8 +5,7 @@ uint8, float32, float64 that holds every value exactly) or CSR, label lists, row
 reads them through ``mapInArrow``, which moves a buffer at memory speed where rows of vectors cost fifty times as much.
 
 The same pass profiles the data: sizes, per-feature minimum, maximum and whether only 0 and 1 occur, label counts, and the first
-thing that is wrong with them.
-"""
+thing that is wrong with them."""
 
 from __future__ import annotations
 

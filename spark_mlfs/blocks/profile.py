@@ -78,8 +78,7 @@ class Profile:
     of all rows, `heaviest` of one, `weight_positive`, `weight_unknown` (q,) and `weight_unlabelled` of those counted above.
 
     Where some grades are not 1 (`graded`; `blocks.grades`), in units of 2⁻¹⁵: `grade` (q,) their sums, `grade_low` and
-    `grade_high` (q,) the least and the largest above 0, `weight_grade` (q,) their sums times the weights.
-    """
+    `grade_high` (q,) the least and the largest above 0, `weight_grade` (q,) their sums times the weights."""
 
     n: int = _fact(SUM)
     d: int = _fact(LARGEST)

@@ -1,8 +1,7 @@
 """Ids that no two rows share, on the cluster (`blocks.identity` says what they are).
 
 One job that moves 8 bytes a row; where rows do repeat the blocks are written once more, with their new ids. Which rows repeat
-travels with the task; where that is much, the blocks of a partition meet what is shared of it in a shuffle.
-"""
+travels with the task; where that is much, the blocks of a partition meet what is shared of it in a shuffle."""
 
 from __future__ import annotations
 

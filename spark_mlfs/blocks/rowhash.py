@@ -1,7 +1,6 @@
 """Hashes of row ids: the library's one source of randomness by row, the same on any cluster and in NumPy.
 
-`mix` gives 64 bits, `uniform` a number in [0, 1), `normal` a deviate for each of several columns, `group_of` one of 60 groups.
-"""
+`mix` gives 64 bits, `uniform` a number in [0, 1), `normal` a deviate for each of several columns, `group_of` one of 60 groups."""
 
 from __future__ import annotations
 

@@ -25,8 +25,7 @@ def stratify(ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], 
     Again and again the label with the fewest rows left (of equals the smallest) deals its rows out: each row goes to the fold
     that still wants most rows of that label, of equals the one that wants most rows at all, then by the row's hash. Rows without
     labels fill up the folds. Sechidis et al. 2011, Algorithm 1; rows come in the order of their hash, so that the result depends
-    on seed, ids and labels alone. Rows with one id stay together.
-    """
+    on seed, ids and labels alone. Rows with one id stay together."""
     ids = np.asarray(ids, np.int64)
     unique, first, weight = np.unique(ids, return_index=True, return_counts=True)
     hashes = mix(unique, seed)

@@ -2,9 +2,8 @@
 
 A weight that is a whole number below 2²⁴ stays as it is; any other is rounded to 16 significant bits, which is off by at most
 2⁻¹⁶ of it. The unit is the largest power of two that divides all of them, at most 1 unless all are 2⁴⁰ or more: whole numbers
-have the unit 1, and a row of weight w counts as w rows, to the bit. The weights of all rows together stay below 2⁵² units, or
-the run is refused. A row of weight 0 is no row: it is left out before anything is counted.
-"""
+have the unit 1, and a row of weight w counts as w rows, to the bit. The weights of all rows together stay below 2⁵² units, or the
+run is refused. A row of weight 0 is no row: it is left out before anything is counted."""
 
 from __future__ import annotations
 

@@ -15,8 +15,7 @@ Scores (rows, q), probabilities or shares.
 Raises: `DataError` where single labels of a row are unknown, or there are at most k labelled rows; `BudgetError` where the
 training rows exceed $budget; $range.
 Source: Zhang & Zhou 2007 (ML-kNN); Spyromitros, Tsoumakas & Vlahavas 2008 (BRkNN).
-Deviations: none; equal posteriors, and half of the neighbours, predict 0.
-"""
+Deviations: none; equal posteriors, and half of the neighbours, predict 0."""
 
 from __future__ import annotations
 

@@ -130,8 +130,7 @@ class BRSVM(Classifier):
     0 ``c``. Scores (rows, q), distances in units of 1/‖w‖, or probabilities.
     Raises: `DataError` where single labels of a row are unknown; `BudgetError` where the rows exceed $budget; $range.
     Source: Fan, Chang, Hsieh, Wang & Lin 2008 (LIBLINEAR); Platt 1999 (probabilities).
-    Deviations: liblinear penalises the intercept b with w; where a fold lacks a class, the probability is 1/(1 + exp(−f)).
-    """
+    Deviations: liblinear penalises the intercept b with w; where a fold lacks a class, the probability is 1/(1 + exp(−f))."""
 
     name = "br-svm"
     title = "a linear support vector machine per label"
@@ -194,8 +193,7 @@ class ClassifierChain(Classifier):
     Raises: `DataError` where single labels of a row are unknown, or with ``knn`` there are at most k labelled rows; `BudgetError`
     where the rows exceed $budget; $range.
     Source: Read, Pfahringer, Holmes & Frank 2009.
-    Deviations: one chain, not their ensemble.
-    """
+    Deviations: one chain, not their ensemble."""
 
     name = "cc"
     title = "classifier chain over linear SVMs or nearest neighbours"

@@ -2,8 +2,7 @@
 
 `run` returns the tables; what they mean is in `Outcome`. All data sets are read before the first trial, so that a missing file or
 a bad row of the last one does not end a run of hours. Every finished trial is in the journal before the next one starts, whole or
-not at all.
-"""
+not at all."""
 
 from __future__ import annotations
 
@@ -54,8 +53,7 @@ class Outcome:
     `labels`    true positives, predicted and actual rows of each label at the size that was chosen, else the largest that
                 leaves features out, summed over the splits
     `data`      a row for every data set: sizes and label statistics
-    `failed`    a row for every trial that could not be run, and why
-    """
+    `failed`    a row for every trial that could not be run, and why"""
 
     cells: pd.DataFrame
     trials: pd.DataFrame

@@ -45,8 +45,7 @@ def split(
     rows; above, and there alone, a Spark frame's rows go by the hash of their ids, and stratified ones by their labelset.
 
     >>> split([["a"], ["b"], ["a"], ["b"]], "stratified 50/50")
-    (array([2, 3]), array([0, 1]))
-    """
+    (array([2, 3]), array([0, 1]))"""
     chosen = Protocol.of(protocol, seed)
     if kind_of(rows) == "pyspark":
         pairs: list[Any] = _of_frame(rows, chosen, labels, row_id)

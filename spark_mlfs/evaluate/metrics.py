@@ -23,9 +23,8 @@ digit): the predicted labels serve as scores, rows without or with all labels ar
 #{relevant labels scoring no more than the best irrelevant one} / (|y||ȳ|), and coverage takes a stable ascending sort (of a
 tie the smaller index is worse).
 
-Everything is a ratio of sums over rows. `Sums` holds these as integers, a row's ranking loss and average precision in fixed
-point of 2⁻⁵²: data give the same bits however they are partitioned, and sums add up over batches and days.
-"""
+Everything is a ratio of sums over rows. `Sums` holds these as integers, a row's ranking loss and average precision in fixed point
+of 2⁻⁵²: data give the same bits however they are partitioned, and sums add up over batches and days."""
 
 from __future__ import annotations
 
@@ -70,9 +69,8 @@ class Sums:
     """Sums that the metrics are made of; they add up.
 
     `counts` (6,) int64: rows, wrong cells, exact rows, rows whose first label is irrelevant, rows with a label, coverage.
-    `shares` (2, 2) int64: ranking loss and average precision summed in fixed point, (high, low) halves.
-    `labels` (3, q) int64: per label true positives, predicted rows, actual rows.
-    """
+    `shares` (2, 2) int64: ranking loss and average precision summed in fixed point, (high, low) halves. `labels` (3, q) int64:
+    per label true positives, predicted rows, actual rows."""
 
     counts: np.ndarray
     shares: np.ndarray
@@ -257,8 +255,7 @@ def evaluate(truth: Matrix, predicted: Matrix, scores: Matrix, metrics: str = "s
 
     >>> truth, scores = np.array([[1, 0], [0, 1]]), np.array([[0.9, 0.2], [0.6, 0.7]])
     >>> evaluate(truth, scores > 0.5, scores)["microF1"]
-    0.8
-    """
+    0.8"""
     return Sums.of(truth, predicted, scores, metrics).metrics()
 
 
@@ -362,8 +359,7 @@ def label_statistics(sets: Labelsets, q: int) -> dict[str, float]:
     - `distinctLabelsets`  their number, the empty one included
     - `meanIR`             mean, over the labels that occur, of the commonest label's rows over the label's; NaN if none does
 
-    PMC, ANL and Dens as in the MSFS paper, Table 1; MeanIR: Charte et al. 2015.
-    """
+    PMC, ANL and Dens as in the MSFS paper, Table 1; MeanIR: Charte et al. 2015."""
     n = int(sets.counts.sum())
     if not n:
         raise DataError("no row has all its labels known; there are no label statistics")

@@ -8,8 +8,7 @@
     [protocol]      folds, sizes, metrics, choose, noise, seed, all_features
     [run]           output, overwrite, engine, memory_bytes, parallelism, driver_bytes, worker_bytes, figures, tables
 
-`conf/runs/compare.toml` explains each key.
-"""
+`conf/runs/compare.toml` explains each key."""
 
 from __future__ import annotations
 

@@ -12,8 +12,7 @@ A row's fold depends on seed, row ids and labels alone, never on partitions: the
   200,000 rows; above that every labelset is divided among the folds as evenly as its rows allow, from one scan.
 
 Everything that is fitted (constants, bins, scaling, selection, parameters) must see training rows only: `training` and
-`held_out` give each side as packed data of its own, with a profile of its own.
-"""
+`held_out` give each side as packed data of its own, with a profile of its own."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Symbols: N data sets (rows), k methods (columns), r_ij rank of method j on data set i (1 is best, of a tie the mean
 rank), R_j = mean_i r_ij. Everything follows Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7
-(2006); quantiles come from SciPy. A value that is missing, or fewer than two data sets or methods, is a `DataError`.
-"""
+(2006); quantiles come from SciPy. A value that is missing, or fewer than two data sets or methods, is a `DataError`."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ def ranks(values: ArrayLike, larger_is_better: bool = True) -> np.ndarray:
 
     >>> ranks([[0.7, 0.6, 0.9], [0.5, 0.5, 0.8]])
     array([[2. , 3. , 1. ],
-           [2.5, 2.5, 1. ]])
-    """
+           [2.5, 2.5, 1. ]])"""
     table = _table(values)
     with np.errstate(divide="ignore"):
         digits = np.where(table == 0, 0, np.floor(np.log10(np.abs(table))))
@@ -68,8 +66,7 @@ def friedman(values: ArrayLike, larger_is_better: bool = True) -> Friedman:
     Where every data set ranks all methods equal, χ² = F = 0 and p = 1; where all data sets rank alike, F is infinite.
 
     >>> round(friedman([[0.71, 0.69, 0.6], [0.52, 0.53, 0.44], [0.9, 0.88, 0.81], [0.63, 0.6, 0.58]]).p, 4)
-    0.0388
-    """
+    0.0388"""
     r = ranks(values, larger_is_better)
     n, k = r.shape
     ties = sum(float((t**3 - t).sum()) for t in (np.unique(row, return_counts=True)[1] for row in r))
@@ -87,8 +84,7 @@ def nemenyi_quantile(methods: int, alpha: float = 0.05) -> float:
     """q_α of Nemenyi's test: the studentised range of k means with infinite degrees of freedom over √2.
 
     >>> round(nemenyi_quantile(3), 3)
-    2.344
-    """
+    2.344"""
     _check(methods, alpha)
     return float(stats.studentized_range.ppf(1 - alpha, methods, np.inf) / math.sqrt(2))
 
@@ -97,8 +93,7 @@ def bonferroni_dunn_quantile(methods: int, alpha: float = 0.05) -> float:
     """q_α of the Bonferroni–Dunn test of one method against the k − 1 others: the normal quantile of 1 − α/(2(k − 1)).
 
     >>> round(bonferroni_dunn_quantile(3), 3)
-    2.241
-    """
+    2.241"""
     _check(methods, alpha)
     return float(stats.norm.isf(alpha / (2 * (methods - 1))))
 
@@ -109,8 +104,7 @@ def critical_difference(methods: int, data_sets: int, alpha: float = 0.05, test:
     `test` "nemenyi" compares all pairs, "bonferroni-dunn" one method with all others (k = 8, N = 11: 2.690 · 1.0445 = 2.8096).
 
     >>> round(critical_difference(8, 11, test="bonferroni-dunn"), 2)
-    2.81
-    """
+    2.81"""
     quantiles = {"nemenyi": nemenyi_quantile, "bonferroni-dunn": bonferroni_dunn_quantile}
     if test not in quantiles:
         raise ParameterError(f"test must be one of {', '.join(map(repr, quantiles))}, not {test!r}")
@@ -131,8 +125,7 @@ def cliques(mean_ranks: Sequence[float] | np.ndarray, difference: float) -> list
     all others is in none. The bars of a critical difference diagram.
 
     >>> cliques([1.0, 2.0, 2.5], 1.0)
-    [[1, 2]]
-    """
+    [[1, 2]]"""
     r = np.asarray(mean_ranks, np.float64)
     order = np.argsort(r, kind="stable")
     groups: list[tuple[int, int]] = []
@@ -147,8 +140,7 @@ def holm(p_values: Sequence[float]) -> np.ndarray:
     """Holm's step-down correction: of the m p-values in ascending order the i-th times m − i + 1, made not to fall, at most 1.
 
     >>> holm([0.01, 0.04, 0.03])
-    array([0.03, 0.06, 0.06])
-    """
+    array([0.03, 0.06, 0.06])"""
     p = np.asarray(p_values, np.float64)
     order = np.argsort(p, kind="stable")
     adjusted = np.empty(len(p))
@@ -162,8 +154,7 @@ def wilcoxon_holm(
     """Wilcoxon's signed-rank test of every pair of methods, or of `control` with each other one, Holm-corrected over these pairs.
 
     Columns: first, second, wins, losses, ties of the first, statistic, p, p_holm. Data sets on which both are equal count half to
-    either side (SciPy's ``zero_method="zsplit"``, Demšar's rule); two methods that are equal everywhere have p = 1.
-    """
+    either side (SciPy's ``zero_method="zsplit"``, Demšar's rule); two methods that are equal everywhere have p = 1."""
     table = _table(values)
     k = table.shape[1]
     named = list(names) if names is not None else [f"method_{j}" for j in range(k)]

@@ -1,7 +1,6 @@
 """How much a selection changes when the data change a little: Nogueira's index.
 
-Source: Nogueira, Sechidis & Brown, "On the stability of feature selection algorithms", JMLR 18 (2018).
-"""
+Source: Nogueira, Sechidis & Brown, "On the stability of feature selection algorithms", JMLR 18 (2018)."""
 
 from __future__ import annotations
 
@@ -32,8 +31,7 @@ def indicator(selections: Sequence[Sequence[int]], features: int) -> np.ndarray:
     """(M, d) 0/1 matrix of M lists of selected features.
 
     >>> indicator([[0, 1], [0, 2]], 4).tolist()
-    [[1, 1, 0, 0], [1, 0, 1, 0]]
-    """
+    [[1, 1, 0, 0], [1, 0, 1, 0]]"""
     z = np.zeros((len(selections), features), np.int8)
     for row, chosen in enumerate(selections):
         indices = np.asarray(list(chosen), np.int64)
@@ -57,8 +55,7 @@ def nogueira(selected: ArrayLike, alpha: float = 0.05) -> Stability:
     than 0 and 1.
 
     >>> round(nogueira(indicator([[0, 1], [0, 1], [0, 2]], 10)).value, 3)
-    0.583
-    """
+    0.583"""
     z = np.asarray(selected)
     if z.ndim != 2 or len(z) < 2 or not z.shape[1]:
         raise DataError(f"selections of shape {z.shape}: give at least two runs (rows) over at least one feature (columns)")
@@ -86,7 +83,6 @@ def agreement(rankings: Sequence[Sequence[str]], size: int) -> Stability:
     """`nogueira` of the `size` best of some rankings of names, each best first; of two rankings it is Kuncheva's index.
 
     >>> round(agreement([["a", "b", "c", "d"], ["b", "c", "a", "d"]], 2).value, 3)
-    0.0
-    """
+    0.0"""
     names = {name: place for place, name in enumerate(dict.fromkeys(name for each in rankings for name in each))}
     return nogueira(indicator([[names[name] for name in each[:size]] for each in rankings], len(names)))

@@ -1,6 +1,5 @@
 """A comparison's tables, before how they are shown: means and spreads, ranks, tests, stability, sensitivity, published
-numbers.
-"""
+numbers."""
 
 from __future__ import annotations
 

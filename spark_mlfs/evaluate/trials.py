@@ -6,8 +6,7 @@ folds of the training rows), the classifiers. What comes back of a trial is smal
 Data whose blocks are below 64 MB run a trial as one task, several at a time; larger data, and what one task may not hold, run
 trial by trial, each over the cluster.
 Where the folds are unions of the sixty groups of rows (`Protocol` without stratification, of more than 200,000 rows), the Gram
-matrices of all training sets, inner ones too, come from one scan of large data (`GramPool`).
-"""
+matrices of all training sets, inner ones too, come from one scan of large data (`GramPool`)."""
 
 from __future__ import annotations
 

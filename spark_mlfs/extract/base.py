@@ -1,8 +1,7 @@
 """The contract of an extractor: parameters, a fit on an engine that gives a state of arrays, and a NumPy projection from it.
 
 The pyspark.ml classes (`ml.extractors.py`), saving, names and checks are common. Rows with unknown labels do not take part in a
-fit, and neither do features that are constant on the other rows; any row can be transformed.
-"""
+fit, and neither do features that are constant on the other rows; any row can be transformed."""
 
 from __future__ import annotations
 

@@ -12,8 +12,7 @@ Source: Zhang & Wu 2015; ``ratio`` .1, .2 in the LIFT-RSM paper, whose Section 2
 Deviations:
 - features are z-scored first (``scaling="none"``: as they are);
 - k-means starts from hashed rows instead of random ones;
-- that paper prints ⌊·⌋ for m, but its published dimensions agree with ⌈·⌉ only.
-"""
+- that paper prints ⌊·⌋ for m, but its published dimensions agree with ⌈·⌉ only."""
 
 from __future__ import annotations
 

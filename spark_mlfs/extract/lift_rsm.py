@@ -20,8 +20,7 @@ Source: Zhang, Li & Li 2018, Sections 2.2.1, 2.2.2 and, for the weights Î± and Î
 Deviations:
 - S^B is symmetrised, as the paper's Laplacian of it needs;
 - the ridge on the denominator, and the scale w'Bw = 1;
-- beyond 20,000 rows a sample.
-"""
+- beyond 20,000 rows a sample."""
 
 from __future__ import annotations
 

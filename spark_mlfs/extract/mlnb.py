@@ -13,8 +13,7 @@ population variances of component j over the rows with and without l, σ² at le
 in [0, 1]; ties count as reversed in the ranking loss, rows without or with all labels are left out of it.
 Raises: $one_value; `BudgetError` where the Gram matrix or the components' moments exceed $budget; $range.
 Source: Zhang, Peña & Robles 2009.
-Deviations: folds by hash of the row id and draws by hash of the seed: one seed, one answer; the floor of the variances.
-"""
+Deviations: folds by hash of the row id and draws by hash of the seed: one seed, one answer; the floor of the variances."""
 
 from __future__ import annotations
 

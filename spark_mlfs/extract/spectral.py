@@ -25,8 +25,7 @@ class MDDM(Linear):
     q; λ (r,) the eigenvalues; μ ∈ [0, 1] ``mu``, 1 with a ridge of 1e-10 of the mean diagonal.
     Raises: $one_value; `BudgetError` where the Gram matrix exceeds $budget; $range.
     Source: Zhang & Zhou 2010.
-    Deviations: none known; the ranking of the original features is ours.
-    """
+    Deviations: none known; the ranking of the original features is ours."""
 
     name = "mddm"
     title = "projection of maximum dependence on the labels"
@@ -74,8 +73,7 @@ class MLSI(Linear):
     β ∈ [0, 1] ``beta``, γ > 0 ``gamma``.
     Raises: $one_value; `BudgetError` where the Gram matrix exceeds $budget; $range.
     Source: Yu, Yu & Tresp 2005.
-    Deviations: none known; the ranking of the original features is ours.
-    """
+    Deviations: none known; the ranking of the original features is ours."""
 
     name = "mlsi"
     title = "supervised latent semantic indexing"

@@ -123,8 +123,7 @@ class Saved(Checked, Model, Storable):
 class StateModel(Learned, Saved, FeatureAccessors):
     """A model whose learned part is `state`, a dict of arrays, CSR matrices and plain values.
 
-    `featureNames` and `labelNames` of the training data; `summary`: algorithm, parameters, sizes, seconds, Spark jobs.
-    """
+    `featureNames` and `labelNames` of the training data; `summary`: algorithm, parameters, sizes, seconds, Spark jobs."""
 
     def __init__(self) -> None:
         super().__init__()

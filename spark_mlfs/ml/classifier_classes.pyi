@@ -66,41 +66,27 @@ class _Order:
 
 class MLkNNClassifier(_K, _S, _Scaling, ClassifierEstimator, entry="mlknn"):
     """Maximum a posteriori label from how many of the k nearest training rows have it."""
-    def __init__(
-        self, *, k: int = 10, s: float = 1.0, scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common],
-    ) -> None: ...
-    def setParams(
-        self, *, k: int = 10, s: float = 1.0, scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common],
-    ) -> Self: ...
+    def __init__(self, *, k: int = 10, s: float = 1.0, scaling: Literal['none', 'standard', 'minmax'] = "none",
+        **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, k: int = 10, s: float = 1.0, scaling: Literal['none', 'standard', 'minmax'] = "none",
+        **common: Unpack[_Common]) -> Self: ...
 class BRkNNClassifier(_K, _Scaling, ClassifierEstimator, entry="brknn"):
     """Majority vote of the k nearest training rows, label by label."""
-    def __init__(
-        self, *, k: int = 3, scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common],
-    ) -> None: ...
-    def setParams(
-        self, *, k: int = 3, scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common],
-    ) -> Self: ...
+    def __init__(self, *, k: int = 3, scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, k: int = 3, scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common]) -> Self: ...
 class BRSVMClassifier(_C, _MaxIter, _Tol, _Seed, _LabelSpecific, _Scores, _Scaling, ClassifierEstimator, entry="br-svm"):
     """A linear support vector machine per label."""
-    def __init__(
-        self, *, c: float = 1.0, maxIter: int = 10000, tol: float = 0.0001, seed: int = 0, labelSpecific: bool = False,
+    def __init__(self, *, c: float = 1.0, maxIter: int = 10000, tol: float = 0.0001, seed: int = 0, labelSpecific: bool = False,
         scores: Literal['decision', 'calibrated'] = "decision", scaling: Literal['none', 'standard', 'minmax'] = "none",
-        **common: Unpack[_Common],
-    ) -> None: ...
-    def setParams(
-        self, *, c: float = 1.0, maxIter: int = 10000, tol: float = 0.0001, seed: int = 0, labelSpecific: bool = False,
+        **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, c: float = 1.0, maxIter: int = 10000, tol: float = 0.0001, seed: int = 0, labelSpecific: bool = False,
         scores: Literal['decision', 'calibrated'] = "decision", scaling: Literal['none', 'standard', 'minmax'] = "none",
-        **common: Unpack[_Common],
-    ) -> Self: ...
+        **common: Unpack[_Common]) -> Self: ...
 class ClassifierChainClassifier(_Base, _Order, _K, _C, _MaxIter, _Tol, _Seed, _Scaling, ClassifierEstimator, entry="cc"):
     """A chain of linear support vector machines or of nearest-neighbour votes."""
-    def __init__(
-        self, *, base: Literal['svm', 'knn'] = "svm", order: Literal['random', 'frequency', 'index'] = "random", k: int = 3,
-        c: float = 1.0, maxIter: int = 10000, tol: float = 0.0001, seed: int = 0,
-        scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common],
-    ) -> None: ...
-    def setParams(
-        self, *, base: Literal['svm', 'knn'] = "svm", order: Literal['random', 'frequency', 'index'] = "random", k: int = 3,
-        c: float = 1.0, maxIter: int = 10000, tol: float = 0.0001, seed: int = 0,
-        scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common],
-    ) -> Self: ...
+    def __init__(self, *, base: Literal['svm', 'knn'] = "svm", order: Literal['random', 'frequency', 'index'] = "random",
+        k: int = 3, c: float = 1.0, maxIter: int = 10000, tol: float = 0.0001, seed: int = 0,
+        scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common]) -> None: ...
+    def setParams(self, *, base: Literal['svm', 'knn'] = "svm", order: Literal['random', 'frequency', 'index'] = "random",
+        k: int = 3, c: float = 1.0, maxIter: int = 10000, tol: float = 0.0001, seed: int = 0,
+        scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common]) -> Self: ...

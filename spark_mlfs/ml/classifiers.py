@@ -1,6 +1,5 @@
 """pyspark.ml Estimators over every classifier (a class each in `ml.classifier_classes`), and the model they fit to. They stand
-behind a selector or extractor in one `Pipeline`, which saves and loads as a whole.
-"""
+behind a selector or extractor in one `Pipeline`, which saves and loads as a whole."""
 
 from __future__ import annotations
 
@@ -56,10 +55,9 @@ class PredictionOfNeighbours:
 class MultiLabelClassificationModel(StateModel, PredictionAccessors):
     """A fitted classifier: adds the predicted labels and their scores to a frame.
 
-    predictionCol : multi-hot vector of the predicted labels, their names in its metadata
-    rawPredictionCol : vector of the labels' scores (ML-kNN: posterior probability; SVM: decision value), larger is likelier
-    labelNames, featureNames : of the training data; a frame whose features have these names in another order is understood
-    """
+    predictionCol : multi-hot vector of the predicted labels, their names in its metadata rawPredictionCol : vector of the labels'
+    scores (ML-kNN: posterior probability; SVM: decision value), larger is likelier labelNames, featureNames : of the training
+    data; a frame whose features have these names in another order is understood"""
 
     def predictor(self) -> Predictor:
         """The NumPy prediction, for use outside Spark: ``model.predictor().predict(x)``."""

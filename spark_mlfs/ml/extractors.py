@@ -45,8 +45,7 @@ class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
     `names`      of the extracted features
     `ranking`    pandas frame rank, index, name, score, relevance (the same) of the original features, where the extractor ranks
                  them (mddm, mlsi), else None
-    `state`      what was learned, as arrays: `projection` or `centres`, `slices` (where each label's features begin), …
-    """
+    `state`      what was learned, as arrays: `projection` or `centres`, `slices` (where each label's features begin), …"""
 
     @property
     def _extractor(self) -> Extractor:

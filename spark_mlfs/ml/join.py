@@ -1,9 +1,8 @@
 """Rows of a frame against a training set that is too large for every task to hold: joined block by block.
 
-The rows travel in chunks, whole (their Arrow bytes) and as a feature matrix. Every chunk meets every block of the training set,
-a pair a row of a cross join, and keeps its k best; the partial results of a chunk come together by its key. A chunk must be the
-same whenever its rows are read, also where a task is run again: the rows are laid out by their hash first.
-"""
+The rows travel in chunks, whole (their Arrow bytes) and as a feature matrix. Every chunk meets every block of the training set, a
+pair a row of a cross join, and keeps its k best; the partial results of a chunk come together by its key. A chunk must be the
+same whenever its rows are read, also where a task is run again: the rows are laid out by their hash first."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Pipelines saved and loaded without the JVM, in pyspark's own format: pyspark's writer and reader ask for a SparkContext,
-and its reader imports whatever module a folder names.
-"""
+and its reader imports whatever module a folder names."""
 
 from __future__ import annotations
 

@@ -41,9 +41,8 @@ def map_rows(
     """`dataset` with columns computed row by row from its features, which `cells` reads. `ParameterError` for one that exists.
 
     `function(x)` takes (rows, width) raw features, dense float64 or CSR, and returns for each key of `outputs` what `lists_of`
-    takes. `outputs` maps a new column's name to ``"vector"`` (dense), ``array<double>``, ``array<int>`` or ``array<string>``.
-    The function and what it closes over travel to the workers: keep it within some tens of MB.
-    """
+    takes. `outputs` maps a new column's name to ``"vector"`` (dense), ``array<double>``, ``array<int>`` or ``array<string>``. The
+    function and what it closes over travel to the workers: keep it within some tens of MB."""
     refuse_taken(dataset, outputs)
     types = ["array<double>" if type_name == "vector" else type_name for type_name in outputs.values()]
     schema = ", ".join(f"c{i} {type_name}" for i, type_name in enumerate(types))

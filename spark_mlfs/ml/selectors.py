@@ -1,7 +1,6 @@
 """pyspark.ml Estimators and one Model over every method: fit, transform, copy, save, load, Pipeline, names in and out.
 
-`MultiLabelSelector(method="jmi", ...)` takes any registered method; for each there is a class in `ml.selector_classes`, too.
-"""
+`MultiLabelSelector(method="jmi", ...)` takes any registered method; for each there is a class in `ml.selector_classes`, too."""
 
 from __future__ import annotations
 
@@ -80,8 +79,7 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
     ``order="index"`` as they stand in the data, which pyspark's own selectors do. ``numTopFeatures`` may be changed on the
     model; beyond what a greedy method picked, features follow by their relevance. So may the rates and the threshold, and the
     selection mode as far as the ranking has what it goes by. Where nothing passes nothing is selected, and `transform` gives
-    vectors without entries, as pyspark's selectors do.
-    """
+    vectors without entries, as pyspark's selectors do."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -224,8 +222,7 @@ class MultiLabelSelector(SelectorEstimator):
     idCol, labelsForm, driverBytes, workerBytes : see `explainParams`
 
     Raises `ParameterError` for a wrong parameter or column, `DataError` for data that cannot be used, `BudgetError` where a
-    statistic exceeds ``driverBytes`` or ``workerBytes``.
-    """
+    statistic exceeds ``driverBytes`` or ``workerBytes``."""
 
     method = Param(Params._dummy(), "method", "name of the method", typeConverter=_registered)
     methodParams = Param(Params._dummy(), "methodParams", "the method's own parameters", typeConverter=dict)

@@ -1,6 +1,5 @@
 """Entries of a vector column as a vector column: Spark ML's VectorSlicer, and on a Connect client before 4.0, which has no
-class of the JVM, expressions of Spark's, which visit every entry one by one.
-"""
+class of the JVM, expressions of Spark's, which visit every entry one by one."""
 
 from __future__ import annotations
 
@@ -22,8 +21,7 @@ def sliced(dataset: DataFrame, column: str, output: str, places: np.ndarray, wid
     """`dataset` with `output`, the entries `places` of the vectors of `width` entries in `column`, in the order of `places`.
 
     A dense vector stays dense, a sparse one sparse (what it stores of the entries), a null null. The action raises `DataError`
-    for a vector of another width.
-    """
+    for a vector of another width."""
     parts = F.unwrap_udt(F.col(column))
     values, stored = parts["values"], parts["indices"]
     sparse = parts["type"] == SPARSE

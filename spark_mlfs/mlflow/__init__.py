@@ -3,8 +3,7 @@ Spark (`log_model`) and without (`log_tagger`).
 
 Autologging (``mlflow.pyspark.ml.autolog``) logs every fit's parameters by itself, but saves the models of classes on its
 allowlist only: call ``mlflow.pyspark.ml.autolog(log_model_allowlist=spark_mlfs.mlflow.ALLOWLIST)``. A pipeline is saved where all
-of its stages are on the list; add pyspark's own that it has.
-"""
+of its stages are on the list; add pyspark's own that it has."""
 
 from __future__ import annotations
 
@@ -68,8 +67,7 @@ def log_selection(selection: MultiLabelSelectorModel | str | Path, artifact_path
     Parameters  method, the method's parameters as ``param.NAME``, the selection mode and what it goes by
     Metrics     rows, features, labels, selected, seconds, jobs, scans; of a greedy method ``gain``, a step a pick
     Artifacts   ``ranking.csv``, ``ranking.parquet``, ``report.html``, ``summary.json``; of a folder that ``spark-mlfs select``
-                wrote its own report and ``manifest.json``
-    """
+                wrote its own report and ``manifest.json``"""
     mlflow = _mlflow()
     model: Any = selection
     folder = None if hasattr(selection, "ranking") else Path(str(selection))
@@ -132,8 +130,7 @@ def log_model(model: Any, artifact_path: str = "model", **options: Any) -> Any:
     ``pip_requirements`` (MLflow would fit an environment of its own to find them); `options` are MLflow's.
 
     ``mlflow.spark.load_model(uri)`` in another process gives the PipelineModel. Start its session with
-    `spark_mlfs.local_session()`, or set PYSPARK_PYTHON to the interpreter that has the package.
-    """
+    `spark_mlfs.local_session()`, or set PYSPARK_PYTHON to the interpreter that has the package."""
     mlflow = _mlflow("spark")
     options.setdefault("pip_requirements", requirements())
     with _run():
@@ -149,8 +146,7 @@ def log_tagger(
     left aside, and those that are not selected may be absent), or the features as an array, dense or sparse; it gives a frame of
     ``tags`` and ``scores``, best first: the predicted labels, the `top_n` best, or those that score at least `threshold` (also as
     ``params`` of a call). The same bits as `tagged` on Spark. `ParameterError` for a pipeline with stages that are not this
-    library's, such as the words of a text.
-    """
+    library's, such as the words of a text."""
     mlflow = _mlflow("pyfunc")
     from .function import Tagger
     from .tagger import Steps

@@ -27,8 +27,7 @@ class Steps:
 
     `columns` are the names of the d features a table must have, None where they have none; `steps` pairs of "take" and the
     places of columns, of "fill" and what stands for their missing values, or of "extract" and (name, state); then the
-    classifier's name and state, and the labels' names.
-    """
+    classifier's name and state, and the labels' names."""
 
     width: int
     columns: list[str] | None

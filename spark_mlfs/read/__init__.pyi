@@ -19,90 +19,68 @@ Tables = Paths | DataFrame | pd.DataFrame
 
 def load(spark: SparkSession, path: Tables | None, format: str, **options: Any) -> DataFrame: ...
 def __getattr__(name: str) -> Callable[..., DataFrame]: ...
-def arff(
-    spark: SparkSession, path: Paths, labels: int | str | Sequence[str] | None = None,
+def arff(spark: SparkSession, path: Paths, labels: int | str | Sequence[str] | None = None,
     nominal: Literal['index', 'onehot'] = "index", missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
-    ignore: Sequence[str] = (), binarize_labels: bool = False,
-) -> DataFrame:
+    ignore: Sequence[str] = (), binarize_labels: bool = False) -> DataFrame:
     """Read ARFF files into the canonical frame ``id, features, labels``; see the module for what is a label or feature."""
 
-def libsvm(
-    spark: SparkSession, path: Paths, label_base: int = 0, feature_base: int = 1, num_features: int | None = None,
+def libsvm(spark: SparkSession, path: Paths, label_base: int = 0, feature_base: int = 1, num_features: int | None = None,
     num_labels: int | None = None, feature_names: str | Sequence[str] | None = None,
-    label_names: str | Sequence[str] | None = None,
-) -> DataFrame:
+    label_names: str | Sequence[str] | None = None) -> DataFrame:
     """Read multi-label LIBSVM files into the canonical frame ``id, features, labels``."""
 
-def parquet(
-    spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
-    label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
-    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
-    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
-    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = (),
-) -> DataFrame:
-    """Parquet files."""
-
-def delta(
-    spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
-    label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
-    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
-    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
-    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = (),
-) -> DataFrame:
-    """Delta tables."""
-
-def csv(
-    spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
-    label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
-    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
-    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
-    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = (),
-) -> DataFrame:
-    """CSV files."""
-
-def json(
-    spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
-    label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
-    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
-    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
-    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = (),
-) -> DataFrame:
-    """JSON files."""
-
-def table(
-    spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], format: str = "table", *,
+def parquet(spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str],
     id: str | None = None, label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
     reader_options: Mapping[str, str] | None = None, weight: str | None = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
-    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = (),
-) -> DataFrame:
+    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = ()) -> DataFrame:
+    """Parquet files."""
+
+def delta(spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str],
+    id: str | None = None, label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
+    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = ()) -> DataFrame:
+    """Delta tables."""
+
+def csv(spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
+    label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
+    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = ()) -> DataFrame:
+    """CSV files."""
+
+def json(spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
+    label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
+    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = ()) -> DataFrame:
+    """JSON files."""
+
+def table(spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str],
+    format: str = "table", *, id: str | None = None, label_delimiter: str | None = None,
+    label_names: Sequence[str] | None = None, reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
+    categories: Literal['auto', 'onehot', 'codes'] = "auto", graded: bool = False, needed: Sequence[str] = ()) -> DataFrame:
     """Read a table into ``id, features, labels``; see the module for `features`, `labels` and `id`."""
 
-def text(
-    spark: SparkSession, path: Tables, text: str, labels: str | Sequence[str], format: str = "table", *,
+def text(spark: SparkSession, path: Tables, text: str, labels: str | Sequence[str], format: str = "table", *,
     id: str | None = None, label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
     reader_options: Mapping[str, str] | None = None, weight: str | None = None, pattern: str | None = "\\W+",
     stop_words: str | Sequence[str] | None = None, vocab_size: int = 10000, min_df: float = 2.0, binary: bool = False,
-    vocabulary: Sequence[str] | None = None,
-) -> DataFrame:
+    vocabulary: Sequence[str] | None = None) -> DataFrame:
     """Counts of a text column's words as features, by decreasing total, ties in alphabetical order; the rest as in `tables`."""
 
-def files(
-    spark: SparkSession, path: Paths, features: str = "image", feature_options: Mapping[str, str] | None = None,
+def files(spark: SparkSession, path: Paths, features: str = "image", feature_options: Mapping[str, str] | None = None,
     labels: str | Sequence[str] | None = None, labels_from: str | None = None, label_delimiter: str | None = None,
     label_names: Sequence[str] | None = None, root: str | None = None, path_column: str = "path",
-    max_file_bytes: int = 67108864, on_error: Literal['skip', 'refuse'] = "skip",
-) -> DataFrame:
+    max_file_bytes: int = 67108864, on_error: Literal['skip', 'refuse'] = "skip") -> DataFrame:
     """Features of files (images, sounds) by an encoder; labels from the folders' names, or from a table by path."""
 
-def numbers(
-    spark: SparkSession, seed: int = 0, num_rows: int = 2000, noise: float = 0.0, num_partitions: int | None = None,
-) -> DataFrame:
+def numbers(spark: SparkSession, seed: int = 0, num_rows: int = 2000, noise: float = 0.0, num_partitions: int | None = None) -> DataFrame:
     """The Number set of the MSFS paper, rebuilt: five pictures of 81 pixels in a row, labels the digits among them."""
 
-def planted(
-    spark: SparkSession, num_rows: int, num_features: int, num_labels: int, num_relevant: int | None = None,
+def planted(spark: SparkSession, num_rows: int, num_features: int, num_labels: int, num_relevant: int | None = None,
     num_redundant: int | None = None, density: float | None = None, noise: float = 0.5, cardinality: float | None = None,
-    seed: int = 0, num_partitions: int | None = None,
-) -> DataFrame:
+    seed: int = 0, num_partitions: int | None = None) -> DataFrame:
     """A data set whose relevant, redundant and noise features are known; row i depends on (arguments, seed, i) only."""

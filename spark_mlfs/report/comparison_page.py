@@ -226,7 +226,6 @@ def compare(
     """A comparison from Python: `plan` is the path of a TOML file, or a dict of its sections (`evaluate.plan`).
 
     Gives a `ComparisonOutcome`; raises `ParameterError` for whatever is wrong with the plan. Long ones are better run by
-    ``spark-mlfs compare``, which takes up what was cut short.
-    """
+    ``spark-mlfs compare``, which takes up what was cut short."""
     checked = read_comparison(plan) if isinstance(plan, str) else comparison(plan, "plan")
     return ComparisonOutcome(**vars(run(spark, checked, ForgetfulJournal(), None, progress)))

@@ -74,8 +74,7 @@ def drift(
 
     >>> X, Y = np.tile(np.eye(2), (40, 1)), np.tile([[1], [0]], (40, 1))
     >>> drift((X, Y), (X, 1 - Y)).features["changed"].tolist()
-    [True, True]
-    """
+    [True, True]"""
     told = check((DELIMITER, MISSING), reading or {}, "reading")
     no_mean(told["missing"])
     memory = memory_of(memory_bytes)

@@ -1,6 +1,5 @@
 """The figures of the reports as values: templates draw them as HTML with inline SVG, which is stretched to the width it gets,
-while its texts are placed by per cent and keep their size. Colours of methods are the classes s0 ... s11.
-"""
+while its texts are placed by per cent and keep their size. Colours of methods are the classes s0 ... s11."""
 
 from __future__ import annotations
 

@@ -115,8 +115,7 @@ class Check:
     """A pass over rows whose column `labels` holds vectors or arrays of 0, 1 and NaN, tags or numbers.
 
     `top_n` or `threshold` give rows their labels as in `score`; `curves`: what any other would give is counted, too; messages
-    call a row by the column `id`. Rows with an unknown label are left out.
-    """
+    call a row by the column `id`. Rows with an unknown label are left out."""
 
     scorer: SavedPipeline
     labels: str

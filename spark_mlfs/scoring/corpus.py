@@ -7,8 +7,7 @@ written and counted, then its marker is written; a run that was killed goes on w
     output/_plan/0.json        which inputs make which part, written before the first of them
     output/_parts/0.json       what the part read, how many rows and tags it holds
     output/_manifest.json      model, options, inputs, counts, seconds, versions
-    output/_report.html
-"""
+    output/_report.html"""
 
 from __future__ import annotations
 
@@ -150,8 +149,7 @@ class Scoring:
     the same model, data, options and output goes on where it stopped. `append` adds the inputs that the output does not hold
     yet, `explain` ``best_passages`` of so many words (`SavedPipeline.tagged`). `parallelism` parts are scored at a time (default:
     one a core of this machine, at most 8): a part of one file is one
-    task.
-    """
+    task."""
 
     spark: SparkSession
     scorer: SavedPipeline

@@ -34,8 +34,7 @@ class ColumnGatherer(ColumnMaker, HasInputCols):
     which is all that a column read from a CSV may hold.
 
     Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a null with a trace. Columns of texts
-    and dates become what they were in training, which `categories` tells (`read.categories`).
-    """
+    and dates become what they were in training, which `categories` tells (`read.categories`)."""
 
     categories = Param(Params._dummy(), "categories", "what columns of texts and dates stand for", typeConverter=dict)
 

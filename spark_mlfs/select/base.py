@@ -19,8 +19,7 @@ class SideAnalysis:
     """Base of every extra of a request; immutable, hashable and picklable.
 
     In a run: `before` and `needs` of every request, one scan for all that is needed, then request by request `outcome`, the
-    method's scores, and `after`. `key` is the outcome's name in the result.
-    """
+    method's scores, and `after`. `key` is the outcome's name in the result."""
 
     key: ClassVar[str]
     weighted: ClassVar[bool] = False  # takes rows that have weights

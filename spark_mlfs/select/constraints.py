@@ -27,8 +27,7 @@ Features are listed by name, by a pattern of names (``title_*``; * any text, ? o
 exists is no pattern) or by place from 0. Costs and penalties are a list, one for each feature, or by name and pattern: a
 feature has what stands at its name, else at the first pattern that matches. A rule (`select.rules`) looks at all features that
 are not excluded, and keeps the included ones besides those that pass; it takes no groups and no costs, since it judges features
-one by one.
-"""
+one by one."""
 
 from __future__ import annotations
 

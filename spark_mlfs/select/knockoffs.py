@@ -1,7 +1,6 @@
 """Knockoffs: features made to be exchangeable with the real ones, against which the method's weights are held.
 
-A row's knockoffs depend on (seed, row id) and on the sampler alone, so that one seed has one answer whatever the partitioning.
-"""
+A row's knockoffs depend on (seed, row id) and on the sampler alone, so that one seed has one answer whatever the partitioning."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """How many features, or which: the modes of a selection as one table.
 
 A mode keeps a number of the best, or it is a *rule* that keeps features with enough evidence (`rules` says what each promises).
-The estimators' Params, the keys of [selection], the flags of ``spark-mlfs select`` and the report's words are made from here.
-"""
+The estimators' Params, the keys of [selection], the flags of ``spark-mlfs select`` and the report's words are made from here."""
 
 from __future__ import annotations
 

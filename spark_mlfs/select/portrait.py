@@ -10,8 +10,7 @@ deviation of that difference over the halves. The picks were made of all rows, s
 k with k.
 Symbols: x_j one of at most 60 picks, in their order, for each label's best any of the kept features; y_l ∈ {0, 1} one of the
 40 commonest labels; rows with all labels known, of more than 100,000 about as many, those whose id hashes lowest. Rows alike (or
-with one id) are in the same half.
-"""
+with one id) are in the same half."""
 
 from __future__ import annotations
 

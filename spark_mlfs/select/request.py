@@ -115,8 +115,7 @@ class Request:
     """A selection: a method, its checked parameters, the filter in front of it, what else is asked, what it is held to, and where
     its ranking is `cut`; without a cut the `count` best are kept, None: all.
 
-    `implementation` is the method itself: a worker need not know its name.
-    """
+    `implementation` is the method itself: a worker need not know its name."""
 
     method: str
     parameters: Mapping[str, Any]

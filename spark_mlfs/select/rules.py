@@ -15,8 +15,7 @@
                    matrix; for the others where the data run in one task.
 
 All three keep the evidence of every feature, so that another level can be asked for later. Rows with an unknown label do not take
-part in knockoffs, and in G-tests of that label.
-"""
+part in knockoffs, and in G-tests of that label."""
 
 from __future__ import annotations
 

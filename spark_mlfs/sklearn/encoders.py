@@ -36,8 +36,7 @@ class EncoderOfFiles(TransformerMixin, ArrayEstimator):
 
     Attributes after transform
     --------------------------
-    reasons_ : why a file has no features, None where it has
-    """
+    reasons_ : why a file has no features, None where it has"""
 
     registry = ENCODERS
     _common = (ON_ERROR,)

@@ -55,8 +55,7 @@ class ExtractorOfArrays(TransformerMixin, LearningEstimator[Extractor]):
     --------------------------
     state_ : what was learned, as arrays
     label_slices_ : (q + 1) places where each label's features begin in what is extracted; empty where they are not label by label
-    n_features_in_, feature_names_in_, label_names_ : of the training data
-    """
+    n_features_in_, feature_names_in_, label_names_ : of the training data"""
 
     registry = EXTRACTORS
 
@@ -97,8 +96,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
     --------------------------
     classes_ : the classes, where y gave one a row; else the numbers of the labels
     state_ : what was learned, as arrays
-    n_features_in_, feature_names_in_, label_names_ : of the training data
-    """
+    n_features_in_, feature_names_in_, label_names_ : of the training data"""
 
     registry = CLASSIFIERS
 

@@ -51,8 +51,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     their values, ``column=value``: `ranking_`, `selected_`, `transform` and its names go by these, `get_support` by columns.
 
     `transform`, `get_support` and `get_feature_names_out` go by the order of the columns, as scikit-learn's selectors do;
-    `ranking_` and `selected_` by rank.
-    """
+    `ranking_` and `selected_` by rank."""
 
     registry = METHODS
     _common = (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING, MISSING, MEMORY)
@@ -176,8 +175,7 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
 
     >>> X, tags = np.array([[0, 1], [0, 0], [1, 1], [1, 0]]), [["a"], ["a"], ["b"], ["b"]]
     >>> MultiLabelSelector("chi2", num_top_features=1).fit(X, tags).transform(X).ravel().tolist()
-    [0, 0, 1, 1]
-    """
+    [0, 0, 1, 1]"""
 
     def __init__(
         self, method: str = DEFAULT_METHOD, *, method_params: Mapping[str, Any] | None = None, **settings: Unpack[Settings]

@@ -27,8 +27,7 @@ class MultiLabelStratifiedKFold(StratifiedKFold):
     `split(X, y)` takes labels as `rank` does: a matrix or frame (n, q) of 0, 1 and NaN, a class a row, or a list of tags a row.
 
     >>> next(MultiLabelStratifiedKFold(2).split(np.zeros((4, 1)), [["a"], ["a"], ["b"], ["b"]]))
-    (array([1, 3]), array([0, 2]))
-    """
+    (array([1, 3]), array([0, 2]))"""
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Training and test places of the rows, fold by fold."""
@@ -52,8 +51,7 @@ class MultiLabelStratifiedShuffleSplit(StratifiedShuffleSplit):
         shares of the rows, or numbers of rows; None: what the other leaves, a tenth to test where both are None
     random_state : int | RandomState | None, default None
 
-    `split(X, y)` takes labels as `MultiLabelStratifiedKFold` does.
-    """
+    `split(X, y)` takes labels as `MultiLabelStratifiedKFold` does."""
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Training and test places of the rows, split by split."""
