@@ -31,9 +31,9 @@ from spark_mlfs.select import Constraints, Cut
 from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.testing import check_method, engine_of, example, frame_of, thin
 
-LARGER = [  # rows, picks, whether they are sparse
-    ("scene", 2407, 10, False), ("yeast", 2417, 12, False), ("enron", 1702, 5, True), ("birds", 645, 12, False),
-    ("tmc2007-500", 3000, 6, True), ("slashdot", 2000, 6, True), ("rcv1sub1", 2000, 5, True),
+WHOLE = [  # name, picks
+    ("birds", 30), ("scene", 30), ("yeast", 30), ("enron", 20), ("corel5k", 15), ("slashdot", 15), ("tmc2007-500", 10), ("imdb", 3),
+    ("rcv1sub1", 2),
 ]  # fmt: skip
 FOLDS, READ = 5, Grades.of({"graded_labels": True})
 
@@ -363,20 +363,39 @@ def test_auto_keeps_a_group_whole_that_is_larger_than_what_it_is_tried_with():
     assert again["nested_gain"].max() == ranking["nested_gain"].max() > 0.3
 
 
+def test_picks_among_sparse_columns_are_those_of_fits_of_the_rows(data_dir):
+    """The picks of the oracle that refits each column, and those of the one for large sets."""
+    x, y = (each[:400] for each in load("corel5k", data_dir)[:2])
+    x, y = x[:, np.sort(np.argsort(-x.sum(axis=0), kind="stable")[:40])], y[:, np.sort(np.argsort(-y.sum(axis=0))[:30])]
+    engine = engine_of(sp.csr_matrix(x), y)
+    agrees(engine, x, y, 5)
+    one, other = oracle.forward(x, y, folds(engine), 5), oracle.wide(sp.csr_matrix(x), y, folds(engine), 5, block=7)
+    assert one[0] == other[0]
+    for mine, its in zip(one[1:], other[1:], strict=True):
+        np.testing.assert_allclose(mine, its, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "rows", "count", "sparse"), LARGER)
-def test_picks_on_larger_sets_are_those_of_fits_of_the_rows(name, rows, count, sparse, data_dir):
-    x, y = (each[:rows] for each in load(name, data_dir)[:2])
-    x = x[:, np.sort(np.argsort(-(x != 0).sum(axis=0).A1 if sp.issparse(x) else -(x != 0).sum(axis=0))[:400])]
-    x = x.toarray() if sp.issparse(x) else x
-    held = hold(sp.csr_matrix(x) if sparse else x, y)[0]
-    (result,) = pipeline.rank(held, [pipeline.Request.of("forward", {}, count)])
-    wanted, gains, first, shares = oracle.forward(x, y, fold_of(held.block, FOLDS, held.profile), count)
-    assert list(result.ranking["index"][: len(wanted)]) == wanted
-    np.testing.assert_allclose(result.gains[: len(wanted)], gains, rtol=1e-8, atol=1e-10)
-    relevance = result.ranking.set_index("index")["relevance"].sort_index().to_numpy()
-    np.testing.assert_allclose(relevance[np.isfinite(first)], first[np.isfinite(first)], rtol=1e-8, atol=1e-10)
-    assert shares.shape == (FOLDS, len(wanted))
+@pytest.mark.parametrize(("name", "count"), WHOLE)
+def test_picks_on_whole_sets_are_those_of_fits_of_the_rows(name, count, data_dir):
+    """Dense and sparse; of columns whose products exceed the budget, the oracle picks among as many."""
+    x, y = load(name, data_dir)[:2]
+    dense = [] if np.prod(x.shape) > 1e8 else [x.toarray() if sp.issparse(x) else x]
+    wanted = None
+    for rows in [sp.csr_matrix(x), *dense]:
+        held = hold(rows, y)[0]
+        (result,) = pipeline.rank(held, [pipeline.Request.of("forward", {}, count)])
+        if wanted is None:
+            fold, few = fold_of(held.block, FOLDS, held.profile), result.scores.details.get("candidates")
+            among = None
+            if few:
+                first = np.nan_to_num(oracle.wide(x, y, fold, 1)[2], nan=-np.inf)
+                among = np.argsort(-np.round(first, 12), kind="stable")[: int(few.split()[0])]
+            wanted, gains, first, _ = oracle.wide(x, y, fold, count, among=among)
+        assert list(result.ranking["index"][: len(wanted)]) == wanted
+        np.testing.assert_allclose(result.gains[: len(wanted)], gains, rtol=1e-8, atol=1e-12)
+        relevance = result.ranking.set_index("index")["relevance"].sort_index().to_numpy()
+        np.testing.assert_allclose(relevance[np.isfinite(first)], first[np.isfinite(first)], rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:no feature explains")

@@ -8,6 +8,7 @@ Never imported by the package.
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 
 def refitted(z, of, train, mass, penalty, n_f):
@@ -112,3 +113,53 @@ def nested(x, y, fold, count, penalty=1.0, groups=()):
         picks = forward(x[rest], y[rest], fold[rest], count, penalty, label_weights=times, groups=groups)[0]
         out.append(np.cumsum(forward(x, y, fold, len(picks), penalty, include=picks)[3][at]))
     return np.array([np.pad(each, (0, count - len(each)), "edge") for each in out])
+
+
+def wide(x, y, fold, count, penalty=1.0, among=None, block=1000):
+    """Like `forward`, of many rows and columns (x sparse or not), picks `among` some: the rows of z are made anew for each pick, a
+    block of columns at a time, from x and what each pick's fit on the training rows said of it; the fits' weights, one number
+    each, are solved without `lstsq`."""
+    x, y = sp.csc_matrix(x, dtype=float), np.asarray(y, float)
+    n, d = x.shape
+    varies = x.max(axis=0).toarray()[0] > x.min(axis=0).toarray()[0]
+    starts = range(0, d, block)
+    deviation = np.concatenate([x[:, s : s + block].toarray().std(axis=0) for s in starts])
+    deviation[~varies] = 1
+    label = np.where(y.var(axis=0) > 0, 1 / np.where(y.var(axis=0) > 0, y.var(axis=0), 1), 0)
+    sides = [(fold != f, fold == f) for f in np.unique(fold)]
+    means = [np.asarray(x[train].mean(axis=0))[0] for train, _ in sides]
+    r = [y - y[train].mean(axis=0) for train, _ in sides]
+    said = [(np.empty((n, 0)), np.empty((0, d))) for _ in sides]  # the picks' z, and their weights in each column
+    total = np.array([label @ (rest[held] ** 2).sum(axis=0) for rest, (_, held) in zip(r, sides, strict=True)])
+    left = varies if among is None else varies & np.isin(np.arange(d), among)
+    picks, gains, first, shares = [], [], None, []
+
+    def columns(f, start, stop):
+        return (x[:, start:stop].toarray() - means[f][start:stop]) / deviation[start:stop] - said[f][0] @ said[f][1][:, start:stop]
+
+    for _ in range(min(count, left.sum())):
+        explained = np.zeros((len(sides), d))
+        for f, (train, held) in enumerate(sides):
+            at, out, of, tried = np.flatnonzero(train), np.flatnonzero(held), r[f], len(r[f]) - held.sum()
+            for start in starts:
+                z = columns(f, start, start + block)
+                a, b = z[at], z[out]
+                weight = a.T @ of[at] / ((a**2).sum(axis=0) + penalty * tried)[:, None]
+                lowered = 2 * weight * (b.T @ of[out]) - weight**2 * (b**2).sum(axis=0)[:, None]
+                explained[f, start : start + block] = lowered @ label
+        worth = np.where(varies, explained.sum(axis=0) / total.sum(), np.nan)
+        first = worth if first is None else first
+        best = worth[left].max()
+        pick = int(np.flatnonzero(left & (worth >= best - 1e-10 * max(1.0, abs(best))))[0])
+        picks.append(pick)
+        gains.append(worth[pick])
+        shares.append(explained[:, pick] / total)
+        left = left & (np.arange(d) != pick)
+        for f, (train, _) in enumerate(sides):
+            z = columns(f, pick, pick + 1)[:, 0]
+            a = np.where(train, z, 0.0)
+            size = a @ a + penalty * train.sum()
+            weight = np.concatenate([a @ columns(f, start, start + block) for start in starts]) / size
+            r[f] = r[f] - np.outer(z, a @ r[f] / size)
+            said[f] = np.column_stack([said[f][0], z]), np.vstack([said[f][1], weight])
+    return picks, np.array(gains), first, np.array(shares).T
