@@ -32,8 +32,8 @@ from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.testing import check_method, engine_of, example, frame_of, thin
 
 WHOLE = [  # name, picks
-    ("birds", 30), ("scene", 30), ("yeast", 30), ("enron", 20), ("corel5k", 15), ("slashdot", 15), ("tmc2007-500", 10), ("imdb", 3),
-    ("rcv1sub1", 2),
+    ("birds", 30), ("scene", 30), ("yeast", 30), ("enron", 20), ("corel5k", 15), ("slashdot", 15), ("tmc2007-500", 10),
+    ("imdb", 3), ("rcv1sub1", 2),
 ]  # fmt: skip
 FOLDS, READ = 5, Grades.of({"graded_labels": True})
 

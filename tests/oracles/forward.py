@@ -116,8 +116,8 @@ def nested(x, y, fold, count, penalty=1.0, groups=()):
 
 
 def wide(x, y, fold, count, penalty=1.0, among=None, block=1000):
-    """Like `forward`, of many rows and columns (x sparse or not), picks `among` some: the rows of z are made anew for each pick, a
-    block of columns at a time, from x and what each pick's fit on the training rows said of it; the fits' weights, one number
+    """Like `forward`, of many rows and columns (x sparse or not), picks `among` some: the rows of z are made anew for each pick,
+    a block of columns at a time, from x and what each pick's fit on the training rows said of it; the fits' weights, one number
     each, are solved without `lstsq`."""
     x, y = sp.csc_matrix(x, dtype=float), np.asarray(y, float)
     n, d = x.shape
@@ -135,7 +135,9 @@ def wide(x, y, fold, count, penalty=1.0, among=None, block=1000):
     picks, gains, first, shares = [], [], None, []
 
     def columns(f, start, stop):
-        return (x[:, start:stop].toarray() - means[f][start:stop]) / deviation[start:stop] - said[f][0] @ said[f][1][:, start:stop]
+        z, weights = said[f]
+        centred = x[:, start:stop].toarray() - means[f][start:stop]
+        return centred / deviation[start:stop] - z @ weights[:, start:stop]
 
     for _ in range(min(count, left.sum())):
         explained = np.zeros((len(sides), d))
