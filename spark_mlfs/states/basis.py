@@ -185,7 +185,8 @@ class Fit:
     def __call__(self, block: Block) -> Block:
         if self.moves:
             if block.sparse:
-                x = sp.csr_matrix((block.x.data, self.columns[block.x.indices], block.x.indptr), shape=(block.n, self.d))
+                moved = self.columns[block.x.indices], block.x.indptr
+                x = sp.csr_matrix((block.x.data.copy(), *moved), shape=(block.n, self.d))  # sorting moves the values
                 x.sort_indices()
             else:
                 x = np.zeros((block.n, self.d), block.x.dtype)

@@ -9,8 +9,13 @@ import scipy.sparse as sp
 
 import spark_mlfs
 from spark_mlfs import states
+from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.sklearn import LassoSelector, MDDMExtractor, MLSIExtractor
+from spark_mlfs.states import Part
+from spark_mlfs.states.collect import collected as collected_of
+from spark_mlfs.states.collect import needs_of
+from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.statistics.gram import Gram
 
 N, D, Q = 240, 14, 4
@@ -343,3 +348,15 @@ def test_rows_stored_otherwise_are_the_same_rows(method):
     first = states.collect(X[:100], Y[:100], method, name="a")
     one, other = (states.collect(x, Y[100:], method, first, name="b") for x in (X[100:], X[100:].toarray()))
     pd.testing.assert_frame_equal(*(states.rank([first, each], method, None) for each in (one, other)), check_exact=True)
+
+
+def test_rows_are_left_as_they_are():
+    """Columns that stand in another order in the first state are sorted in a copy: packed rows are collected again and again."""
+    X, Y, _ = data("sparse")
+    X.data += 0.1 * np.arange(X.nnz)
+    first = states.collect(pd.DataFrame(X.toarray()[:, ::-1], columns=[f"x{j}" for j in range(D)][::-1]), Y, "ridge")
+    rows = hold(X, Y, some=True)[0]
+    before, told = rows.blocks[0].x.copy(), {"weights": False, "graded": False}
+    for name in "ab":
+        collected_of(rows, needs_of("ridge"), first, Part(name, "", "", [], [], rows.profile), told, Budgets())
+        assert (rows.blocks[0].x != before).nnz == 0
