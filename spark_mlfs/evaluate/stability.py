@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from ..errors import DataError, ParameterError
 
@@ -75,7 +75,7 @@ def nogueira(selected: ArrayLike, alpha: float = 0.05) -> Stability:
     phi = z @ p / d - sizes * mean / d**2 + value / 2 * (2 * sizes * mean / d**2 - sizes / d - mean / d + 1)
     phi /= chance
     variance = 4 / m**2 * float(((phi - phi.mean()) ** 2).sum())
-    half = float(stats.norm.isf(alpha / 2)) * variance**0.5
+    half = -float(special.ndtri(alpha / 2)) * variance**0.5
     return Stability(value, value - half, value + half, variance, m, d, mean)
 
 

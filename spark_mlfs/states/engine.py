@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -18,6 +19,7 @@ from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS
 from ..engine.base import Engine
 from ..errors import ParameterError
+from ..frame import num_cores
 from ..kernels import exact
 from ..kernels.gram import GramStatistics
 from ..kernels.information import CountLogs
@@ -76,7 +78,13 @@ class StateEngine(Engine):
             if not isinstance(statistic, FeatureNumbers):
                 self._lack(statistic.name)
             ranges = itertools.pairwise(int(edge) for edge in self.edges_of(statistic))
-            return np.concatenate([statistic.reduced([self._shard(p, *r) for p in statistic.parts]) for r in ranges], axis=1)
+            self._states.labels, self._states.features  # noqa: B018 (made once, before the threads ask for them)
+
+            def numbers(ends: tuple[int, int]) -> np.ndarray:
+                return statistic.reduced([self._shard(part, *ends) for part in statistic.parts])
+
+            with ThreadPoolExecutor(num_cores()) as threads:  # NumPy lets go of the lock
+                return np.concatenate([*threads.map(numbers, ranges)], axis=1)
         if type(statistic) is KnownRows:
             return self._states.known()
         if type(statistic) in (TwoWay, GroupMoments):

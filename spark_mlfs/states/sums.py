@@ -56,7 +56,7 @@ SAID = {
 }
 IN_WORDS = frozenset({"h", "l", "hh", "hl", "ll", "hy", "ly", "yy"})  # sums of quantised values
 MASK = (1 << WORD) - 1
-RANGE = 1 << 22  # cells of CSR tables that are added up in a dense one
+RANGE = 1 << 19  # cells of CSR tables that are added up in a dense one
 SHIFT = 20  # bits that words are raised by at a time
 
 
@@ -214,7 +214,8 @@ def kept(kind: str, raw: State, q: int, sets: Labelsets | None = None) -> State:
 
 def in_words(state: State) -> State:
     """The sums with those of quantised values in words of 40 bits."""
-    out = {name: value.astype(np.int64, copy=False) for name, value in state.items()}
+    narrow = [name for name, value in state.items() if name == "table" and sp.issparse(value)]  # of counts, half the memory
+    out = {name: value if name in narrow else value.astype(np.int64, copy=False) for name, value in state.items()}
     for name in [name for name in out if name.endswith("rest")]:
         above = out[name] >> WORD
         upper = name.removesuffix("rest") + "hh"
@@ -348,26 +349,28 @@ def _placed(matrix: sp.csr_matrix, places: Sequence[tuple[np.ndarray, int] | Non
 def _sparse_sum(terms: Sequence[tuple[sp.csr_matrix, int]], shape: tuple[int, ...]) -> sp.csr_matrix:
     """The sum of CSR tables of whole numbers: range by range of rows, in a dense table where that is the quicker way."""
     if len(terms) == 1 and terms[0][1] == 1:
-        return with_values(terms[0][0], terms[0][0].data.astype(np.int64))
-    step = max(1, RANGE // max(1, shape[1]))
+        return terms[0][0]
     if sum(t.nnz for t, _ in terms) * 32 < shape[0] * shape[1]:
         total = sum((sign * t.astype(np.int64) for t, sign in terms[1:]), terms[0][1] * terms[0][0].astype(np.int64))
         return _canonical(total)
+    step, columns = max(1, RANGE // max(1, shape[1])), np.arange(shape[1], dtype=np.int32)
+    most = sum(int(np.abs(t.data.max(initial=0))) + int(np.abs(t.data.min(initial=0))) for t, _ in terms)
+    kind = np.int32 if most < 1 << 31 else np.int64
 
-    def of_range(first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def of_range(first: int) -> tuple[np.ndarray, ...]:
         last = min(shape[0], first + step)
-        table = np.zeros((last - first) * shape[1], np.int64)
+        table, starts = np.zeros((last - first) * shape[1], kind), np.arange(last - first, dtype=np.int32) * np.int32(shape[1])
         for term, sign in terms:
             a, z = term.indptr[first], term.indptr[last]
-            row = np.repeat(np.arange(last - first) * shape[1], np.diff(term.indptr[first : last + 1]))
-            table[row + term.indices[a:z]] += term.data[a:z] if sign == 1 else -term.data[a:z].astype(np.int64)
-        at = np.flatnonzero(table)
-        row, column = np.divmod(at, shape[1])
-        return table[at], column.astype(np.int32), np.bincount(row, minlength=last - first)
+            at = np.repeat(starts, np.diff(term.indptr[first : last + 1])) + term.indices[a:z]
+            table[at] += term.data[a:z] if sign == 1 else -term.data[a:z].astype(kind)
+        there = table != 0
+        each = np.broadcast_to(columns, (last - first, shape[1]))
+        return table[there], each.reshape(-1)[there], there.reshape(last - first, -1).sum(axis=1)
 
     with ThreadPoolExecutor(num_cores()) as threads:
-        data, columns, lengths = map(np.concatenate, zip(*threads.map(of_range, range(0, shape[0], step)), strict=True))
-    return sp.csr_matrix((data, columns, np.concatenate([[0], np.cumsum(lengths)])), shape)
+        data, indices, lengths = map(np.concatenate, zip(*threads.map(of_range, range(0, shape[0], step)), strict=True))
+    return sp.csr_matrix((data, indices, np.concatenate([[0], np.cumsum(lengths)])), shape)
 
 
 def negative(kind: str, state: Mapping[str, Any]) -> bool:
