@@ -28,7 +28,7 @@ six products that are exact as above. Such states are always wide, those of sing
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -68,11 +68,11 @@ def quantised(x: Matrix, unit: np.ndarray) -> tuple[Any, Any | None]:
 
 
 def add(left: State, right: State) -> State:
-    """The sum of two states."""
+    """The sum of two states. Of many groups, whose words are hundreds of names, only what `right` adds to is carried."""
     out = _summed(left, right)
-    for name in [name for name in out if name.endswith("rest")]:
+    for name in [name for name in right if name.endswith("rest")]:
         out |= _two_words(out, name)
-    return carried(out) if any(name.endswith("+") for name in out) else out
+    return carried(out, right) if any(name.endswith("+") for name in out) else out
 
 
 def _summed(left: State, right: State) -> State:
@@ -90,10 +90,11 @@ def _two_words(state: State, rest: str) -> State:
     return {upper: state[upper] + above, rest: state[rest] - (above << _WORD)}
 
 
-def carried(state: State) -> State:
-    """A state whose sums of products have what is above 2⁴⁰ apart."""
+def carried(state: State, names: Iterable[str] | None = None) -> State:
+    """A state whose sums of products, or those of `names`, have what is above 2⁴⁰ apart."""
     out = dict(state)
-    for name in [name for name in state if name + "+" in state or name.rsplit(" ", 1)[-1] in ("hh", "hl", "ll")]:
+    asked = list(state if names is None else names)
+    for name in [name for name in asked if name + "+" in state or name.rsplit(" ", 1)[-1] in ("hh", "hl", "ll")]:
         above = out[name] >> _WORD
         out[name] = out[name] - (above << _WORD)
         out[name + "+"] = out.get(name + "+", 0) + above

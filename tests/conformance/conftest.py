@@ -25,9 +25,22 @@ COUNT = PICKS
 NAMES = [f"x{j}" for j in range(D)]
 
 
+# One of each kind of statistic: these run every day, the other methods take turns.
+FAMILIES = ("jmi", "chi2", "fisher", "gmba", "relieff", "ridge", "csfs", "mssl", "rfs", "forward")
+TURN = pytest.mark.slow(every=4, together="method")
+
+
 def pytest_generate_tests(metafunc):
     if "method" in metafunc.fixturenames:
-        metafunc.parametrize("method", list(METHODS))
+        marks = {name: () if name in FAMILIES else TURN for name in METHODS}
+        metafunc.parametrize("method", [pytest.param(name, marks=mark) for name, mark in marks.items()])
+
+
+@pytest.fixture(scope="session")
+def methods(request):
+    """The methods whose turn it is."""
+    asked = {item.callspec.params.get("method") for item in request.session.items if hasattr(item, "callspec")}
+    return [name for name in METHODS if name in asked]
 
 
 def vector(row, sparse):
@@ -64,11 +77,11 @@ def in_process(engine, method, count=COUNT, **parameters):
     return rank_here(engine, pipeline.Request.of(method, {**quick(method), **parameters}, count))
 
 
-def rank_all(data, **options):
-    """{method: result} of every method in one call."""
+def rank_all(data, methods, **options):
+    """{method: result} of the methods in one call."""
     if not hasattr(data, "profile"):
         options.setdefault("row_id", "id")
-    requests = [pipeline.Request.of(name, quick(name), COUNT) for name in METHODS]
+    requests = [pipeline.Request.of(name, quick(name), COUNT) for name in methods]
     try:
         return {r.request.method: r for r in pipeline.rank(data, requests, **options)}
     except Exception:
@@ -82,10 +95,10 @@ def rank_all(data, **options):
 
 
 class Forms:
-    """Every method's results on the forms of the example, each form computed when first asked for."""
+    """The methods' results on the forms of the example, each form computed when first asked for."""
 
-    def __init__(self, spark):
-        self.spark, self.kept, self.left = spark, {}, {}
+    def __init__(self, spark, methods):
+        self.spark, self.methods, self.kept, self.left = spark, methods, {}, {}
         x, y = self.x, self.y = example()
         self.order = np.random.default_rng(3).permutation(N)
         self.frame = frame_of(spark, x, y, order=self.order).cache()
@@ -117,21 +130,21 @@ class Forms:
         return found
 
     def make_plain(self):
-        return rank_all(self.packed)
+        return rank_all(self.packed, self.methods)
 
     def make_parts(self, parts):
         """The rows over so many partitions, job by job; over 64, two thirds of them are empty."""
-        return rank_all(self.spread(int(parts)), small_bytes=0)
+        return rank_all(self.spread(int(parts)), self.methods, small_bytes=0)
 
     def spread(self, parts):
         return self.frame.repartition(parts) if parts < 64 else self.frame.repartition(64, self.frame.id % 24)
 
     def make_columns(self):
-        return rank_all(frame_of(self.spark, self.x[:, self.columns], self.y))
+        return rank_all(frame_of(self.spark, self.x[:, self.columns], self.y), self.methods)
 
     def make_rows(self, values, kind):
         """`values` "full" or "thin"; rows as "dense", "sparse" or "mixed" vectors."""
-        return rank_all(self.rows(values, kind), small_bytes=0 if values == "thin" and kind == "mixed" else 1 << 40)
+        return rank_all(self.rows(values, kind), self.methods, small_bytes=0 if values == "thin" and kind == "mixed" else 1 << 40)
 
     def rows(self, values, kind):
         x = thin(self.x) if values == "thin" else self.x
@@ -142,7 +155,7 @@ class Forms:
         return self.spark.createDataFrame(rows, schema_of(T.ArrayType(T.DoubleType())))
 
     def make_labels(self, kind):
-        return rank_all(self.labelled(kind))
+        return rank_all(self.labelled(kind), self.methods)
 
     def labelled(self, kind):
         """The labels as tags (their alphabetical order is not the labels'), label numbers, or 0/1 arrays."""
@@ -187,8 +200,8 @@ class PackedRows:
 
 
 @pytest.fixture(scope="package")
-def forms(spark):
-    made = Forms(spark)
+def forms(spark, methods):
+    made = Forms(spark, methods)
     yield made
     made.release()
 

@@ -54,7 +54,10 @@ STAGES = {
 }
 FIRST = {f"{kind} {next(iter(classes))}" for kind, (classes, *_) in KINDS.items()}
 MODELS = [model for _, _, model, _ in KINDS.values()]
-EVERY = pytest.mark.parametrize("key", STAGES)
+# these run every day, the others take turns
+ALWAYS = {*FIRST, "selector mim", "selector auto", "extractor mddm", "classifier mlknn"}
+TURN = pytest.mark.slow(every=4, together="key")
+EVERY = pytest.mark.parametrize("key", [pytest.param(key, marks=() if key in ALWAYS else TURN) for key in STAGES])
 KIND = pytest.mark.parametrize("kind", KINDS)
 # the least that runs: nothing here depends on how well it is solved
 QUICK = {"epochs": 2, "generations": 2, "steps": 5, "k": 2, "min_count": 2, "population": 4, "folds": 2}
@@ -105,10 +108,13 @@ def frame(spark):
 
 
 @pytest.fixture(scope="module")
-def fits(frame, tmp_path_factory):
-    """For every stage its estimator and model, where they were saved, and what was loaded from there: some at a time, since a
-    small job keeps no core busy. Spark saves the first of each kind; the others, as the commands do, this process."""
+def fits(request, frame, tmp_path_factory):
+    """For every stage whose turn it is its estimator and model, where they were saved, and what was loaded from there: some at
+    a time, since a small job keeps no core busy. Spark saves the first of each kind; the others, as the commands do, this
+    process."""
     folder = tmp_path_factory.mktemp("saved")
+    asked = {item.callspec.params.get("key") for item in request.session.items if hasattr(item, "callspec")}
+    keys = [key for key in STAGES if key in asked | ALWAYS]
 
     def work(key):
         stage, out = STAGES[key], SimpleNamespace()
@@ -122,7 +128,7 @@ def fits(frame, tmp_path_factory):
         return out
 
     with ThreadPoolExecutor(2) as pool:
-        return dict(zip(STAGES, pool.map(work, STAGES), strict=True))
+        return dict(zip(keys, pool.map(work, keys), strict=True))
 
 
 def same_params(one, other):
@@ -306,7 +312,7 @@ def test_a_class_below_the_one_asked_for_is_loaded_as_itself(fits):
 
 @KIND
 def test_saving_twice_needs_overwrite(fits, kind):
-    found = next(fits[key] for key, stage in STAGES.items() if stage.kind == kind)
+    found = next(fits[key] for key in fits if STAGES[key].kind == kind)
     for what in ("estimator", "model"):
         made, path = getattr(found, what), getattr(found.paths, what)
         with pytest.raises(Exception, match=r"(?i)exist"):
@@ -366,7 +372,7 @@ def test_any_method_by_name(frame, fits, tmp_path):
 @KIND
 def test_features_are_found_by_name(spark, fits, frame, kind):
     """A frame with the features in another order, and one that lacks some of them."""
-    stage, found = next((stage, fits[key]) for key, stage in STAGES.items() if stage.kind == kind)
+    stage, found = next((STAGES[key], fits[key]) for key in fits if STAGES[key].kind == kind)
     x, y = example()
     order = np.random.default_rng(3).permutation(D)
     shuffled = frame_of(spark, x[:, order], y, [NAMES[j] for j in order])
@@ -449,7 +455,7 @@ def test_bad_values_are_refused(spark, frame, kind):
 @KIND
 def test_rows_that_do_not_fit_a_model_are_refused(spark, fits, kind):
     """Width, null and NaN at transform, of vectors and of arrays."""
-    stage, found = next((stage, fits[key]) for key, stage in STAGES.items() if stage.kind == kind)
+    stage, found = next((STAGES[key], fits[key]) for key in fits if STAGES[key].kind == kind)
     column = found.model.getOrDefault(stage.outputs[0])
 
     def answer(frame):

@@ -162,6 +162,7 @@ def test_one_request_more_costs_no_job_more(spark, forms):
     assert jobs("mim") == jobs("mim", "chi2", "enm", "gmm") == 1
 
 
+@pytest.mark.slow(every=4)
 def test_joint_cells_of_several_requests(spark, kit, monkeypatch):
     """Rows spread by the picks of one request are not taken for those of another."""
     monkeypatch.setattr(runner, "DIRECT_BYTES", 1 << 10)  # cells are too many to count in one state
@@ -256,17 +257,14 @@ def test_unknown_labels_are_used_or_refused(spark, kit, method):
     assert list(with_blank[0]) == list(without)
 
 
-FAMILIES = ("jmi", "chi2", "fisher", "gmba", "relieff", "ridge", "csfs", "mssl", "rfs")  # one of each kind of statistic
-
-
-@pytest.mark.parametrize("methods", [FAMILIES, pytest.param([m for m in METHODS if m not in FAMILIES], marks=pytest.mark.slow)])
-def test_unknown_labels_through_spark(spark, kit, methods):
+@pytest.mark.parametrize("which", ["families", pytest.param("others", marks=pytest.mark.slow)])
+def test_unknown_labels_through_spark(spark, kit, which):
     """Null label cells and NaN entries, over partitions and jobs: the same bits as in one process, and a worker's refusal."""
     x, y = example()
     y = np.where(np.random.default_rng(4).random(y.shape) < 0.1, np.nan, y)
     packed = pack(kit.frame_of(spark, x, y).repartition(3), row_id="id")
     want, refused = {}, []
-    for method in methods:
+    for method in [name for name in METHODS if (name in kit.FAMILIES) == (which == "families")]:
         try:
             want[method] = kit.in_process(engine_of(x, y), method)[2].values
         except DataError:
@@ -283,10 +281,10 @@ def test_unknown_labels_through_spark(spark, kit, methods):
 
 
 @pytest.fixture(scope="module", params=[None, 0.1], ids=["dense", "sparse"])
-def planted(request, spark, kit):
+def planted(request, spark, kit, methods):
     size = {"num_features": 30, "num_labels": 4, "num_relevant": 6, "num_redundant": 0, "seed": 11}
     frame = readers.planted(spark, 1500, density=request.param, noise=0.2, num_partitions=2, **size)
-    return planted_truth(**size), kit.rank_all(frame)
+    return planted_truth(**size), kit.rank_all(frame, methods)
 
 
 def test_planted_features_come_before_noise(planted, method):
@@ -301,7 +299,7 @@ def test_planted_features_come_before_noise(planted, method):
 def test_nothing_stays_persisted(forms, kit):
     """A run of every method, in one task and job by job, gives back the memory it took, whether it succeeds or not."""
     for form in ("rows full sparse", "parts 3"):
-        forms.get(form, "mim")
+        forms.get(form, "jmi")
         assert not forms.left[form], form
     before = forms.held()
     with pytest.raises(DataError):

@@ -180,6 +180,7 @@ def test_partitions_do_not_matter_to_any_method(case, method, parts):
     same_bits(this.get(f"distributed {parts}")[method], this.get("bare")[method])
 
 
+@pytest.mark.slow(every=5)
 def test_methods_over_rows_equal_their_oracles(case):
     """Another row is another place in the data: the oracles know nothing of ids."""
     table = case("emotions").table
@@ -224,6 +225,7 @@ def test_mlknn_learns_from_other_places(case, small, monkeypatch):
     assert np.allclose(state["without"], oracle.likelihood_without, atol=1e-12, rtol=0)
 
 
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("kind", [*EXTRACTORS, *CLASSIFIERS])
 def test_fitted_on_repeated_rows_as_on_rows_with_ids(case, spark, kind):
     """Extractors and classifiers: what they learn is that of unique ids, to the bit."""
@@ -314,6 +316,7 @@ def test_an_id_that_stands_on_rows_that_differ_is_refused_by_value(case, spark, 
     assert np.abs(shared.scores.values - want.scores.values).max() <= 1e-9 * np.abs(want.scores.values).max()
 
 
+@pytest.mark.slow(every=5)
 def test_what_only_sums_does_not_look_for_equal_rows(case):
     """One job for `mim`, one for `ridge`, whose sums are exact in any order; where ids matter and rows repeat two more, once for
     the same packed data."""

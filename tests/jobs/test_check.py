@@ -72,6 +72,7 @@ def at(truth, scores, k):
     return np.mean([truth[i, np.argsort(-scores[i], kind="stable")[:k]].mean() for i in range(len(truth))])
 
 
+@pytest.mark.slow(every=4)
 def test_metrics_are_those_of_scikit_learn(run, home, predicted):
     truth, z, s = predicted
     code, said, err = run(*flags(home))

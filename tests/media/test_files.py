@@ -180,6 +180,7 @@ def assert_the_page_shows(text, rows):
     )
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.local
 def test_from_files_to_tags_by_commands(images, tagger, tmp_path, capsys):
     manifest = json.loads((tagger / "manifest.json").read_text())
@@ -206,6 +207,7 @@ def test_from_files_to_tags_by_commands(images, tagger, tmp_path, capsys):
     assert "remove it, or give --option on_error=skip" in capsys.readouterr().err
 
 
+@pytest.mark.slow(every=3)
 def test_a_killed_run_gives_the_same_bytes(tagger, tmp_path):
     folder = tmp_path / "many"
     folder.mkdir()
@@ -272,6 +274,7 @@ def test_the_stage_of_spark_saves_and_gives_the_same(images, spark, tmp_path):
         stage.setOutputCol("path").transform(frame)
 
 
+@pytest.mark.slow(every=3)
 @pytest.mark.local
 def test_the_configuration_that_ships_goes_all_the_way(tmp_path, capsys):
     config = __import__("pathlib").Path(__file__).resolve().parents[2] / "conf/runs/images.toml"

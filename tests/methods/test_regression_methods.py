@@ -75,6 +75,7 @@ def test_lasso_and_elastic_net_equal_scikit_learn(rows, name, method, rho, group
     falls(result.scores)
 
 
+@pytest.mark.slow(every=4)
 @BOTH
 @pytest.mark.parametrize("name", ["emotions", "planted-sparse"])
 def test_rfs_reaches_the_minimum_of_the_n_by_n_form(rows, name, small):
@@ -114,6 +115,7 @@ def test_rfs_iterates_are_nies(rows):
         agrees(got[keep], norms(path[scans - 2][0]), 1e-9)
 
 
+@pytest.mark.slow(every=4)
 @BOTH
 @pytest.mark.parametrize("sparse", [False, True])
 def test_rfs_on_few_rows_a_feature_gathers_them(frame_of, sparse, small):

@@ -83,9 +83,9 @@ def dense(n=360, d=12, q=4, seed=0):
 def thin():
     """X is sparse, X'Y is not: every feature meets every label sooner or later. The last rows are much longer than the others."""
     rng = np.random.default_rng(1)
-    x = sp.vstack([members(rng, 1480, 160, 6, 0.3), members(rng, 20, 160, 90, 0.3)], format="csr")
+    x = sp.vstack([members(rng, 580, 120, 6, 0.3), members(rng, 20, 120, 70, 0.3)], format="csr")
     x.data = rng.integers(1, 6, len(x.data)).astype(float)
-    return rows_of(x, sp.vstack([members(rng, 1480, 12, 3, 0.2), members(rng, 20, 12, 9, 0.2)], format="csr"))
+    return rows_of(x, sp.vstack([members(rng, 580, 12, 3, 0.2), members(rng, 20, 12, 9, 0.2)], format="csr"))
 
 
 def half_known():
