@@ -4,7 +4,7 @@
     prepare     rows are packed into blocks and profiled, once                                   `blocks.pack`
     statistics  additive statistics of the blocks, one job for all that is asked                 `engine`
     solve       NumPy on small sufficient statistics, no Spark                                   `solvers`
-    rank        one rule for ties, constant features and greedy paths                            `solvers.ranking`
+    rank        one rule for ties, constant features and greedy paths                            `solvers.greedy`
     transform   the model cuts a frame down to the selected features                             `ml.selectors`
     evaluate    metrics, protocols, significance                                                 `evaluate`
     report      ranking, manifest, figures                                                       `report`

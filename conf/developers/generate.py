@@ -18,8 +18,7 @@ from pages import pages
 
 import spark_mlfs
 from spark_mlfs import formats
-from spark_mlfs.adapters.classes import EstimatorClasses
-from spark_mlfs.adapters.described import WIDTH, annotation, literal
+from spark_mlfs.adapters.classes import WIDTH, EstimatorClasses, annotation, literal
 from spark_mlfs.ml import classifiers, encoders, extractors, selectors, shared
 from spark_mlfs.ml.params import Checked
 from spark_mlfs.params import REQUIRED, Optional, Parameter

@@ -3,7 +3,7 @@ writes the page notebooks/scale.md from them.
 
 CPU seconds of this process on one thread are measured: of reading and packing by format, of each method over data that differ in
 rows, features, labels and picks, and of whole commands. Non-negative least squares of the relative errors give the seconds that
-each quantity of `cli.costs` takes; what a method does not show in these runs has none. `check` compares with larger commands.
+each quantity of `cli.dry_run` takes; what a method does not show in these runs has none. `check` compares with larger commands.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def made(n: int, d: int, q: int, values: int | None) -> Any:
 def rank_one(held: Any, method: str, kept: int, limit: float) -> Run | None:
     """Quantities and CPU seconds of a ranking with its portrait; None where it takes too long, or is refused."""
     from spark_mlfs import pipeline
-    from spark_mlfs.cli.costs import quantities
+    from spark_mlfs.cli.dry_run import quantities
     from spark_mlfs.errors import SparkMlfsError
 
     request = pipeline.Request.of(method, {}, kept)
@@ -186,7 +186,7 @@ def tables(folder: Path) -> Iterator[tuple[str, Any, dict[str, Any]]]:
 def packed(format: str, path: Any, options: dict[str, Any]) -> tuple[Run, Any]:
     """Figures of reading and packing, and the rows."""
     from spark_mlfs.blocks.pack import pack
-    from spark_mlfs.cli.costs import read_quantities
+    from spark_mlfs.cli.dry_run import read_quantities
     from spark_mlfs.frame import LocalSession
     from spark_mlfs.read import load
 
@@ -316,8 +316,7 @@ def of_words(n: int, d: int, q: int, words: int = 50, tags: int = 3) -> Any:
 def page(checked: list[str], n: int = 10**9, d: int = 10**6, q: int = 10**5, cores: int = 1000) -> None:
     """Write the page: what such data take, and what ends first."""
     from spark_mlfs.cli.config import configure
-    from spark_mlfs.cli.costs import fitted
-    from spark_mlfs.cli.dry_run import forecast
+    from spark_mlfs.cli.dry_run import fitted, forecast
     from spark_mlfs.markup import size
 
     fitted.cache_clear()

@@ -13,7 +13,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from ..blocks.block import WrongRow
-from ..blocks.features import read_features
+from ..blocks.labels import read_features
 from ..errors import DataError, task_context
 from ..formats import tabular
 from ..kernels.matrix import Matrix

@@ -27,10 +27,9 @@ from ..schema import attribute_names, categories_of, fill_of, packed_from
 from .block import Block, WrongRow, concatenate, join
 from .codec import Buffer, binary_array, encoded_cells
 from .dataset import Dataset, InMemoryDataset, check_and_name, note_categories
-from .features import read_features
 from .grades import Grades
 from .identity import profiled
-from .labels import LabelSource, label_source, read_labels
+from .labels import LabelSource, label_source, read_features, read_labels
 from .profile import Profile
 from .weights import fixed, wrong_weight
 

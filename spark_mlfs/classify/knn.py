@@ -28,9 +28,8 @@ from ..engine.base import Engine
 from ..errors import DataError
 from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
-from ..kernels.nearest import NONE, nearest
+from ..kernels.nearest import NONE, label_counts, nearest, odds, posterior_tables
 from ..kernels.scaling import Scaling
-from ..kernels.votes import label_counts, odds, posterior_tables
 from ..lazy import cached_property
 from ..params import Integer, Number, Parameter, Values
 from ..statistics.neighbours import Geometry, Neighbourhood, anchors_of, nearest_rows

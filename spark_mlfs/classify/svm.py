@@ -17,9 +17,8 @@ from ..blocks.rowhash import mix
 from ..engine.base import Engine
 from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
-from ..kernels.nearest import nearest
+from ..kernels.nearest import label_counts, nearest
 from ..kernels.scaling import Scaling
-from ..kernels.votes import label_counts
 from ..lazy import cached_property
 from ..params import Choice, Flag, Integer, Number, Parameter, Values
 from .base import SCALING, Classifier, Predictor, known_rows

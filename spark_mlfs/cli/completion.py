@@ -56,7 +56,7 @@ def _names() -> dict[str, Iterable[str]]:
 
     read: dict[str, Iterable[str]] = {"format": READERS}
     with suppress(ImportError):  # without Spark nothing is made
-        from ..read.generated import GENERATED
+        from ..read.samples import GENERATED
 
         read["kind"] = GENERATED
     names = (*METHODS, *EXTRACTORS, *CLASSIFIERS, *READERS)

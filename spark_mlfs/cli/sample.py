@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     """Writes the table; returns the exit code."""
     from ..media.generate import FILES
     from ..output.folder import Output
-    from ..read.generated import GENERATED
+    from ..read.samples import GENERATED
 
     kinds = [*GENERATED, *FILES]
     if args.kind not in kinds or args.output is None:
@@ -69,7 +69,7 @@ def _files(args: argparse.Namespace, work: Work) -> int:
 def _table(args: argparse.Namespace, work: Work, spark: Any) -> int:
     from ..output.folder import MANIFEST
     from ..output.rows import write_rows
-    from ..read.generated import GENERATED
+    from ..read.samples import GENERATED
 
     frame = GENERATED[args.kind](spark, args.rows, args.seed)
     frame = frame.select(*(name for name in frame.columns if name != "tags" or not args.without_tags))

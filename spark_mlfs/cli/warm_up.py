@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Keeps the classes, or deletes them; returns the exit code."""
-    from ..session import class_data_sharing as classes
+    from ..session import java as classes
 
     if args.remove:
         print(f"deleted: {classes.archive()}" if classes.remove() else "nothing was kept")

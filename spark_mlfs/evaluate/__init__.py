@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .division import split
+    from .protocol import split
 
 __all__ = ["split"]
 
@@ -13,6 +13,6 @@ __all__ = ["split"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import division
+    from . import protocol
 
-    return getattr(division, name)
+    return getattr(protocol, name)

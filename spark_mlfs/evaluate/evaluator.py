@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.ml.evaluation import Evaluator
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 
-from ..adapters.described import LABELS
+from ..adapters.classes import LABELS
 from ..lazy import DataFrame
 from ..ml.params import keyword_only, known_params
 from ..ml.shared import PredictionAccessors

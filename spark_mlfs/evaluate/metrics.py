@@ -48,7 +48,7 @@ from ..blocks.labels import vector_entries
 from ..blocks.pack import at_once, check_column
 from ..errors import DataError, ParameterError, worker_errors
 from ..frame import Batches, kinds_of
-from ..kernels.label_ranks import LabelRanks
+from ..kernels.labels import LabelRanks
 from ..kernels.matrix import Matrix
 from ..lazy import Column, DataFrame, F
 from ..params import Choice, Parameter

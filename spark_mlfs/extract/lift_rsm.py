@@ -41,7 +41,7 @@ from ..engine.base import Engine, one_thread
 from ..errors import BudgetError, beyond, setting
 from ..kernels.matrix import Matrix
 from ..params import Flag, Integer, Number, Parameter, Values
-from ..solvers.factorise import signed
+from ..solvers.manifolds import signed
 from ..statistics.base import Statistic
 from ..statistics.neighbours import anchors_of
 from .base import Extractor, scaled

@@ -30,11 +30,11 @@ from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS, group_of, uniform
 from ..engine.base import Engine, one_thread
 from ..kernels import exact
-from ..kernels.label_ranks import LabelRanks
+from ..kernels.labels import LabelRanks
 from ..kernels.matrix import Matrix
 from ..methods.regression import labelled_view
 from ..params import Integer, Number, Parameter, Values
-from ..solvers.factorise import signed
+from ..solvers.manifolds import signed
 from ..statistics.base import Statistic
 from ..statistics.gram import features_of
 from ..statistics.moments import ExactSums, row_parts, unit_of

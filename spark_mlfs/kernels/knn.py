@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from ..errors import DataError
 from ..lazy import cached_property
-from .label_similarity import Lookup
+from .labels import Lookup
 from .matrix import Matrix
 
 Split = tuple[sp.csr_matrix, np.ndarray, np.ndarray, np.ndarray]  # of `Sieve.split`

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from . import exact
 from .exact import BITS, State
 from .knn import GRID, Rows, Tile, pair_squares, tiles
-from .label_similarity import LabelsetSimilarity
+from .labels import LabelsetSimilarity
 from .matrix import Matrix, with_values
 
 SPARSE_BELOW = 0.04  # share of active pairs under which the weighted sums are sparse products

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from .exact import power_above
 from .knn import CACHED_BYTES, CHUNK_BYTES, Rows, Tile
-from .label_similarity import shared_labels
+from .labels import shared_labels
 from .nearest import NONE, Nearest
 
 

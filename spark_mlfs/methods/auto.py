@@ -40,13 +40,12 @@ from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine
 from ..errors import DataError, ParameterError, SparkMlfsError
-from ..kernels.label_ranks import LabelRanks
+from ..kernels.labels import LabelRanks
 from ..kernels.matrix import distinct_rows
+from ..kernels.nearest import posteriors
 from ..kernels.scaling import Scaling
-from ..kernels.votes import posteriors
 from ..params import Choice, Integer, Parameter, Text, Values
-from ..solvers.greedy import Path
-from ..solvers.ranking import complete
+from ..solvers.greedy import Path, complete
 from ..statistics.sample import SampledRows
 from . import METHODS
 from .base import Method, Scores

@@ -11,7 +11,7 @@ from ..blocks.block import Block
 from ..engine.base import Engine
 from ..errors import DataError, DataNotice, ParameterError, setting
 from ..params import Choice, Integer, Parameter, Values
-from ..solvers import ross
+from ..solvers import filters
 from ..solvers.greedy import UNCONSTRAINED, Path, PickConstraints, Pool
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts
@@ -314,7 +314,7 @@ class RossByColumn:
     k: int
 
     def __call__(self, values: np.ndarray, classes: np.ndarray) -> np.ndarray:
-        return np.array([ross.information(values[:, j], classes, self.k) for j in range(values.shape[1])])
+        return np.array([filters.information(values[:, j], classes, self.k) for j in range(values.shape[1])])
 
 
 @dataclass(frozen=True)
@@ -329,4 +329,4 @@ class JointRoss:
 
     def __call__(self, x: np.ndarray, block: Block) -> Path:
         rows, classes = self.target.groups(block)
-        return ross.select_jointly(x[rows], classes, self.k, self.relevance, self.count, terms=self.terms)
+        return filters.select_jointly(x[rows], classes, self.k, self.relevance, self.count, terms=self.terms)

@@ -11,7 +11,7 @@ from ..engine.base import Engine
 from ..kernels import information as info
 from ..kernels.information import PairMoments
 from ..params import Choice, Integer, Parameter, Values
-from ..solvers.scatter import class_scatter, floored_ratio, stored_scatter, stored_two_class_ratio
+from ..solvers.filters import class_scatter, floored_ratio, stored_scatter, stored_two_class_ratio
 from ..statistics.base import FeatureNumbers, Reduction, Statistic
 from ..statistics.contingency import Counts
 from ..statistics.labelsets import LabelsetCounts
@@ -24,14 +24,17 @@ from .counting import (
     BY_LABEL,
     CODED,
     COUNTING,
+    LABEL_NOISE,
+    LABEL_WEIGHTS,
     LABELS,
     NUM_BINS,
     Counting,
     CountingMethod,
     informations,
     known_labelsets,
+    label_weights,
+    refuse_with_labelsets,
 )
-from .labels import LABEL_NOISE, LABEL_WEIGHTS, label_weights, refuse_with_labelsets
 
 
 @dataclass(frozen=True)

@@ -11,20 +11,17 @@ import numpy as np
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import DataError, ParameterError, setting
-from ..kernels.folds import FoldSums
-from ..kernels.gram import GramView
+from ..kernels.gram import FoldSums, GramView
 from ..params import Choice, Integer, Number, Parameter, Values
 from ..solvers import canonical, forward, mrmr
-from ..solvers.greedy import UNCONSTRAINED, PickConstraints
-from ..solvers.ranking import by_score
+from ..solvers.greedy import UNCONSTRAINED, PickConstraints, by_score
 from ..statistics.base import FeatureNumbers, Statistic
 from ..statistics.contingency import TwoWay
 from ..statistics.gram import Alone, FoldedLabels, FoldGrams, Gram, unit_of_moments
 from ..statistics.moments import GroupMoments, KnownRows, known_range, thin
 from ..statistics.targets import Everything
 from .base import ENOUGH, HELD_OUT, NESTED, Method, Scores, penalties_of
-from .counting import BY_CHANCE, Counting, picking
-from .labels import LABEL_WEIGHTS, label_weights
+from .counting import BY_CHANCE, LABEL_WEIGHTS, Counting, label_weights, picking
 from .regression import LABEL_SKETCH, labelled_view, sketch_width
 from .scanned import AllRowsGram
 

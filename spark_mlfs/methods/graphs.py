@@ -16,13 +16,13 @@ from ..engine.base import Engine, one_thread
 from ..errors import DataError
 from ..kernels.exact import add_words
 from ..kernels.knn import tiles
-from ..kernels.label_similarity import LabelsetSimilarity
+from ..kernels.labels import LabelsetSimilarity
 from ..kernels.margin import Anchors, Grid, HingePart, hinge_state, hinges
 from ..kernels.nearest import NONE, Nearest
 from ..kernels.relief import Links, PairMembership, PairNeighbours, hamming_links, hamming_scores, label_pairs, whole_scale
 from ..kernels.scaling import SCALINGS
 from ..params import Choice, Flag, Integer, Number, Optional, Parameter, Values
-from ..solvers import margin, spectral
+from ..solvers import graphs
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts, LabelsetSums
 from ..statistics.moments import known_range
@@ -54,7 +54,7 @@ class SPEC(Method):
         phi2 = phi1 / (1 − (x̂'ξ₁)²) = phi1 of x − (1'Dx)/(1'D1)
         phi3 = Σ_{j=2..k} (2 − γ_j)(x̂'ξ_j)²
 
-    Scores are −phi1, −phi2 and phi3, from sums over the rows of each labelset (`solvers.spectral`). Rows without a neighbour
+    Scores are −phi1, −phi2 and phi3, from sums over the rows of each labelset (`solvers.graphs`). Rows without a neighbour
     leave the graph, not the standardisation; x'Dx = 0 scores −2 (0 under phi3). Rows with unknown labels are left out.
     Symbols: x (n,) one of the v features that vary, standardised over the n rows; A (n, n) the graph, A_ij = s_ij off the
     diagonal, s_ij the rows' labels in common over their labels in either, each label weighing its number of rows
@@ -85,8 +85,8 @@ class SPEC(Method):
         low, high = known_range(engine)
         varying = np.flatnonzero(high > low)
         with one_thread():
-            sums = spectral.PowerSums(m.count, m.total[:, varying], m.square[:, varying])
-            return Scores.of_varying(spectral.spec_scores(sums, table, p["criterion"], p["k"]), varying, engine.num_features)
+            sums = graphs.PowerSums(m.count, m.total[:, varying], m.square[:, varying])
+            return Scores.of_varying(graphs.spec_scores(sums, table, p["criterion"], p["k"]), varying, engine.num_features)
 
 
 MOST_ANCHORS = 20_000
@@ -241,7 +241,7 @@ class GMBA(AnchoredMethod):
                 gradients = np.concatenate([self._sums(engine, p, each, summed=False).gradient for each in anchors])
                 ids = np.concatenate([each.queries.block.ids for each in anchors])
                 order = np.argsort(mix(ids, p["seed"] + 1) if p["shuffle"] else ids, kind="stable")
-                values = margin.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"]).weights
+                values = graphs.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"]).weights
             return Scores.of_varying(values, geometry.positions, engine.num_features, **more)
 
     def _anchors(self, engine: Engine, p: Values, geometry: Geometry, table: LabelsetSimilarity) -> list[MarginAnchors]:
@@ -271,7 +271,7 @@ class GMBA(AnchoredMethod):
     ) -> HingePart:
         return engine.run(HingeSums(anchors, p["s_min"], p["lam"], weights, summed), keep=False)[0]
 
-    def _convex(self, engine: Engine, p: Values, anchors: list[MarginAnchors], width: int) -> margin.MarginSolution:
+    def _convex(self, engine: Engine, p: Values, anchors: list[MarginAnchors], width: int) -> graphs.MarginSolution:
         def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
             parts = [self._sums(engine, p, each, v) for each in anchors]
             slope: Any = sum(part.gradient for part in parts)
@@ -281,7 +281,7 @@ class GMBA(AnchoredMethod):
             if engine.progress:
                 engine.progress("gmba: pass", done, p["max_iter"])
 
-        return margin.convex(evaluate, width, max_passes=p["max_iter"], progress=report)
+        return graphs.convex(evaluate, width, max_passes=p["max_iter"], progress=report)
 
 
 PAIR_TILE = 2048  # rows in a tile of pairwise ReliefF: every label pair takes its part of a tile, so few large ones

@@ -13,13 +13,13 @@ from ..engine.base import Engine, one_thread
 from ..errors import ON_THE_DRIVER, BudgetError, ParameterError, beyond, setting
 from ..kernels.gram import GramView
 from ..kernels.knn import Tile
-from ..kernels.label_similarity import LabelsetSimilarity
+from ..kernels.labels import LabelsetSimilarity
 from ..kernels.matrix import Matrix, distinct_rows
 from ..kernels.nearest import NONE, Nearest
 from ..params import Choice, Integer, Number, Optional, Parameter, Values
-from ..solvers import l21, manifold, mifs
-from ..solvers.factorise import FACTORIZERS, factor_bytes, latent_width, leading, nmf, svd
+from ..solvers import l21, manifolds, mifs
 from ..solvers.l21 import omfs_armijo
+from ..solvers.manifolds import FACTORIZERS, factor_bytes, latent_width, leading, nmf, svd
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from ..statistics.labelsets import LabelsetCounts, Labelsets, LabelsetSums
@@ -122,7 +122,7 @@ class OMFS(Method):
     Rows of one labelset have one latent row, so the distinct labelsets, their counts and sums suffice. ``factorizer="nmf"``
     (multiplicative updates, V then B, from |U_c|√S, √S|V_c'| of Y's truncated SVD) or ``"svd"``; ‖b_r‖ = 1 fixes the scale.
     ``solver="irls"`` (default) reweights, ``"armijo"`` is the paper's descent: the same minimum. There is no intercept. Rows with
-    unknown labels are left out. ``label_sketch`` puts Z = YR/√s, r columns (`kernels.sketch`), for Y: Z's truncated SVD is V =
+    unknown labels are left out. ``label_sketch`` puts Z = YR/√s, r columns (`kernels.labels`), for Y: Z's truncated SVD is V =
     ZB', so that X'Z and Z'Z are all it takes, and neither labelsets nor anything of labels × labels is formed.
     ``factorizer=None`` (default) is NMF, and the SVD where labels are sketched: NMF does not take a sketch's signs. Graded labels
     are factorised as the numbers they are, a labelset being a distinct row of grades; with ``factorizer="svd"`` X'Y and Y'Y are
@@ -216,7 +216,7 @@ class MSFS(Method):
 
     L is the Laplacian of S = (C + C')/2, C_ij the visits of row j by walks from row i over P = T/row sums,
 
-        T_ij = exp(−d²_ij/σ²)·|y_i ∩ y_j|/|y_i ∪ y_j|,  i ≠ j        (`solvers.manifold`)
+        T_ij = exp(−d²_ij/σ²)·|y_i ∩ y_j|/|y_i ∪ y_j|,  i ≠ j        (`solvers.manifolds`)
 
     Of graded labels the loss takes the numbers they are, and the similarity is Σ_l min(y_il, y_jl)/Σ_l max(y_il, y_jl), which is
     the one above where grades are 0 and 1; rows share a label where both have some of it. ``walk="dfs"`` a walk of ``steps``
@@ -281,7 +281,7 @@ class MSFS(Method):
         geometry = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, sets.hashes, centre=view.centre)
         block = anchors_of(engine, None, 0)
         expected = p["walk"] == "expected"
-        size = 32 * manifold.COLUMNS * block.n if expected else manifold.VISIT_BYTES * block.n * p["steps"]
+        size = 32 * manifolds.COLUMNS * block.n if expected else manifolds.VISIT_BYTES * block.n * p["steps"]
         if size > engine.budgets.driver:  # said before the neighbours are looked for
             raise BudgetError(
                 f"the walks among {block.n} rows take "
@@ -294,11 +294,11 @@ class MSFS(Method):
             T: Matrix = self._dense(p, block, geometry, labels)
         else:
             T = self._sparse(engine, p, block, geometry, labels, LabelsetSimilarity(sets.matrix(engine.profile.q)))
-        P = manifold.transitions(T)
+        P = manifolds.transitions(T)
         if expected:
-            return manifold.expected_form(P, p["steps"], geometry.points(block).x)
-        C = manifold.sampled_visits(P, p["steps"], p["walk"], lambda step: uniform(block.ids, p["seed"], step + 1))
-        return quadratic_form(engine, block, geometry, manifold.neighbourhood(C))
+            return manifolds.expected_form(P, p["steps"], geometry.points(block).x)
+        C = manifolds.sampled_visits(P, p["steps"], p["walk"], lambda step: uniform(block.ids, p["seed"], step + 1))
+        return quadratic_form(engine, block, geometry, manifolds.neighbourhood(C))
 
     def _sparse(
         self, engine: Engine, p: Values, block: Block, geometry: Geometry, labels: sp.csr_matrix, table: LabelsetSimilarity
@@ -312,8 +312,8 @@ class MSFS(Method):
         else:
             scale = np.sqrt(_scales(engine, tuning[0], block, geometry))
             product = scale[rows] * scale[columns]
-        values = manifold.kernel(squares, product) * manifold.ruzicka(labels, rows, columns)
-        return manifold.symmetric_edges(rows, columns, values, block.n)
+        values = manifolds.kernel(squares, product) * manifolds.ruzicka(labels, rows, columns)
+        return manifolds.symmetric_edges(rows, columns, values, block.n)
 
     def _dense(self, p: Values, block: Block, geometry: Geometry, labels: sp.csr_matrix) -> np.ndarray:
         if block.n > DENSE_ROWS:
@@ -330,10 +330,10 @@ class MSFS(Method):
             positive = np.where(others > 0, others, np.inf).min(axis=1)
             scale = np.sqrt(np.where((scale > 0) | np.isinf(positive), scale, positive))
             product = scale[:, None] * scale
-        T = manifold.kernel(squares, product)
+        T = manifolds.kernel(squares, product)
         for first in range(0, block.n, 1024):
             part = slice(first, min(first + 1024, block.n))
-            T[part] *= manifold.ruzicka_table(labels, part)
+            T[part] *= manifolds.ruzicka_table(labels, part)
         np.fill_diagonal(T, 0.0)
         return T
 

@@ -19,7 +19,7 @@ from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from ..statistics.moments import KnownRows, known_range
 from .base import GramProblem, Method, Scores, penalties_of
-from .labels import LABEL_WEIGHTS, label_scale
+from .counting import LABEL_WEIGHTS, label_scale
 
 SCALING = Parameter("scaling", "standard", Choice(SCALINGS), "z-scores, ranges to [0, 1], or the features as they are")
 MAX_ITER = Parameter("max_iter", 10_000, Integer(1), "iterations at most")
@@ -35,7 +35,7 @@ TOL = Parameter("tol", 1e-9, Number(0, above=True), "stops when no weight change
 
 class GramMethod(Method):
     """A method that needs one scan for the Gram matrix and finishes on the driver. Scores with ``label_sketch`` are row norms
-    that no rotation of the labels changes: YR/√s (`kernels.sketch`) may stand for them, within about √(2/r), r the columns."""
+    that no rotation of the labels changes: YR/√s (`kernels.labels`) may stand for them, within about √(2/r), r the columns."""
 
     cost = "one scan"
     row_norms = True

@@ -18,13 +18,12 @@ from ..engine.base import Engine, one_thread
 from ..errors import ParameterError
 from ..kernels import exact
 from ..kernels.gram import GramStatistics, GramView
-from ..kernels.sketch import entries, sketched_labels
+from ..kernels.labels import entries, sketched_labels
 from ..params import Flag, Integer, Number, Parameter, Values
 from ..solvers import l21, l21_scans
 from ..solvers.l21 import huber
-from ..solvers.l21_scans import FilledLabels, csfs_unlabelled, residual_floor
+from ..solvers.l21_scans import FilledLabels, csfs_unlabelled, residual_floor, rfs_newton
 from ..solvers.linear import Solution
-from ..solvers.rfs_newton import rfs_newton
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram, about_centres, centre_of_labels, exact_statistics, features_of
 from ..statistics.labelsets import LabelsetCounts
@@ -32,7 +31,7 @@ from ..statistics.moments import ExactSums, row_parts, unit_of
 from ..statistics.neighbours import Geometry
 from ..statistics.sample import AllRows
 from .base import GramProblem, Method, Scores
-from .labels import LABEL_WEIGHTS
+from .counting import LABEL_WEIGHTS
 from .regression import LABEL_SKETCH, SCALING, GramMethod, labelled_view, no_sketch, scores_of, sketch_width
 
 
@@ -186,7 +185,7 @@ class ReweightedGram(ExactSums):
     floor), 1e8 times the usual one; so that no row's digits fall below the grid, rows are quantised by the class of their weight,
     2⁻¹² to 1 times 2^(−12c)/(2 floor), the last class with all that is below, and the classes' sums meet in whole numbers of
     three words, of four where rows have weights. State: 24·(v + q + 1)² bytes, or 32·(v + q + 1)². With `sketch` = r above 0, r
-    columns of the labels' sketch (`kernels.sketch`) stand for the q labels."""
+    columns of the labels' sketch (`kernels.labels`) stand for the q labels."""
 
     weights: np.ndarray
     intercept: np.ndarray
@@ -282,8 +281,8 @@ class RFS(Method):
     R-weighted means: one scan an iteration. ``accelerate`` extrapolates and keeps what does not raise the objective: the same
     optimum in fewer scans. Where rows are few a feature (n ≤ 3v) many are fitted exactly and reweighting needs hundreds of scans:
     there, and after 60 scans without convergence, ``accelerate`` gathers the rows once and takes Newton steps
-    (`solvers.rfs_newton`), if their memory, about 16 ((n + v)² + n² + nv) + 40 (n + v)q bytes, is within ``driverBytes``.
-    ``label_sketch`` puts YR/√s, r columns (`kernels.sketch`), for Y: row norms of residuals and weights are kept within about
+    (`solvers.l21_scans`), if their memory, about 16 ((n + v)² + n² + nv) + 40 (n + v)q bytes, is within ``driverBytes``.
+    ``label_sketch`` puts YR/√s, r columns (`kernels.labels`), for Y: row norms of residuals and weights are kept within about
     √(2/r). A row of weight m is m rows: to the bit where both are solved the same way (by n, whatever rows weigh), else to the
     solver's tolerance.
     Symbols: $rows; m_i the weight of row i, 1 where rows have none; $weights; b (q,) the intercept; r_i = W'x_i + b − y_i (q,);

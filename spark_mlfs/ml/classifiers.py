@@ -12,24 +12,30 @@ from pyspark.ml.param import Param
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ..adapters.classes import EstimatorClasses, Fit
-from ..adapters.described import FEATURES, LABELS, ROW_ID
+from ..adapters.classes import FEATURES, LABELS, ROW_ID, EstimatorClasses, Fit
 from ..adapters.learned import slices_of
-from ..adapters.passages import BEST, PassageReader
-from ..adapters.tags import BestLabels, Columns, ColumnsOf, LabelVectors, PredictionOfRows, check_choice, output_names
+from ..adapters.tags import (
+    BEST,
+    BestLabels,
+    Columns,
+    ColumnsOf,
+    LabelVectors,
+    PassageReader,
+    PredictionOfRows,
+    check_choice,
+    output_names,
+)
 from ..blocks.profile import Profile
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier, Predictor
 from ..classify.knn import NeighbourVote
 from ..errors import ParameterError
-from ..kernels.nearest import Nearest
-from ..kernels.votes import label_counts
+from ..kernels.nearest import Nearest, label_counts
 from ..schema import with_names
 from ..statistics.base import Budgets
 from .base import StateEstimator, StateModel
-from .join import map_against, training_blocks
 from .params import FITTING
-from .rows import FeatureSource, map_rows
+from .rows import FeatureSource, map_against, map_rows, training_blocks
 from .shared import PREDICTIONS, PredictionAccessors
 
 if TYPE_CHECKING:

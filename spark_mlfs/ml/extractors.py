@@ -9,8 +9,7 @@ import pandas as pd
 from pyspark.sql import DataFrame
 
 from .. import pipeline
-from ..adapters.classes import EstimatorClasses, Fit
-from ..adapters.described import FEATURES, LABELS, ROW_ID
+from ..adapters.classes import FEATURES, LABELS, ROW_ID, EstimatorClasses, Fit
 from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..errors import ParameterError
@@ -18,7 +17,7 @@ from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
 from ..kernels.matrix import Matrix
 from ..schema import SLICES, attribute_metadata
-from ..solvers.ranking import complete
+from ..solvers.greedy import complete
 from ..statistics.base import Budgets
 from .base import StateEstimator, StateModel
 from .params import FITTING

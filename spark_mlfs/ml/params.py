@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pyspark.ml.param import Param, Params
 
-from ..adapters.described import annotation
+from ..adapters.classes import annotation
 from ..blocks.labels import FORMS
 from ..errors import ParameterError
 from ..params import Choice, Integer, Parameter, camel_words

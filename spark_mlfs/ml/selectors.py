@@ -18,10 +18,9 @@ from pyspark.sql import types as T
 
 from .. import params as spec
 from .. import pipeline
-from ..adapters import show
+from ..adapters import selection
 from ..adapters.arrays import SCREEN, grades_of
-from ..adapters.classes import EstimatorClasses
-from ..adapters.described import FEATURES, LABELS, ROW_ID, WEIGHT
+from ..adapters.classes import FEATURES, LABELS, ROW_ID, WEIGHT, EstimatorClasses
 from ..adapters.saved import SavedData
 from ..adapters.selection import OUTPUT, Selected, facts_of
 from ..blocks.dataset import Dataset
@@ -34,9 +33,8 @@ from ..select import Constraints, Cut, modes
 from .base import MultiLabelEstimator, Saved
 from .params import FITTING
 from .persistence import load_ranking
-from .rows import FeatureSource, feature_cells
+from .rows import FeatureSource, feature_cells, filled_array, filled_vector, sliced
 from .shared import CONSTRAINTS, GRADING, SELECTION, FeatureAccessors, RankingAccessors, SelectionAccessors
-from .slices import filled_array, filled_vector, sliced
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -96,11 +94,11 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
 
     def plot(self, most: int = 30, ax: Any = None) -> Any:
         """The first `most` selected features' relevance as bars, the scores of picks as marks; matplotlib's axes."""
-        return show.plot(self._title(), self._passing(), self.gains, most, ax)
+        return selection.plot(self._title(), self._passing(), self.gains, most, ax)
 
     def _repr_html_(self) -> str:
         """The first selected features, for a notebook."""
-        return show.table(self._title(), self._passing(), self.gains)
+        return selection.table(self._title(), self._passing(), self.gains)
 
     def _title(self) -> str:
         return f"{self._extra.get('method', 'selection')}: {len(self._kept())} of {self.numFeatures} features"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.ml.param.shared import HasFeaturesCol, HasInputCol, HasOutputCol, HasPredictionCol, HasRawPredictionCol
 
 from ..adapters.arrays import SCREEN
-from ..adapters.described import COLUMN, FEATURES, LABELS, ROW_ID, WEIGHT
+from ..adapters.classes import COLUMN, FEATURES, LABELS, ROW_ID, WEIGHT
 from ..adapters.selection import SELECTION
 from ..blocks.grades import SETTINGS as GRADING
 from ..params import Parameter

@@ -21,8 +21,18 @@ from ..errors import DataError, SparkMlfsError, WorkerBudgetError, worker_errors
 from ..frame import LocalFrame, NeedsSpark
 from ..lazy import DataFrame, SparkSession
 from ..read.errors import unless_absent
-from .folder import MANIFEST, NOT_VISIBLE, exists, local_path, on_a_full_disk, parents_of, replace_folder, spark_path
-from .lock import locked, owned
+from .folder import (
+    MANIFEST,
+    NOT_VISIBLE,
+    exists,
+    local_path,
+    locked,
+    on_a_full_disk,
+    owned,
+    parents_of,
+    replace_folder,
+    spark_path,
+)
 from .rows import write_rows
 
 

@@ -45,8 +45,7 @@ from . import vectors
 from .arff_header import UNUSABLE, Attribute, Header, after_space, chosen_labels, next_piece, parse_header
 from .lines import Lines, near, open_text, parse
 from .missing import MISSING_FEATURES, impute, settle
-from .tokens import Irregular, cells, finite, joined, number, pairs
-from .vectors import Vectors
+from .vectors import Irregular, Vectors, cells, finite, joined, number, pairs
 
 
 class Arff(Reader):

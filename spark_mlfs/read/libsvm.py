@@ -24,8 +24,7 @@ from ..schema import FEATURES, LABELS, with_names
 from . import vectors
 from .errors import first_repeated, reading
 from .lines import Lines, open_text, parse, small_text
-from .tokens import Irregular, finite, number, pairs, whole
-from .vectors import Vectors
+from .vectors import Irregular, Vectors, finite, number, pairs, whole
 
 MAX_FEATURES, MAX_LABELS = 1 << 24, 1_000_000
 

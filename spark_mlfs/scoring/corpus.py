@@ -28,9 +28,8 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 
-from ..adapters.passages import BEST
 from ..adapters.saved import stamp
-from ..adapters.tags import RAW, output_names
+from ..adapters.tags import BEST, RAW, output_names
 from ..engine.base import side_by_side
 from ..errors import DataError, ParameterError
 from ..formats import tabular

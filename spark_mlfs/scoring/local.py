@@ -14,11 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..adapters.learned import CLASSIFIER, LocalClassifier
-from ..adapters.passages import BEST, PassageReader
 from ..adapters.rows import CellReader, FeatureCells, RowTask, lists_of
 from ..adapters.saved import ENCODED, metadata_here, rows_here, whole_state
 from ..adapters.selection import MODEL, LocalSelection
-from ..adapters.tags import RAW, BestLabels, LabelVectors, PredictionOfRows, check_choice, output_names
+from ..adapters.tags import BEST, RAW, BestLabels, LabelVectors, PassageReader, PredictionOfRows, check_choice, output_names
 from ..blocks.pack import are_vectors
 from ..engine.base import one_thread
 from ..errors import DataError

@@ -13,13 +13,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
-from ..adapters.passages import BEST, PassageReader
 from ..adapters.saved import AGAIN
-from ..adapters.tags import RAW, LabelVectors, output_names
+from ..adapters.tags import BEST, RAW, LabelVectors, PassageReader, output_names
 from ..errors import DataError, ParameterError, SparkMlfsError, worker_errors
 from ..frame import kinds_of
 from ..ml.classifiers import MultiLabelClassificationModel
-from ..ml.pipelines import load_pipeline
+from ..ml.persistence import load_pipeline
 from ..ml.rows import FeatureSource
 from ..ml.selectors import MultiLabelSelectorModel
 from ..params import from_json

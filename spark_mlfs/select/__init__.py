@@ -1,9 +1,8 @@
 """How many features, and which: rules with their evidence, filters in front of a method, what a selection is held to,
 cross-validated loss."""
 
-from .base import CrossValidation, SideAnalysis
 from .constraints import Constraints, Resolved
 from .request import Cut, Screen
-from .rules import Evidence, Rule
+from .rules import CrossValidation, Evidence, Rule, SideAnalysis
 
 __all__ = ["Constraints", "CrossValidation", "Cut", "Evidence", "Resolved", "Rule", "Screen", "SideAnalysis"]

@@ -44,8 +44,7 @@ from ..errors import ParameterError
 from ..methods import METHODS
 from ..methods.base import Method, Scores
 from ..params import Costs, Features, Groups, Number, Optional, Parameter
-from ..solvers.greedy import Group, PickConstraints, Units
-from ..solvers.ranking import by_score
+from ..solvers.greedy import Group, PickConstraints, Units, by_score
 
 MULTIPLES = Costs(Number(1e-6, 1e6), free=True)
 PARAMETERS = (

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..params import Choice, Integer, Number, Parameter
-from ..solvers.gtest import COMBINATIONS
+from ..solvers.filters import COMBINATIONS
 
 DEFAULT, AUTO = "numTopFeatures", "auto"
 _RATE = Number(0, 1, above=True)

@@ -16,13 +16,12 @@ from ..blocks.profile import Profile
 from ..errors import ParameterError, setting
 from ..methods import METHODS
 from ..methods.base import ENOUGH, HELD_OUT, NESTED, PENALTIES, Method, Scores
-from ..methods.labels import by_place
+from ..methods.counting import by_place
 from ..solvers import forward
-from ..solvers.ranking import complete
-from .base import SideAnalysis
+from ..solvers.greedy import complete
 from .constraints import Constraints, Resolved
 from .modes import AUTO, DEFAULT, LEVELS, RULES, SETTINGS, TESTS, level_setting
-from .rules import Rule
+from .rules import Rule, SideAnalysis
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """How many features? Rules that say which features are worth keeping; the method's ranking says in which order.
 
     fpr, fdr, fwe  a G-test of every feature with every label, combined over the labels, corrected over the varying features
-                   (`solvers.gtest`): any method, one additive count. Marginal: a copy of a relevant feature passes, too.
+                   (`solvers.filters`): any method, one additive count. Marginal: a copy of a relevant feature passes, too.
     knockoffs      Gaussian second-order knockoffs (`solvers.knockoffs`): the expected share of false ones among the kept is at
                    most `fdr`, false meaning that it says nothing beyond the other features. Methods that finish on the Gram
                    matrix; one more scan.
@@ -15,11 +15,13 @@
                    matrix; for the others where the data run in one task.
 
 All three keep the evidence of every feature, so that another level can be asked for later. Rows with an unknown label do not take
-part in knockoffs, and in G-tests of that label."""
+part in knockoffs, and in G-tests of that label.
+
+Analyses beside a ranking: which features are worth keeping, how well the method predicts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -30,20 +32,99 @@ from ..blocks.rowhash import GROUPS
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine, part_of
 from ..errors import DataError, ParameterError
-from ..kernels.gram import GramStatistics, total
+from ..kernels.gram import GramStatistics, leave_out, total
 from ..kernels.information import CountLogs
 from ..methods import METHODS
-from ..methods.base import GramProblem, Method
+from ..methods.base import GramProblem, Method, Scores
 from ..methods.counting import BINNING, NUM_BINS, Counting
-from ..solvers import gtest, knockoffs
-from ..solvers.ranking import complete
+from ..solvers import filters, knockoffs
+from ..solvers.greedy import complete
 from ..statistics.base import Statistic
 from ..statistics.contingency import TwoWay
 from ..statistics.gram import Gram
 from ..statistics.targets import Labels
-from .base import SideAnalysis
 from .knockoffs import against_knockoffs
 from .modes import COLUMNS, RULES, SETTINGS, TESTS
+
+
+class SideAnalysis:
+    """Base of every extra of a request; immutable, hashable and picklable.
+
+    In a run: `before` and `needs` of every request, one scan for all that is needed, then request by request `outcome`, the
+    method's scores, and `after`. `key` is the outcome's name in the result."""
+
+    key: ClassVar[str]
+    weighted: ClassVar[bool] = False  # takes rows that have weights
+    graded: bool = False  # takes labels that are grades
+
+    def check(self, method: Method, screened: bool) -> None:
+        """`ParameterError` where the method, or one behind a filter (`screened`), cannot have it."""
+
+    def before(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> None:
+        """Asks for statistics that answer what the method needs as well, so that these are not computed twice."""
+
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+        """Statistics known beforehand: they share the method's scan."""
+        return []
+
+    def outcome(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> Any:
+        """Return what the analysis is about."""
+        raise NotImplementedError
+
+    def picks(self, outcome: Any) -> int | None:
+        """How many features a greedy method picks at most, in the light of the outcome; None: as many as are asked for."""
+        return None
+
+    def after(self, outcome: Any, scores: Scores) -> None:
+        """Adds to the method's scores what belongs there."""
+
+    def columns(self, outcome: Any) -> dict[str, np.ndarray]:
+        """Columns of the ranking, (d,) by feature."""
+        return {}
+
+    def kept(self, outcome: Any) -> np.ndarray | None:
+        """(d,) which features to keep; None where it does not say."""
+        return None
+
+
+@dataclass(frozen=True)
+class CrossValidation(SideAnalysis):
+    """Mean squared error a label and row of the method's predictions on rows it was not fitted on, over `folds` folds by hash of
+    the row id; None for a method that needs more than the Gram matrix. Where a sketch stands for the
+    labels it is the sketch's error, the same on average. In the scores' details as ``cv_loss``."""
+
+    folds: int
+    key: ClassVar[str] = "cv_loss"
+    weighted: ClassVar[bool] = True
+    graded = True
+
+    def before(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> None:
+        """One scan for the Gram matrix of every fold; the whole is their sum and needs no scan of its own."""
+        problem = method.gram_problem(engine.profile, p)
+        if problem is not None:
+            (parts,) = engine.run(Gram(self.folds, problem.sketch))
+            engine.cache_result(Gram(sketch=problem.sketch), total(parts.values()))
+
+    def outcome(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> float | None:
+        problem = method.gram_problem(engine.profile, p)
+        if problem is None:
+            return None
+        parts = [*engine.run(Gram(self.folds, problem.sketch))[0].values()]
+        with one_thread():
+            error = sum(held_out_error(problem, parts, fold) for fold in range(len(parts)))
+        return error / (sum(part.n for part in parts) * engine.profile.q)
+
+    def after(self, outcome: float | None, scores: Scores) -> None:
+        if outcome is not None:
+            scores.details[self.key] = outcome
+
+
+def held_out_error(problem: GramProblem, parts: Sequence[GramStatistics], fold: int) -> float:
+    """Σ‖y − W'x − b‖² over the rows of one of the folds `parts`, W and b fitted on the others."""
+    view = problem.view(leave_out(parts, [fold]).flattened())
+    solution = problem.solve(view)
+    return float(problem.scaled(parts[fold]).in_view(view).squared_error(solution.weights, solution.intercept).sum())
+
 
 PAIRS = 50
 DRIFT_METHOD = "mim"  # whose rankings of windows are compared, and by which settings windows are (`states.changes`):
@@ -149,7 +230,7 @@ def passing(mode: str, level: float, values: np.ndarray) -> np.ndarray:
     values = np.asarray(values, np.float64)
     with np.errstate(invalid="ignore"):
         if mode in TESTS:
-            return gtest.corrected(values, mode) <= level
+            return filters.corrected(values, mode) <= level
         if mode == "knockoffs":
             return values >= knockoffs.threshold(values, level)
         return values >= level - 1e-9  # frequencies are hundredths
@@ -173,12 +254,12 @@ def _g_tests(rule: Rule, engine: Engine, p: Mapping[str, Any]) -> Gathered:
     values = np.empty(engine.num_features)
     tests = thin = 0
     for at, counts in counting.two_way.chunks(6):
-        p_values, rough = gtest.g_tests(logs, counts, q, labels.unknown(counts))
+        p_values, rough = filters.g_tests(logs, counts, q, labels.unknown(counts))
         tests, thin = tests + int((~np.isnan(p_values)).sum()), thin + int(rough.sum())
-        values[at] = gtest.combine(p_values, rule.combination, n)
+        values[at] = filters.combine(p_values, rule.combination, n)
     columns = {"p_value": values}
     if rule.mode != "fpr":
-        columns["q_value"] = gtest.corrected(values, rule.mode)
+        columns["q_value"] = filters.corrected(values, rule.mode)
     return columns, {
         "features_tested": engine.num_features,
         "tests": tests,

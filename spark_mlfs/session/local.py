@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 from ..errors import PlatformError, worker_errors
 from ..lazy import SparkSession
-from .class_data_sharing import shared
-from .java import COMPILE_LATER, PACKAGE, java_home, started_with
+from .java import COMPILE_LATER, PACKAGE, java_home, shared, started_with
 
 
 def _send_package(spark: SparkSession) -> SparkSession:

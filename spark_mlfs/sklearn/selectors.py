@@ -12,10 +12,9 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from ..adapters import show
+from ..adapters import selection
 from ..adapters.arrays import CONSTRAINTS, GRADING, SCREEN, SELECTION, grades_of, in_arrays, request_of, selected
-from ..adapters.classes import EstimatorClasses
-from ..adapters.described import with_settings
+from ..adapters.classes import EstimatorClasses, with_settings
 from ..blocks.arrays import features_of, kind_of, wrong_value
 from ..errors import spelled_by
 from ..frame import MEMORY
@@ -97,7 +96,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         check_is_fitted(self)
         kept = self.ranking_[self.ranking_["index"].isin(self.selected_)]
         title = f"{self._named()[0]}: {len(kept)} of {len(self.ranking_)} features"
-        return show.plot(title, kept, self.gains_, most, ax)
+        return selection.plot(title, kept, self.gains_, most, ax)
 
     def transform(self, X: Any) -> Any:
         """The kept columns of X, in the order of their places; missing values are filled as in training, others may be there."""

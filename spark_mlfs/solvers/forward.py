@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import linalg
 
-from ..kernels.folds import FoldSums, divisor, positive
+from ..kernels.gram import FoldSums, divisor, positive
 from .greedy import UNCONSTRAINED, Path, PickConstraints, Pool
 
 

@@ -31,7 +31,7 @@ from scipy import linalg, sparse
 
 from ..kernels.gram import GramView
 from .linear import Anderson, Merged, Penalised, Solution, copies, settled, solve_positive
-from .manifold import laplacian, symmetric_edges
+from .manifolds import laplacian, symmetric_edges
 
 EPS = 1e-10  # of the largest 2‖w_i‖: the bound of U
 _REWEIGHTINGS = 8  # before the first Newton step

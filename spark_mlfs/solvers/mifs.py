@@ -21,10 +21,9 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from ..kernels.gram import GramView
 from ..kernels.matrix import Matrix
-from .factorise import latent_width, normalise, truncated_svd
 from .l21 import EPS, BoxNewton, factored_step, huber, reweighted_step, steady
 from .linear import Anderson, Solution, copies, settled, solve_positive
-from .manifold import laplacian, symmetric_edges
+from .manifolds import laplacian, latent_width, normalise, symmetric_edges, truncated_svd
 
 CONSTRAINTS = ("orthonormal", "none")
 _PLAIN = 30  # cycles before the first extrapolation

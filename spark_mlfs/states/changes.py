@@ -28,7 +28,7 @@ from ..params import Choice, Parameter, check
 from ..pipeline import Progress, Request, compute, rank
 from ..select.rules import DRIFT, DRIFT_METHOD
 from ..solvers import drift
-from ..solvers.gtest import combine, corrected
+from ..solvers.filters import combine, corrected
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, cuts
 from ..statistics.contingency import Counts, TwoWay
 from .basis import Basis

@@ -14,7 +14,7 @@ from ..adapters.arrays import K, asked, memory_of
 from ..engine.base import one_thread
 from ..extract import EXTRACTORS
 from ..methods import DEFAULT_METHOD
-from ..solvers.ranking import complete
+from ..solvers.greedy import complete
 from ..statistics.base import DEFAULT_BUDGETS
 from .collect import EXTRACTING, check_held
 from .states import States, merge

@@ -23,9 +23,17 @@ from ..blocks.profile import Profile
 from ..errors import DataError
 from ..kernels import information as info
 from ..kernels.cells import CellPairs, dense_cell_information, informative_rows, joint_cells, numbered, sparse_cell_information
-from ..kernels.counts import count_dense, count_slots, count_sparse, members, rows_by_group, slots_first
+from ..kernels.counts import (
+    LinkCells,
+    column_of_rows,
+    count_dense,
+    count_slots,
+    count_sparse,
+    members,
+    rows_by_group,
+    slots_first,
+)
 from ..kernels.information import CountLogs
-from ..kernels.links import LinkCells, column_of_rows
 from ..kernels.matrix import Matrix
 from ..lazy import cached_property
 from .base import FeatureNumbers, PerFeatureStatistic, Reduction, Statistic

@@ -20,11 +20,10 @@ from ..blocks.grades import BITS as GRADE_BITS
 from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS, group_of
 from ..kernels import exact
-from ..kernels.folds import FoldSums, alone
-from ..kernels.gram import GramStatistics
+from ..kernels.gram import FoldSums, GramStatistics, alone
 from ..kernels.information import PairMoments
+from ..kernels.labels import entries, sign_sketch
 from ..kernels.matrix import Matrix
-from ..kernels.sketch import entries, sign_sketch
 from .base import Reduction, Statistic
 from .moments import Moments, provisional_centre, shifted, unit_of
 from .targets import Labels, Target
@@ -87,7 +86,7 @@ class Gram(Statistic):
     """`GramStatistics` of the varying features and all labels; with `blocks` = b {group: its own} of the groups of rows that have
     any, of b by hash of the row id (`blocks.rowhash.group_of`): folds of any division into groups, and half-samples, are sums of
     them. State: 8·b·(v² + vq + q²) bytes, half as much again where values need a second slice: 8·b·(2v² + 2vq + q²). With
-    `sketch` = r above 0, r columns of the labels' sketch (`kernels.sketch`) stand for the q labels, there and here."""
+    `sketch` = r above 0, r columns of the labels' sketch (`kernels.labels`) stand for the q labels, there and here."""
 
     blocks: int = 1
     sketch: int = 0
@@ -245,7 +244,7 @@ CELLS = 1 << 19  # pairs of features and labels that are looked at together
 
 @dataclass(frozen=True)
 class Alone(Reduction):
-    """J of each feature alone (`kernels.folds.alone`), NaN of a constant one, from the moments of `FoldedLabels` in units of
+    """J of each feature alone (`kernels.gram.alone`), NaN of a constant one, from the moments of `FoldedLabels` in units of
     `unit` rows; `base` the sums of no features, `weights` (q,) of the labels."""
 
     base: FoldSums

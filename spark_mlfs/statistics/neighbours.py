@@ -20,7 +20,7 @@ from ..blocks.profile import Profile
 from ..errors import ON_THE_DRIVER, BudgetError, DataError, beyond, setting
 from ..kernels import exact
 from ..kernels.knn import BATCH, SIEVED_BATCH, Reference, Rows, Sieve, Tile
-from ..kernels.label_similarity import LabelsetSimilarity
+from ..kernels.labels import LabelsetSimilarity
 from ..kernels.nearest import Nearest
 from ..kernels.scaling import Scaling
 from .base import Runner, Statistic

@@ -15,7 +15,7 @@ import spark_mlfs
 from spark_mlfs import evaluate
 from spark_mlfs.blocks.rowhash import mix
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.evaluate import division
+from spark_mlfs.evaluate import protocol as module
 from spark_mlfs.evaluate.protocol import Protocol
 from spark_mlfs.sklearn import MLkNNClassifier, MultiLabelSelector, MultiLabelStratifiedKFold, MultiLabelStratifiedShuffleSplit
 
@@ -89,7 +89,7 @@ def frame(spark):
 @pytest.mark.parametrize("text", ["stratified 80/20", "5-fold", "stratified 3-fold"])
 def test_frames_of_spark_are_split_with_all_their_columns(frame, monkeypatch, text, most):
     ids, y, rows = frame
-    monkeypatch.setattr(division, "STRATIFY_ROWS", most)
+    monkeypatch.setattr(module, "STRATIFY_ROWS", most)
     pairs = evaluate.split(rows, text, row_id="my.id", seed=2)
     pairs = pairs if isinstance(pairs, list) else [pairs]
     told = [{row[0] for row in test.select("`my.id`").collect()} for _, test in pairs]
@@ -115,7 +115,7 @@ def test_rows_of_one_id_stay_together_on_spark(frame, monkeypatch):
     _, _, rows = frame
     twice = rows.union(rows.where("z < 100"))
     for most in (200_000, 10):
-        monkeypatch.setattr(division, "STRATIFY_ROWS", most)
+        monkeypatch.setattr(module, "STRATIFY_ROWS", most)
         train, test = evaluate.split(twice, "stratified 70/30", row_id="my.id")
         assert train.count() + test.count() == twice.count()
         assert not train.select("`my.id`").intersect(test.select("`my.id`")).count()

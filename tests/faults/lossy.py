@@ -37,7 +37,8 @@ from spark_mlfs.blocks import pack as packing
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.engine import spark as cluster
 from spark_mlfs.evaluate import metrics, split
-from spark_mlfs.ml import classifiers, join
+from spark_mlfs.ml import classifiers
+from spark_mlfs.ml import rows as joins
 from spark_mlfs.ml import rows as row_tasks
 from spark_mlfs.ml.classifiers import ESTIMATORS
 from spark_mlfs.pipeline import Request
@@ -349,7 +350,7 @@ def main(*plans: list[list[str]]) -> None:
     spark = local_session("faults", conf)
     cluster.DIRECT_BYTES = 1 << 10  # states of any size are merged on the executors
     packing.BLOCK_BYTES, packing.ENOUGH_BYTES = 1 << 14, 1 << 13  # several blocks a partition, whose rows change with their order
-    join.BLOCK_BYTES = 1 << 16
+    joins.BLOCK_BYTES = 1 << 16
     driver = next(p for p in psutil.Process().children(recursive=True) if "java" in p.name()).pid
     notes = Path(tempfile.mkdtemp())
     once = read.planted(spark, 1500, 24, 4, seed=2, num_partitions=4).drop("id")

@@ -16,7 +16,7 @@ from spark_mlfs.blocks.codec import binary_array
 from spark_mlfs.blocks.identity import with_unique_ids
 from spark_mlfs.blocks.pack import collected, pack
 from spark_mlfs.blocks.renumber import Known, identified, renumbered, shared_ids, spread_ids
-from spark_mlfs.ml.join import FinishedRows, by_hash
+from spark_mlfs.ml.rows import FinishedRows, by_hash
 from spark_mlfs.read import batches
 from spark_mlfs.testing import frame_of
 

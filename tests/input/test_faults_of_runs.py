@@ -23,10 +23,9 @@ from pyspark.sql import functions as F
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.cli import main
 from spark_mlfs.errors import DataError, ParameterError, PlatformError, from_worker, worker_errors
-from spark_mlfs.output import lock
-from spark_mlfs.output.folder import Output
+from spark_mlfs.output import folder
+from spark_mlfs.output.folder import Output, locked
 from spark_mlfs.output.journal import Journal, publish
-from spark_mlfs.output.lock import locked
 from spark_mlfs.read import load
 
 # ---- rows are named as their owner knows them ----
@@ -76,7 +75,7 @@ def test_a_row_is_named_by_what_its_id_column_holds(spark, kind):
 HOLDER = """
 import sys, time
 from pathlib import Path
-from spark_mlfs.output.lock import locked
+from spark_mlfs.output.folder import locked
 from spark_mlfs.read import load
 with locked(Path(sys.argv[1]), "runs/tags"):
     print("held", flush=True)
@@ -113,22 +112,22 @@ def test_the_second_run_is_told_who_writes_there_and_since_when(holder, tmp_path
 @pytest.mark.parametrize("flock", [True, False], ids=["with locks", "a file system without locks"])
 def test_a_lock_of_another_machine_is_taken_over_when_it_is_old(tmp_path, monkeypatch, flock):
     if not flock:
-        monkeypatch.setattr(lock, "fcntl", None)
+        monkeypatch.setattr(folder, "fcntl", None)
     path = tmp_path / "lock"
     owner = {"who": "ada on elsewhere, process 7", "host": "elsewhere", "pid": 7, "started": time.time() - 3 * 3600}
     path.write_text(json.dumps(owner))
     with pytest.raises(ParameterError, match="ada on elsewhere, process 7, started 3 hours ago"), locked(path, "out"):
         pass
     assert json.loads(path.read_text()) == owner
-    os.utime(path, (time.time() - lock.STALE - 1,) * 2)
+    os.utime(path, (time.time() - folder.STALE - 1,) * 2)
     with locked(path, "out"):
         assert json.loads(path.read_text())["pid"] == os.getpid()
     assert not path.exists()
 
 
 def test_an_owner_keeps_its_lock_young(tmp_path, monkeypatch):
-    monkeypatch.setattr(lock, "fcntl", None)
-    monkeypatch.setattr(lock, "BEAT", 0.05)
+    monkeypatch.setattr(folder, "fcntl", None)
+    monkeypatch.setattr(folder, "BEAT", 0.05)
     with locked(tmp_path / "lock", "out"):
         os.utime(tmp_path / "lock", (1, 1))
         deadline = time.time() + 10
@@ -164,7 +163,7 @@ def test_an_owners_row_is_a_lock_where_there_are_none(monkeypatch):
     rows = []
 
     def owned():
-        return lock.owned(
+        return folder.owned(
             lambda: json.loads(rows[-1]) if rows else None, lambda entry: rows.append(json.dumps(entry)), "s3://b/x"
         )
 
@@ -172,7 +171,7 @@ def test_an_owners_row_is_a_lock_where_there_are_none(monkeypatch):
         with pytest.raises(ParameterError, match=r"another run writes the output s3://b/x: .*, started .* ago; wait"), owned():
             pass
 
-    monkeypatch.setattr(lock, "ROW_BEAT", 0.05)
+    monkeypatch.setattr(folder, "ROW_BEAT", 0.05)
     with owned():
         held()
         seen, deadline = json.loads(rows[-1])["seen"], time.time() + 10
@@ -186,14 +185,14 @@ def test_an_owners_row_is_a_lock_where_there_are_none(monkeypatch):
     mine = json.loads(rows[-1]) | {"ended": False, "seen": time.time()}
     rows.append(json.dumps(mine | {"host": "elsewhere", "pid": 7}))
     held()
-    for other in ({"host": "elsewhere", "seen": time.time() - lock.ROW_STALE - 1}, {"pid": ended.pid}, {"seen": "x"}):
+    for other in ({"host": "elsewhere", "seen": time.time() - folder.ROW_STALE - 1}, {"pid": ended.pid}, {"seen": "x"}):
         rows.append(json.dumps(mine | other))
         with owned():  # killed on another machine, or on this one, or damaged
             pass
     written = len(rows)
     with (
         pytest.raises(ParameterError, match="ada on elsewhere"),
-        lock.owned(
+        folder.owned(
             lambda: {"who": "ada on elsewhere"} if len(rows) > written else None,
             lambda entry: rows.append(json.dumps(entry)),
             "out",
@@ -229,9 +228,9 @@ def test_a_lock_that_is_no_file_of_its_own_is_left_alone(tmp_path, link):
 def test_a_folder_is_replaced_or_stays(tmp_path, monkeypatch, fails):
     """Whichever of the renames fails; what another left under a name like ours stays anyhow."""
     target, aside, another = tmp_path / "out", tmp_path / ".out.scoring", tmp_path / ".out.old"
-    for folder in (target, aside, another):
-        (folder / "data").mkdir(parents=True)
-        (folder / "data" / "rows").write_text(folder.name)
+    for place in (target, aside, another):
+        (place / "data").mkdir(parents=True)
+        (place / "data" / "rows").write_text(place.name)
     rename, calls = os.rename, []
 
     def failing(*names):

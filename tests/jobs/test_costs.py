@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from jobs.benchmarks import model
 from spark_mlfs import METHODS, pipeline
-from spark_mlfs.cli import costs
+from spark_mlfs.cli import dry_run
 from spark_mlfs.statistics.contingency import TwoWay
 from spark_mlfs.statistics.targets import Labels
 
@@ -21,17 +21,17 @@ MADE = ("--format", "planted", "--option", "num_rows=3000", "--option", "num_fea
 
 
 def test_coefficients_are_of_every_method_and_of_known_quantities():
-    known = costs.fitted()
+    known = dry_run.fitted()
     held = model.made(60, 6, 3, None)
-    amounts = costs.quantities(held.profile, METHODS.create("mim"), {}, 5)
+    amounts = dry_run.quantities(held.profile, METHODS.create("mim"), {}, 5)
     assert set(known["rank"]) >= {"mim", "jmi", "ridge"} and set(known["rank"]) <= set(METHODS)
     for by_kind in known["rank"].values():
         assert set(by_kind) <= {"dense", "sparse"}
         assert all(set(terms) <= set(amounts) and all(by > 0 for by in terms.values()) for terms in by_kind.values())
     for by_kind in known["read"].values():
-        assert all(set(terms) <= set(costs.read_quantities(held.profile)) for terms in by_kind.values())
+        assert all(set(terms) <= set(dry_run.read_quantities(held.profile)) for terms in by_kind.values())
     assert {"parquet", "csv", "json", "arff", "libsvm", "text"} <= set(known["read"])
-    assert set(costs.SERIAL) <= {*amounts, "feature"} and 0 < known["command"]["seconds"]["run"] < 10
+    assert set(dry_run.SERIAL) <= {*amounts, "feature"} and 0 < known["command"]["seconds"]["run"] < 10
 
 
 def test_quantities_are_those_of_the_data():
@@ -39,15 +39,15 @@ def test_quantities_are_those_of_the_data():
     x, y = held.block.csr(), held.block.labels(5)
     n, d, q, labels = 300, 40, 5, y.sum() / 300
     request = pipeline.Request.of("jmi", {}, 7)
-    found = costs.quantities(held.profile, request.implementation, request.parameters, 7)
+    found = dry_run.quantities(held.profile, request.implementation, request.parameters, 7)
     assert found["row"] == n and found["value"] == x.nnz and found["feature and label"] == d * q
     assert found["label of a value"] == pytest.approx(x.nnz * max(1, labels))
     assert found["product of values"] == found["cubed feature"] == 0 and found["pick of a value"] == 7 * x.nnz
-    ridge = costs.quantities(held.profile, METHODS.create("ridge"), {}, 7)  # of those that take Gram matrices
+    ridge = dry_run.quantities(held.profile, METHODS.create("ridge"), {}, 7)  # of those that take Gram matrices
     assert ridge["product of values"] == pytest.approx(x.nnz**2 / n) and ridge["cubed feature"] == 40**3
-    assert costs.quantities(held.profile, METHODS.create("mim"), {}, 7)["pick of a value"] == 0
+    assert dry_run.quantities(held.profile, METHODS.create("mim"), {}, 7)["pick of a value"] == 0
     relieff = pipeline.Request.of("relieff")
-    assert costs.quantities(held.profile, relieff.implementation, relieff.parameters, 7)["pair of values"] > 0
+    assert dry_run.quantities(held.profile, relieff.implementation, relieff.parameters, 7)["pair of values"] > 0
 
 
 @pytest.fixture
@@ -59,19 +59,19 @@ def plain(monkeypatch):
         "rank": {"mim": {"dense": {"row": 0.1, "feature and label": 1.0}}},
         "spark": {"session": 5.0, "times": 3.0},
     }
-    monkeypatch.setattr(costs, "fitted", lambda: known)
+    monkeypatch.setattr(dry_run, "fitted", lambda: known)
 
 
 def test_seconds_by_hand(plain):
     profile = model.made(100, 4, 3, None).profile
-    amounts = costs.quantities(profile, METHODS.create("mim"), {}, 4)
+    amounts = dry_run.quantities(profile, METHODS.create("mim"), {}, 4)
     alone, shared = 2 + 0.5 * 4 + 1.0 * 4 * 3, 0.001 * 100 * 4 + 0.1 * 100
-    here = costs.seconds("parquet", profile, [("mim", amounts)], 2, False)
+    here = dry_run.seconds("parquet", profile, [("mim", amounts)], 2, False)
     assert here["seconds"] == pytest.approx(alone + shared / 2) and here["core_seconds"] == pytest.approx(alone + shared)
-    there = costs.seconds("libsvm", profile, [("mim", amounts)] * 2, 100, True)  # a format that was not measured is read as CSV
+    there = dry_run.seconds("libsvm", profile, [("mim", amounts)] * 2, 100, True)  # a format that was not measured is read as CSV
     alone, shared = 2 + 0.5 * 4 + 2 * 12 + 5, 3 * (0.01 * 100 + 2 * 0.1 * 100)
     assert there["seconds"] == pytest.approx(alone + shared / 100) and there["of_it_alone"] == pytest.approx(alone)
-    assert costs.seconds("csv", profile, [("jmi", amounts)], 1, False) is None
+    assert dry_run.seconds("csv", profile, [("jmi", amounts)], 1, False) is None
 
 
 def test_bytes_that_spark_moves(monkeypatch):
@@ -79,9 +79,9 @@ def test_bytes_that_spark_moves(monkeypatch):
     from spark_mlfs.engine.local import SizingEngine
 
     statistic = TwoWay(SizingEngine(profile).coding(5), Labels(3))
-    assert costs.traffic(profile, [statistic], [1000], 8) == {"shuffled_bytes": 0, "collected_bytes": 8000}
-    monkeypatch.setattr(costs, "DIRECT_BYTES", 5000)
-    assert costs.traffic(profile, [statistic], [1000], 8) == {"shuffled_bytes": 8000, "collected_bytes": 1000}
+    assert dry_run.traffic(profile, [statistic], [1000], 8) == {"shuffled_bytes": 0, "collected_bytes": 8000}
+    monkeypatch.setattr(dry_run, "DIRECT_BYTES", 5000)
+    assert dry_run.traffic(profile, [statistic], [1000], 8) == {"shuffled_bytes": 8000, "collected_bytes": 1000}
 
 
 def test_a_dry_run_says_what_it_will_cost(run, tmp_path):

@@ -197,7 +197,7 @@ def stages_of(pipeline):
 @pytest.mark.parametrize("name", ["columns", "arrays", "arff", "texts"])
 def test_a_pipeline_is_fitted_as_by_spark(spark, pipelines, run, tmp_path, name):
     from spark_mlfs.frame import LocalSession
-    from spark_mlfs.ml.pipelines import load_pipeline as load_there
+    from spark_mlfs.ml.persistence import load_pipeline as load_there
 
     kind, classifier, _ = PIPELINES[name]
     given = ("--method", "mim", "--num-top-features", 4, "--classifier", classifier, "--engine", "local", "--no-report")

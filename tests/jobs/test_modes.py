@@ -15,13 +15,13 @@ from spark_mlfs.evaluate.plan import comparison
 from spark_mlfs.params import Integer, Parameter, grid_cells, seeded
 from spark_mlfs.select import Rule
 from spark_mlfs.select.modes import COLUMNS, KEYS, LEVELS, MODES, RULES, SETTINGS, TESTS, level_setting
-from spark_mlfs.solvers import gtest
+from spark_mlfs.solvers import filters
 
 FACES = {"data": {"format": "numbers"}, "run": {"output": "x"}, "method": {"name": "ridge"}}
 
 
 def test_the_table_says_what_the_rules_do():
-    assert TESTS == gtest.CORRECTIONS
+    assert TESTS == filters.CORRECTIONS
     assert set(RULES) == set(COLUMNS) == set(LEVELS)
     assert LEVELS == {"fpr": 0.05, "fdr": 0.05, "fwe": 0.05, "knockoffs": 0.1, "stability": 0.6}
     assert all(MODES[rule].basis and MODES[rule].verdict for rule in RULES)

@@ -13,8 +13,8 @@ import pytest
 from spark_mlfs import cli
 from spark_mlfs.errors import SparkMlfsError
 from spark_mlfs.read import errors as faults
-from spark_mlfs.session import class_data_sharing as classes
 from spark_mlfs.session import java
+from spark_mlfs.session import java as classes
 
 OPTIONS = "SPARK_SUBMIT_OPTS"
 

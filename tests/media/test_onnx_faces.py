@@ -17,7 +17,7 @@ import spark_mlfs
 from spark_mlfs import sklearn as arrays
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.media import model as files_of_models
-from spark_mlfs.ml.pipelines import load_pipeline
+from spark_mlfs.ml.persistence import load_pipeline
 
 FILES = [jpeg(i, 30 + i, 44) for i in range(40)]
 TOKENS = [np.random.default_rng(i).integers(1, 50, 1 + 3 * i).tolist() for i in range(30)]

@@ -22,7 +22,7 @@ from spark_mlfs.blocks.codec import encode
 from spark_mlfs.blocks.grades import ONE, Grades
 from spark_mlfs.blocks.profile import Profile, profile_block
 from spark_mlfs.sklearn import JMISelector, RidgeSelector
-from spark_mlfs.solvers import gates, manifold
+from spark_mlfs.solvers import gates, manifolds
 from spark_mlfs.statistics import gram
 from spark_mlfs.statistics.base import compact
 from spark_mlfs.statistics.labelsets import LabelsetCounts, LabelsetSums
@@ -148,11 +148,11 @@ def test_similarity_of_rows_of_grades():
     y = np.rint(ONE * rng.random((300, 9)) * (rng.random((300, 9)) < 0.3)) / ONE
     wanted = ruzicka(y) + np.diag(y.any(axis=1))
     i, j = rng.integers(0, 300, (2, 70_000))
-    np.testing.assert_allclose(manifold.ruzicka(sp.csr_matrix(y), i, j), wanted[i, j], rtol=1e-15)
-    np.testing.assert_allclose(manifold.ruzicka_table(sp.csr_matrix(y), slice(40, 130)), wanted[40:130], rtol=1e-15)
+    np.testing.assert_allclose(manifolds.ruzicka(sp.csr_matrix(y), i, j), wanted[i, j], rtol=1e-15)
+    np.testing.assert_allclose(manifolds.ruzicka_table(sp.csr_matrix(y), slice(40, 130)), wanted[40:130], rtol=1e-15)
     members = sp.csr_matrix((y > 0).astype(float))
     hit, either = ((y[i] > 0) & (y[j] > 0)).sum(axis=1), ((y[i] > 0) | (y[j] > 0)).sum(axis=1)
-    assert manifold.ruzicka(members, i, j).tobytes() == np.where(either > 0, hit / np.maximum(either, 1), 0.0).tobytes()
+    assert manifolds.ruzicka(members, i, j).tobytes() == np.where(either > 0, hit / np.maximum(either, 1), 0.0).tobytes()
 
 
 def test_a_sketch_does_not_stand_for_grades():

@@ -13,8 +13,8 @@ from spark_mlfs.blocks.rowhash import GROUPS, group_of
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.methods import METHODS
 from spark_mlfs.select import CrossValidation
-from spark_mlfs.select.base import held_out_error
-from spark_mlfs.solvers.ranking import complete
+from spark_mlfs.select.rules import held_out_error
+from spark_mlfs.solvers.greedy import complete
 from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.statistics.gram import Gram
 

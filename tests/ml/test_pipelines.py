@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 import spark_mlfs
 from spark_mlfs import cli
 from spark_mlfs.errors import ParameterError
-from spark_mlfs.ml import pipelines
-from spark_mlfs.ml.pipelines import load_pipeline, save_pipeline
+from spark_mlfs.ml import persistence
+from spark_mlfs.ml.persistence import load_pipeline, save_pipeline
 from spark_mlfs.output import folder
 from spark_mlfs.output.folder import Place
 from spark_mlfs.read.words import WordCounts
@@ -61,7 +61,7 @@ def test_each_reads_what_the_other_writes(spark, fitted, tmp_path):
 def test_without_the_jvm_commands_save_and_load(spark, fitted, tmp_path, monkeypatch):
     """As on a Connect client of Spark 3.5: `select` saves and `score` loads without pyspark's writer and reader of pipelines."""
     _frame, model = fitted
-    for module in (pipelines, folder):
+    for module in (persistence, folder):
         monkeypatch.setattr(module, "jvm_within_reach", lambda: False)
 
     def refused(*_):
@@ -97,7 +97,7 @@ def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch
         return read, scored, {type(stage).__name__ for stage in loaded.stages}
 
     *with_jvm, _ = found("with")
-    for module in (import_module("spark_mlfs.read.text"), fit, pipelines, folder):
+    for module in (import_module("spark_mlfs.read.text"), fit, persistence, folder):
         monkeypatch.setattr(module, "jvm_within_reach", lambda: False)
     *without, stages = found("without")
     assert without == with_jvm and "WordCounter" in stages and "CountVectorizerModel" not in stages
@@ -108,7 +108,7 @@ def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch
 
 @pytest.mark.spark35
 def test_what_is_of_the_jvm_is_one_line(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(pipelines, "jvm_within_reach", lambda: False)
+    monkeypatch.setattr(persistence, "jvm_within_reach", lambda: False)
     path = f"file://{tmp_path}/saved"
     PipelineModel([SQLTransformer(statement="SELECT * FROM __THIS__")]).write().save(path)
     with pytest.raises(ParameterError, match=r"a Connect client before 4.0 has none of the JVM's classes; load it with a client"):

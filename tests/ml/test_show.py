@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from spark_mlfs.adapters import show
+from spark_mlfs.adapters import selection
 from spark_mlfs.sklearn import FisherSelector, JMISelector
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
-PACKAGE = Path(show.__file__).parents[1]
+PACKAGE = Path(selection.__file__).parents[1]
 KEPT = pd.DataFrame({"rank": [1, 2, 3], "index": [4, 0, 2], "name": ["<b>", "two", "three"], "relevance": [5.0, 4.0, 3.0]})
 KEPT["score"] = KEPT["relevance"]
 
@@ -29,16 +29,16 @@ def widths(html, what="width"):
 
 def test_table_shows_relevance_as_bars_and_gains_of_picks_as_marks():
     """A criterion that adds up over the picks gave the first of them the shortest bar."""
-    html = show.table("jmi: 3 of 5 features", KEPT.assign(score=[5.0, 9.0, 20.0]), [5.0, 9.0, 20.0, 29.0])
+    html = selection.table("jmi: 3 of 5 features", KEPT.assign(score=[5.0, 9.0, 20.0]), [5.0, 9.0, 20.0, 29.0])
     assert widths(html) == [100, 80, 60] and widths(html, "left") == [25, 45, 100]
     assert "&lt;b&gt;" in html and ">relevance<" in html and "score at the pick" in html and ">20<" in html
-    plain = show.table("mim", KEPT, [])
+    plain = selection.table("mim", KEPT, [])
     assert widths(plain) == [100, 80, 60] and widths(plain, "left") == [] and "at the pick" not in plain
-    html = show.table("beyond the picks", KEPT.assign(score=[0.4, np.nan, np.nan]), [0.4])
+    html = selection.table("beyond the picks", KEPT.assign(score=[0.4, np.nan, np.nan]), [0.4])
     assert widths(html) == [100, 80, 60] and widths(html, "left") == [100] and "nan" not in html
-    assert widths(show.table("spec", KEPT.assign(relevance=[-1.0, -2.0, -4.0]), [])) == [75, 50, 0]
+    assert widths(selection.table("spec", KEPT.assign(relevance=[-1.0, -2.0, -4.0]), [])) == [75, 50, 0]
     many = pd.concat([KEPT] * 5).assign(rank=range(1, 16))
-    assert "and 5 more" in show.table("", many, []) and widths(show.table("", KEPT.iloc[:0], [])) == []
+    assert "and 5 more" in selection.table("", many, []) and widths(selection.table("", KEPT.iloc[:0], [])) == []
 
 
 @pytest.mark.parametrize("selector", [JMISelector, FisherSelector])
@@ -63,7 +63,7 @@ def test_templates_of_a_zip_and_none_before_a_page_is_asked_for(tmp_path):
             out.write(path, path.relative_to(PACKAGE.parent))
     code = (
         f"import sys; sys.path.insert(0, {str(zipped)!r})\n"
-        "import spark_mlfs, spark_mlfs.sklearn, spark_mlfs.ml, spark_mlfs.adapters.show as show, pandas as pd\n"
+        "import spark_mlfs, spark_mlfs.sklearn, spark_mlfs.ml, spark_mlfs.adapters.selection as show, pandas as pd\n"
         "assert 'jinja2' not in sys.modules and '.zip' in show.__file__\n"
         "kept = pd.DataFrame({'rank': [1], 'name': ['<i>'], 'score': [1.0], 'relevance': [1.0]})\n"
         "print('&lt;i&gt;' in show.table('', kept, []))"

@@ -7,8 +7,8 @@ import pytest
 from pyspark.ml.linalg import DenseVector, SparseVector, Vectors, VectorUDT
 from pyspark.sql import types as T
 
-from spark_mlfs.ml import slices
-from spark_mlfs.ml.slices import sliced
+from spark_mlfs.ml import rows
+from spark_mlfs.ml.rows import sliced
 
 pytestmark = pytest.mark.spark35
 
@@ -33,7 +33,7 @@ def frame(spark):
 @pytest.fixture(params=["slicer", "expressions"], autouse=True)
 def way(request, monkeypatch):
     """By VectorSlicer, or as where a session has none."""
-    monkeypatch.setattr(slices, "jvm_within_reach", lambda: request.param == "slicer")
+    monkeypatch.setattr(rows, "jvm_within_reach", lambda: request.param == "slicer")
 
 
 def taken(frame, places, width=D):

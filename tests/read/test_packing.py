@@ -14,8 +14,7 @@ from pyspark.sql.types import ArrayType, DoubleType, IntegerType, StringType, St
 from spark_mlfs import pipeline
 from spark_mlfs.blocks import pack as packing
 from spark_mlfs.blocks.block import Block, WrongRow, concatenate
-from spark_mlfs.blocks.features import read_features
-from spark_mlfs.blocks.labels import LabelSource
+from spark_mlfs.blocks.labels import LabelSource, read_features
 from spark_mlfs.blocks.pack import Pack, merge_profiles, pack, small_batches
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.errors import DataError, ParameterError, worker_errors

@@ -58,7 +58,7 @@ def of_jobs(spark) -> dict[str, dict]:
 def corpora(spark):
     """The rows that saved models are fitted on and asked about: numbers, and documents."""
     import spark_mlfs
-    from spark_mlfs.read.generated import GENERATED
+    from spark_mlfs.read.samples import GENERATED
 
     return spark_mlfs.read.planted(spark, 200, 12, 3, seed=2, num_partitions=2), GENERATED["documents"](spark, DOCUMENTS)
 

@@ -18,7 +18,7 @@ from oracles.regression import standardise
 from spark_mlfs.errors import DataError
 from spark_mlfs.kernels import knn
 from spark_mlfs.kernels.knn import Reference, Rows, Sieve, Tile, tiles
-from spark_mlfs.kernels.label_similarity import LabelsetSimilarity
+from spark_mlfs.kernels.labels import LabelsetSimilarity
 from spark_mlfs.kernels.nearest import NONE, Nearest, nearest
 
 

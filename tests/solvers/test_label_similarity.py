@@ -11,8 +11,8 @@ from hypothesis.extra import numpy as hnp
 from in_memory.labelsets import labelset_codes
 from oracles import neighbours as oracle
 
-from spark_mlfs.kernels import label_similarity
-from spark_mlfs.kernels.label_similarity import LabelsetSimilarity
+from spark_mlfs.kernels import labels
+from spark_mlfs.kernels.labels import LabelsetSimilarity
 
 label_matrices = hnp.arrays(np.int8, st.tuples(st.integers(1, 12), st.integers(1, 5)), elements=st.integers(0, 1))
 
@@ -48,7 +48,7 @@ def test_blocks_make_up_the_table(block_bytes, monkeypatch):
     Y = (np.random.default_rng(0).random((60, 7)) < 0.3).astype(int)
     table, _, counts = similarity_of(Y)
     want = table.degrees(counts)
-    monkeypatch.setattr(label_similarity, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(labels, "BLOCK_BYTES", block_bytes)
     rows, values = zip(*table.blocks(), strict=True)
     assert (np.concatenate(rows) == np.arange(table.size)).all()
     assert (np.concatenate(values) == table.similarity(np.arange(table.size))).all()

@@ -11,10 +11,10 @@ from oracles import spec as oracle
 from oracles.loader import load
 
 from spark_mlfs.errors import BudgetError, DataError
-from spark_mlfs.kernels import label_similarity
-from spark_mlfs.kernels.label_similarity import LabelsetSimilarity
-from spark_mlfs.solvers import spectral
-from spark_mlfs.solvers.spectral import PowerSums, spec_scores
+from spark_mlfs.kernels import labels
+from spark_mlfs.kernels.labels import LabelsetSimilarity
+from spark_mlfs.solvers import graphs
+from spark_mlfs.solvers.graphs import PowerSums, spec_scores
 
 CRITERIA = ("phi1", "phi2", "phi3")
 
@@ -118,19 +118,19 @@ def test_planted_features_come_first():
 def test_any_block_size(criterion, monkeypatch):
     X, Y = planted()
     want = scores(X, Y, criterion)
-    monkeypatch.setattr(label_similarity, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(labels, "BLOCK_BYTES", 1)
     np.testing.assert_allclose(scores(X, Y, criterion), want, rtol=1e-13)
 
 
 def test_phi3_by_lanczos_equals_the_dense_eigenvectors(monkeypatch):
     X, Y = planted(300, 6, 9)
     want = scores(X, Y, "phi3")
-    monkeypatch.setattr(spectral, "DENSE_EIGEN", 20)
+    monkeypatch.setattr(graphs, "DENSE_EIGEN", 20)
     np.testing.assert_allclose(scores(X, Y, "phi3"), want, rtol=1e-10)
 
 
 def test_errors(monkeypatch):
     X, Y = planted()
-    monkeypatch.setattr(spectral, "TABLE_BYTES", 1000)
+    monkeypatch.setattr(graphs, "TABLE_BYTES", 1000)
     with pytest.raises(BudgetError, match="phi3"):
         scores(X, Y, "phi3")

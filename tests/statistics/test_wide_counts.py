@@ -13,8 +13,8 @@ from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.coding import code_block, plan_coding
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.kernels import counts as kernels
 from spark_mlfs.kernels import information as info
-from spark_mlfs.kernels import links
 from spark_mlfs.methods.counting import Counting
 from spark_mlfs.statistics import contingency, labelsets, targets
 
@@ -115,7 +115,7 @@ def test_links_of_stored_counts(kind, correction, monkeypatch):
             wanted = contingency.pair_counts(coding, target, picks, of_picks, logs)
             counted = [part.finish(part.partial(coded, profile), profile) for part in wanted.parts[1:]]
             for cells in (3, 1 << 17):
-                monkeypatch.setattr(links, "CHUNK", cells)
+                monkeypatch.setattr(kernels, "CHUNK", cells)
                 two_way.__dict__.pop("links", None)
                 numbers = wanted.reduced([two_way, *counted])
                 assert numbers.tobytes() == wanted.worker_view().reduced([two_way, *counted]).tobytes()  # on one thread

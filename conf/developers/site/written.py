@@ -35,7 +35,7 @@ OWN = {
     "extract.base": "Extractor Linear",
     "classify.base": "Classifier Predictor",
     "testing": "check_method check_ranking example engine_of block_of frame_of rank_here values_of",
-    "ml.pipelines": "save_pipeline load_pipeline",
+    "ml.persistence": "save_pipeline load_pipeline",
     "evaluate": "split",
     "evaluate.metrics": "evaluate evaluate_frame sums_of label_statistics",
     "evaluate.evaluator": "MultiLabelEvaluator",
@@ -291,17 +291,12 @@ TEXTS: dict[str, Callable[[], str]] = {
     **{f"names of {face}": further(face) for face in FACES},
     "errors": described_all("errors"),
     "judging": described_all(
-        "evaluate",
-        "evaluate.metrics",
-        "evaluate.evaluator",
-        "evaluate.significance",
-        "evaluate.stability",
-        "report.comparison_page",
+        "evaluate", "evaluate.metrics", "evaluate.evaluator", "evaluate.significance", "report.comparison_page"
     ),
     "extending": described_all(
         "methods.base", "statistics.base", "extract.base", "classify.base", "formats", "params", "testing"
     ),
-    "serving": described_all("ml.pipelines", "mlflow"),
+    "serving": described_all("ml.persistence", "mlflow"),
     **{
         f"{suffix.lower()} classes of {face}": classes(face, suffix)
         for face in FACES
