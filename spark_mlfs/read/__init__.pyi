@@ -20,8 +20,9 @@ Tables = Paths | DataFrame | pd.DataFrame
 def load(spark: SparkSession, path: Tables | None, format: str, **options: Any) -> DataFrame: ...
 def __getattr__(name: str) -> Callable[..., DataFrame]: ...
 def arff(spark: SparkSession, path: Paths, labels: int | str | Sequence[str] | None = None,
-    nominal: Literal['index', 'onehot'] = "index", missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
-    ignore: Sequence[str] = (), binarize_labels: bool = False) -> DataFrame:
+    categories: Literal['auto', 'onehot', 'codes', 'index'] = "auto",
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", ignore: Sequence[str] = (),
+    binarize_labels: bool = False) -> DataFrame:
     """Read ARFF files into the canonical frame ``id, features, labels``; see the module for what is a label or feature."""
 
 def libsvm(spark: SparkSession, path: Paths, label_base: int = 0, feature_base: int = 1, num_features: int | None = None,

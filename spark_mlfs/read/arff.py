@@ -11,9 +11,10 @@ Label order is the attribute order of the ARFF file, never that of the XML or th
 
 Features
     numeric, real, integer      one column
-    nominal                     one column holding the 0-based number of the category in the declaration
-                                (``nominal="index"``), or with ``nominal="onehot"`` one 0/1 column per category, named
-                                ``attribute=category``; a nominal of two values stays one 0/1 column
+    nominal of two values       one 0/1 column, 1 for the second
+    nominal of more             a category, as `read.categories` has columns of texts: ``categories="onehot"`` one 0/1 column per
+                                value, named ``attribute=value``, ``"codes"`` one column of the values' 0-based numbers, in both
+                                as declared; or a number (``"index"``), which is the same column for every method
     string, date, relational    refused unless named in `ignore`, which drops attributes of any kind
 In a sparse row ``{i v, ...}`` an omitted attribute is 0, and for a nominal its first category, as Weka defines it.
 Weka takes a comma in a sparse row for white space; so ``{,3 1}`` is ``{3 1}``, which a notice says.
@@ -38,13 +39,16 @@ import pyarrow.compute as pc
 
 from ..errors import DataError, ParameterError, option
 from ..formats import Either, Names, Reader
+from ..kernels.categories import MAX_BINS, Categories
 from ..lazy import DataFrame, SparkSession
 from ..params import Choice, Flag, Integer, Optional, Parameter
 from ..schema import LABELS, with_names
 from . import vectors
 from .arff_header import UNUSABLE, Attribute, Header, after_space, chosen_labels, next_piece, parse_header
+from .categories import Facts
+from .errors import notice
 from .lines import Lines, near, open_text, parse
-from .missing import MISSING_FEATURES, impute, settle
+from .missing import MISSING_FEATURES, impute, missing_slots, settle
 from .vectors import Irregular, Vectors, cells, finite, joined, number, pairs
 
 
@@ -66,7 +70,11 @@ class Arff(Reader):
             "labels", None, Optional(Either((Integer(), Names("a label XML or a list of attribute names")))),
             "a label XML, the number of attributes that come first (or -n: last), or names; None: as the files say",
         ),
-        Parameter("nominal", "index", Choice(("index", "onehot")), "a nominal feature as category numbers or 0/1 columns"),
+        Parameter(
+            "categories", "auto", Either((Choice(("auto", "onehot", "codes", "index")), Facts())),
+            "what a nominal of more than two values becomes: 0/1 features (onehot), one of its codes for methods that count "
+            "(codes), or a number (index)",
+        ),
         MISSING_FEATURES,
         Parameter("ignore", (), Names("a list of attribute names", listed=True), "attributes to leave out"),
         Parameter("binarize_labels", False, Flag(), "a label is positive where its value is above 0"),
@@ -80,9 +88,18 @@ class Arff(Reader):
             if name not in names:
                 raise ParameterError(f"ignore: {files.names[0]} has no attribute {name!r}: {near(name, names)}")
         chosen = chosen_labels(spark, files, header, p["labels"], p["ignore"])
-        plan = Plan(header, chosen, p["ignore"], p["nominal"], p["binarize_labels"], p["missing"])
+        plan_of = partial(Plan, header, chosen, p["ignore"], binarize=p["binarize_labels"])
+        plan, given = plan_of(how=p["categories"], missing=p["missing"]), isinstance(p["categories"], Mapping)
+        if plan.made and not (given and "columns" in p["categories"]):
+            first, lacking = min(plan.made.values), list[str]()
+            if p["missing"] in ("mean", "zero"):  # a missing value is one of its own, where there is any
+                slots = missing_slots(parse(files, partial(_parse, plan=plan_of(how="index", missing="keep"))))
+                lacking = [name for place, name in enumerate(plan.made.columns) if place in slots and place in plan.made.values]
+                plan = plan_of(how=p["categories"], missing=p["missing"], lacking=lacking)
+            such = f"{plan.made.columns[first]!r} of {len(plan.made.values[first])} values"
+            notice(f"{files.names[0]}: nominal features that are categories: {len(plan.made.values)}, such as {such}")
         frame = parse(files, partial(_parse, plan=plan))
-        frame = impute(frame, p["missing"], plan.feature_names, settled=True)
+        frame = impute(frame, p["missing"], plan.feature_names, settled=True, made=plan.made)
         return with_names(frame, LABELS, plan.label_names)
 
 
@@ -92,7 +109,10 @@ class Arff(Reader):
 class Plan:
     """Plan for each attribute: everything a worker needs, as arrays over the attributes."""
 
-    def __init__(self, header: Header, labels: set[str], ignore: Sequence[str], nominal: str, binarize: bool, missing: str):
+    def __init__(
+        self, header: Header, labels: set[str], ignore: Sequence[str], how: Any, binarize: bool, missing: str,
+        lacking: Sequence[str] = (),
+    ):  # fmt: skip
         attributes = header.attributes
         self.attributes, self.missing, self.binarize = attributes, missing, binarize
         n = len(attributes)
@@ -100,9 +120,7 @@ class Plan:
         self.feature_of = np.full(n, -1)  # the attribute's column, the first of them where one-hot
         self.is_nominal = np.array([a.kind == "nominal" for a in attributes])
         self.num_categories = np.array([len(a.categories or ()) for a in attributes])
-        self.onehot = np.zeros(n, bool)
         self.label_names: list[str] = []
-        self.feature_names: list[str] = []
         # Per nominal label: the label value of each category (NaN: none).
         self.label_values: dict[int, np.ndarray] = {}
         # Categories that are the numbers 0..k-1 in order need no lookup; other numbers are looked up by value.
@@ -122,21 +140,36 @@ class Plan:
                 if a.kind == "nominal":
                     self.label_values[k] = _label_values(a, header, binarize)
             else:
-                self.feature_of[k] = len(self.feature_names)
-                if nominal == "onehot" and a.categories is not None and len(a.categories) > 2:
-                    self.onehot[k] = True
-                    self.feature_names += [f"{a.name}={c}" for c in a.categories]
-                else:
-                    self.feature_names.append(a.name)
+                self.feature_of[k] = 0
             if a.categories is not None:
                 self._number_categories(k, a.categories)
         self.ignored = (self.label_of < 0) & (self.feature_of < 0)
         self.label_at = np.flatnonzero(self.label_of >= 0)
         self.feature_at = np.flatnonzero(self.feature_of >= 0)
+        made = _categories(header, [attributes[k] for k in self.feature_at], how, missing, lacking)
+        self.made, self.feature_names = made if made.values else None, made.names
+        self.feature_of[self.feature_at] = np.searchsorted(made.sources, np.arange(len(self.feature_at)))
+        # Of categories: how many values they have, and from `code_at` on the code of each declared, then of a missing one.
+        self.width, self.code_at, codes = np.zeros(n, int), np.zeros(n, int), list[float]()
+        for place, values in made.values.items():
+            k = int(self.feature_at[place])
+            code = {value: number for number, value in enumerate(values)}
+            self.width[k], self.code_at[k] = len(values), len(codes)
+            codes += [*(code.get(c, len(values)) for c in attributes[k].categories or ()), made.lacking(place)]
+        self.codes, self.onehot = np.array(codes), (self.width > 0) & (not made.codes)
         # An attribute omitted from a sparse row has its first category: not always a stored 0.
-        self.omitted_one = np.flatnonzero(
-            self.onehot | np.array([k in self.label_values and self.label_values[k][0] != 0 for k in range(n)])
-        )
+        first = np.array([k in self.label_values and self.label_values[k][0] != 0 for k in range(n)])
+        first[self.width > 0] = self.onehot[self.width > 0] | (self.codes[self.code_at[self.width > 0]] != 0)
+        self.omitted_one = np.flatnonzero(first)
+
+    def coded(self, attribute: np.ndarray, raw: np.ndarray) -> np.ndarray:
+        """Return the values of features, the numbers of declared values as the codes of those of the training rows."""
+        if self.made is None:
+            return raw
+        raw, here = raw.copy(), self.width[attribute] > 0
+        of, value = attribute[here], raw[here]
+        raw[here] = self.codes[self.code_at[of] + np.where(np.isnan(value), self.num_categories[of], value).astype(int)]
+        return raw
 
     def _number_categories(self, k: int, categories: list[str]) -> None:
         if categories == [str(v) for v in range(len(categories))]:
@@ -186,6 +219,27 @@ class Plan:
         if not ((values == 0) | (values == 1) | np.isnan(values)).all():
             raise Irregular
         return values
+
+
+def _categories(header: Header, features: Sequence[Attribute], how: Any, missing: str, lacking: Sequence[str]) -> Categories:
+    """What the attributes that are features stand for, `lacking` those of which a missing value is one of its own."""
+    columns = [a.name for a in features]
+    if isinstance(how, Mapping) and "columns" in how:
+        made = Categories.of_facts(how, columns)
+        other = next((features[place] for place in made.values if features[place].categories is None), None)
+        if other is not None:
+            raise DataError(f"{header.at(other)} is {other.kind} and held categories in training; declare it as {{value, ...}}")
+        return made
+    made = Categories(missing, how not in ("auto", "onehot"), columns=columns)
+    for place, a in enumerate(features):
+        if how != "index" and a.categories is not None and len(a.categories) > 2:
+            if len(a.categories) > MAX_BINS - (a.name in lacking):
+                raise DataError(
+                    f"{header.at(a)} has {len(a.categories)} values, and a category has at most {MAX_BINS}: join the rare ones, "
+                    f"ignore it, or pass {option('categories', 'index')}, which takes their numbers as they are"
+                )
+            made.values[place] = [*a.categories, *([None] if a.name in lacking else [])]
+    return made
 
 
 def _label_values(a: Attribute, header: Header, binarize: bool) -> np.ndarray:
@@ -267,16 +321,20 @@ def _from_triples(n: int, row: np.ndarray, attribute: np.ndarray, raw: np.ndarra
 
 
 def _columns(row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(row, column, value) with one-hot columns for the attributes that have them; unknown is NaN in every column."""
+    """(row, column, value) with one-hot columns for the attributes that have them; unknown is NaN in every column, and what no
+    training row had is 0."""
+    raw = plan.coded(attribute, raw)
+    if not plan.onehot[attribute].any():
+        return row, plan.feature_of[attribute], raw
+    some = ~(plan.onehot[attribute] & (raw >= plan.width[attribute]))
+    row, attribute, raw = row[some], attribute[some], raw[some]
     hot, column = plan.onehot[attribute], plan.feature_of[attribute]
-    if not hot.any():
-        return row, column, raw
     values, unknown = raw.copy(), hot & np.isnan(raw)
     known = hot & ~unknown
     column[known] += raw[known].astype(int)
     values[known] = 1.0
     if unknown.any():
-        width = plan.num_categories[attribute[unknown]]
+        width = plan.width[attribute[unknown]]
         start = np.repeat(column[unknown], width)
         extra = start + vectors.within(width)
         row = np.concatenate([row[~unknown], np.repeat(row[unknown], width)])
@@ -332,7 +390,7 @@ def _from_matrix(matrix: np.ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
     attribute = np.broadcast_to(plan.label_at, label_raw.shape)
     labels = plan.labels(attribute.ravel(), label_raw.ravel()).reshape(label_raw.shape)
     if not plan.onehot.any():
-        features = matrix[:, plan.feature_at]
+        features = plan.coded(np.broadcast_to(plan.feature_at, (n, len(plan.feature_at))), matrix[:, plan.feature_at])
     else:
         features = np.zeros((n, len(plan.feature_names)))
         rows, attributes = np.repeat(np.arange(n), len(plan.feature_at)), np.tile(plan.feature_at, n)

@@ -119,6 +119,13 @@ def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:
     return np.array(policies.means_of_sums(high, low, known, scale)), bool(missing.any())
 
 
+def missing_slots(frame: DataFrame) -> set[int]:
+    """Return the slots of the features of which some value is missing."""
+    with reading():
+        found = _by_slot(frame.select(FEATURES), _extent, {"missing": "sum", "largest": "max", "rows": "sum"})
+    return {*found["slot"][(found["missing"] > 0) & (found["slot"] >= 0)]}
+
+
 def _by_slot(features: DataFrame, task: Any, columns: Mapping[str, str]) -> pd.DataFrame:
     """Return the numbers that tasks give slots, summed, or the largest, by slot."""
     types = ", ".join(f"{name} {'double' if how == 'max' else 'long'}" for name, how in columns.items())

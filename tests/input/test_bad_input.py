@@ -729,9 +729,9 @@ CASES = [
     ),
     python(
         "nominal",
-        lambda s, at: arff(s, str(at / "d.arff"), labels=-1, nominal="dummy"),
+        lambda s, at: arff(s, str(at / "d.arff"), labels=-1, categories="dummy"),
         ParameterError,
-        r"option 'nominal' of format 'arff' must be one of 'index', 'onehot', not 'dummy'",
+        r"option 'categories' of format 'arff' must be one of 'auto', 'onehot', 'codes', 'index', or what .*, not 'dummy'",
     ),
     python("ignore", lambda s, at: arff(s, str(at / "d.arff"), labels=-1, ignore=["c"]), ParameterError, r"no attribute 'c'"),
     python(

@@ -60,8 +60,13 @@ HEADER = parse_header(
     "f",
 )
 PLANS = [
-    Plan(HEADER, {"y"}, ["s"], nominal, binarize, missing)
-    for nominal, binarize, missing in (("index", False, "zero"), ("onehot", True, "drop"), ("index", False, "error"))
+    Plan(HEADER, {"y"}, ["s"], how, binarize, missing, lacking)
+    for how, binarize, missing, lacking in (
+        ("index", False, "zero", ()),
+        ("onehot", True, "drop", ()),
+        ("onehot", True, "zero", ["c"]),
+        ("codes", False, "error", ()),
+    )
 ]
 VALUE = ("0", "1", "-2.5e3", "x", "'y z'", '"x"', "?", "'?'", "", "'1'", "1e999", "nan", "0x1", "\\'", "'", '"', "9" * 30)
 ROW = (*VALUE, ",", ",", ",", " ", "{", "}", "{0 1", ",1 'y z'", ",2 1}", "%", "\t", "4 ", "é")

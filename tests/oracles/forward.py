@@ -115,10 +115,10 @@ def nested(x, y, fold, count, penalty=1.0, groups=()):
     return np.array([np.pad(each, (0, count - len(each)), "edge") for each in out])
 
 
-def wide(x, y, fold, count, penalty=1.0, among=None, block=1000):
-    """Like `forward`, of many rows and columns (x sparse or not), picks `among` some: the rows of z are made anew for each pick,
-    a block of columns at a time, from x and what each pick's fit on the training rows said of it; the fits' weights, one number
-    each, are solved without `lstsq`."""
+def wide(x, y, fold, count, penalty=1.0, block=1000):
+    """Like `forward`, of many rows and columns (x sparse or not): the rows of z are made anew for each pick, a block of columns
+    at a time, from x and what each pick's fit on the training rows said of it; the fits' weights, one number each, are solved
+    without `lstsq`."""
     x, y = sp.csc_matrix(x, dtype=float), np.asarray(y, float)
     n, d = x.shape
     varies = x.max(axis=0).toarray()[0] > x.min(axis=0).toarray()[0]
@@ -131,7 +131,7 @@ def wide(x, y, fold, count, penalty=1.0, among=None, block=1000):
     r = [y - y[train].mean(axis=0) for train, _ in sides]
     said = [(np.empty((n, 0)), np.empty((0, d))) for _ in sides]  # the picks' z, and their weights in each column
     total = np.array([label @ (rest[held] ** 2).sum(axis=0) for rest, (_, held) in zip(r, sides, strict=True)])
-    left = varies if among is None else varies & np.isin(np.arange(d), among)
+    left = varies
     picks, gains, first, shares = [], [], None, []
 
     def columns(f, start, stop):

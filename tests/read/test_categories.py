@@ -206,3 +206,85 @@ def test_commands_select_transform_and_score_them(folder, tmp_path, engine, requ
     assert main(["score", *given]) == 0
     scored = pd.read_parquet(next((tmp_path / "scored" / "data").rglob("*.parquet")))
     assert len(scored) == 30
+
+
+# ---- attributes of ARFF ----
+
+
+def arff_and_csv(folder, rows, sparse=False):
+    """The same rows as ARFF, whose labels are the last, and as CSV with their numbers as ids."""
+    words = {name: sorted(rows[name].dropna().unique()) for name in ("of.words", "k")}
+    kinds = ["{" + ",".join(f"'{word}'" for word in words[name]) + "}" if name in words else "numeric" for name in rows]
+    head = ["@relation r", *(f"@attribute {name} {kind}" for name, kind in zip(rows, kinds, strict=True)), "@data"]
+    cells = [["?" if pd.isna(c) else f"'{c}'" if isinstance(c, str) else repr(c) for c in row] for row in rows.to_numpy(object)]
+    zero = [f"'{words[name][0]}'" if name in words else "0" for name in rows]  # what a sparse row leaves out
+    lines = ["{" + ",".join(f"{j} {c}" for j, c in enumerate(row) if c != zero[j]) + "}" for row in cells]
+    lines = lines if sparse else [",".join(row) for row in cells]
+    (folder / "r.arff").write_text("\n".join([*head, *lines, ""]))
+    rows.to_csv(folder / "r.csv", index_label="id")
+    return str(folder / "r.arff"), str(folder / "r.csv")
+
+
+ROWS = TABLE[["of.words", "number", "k", *LABELS]]
+
+
+@pytest.mark.filterwarnings("ignore::spark_mlfs.errors.DataNotice")
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow(every=5))])
+@pytest.mark.parametrize(
+    "missing", ["error", *(pytest.param(each, marks=pytest.mark.slow(every=5)) for each in ("zero", "mean"))]
+)
+def test_nominal_attributes_give_the_rankings_of_texts_of_csv(tmp_path, engine, missing, request):
+    """To the byte. A missing value is one of its own there, too; values that later rows alone have are none."""
+    if engine == "spark":
+        request.getfixturevalue("spark")
+    rows = ROWS.copy()
+    if missing != "error":
+        rows.loc[[3, 500], "k"], rows.loc[[7], "number"] = None, np.nan
+    further = ["--engine", engine, "--quiet", "--option", f"missing={missing}"]
+    sides = {"csv": ["--features", "of.words", "number", "k", "--labels-col", *LABELS, "--id", "id"]}
+    sides |= {side: ["--option", "labels=-2"] for side in ("arff", "sparse")}
+    for method in ("jmi", "forward"):
+        found = set()
+        for side, own in sides.items():
+            paths = arff_and_csv(tmp_path, rows, side == "sparse")
+            own = [*own, "--data", paths[side == "csv"], "--format", "csv" if side == "csv" else "arff", *further]
+            assert main(["select", *own, "--method", method, "--output", str(tmp_path / f"{method}-{side}")]) == 0
+            found.add((tmp_path / f"{method}-{side}" / "ranking.csv").read_bytes())
+        assert len(found) == 1
+    later = rows.iloc[:20].assign(k=["mauve", *rows["k"][1:20]])
+    path = arff_and_csv(tmp_path, later)[0]
+    for method, name in (("jmi", "k"), ("forward", "k=e")):
+        out = str(tmp_path / f"{method}-arff")
+        own = [
+            *further,
+            "--data",
+            path,
+            "--format",
+            "arff",
+            "--option",
+            "labels=-2",
+            "--as",
+            "columns",
+            "--output",
+            f"{out}-later",
+        ]
+        assert main(["transform", "--model", out, *own]) == 0
+        kept = pd.concat(map(pd.read_parquet, sorted((tmp_path / f"{method}-arff-later").glob("*.parquet")))).sort_values("id")
+        values = sorted(rows["k"].dropna().unique())
+        codes = later["k"].map({value: code for code, value in enumerate(values)}).fillna(len(values))
+        codes[0] = len(values) + (missing != "error")  # behind the missing ones
+        assert kept[name].tolist() == (codes if name == "k" else (later["k"] == "e") * 1).tolist()
+
+
+def test_nominal_attributes_that_are_none(tmp_path):
+    many = ",".join(f"v{i}" for i in range(MAX_BINS + 1))
+    text = f"@relation r\n@attribute a {{{many}}}\n@attribute b {{x,y}}\n@attribute y {{0,1}}\n@data\nv0,x,0\nv9,y,1\n"
+    (tmp_path / "r.arff").write_text(text)
+    with pytest.raises(DataError, match=r"r.arff:2: attribute 'a' has 251 values.*categories='index'"):
+        read.arff(LocalSession(), str(tmp_path / "r.arff"), labels=-1)
+    frame = read.arff(LocalSession(), str(tmp_path / "r.arff"), labels=-1, categories="index")
+    assert pipeline.rank(pack(frame), [pipeline.Request.of("mim")])[0].ranking["name"].tolist() == ["a", "b"]
+    facts = Categories("error", True, {0: ["x", "z"]}, columns=["n", "b"]).facts
+    (tmp_path / "r.arff").write_text(text.replace(f"{{{many}}}", "numeric").replace("v", ""))
+    with pytest.raises(DataError, match=r"attribute 'a' is numeric and held categories in training"):
+        read.arff(LocalSession(), str(tmp_path / "r.arff"), labels=-1, categories={**facts, "values": {"a": ["x", "z"]}})

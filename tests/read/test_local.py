@@ -88,7 +88,7 @@ def test_quirks_of_arff(spark, data_dir, name, missing):
     xml = folder / f"{name.removesuffix('-train')}.xml"
     how = {"labels": str(xml)} if xml.exists() else {}
     assert_same(spark, str(path), "arff", missing=missing, **how)
-    assert_same(spark, str(path), "arff", missing=missing, nominal="onehot", labels=2, binarize_labels=True)
+    assert_same(spark, str(path), "arff", missing=missing, categories="onehot", labels=2, binarize_labels=True)
 
 
 def test_several_files_and_packed_ones_are_numbered_as_spark_does(spark, tmp_path, data_dir):
