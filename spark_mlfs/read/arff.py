@@ -90,7 +90,7 @@ class Arff(Reader):
         chosen = chosen_labels(spark, files, header, p["labels"], p["ignore"])
         plan_of = partial(Plan, header, chosen, p["ignore"], binarize=p["binarize_labels"])
         plan, given = plan_of(how=p["categories"], missing=p["missing"]), isinstance(p["categories"], Mapping)
-        if plan.made and not (given and "columns" in p["categories"]):
+        if plan.made.values and not (given and "columns" in p["categories"]):
             first, lacking = min(plan.made.values), list[str]()
             if p["missing"] in ("mean", "zero"):  # a missing value is one of its own, where there is any
                 slots = missing_slots(parse(files, partial(_parse, plan=plan_of(how="index", missing="keep"))))
@@ -99,7 +99,7 @@ class Arff(Reader):
             such = f"{plan.made.columns[first]!r} of {len(plan.made.values[first])} values"
             notice(f"{files.names[0]}: nominal features that are categories: {len(plan.made.values)}, such as {such}")
         frame = parse(files, partial(_parse, plan=plan))
-        frame = impute(frame, p["missing"], plan.feature_names, settled=True, made=plan.made)
+        frame = impute(frame, p["missing"], plan.feature_names, settled=True, made=plan.made if plan.made.values else None)
         return with_names(frame, LABELS, plan.label_names)
 
 
@@ -147,7 +147,7 @@ class Plan:
         self.label_at = np.flatnonzero(self.label_of >= 0)
         self.feature_at = np.flatnonzero(self.feature_of >= 0)
         made = _categories(header, [attributes[k] for k in self.feature_at], how, missing, lacking)
-        self.made, self.feature_names = made if made.values else None, made.names
+        self.made, self.feature_names = made, made.names
         self.feature_of[self.feature_at] = np.searchsorted(made.sources, np.arange(len(self.feature_at)))
         # Of categories: how many values they have, and from `code_at` on the code of each declared, then of a missing one.
         self.width, self.code_at, codes = np.zeros(n, int), np.zeros(n, int), list[float]()
@@ -164,7 +164,7 @@ class Plan:
 
     def coded(self, attribute: np.ndarray, raw: np.ndarray) -> np.ndarray:
         """Return the values of features, the numbers of declared values as the codes of those of the training rows."""
-        if self.made is None:
+        if not self.made.values:
             return raw
         raw, here = raw.copy(), self.width[attribute] > 0
         of, value = attribute[here], raw[here]
