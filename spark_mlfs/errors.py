@@ -151,7 +151,10 @@ class DataNotice(UserWarning):
     """Something about the data that was read all the same and should be known, in one line."""
 
 
-_RAISED = re.compile(r"spark_mlfs\.errors\.(DataError|ParameterError|BudgetError|PlatformError|WorkerBudgetError): (.*)")
+_ON_WORKERS: tuple[type[SparkMlfsError], ...] = (
+    DataError, ParameterError, BudgetError, PlatformError, NotInstalledError, WorkerBudgetError,
+)  # fmt: skip
+_RAISED = re.compile(rf"spark_mlfs\.errors\.({'|'.join(kind.__name__ for kind in _ON_WORKERS)}): (.*)")
 
 
 def from_worker(error: BaseException) -> SparkMlfsError | None:
@@ -163,7 +166,7 @@ def from_worker(error: BaseException) -> SparkMlfsError | None:
     found = _RAISED.search(str(error))
     if not found:
         return of_spark(error)
-    kinds = {kind.__name__: kind for kind in (DataError, ParameterError, BudgetError, PlatformError, WorkerBudgetError)}
+    kinds = {kind.__name__: kind for kind in _ON_WORKERS}
     return kinds[found[1]](found[2].split(" SQLSTATE: ")[0].strip())
 
 

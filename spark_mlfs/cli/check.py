@@ -71,9 +71,12 @@ def run(args: argparse.Namespace) -> int:
 def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> int:
     from ..adapters.tags import overtagged
     from ..output.folder import MANIFEST
+    from ..read.content import gallery_of
+    from ..read.encoded import PATH
+    from ..read.gallery import Gallery
     from ..read.layout import columns_of
     from ..report.pipeline_pages import check_page
-    from ..scoring.check import FEW_TAGS, Check, suggest_threshold
+    from ..scoring.check import FEW_TAGS, SIDES, Check, suggest_threshold
 
     args, stages = work.args, work.stages
     with stages.stage("model"):
@@ -81,11 +84,17 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
     with stages.stage("read"):
         frame, labels = _labelled(spark, scorer, work)
         how["id"] = columns_of(frame, work.options["id"], "id")[0] if work.options.get("id") else None
+        encoder = scorer.encoder if args.format == "files" else None
+        if work.output is not None:
+            how["shown"] = scorer.text_read(frame) if encoder is None else PATH
+        if encoder is not None:
+            how["id"] = PATH
         if args.dry_run:
             Check(scorer, labels, **how).states(frame)
             return _forecast(args, scorer, {"rows": work.count_rows(spark, frame), **how})
     with stages.stage("predict and measure"):
-        checked = Check(scorer, labels, **how, curves=work.output is not None).run(frame)
+        check = Check(scorer, labels, **how, curves=work.output is not None)
+        checked = check.run(frame)
     if args.format == "files" and checked.left_out and work.options.get("on_error") == "refuse":
         raise DataError(f"{checked.left_out} files cannot be used: spark-mlfs score lists them; or leave --on-error refuse out")
     names, trained = scorer.classifier.labelNames, scorer.classifier.labelShares
@@ -107,7 +116,10 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
         found["too_many"] = many
     if work.output is not None:
         with stages.stage("page"), work.output.writing(spark) as place:
-            place.text("report.html", check_page(checked, names, trained, found))
+            gallery = gallery_of(spark, work.path, work.options, None, encoder[1]) if encoder else Gallery(None)
+            shown = gallery.shown(checked.ends, len(SIDES))
+            of_labels = {names[j]: ends for j, ends in zip(check.pictured(), shown, strict=False)}
+            place.text("report.html", check_page(checked, names, trained, found, of_labels))
             place.json(MANIFEST, found)
     print_result(args, _in_words(found), found)
     if "remedy" in found:

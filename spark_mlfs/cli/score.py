@@ -60,6 +60,7 @@ def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) ->
     from ..output.folder import MANIFEST, Place, csv_text
     from ..read.content import gallery_of
     from ..read.encoded import rejected_rows
+    from ..read.gallery import Gallery
     from ..report.pipeline_pages import scoring_page
     from ..scoring.corpus import Scoring, scored_rows
 
@@ -88,10 +89,10 @@ def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) ->
             shown = rows.limit(10).toPandas()
         if "rejected" in written:
             target.text("_rejected.csv", csv_text(pd.DataFrame(rejected_rows(rows, rows.columns[0]), columns=["path", "reason"])))
-        files = None
+        gallery = None if args.explain is None else Gallery(rows)
         if args.format == "files" and scorer.encoder is not None:
-            files = gallery_of(spark, work.path, work.options, rows, scorer.encoder[1])
-        target.text("_report.html", scoring_page(written, trained, shown, files))
+            gallery = gallery_of(spark, work.path, work.options, rows, scorer.encoder[1])
+        target.text("_report.html", scoring_page(written, trained, shown, gallery))
         target.json("_" + MANIFEST, written)
 
     with stages.stage("score and write"):

@@ -115,13 +115,13 @@ class Files(Reader):
         return with_rejected(frame, replace(found, gallery=_gallery(spark, place.root, p, kept, encoder)))
 
 
-def _gallery(spark: SparkSession, root: str, p: Mapping[str, Any], rows: DataFrame, encoder: EncodeCells) -> Gallery:
+def _gallery(spark: SparkSession, root: str, p: Mapping[str, Any], rows: Any, encoder: EncodeCells) -> Gallery:
     return Gallery(rows, partial(_reopened, spark, root, p), encoder)
 
 
-def gallery_of(spark: SparkSession, path: Any, options: Mapping[str, Any], rows: DataFrame, encoder: EncodeCells) -> Gallery:
-    """Return the files of scored `rows`, which `path` and the options of `score` name."""
-    p = _of_corpus(options)
+def gallery_of(spark: SparkSession, path: Any, options: Mapping[str, Any], rows: Any, encoder: EncodeCells) -> Gallery:
+    """Return the files of scored or checked `rows`, which `path` and the options of the command name."""
+    p = {q.name: options.get(q.name, q.default) for q in OF_FILES}
     return _gallery(spark, place_of(path, p["root"]).root, p, rows, encoder)
 
 

@@ -13,7 +13,7 @@ from ..markup import figure, number, render, some
 from ..methods import METHODS
 from ..methods.base import HELD_OUT
 from ..pipeline import Result, meaning
-from ..read.gallery import Gallery
+from ..read.gallery import SHOWN, Gallery
 from ..select import Evidence
 from ..select.modes import COLUMNS, MODES, TESTS
 from ..select.portrait import HALVINGS, MOST_LABELS, Portrait
@@ -24,7 +24,7 @@ from .figures import Plot, curve, path_of
 
 MOST_NAMES = 20  # of a list of features
 MOST_ROWS = 500  # rows of a table at all; ranking.csv has every one
-SHOWN_PICKS, SHOWN_LABELS, SHOWN_IN_FILES = 30, 20, 12
+SHOWN_PICKS, SHOWN_LABELS = 30, 20
 NEAR_COPY, FAINT = 0.9, 0.1  # |r| from which a pick repeats another, below which it tells nothing of a label
 
 
@@ -34,6 +34,7 @@ def page(
     """Return the report of a selection run as HTML text; `manifest` is what manifest.json says, `portrait` is of the picks, of
     files a `gallery` shows some."""
     features, path, evidence = feature_rows(result, kept), manifest["data"]["path"], result.evidence
+    ends = [] if gallery is None else gallery.of([row.index for row in features[:SHOWN]])
     return render(
         "report.html.j2",
         result=result,
@@ -51,13 +52,8 @@ def page(
         command=shlex.join(manifest["command"]),
         most=MOST_ROWS,
         portrait=sections(result, portrait),
-        files=None if gallery is None else _files(gallery, features[:SHOWN_IN_FILES]),
+        files=dict(zip([row.name for row in features], ends, strict=False)),
     )
-
-
-def _files(gallery: Gallery, features: Sequence[Any]) -> list[Any]:
-    """Return for each of these features its name, the files in which it is largest and those in which it is smallest."""
-    return [(row.name, *ends) for row, ends in zip(features, gallery.of([row.index for row in features]), strict=False)]
 
 
 def _curves(result: Result, features: Sequence[Any], kept: int) -> dict[str, Any]:

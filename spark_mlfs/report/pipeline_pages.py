@@ -8,20 +8,28 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..adapters.passages import BEST
 from ..adapters.tags import output_names
 from ..markup import number, render
-from ..read.gallery import Gallery
-from ..scoring.check import Measured
+from ..read.gallery import SHOWN, Gallery, Shown
+from ..scoring.check import SIDES, Measured
 from .figures import Plot, lines
 
 MOST_FIGURES = 60  # that get figures of their own
 MOST_POINTS = 120
 RATES = ("precision", "recall", "F1")
-BARS, MOST_LABELS, MOST_IN_FILES = 20, 200, 12
+BARS, MOST_LABELS = 20, 200
 
 
-def check_page(checked: Measured, names: list[str], trained: Mapping[str, float], manifest: Mapping[str, Any]) -> str:
-    """Return a check as one page; `trained` are the labels' shares in training, where they are known."""
+def check_page(
+    checked: Measured,
+    names: list[str],
+    trained: Mapping[str, float],
+    manifest: Mapping[str, Any],
+    shown: Mapping[str, list[list[Shown]]] | None = None,
+) -> str:
+    """Return a check as one page; `trained` are the labels' shares in training, where they are known, `shown` some labels' rows
+    on each of `SIDES`."""
     curves = [checked.by_threshold(j) for j in range(len(names))]
     few = sorted(range(len(names)), key=lambda j: (-checked.sums.labels[2, j], j))[:MOST_FIGURES]
     together, counts = checked.by_threshold(), checked.by_count()
@@ -37,6 +45,8 @@ def check_page(checked: Measured, names: list[str], trained: Mapping[str, float]
         top_n_f1=counts[2].max(),
         figures=_figures(together, counts),
         labels=list(zip(names, manifest["labels"], checked.sums.labels[1], map(_best, curves), strict=True)),
+        shown=shown,
+        sides=SIDES,
         few=[(names[j], _figures(curves[j], checked.by_count(j))) for j in few],
     )
 
@@ -60,11 +70,12 @@ def _figures(curves: np.ndarray, counts: np.ndarray) -> list[Plot | None]:
 def scoring_page(
     manifest: Mapping[str, Any], trained: Mapping[str, float], shown: pd.DataFrame, gallery: Gallery | None = None
 ) -> str:
-    """Return the run as a small page, of its manifest, the labels' shares in training (if known) and some of its rows; of files a
-    `gallery` shows some."""
-    commonest, columns = [*manifest["tags"]][:MOST_IN_FILES], [str(name) for name in shown]
+    """Return the run as a small page, of its manifest, the labels' shares in training (if known) and some of its rows; a
+    `gallery` shows files of the labels, or their best passages."""
+    commonest, columns = [*manifest["tags"]][:SHOWN], [str(name) for name in shown]
     named = output_names([]) if "tags" in columns else output_names(["tags"])
-    files = [] if gallery is None else gallery.of_tags(commonest, columns[0], *named)
+    passages = [BEST] if BEST in columns else []
+    files = [] if gallery is None else gallery.of_tags(commonest, columns[0], *named, *passages)
     scores, histogram = manifest.get("scores") or {}, []
     if scores:  # how often the given labels scored what
         counts, edges = np.histogram([float(s) for s in scores], BARS, weights=list(scores.values()))
@@ -77,7 +88,7 @@ def scoring_page(
         trained=trained,
         histogram=histogram,
         columns=columns,
-        files=[(tag, *ends) for tag, ends in zip(commonest, files, strict=False)],
+        files=dict(zip(commonest, files, strict=False)),
         rows=[[_cell(value) for value in row] for row in shown.itertuples(index=False)],
     )
 

@@ -197,13 +197,19 @@ class SavedPipeline:
             made.update(outputs)
         return wanted
 
+    def text_read(self, frame: Any) -> str | None:
+        """The one column of `frame` that the pipeline reads, if it holds texts."""
+        read, kinds = self.columns_read(), kinds_of(frame)
+        return read[0] if len(read) == 1 and read[0] in kinds and kinds[read[0]].text else None
+
     def small_batches(self, frame: Any) -> AbstractContextManager[None]:
         """Around the work on rows like those of `frame`."""
         raise NotImplementedError
 
-    def judged(self, frame: Any, labels: str, id: str | None) -> Any:
+    def judged(self, frame: Any, labels: str, id: str | None, shown: str | None = None) -> Any:
         """Three lists of every row: 0, 1 and NaN of each label as the column `labels` tells it, null where it tells none; the
-        predicted labels; and their scores. Messages call a row by the column `id`."""
+        predicted labels; and their scores. Messages call a row by the column `id`. `shown` adds what the row is called, and the
+        beginning of this text, where it is another column than `id`."""
         raise NotImplementedError
 
     def tagged(self, frame: Any, keep: Sequence[str], named: bool = True, **how: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..errors import DataError, worker_errors
 from ..evaluate.metrics import Sums, added
 from ..frame import LocalFrame
 from ..lazy import F
+from ..read.gallery import SHOWN, End, Named, furthest
 from .base import SavedPipeline
 
 AT = (1, 3, 5)  # precision at
@@ -24,7 +25,8 @@ BITS = 20  # of a score's bits that its histogram goes by: 8 of its fraction
 CELLS = 1 << 14  # labels times steps between two powers of two: of more labels histograms are coarser
 RANKS = 20  # labels of a row, best first, that are told apart
 MERGERS = 16  # states that the driver takes at most, where they have histograms
-NO_CELLS = np.zeros((3, 0), np.int64)
+NO_CELLS, NOBODY = np.zeros((3, 0), np.int64), Named()
+SIDES = "surest", "least sure", "given wrongly", "missed"  # of a label: two of those given it rightly, then those wrong
 
 
 @dataclass
@@ -32,7 +34,8 @@ class Measured:
     """Result of a pass. `sums` of the metrics; `hits` (3,) true labels among the 1, 3, 5 best scores; `untagged` rows that get
     no label; `best` (2, b) of each value (its first bits) how often it is a row's best score; rows with an unknown label are in
     `left_out` only. Where they are asked for: `cells` (3, c) of label and score as one number, how many rows have it, how many
-    of these truly; and `ranks` (2, ranks, q) the same of a label's rank in a row."""
+    of these truly; `ranks` (2, ranks, q) the same of a label's rank in a row; and `ends`, of some labels the rows on each of
+    `SIDES`."""
 
     sums: Sums
     hits: np.ndarray
@@ -41,12 +44,14 @@ class Measured:
     best: np.ndarray
     cells: np.ndarray = field(default_factory=NO_CELLS.copy)
     ranks: Any = 0  # until there are some
+    ends: list[list[End]] = field(default_factory=list)
 
     def __add__(self, other: Measured) -> Measured:
         plain = ("sums", "hits", "untagged", "left_out", "ranks")
         values: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in plain}
         for name in ("best", "cells"):
             values[name] = _summed(np.concatenate([getattr(self, name), getattr(other, name)], axis=1))
+        values["ends"] = [furthest([*a, *b]) for a, b in zip(self.ends, other.ends, strict=True)]
         return Measured(**values)
 
     def encode(self) -> bytearray:
@@ -115,7 +120,8 @@ class Check:
     """A pass over rows whose column `labels` holds vectors or arrays of 0, 1 and NaN, tags or numbers.
 
     `top_n` or `threshold` give rows their labels as in `score`; `curves`: what any other would give is counted, too; messages
-    call a row by the column `id`. Rows with an unknown label are left out."""
+    call a row by the column `id`; `shown`: of some labels rows are named by that and by the beginning of this column of texts.
+    Rows with an unknown label are left out."""
 
     scorer: SavedPipeline
     labels: str
@@ -123,6 +129,7 @@ class Check:
     threshold: float | None = None
     curves: bool = False
     id: str | None = None
+    shown: str | None = None
 
     def run(self, frame: Any) -> Measured:
         """Measure the pipeline on `frame`; `DataError` for other labels than the model's, or where no row has all known."""
@@ -137,14 +144,20 @@ class Check:
         """The states that `run` adds up, not yet computed; raises what `run` raises before it looks at a row."""
         names = self.scorer.classifier.labelNames
         check_choice(self.top_n, self.threshold, len(names))
-        rows = self.scorer.judged(frame, self.labels, self.id or ("id" if "id" in frame.columns else None))
+        rows = self.scorer.judged(frame, self.labels, self.id or ("id" if "id" in frame.columns else None), self.shown)
         chosen = None if self.top_n is None and self.threshold is None else BestLabels(self.top_n, self.threshold, "")
         with worker_errors():
-            states = rows.mapInArrow(MeasureBatches(len(names), chosen, self.curves), "state binary")
+            states = rows.mapInArrow(MeasureBatches(len(names), chosen, self.curves, self.pictured()), "state binary")
             if not self.curves or isinstance(states, LocalFrame):
                 return states
             # histograms of ten thousand labels take 9 MB: what many tasks have is added up before the driver takes it
             return states.repartition(MERGERS, F.xxhash64("state")).mapInArrow(merged, "state binary")
+
+    def pictured(self) -> list[int]:
+        """The labels, by their places, of which rows are named: those that the most rows had in training."""
+        names, trained = self.scorer.classifier.labelNames, self.scorer.classifier.labelShares
+        order = sorted(range(len(names)), key=lambda j: -trained.get(names[j], 0.0))
+        return [] if self.shown is None else order[:SHOWN]
 
 
 def merged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -160,11 +173,13 @@ def _one(states: Iterable[Measured]) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True)
 class MeasureBatches:
-    """Worker side of `Check`: truth, labels and scores to a state; `chosen` gives labels instead of the classifier."""
+    """Worker side of `Check`: truth, labels and scores to a state; `chosen` gives labels instead of the classifier; of the
+    labels `shown` rows are named by the two columns behind."""
 
     q: int
     chosen: BestLabels | None
     curves: bool = False
+    shown: Sequence[int] = ()
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _one(self._states(batches))
@@ -177,11 +192,12 @@ class MeasureBatches:
             kept = batch.filter(pa.array(there))
             t, z, s = (self._matrix(kept.column(i)) for i in range(3))
             known = ~np.isnan(t).any(axis=1)
-            state = self.measured(t[known], z[known], s[known])
+            named = (kept.column(i).filter(pa.array(known)).to_pylist() for i in (3, 4)) if self.shown else ()
+            state = self.measured(t[known], z[known], s[known], Named(*named))
             state.left_out = batch.num_rows - int(known.sum())
             yield state
 
-    def measured(self, t: np.ndarray, z: np.ndarray, s: np.ndarray) -> Measured:
+    def measured(self, t: np.ndarray, z: np.ndarray, s: np.ndarray, named: Named = NOBODY) -> Measured:
         """The state of rows (n, q) of truth, labels and scores."""
         if self.chosen is not None:
             z = _labels(self.chosen, z, s)
@@ -199,6 +215,10 @@ class MeasureBatches:
             size = self.q * min(RANKS, self.q)
             ranks = [np.bincount(places.ravel(), w.ravel(), size).astype(np.int64) for w in weights]
             state.ranks = np.array(ranks).reshape(2, -1, self.q)
+        for j in self.shown:
+            true, given = t[:, j] > 0, z[:, j] > 0
+            of_sides = (s, true & given), (-s, true & given), (s, given & ~true), (-s, true & ~given)
+            state.ends += [named.ends(signed[:, j], among) for signed, among in of_sides]
         return state
 
     def _matrix(self, column: pa.Array) -> np.ndarray:

@@ -25,6 +25,7 @@ from ..frame import Batches, Kind, LocalFrame, NeedsSpark
 from ..kernels.categories import Categories
 from ..read.categories import cells_here, known
 from ..read.encoded import REASON, encoded
+from ..read.gallery import PASSAGE
 from ..read.local import entries_of, numbers_of
 from ..read.paths import here
 from ..schema import CATEGORIES, attribute_names
@@ -73,9 +74,10 @@ class LocalScorer(SavedPipeline):
 
         return replace(frame.mapInArrow(tagged, kinds), metadata={k: v for k, v in frame.metadata.items() if k in keep})
 
-    def judged(self, frame: LocalFrame, labels: str, id: str | None) -> LocalFrame:
+    def judged(self, frame: LocalFrame, labels: str, id: str | None, shown: str | None = None) -> LocalFrame:
         names, function = self.classifier.labelNames, PredictionOfRows(self.classifier.predictor(), LabelVectors("z", "s"))
-        frame = self._encoded(frame, [labels, *([id] if id else [])])
+        keep = dict.fromkeys(name for name in (labels, id, shown) if name is not None)
+        frame = self._encoded(frame, list(keep))
         column, read = self._features(frame)
         how = told_labels(frame, labels, names)
         predicted = partial(_predicted, column=column, task=partial(RowTask, function, dict.fromkeys("zs", LISTS), read), id=id)
@@ -84,10 +86,11 @@ class LocalScorer(SavedPipeline):
             for batch, values in predicted(batches):
                 truth = _truth(batch[labels], len(names), how)
                 truth = _where_none(batch[REASON], truth) if encodes else truth
-                yield pa.RecordBatch.from_arrays([truth, *values], ["truth", "z", "s"])
+                called = [_texts(batch, id), _texts(batch, shown if shown != id else None)] if shown else []
+                yield pa.RecordBatch.from_arrays([truth, *values, *called], names_of)
 
-        encodes = self.encoder is not None
-        return frame.mapInArrow(judged, "truth lists, z lists, s lists")
+        encodes, names_of = self.encoder is not None, ["truth", "z", "s", *(["called", "passage"] if shown else [])]
+        return frame.mapInArrow(judged, "truth lists, z lists, s lists" + (", called string, passage string" if shown else ""))
 
     def _encoded(self, frame: LocalFrame, keep: Sequence[str]) -> LocalFrame:
         """The columns that the pipeline reads and the kept ones; where it begins with an encoder, what that makes of files."""
@@ -157,6 +160,12 @@ def _predicted(
         if batch.num_rows:
             ids = [batch[id].cast(pa.string())] if by_id and not pa.types.is_nested(batch[id].type) else []
             yield batch, predict(column(batch), *ids).flatten()
+
+
+def _texts(batch: pa.RecordBatch, name: str | None) -> pa.Array:
+    """The beginnings of a column's values as texts, empty ones where there is none."""
+    cells = pa.nulls(batch.num_rows, pa.string()) if name is None else batch[name].cast(pa.string())
+    return pc.utf8_slice_codeunits(cells.fill_null(""), 0, PASSAGE)
 
 
 def _where_none(reasons: pa.Array, lists: pa.ListArray) -> pa.ListArray:

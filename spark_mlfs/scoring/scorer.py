@@ -25,6 +25,7 @@ from ..params import from_json
 from ..read.batches import small_batches
 from ..read.encoded import CONTENT, REASON, widest
 from ..read.errors import absent, reading
+from ..read.gallery import PASSAGE
 from ..read.layout import quoted
 from .base import SavedPipeline, is_own_sql, refuse_absent, told_labels, word_counts
 
@@ -66,14 +67,20 @@ class Scorer(SavedPipeline):
         best = [] if explain is None else [F.col(BEST)]
         return frame.select(*kept, *(column.alias(name) for name, column in made.items()), *best)
 
-    def judged(self, frame: DataFrame, labels: str, id: str | None) -> DataFrame:
+    def judged(self, frame: DataFrame, labels: str, id: str | None, shown: str | None = None) -> DataFrame:
         truth = frame.withColumn("_truth", _truth(frame, labels, self.classifier.labelNames))
-        read = self.read_of(truth, ["_truth", *([id] if id else [])])
+        called = [F.lit("") if id is None else F.coalesce(F.col(quoted(id)).cast("string"), F.lit("")), F.lit("")]
+        if shown is not None and shown != id:
+            called[1] = F.coalesce(F.substring(F.col(quoted(shown)), 1, PASSAGE), F.lit(""))
+        named = [] if shown is None else ["_called", "_passage"]
+        truth = truth.withColumns(dict(zip(named, called, strict=False)))
+        read = self.read_of(truth, ["_truth", *([id] if id else []), *named])
         rows, cells = self.features(read, F.col("_kept_1") if id else None)
         both = {"_prediction": "array<double>", "_raw": "array<double>"}
         predicted: DataFrame = self.classifier.predicted(rows, LabelVectors(*both), both, cells)
         readable = F.when(F.col(REASON).isNull(), F.col("_kept_0")) if self.encoder else F.col("_kept_0")
-        return predicted.select(readable.alias("_kept_0"), *both)
+        first = 2 if id else 1
+        return predicted.select(readable.alias("_kept_0"), *both, *(f"_kept_{first + i}" for i in range(len(named))))
 
     def features(self, frame: DataFrame, id: Column | None = None) -> tuple[DataFrame, FeatureSource | None]:
         """`frame` as the classifier takes it, and where it gets its features from, if not from featuresCol; `id` is what messages

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from sklearn import metrics as known
 
 from spark_mlfs.adapters.tags import overtagged
+from spark_mlfs.read.gallery import Gallery, Named
 from spark_mlfs.scoring import check as checking
 from spark_mlfs.scoring.check import Check, MeasureBatches, keys_of, value_of
 from spark_mlfs.scoring.scorer import load_scorer
@@ -238,6 +239,29 @@ def test_curves_are_scikit_learns_at_every_threshold_and_count():
             assert found == pytest.approx(rates(t[:, own], (s >= threshold)[:, own]), abs=1e-12)
         for n, found in enumerate(checked.by_count(label).T, 1):
             assert found == pytest.approx(rates(t[:, own], (ranks < n)[:, own]), abs=1e-12)
+
+
+def test_rows_on_each_side_of_a_label_are_those_sorted():
+    rng = np.random.default_rng(7)
+    s = np.round(rng.normal(size=(200, 3)), 1)  # with ties
+    t, z = (rng.random((200, 3)) < 0.4).astype(float), (s > 0).astype(float)
+    paths = [f"{i:03d}" for i in rng.permutation(200)]
+
+    def measured(rows):
+        named = Named([paths[i] for i in rows], [f"text {paths[i]}" for i in rows])
+        state = MeasureBatches(3, None, shown=[2, 0]).measured(t[rows], z[rows], s[rows], named)
+        return checking.Measured.decode(bytes(state.encode()))
+
+    both = checking.added(measured(np.arange(200)[i::5]) for i in range(5))
+    shown = Gallery(None).shown(both.ends, len(checking.SIDES))
+    for j, sides in zip((2, 0), shown, strict=True):
+        cells = [(s[i, j], paths[i], t[i, j], z[i, j]) for i in range(200)]
+        right = [(v, path) for v, path, true, given in cells if true and given]
+        surest = sorted(right, key=lambda v: (-v[0], v[1]))[:4]
+        wrong = sorted(((v, path) for v, path, true, given in cells if given and not true), key=lambda v: (-v[0], v[1]))[:4]
+        missed = sorted((v, path) for v, path, true, given in cells if true and not given)[:4]
+        expected = [surest, sorted(set(right) - set(surest))[:4], wrong, missed]
+        assert [[(v, path) for path, v, _, _ in side] for side in sides] == expected
 
 
 def test_more_labels_have_coarser_curves():

@@ -72,6 +72,24 @@ def test_the_best_passage_of_each_tag(folder, engine):
     assert found > 200  # the words that stand for the tags
 
 
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow(every=5))])
+def test_pages_show_passages(folder, engine):
+    rows, out = score(folder, "shown", "--engine", "local", "--explain", str(WORDS)), folder / f"check-{engine}"
+    page = (folder / "shown" / "_report.html").read_text()
+    given = [(r, r["tags"].index("sea")) for r in rows if "sea" in r["tags"]]
+    surest = max((r["scores"][at], r["best_passages"][at]) for r, at in given)[1]
+    shown = page[page.index("<h3>sea</h3>") :]
+    assert surest[:240] in shown[: shown.index("least sure")]
+    texts = ["--data", str(folder / "texts.parquet"), "--format", "parquet", "--id", "key", "--labels-col", "topics"]
+    model = ["--model", str(folder / "model"), "--engine", engine, "--quiet", "--overwrite"]
+    assert cli.main(["check", *model, *texts, "--output", str(out)]) == 0
+    page, known = (out / "report.html").read_text(), pq.read_table(folder / "texts.parquet").to_pylist()
+    right = [(-r["scores"][at], str(r["key"])) for r, at in given if "sea" in known[r["key"]]["topics"]]
+    first = int(min(right)[1])
+    shown = page[page.index("<h3>sea</h3>") :].split("<q ")[1]
+    assert shown.startswith(f'title="{first}">{known[first]["body"][:240]}</q>') and len(page) < 5 << 20
+
+
 def test_what_reads_no_texts_is_refused(folder, capsys):
     numbers = ["--format", "numbers", "--method", "mim", "--num-top-features", "5", "--classifier", "mlknn", "--engine", "local"]
     assert cli.main(["select", *numbers, "--output", str(folder / "numbers"), "--quiet"]) == 0

@@ -232,7 +232,7 @@ def test_a_pipeline_is_checked_as_by_spark(pipelines, run, tmp_path, name, label
     given = (
         ("--data", pipelines / "sparse.arff", *ARFF) if name == "arff" else ("--data", pipelines / "table.parquet", *TABLE[:2])
     )
-    found, curves = [], []
+    found, pages = [], []
     for engine in ("spark", "local"):
         how = ("--model", pipelines / f"{name}-pipeline", *given, *labels, "--engine", engine, "--output", tmp_path / engine)
         code, said, err = run("check", *how, "--json")
@@ -240,8 +240,10 @@ def test_a_pipeline_is_checked_as_by_spark(pipelines, run, tmp_path, name, label
         found.append(
             {k: v for k, v in json.loads(said).items() if k not in ("finished", "command", "seconds", "versions", "output")}
         )
-        curves.append((tmp_path / engine / "report.html").read_text().count("<figure"))
-    assert found[0] == found[1] and found[0]["rows"] == 2000 and curves[0] == curves[1] == 8
+        page = (tmp_path / engine / "report.html").read_text()
+        pages.append((page.count('<figure class="curve"'), page.split("Look at them")[1:]))
+    assert found[0] == found[1] and found[0]["rows"] == 2000 and pages[0] == pages[1] and pages[0][0] == 8
+    assert bool(pages[0][1]) == (name == "texts")
 
 
 def entry(path, *but):

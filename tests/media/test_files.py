@@ -9,7 +9,9 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,9 +19,9 @@ import pyarrow as pa
 import pytest
 
 from spark_mlfs import cli, read
-from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.errors import DataError, DataNotice, NotInstalledError, ParameterError, from_worker
 from spark_mlfs.frame import LocalSession
-from spark_mlfs.media.base import EncodeCells
+from spark_mlfs.media.base import EncodeCells, require
 from spark_mlfs.media.generate import write_files
 from spark_mlfs.read import gallery, vectors
 from spark_mlfs.read.content import place_of
@@ -200,6 +202,12 @@ def test_from_files_to_tags_by_commands(images, tagger, tmp_path, capsys):
     assert run("check", "--model", tagger, "--data", images / "labels.csv", *FLAGS) == 0
     said = capsys.readouterr().out
     assert said.startswith("55 rows (5 left out, whose labels are unknown or that cannot be read)")
+    seen = tmp_path / "check"
+    assert run("check", "--model", tagger, "--data", images / "labels.csv", *FLAGS, "--output", seen, "--quiet") == 0
+    page = (seen / "report.html").read_text()
+    assert len(page) < 5 << 20 and 50 < page.count("data:image/jpeg") <= 7 * 16
+    assert all(f"<span>{side}</span>" in page for side in ("surest", "least sure", "given wrongly", "missed"))
+    capsys.readouterr()
     refused = ["--on-error", "refuse"]
     assert run("check", "--model", tagger, "--data", images / "labels.csv", *FLAGS, *refused) == 2
     command = ["score", "--model", tagger, "--data", images / "files", "--format", "files", "--output", tmp_path / "t"]
@@ -314,9 +322,10 @@ def test_the_files_of_a_pick_are_its_ends_however_rows_are_cut(batch):
             for piece in pieces
         ]
         ends = gallery._ends(iter(made), partial(gallery._of_features, picks=[2, 0, 1]), 3)
-        kept += [(row["at"], row["value"], row["path"]) for out in ends for row in out.to_pylist()]
-    found = [gallery._both([(value, path) for pick, value, path in kept if pick == at]) for at in range(3)]
-    assert found == extremes(rows, [2, 0, 1])
+        kept += [tuple(row.values()) for out in ends for row in out.to_pylist()]
+    series = [gallery.furthest((*end[1:3], "text") for end in kept if end[0] == at) for at in range(6)]
+    shown = gallery.Gallery(None).shown(series, 2)
+    assert [tuple([(v, path) for path, v, _, _ in side] for side in ends) for ends in shown] == extremes(rows, [2, 0, 1])
 
 
 def test_the_report_shows_files_of_the_picks(images, tmp_path):
@@ -329,6 +338,18 @@ def test_the_report_shows_files_of_the_picks(images, tmp_path):
     assert text.count('<img src="data:image/jpeg;base64,') == 12 * 8  # of twelve features, four a side
     assert len(text) < 5 << 20 and 'alt="files/000000.png"' in text
     assert "files/000001.png" not in text  # which is damaged
+
+
+def test_a_page_says_why_it_has_no_pictures(images):
+    whole = rejected_of(load(LocalSession(), images / "labels.csv")).gallery
+
+    def picture(content):
+        return require("no_such_module", "Pillow", "a thumbnail")
+
+    told = Exception("PythonException: spark_mlfs.errors.NotInstalledError: a thumbnail needs Pillow")
+    assert type(from_worker(told)) is NotInstalledError
+    with pytest.warns(DataNotice, match="the page has no pictures: a thumbnail needs Pillow .*pip install"):
+        assert replace(whole, encoder=SimpleNamespace(picture=picture)).of([0]) == []
 
 
 @pytest.mark.slow
