@@ -67,9 +67,13 @@ def damaged(where: str, error: Exception, otherwise: str | None = None) -> Param
     return ParameterError(f"{where} is damaged ({what}): {AGAIN}")
 
 
-def absent(path: str, what: str) -> ParameterError:
-    """Return the error for a path where nothing was saved, of the class `what`."""
-    return ParameterError(f"{path!r} holds nothing that {what} saved (no metadata to read): give the folder that was saved to")
+class AbsentError(ParameterError):
+    """Nothing was saved at a path."""
+
+
+def absent(path: str, what: str = "was") -> AbsentError:
+    """Return the error for a path where nothing was saved, of the class `what` where that is known."""
+    return AbsentError(f"{path!r} holds nothing that {what} saved (no metadata to read): give the folder that was saved to")
 
 
 def digest(frame: pd.DataFrame) -> int:

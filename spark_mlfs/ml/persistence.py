@@ -25,7 +25,6 @@ from ..classify import CLASSIFIERS
 from ..errors import DataError, ParameterError, SparkMlfsError, from_worker, worker_errors
 from ..extract import EXTRACTORS
 from ..methods import METHODS
-from ..params import from_json
 from ..read.frames import OF_THE_JVM, jvm_within_reach
 
 
@@ -72,7 +71,7 @@ class StageReader(MLReader[Any]):
     def load(self, path: str) -> Any:
         spark = self.sparkSession
         with worker_errors():
-            metadata = self._metadata(spark, path)
+            metadata = metadata_at(spark, path, self.cls.__name__)
             instance = self._class(path, metadata["class"])()
             saved.check_format(metadata, path)
             try:
@@ -90,13 +89,6 @@ class StageReader(MLReader[Any]):
             except PySparkException as error:
                 raise from_worker(error) or ParameterError(f"{path} cannot be loaded: {AGAIN}") from error
         return instance
-
-    def _metadata(self, spark: SparkSession, path: str) -> dict[str, Any]:
-        try:
-            (text,) = spark.read.text(f"{path}/metadata").first() or ("",)
-        except AnalysisException as error:
-            raise saved.absent(path, self.cls.__name__) from error
-        return saved.metadata_of(text, path)
 
     def _class(self, path: str, name: str) -> type:
         name = name.replace("org.apache.spark", "pyspark")
@@ -170,7 +162,7 @@ def save_pipeline(spark: SparkSession, pipeline: PipelineModel, path: str, overw
 def load_pipeline(spark: SparkSession, path: str) -> PipelineModel:
     """The pipeline saved at `path` by `save_pipeline`, or by pyspark. `ParameterError` where there is none, a stage is of the JVM
     that this client does not reach, or of a class that is not to be imported: pyspark's own reader imports whatever is named."""
-    saved = _metadata(spark, path)
+    saved = metadata_at(spark, path)
     told = saved.get("paramMap", {})
     if not str(saved.get("class")).endswith(".PipelineModel"):
         raise ParameterError(f"{path} holds no pipeline")
@@ -181,7 +173,7 @@ def load_pipeline(spark: SparkSession, path: str) -> PipelineModel:
     stages = []
     for number, uid in enumerate(told["stageUids"]):
         place = _place(path, number, uid, len(told["stageUids"]))
-        named = str(_metadata(spark, place).get("class"))
+        named = str(metadata_at(spark, place).get("class"))
         module, _, name = named.replace("org.apache.spark", "pyspark").rpartition(".")
         if named.startswith("org.apache.spark") and not jvm_within_reach():
             raise ParameterError(f"{path}: its stage {name} is of the JVM: {OF_THE_JVM}; load it with a client of Spark 4")
@@ -200,13 +192,11 @@ def _place(path: str, number: int, uid: str, count: int) -> str:
     return f"{path}/stages/{number:0{len(str(count))}d}_{uid}"
 
 
-def _metadata(spark: SparkSession, path: str) -> dict[str, Any]:
+def metadata_at(spark: SparkSession, path: str, what: str = "was") -> dict[str, Any]:
+    """Return the metadata saved at `path`; `saved.AbsentError` where there are none, `ParameterError` where they are damaged."""
     try:
         with worker_errors():
-            first: Any = spark.read.text(f"{path}/metadata").first()
-            return cast(dict[str, Any], from_json(first[0]))
-    except AnalysisException:
-        said = f"{path!r} holds nothing that was saved (no metadata to read): give a pipeline's whole folder"
-        raise ParameterError(said) from None
-    except (ValueError, TypeError):
-        raise ParameterError(f"{path}/metadata is damaged, or not of a saved pipeline: {AGAIN}") from None
+            (text,) = spark.read.text(f"{path}/metadata").first() or ("",)
+    except AnalysisException as error:
+        raise saved.absent(path, what) from error
+    return saved.metadata_of(text, path)

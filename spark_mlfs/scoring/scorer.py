@@ -13,18 +13,17 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
-from ..adapters.saved import AGAIN
+from ..adapters.saved import AGAIN, AbsentError
 from ..adapters.tags import BEST, RAW, LabelVectors, PassageReader, output_names
 from ..errors import DataError, ParameterError, SparkMlfsError, worker_errors
 from ..frame import kinds_of
 from ..ml.classifiers import MultiLabelClassificationModel
-from ..ml.persistence import load_pipeline
+from ..ml.persistence import load_pipeline, metadata_at
 from ..ml.rows import FeatureSource
 from ..ml.selectors import MultiLabelSelectorModel
-from ..params import from_json
 from ..read.batches import small_batches
 from ..read.encoded import CONTENT, REASON, widest
-from ..read.errors import absent, reading
+from ..read.errors import reading
 from ..read.gallery import PASSAGE
 from ..read.layout import quoted
 from .base import SavedPipeline, is_own_sql, refuse_absent, told_labels, word_counts
@@ -154,16 +153,9 @@ def load_scorer(spark: SparkSession, path: str) -> Scorer:
     for where in (path.rstrip("/"), path.rstrip("/") + "/pipeline"):
         try:
             with reading():
-                first: Any = spark.read.text(f"{where}/metadata").first()
-                kind = str(from_json(first[0])["class"])
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, SparkMlfsError):
-                raise
-            raise ParameterError(f"{where}/metadata is damaged, or not of a saved pipeline: save the pipeline again") from None
-        except Exception as error:
-            if absent(error):
-                continue
-            raise
+                kind = metadata_at(spark, where)["class"]
+        except AbsentError:
+            continue
         stages = stages_of(_pipeline(spark, where)) if kind.endswith("PipelineModel") else None
         if stages is None and kind.endswith("MultiLabelClassificationModel"):
             stages = [MultiLabelClassificationModel.load(where)]

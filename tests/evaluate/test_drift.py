@@ -15,7 +15,7 @@ from oracles import drift as slow
 import spark_mlfs
 from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.evaluate.significance import agreement
+from spark_mlfs.evaluate.stability import agreement
 from spark_mlfs.states import Part, changes, collect
 from spark_mlfs.states.changes import Window
 from spark_mlfs.states.changes import change as compare
