@@ -68,7 +68,7 @@ def _files(args: argparse.Namespace, work: Work) -> int:
 
 def _table(args: argparse.Namespace, work: Work, spark: Any) -> int:
     from ..output.folder import MANIFEST
-    from ..output.rows import write_rows
+    from ..output.table import write_rows
     from ..read.samples import GENERATED
 
     frame = GENERATED[args.kind](spark, args.rows, args.seed)

@@ -133,7 +133,7 @@ def _form(args: argparse.Namespace) -> str:
 
 def _write(spark: SparkSession, reduced: DataFrame, target: Place, format: str) -> int:
     if isinstance(reduced, LocalFrame):
-        from ..output.rows import write_rows
+        from ..output.table import write_rows
 
         assert target.folder is not None
         return write_rows(reduced, target.folder)

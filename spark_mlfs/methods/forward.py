@@ -13,7 +13,7 @@ from ..engine.base import Engine, one_thread
 from ..errors import DataError, ParameterError, setting
 from ..kernels.gram import FoldSums, GramView
 from ..params import Choice, Integer, Number, Parameter, Values
-from ..solvers import canonical, forward, mrmr
+from ..solvers import forward
 from ..solvers.greedy import UNCONSTRAINED, PickConstraints, by_score
 from ..statistics.base import FeatureNumbers, Statistic
 from ..statistics.contingency import TwoWay
@@ -110,7 +110,7 @@ class Forward(Method):
             weights = np.ones(whole.sketch) if whole.sketch else sums.label_weights(1.0 if times is None else times)
             penalty = p["penalty"] * multiples(engine.profile, p)[seen]
             terms = terms.among(seen)
-            relevance, path, shares = forward.select(sums, weights, penalty, count, terms, picking(engine))
+            relevance, path, shares = forward.select_held_out(sums, weights, penalty, count, terms, picking(engine))
             told = {} if path.single else dict(zip(HELD_OUT, _cumulative(np.cumsum(path.gains), shares), strict=True))
             if p.get(ENOUGH) and (few := forward.enough(*told.values())):
                 room = max((len(group.members) - 1 for group in terms.groups), default=0)  # for the last group, whole
@@ -210,7 +210,7 @@ class FastCan(Method):
     Symbols: x_f (n,) column f of X (n, v), the centred features that vary; Y (n, q) the centred 0/1 labels; V (n, c) an
     orthonormal basis of the columns of Y, c their rank; x_f⊥ the residual of x_f on the picked columns; n the rows whose labels
     are all known. Score J of the first pick (v,), without unit. Cost: one scan, then O(v·(k + q)) operations for pick k
-    (`solvers.canonical`).
+    (`solvers.forward`).
     Raises: $gram.
     Source: Zhang & Lang, "Orthogonal least squares based fast feature selection for linear classification", 2022.
     Deviations: the picks are those of the package `fastcan` (``FastCan(n_features_to_select=K)``) wherever residuals stay above
@@ -240,7 +240,9 @@ class FastCan(Method):
         view = labelled_view(engine, "standard")
 
         with one_thread():  # the same bits on any driver
-            first, path = canonical.select(view.G, view.C, view.S, count, p["tol"], terms.among(view.varying), picking(engine))
+            first, path = forward.select_canonical(
+                view.G, view.C, view.S, count, p["tol"], terms.among(view.varying), picking(engine)
+            )
         path.spread(view.varying, engine.num_features)
         return Scores.of_varying(first, view.varying, engine.num_features, path=path, details={"labelled_rows": int(view.n)})
 
@@ -326,13 +328,13 @@ class MRMR(Method):
             known = int((engine.profile.observed > 0).sum())
             scores, candidates = Scores(Counting(engine, p).relevance / max(1, known)), None
         else:
-            relevance = mrmr.f_relevance(labelled.G, labelled.C, labelled.S, labelled.n)
+            relevance = forward.f_relevance(labelled.G, labelled.C, labelled.S, labelled.n)
             scores = Scores.of_varying(relevance, labelled.varying, engine.num_features)
             candidates = np.flatnonzero(scores.values > 0)
 
         links, ahead = self._links(engine, p, labelled)
         with one_thread():
-            scores.path = mrmr.select(scores.values, links, p["scheme"], count, candidates, ahead, picking(engine), terms)
+            scores.path = forward.select_mrmr(scores.values, links, p["scheme"], count, candidates, ahead, picking(engine), terms)
         return scores
 
     def _links(self, engine: Engine, p: Values, labelled: GramView | None) -> tuple[Redundancies, int]:
@@ -347,9 +349,9 @@ class MRMR(Method):
         def correlations(some: Sequence[int]) -> dict[int, np.ndarray]:
             out = {}
             for s in some:
-                out[s] = np.full(engine.num_features, mrmr.FLOOR)  # what does not vary is correlated with nothing
+                out[s] = np.full(engine.num_features, forward.FLOOR)  # what does not vary is correlated with nothing
                 if position[s] >= 0:
-                    out[s][view.varying] = mrmr.correlation_with(view.G, position[s])
+                    out[s][view.varying] = forward.correlation_with(view.G, position[s])
             return out
 
         return correlations, 1

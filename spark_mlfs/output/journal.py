@@ -33,7 +33,7 @@ from .folder import (
     replace_folder,
     spark_path,
 )
-from .rows import write_rows
+from .table import write_rows
 
 
 @dataclass

@@ -158,9 +158,9 @@ def open_table(
     """The table as Spark reads it."""
     check_tabular(format)
     if isinstance(spark, LocalSession):
-        from . import local, local_csv, local_json
+        from . import local, local_text
 
-        here: dict[str, Any] = {"parquet": local.open_parquet, "csv": local_csv.open_csv, "json": local_json.open_json}
+        here: dict[str, Any] = {"parquet": local.open_parquet, "csv": local_text.open_csv, "json": local_text.open_json}
         if format not in here:
             raise NeedsSpark(f"format {format}{' with reader_options' if reader_options else ''} is read by Spark")
         return here[format](paths_of(path), reader_options or {})

@@ -5,18 +5,29 @@ so that all products with the next pick p = z_s follow from one column of each f
 
     ⟨p, x̃_j⟩ = ⟨x̃_s, x̃_j⟩ − Σ_i g_is ⟨p_i, x̃_j⟩,    ⟨p, z_j⟩ = ⟨p, x̃_j⟩ − Σ_i g_ij ⟨p, p_i⟩    on T and on H,
 
-O(v·(k + q)) operations a fold for pick k. Shrunk fits leave the picks correlated, therefore the ⟨p, p_i⟩."""
+O(v·(k + q)) operations a fold for pick k. Shrunk fits leave the picks correlated, therefore the ⟨p, p_i⟩.
+
+Greedy sum of squared canonical correlations (`methods.forward`), from second moments alone.
+
+G = X'X, C = X'Y and Y'Y hold all of it: P = X'V = C·B with B = (Y'Y)^(−1/2) on its range, and a pivoted Cholesky factor of G
+holds the residuals. A pick s at step k takes one column of G,
+
+    w = (G_s − Σ_{j<k} L_js·L_j) / ‖x_s⊥‖,   ‖x_f⊥‖² ← ‖x_f⊥‖² − w_f²,   P_f ← P_f − w_f·P_s/‖x_s⊥‖,
+
+O(v·(k + q)) operations; G is read, never copied or changed.
+
+Minimum redundancy, maximum relevance: both from second moments, and the greedy selection by either scheme."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from scipy import linalg
 
 from ..kernels.gram import FoldSums, divisor, positive
-from .greedy import UNCONSTRAINED, Path, PickConstraints, Pool
+from .greedy import UNCONSTRAINED, Path, PickConstraints, Pool, forward
 
 
 class _Side:
@@ -83,7 +94,7 @@ class _Fold:
         self.g[k] = g
 
 
-def select(
+def select_held_out(
     sums: FoldSums,
     weights: np.ndarray,
     penalty: np.ndarray | float,
@@ -144,8 +155,141 @@ def nested(
     folds = np.arange(len(sums.n))
     out = np.zeros((len(folds), count))
     for f in folds if len(folds) > 2 else ():
-        _, path, _ = select(sums.of(folds != f), weights, penalty, count, terms)
+        _, path, _ = select_held_out(sums.of(folds != f), weights, penalty, count, terms)
         given = PickConstraints(include=tuple(int(pick) for pick in path.picks))
-        _, _, shares = select(sums, weights, penalty, len(path.picks), given)
+        _, _, shares = select_held_out(sums, weights, penalty, len(path.picks), given)
         out[f, : len(path.picks)] = shares[f]
     return out
+
+
+SATURATED = 1e-10  # no feature adds more: the picks already span what the features and the labels share
+LABEL_RANK = 1e-10  # of the largest eigenvalue of the labels' correlations: below it labels are linearly dependent
+
+
+def label_basis(S: np.ndarray) -> np.ndarray:
+    """(q, c) B with V = Y·B orthonormal, c the rank of the centred labels, from S = Y'Y (q, q); 0 for labels with one value. They
+    are brought to the same length first: a rare label is no smaller part of their span than a frequent one."""
+    squares = np.diag(S)
+    present = squares > LABEL_RANK * squares.max(initial=0.0)
+    length = np.sqrt(squares[present])
+    correlation = S[np.ix_(present, present)] / np.outer(length, length)
+    out = np.zeros((len(S), int(present.sum())))
+    if not present.any():
+        return out
+    values, vectors = linalg.eigh(correlation, check_finite=False)
+    kept = values > LABEL_RANK * values[-1]
+    out = out[:, kept]
+    out[present] = vectors[:, kept] / np.sqrt(values[kept]) / length[:, None]
+    return out
+
+
+def select_canonical(
+    G: np.ndarray,
+    C: np.ndarray,
+    S: np.ndarray,
+    count: int,
+    tol: float = 0.01,
+    terms: PickConstraints = UNCONSTRAINED,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[np.ndarray, Path]:
+    """(J of every feature before the first pick (v,), the picks with their J), from X'X (v, v) with a positive diagonal, X'Y (v,
+    q) and Y'Y (q, q) of centred X and Y; equal J (within 1e-10) go to the smaller index.
+
+    `count` features at most; fewer where no feature is left, or none adds anything (every J below 1e-10). Features with ‖x_f⊥‖ ≤
+    tol·‖x_f‖ are linearly dependent on the picks and left out; those that `terms` include are picked first, J = 0 if they depend.
+    """
+    squares = np.diag(G).copy()
+    share = C @ label_basis(S)  # V'x_f⊥, row by row
+    relevance = (share**2).sum(axis=1) / squares
+    least = tol * tol * squares
+    pool = Pool(len(G), count, terms, SATURATED)
+    factor, size, values = np.empty((pool.left, len(G))), 0, relevance
+
+    def revalue(pick: int, path: Path) -> np.ndarray:
+        nonlocal size, squares, share, values
+        if size and squares[pick] <= least[pick]:  # it depends on the picks before
+            return values
+        length = np.sqrt(squares[pick])
+        w = (G[pick] - factor[:size, pick] @ factor[:size]) / length
+        factor[size] = w
+        size += 1
+        squares -= w * w
+        share -= np.outer(w, share[pick] / length)
+        pool.open &= squares > least
+        values = np.divide((share**2).sum(axis=1), squares, out=np.zeros(len(G)), where=squares > least)
+        return values
+
+    return relevance, pool.run(relevance, revalue, pool.left, progress)
+
+
+FLOOR = 1e-3  # of a redundancy that is divided by
+COPY = 1e-10  # a correlation this near to 1 is one of identical columns
+NONE = 1e-11  # a correlation this small is what rounding leaves of none
+SEPARATED = 1e-12  # floor of 1 − r²
+
+
+def f_relevance(G: np.ndarray, C: np.ndarray, S: np.ndarray, n: float) -> np.ndarray:
+    """(v,) mean over the labels of the two-class F statistic r²(n − 2)/(1 − r²), r the correlation of feature and 0/1 label, 1 −
+    r² ≥ 1e-12, from centred second moments G (v, v), C (v, q), S (q, q) of n rows. A label with one value adds 0."""
+    squares = np.diag(S)
+    # what rounding leaves of the spread of a constant 0/1 label is far below that of a single row
+    two_valued = squares > 1e-6
+    if not two_valued.any():
+        return np.zeros(len(C))
+    r = C[:, two_valued] / np.sqrt(np.diag(G)[:, None] * squares[two_valued])
+    square = np.where(np.abs(r) <= NONE, 0.0, np.minimum(r * r, 1.0))
+    return max(n - 2, 1) * (square / np.maximum(1 - square, SEPARATED)).sum(axis=1) / len(S)
+
+
+def correlation_with(G: np.ndarray, s: int) -> np.ndarray:
+    """(v,) max(|r_fs|, .001) of every feature f with s; identical columns (up to sign and scale) have exactly 1."""
+    squares = np.diag(G)
+    r = np.abs(G[s]) / np.sqrt(squares * squares[s])
+    return np.where(r >= 1 - COPY, 1.0, np.maximum(r, FLOOR))
+
+
+def criterion(scheme: str, relevance: np.ndarray, redundancy: np.ndarray) -> np.ndarray:
+    """The value of every candidate: relevance less (``"difference"``) or over (``"quotient"``) its mean redundancy. Of a quotient
+    a mean redundancy of exactly 1 counts as infinite: a copy of all that is picked has value 0."""
+    if scheme == "difference":
+        return relevance - redundancy
+    return np.where(redundancy == 1.0, 0.0, relevance / redundancy)
+
+
+def select_mrmr(
+    relevance: np.ndarray,
+    links: Callable[[Sequence[int]], dict[int, np.ndarray]],
+    scheme: str,
+    count: int,
+    candidates: np.ndarray | None = None,
+    ahead: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    terms: PickConstraints = UNCONSTRAINED,
+) -> Path:
+    """Greedy selection: the argmax of `relevance` (v,), then of `criterion` with the mean redundancy over the picks.
+    `links(features)` gives {s: (v,) redundancy of every feature with s}, asked for `ahead` at a time; only `candidates`
+    (ascending; all by default) and what `terms` include are picked, `count` at most. A quotient floors redundancies at .001."""
+    at = np.arange(len(relevance))
+    if candidates is not None:
+        at = np.union1d(candidates, np.array(terms.include, int))
+    first = relevance[at]
+    total = np.zeros(len(at))
+
+    def of(features: Sequence[int]) -> dict[int, np.ndarray]:
+        asked = links([int(at[f]) for f in features])
+        return {f: asked[int(at[f])][at] for f in features}
+
+    def absorb(s: int, redundancy: np.ndarray) -> None:
+        total[:] += np.maximum(redundancy, FLOOR) if scheme == "quotient" else redundancy
+
+    path = forward(
+        first,
+        lambda picks: criterion(scheme, first, total / picks),
+        absorb,
+        of,
+        min(count, len(at)),
+        ahead,
+        progress,
+        terms.among(at),
+    )
+    return path.spread(at, len(relevance))

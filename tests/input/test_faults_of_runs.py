@@ -422,7 +422,7 @@ INSIDE = {  # functions that are called within such a block only
     ("read/missing.py", "_by_slot"),
     ("blocks/pack.py", "_pack_here"),  # of rows of this process, as the next three
     ("frame.py", "toPandas"),
-    ("output/rows.py", "write_rows"),
+    ("output/table.py", "write_rows"),
     ("cli/dry_run.py", "_dry_run"),
     ("cli/transform.py", "_write"),  # a command's errors are told by `cli.command.main`
 }
