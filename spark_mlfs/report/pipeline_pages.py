@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..adapters.passages import BEST
-from ..adapters.tags import output_names
+from ..adapters.tags import BEST, output_names
 from ..markup import number, render
 from ..read.gallery import SHOWN, Gallery, Shown
 from ..scoring.check import SIDES, Measured
