@@ -129,7 +129,8 @@ def run(
             name = plan.data[position].name
             with _naming(plan, position):
                 packed[position] = rows = _pack(frame, plan, _beside(packed, budgets))
-                taking_part[position] = [c.for_names(rows.label_names, rows.feature_names) for c in candidates]
+                groups = rows.categories.groups if rows.categories is not None else ()
+                taking_part[position] = [c.for_names(rows.label_names, rows.feature_names, groups) for c in candidates]
                 if name not in described:
                     journal.put("_data", position, describe(rows, name, split, _beside(packed, budgets)))
         _tell_unseen_labels(journal.get("_data"))

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -39,6 +39,7 @@ from ..params import Choice, Integer
 from ..pipeline import Request, compute, ranked
 from ..read.sections import Field, Section
 from ..select import Screen
+from ..select.constraints import kept_rows
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from ..statistics.gram import Gram
 from .metrics import KINDS, LARGER_IS_BETTER, METRICS, Sums
@@ -53,23 +54,40 @@ EXTRACTED = "extracted"  # the size of a cell whose features an extractor made
 class Candidate:
     """A method as it takes part: its title and a request for every cell of its grid, of which inner folds choose; without one
     every feature is kept. `order`: a ranking made elsewhere, of which the head is used. `extractor`: its name and checked
-    parameters; classifiers see all features it makes (a linear machine those of its label)."""
+    parameters; classifiers see all features it makes (a linear machine those of its label). `columns`: the places of the features
+    that a column of categories became, by its name; they are one feature, where the method keeps them together."""
 
     title: str
     requests: tuple[Request, ...] = ()
     order: tuple[int, ...] | None = None
     extractor: tuple[str, Mapping[str, Any]] | None = None
+    columns: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def behind(self, screen: str | None) -> Candidate:
         """The same with a filter in front of its method, where that has none of its own."""
         shared = Screen.of(screen or "none")
         return replace(self, requests=tuple(replace(r, screen=r.screen or shared) for r in self.requests))
 
-    def for_names(self, labels: Sequence[str], features: Sequence[str]) -> Candidate:
-        """The same for labels and features of these names."""
-        named = (r.for_labels(labels) for r in self.requests)
+    def for_names(
+        self, labels: Sequence[str], features: Sequence[str], groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    ) -> Candidate:
+        """The same for labels and features of these names, `groups` of which are a column of categories each."""
+        named = [r.for_labels(labels).with_groups(groups) if groups else r.for_labels(labels) for r in self.requests]
         held = (r if r.constraints is None else replace(r, resolved=r.constraints.resolve(features)) for r in named)
-        return replace(self, requests=tuple(held))
+        place = {name: at for at, name in enumerate(features)}
+        together = all(r.columns for r in named)
+        columns = {name: tuple(place[member] for member in members) for name, members in groups if together}
+        return replace(self, requests=tuple(held), columns=columns)
+
+    def counts(self, sizes: Sequence[str], width: int) -> dict[str, int]:
+        """How many of `width` features each size is, a column of categories counted as one."""
+        return {text: size_of(text, width - sum(len(members) - 1 for members in self.columns.values())) for text in sizes}
+
+    def head(self, order: np.ndarray, count: int) -> np.ndarray:
+        """The best `count` of features in an order, a column of categories counted as one."""
+        owner = {member: name for name, members in self.columns.items() for member in members}
+        widths = {name: len(members) for name, members in self.columns.items()}
+        return order[: kept_rows([owner.get(int(f)) for f in order], count, widths, auto=False)] if owner else order[:count]
 
     def chosen(self, number: int) -> dict[str, Any]:
         """The parameters of a request that differ between the requests."""
@@ -302,7 +320,7 @@ def run_trial(train: RowSet, test: RowSet, candidate: Candidate, design: Design)
     if candidate.extractor is not None:
         return run_extraction(train, test, candidate, design)
     width = train.profile.d
-    sizes = {text: size_of(text, width) for text in design.sizes}
+    sizes = candidate.counts(design.sizes, width)
     started = time.perf_counter()
     choice, choices, size, scores = 0, list[Any](), None, None
     if design.choosing is not None and candidate.requests and (len(candidate.requests) > 1 or design.choosing.size):
@@ -317,19 +335,22 @@ def run_trial(train: RowSet, test: RowSet, candidate: Candidate, design: Design)
         request = replace(candidate.requests[choice], count=max(sizes.values()))
         order, scores = ranked(train.engine, train.profile.varying, request)
     else:
-        order, sizes = np.arange(width), {"100%": width}
+        order, sizes = np.arange(width), candidate.counts(["100%"], width)
     selected = time.perf_counter()
     cells = []
     # the labels are told of at the cut: all features say nothing of a selection
-    told = sizes[size] if size else max((count for count in sizes.values() if count < width), default=width)
+    (every,) = candidate.counts(["100%"], width).values()
+    told = sizes[size] if size else max((count for count in sizes.values() if count < every), default=every)
     for judge in design.judges:
         done: dict[int, dict[str, Any]] = {}
         for text, count in sizes.items():
             if count not in done:
-                done[count] = _cell(train, test, order[:count], judge, design.kinds, count == told)
+                some = candidate.head(order, count)
+                done[count] = _cell(train, test, some, judge, design.kinds, count == told) | {"count": count}
             cells.append({"classifier": judge.title, "size": text, "chosen": text == size, **done[count]})
     return _common(train, test, cells) | {
-        "order": [int(f) for f in order[: max(sizes.values())]] if candidate.requests or candidate.order else [],
+        "features": every,
+        "order": candidate.head(order, max(sizes.values())).tolist() if candidate.requests or candidate.order else [],
         "parameters": candidate.chosen(choice) if candidate.requests else {},
         "choices": choices,
         "chosen_size": size,
@@ -344,7 +365,7 @@ def choose(train: RowSet, candidate: Candidate, design: Design) -> tuple[int, st
     how = design.choosing
     assert how is not None
     sizes = tuple(map(str, how.sizes)) or design.sizes
-    counts = [size_of(text, train.profile.d) for text in sizes]
+    counts = [*candidate.counts(sizes, train.profile.d).values()]
     sign = 1 if LARGER_IS_BETTER[how.metric] else -1
     values = np.zeros((how.folds, len(candidate.requests), len(sizes)))
     for fold, split in enumerate(Protocol(1, (1 / how.folds,) * how.folds, seed=design.seed + INNER_SEED).splits()):
@@ -355,7 +376,7 @@ def choose(train: RowSet, candidate: Candidate, design: Design) -> tuple[int, st
                 known: dict[int, float] = {}
                 for at, count in enumerate(counts):
                     if count not in known:
-                        (sums,), _, _ = judged(inner, test, order[:count], design.judges[0], (how.metrics,))
+                        (sums,), _, _ = judged(inner, test, candidate.head(order, count), design.judges[0], (how.metrics,))
                         known[count] = sums.metrics()[how.metric]
                     values[fold, number, at] = known[count]
         finally:

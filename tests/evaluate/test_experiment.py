@@ -385,3 +385,32 @@ def test_a_ranking_of_other_data_is_refused(here):
     trial = Trial(Candidate("elsewhere", order=(0, D)), Protocol.of("70/30").splits()[0], Design(("1",), (judge(k=5),)))
     (result,) = results(packed, [trial])
     assert f"names feature {D}" in result["error"]
+
+
+def test_a_column_of_categories_is_one_feature():
+    """Of methods that keep its 0/1 features together; to others each of them is one, as to `select`."""
+    rng = np.random.default_rng(0)
+    ids, x, y = rows()
+    values = rng.integers(0, 4, N)
+    y[:, 1] = values % 2
+    x = np.column_stack([x[:, :2], np.eye(4)[values], x[:, 2:8]])
+    here = held(ids, x, y)
+    names, groups = [*"ab", *(f"k={v}" for v in range(4)), *"cdefgh"], (("k", tuple(f"k={v}" for v in range(4))),)
+    design = Design(("1", "2", "50%", "100%"), (judge(),))
+    split = next(iter(Protocol.of("2-fold", 0).splits()))
+    for method in ("ridge", "forward", "mim"):
+        candidate = Candidate(method, (Request.of(method),)).for_names([*"wxyz"], names, groups)
+        (found,) = results(here, [Trial(candidate, split, design)])
+        order = found["order"]
+        at = order.index(next(f for f in order if 2 <= f < 6))
+        assert sorted(order[at : at + 4]) == [2, 3, 4, 5] and found["features"] == 9
+        assert [cell["count"] for cell in found["cells"]] == [1, 2, 4, 9] and len(order) == 12
+        for cell in found["cells"]:
+            row = cell["count"] + 3 * (cell["count"] > at)
+            plain = Candidate("given", order=tuple(order[:row]))
+            (wanted,) = results(here, [Trial(plain, split, Design((str(row),), (judge(),)))])
+            assert wanted["cells"][0]["standard"] == cell["standard"]
+    whole, apart = Candidate("all"), Candidate("auto", (Request.of("auto"),))
+    (found,) = results(here, [Trial(whole.for_names([*"wxyz"], names, groups), split, design)])
+    assert [cell["count"] for cell in found["cells"]] == [9] == [found["features"]]
+    assert not apart.for_names([*"wxyz"], names, groups).columns
