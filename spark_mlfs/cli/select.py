@@ -343,7 +343,8 @@ def _write_grid(target: Place, names: list[str], ranked: Ranked) -> list[dict[st
 def ranking_text(ranked: Ranked, stages: Stages) -> str:
     """The best features under their headings, and what these say."""
     from ..pipeline import meaning
-    from ..report.page import feature_rows
+    from ..report.page import feature_rows, smaller_index
+    from ..schema import rejected_of
 
     result, kept = ranked.result, ranked.kept
     profile, jobs = result.profile, sum(ranked.jobs.values())
@@ -356,6 +357,8 @@ def ranking_text(ranked: Ranked, stages: Stages) -> str:
         lines.append(result.scores.details["verdict"])
     if result.why_none is not None:
         return "\n".join([*lines, result.why_none])
+    if ranked.frame is not None and rejected_of(ranked.frame) is not None:
+        lines.append(smaller_index(result, kept))
     lines.append("rank  score        relevance    name")
     for row in feature_rows(result, min(kept, SHOWN)):
         score = "" if row.score != row.score else f"{row.score:.6g}"

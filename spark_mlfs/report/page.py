@@ -52,8 +52,16 @@ def page(
         command=shlex.join(manifest["command"]),
         most=MOST_ROWS,
         portrait=sections(result, portrait),
+        smaller=smaller_index(result, kept) if "files" in manifest["data"] else None,
         files=dict(zip([row.name for row in features], ends, strict=False)),
     )
+
+
+def smaller_index(result: Result, kept: int) -> str:
+    """Say what the selection is worth to who indexes an encoder's vectors."""
+    d = result.profile.d
+    less = f"; an index of these is {number(d / kept, 2)} times smaller" if 0 < kept < d else ""
+    return f"{kept} of the encoder's {d} numbers are kept{less}"
 
 
 def _curves(result: Result, features: Sequence[Any], kept: int) -> dict[str, Any]:

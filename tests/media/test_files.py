@@ -328,15 +328,25 @@ def test_the_files_of_a_pick_are_its_ends_however_rows_are_cut(batch):
     assert [tuple([(v, path) for path, v, _, _ in side] for side in ends) for ends in shown] == extremes(rows, [2, 0, 1])
 
 
-def test_the_report_shows_files_of_the_picks(images, tmp_path):
+def test_the_report_shows_files_of_the_picks(images, tmp_path, capsys):
     out = tmp_path / "run"
-    flags = [*FLAGS, "--option", f"feature_options={json.dumps(SMALL['feature_options'])}", "--engine", "local", "--quiet"]
+    flags = [
+        *FLAGS,
+        "--option",
+        f"feature_options={json.dumps(SMALL['feature_options'])}",
+        "--engine",
+        "local",
+        "--method",
+        "f-statistic",
+    ]
     assert (
-        cli.main(["select", "--data", str(images / "labels.csv"), *flags, "--method", "f-statistic", "--output", str(out)]) == 0
+        cli.main(["select", "--data", str(images / "labels.csv"), *flags, "--num-top-features", "14", "--output", str(out)]) == 0
     )
     text = (out / "report.html").read_text()
     assert text.count('<img src="data:image/jpeg;base64,') == 12 * 8  # of twelve features, four a side
     assert len(text) < 5 << 20 and 'alt="files/000000.png"' in text
+    said = "14 of the encoder's 35 numbers are kept; an index of these is 2.5 times smaller"
+    assert said in capsys.readouterr().out and said.replace("'", "&#39;") in text
     assert "files/000001.png" not in text  # which is damaged
 
 
