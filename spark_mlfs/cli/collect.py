@@ -11,7 +11,7 @@ from ..errors import ParameterError
 from ..frame import LocalSession
 from .engine import check_memory, on_engine
 from .select import given
-from .shared import Flags, Work, data_flags, pairs, print_result, some_of
+from .shared import COUNT, Flags, Work, data_flags, pairs, print_result, some_of
 
 if TYPE_CHECKING:
     from ..states.states import States
@@ -39,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     more = "a rule (fdr, fwe, fpr, stability), cross-validation, or all-additive"
     flags.repeated("--for", "METHOD", f"what the sums are for: a method, {more}")
     flags.repeated("--set", "NAME=VALUE", "a parameter of the methods that have it, such as num_bins")
+    said = "for jmi, d2f, mdmr, pmu, scls, lrfs, mrmr, fimf: the pairs of so many features are counted, the best by mim"
+    flags.one("--pairs-of", "N", said, type=COUNT)
     flags.one("--like", "DIR", "states that were collected first: codes and grids are theirs")
     flags.one("--name", "NAME", "what these rows are called (default: the name of the output folder)")
     Flags.output(parser).engine(budgets=True)
@@ -47,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Collects; returns the exit code."""
     from ..output.folder import Output
-    from ..states.collect import needs_of
     from ..states.files import head
+    from ..states.needs import needs_of
     from .config import RunSettings, configure
 
     needs = needs_of(getattr(args, "for"), pairs(args.set, "--set"))
@@ -110,7 +112,7 @@ def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
         with stages.stage("sums"):
             like = head(args.like) if args.like else None
             budgets = Budgets(driver=config.run.driver_bytes, worker=config.run.worker_bytes)
-            states = collected(packed, needs, like, part, how, budgets)
+            states = collected(packed, needs, like, part, how, budgets, args.pairs_of)
     finally:
         packed.release()
     with stages.stage("write"), output.writing(spark) as target:

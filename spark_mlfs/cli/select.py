@@ -251,7 +251,7 @@ def _rank_states(config: RunConfig, requests: list[Any], spark: Any, stages: Sta
     from ..states.files import load
 
     with stages.stage("read"):
-        rows = load(*(config.data.path or ()), requests=requests).dataset()
+        rows = load(*(config.data.path or ()), requests=requests).dataset(requests=requests)
     memory = getattr(spark, "memory", config.run.worker_bytes)
     with stages.stage("solve"):
         pipeline.check_rows(requests, rows.profile.weighted, rows.profile.graded)

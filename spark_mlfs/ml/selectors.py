@@ -178,7 +178,8 @@ class SelectorEstimator(RankingAccessors, MultiLabelEstimator[MultiLabelSelector
 
     def fitStates(self, states: Any) -> MultiLabelSelectorModel:
         """The model by the rows of states (`spark_mlfs.states.load`), which are not read again."""
-        model = self._compute(states.dataset(), self._request(), 0.0)
+        request = self._request()
+        model = self._compute(states.dataset(requests=[request]), request, 0.0)
         return self._copyValues(model._resetUid(self.uid))
 
     def _compute(self, packed: Dataset, checked: pipeline.Request, started: float) -> MultiLabelSelectorModel:

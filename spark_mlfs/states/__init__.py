@@ -11,8 +11,9 @@ A ranking from states is, to the bit, the one of all their rows with the codes a
 from __future__ import annotations
 
 from .changes import compare
-from .collect import ADDITIVE, FORS, collect
+from .collect import collect
 from .files import load, save
+from .needs import ADDITIVE, FORS
 from .ranking import rank
 from .states import Part, States, merge, subtract
 

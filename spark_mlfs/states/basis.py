@@ -34,6 +34,7 @@ from ..kernels import exact
 from ..lazy import cached_property
 
 HEADROOM, FREE = 4, 10  # bits between a feature's range and its grid; of one whose range is not known yet
+KEPT = "pairs of"  # the option that names the features whose pairs are counted
 FEATURE_FACTS = {"low": 0.0, "high": 0.0, "binary": True, "stored": 0}  # of one that is 0
 
 
@@ -85,12 +86,19 @@ class Basis:
         facts = {"features": self.features, "labels": self.labels, "sparse": self.sparse, "thin": self.thin}
         return hashlib.sha256(encode(facts | self.options | self.arrays())).hexdigest()[:32]
 
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """The features whose pairs are counted."""
+        return np.sort(_places(self.options.get(KEPT, ()), self.features))
+
     def difference(self, other: Basis) -> str | None:
         """How another basis differs, in one line; None where it does not."""
         if self.id == other.id:
             return None
         for name in sorted(self.options.keys() | other.options.keys()):
             mine, theirs = self.options.get(name), other.options.get(name)
+            if mine != theirs and name == KEPT:
+                return "the features whose pairs are counted are others"
             if mine != theirs:
                 return f"{name} is {theirs!r} in one and {mine!r} in the other"
         for what, mine, theirs in (("feature", self.features, other.features), ("label", self.labels, other.labels)):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .. import params as spec
-from ..adapters.arrays import memory_of
+from ..adapters.arrays import in_arrays, memory_of
 from ..blocks.arrays import hold
 from ..blocks.codec import State
 from ..blocks.coding import Coding
@@ -18,120 +17,22 @@ from ..blocks.grades import Grades
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine
-from ..errors import ParameterError, setting
-from ..extract import EXTRACTORS
-from ..methods import METHODS
-from ..methods.counting import BINNING, NUM_BINS
+from ..errors import ParameterError, setting, spelled_by
 from ..methods.regression import MANY_LABELS
 from ..output.manifest import now
 from ..pipeline import Request
-from ..select.modes import RULES, TESTS
+from ..pipeline import rank as pipeline_rank
 from ..statistics.base import Budgets, Statistic
 from ..statistics.labelsets import LabelsetCounts, Labelsets
 from ..statistics.moments import KnownRows
-from .basis import Basis, Fit
+from .basis import KEPT, Basis, Fit
+from .needs import PAIRED, PAIRS_OF, WITHOUT_GRADES, Need, needs_of
+from .pairs import PAIR_KINDS, check_bytes, pair_sums
 from .states import Part, States
-from .sums import Outside, kept, kinds_said, name_of, said, statistic_of, without_empty
-
-EXTRACTING = ("mddm", "mlsi")  # which rank the features by the rows of their projections
-ADDITIVE = (
-    "mim", "chi2", "enm", "gmm", "igmf", "fisher", "f-statistic", "spec", "ridge", "lasso", "elastic-net", "csfs", "mssl", "omfs",
-    "fastcan", "forward", *EXTRACTING,
-)  # fmt: skip
-LOSS = "cross-validation"
-WITHOUT_GRADES = ("counts", "labelset counts")
-BINS = NUM_BINS, BINNING
-FORS = (*ADDITIVE, *TESTS, "stability", LOSS, "all-additive")
+from .sums import Outside, in_words, kept, name_of, statistic_of, without_empty
 
 
-@dataclass(frozen=True)
-class Need:
-    """Kinds of sums that a method, or a rule, takes."""
-
-    name: str
-    kinds: tuple[str, ...]
-    weighted: bool = True
-    graded: bool = True
-    optional: bool = False  # left out of rows that it does not take
-
-
-def need_of(name: str, parameters: Mapping[str, Any] | None = None) -> Need:
-    """The sums that a method of these parameters takes, or a rule with its own bins. `ParameterError` where sums are not all."""
-    given = dict(parameters or {})
-    if name in (*TESTS, "stability", LOSS):
-        p = spec.check(BINS, {n: v for n, v in given.items() if n in {b.name for b in BINS}}, name)
-        counts = f"counts {p['num_bins']} {p['binning']}"
-        return Need(name, (counts,), False, False) if name in TESTS else Need(name, ("groups",), name == LOSS)
-    if name in RULES:
-        raise ParameterError("knockoffs are made row by row once all rows are known: select by them from the rows")
-    if name in METHODS and name not in ADDITIVE:
-        raise ParameterError(f"{name} needs the rows, not sums over them: rank from the rows, or take {', '.join(ADDITIVE)}")
-    entry: Any = _entry(name)
-    p = spec.check(entry.parameters, {n: v for n, v in given.items() if _has(entry, n)}, f"{name!r}")
-    if p.get("label_sketch"):
-        raise ParameterError(f"states hold sums by label, not of a sketch: leave {setting('label_sketch')} out")
-    if name in EXTRACTING:
-        return Need(name, ("gram",), False, False)
-    by_labelset = name == "igmf" or p.get("label_coding") == "lp"
-    kinds: tuple[str, ...]
-    if "num_bins" in p:
-        kinds = (f"{'labelset ' if by_labelset else ''}counts {p['num_bins']} {p['binning']}",)
-    elif name == "spec" or by_labelset:
-        kinds = ("labelset sums",)
-    else:
-        known = {"fisher": ("moments",), "f-statistic": ("moments",), "omfs": ("gram", "labelset sums")}
-        kinds = (f"folds {p['folds']}",) if name == "forward" else known.get(name, ("gram",))
-    return Need(name, kinds, entry.weighted, entry.takes_grades(p))
-
-
-def _entry(name: str) -> Any:
-    return (EXTRACTORS if name in EXTRACTING else METHODS).create(name)
-
-
-def _has(entry: Any, name: str) -> bool:
-    return any(name in (p.name, p.camel) for p in entry.parameters)
-
-
-def kinds_of(request: Request) -> dict[str, str]:
-    """The kinds of sums that a request takes, and what of it takes each: its method, its screen, its rule."""
-    asked = [need_of(request.method, request.parameters)]
-    if request.screen is not None:
-        asked.append(need_of(request.screen.method))
-    for extra in request.extras:
-        name = getattr(extra, "mode", LOSS)
-        if name != LOSS or request.implementation.takes_grams():  # others predict nothing
-            asked.append(need_of(name, request.parameters))
-    return {kind: need.name for need in asked for kind in need.kinds}
-
-
-def check_held(sums: Collection[str], request: Request) -> None:
-    """`ParameterError` where states with these kinds of sums lack what a request takes."""
-    for kind, name in kinds_of(request).items():
-        if kind not in sums and not (kind == "gram" and "groups" in sums):
-            held = kinds_said(sums) or "nothing"
-            sets = [
-                f"--set {n}={v}" for n, v in zip(("num_bins", "binning"), kind.split()[-2:], strict=False) if "counts" in kind
-            ]
-            remedy = " ".join(["spark-mlfs collect --for", name, *sets])
-            raise ParameterError(f"the states hold {held}, not the {said(kind)} that {name} takes: collect them with {remedy}")
-
-
-def needs_of(methods: str | Sequence[str], parameters: Mapping[str, Any] | None = None) -> list[Need]:
-    """What several methods and rules take; ``"all-additive"``: all of them, whatever they are. A parameter goes to those that
-    have it."""
-    names = [methods] if isinstance(methods, str) else list(methods)
-    if not names:
-        raise ParameterError(f"for which methods? give one or several of {', '.join(FORS)}")
-    known = [name for name in names if name in (*METHODS, *EXTRACTING)] + [*ADDITIVE] * ("all-additive" in names)
-    for one in parameters or {}:
-        if not any(_has(_entry(name), one) for name in known):
-            raise ParameterError(f"none of {', '.join(names)} has a parameter {one!r}")
-    needs = {name: need_of(name, parameters) for name in names if name != "all-additive"}
-    if "all-additive" in names:
-        needs = {name: replace(need_of(name, parameters), optional=True) for name in ADDITIVE} | needs
-    return [*needs.values()]
-
-
+@spelled_by(in_arrays)
 def collect(
     data: Any,
     labels: Any = None,
@@ -139,6 +40,7 @@ def collect(
     like: States | None = None,
     *,
     name: str = "",
+    pairs_of: int | None = None,
     method_params: Mapping[str, Any] | None = None,
     sample_weight: Any = None,
     graded_labels: bool = False,
@@ -157,10 +59,12 @@ def collect(
     methods : names of methods and rules, or ``"all-additive"``
     like : states that were collected first: codes and grids are theirs, so that these can be merged with them
     name : what the rows are called, such as their day; rows of one name and content are not merged twice
+    pairs_of : for jmi, d2f, mdmr, pmu, scls, lrfs, mrmr, fimf: the pairs of so many features are counted, the best by mim of the
+        first state; later ones count the same
     method_params : parameters of the methods, ``{"num_bins": 10}``, for those that have them
 
     Raises `DataError` for what is wrong with the data, `ParameterError` for methods that need rows, or where `like` was
-    collected otherwise.
+    collected otherwise, `BudgetError` where the counts of pairs may be larger than the memory.
 
     >>> first = collect([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]], "mim")
     >>> first.rows
@@ -182,7 +86,7 @@ def collect(
         no_mean(missing)
         rows, _ = hold(data, labels, sample_weight, grades, None, missing, some=True)
     try:
-        return collected(rows, needs, like, Part(name, now(), "", [], [], rows.profile), told, budgets)
+        return collected(rows, needs, like, Part(name, now(), "", [], [], rows.profile), told, budgets, pairs_of)
     finally:
         rows.release()
 
@@ -194,7 +98,13 @@ def no_mean(missing: Any) -> None:
 
 
 def collected(
-    rows: Dataset, needs: Sequence[Need], like: States | None, part: Part, told: Mapping[str, Any], budgets: Budgets
+    rows: Dataset,
+    needs: Sequence[Need],
+    like: States | None,
+    part: Part,
+    told: Mapping[str, Any],
+    budgets: Budgets,
+    pairs_of: int | None = None,
 ) -> States:
     """The states of packed rows; `part` has what is known of where they come from, `told` how they were read."""
     profile = rows.profile
@@ -202,6 +112,7 @@ def collected(
     kinds = tuple(dict.fromkeys(kind for need in needs for kind in need.kinds))
     given = {n: [*v] if isinstance(v, tuple) else v for n, v in told.items()}  # as JSON has it
     options = {n: v for n, v in given.items() if v is not None and v != "error"}
+    paired = [kind for kind in kinds if name_of(kind) in PAIR_KINDS]
     if any(name_of(kind) in ("groups", "folds") for kind in kinds):
         options["row ids"] = profile.named_ids
     if like is None:
@@ -209,6 +120,7 @@ def collected(
     else:
         basis = like.basis
         _like(basis, options, kinds)
+    count = _pairs_asked(paired, needs, None if like is None else basis, pairs_of)
     exponent = 0 if told["weights"] and not profile.weighted else profile.weight_exponent
     alike = Profile(weight_exponent=exponent, graded=bool(told["graded"]))
     profile = profile._comparable(alike)  # where all weights or grades are 1 they are there all the same
@@ -220,12 +132,65 @@ def collected(
         raise ParameterError(f"second moments are kept of at most {MANY_LABELS} labels, the data have {own.q}: take mim or chi2")
     part = replace(part, features=new, labels=new_labels, profile=own)
     engine, release = _engine_of(rows, fit, basis.grid(own).only(np.arange(own.d)), budgets)
+    kept = basis.kept
     try:
+        if paired:  # refused before anything is counted
+            coding = basis.coding(np.arange(len(basis.features)), *_bins(paired[0]))
+            bins = coding.bins[kept] if len(kept) else np.sort(coding.bins)[-count:]
+            check_bytes(paired, bins, coding, own, *engine_budget(engine))
         if own.has_unknown:
             part = replace(part, known=engine.run(KnownRows())[0])
-        return States(basis, (part,), _sums(engine, basis, kinds, own))
+        sums = _sums(engine, basis, [kind for kind in kinds if kind not in paired], own)
     finally:
         release()
+    if not paired:
+        return States(basis, (part,), sums)
+    if not len(kept):
+        by = {"num_bins": coding.num_bins, "binning": coding.binning}
+        (best,) = pipeline_rank(States(basis, (part,), sums).dataset(), [Request.of("mim", by)])
+        basis = replace(basis, options=basis.options | {KEPT: best.ranking["name"].tolist()[:count]})
+        kept = basis.kept
+    engine, release = _engine_of(rows, fit, basis.grid(own).only(kept), budgets)
+    try:
+        with one_thread():
+            for kind in paired:
+                sums[kind] = in_words(pair_sums(engine, kind, basis.coding(kept, *_bins(kind)), engine_budget(engine)[0]))
+    finally:
+        release()
+    return States(basis, (part,), sums)
+
+
+def _bins(kind: str) -> tuple[int, str]:
+    """The number of bins, and how they are cut, of a kind that has codes."""
+    _, num_bins, binning = kind.rsplit(" ", 2)
+    return int(num_bins), binning
+
+
+def engine_budget(engine: Engine) -> tuple[int, str]:
+    """The bytes that a state of an engine may take, and the setting."""
+    if engine.in_one_process:
+        return engine.budgets.worker, engine.budgets.worker_setting
+    return engine.budgets.driver, "driver_bytes"
+
+
+def _pairs_asked(paired: Sequence[str], needs: Sequence[Need], like: Basis | None, pairs_of: int | None) -> int:
+    """How many features have their pairs counted; `ParameterError` where nothing says so, or the first state differs."""
+    asked = None if pairs_of is None else int(PAIRS_OF.constraint.accept(pairs_of))
+    if not paired:
+        if asked is not None:
+            raise ParameterError(f"{setting('pairs_of')} goes with {', '.join(PAIRED)}: collect for one of them, or leave it out")
+        return 0
+    name = next(need.name for need in needs if paired[0] in need.kinds)
+    if like is None:
+        if asked is None:
+            raise ParameterError(f"{name} needs the rows, or the pairs of the best features: give {setting('pairs_of', 500)}")
+        return asked
+    before = len(like.kept)
+    if not before:
+        raise ParameterError(f"the first state counts no pairs of features, which {name} takes: collect it for {name}, too")
+    if asked is not None and min(asked, len(like.features)) != before:
+        raise ParameterError(f"the first state counts the pairs of {before} features: leave {setting('pairs_of')} out")
+    return before
 
 
 def _sums(engine: Engine, basis: Basis, kinds: Sequence[str], own: Profile) -> dict[str, State]:
@@ -239,8 +204,7 @@ def _sums(engine: Engine, basis: Basis, kinds: Sequence[str], own: Profile) -> d
         name = name_of(kind)
         coding: Coding | None = None
         if name in WITHOUT_GRADES:
-            _, num_bins, binning = kind.rsplit(" ", 2)
-            coding = basis.coding(every, int(num_bins), binning)
+            coding = basis.coding(every, *_bins(kind))
         statistics[kind] = statistic_of(kind, coding, own, basis.thin, sets if name == "labelset counts" else None)
     known = len(basis.features)
     if any(name in WITHOUT_GRADES for name in map(name_of, kinds)) and _outside(basis, own):
@@ -322,7 +286,7 @@ def _like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) -> Non
     """`ParameterError` where rows were read otherwise than the first ones, or asked for codes that these have not."""
     for name in sorted(basis.options.keys() | options.keys()):
         mine, theirs = options.get(name), basis.options.get(name)
-        if mine != theirs and (name != "row ids" or name in options):
+        if mine != theirs and (name not in ("row ids", KEPT) or name in options):
             raise ParameterError(f"the first state has {name} {theirs!r}, these rows {mine!r}: read them alike")
     lacking = [kind for kind in kinds if kind.endswith(" quantile") and int(kind.split()[-2]) not in basis.edges]
     if lacking:

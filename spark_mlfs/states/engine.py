@@ -28,8 +28,8 @@ from ..statistics.contingency import TwoWay
 from ..statistics.gram import FoldGrams, Gram
 from ..statistics.labelsets import LabelsetCounts, LabelsetSums
 from ..statistics.moments import GroupMoments, KnownRows
-from ..statistics.targets import Classes, Labels, Target
-from .sums import MOMENTS, hashes_of, in_words, kinds_said, said, slots
+from ..statistics.targets import Classes, Crossed, Everything, LabelPairs, Labels, SomeLabels, Target
+from .sums import MOMENTS, hashes_of, in_words, kinds_said, said, slots, triangle
 
 
 @dataclass
@@ -117,6 +117,8 @@ class StateEngine(Engine):
         return [(g,) for g in range(1 + q)] + [(1 + q, 2 + q + label) for label in self.labels().watch]
 
     def _by_group(self, kind: str, target: Target) -> tuple[list[tuple[int, ...]] | None, State]:
+        if isinstance(target, Everything):
+            return [(0,)], self._sums_of(kind)[1]
         if type(target) is Labels and not target.only_known:
             return self._groups(), self._sums_of(kind)[1]
         if isinstance(target, Classes):
@@ -128,18 +130,13 @@ class StateEngine(Engine):
         """What a statistic comes to over some of the varying features."""
         features, target = self.profile.varying[first:last], statistic.target
         if isinstance(statistic, TwoWay):
-            coding = statistic.coding
-            groups, state = self._by_group(f"counts {coding.num_bins} {coding.binning}", target)
-            table = state["table"]
-            if sp.issparse(table):
-                every = slots(self._states.bins(f"counts {coding.num_bins} {coding.binning}"))
-                table = table[_runs(every[features], every[features + 1])]
+            if isinstance(target, Crossed):
+                table, totals = self._pairs(statistic.coding, target, features)
+            elif isinstance(target, LabelPairs | SomeLabels):
+                table, totals = self._label_pairs(statistic.coding, target, features)
             else:
-                table = table[features][:, : coding.width]
-            totals = target.totals(self.profile)
-            assert totals is not None
-            ready = {"table": _grouped(table.astype(np.int64), groups, self._order(state)), "totals": sp.csr_matrix(totals)}
-            return statistic.finish_shard(ready, first, last, self.profile)
+                table, totals = self._two_way(statistic.coding, target, features), target.totals(self.profile)
+            return statistic.finish_shard({"table": table, "totals": sp.csr_matrix(totals)}, first, last, self.profile)
         groups, state = self._by_group("moments", target)
         own: State = {}
         for name, value in state.items():
@@ -159,6 +156,72 @@ class StateEngine(Engine):
             return statistic.finish(self._in_full(own, state, groups), self.grid.only(features))
         own = {name: value[:, : self.profile.q] if sp.issparse(value) else value for name, value in own.items()}
         return statistic.finish_shard(own, 0, len(features), self.grid.only(features))
+
+    def _two_way(self, coding: Coding, target: Target, features: np.ndarray) -> Any:
+        """The counts of features by group, dense or CSR over their slots."""
+        kind = f"counts {coding.num_bins} {coding.binning}"
+        groups, state = self._by_group(kind, target)
+        table = state["table"]
+        if sp.issparse(table):
+            every = slots(self._states.bins(kind))
+            table = table[_runs(every[features], every[features + 1])]
+        else:
+            table = table[features][:, : coding.width]
+        return _grouped(table.astype(np.int64), groups, self._order(state))
+
+    # ---- pairs of some features, and of labels ----
+
+    def _kept(self, coding: Coding, features: np.ndarray) -> tuple[Coding, np.ndarray]:
+        """The coding of the features whose pairs are counted, and the places of `features` among them."""
+        kept = self._states.basis.kept
+        at = np.minimum(np.searchsorted(kept, features), max(0, len(kept) - 1))
+        if not len(kept) or not np.array_equal(kept[at], features):
+            self._lack(f"a pair of other features than the {len(kept)} best")
+        return self._states.basis.coding(kept, *coding.key), at
+
+    def _pairs(self, coding: Coding, target: Crossed, features: np.ndarray) -> tuple[Any, np.ndarray]:
+        """The counts of features with each code of one but its commonest, by group; and the rows of each."""
+        chosen = self.profile.varying[target.feature]
+        kept, at = self._kept(coding, np.append(features, chosen))
+        names = f"{coding.num_bins} {coding.binning}"
+        plain = isinstance(target.target, Everything)
+        _, state = self._sums_of(*([f"plain pairs {names}"] if plain else []), f"pairs {names}")
+        groups: list[tuple[int, ...]] = [(0,)] if plain else self._groups()
+        joint, size = state["joint"], int(kept.offsets[-1])
+        starts, ends = kept.offsets[at], kept.offsets[at + 1]
+        own, slots_of = np.arange(starts[-1], ends[-1]), _runs(starts[:-1], ends[:-1])
+        place = triangle(slots_of[:, None], own[None, :], size).ravel()
+        counts = _grouped(joint[place].astype(np.int64), groups)
+        of_chosen = self._two_way(coding, target.target, np.array([chosen]))
+        if coding.sparse:  # the commonest code is that of 0, of which there is no slot
+            return counts.reshape((len(slots_of), -1)).tocsr(), of_chosen.toarray().ravel()
+        two_way = self._two_way(coding, target.target, features)
+        bins, wide = kept.bins[at], int(kept.bins[at[-1]])
+        out = np.zeros((len(features), coding.width, wide, len(groups)), np.int64)
+        there = np.arange(1, coding.width)[None] < bins[:-1, None]
+        inner = np.zeros((len(features), coding.width - 1, wide - 1, len(groups)), np.int64)
+        inner[there] = counts.reshape(len(slots_of), len(own), -1)
+        out[:, 1:, 1:] = inner
+        out[:, 0, 1:] = of_chosen[0, 1:wide] - inner.sum(axis=1)
+        out[:, :, 0] = two_way - out.sum(axis=2)
+        others = np.delete(np.arange(wide), target.commonest)
+        return out[:, :, others].reshape(len(features), coding.width, -1), of_chosen[0, others].ravel()
+
+    def _label_pairs(self, coding: Coding, target: LabelPairs | SomeLabels, features: np.ndarray) -> tuple[Any, np.ndarray]:
+        """The counts of features with pairs of labels, or with labels, over rows whose labels are all known; and all rows'."""
+        kept, at = self._kept(coding, features)
+        _, state = self._sums_of(f"label pairs {coding.num_bins} {coding.binning}")
+        name, labels = "single", np.array(target.labels, np.int64)
+        groups = np.concatenate([[0], 1 + labels])
+        if isinstance(target, LabelPairs):
+            a, b = (labels[each] for each in target.pairs)
+            name, groups = "both", triangle(a, b - 1, self.profile.q - 1)
+        table = state[name]
+        if sp.issparse(table):
+            table = table[_runs(kept.offsets[at], kept.offsets[at + 1])][:, groups]
+        else:
+            table = table.reshape(-1, kept.width, table.shape[1])[at, : coding.width][:, :, groups]
+        return table.astype(np.int64), state["all" + name][groups]
 
     def _in_full(self, own: State, state: State, groups: list[tuple[int, ...]]) -> State:
         """Sums by group as dense rows, (groups, features)."""

@@ -31,12 +31,12 @@ from ..output.manifest import as_json, now
 from ..params import from_json
 from ..pipeline import Request
 from ..statistics.base import compact
-from .basis import Basis
-from .collect import check_held, kinds_of
+from .basis import KEPT, Basis
+from .needs import check_held, finer, kinds_of
 from .states import Part, States, check, merge, shown
 from .sums import axes_of, name_of, slots
 
-FORMAT = 1
+FORMAT = 2  # 1 where there are no pairs of features
 RANGE_BYTES = 16 << 20  # of the sums of a range of features, about
 
 
@@ -67,7 +67,13 @@ def write(states: States, folder: Path, opening: dict[str, Any]) -> None:
     rows = [row for kind, state in sorted(states.sums.items()) for row in _cut(states, kind, state)]
     columns = [pa.array([row[i] for row in rows], t) for i, t in enumerate((pa.string(), pa.int64(), pa.large_binary()))]
     _write(folder / "sums.parquet", dict(zip(("kind", "first", "state"), columns, strict=True)), row_group_size=1)
-    facts = {"tool": "spark_mlfs", **opening, "format": FORMAT, "basis": basis.id, "options": basis.options}
+    facts = {
+        "tool": "spark_mlfs",
+        **opening,
+        "format": FORMAT if basis.options.get(KEPT) else 1,
+        "basis": basis.id,
+        "options": basis.options,
+    }
     facts |= {"sparse": basis.sparse, "thin": basis.thin, "kinds": sorted(states.sums), "rows": states.rows}
     facts |= {"features": len(states.features), "labels": len(states.labels), "parts": shown(states)}
     (folder / MANIFEST).write_text(as_json(facts), encoding="utf-8")
@@ -104,7 +110,8 @@ def load(*paths: str, requests: Sequence[Request] = ()) -> States:
     check([own for _, own in heads])
     for request in requests:
         check_held(heads[0][1].sums, request)
-    kinds = {kind for request in requests for kind in kinds_of(request)} | {"outside", "groups"} if requests else None
+    needed = {kind for request in requests for kind in kinds_of(request)}
+    kinds = {kind if kind in heads[0][1].sums else finer(kind) for kind in needed} | {"outside", "groups"} if requests else None
     with ThreadPoolExecutor(num_cores()) as threads:
         return merge(*threads.map(lambda each: replace(each[1], sums=_sums(each[0], each[1], kinds)), heads))
 

@@ -10,16 +10,18 @@ import pandas as pd
 
 from .. import params as spec
 from .. import pipeline
-from ..adapters.arrays import K, asked, memory_of
+from ..adapters.arrays import K, asked, in_arrays, memory_of
 from ..engine.base import one_thread
+from ..errors import spelled_by
 from ..extract import EXTRACTORS
 from ..methods import DEFAULT_METHOD
 from ..solvers.greedy import complete
 from ..statistics.base import DEFAULT_BUDGETS
-from .collect import EXTRACTING, check_held
+from .needs import EXTRACTING
 from .states import States, merge
 
 
+@spelled_by(in_arrays)
 def rank(
     states: States | Sequence[States],
     method: str = DEFAULT_METHOD,
@@ -47,8 +49,7 @@ def rank(
         return _by_projection(merged, method, k, {**(method_params or {}), **parameters})
     held_to = {"include": include, "exclude": exclude, "costs": costs, "budget": budget, "penalties": penalties}
     request = asked(method, k, {**(method_params or {}), **parameters}, screen, held_to)
-    check_held(merged.sums, request)
-    rows, memory = merged.dataset(), memory_of(memory_bytes)
+    rows, memory = merged.dataset(requests=[request]), memory_of(memory_bytes)
     pipeline.check_rows([request], rows.profile.weighted, rows.profile.graded)
     (result,) = pipeline.rank(rows, [request], driver_bytes=memory, worker_bytes=memory)
     return result.kept.reset_index(drop=True)

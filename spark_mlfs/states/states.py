@@ -14,9 +14,11 @@ from ..blocks.dataset import check_and_name
 from ..blocks.profile import RULES, Profile
 from ..errors import DataError, ParameterError
 from ..lazy import cached_property
+from ..pipeline import Request
 from .basis import FEATURE_FACTS, Basis
 from .engine import StateRows
-from .sums import Places, added, axes_of, group_places, lowered, name_of, negative, raised, said, slot_places
+from .needs import check_held, of_pairs
+from .sums import Places, added, axes_of, group_places, label_pair_places, lowered, name_of, negative, raised, said, slot_places
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,16 @@ class States:
         """Whether some label of some row is unknown."""
         return any(part.profile.has_unknown for part in self.parts)
 
-    def dataset(self, some: bool = False) -> StateRows:
-        """The states in the place of rows, for `spark_mlfs.pipeline.rank`. `DataError` where nothing can be ranked by them, nor,
-        of `some` of the rows, summed."""
+    def dataset(self, some: bool = False, requests: Sequence[Request] = ()) -> StateRows:
+        """The states in the place of rows, for `spark_mlfs.pipeline.rank`; where `requests` take pairs, of the features that have
+        them. `ParameterError` where there is not what these take, `DataError` where nothing can be ranked, nor, of `some` of the
+        rows, summed."""
+        for request in requests:
+            check_held(self.sums, request)
         out = StateRows(self, self.basis.frozen(self.profile), self.features, self.labels)
         check_and_name(out, "the states", "the states", some)
+        if of_pairs(requests):
+            out.profile = out.profile.only(np.intersect1d(out.profile.varying, self.basis.kept))
         return out
 
     def known(self) -> State:
@@ -139,6 +146,9 @@ class States:
         q = other.places_of(self.labels[len(self.basis.labels) :], "labels")
         g, size = group_places(q, len(other.labels), self.has_unknown, other.has_unknown)
         out = {"f": (f, len(other.features)), "q": (q, len(other.labels)), "g": (g, size), "G": (g[1:] - 1, size - 1)}
+        if name_of(kind) == "label pairs":
+            out["L"] = label_pair_places(q, len(other.labels))
+            out["k"] = group_places(q, len(other.labels), False, False)
         if name_of(kind) in ("counts", "labelset counts") and self.basis.thin:
             out["s"] = slot_places(self.bins(kind), other.bins(kind), f)
         return out

@@ -2,7 +2,8 @@
 
 A kind is a text, such as ``"counts 5 width"``; its sums are arrays of whole numbers, dense or CSR, by name. `AXES` says what each
 axis of an array stands for: f features, s the codes of features (`Coding.offsets`), g groups of rows (`ToldLabels`), G those but
-the first, q labels, m labelsets, of which the CSR ``sets`` (m, q) holds the labels. Sums of quantised values (`kernels.exact`)
+the first, q labels, m labelsets, of which the CSR ``sets`` (m, q) holds the labels; L pairs of labels, k all rows and the labels
+(`pairs`). Sums of quantised values (`kernels.exact`)
 are in words of 40 bits throughout, so that any number of states add up. All sums are linear: they merge, and are taken away.
 """
 
@@ -43,6 +44,9 @@ AXES: dict[str, dict[str, str]] = {
     "groups": MOMENTS,
     "folds": MOMENTS,
     "outside": {"outside": "f"},
+    "pairs": {"joint": ".g"},
+    "plain pairs": {"joint": ".."},
+    "label pairs": {"both": ".L", "single": ".k", "allboth": "L", "allsingle": "k"},
 }
 SAID = {
     "counts": "counts of values by label",
@@ -53,8 +57,12 @@ SAID = {
     "gram": "second moments",
     "groups": "second moments by group of rows",
     "folds": "second moments by fold",
+    "pairs": "counts of pairs of features by label",
+    "plain pairs": "counts of pairs of features",
+    "label pairs": "counts of pairs of labels by feature",
 }
 IN_WORDS = frozenset({"h", "l", "hh", "hl", "ll", "hy", "ly", "yy"})  # sums of quantised values
+COUNTED = ("table", "rows", "counts", "count", "n", "outside", "joint", "both", "single")
 MASK = (1 << WORD) - 1
 RANGE = 1 << 19  # cells of CSR tables that are added up in a dense one
 SHIFT = 20  # bits that words are raised by at a time
@@ -373,9 +381,16 @@ def _sparse_sum(terms: Sequence[tuple[sp.csr_matrix, int]], shape: tuple[int, ..
     return sp.csr_matrix((data, indices, np.concatenate([[0], np.cumsum(lengths)])), shape)
 
 
+def triangle(a: Any, b: Any, size: int) -> np.ndarray:
+    """The places of pairs a ≤ b of `size` things, row by row of the upper triangle; in either order."""
+    first, second = np.minimum(a, b), np.maximum(a, b)
+    out: np.ndarray = first * size - first * (first + 1) // 2 + second
+    return out
+
+
 def negative(kind: str, state: Mapping[str, Any]) -> bool:
     """Whether rows are counted less than never: what was taken away had not been there."""
-    counts = [v for n, v in state.items() if _base(n) in ("table", "rows", "counts", "count", "n", "outside")]
+    counts = [v for n, v in state.items() if _base(n) in COUNTED]
     return any((v.data if sp.issparse(v) else v).min(initial=0) < 0 for v in counts)
 
 
@@ -388,6 +403,12 @@ def slot_places(bins: np.ndarray, all_bins: np.ndarray, at: np.ndarray) -> tuple
     """Where the codes of some features go among those of all, the features being `at`."""
     own, every = slots(bins), slots(all_bins)
     return np.arange(own[-1]) + np.repeat(every[at] - own[:-1], bins - 1), int(every[-1])
+
+
+def label_pair_places(labels: np.ndarray, q: int) -> tuple[np.ndarray, int]:
+    """Where pairs of labels go (`LabelPairs`), the labels being at `labels` of q."""
+    a, b = (labels[each] for each in np.triu_indices(len(labels), 1))
+    return triangle(np.minimum(a, b), np.maximum(a, b) - 1, q - 1), q * (q - 1) // 2
 
 
 def group_places(labels: np.ndarray, q: int, had: bool, has: bool) -> tuple[np.ndarray, int]:

@@ -19,7 +19,8 @@ from spark_mlfs.evaluate.stability import agreement
 from spark_mlfs.states import Part, changes, collect
 from spark_mlfs.states.changes import Window
 from spark_mlfs.states.changes import change as compare
-from spark_mlfs.states.collect import collected, needs_of
+from spark_mlfs.states.collect import collected
+from spark_mlfs.states.needs import needs_of
 from spark_mlfs.statistics.base import Budgets
 
 

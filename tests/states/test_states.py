@@ -14,7 +14,7 @@ from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.sklearn import LassoSelector, MDDMExtractor, MLSIExtractor
 from spark_mlfs.states import Part
 from spark_mlfs.states.collect import collected as collected_of
-from spark_mlfs.states.collect import needs_of
+from spark_mlfs.states.needs import needs_of
 from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.statistics.gram import Gram
 

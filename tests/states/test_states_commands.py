@@ -61,6 +61,15 @@ def test_from_days_to_a_ranking(days, capsys):
     assert [part["name"] for part in shown["parts"]] == ["day0", "day2"]
 
 
+def test_pairs_of_the_best(days, capsys):
+    asked = ["--for", "jmi", "--pairs-of", "4"]
+    assert collect("day0", *asked) == collect("day1", "--for", "jmi", "--like", "states/day0") == 0
+    assert run("select", "--states", "states/day*", "--method", "jmi", "--output", "runs/jmi") == 0
+    assert pd.read_parquet("runs/jmi/ranking.parquet")["score"].notna().sum() == 4
+    assert collect("day2", "--for", "jmi") == 2
+    assert "jmi needs the rows, or the pairs of the best features: give --pairs-of 500" in capsys.readouterr().err
+
+
 def test_a_killed_collect_leaves_nothing(days, monkeypatch):
     def killed(*args, **more):
         raise KeyboardInterrupt

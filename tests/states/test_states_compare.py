@@ -67,7 +67,7 @@ def test_or_each_with_the_one_before(home, tmp_path, capsys):
         (["day-0", "none"], "no states"),
         (["day-0", "other"], "does not go with"),
         (["sums-0", "sums-1"], "not the counts"),
-        (["day-0", "day-1", "--method", "jmi"], "jmi needs the rows"),
+        (["day-0", "day-1", "--method", "jmi"], "not the counts of pairs of features by label"),
         (["day-0", "day-1", "--num-bins", "5"], "not the counts"),
         (["day-0", "day-1", "--against", "last"], "--against"),
         (["day-0", "day-1", "--fdr", "0"], "--fdr"),

@@ -37,11 +37,11 @@ def framed(spark, X, Y, ids):
 def test_sums_of_a_spark_frame_are_those_of_arrays(spark, kind, tmp_path):
     X, Y, _ = data(kind)
     names = {"columns": [f"y{j}" for j in range(Y.shape[1])]}
-    methods = ["mim", "igmf", "fisher", "spec", "lasso", "omfs"]
+    methods = ["mim", "igmf", "fisher", "spec", "lasso", "omfs", "pmu", "scls"]
     frame, labels = framed(spark, X, Y, range(len(Y))), pd.DataFrame(Y, **names)
-    one = states.collect(X[:100], labels[:100], methods, name="first")
+    one = states.collect(X[:100], labels[:100], methods, name="first", pairs_of=6)
     two = states.collect(X[100:], labels[100:], methods, one, name="rest")
-    first = states.collect(frame.where("id < 100"), methods=methods, name="first")
+    first = states.collect(frame.where("id < 100"), methods=methods, name="first", pairs_of=6)
     rest = states.collect(frame.where("id >= 100"), methods=methods, like=first, name="rest")
     assert first.basis.id == one.basis.id
     for here, there in ((one, first), (two, rest)):
@@ -52,4 +52,6 @@ def test_sums_of_a_spark_frame_are_those_of_arrays(spark, kind, tmp_path):
             assert same[0] == same[1], file
     model = MultiLabelSelector(method="mim", numTopFeatures=5).fitStates(states.merge(first, two))
     assert model.selectedFeatureNames == states.rank([one, rest], "mim", 5)["name"].tolist()
+    picked = MultiLabelSelector(method="jmi", numTopFeatures=4).fitStates(states.merge(first, two))
+    assert picked.selectedFeatureNames == states.rank([one, rest], "jmi", 4)["name"].tolist()
     assert model.transform(frame).select("id", model.getOutputCol()).count() == len(Y)

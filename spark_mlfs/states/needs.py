@@ -1,0 +1,140 @@
+"""What methods and rules need of states: kinds of sums."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .. import params as spec
+from ..errors import ParameterError, setting
+from ..extract import EXTRACTORS
+from ..methods import METHODS
+from ..methods.counting import BINNING, NUM_BINS
+from ..params import Integer, Parameter
+from ..pipeline import Request
+from ..select.modes import RULES, TESTS
+from .pairs import PAIR_KINDS
+from .sums import kinds_said, name_of, said
+
+EXTRACTING = ("mddm", "mlsi")  # which rank the features by the rows of their projections
+ADDITIVE = (
+    "mim", "chi2", "enm", "gmm", "igmf", "fisher", "f-statistic", "spec", "ridge", "lasso", "elastic-net", "csfs", "mssl", "omfs",
+    "fastcan", "forward", *EXTRACTING,
+)  # fmt: skip
+LOSS = "cross-validation"
+WITHOUT_GRADES = ("counts", "labelset counts")
+PAIRED: dict[str, tuple[str, ...]] = {  # what is counted of the features that are kept
+    "jmi": ("pairs",), "d2f": ("pairs",), "mdmr": ("pairs",), "pmu": ("pairs", "label pairs"), "scls": ("plain pairs",),
+    "lrfs": ("plain pairs", "label pairs"), "mrmr": ("plain pairs",), "fimf": ("label pairs",),
+}  # fmt: skip
+BINS = NUM_BINS, BINNING
+PAIRS_OF = Parameter("pairs_of", 500, Integer(2), "how many features have their pairs counted")
+FORS = (*ADDITIVE, *PAIRED, *TESTS, "stability", LOSS, "all-additive")
+
+
+@dataclass(frozen=True)
+class Need:
+    """Kinds of sums that a method, or a rule, takes."""
+
+    name: str
+    kinds: tuple[str, ...]
+    weighted: bool = True
+    graded: bool = True
+    optional: bool = False  # left out of rows that it does not take
+
+
+def need_of(name: str, parameters: Mapping[str, Any] | None = None) -> Need:
+    """The sums that a method of these parameters takes, or a rule with its own bins. `ParameterError` where sums are not all."""
+    given = dict(parameters or {})
+    if name in (*TESTS, "stability", LOSS):
+        p = spec.check(BINS, {n: v for n, v in given.items() if n in {b.name for b in BINS}}, name)
+        counts = f"counts {p['num_bins']} {p['binning']}"
+        return Need(name, (counts,), False, False) if name in TESTS else Need(name, ("groups",), name == LOSS)
+    if name in RULES:
+        raise ParameterError("knockoffs are made row by row once all rows are known: select by them from the rows")
+    if name in METHODS and name not in (*ADDITIVE, *PAIRED):
+        others = f"{', '.join(ADDITIVE)}; with {setting('pairs_of')} {', '.join(PAIRED)}"
+        raise ParameterError(f"{name} needs the rows, not sums over them: rank from the rows, or take {others}")
+    entry: Any = _entry(name)
+    p = spec.check(entry.parameters, {n: v for n, v in given.items() if _has(entry, n)}, f"{name!r}")
+    if p.get("label_sketch"):
+        raise ParameterError(f"states hold sums by label, not of a sketch: leave {setting('label_sketch')} out")
+    if name in EXTRACTING:
+        return Need(name, ("gram",), False, False)
+    by_labelset = name == "igmf" or p.get("label_coding") == "lp"
+    kinds: tuple[str, ...]
+    if name in PAIRED:
+        if by_labelset:
+            raise ParameterError(
+                f"{name} by labelset needs the rows: pairs are counted by label, leave {setting('label_coding')} out"
+            )
+        mutual = {p.get("relevance", "mi"), p.get("redundancy", "mi")}
+        wanted = ("counts", *(PAIRED[name] if p.get("redundancy", "mi") == "mi" else ())) if "mi" in mutual else ()
+        kinds = *(f"{kind} {p['num_bins']} {p['binning']}" for kind in wanted), *(("gram",) if mutual != {"mi"} else ())
+    elif "num_bins" in p:
+        kinds = (f"{'labelset ' if by_labelset else ''}counts {p['num_bins']} {p['binning']}",)
+    elif name == "spec" or by_labelset:
+        kinds = ("labelset sums",)
+    else:
+        known = {"fisher": ("moments",), "f-statistic": ("moments",), "omfs": ("gram", "labelset sums")}
+        kinds = (f"folds {p['folds']}",) if name == "forward" else known.get(name, ("gram",))
+    return Need(name, kinds, entry.weighted, entry.takes_grades(p))
+
+
+def _entry(name: str) -> Any:
+    return (EXTRACTORS if name in EXTRACTING else METHODS).create(name)
+
+
+def _has(entry: Any, name: str) -> bool:
+    return any(name in (p.name, p.camel) for p in entry.parameters)
+
+
+def kinds_of(request: Request) -> dict[str, str]:
+    """The kinds of sums that a request takes, and what of it takes each: its method, its screen, its rule."""
+    asked = [need_of(request.method, request.parameters)]
+    if request.screen is not None:
+        asked.append(need_of(request.screen.method))
+    for extra in request.extras:
+        name = getattr(extra, "mode", LOSS)
+        if name != LOSS or request.implementation.takes_grams():  # others predict nothing
+            asked.append(need_of(name, request.parameters))
+    return {kind: need.name for need in asked for kind in need.kinds}
+
+
+def finer(kind: str) -> str:
+    """The kind of sums that a kind is made of where it is not there itself; else itself."""
+    return "groups" if kind == "gram" else kind.removeprefix("plain ")
+
+
+def check_held(sums: Collection[str], request: Request) -> None:
+    """`ParameterError` where states with these kinds of sums lack what a request takes."""
+    for kind, name in kinds_of(request).items():
+        if kind not in sums and finer(kind) not in sums:
+            held = kinds_said(sums) or "nothing"
+            pairs = name_of(kind) in PAIR_KINDS
+            coded = zip(("num_bins", "binning"), kind.split()[-2:] if pairs or "counts" in kind else (), strict=False)
+            sets = [f"--set {n}={v}" for n, v in coded] + ["--pairs-of 500"] * pairs
+            remedy = " ".join(["spark-mlfs collect --for", name, *sets])
+            raise ParameterError(f"the states hold {held}, not the {said(kind)} that {name} takes: collect them with {remedy}")
+
+
+def of_pairs(requests: Sequence[Request]) -> bool:
+    """Whether some of the requests take the counts of pairs."""
+    return any(name_of(kind) in PAIR_KINDS for request in requests for kind in kinds_of(request))
+
+
+def needs_of(methods: str | Sequence[str], parameters: Mapping[str, Any] | None = None) -> list[Need]:
+    """What several methods and rules take; ``"all-additive"``: all of them, whatever they are. A parameter goes to those that
+    have it."""
+    names = [methods] if isinstance(methods, str) else list(methods)
+    if not names:
+        raise ParameterError(f"for which methods? give one or several of {', '.join(FORS)}")
+    known = [name for name in names if name in (*METHODS, *EXTRACTING)] + [*ADDITIVE] * ("all-additive" in names)
+    for one in parameters or {}:
+        if not any(_has(_entry(name), one) for name in known):
+            raise ParameterError(f"none of {', '.join(names)} has a parameter {one!r}")
+    needs = {name: need_of(name, parameters) for name in names if name != "all-additive"}
+    if "all-additive" in names:
+        needs = {name: replace(need_of(name, parameters), optional=True) for name in ADDITIVE} | needs
+    return [*needs.values()]
