@@ -405,23 +405,11 @@ def _rank(
                 **{name: column[order] for name, column in columns.items()},
             }
         )
-        results.append(
-            Result(
-                request,
-                ranking,
-                scores,
-                packed.profile,
-                packed.feature_names,
-                packed.label_names,
-                packed.named,
-                {"statistics and solve": done - started, "of it the method": seconds},
-                whole.jobs + before.jobs + cost.jobs,
-                1 + before.scans + cost.scans,
-                before.driver_bytes + cost.driver_bytes,
-                distributed,
-                outcomes,
-            )
-        )
+        data = packed.profile, packed.feature_names, packed.label_names, packed.named
+        took = {"statistics and solve": done - started, "of it the method": seconds}
+        jobs, scans = whole.jobs + before.jobs + cost.jobs, 1 + before.scans + cost.scans
+        driver = before.driver_bytes + cost.driver_bytes
+        results.append(Result(request, ranking, scores, *data, took, jobs, scans, driver, distributed, outcomes))
         if request.resolved is not None and not request.rules and not request.auto and not len(results[-1].kept):
             raise ParameterError(_why_nothing(results[-1]))
     return results

@@ -303,15 +303,13 @@ def outcome(journal: Journal, plan: Comparison, candidates: list[Candidate]) -> 
         more = f"; and {len(reasons) - NAMES_TOLD} more" if len(reasons) > NAMES_TOLD else ""
         raise DataError(f"all {len(failed)} trials failed: {'; '.join(reasons[:NAMES_TOLD])}{more}")
     apart = ("label_names", "feature_names", "unseen")
+    choices = [line for result in results for line in _choices_of(result, plan)]
+    rankings = [line for result in results for line in _rankings_of(result, by_name)]
     return Outcome(
         pd.DataFrame([line for result in results for line in _cells_of(result, plan)]),
         pd.DataFrame([_trial_of(result) for result in results]),
-        pd.DataFrame(
-            [line for result in results for line in _choices_of(result, plan)], columns=[*ABOUT, "parameters", "size", "value"]
-        ),
-        pd.DataFrame(
-            [line for result in results for line in _rankings_of(result, by_name)], columns=[*ABOUT, "rank", "index", "name"]
-        ),
+        pd.DataFrame(choices, columns=[*ABOUT, "parameters", "size", "value"]),
+        pd.DataFrame(rankings, columns=[*ABOUT, "rank", "index", "name"]),
         pd.DataFrame(_labels_of(results, plan, by_name)),
         pd.DataFrame([{k: v for k, v in entry.items() if k not in apart} for entry in data]),
         pd.DataFrame(failed, columns=["data", "method", "split", "error"]),

@@ -292,21 +292,14 @@ class Counting:
         return self.engine.run(wanted, keep=False)[0]
 
     def select(self, criterion: Criterion, count: int, terms: PickConstraints) -> Scores:
-        total = np.zeros(self.engine.num_features)
+        def term(s: int, link: Any) -> np.ndarray:
+            return criterion.term(s, *link)
 
-        def absorb(s: int, link: Any) -> None:
-            total[:] += criterion.term(s, *link)
+        def links(features: Sequence[int]) -> dict[int, Any]:
+            return self.links(list(features), criterion.target)
 
-        path = forward(
-            criterion.first,
-            lambda picks: criterion.value(total, picks),
-            absorb,
-            lambda features: self.links(list(features), criterion.target),
-            min(count, self.engine.num_features),
-            self.engine.look_ahead,
-            picking(self.engine),
-            terms,
-        )
+        most, ahead = min(count, self.engine.num_features), self.engine.look_ahead
+        path = forward(criterion.first, term, criterion.value, links, most, ahead, picking(self.engine), terms)
         return Scores(criterion.first, path)
 
 

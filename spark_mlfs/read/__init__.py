@@ -20,19 +20,8 @@ from .samples import Numbers, Planted, PlantedTruth, planted_truth
 from .tables import table
 from .text import text
 
-__all__ = [
-    "DataNotice",
-    "PlantedTruth",
-    "READERS",
-    "arff",
-    "libsvm",
-    "load",
-    "numbers",
-    "planted",
-    "planted_truth",
-    "table",
-    "text",
-]
+__all__ = ["DataNotice", "PlantedTruth", "READERS", "load"]
+__all__ += ["arff", "libsvm", "numbers", "planted", "planted_truth", "table", "text"]
 
 arff, libsvm, numbers, planted = map(function_of, (Arff, Libsvm, Numbers, Planted))
 

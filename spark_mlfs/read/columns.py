@@ -97,7 +97,8 @@ class Expressions:
             return (exact(column, column, self.of.whole) if self.of.whole else column).cast("array<double>")
         if self.of.delimiter is None:
             return column.cast(self.of.kind) if self.of.kind else column
-        parts = F.transform(F.split(column, _literal(self.of.delimiter)), lambda t: F.trim(t))
+        itself = "".join(c if c.isalnum() else "\\" + c for c in self.of.delimiter)  # as a Java regular expression
+        parts = F.transform(F.split(column, itself), lambda t: F.trim(t))
         return F.filter(parts, lambda t: t != "")
 
     def values(self, column: str) -> Column:
@@ -215,8 +216,3 @@ def number_of(name: str, kind: Kind) -> Column:
     if not (kind.number or kind.name == "void"):
         raise DataError(f"column {name!r} is {kind.name}, not numeric; cast it first")
     return column.cast("double")
-
-
-def _literal(text: str) -> str:
-    """A Java regular expression for the text itself."""
-    return "".join(c if c.isalnum() else "\\" + c for c in text)

@@ -63,11 +63,6 @@ def plain(uri: str) -> str:
     return re.sub(r"^file:/+", "/", unquote(uri))
 
 
-def escape_glob(path: str) -> str:
-    """Return a path whose signs of patterns stand for themselves."""
-    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
-
-
 def checked(load: Callable[[], DataFrame], what: str) -> DataFrame:
     """`load()` with Spark's "no such path" turned into a `DataError`."""
     try:
@@ -416,7 +411,7 @@ def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str,
     if isinstance(spark, LocalSession):
         near_it = (path for path in sorted(Path(data_file).parent.glob(pattern)) if path.name[0] not in "._")
         return [(str(path), path.read_bytes()) for path in near_it if path.is_file() and path.stat().st_size < MAX_XML]
-    folder = escape_glob(posixpath.dirname(data_file) or ".")
+    folder = re.sub(r"([\[\]{}*?\\])", r"\\\1", posixpath.dirname(data_file) or ".")  # no pattern
     with reading():
         files = spark.read.format("binaryFile").option("pathGlobFilter", pattern).load(folder)
         small = files.where(F.col("length") < MAX_XML).select("path", "content").limit(256).collect()

@@ -273,23 +273,16 @@ def select_mrmr(
     if candidates is not None:
         at = np.union1d(candidates, np.array(terms.include, int))
     first = relevance[at]
-    total = np.zeros(len(at))
 
     def of(features: Sequence[int]) -> dict[int, np.ndarray]:
         asked = links([int(at[f]) for f in features])
         return {f: asked[int(at[f])][at] for f in features}
 
-    def absorb(s: int, redundancy: np.ndarray) -> None:
-        total[:] += np.maximum(redundancy, FLOOR) if scheme == "quotient" else redundancy
+    def term(s: int, redundancy: np.ndarray) -> np.ndarray:
+        return np.maximum(redundancy, FLOOR) if scheme == "quotient" else redundancy
 
-    path = forward(
-        first,
-        lambda picks: criterion(scheme, first, total / picks),
-        absorb,
-        of,
-        min(count, len(at)),
-        ahead,
-        progress,
-        terms.among(at),
-    )
+    def value(total: np.ndarray, picks: int) -> np.ndarray:
+        return criterion(scheme, first, total / picks)
+
+    path = forward(first, term, value, of, min(count, len(at)), ahead, progress, terms.among(at))
     return path.spread(at, len(relevance))

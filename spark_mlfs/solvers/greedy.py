@@ -342,20 +342,21 @@ def select_within_budget(values: np.ndarray, count: int, terms: PickConstraints)
 
 def forward(
     first: np.ndarray,
-    criterion: Callable[[int], np.ndarray],
-    absorb: Callable[[int, Any], None],
+    term: Callable[[int, Any], np.ndarray],
+    criterion: Callable[[np.ndarray, int], np.ndarray],
     links: Callable[[Sequence[int]], Mapping[int, Any]],
     count: int,
     ahead: int = 1,
     progress: Callable[[int, int], None] | None = None,
     terms: PickConstraints = UNCONSTRAINED,
 ) -> Path:
-    """Pick `count` features: the first by `first`, then by `criterion(picked so far)` after `absorb(s, link of s)`; `terms` rule.
+    """Pick `count` features: the first by `first`, then by `criterion(sum, picked so far)`, the sum over the picks s of
+    `term(s, link of s)`; `terms` rule.
 
     `links(features)` returns the link of each feature asked for, `ahead` at once at first; as long as four in five of them are
     used, the next batch is half as large again: few requests, little counted in vain."""
     pool, kept = Pool(len(first), count, terms), dict[int, Any]()
-    values = first
+    values, total = first, np.zeros(len(first))
 
     def revalue(winner: int, path: Path) -> np.ndarray:
         nonlocal ahead, values
@@ -374,9 +375,9 @@ def forward(
             kept.update(links(wanted))
             path.asked += len(wanted)
             path.batches.append(len(wanted))
-        absorb(winner, kept.pop(winner))
+        total[:] += term(winner, kept.pop(winner))
         path.used += 1
-        values = criterion(len(path.picks))
+        values = criterion(total, len(path.picks))
         return values
 
     return pool.run(first, revalue, count, progress)

@@ -15,7 +15,8 @@ Annals of Statistics 50 (2022), for s; Chen, Wiesel, Eldar & Hero, IEEE TSP 58 (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -44,18 +45,9 @@ class Sampler:
 
 def joined(first: GramStatistics, second: GramStatistics, cross: np.ndarray) -> GramStatistics:
     """Statistics of the features of both side by side; `cross` (d1, d2) Σ (x − a)(x̃ − ã)'. The labels are the first's."""
-    return GramStatistics(
-        first.n,
-        np.concatenate([first.sum_x, second.sum_x]),
-        first.sum_y,
-        np.block([[first.xx, cross], [cross.T, second.xx]]),
-        np.concatenate([first.xy, second.xy]),
-        first.yy,
-        np.concatenate([first.centre_x, second.centre_x]),
-        first.centre_y,
-        np.concatenate([first.low, second.low]),
-        np.concatenate([first.high, second.high]),
-    )
+    of_features = ("sum_x", "xy", "centre_x", "low", "high")
+    both: dict[str, Any] = {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in of_features}
+    return replace(first, xx=np.block([[first.xx, cross], [cross.T, second.xx]]), **both)
 
 
 def shrunk(R: np.ndarray, n: float) -> tuple[np.ndarray, float]:

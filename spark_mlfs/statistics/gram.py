@@ -67,18 +67,9 @@ def about_centres(sums: dict[str, np.ndarray], profile: Profile, centre: np.ndar
     `centre`."""
     v, n, sum_x, sum_y = profile.varying, float(sums["n"].item()), sums["sum_x"], sums["sum_y"]
     across = np.outer(sum_y, centre)
-    return GramStatistics(
-        n,
-        sum_x,
-        sum_y - n * centre,
-        sums["xx"],
-        sums["xy"] - np.outer(sum_x, centre),
-        sums["yy"] - across - across.T + n * np.outer(centre, centre),
-        provisional_centre(profile),
-        centre,
-        profile.low[v],
-        profile.high[v],
-    )
+    xy, yy = sums["xy"] - np.outer(sum_x, centre), sums["yy"] - across - across.T + n * np.outer(centre, centre)
+    centres, ends = (provisional_centre(profile), centre), (profile.low[v], profile.high[v])
+    return GramStatistics(n, sum_x, sum_y - n * centre, sums["xx"], xy, yy, *centres, *ends)
 
 
 @dataclass
