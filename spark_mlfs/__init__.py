@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from .errors import NotInstalledError, worker_errors
+from .lazy import names_of
 
 if TYPE_CHECKING:
     from . import errors, evaluate, pipeline, read, states
@@ -84,21 +85,10 @@ _CLASSES = {**_CLASSES, "Features": _CLASSES["Encoder"]}
 
 if not TYPE_CHECKING:  # a checker shall tell names that there are not
 
-    def __getattr__(name: str) -> Any:
-        home = _HOMES.get(name) or next((module for ending, module in _CLASSES.items() if name.endswith(ending)), None)
-        if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = _module(home)
-        value = module if home == name else getattr(module, name)
-        if name in __all__:
-            globals()[name] = value
-        return value
+    def _home(name: str) -> str | None:
+        return _HOMES.get(name) or next((module for ending, module in _CLASSES.items() if name.endswith(ending)), None)
 
-
-def _module(home: str) -> Any:
-    """A module of this package; `NotInstalledError` where it needs a package that is not there."""
-    with worker_errors():
-        return import_module(f".{home}", __name__)
+    __getattr__ = names_of(__name__, _home)
 
 
 def __dir__() -> list[str]:
@@ -133,14 +123,20 @@ def register(cls: type[Entry]) -> type[Entry]:
 def selector_class(method: str) -> type[SelectorEstimator]:
     """The estimator class of a method, also of one of your own: ``register(MyMethod)``, then
     ``selector_class("my-method")(numTopFeatures=10)``. `ParameterError` lists the methods where there is none of this name."""
-    return cast("type[SelectorEstimator]", _module("ml.selectors").SELECTORS.of(method))
+    with worker_errors():
+        from .ml.selectors import SELECTORS
+    return cast("type[SelectorEstimator]", SELECTORS.of(method))
 
 
 def extractor_class(extractor: str) -> type[ExtractorEstimator]:
     """The estimator class of an extractor, as `selector_class` of a method."""
-    return cast("type[ExtractorEstimator]", _module("ml.extractors").ESTIMATORS.of(extractor))
+    with worker_errors():
+        from .ml.extractors import ESTIMATORS
+    return cast("type[ExtractorEstimator]", ESTIMATORS.of(extractor))
 
 
 def classifier_class(classifier: str) -> type[ClassifierEstimator]:
     """The estimator class of a classifier, as `selector_class` of a method."""
-    return cast("type[ClassifierEstimator]", _module("ml.classifiers").ESTIMATORS.of(classifier))
+    with worker_errors():
+        from .ml.classifiers import ESTIMATORS
+    return cast("type[ClassifierEstimator]", ESTIMATORS.of(classifier))

@@ -1,10 +1,14 @@
 """Properties that are computed once, and what is imported from pyspark when it is first used; its types are for type checkers."""
 
 import functools
+import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Column", "DataFrame", "F", "Row", "SparkSession", "T", "cached_property"]
+from .errors import worker_errors
+
+__all__ = ["Column", "DataFrame", "F", "Row", "SparkSession", "T", "cached_property", "names_of"]
 
 if TYPE_CHECKING:
     from functools import cached_property as cached_property
@@ -41,3 +45,21 @@ else:
 
     F, T = _Module("pyspark.sql.functions"), _Module("pyspark.sql.types")
     Column = DataFrame = Row = SparkSession = Any
+
+
+def names_of(module: str, home: Callable[[str], str | None]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a module: a name comes from the module that `home` says, beside or below it, or is that one,
+    when it is first asked for. `NotInstalledError` where that needs a package that is not there."""
+
+    def attribute(name: str) -> Any:
+        place = home(name)
+        if place is None:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        with worker_errors():
+            found = import_module(f".{place}", module)
+            value = found if place == name else getattr(found, name)
+        if name in getattr(sys.modules[module], "__all__", ()):
+            setattr(sys.modules[module], name, value)
+        return value
+
+    return attribute

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy import names_of
 
 if TYPE_CHECKING:
     from .protocol import split
 
 __all__ = ["split"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import protocol
-
-    return getattr(protocol, name)
+__getattr__ = names_of(__name__, {"split": "protocol"}.get)

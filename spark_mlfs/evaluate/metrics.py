@@ -33,8 +33,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -50,7 +49,7 @@ from ..errors import DataError, ParameterError, worker_errors
 from ..frame import Batches, kinds_of
 from ..kernels.labels import LabelRanks
 from ..kernels.matrix import Matrix
-from ..lazy import Column, DataFrame, F
+from ..lazy import Column, DataFrame, F, names_of
 from ..params import Choice, Parameter
 from ..schema import attribute_names
 from ..statistics.labelsets import Labelsets
@@ -375,8 +374,4 @@ def label_statistics(sets: Labelsets, q: int) -> dict[str, float]:
     }
 
 
-def __getattr__(name: str) -> Any:
-    """Return `MultiLabelEvaluator`, which only Spark has a use for, where it is asked for: by a saved one, too."""
-    if name == "MultiLabelEvaluator":
-        return import_module(".evaluator", __package__).MultiLabelEvaluator
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = names_of(__name__, {"MultiLabelEvaluator": ".evaluator"}.get)  # of Spark alone; a saved one asks here

@@ -34,7 +34,7 @@ from ..engine.base import side_by_side
 from ..errors import DataError, ParameterError
 from ..formats import tabular
 from ..frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark
-from ..lazy import F
+from ..lazy import F, names_of
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
 from ..read.content import corpus_of
@@ -56,15 +56,8 @@ FILES = 256  # in a part at least, where the inputs are files whose content is s
 HASH_PARTS = 8  # of a table, whose files are not ours to read
 Progress = Callable[[str, int, int], None]
 Parts = dict[int, list[str]]  # the inputs of each
-
-
-def __getattr__(name: str) -> Any:
-    """Return a stage that a saved pipeline says is here, where it stood before."""
-    if name not in ("ColumnGatherer", "WordCounter"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import stages
-
-    return getattr(stages, name)
+# stages that a saved pipeline says are here, where they stood before
+__getattr__ = names_of(__name__, dict.fromkeys(("ColumnGatherer", "WordCounter"), ".stages").get)
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ estimators, for `Pipeline`, `GridSearchCV` and `set_output`, and `MultiLabelStra
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..errors import worker_errors
+from ..lazy import names_of
 
 if TYPE_CHECKING:
     from .classifier_classes import *
@@ -42,16 +41,11 @@ _HOMES |= dict.fromkeys(("Features", "Encoder"), "encoder_classes")
 
 if not TYPE_CHECKING:  # a checker shall tell names that there are not
 
-    def __getattr__(name: str) -> Any:
+    def _home(name: str) -> str | None:
         home = {"MultiLabelSelector": "selectors"}.get(name, "splitters" if name.startswith("MultiLabelStratified") else None)
-        home = home or next((module for ending, module in _HOMES.items() if name.endswith(ending)), None)
-        if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        with worker_errors():
-            value = getattr(import_module(f".{home}", __name__), name)
-        if name in __all__:
-            globals()[name] = value
-        return value
+        return home or next((module for ending, module in _HOMES.items() if name.endswith(ending)), None)
+
+    __getattr__ = names_of(__name__, _home)
 
 
 def __dir__() -> list[str]:
