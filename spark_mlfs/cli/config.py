@@ -27,6 +27,7 @@ from ..read.toml import Data, explain, read_toml
 from ..schema import CATEGORIES
 from ..select import Constraints, CrossValidation, Cut
 from ..select.modes import KEYS, RATES, RULES, Setting, either
+from ..select.rules import DRIFT, DRIFT_METHOD
 from ..statistics.base import Budgets
 from .engine import ENGINE, MEMORY
 from .shared import STATES
@@ -264,13 +265,50 @@ class RunConfig(Section):
         return [Request.of(base.method, {**base.parameters, **cell}, **asked) for cell in params.grid_cells(self.method.grid)]
 
 
-def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunConfig:
-    """The configuration of `file` (or the defaults) with the sections of `flags` over it, complete and checked."""
-    below = _validated(read_toml(file), file) if file else {}
-    above = _validated(flags, None)
-    merged = {section: laid_over(section, below.get(section, {}), above.get(section, {})) for section in RunConfig.fields}
+class DriftChoice(Section, further=tuple(replace(p, default=None) for p in DRIFT)):
+    """What is compared by `drift`, and how."""
+
+    before: str | list[str] | None = Field(None, description="earlier rows: file, folder, glob, list of them, or table name")
+    after: str | list[str] | None = Field(None, description="later rows")
+    after_options: dict[str, Any] = Field({}, description="options of the reader for the later rows")
+
+
+class DriftConfig(RunConfig):
+    """A run of `drift`: the rows of both times are read as [data] says."""
+
+    drift: DriftChoice = DriftChoice()
+
+    def sides(self) -> list[DataChoice]:
+        """The data of both times; `ParameterError` where they are not said."""
+        if self.data.path is not None:
+            raise ParameterError("[data] path says one place of two: give [drift] before and after")
+        out, given = [], self.data.as_dict(only_given=True)
+        for flag, further in (("before", {}), ("after", self.drift.after_options)):
+            path, options = getattr(self.drift, flag), {**self.data.options, **further}
+            if path is None and READERS.create(self.data.format or "").takes_path:
+                raise ParameterError(f"drift needs --{flag}: the rows of that time")
+            out.append(DataChoice(**{**given, "path": path, "options": accept_options(self.data.format, options)}))
+        return out
+
+    def comparison(self) -> dict[str, Any]:
+        """How they are compared; what is left out is left to the comparison."""
+        return asked_of_drift(self.method.name if "name" in self.method.given else None, self.method.parameters, vars(self.drift))
+
+
+def asked_of_drift(method: str | None, parameters: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a comparison of windows that are given, checked, and the method whose rankings are compared."""
+    given = {p.name: values[p.name] for p in DRIFT if values[p.name] is not None}
+    found = params.check(DRIFT, given, "drift")
+    return {"method": method or DRIFT_METHOD, "method_params": dict(parameters), **{name: found[name] for name in given}}
+
+
+def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]], kind: type[RunConfig] = RunConfig) -> Any:
+    """The configuration, of a `kind`, of `file` (or the defaults) with the sections of `flags` over it, complete and checked."""
+    below = _validated(read_toml(file), file, kind) if file else {}
+    above = _validated(flags, None, kind)
+    merged = {section: laid_over(section, below.get(section, {}), above.get(section, {})) for section in kind.fields}
     merged["selection"] = _selection(below.get("selection", {}), above.get("selection", {}), file)
-    config = RunConfig(**merged)
+    config = kind(**merged)
     if config.data.format is None:
         where = f"[data] format in {file}" if file else "--format"
         raise ParameterError(f"which format do the data have? give {where}: {', '.join(READERS)}")
@@ -295,17 +333,17 @@ def laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any]) 
     if kind and kind in above and above[kind] != below.get(kind, above[kind]):
         return dict(above)
     merged = {**below, **above}
-    for inner in ("options", "parameters"):
+    for inner in ("options", "parameters", "after_options"):
         if inner in below and inner in above:
             merged[inner] = {**below[inner], **above[inner]}
     return merged
 
 
-def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:
+def _validated(layer: Mapping[str, Any], file: str | None, kind: type[RunConfig]) -> dict[str, Any]:
     try:
-        values = RunConfig.of(layer).as_dict(only_given=True)
+        values = kind.of(layer).as_dict(only_given=True)
     except InvalidValue as error:
-        raise ParameterError(explain(error, file, RunConfig)) from None
+        raise ParameterError(explain(error, file, kind)) from None
     selection = values.get("selection", {})
     if selection.get("num_top_features") is not None and selection.get("percentile") is not None:
         where = f"{file}: [selection]" if file else "--num-top-features and --percentile"

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
-from ..formats import READERS
 from ..frame import LocalSession
 from ..select.rules import DRIFT, DRIFT_METHOD
 from .engine import check_memory, on_engine
-from .shared import Flags, Work, check_data, data_flags, inputs, pairs, print_result, set_values, some_of
+from .select import given
+from .shared import Flags, Work, check_data, data_flags, inputs, pairs, print_forecast, print_result, set_values, single, some_of
 
 if TYPE_CHECKING:
     from ..states.changes import Drift
-    from .config import RunConfig
+    from .config import DataChoice, DriftConfig
 
 SUMMARY = "tell what changed between earlier and later rows"
 EPILOG = """\
@@ -36,9 +36,11 @@ Of each feature: whether its distribution changed, and whether what it says abou
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is read, how it is compared, where the results go."""
+    said = "TOML file whose [data], [drift], [method] and [run] say the same as the flags below"
+    parser.add_argument("--config", metavar="FILE", help=said)
     Flags.data(parser, weights=True, windows=True)
     comparison_flags(parser, "comparison")
-    Flags.output(parser).engine(budgets=True)
+    Flags.output(parser, dry_run="rows, features, tests, bytes").engine(budgets=True)
 
 
 def comparison_flags(parser: argparse.ArgumentParser, title: str) -> Flags:
@@ -51,13 +53,9 @@ def comparison_flags(parser: argparse.ArgumentParser, title: str) -> Flags:
     return flags
 
 
-def asked(args: argparse.Namespace) -> dict[str, Any]:
-    """What the flags of a comparison say, checked; what they leave out is left to it."""
-    from ..params import check
-
-    given = set_values(**{p.name: getattr(args, p.name) for p in DRIFT})
-    settings = {name: value for name, value in check(DRIFT, given, "drift").items() if name in given}
-    return {"method": args.method or DRIFT_METHOD, "method_params": pairs(args.set, "--set"), **settings}
+def compared(args: argparse.Namespace) -> dict[str, Any]:
+    """What the flags of a comparison say of it."""
+    return {p.name: getattr(args, p.name) for p in DRIFT}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,37 +63,50 @@ def run(args: argparse.Namespace) -> int:
     from ..output.folder import Output
     from ..pipeline import Request, check_rows
     from ..states.collect import no_mean
-    from .config import configure
+    from .config import DriftConfig, RunSettings, configure
 
-    how, options = asked(args), pairs(args.after_option, "--after-option")
+    windows = set_values(before=single(args.before), after=single(args.after), **compared(args))
+    options, own = pairs(args.after_option, "--after-option"), pairs(args.set, "--set")
+    config: DriftConfig = configure(
+        args.config,
+        {
+            "data": data_flags(argparse.Namespace(**vars(args), data=None)),
+            "drift": {**windows, **({"after_options": options} if options else {})},
+            "method": set_values(name=args.method, parameters=own or None),
+            "run": given(args, RunSettings),
+        },
+        DriftConfig,
+    )
+    how, sides, grades = config.comparison(), config.sides(), config.data.grades()
     request = Request.of(how["method"], how["method_params"])
-    names = "output overwrite engine memory_bytes driver_bytes worker_bytes".split()
-    settings = {name: value for name in names if (value := getattr(args, name))}
-    sides = []
-    for paths, more in ((args.before, {}), (args.after, options)):
-        data = data_flags(argparse.Namespace(**{**vars(args), "data": paths}))
-        data["options"] = {**data.get("options", {}), **more}
-        sides.append(configure(None, {"data": data, "run": settings}))
-    no_mean(sides[0].data.options.get("missing"))
-    grades = sides[0].data.grades()
-    check_rows([request], sides[0].data.options.get("weight") is not None, False)
+    no_mean(config.data.options.get("missing"))
+    check_rows([request], config.data.options.get("weight") is not None, False)
     if grades is not None and not grades.cuts:
         raise ParameterError("drift counts labels of 0 and 1, not grades: give --label-cuts")
-    work = Work(args, Output(sides[0].run.output or "", args.overwrite))
-    work.sources = [(side.data.path, side.data.format or "") for side in sides]
+    work = Work(args, Output(config.run.output or "", config.run.overwrite))
+    work.sources = [(side.path, side.format or "") for side in sides]
     assert work.output is not None
     work.output.check(path for source in work.sources for path in inputs(*source))
-    for flag, side in zip(("--before", "--after"), sides, strict=True):
-        if side.data.path is None and READERS.create(side.data.format or "").takes_path:
-            raise ParameterError(f"drift needs {flag}: the rows of that time")
-        check_data(side.data.path, side.data.format or "", side.data.options)
-    return on_engine(work, partial(_drift, work, sides, how), sides[0].run.engine, sides[0].run.memory_bytes)
+    for side in sides:
+        check_data(side.path, side.format or "", side.options)
+    job = _forecast if args.dry_run else _drift
+    return on_engine(work, partial(job, work, config, sides, how), config.run.engine, config.run.memory_bytes)
 
 
-def _drift(work: Work, sides: list[RunConfig], how: dict[str, Any], spark: Any) -> int:
+def _packed(config: DriftConfig, spark: Any, frame: Any) -> Any:
+    """The rows of a frame, packed."""
     from ..blocks.dataset import InMemoryDataset
     from ..blocks.pack import pack
     from ..schema import FEATURES, ID, LABELS, WEIGHT
+
+    weight = WEIGHT if WEIGHT in frame.columns else None
+    packed = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
+    if isinstance(packed, InMemoryDataset):
+        packed.memory = spark.memory
+    return packed
+
+
+def _drift(work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[str, Any], spark: Any) -> int:
     from ..states.changes import Window, over
     from ..statistics.base import Budgets
 
@@ -104,33 +115,63 @@ def _drift(work: Work, sides: list[RunConfig], how: dict[str, Any], spark: Any) 
         frames = _frames(spark, sides)
     try:
         with stages.stage("prepare"):
-            for name, frame, side in zip(("before", "after"), frames, sides, strict=True):
+            for name, frame in zip(("before", "after"), frames, strict=True):
                 check_memory(frame, spark)
-                weight = WEIGHT if WEIGHT in frame.columns else None
-                packed = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=side.data.grades())
-                if isinstance(packed, InMemoryDataset):
-                    packed.memory = spark.memory
-                windows.append(Window(name, packed, Budgets(driver=side.run.driver_bytes, worker=side.run.worker_bytes)))
+                budgets = Budgets(driver=config.run.driver_bytes, worker=config.run.worker_bytes)
+                windows.append(Window(name, _packed(config, spark, frame), budgets))
         with stages.stage("compare"):
             found = over(windows, progress=stages.report, **how)
     finally:
         for window in windows:
             window.rows.release()
-    return written(work, found, spark, {"data": [side.data.as_dict() for side in sides]})
+    return written(work, found, spark, {"data": [side.as_dict() for side in sides]})
 
 
-def _frames(spark: Any, sides: list[RunConfig]) -> list[Any]:
+def _forecast(work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[str, Any], spark: Any) -> int:
+    """Says what would be compared, from a count of the rows and a sample of them; returns the exit code."""
+    from ..engine.local import SizingEngine
+    from ..markup import size
+    from ..methods.counting import BINNING, NUM_BINS
+    from ..read.errors import reading
+    from ..statistics.contingency import TwoWay
+    from ..statistics.targets import Labels
+    from .dry_run import SAMPLE, scaled
+
+    with work.stages.stage("read"):
+        frames = _frames(spark, sides)
+        with reading():
+            rows = [frame.count() for frame in frames]
+    bins = {p.name: how.get(p.name, p.default) for p in (NUM_BINS, BINNING)}
+    lines, found = {}, []
+    for name, frame, count in zip(("before", "after"), frames, rows, strict=True):
+        packed = _packed(config, spark, frame.limit(SAMPLE))
+        try:
+            profile = scaled(packed.profile, count)
+        finally:
+            packed.release()
+        coding = SizingEngine(profile).coding(**bins)
+        needed = TwoWay(coding, Labels(profile.q)).state_bytes(profile)
+        found.append({"rows": count, "features": profile.d, "labels": profile.q, "counts_bytes": needed})
+        lines[name] = f"{count} rows x {profile.d} features x {profile.q} labels; counts of at most {size(needed)}"
+    tests = max(f["features"] for f in found) * max(f["labels"] for f in found)
+    lines["tests"] = f"at most {tests}, of a feature and a label each"
+    lines |= {"method": f"rankings by {how['method']}", "output": f"{config.run.output}: nothing was written"}
+    facts = {"windows": found, "tests": tests, "method": how["method"], "output": config.run.output}
+    return print_forecast(work.args, lines, facts)
+
+
+def _frames(spark: Any, sides: list[DataChoice]) -> list[Any]:
     """The rows of both times; of texts both count the words of either."""
     from ..read import load
     from ..schema import CATEGORIES, FEATURES, attribute_names, categories_of
 
-    def read(side: RunConfig, **more: Any) -> Any:
-        return load(spark, side.data.path, side.data.format or "", **{**side.data.options, **more})
+    def read(side: DataChoice, **more: Any) -> Any:
+        return load(spark, side.path, side.format or "", **{**side.options, **more})
 
     frames = [read(sides[0])]
     facts = categories_of(frames[0], FEATURES)  # the values of later rows may be others
     frames.append(read(sides[1], **({CATEGORIES: facts} if facts else {})))
-    if sides[0].data.format != "text" or "vocabulary" in sides[0].data.options:
+    if sides[0].format != "text" or "vocabulary" in sides[0].options:
         return frames
     words = dict.fromkeys(word for frame in frames for word in attribute_names(frame, FEATURES) or ())
     return [read(side, vocabulary=list(words)) for side in sides]
@@ -141,8 +182,10 @@ def compare_states(args: argparse.Namespace) -> int:
     from ..output.folder import Output
     from ..states.changes import AGAINST, Window, by_codes, over
     from ..states.files import folders, head, load
+    from .config import asked_of_drift
 
-    how, against = asked(args), AGAINST.accept(args.against or AGAINST.default)
+    how = asked_of_drift(args.method, pairs(args.set, "--set"), compared(args))
+    against = AGAINST.accept(args.against or AGAINST.default)
     paths = folders(args.states)
     work = Work(args, Output(args.output, args.overwrite))
     assert work.output is not None

@@ -119,7 +119,8 @@ def configuration(args: argparse.Namespace) -> RunConfig:
         "classifier": set_values(name=args.classifier, parameters=own or None),
         "run": {**given(args, RunSettings), **({"report": False} if args.no_report else {})},
     }
-    return configure(args.config, flags)
+    config: RunConfig = configure(args.config, flags)
+    return config
 
 
 def given(args: argparse.Namespace, section: type[Section]) -> dict[str, Any]:

@@ -159,12 +159,12 @@ def data_flags(args: argparse.Namespace) -> dict[str, Any]:
             continue
         if name in options:
             raise ParameterError(f"{flag} and --option {name}= say the same thing; give one of them")
-        options[name] = value if isinstance(value, str) else _single(value)
+        options[name] = value if isinstance(value, str) else single(value)
     graded = {name: getattr(args, name, None) or None for name in ("graded_labels", "grade_range", "label_cuts")}
-    return set_values(path=_single(args.data), format=args.format, options=options or None, **graded)
+    return set_values(path=single(args.data), format=args.format, options=options or None, **graded)
 
 
-def _single(values: Sequence[str] | None) -> str | Sequence[str] | None:
+def single(values: Sequence[str] | None) -> str | Sequence[str] | None:
     """The one value of a flag that takes several, or all."""
     return values[0] if values is not None and len(values) == 1 else values
 
@@ -177,7 +177,7 @@ def pairs(items: Sequence[str], flag: str) -> dict[str, Any]:
         if not separator or not key.strip():
             raise ParameterError(f"{flag} {item!r}: write it as {flag} name=value")
         out.setdefault(key.strip(), []).append(text)
-    return {key: _single(texts) for key, texts in out.items()}
+    return {key: single(texts) for key, texts in out.items()}
 
 
 def method_flags(args: argparse.Namespace, **further: Any) -> dict[str, Any]:

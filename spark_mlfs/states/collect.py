@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import params as spec
 from ..adapters.arrays import in_arrays, memory_of
 from ..blocks.arrays import hold
 from ..blocks.codec import State
 from ..blocks.coding import Coding
 from ..blocks.dataset import Dataset, InMemoryDataset
+from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
@@ -43,11 +45,9 @@ def collect(
     pairs_of: int | None = None,
     method_params: Mapping[str, Any] | None = None,
     sample_weight: Any = None,
-    graded_labels: bool = False,
-    grade_range: Any = None,
-    label_cuts: Any = None,
     missing: str = "error",
     memory_bytes: int | None = None,
+    **grading: Any,
 ) -> States:
     """The sums over these rows that `methods` need, among them rules (fdr, fwe, fpr, stability) and ``"cross-validation"``.
 
@@ -71,10 +71,10 @@ def collect(
     4
     """
     needs = needs_of(methods, method_params)
-    grades = Grades.of({"graded_labels": graded_labels, "grade_range": grade_range, "label_cuts": label_cuts})
+    grades = Grades.of(spec.check(GRADING, grading, "collect"))
     budgets = Budgets(driver=memory_of(memory_bytes), worker=memory_of(memory_bytes))
     told: dict[str, Any] = {"weights": sample_weight is not None, "graded": grades is not None and not grades.cuts}
-    told |= {"missing": missing, "grade_range": grade_range, "label_cuts": label_cuts}
+    told |= {"missing": missing, "grade_range": grading.get("grade_range"), "label_cuts": grading.get("label_cuts")}
     if type(data).__module__.startswith("pyspark."):
         from ..blocks.pack import pack
         from ..schema import FEATURES, ID, LABELS

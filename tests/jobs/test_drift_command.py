@@ -55,6 +55,34 @@ def test_weights_json_and_cuts(run, tables, tmp_path):
     assert run(*flags(tables), *cut, "--output", tmp_path / "cut")[0] == 0
 
 
+def test_a_configuration_and_what_it_would_do(run, tables, tmp_path):
+    file = tmp_path / "drift.toml"
+    file.write_text(f"""
+[data]
+format = "csv"
+options = {{ features = ["x*", "=x1"], labels = ["a", "b"] }}
+[drift]
+before = "{tables}/old.csv"
+after = "{tables}/new.csv"
+num_bins = 7
+[method]
+name = "chi2"
+parameters = {{ num_bins = 3 }}
+[run]
+output = "{tmp_path}/out"
+""")
+    code, out, _ = run("drift", "--config", file, "--dry-run", "--json")
+    told = json.loads(out)
+    assert code == 0 and not (tmp_path / "out").exists()
+    assert [(side["rows"], side["features"], side["labels"]) for side in told["windows"]] == [(600, 3, 2)] * 2
+    assert told["tests"] == 6 and told["windows"][0]["counts_bytes"] >= 8 * 3 * 7 * 3
+    code, out, err = run("drift", "--config", file, "--binning", "quantile", "--json")
+    told = json.loads(out)
+    assert code == 0, err
+    assert told["changes"][0]["num_bins"] == 7 and told["changes"][0]["binning"] == "quantile" and told["method"] == "chi2"
+    assert [feature["feature"] for feature in told["changed"]] == ["x0"]
+
+
 def test_the_words_of_texts_are_those_of_either(run, tmp_path):
     for name, words in (("old", ["one two", "one three"]), ("new", ["one two", "two four"])):
         frame = pd.DataFrame({"text": words * 40, "tags": [["a"], ["b"]] * 40})
@@ -64,6 +92,17 @@ def test_the_words_of_texts_are_those_of_either(run, tmp_path):
     assert run("drift", *sides, *options, "--output", tmp_path / "out")[0] == 0
     table = pd.read_csv(tmp_path / "out" / "drift.csv").set_index("feature")
     assert set(table.index) == {"one", "two", "three", "four"} and (table["psi"][["three", "four"]] > 1).all()
+
+
+def test_a_wrong_configuration_is_one_line(refused, tmp_path):
+    file = tmp_path / "drift.toml"
+    for text, line in {
+        '[data]\nformat = "csv"\npath = "old.csv"': "give [drift] before and after",
+        "[drift]\nbins = 3": "section [drift] has no key 'bins'; did you mean",
+        "[drift]\nfdr = 2": "[drift] fdr",
+    }.items():
+        file.write_text(text)
+        assert line in refused("drift", "--config", file, "--format", "csv", "--output", tmp_path / "out")
 
 
 WRONG = {

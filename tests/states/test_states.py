@@ -10,12 +10,13 @@ import scipy.sparse as sp
 import spark_mlfs
 from spark_mlfs import states
 from spark_mlfs.blocks.arrays import hold
-from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.blocks.codec import encode
+from spark_mlfs.errors import BudgetError, DataError, ParameterError
 from spark_mlfs.sklearn import LassoSelector, MDDMExtractor, MLSIExtractor
 from spark_mlfs.states import Part
 from spark_mlfs.states.collect import collected as collected_of
 from spark_mlfs.states.needs import needs_of
-from spark_mlfs.statistics.base import Budgets
+from spark_mlfs.statistics.base import Budgets, compact
 from spark_mlfs.statistics.gram import Gram
 
 N, D, Q = 240, 14, 4
@@ -348,6 +349,18 @@ def test_rows_stored_otherwise_are_the_same_rows(method):
     first = states.collect(X[:100], Y[:100], method, name="a")
     one, other = (states.collect(x, Y[100:], method, first, name="b") for x in (X[100:], X[100:].toarray()))
     pd.testing.assert_frame_equal(*(states.rank([first, each], method, None) for each in (one, other)), check_exact=True)
+
+
+def test_the_weight_of_counts_of_10_000_labels():
+    """Of sparse rows 8 bytes for each stored value, alone and with each label of its row; of dense ones it is refused at once."""
+    rng, n, d, q = np.random.default_rng(0), 400, 2000, 10_000
+    X = sp.random(n, d, 0.01, "csr", random_state=0, data_rvs=lambda size: np.ones(size))
+    Y = sp.csr_matrix((np.ones(3 * n), (np.repeat(np.arange(n), 3), rng.permutation(q)[: 3 * n])), shape=(n, q))
+    own = states.collect(X, Y, "mim")
+    table = own.sums["counts 5 width"]["table"]
+    assert table.shape == (d, 1 + q) and len(encode(compact({"table": table}))) <= 8 * X.nnz * (1 + 3) + 8 * (d + 1) + 200
+    with pytest.raises(BudgetError, match="raise memory_bytes"):
+        states.collect(rng.normal(size=(20, 500)), np.eye(20, q), "mim", memory_bytes=100_000_000)
 
 
 def test_rows_are_left_as_they_are():
