@@ -206,13 +206,22 @@ def mrmr_spark(data: Data) -> dict[str, Any]:
     return {**_theirs(figures), **own, **found, "data": f"planted {data.n:,} × {count}, 1 label"}
 
 
-def fastcan(data: Data) -> dict[str, Any]:
+def fastcan(data: Data, method: str = "fastcan") -> dict[str, Any]:
+    """`forward` is another criterion than theirs: the rows held out are what it goes by."""
     from fastcan import FastCan
 
     x, y = data.arrays
     figures, found = metered(data.repeat, lambda: FastCan(data.K, verbose=0).fit(x, y.astype(float)))
-    own, result = data.ours("fastcan")
+    own, result = data.ours(method)
     return {**_theirs(figures), **own, **compared([int(f) for f in found.indices_], result, data.K)}
+
+
+def products(data: Data) -> dict[str, Any]:
+    """The products of `forward` alone, of columns with each other and with the labels in each fold: nothing is picked."""
+    x, y = data.arrays
+    both, fold = np.hstack([x, y]), np.arange(len(x)) % 5
+    figures, _ = metered(data.repeat, lambda: [some.T @ some for f in range(5) if len(some := both[fold == f])])
+    return {**_theirs(figures), **data.ours("forward")[0], "K": data.K}
 
 
 def _formula(data: Data, method: str) -> dict[str, Any]:
@@ -298,6 +307,8 @@ ROWS: dict[str, tuple[str, str, Callable[[Data], dict[str, Any]]]] = {
     "mrmr-pandas": ("mrmr_selection, pandas", "mrmr", mrmr_pandas),
     "mrmr-spark": ("mrmr_selection, Spark", "mrmr", mrmr_spark),
     "fastcan": ("fastcan", "fastcan", fastcan),
+    "fastcan-forward": ("fastcan; ours by rows held out", "fastcan", lambda data: fastcan(data, "forward")),
+    "products-forward": ("NumPy, the products of five folds alone", "numpy", products),
     "pyit-d2f": ("PyIT-MLFS's formula of D2F", "sklearn", lambda data: _formula(data, "d2f")),
     "pyit-scls": ("PyIT-MLFS's formula of SCLS", "sklearn", lambda data: _formula(data, "scls")),
     "pyit-lrfs": ("PyIT-MLFS's formula of LRFS", "sklearn", lambda data: _formula(data, "lrfs")),
