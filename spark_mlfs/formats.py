@@ -34,12 +34,14 @@ from .registry import Entry, Registry
 class Reader(Entry):
     """How one format becomes the canonical frame. `parameters` are its options, the default `REQUIRED` where one must be given;
     `takes_path` is False where rows are made, `tabular` True where Spark reads the format as named columns,
-    `local` where this process reads files of this machine, too (`frame.LocalSession` is the session then)."""
+    `local` where this process reads files of this machine, too (`frame.LocalSession` is the session then), `endings` are those
+    of its files' names."""
 
     source: ClassVar[str] = "none"
     takes_path: ClassVar[bool] = True
     tabular: ClassVar[bool] = False
     local: ClassVar[bool] = False
+    endings: ClassVar[tuple[str, ...]] = ()
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
         """Return the canonical frame of what is at `path`; `p` has the value of every parameter."""
@@ -61,7 +63,8 @@ class Reader(Entry):
         values = {p.name: p.default for p in self.parameters} | self.accept(options, typed=True)
         lacking = next((name for name, value in values.items() if value is REQUIRED), None)
         if lacking is not None:
-            raise ParameterError(f"format {self.name!r} needs {option(lacking)}; its options are {', '.join(known)}")
+            what = next(p.constraint for p in self.parameters if p.name == lacking)
+            raise ParameterError(f"format {self.name!r} needs {option(lacking)} ({what}); its options are {', '.join(known)}")
         return values
 
     def accept(self, options: Mapping[str, Any], typed: bool = False) -> dict[str, Any]:
@@ -116,6 +119,14 @@ READERS: Registry[Reader] = Registry(
 def tabular(format: str | None) -> bool:
     """Return whether Spark reads the format as a table of named columns."""
     return format is not None and format in READERS and READERS[format].tabular
+
+
+def format_of(path: str | Sequence[str] | None) -> str | None:
+    """Return the format whose files end as `path`, or all of them, do (but for ``.gz`` and ``.bz2``); None where none or several
+    are."""
+    names = [name.lower().removesuffix(".gz").removesuffix(".bz2") for name in ([path] if isinstance(path, str) else path or ())]
+    alike = [f for f in READERS if READERS[f].endings and all(name.endswith(READERS[f].endings) for name in names)]
+    return alike[0] if names and len(alike) == 1 else None
 
 
 def accept_options(format: str | None, options: Mapping[str, Any]) -> dict[str, Any]:

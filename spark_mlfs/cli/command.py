@@ -26,6 +26,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from ..errors import AS_TEXT, QUOTES, DataError, DataNotice, ParameterError, SparkMlfsError, Spelling, from_worker, in_python
+from ..formats import format_of
 from .shared import FAILED, INTERRUPTED, OK, USER_ERROR
 
 # without flags these do nothing, and print their help
@@ -96,8 +97,21 @@ class _Shown:
         self._table = {code: text for code, text in _CONTROLS.items() if chr(code) not in passed}
 
     def write(self, text: str) -> int:
-        self._stream.write(text.translate(self._table).encode("utf-8", "backslashreplace").decode())
+        with self._unread():
+            self._stream.write(text.translate(self._table).encode("utf-8", "backslashreplace").decode())
         return len(text)
+
+    def flush(self) -> None:
+        with self._unread():
+            self._stream.flush()
+
+    @contextmanager
+    def _unread(self) -> Iterator[None]:
+        """What nobody reads any more, as after ``| head``, goes nowhere; the run goes on."""
+        try:
+            yield
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -117,6 +131,7 @@ def _check_surroundings(argv: Sequence[str]) -> None:
 def _controls_shown() -> Iterator[None]:
     with redirect_stdout(_Shown(sys.stdout)), redirect_stderr(_Shown(sys.stderr, "\r")):  # where a bar grows
         yield
+        sys.stdout.flush()
 
 
 @_controls_shown()
@@ -136,6 +151,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 args.parser.print_help(sys.stderr)
                 return USER_ERROR
             args.argv = argv
+            if "format" in args and args.format is None and not getattr(args, "config", None):
+                args.format = format_of(args.before if "before" in args else args.data)
             code: int = args.run(args)
             return code
     except SystemExit as done:  # --help, --version

@@ -18,7 +18,7 @@ from .. import params
 from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
 from ..errors import ParameterError, setting
-from ..formats import READERS, accept_options, tabular
+from ..formats import READERS, accept_options, format_of, tabular
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, from_json, text_in
 from ..pipeline import Request
@@ -309,6 +309,7 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]], kind: ty
     merged = {section: laid_over(section, below.get(section, {}), above.get(section, {})) for section in kind.fields}
     merged["selection"] = _selection(below.get("selection", {}), above.get("selection", {}), file)
     config = kind(**merged)
+    config.data.format = config.data.format or format_of(config.data.path)
     if config.data.format is None:
         where = f"[data] format in {file}" if file else "--format"
         raise ParameterError(f"which format do the data have? give {where}: {', '.join(READERS)}")

@@ -78,7 +78,8 @@ class Flags:
         flags = Flags(parser, "data")
         for flag, of in {"--before": " of earlier rows", "--after": " of later rows"}.items() if windows else [("--data", "")]:
             flags.many(flag, "PATH", f"file, folder, glob or several{of}; a table's name; nothing for the samples")
-        flags.one("--format", "NAME", f"{', '.join(READERS)}; spark-mlfs methods NAME lists the options of one")
+        formats = f"{', '.join(READERS)} (default: as the files' names end); spark-mlfs methods NAME lists the options of one"
+        flags.one("--format", "NAME", formats)
         flags.repeated(
             "--option", "NAME=VALUE", "an option of the reader, such as labels=scene.xml, labels=-6, missing=mean, "
             "num_labels=101; a name given twice has a list",

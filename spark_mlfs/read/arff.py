@@ -64,7 +64,7 @@ class Arff(Reader):
     """
 
     name, title, source = "arff", "ARFF files of Weka, Mulan and MEKA", "Weka's manual"
-    local = True
+    local, endings = True, (".arff",)
     parameters = (
         Parameter(
             "labels", None, Optional(Either((Integer(), Names("a label XML or a list of attribute names")))),

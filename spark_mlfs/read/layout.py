@@ -22,6 +22,9 @@ from .missing import MISSING_TAKES
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
+PANDAS_INDEX = r"__index_level_\d+__"  # the column that pandas writes its index to
+
+
 def quoted(name: str) -> str:
     """A column's name as Spark takes it whatever it holds."""
     return "`" + name.replace("`", "``") + "`"
@@ -42,6 +45,7 @@ def columns_of(frame: DataFrame, wanted: str | Sequence[str], what: str, exclude
             columns.append(plain)
         elif "*" in name:
             matched = [c for c in known if fnmatch.fnmatchcase(c, name.replace("[", "[[]")) and c not in exclude]
+            matched = [c for c in matched if not re.fullmatch(PANDAS_INDEX, c)]
             if not matched:
                 raise DataError(f"{option(what)}: no column matches {name!r}: {near(name, known)}")
             columns += matched

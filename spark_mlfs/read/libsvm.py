@@ -40,7 +40,7 @@ class Libsvm(Reader):
     """
 
     name, title = "libsvm", "multi-label LIBSVM text: labels, then index:value of the features"
-    local = True
+    local, endings = True, (".libsvm", ".svm", ".svmlight")
     parameters = (
         Parameter("label_base", 0, Integer(0, 1), "number of the first label"),
         Parameter("feature_base", 1, Integer(0, 1), "index of the first feature"),

@@ -2,7 +2,7 @@
 
 `features`
     one column: a vector, or array<numeric>; a list of columns of numbers, texts and dates (`read.categories`); or a pattern
-    with ``*`` (label and id columns excluded, order of the table)
+    with ``*`` (in the order of the table; label and id columns and pandas' index excluded)
 `labels`
     one column: array<string> tags, array<int> label numbers, a multi-hot vector or array<double>, or a string of tags
     joined by `label_delimiter`; or a list or pattern of 0/1 columns (null: unknown)
@@ -100,7 +100,7 @@ class Parquet(Table):
     """Parquet files."""
 
     name, title = "parquet", "Parquet files"
-    local = True
+    local, endings = True, (".parquet",)
 
 
 class Delta(Table):
@@ -113,14 +113,14 @@ class Csv(Table):
     """CSV files."""
 
     name, title = "csv", "CSV files"
-    local = True
+    local, endings = True, (".csv",)
 
 
 class Json(Table):
     """JSON files."""
 
     name, title = "json", "JSON, one record a line"
-    local = True
+    local, endings = True, (".json", ".jsonl", ".ndjson")
 
 
 def table(

@@ -189,7 +189,7 @@ EARLY = [
         r"protocol '9+x5-fold' is not known",
         *("evaluate", "--format", "numbers", "--protocol", "9" * 14 + "x5-fold", "--output", "{at}/out"),
     ),
-    flags("no format", r"which format", "select", "--data", "{at}/d.csv", "--output", "{at}/out"),
+    flags("no format", r"which format", "select", "--data", "{at}", "--output", "{at}/out"),
     flags("no output", r"where should the results go", "select", "--data", "{at}/d.csv", "--format", "csv"),
     flags("option without =", r"--option 'labels': write it as", *select("d.csv", "csv", *TABLE, "--option", "labels")),
     flags(
@@ -651,7 +651,7 @@ CASES = [
         r"option 'missing' of .*, not 'x{100,}…",
         *select("d.csv", "csv", *TABLE, "--option", "missing=" + "x" * 5000),
     ),
-    flags("no features", r"format 'csv' needs --features; its options are", *select("d.csv", "csv")),
+    flags("no features", r"format 'csv' needs --features \(a column, .*\); its options are", *select("d.csv", "csv")),
     flags("no path", r"format 'csv' needs --data$", *("select", "--format", "csv", *TABLE, "--output", "{at}/out")),
     flags("a path for made rows", r"takes no --data \(it makes its rows\): leave it out", *select("d.csv", "numbers")),
     flags(
@@ -1100,6 +1100,14 @@ def test_score_refuses(scorer, tmp_path, capfd, name):
 
 
 # ---- spreadsheets, and the launcher ----
+
+
+def test_a_reader_that_ends_ends_no_command(tmp_path):
+    """As in ``spark-mlfs ... | head -1``."""
+    run = [sys.executable, "-m", "spark_mlfs.cli", "methods"]
+    with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert process.stderr.read() == "" and process.wait() == 0
 
 
 def test_a_csv_of_ours_runs_no_formula(tmp_path):

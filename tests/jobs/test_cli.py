@@ -412,7 +412,8 @@ def test_bad_data_arguments(refused, table, tmp_path):
     assert "no such file" in refused("select", "--data", tmp_path / "none.csv", *TABLE, *out)
     assert "no such file" in refused("select", "--data", tmp_path / "none.arff", "--format", "arff", *out)
     assert "arff, libsvm" in refused("select", "--data", table, "--format", "xls", *out)
-    assert "--format" in refused("select", "--data", table, *out)
+    assert "--format" in refused("select", "--data", tmp_path, *out)
+    assert "needs --features (a column" in refused("select", "--data", table, *out)  # as its name ends
     assert "--output" in refused("select", "--data", table, *TABLE)
     unknown = ("--format", "csv", "--features", "a", "bb", "--labels-col", "y*")
     assert "'bb'" in refused("select", "--data", table, *unknown, *out)

@@ -11,7 +11,7 @@ import pytest
 
 import spark_mlfs
 from spark_mlfs import ParameterError, cli
-from spark_mlfs.formats import READERS, Reader, accept_options, tabular
+from spark_mlfs.formats import READERS, Reader, accept_options, format_of, tabular
 from spark_mlfs.params import REQUIRED
 
 HERE = Path(__file__).parent
@@ -67,12 +67,19 @@ def test_every_format_says_what_it_takes():
                 assert reader().accept({parameter.name: parameter.default}) == {parameter.name: parameter.default}
 
 
+def test_names_of_files_say_their_format():
+    for name in ("a.csv", "b/C.CSV.gz", "*.csv.bz2", ["a.csv", "b.csv"]):
+        assert format_of(name) == "csv"
+    assert [format_of(f"x.{end}") for end in ("arff.gz", "svm", "jsonl", "parquet")] == ["arff", "libsvm", "json", "parquet"]
+    assert {format_of(what) for what in (None, [], "x", "x.txt", "csv", ["a.csv", "a.json"])} == {None}
+
+
 @pytest.mark.parametrize(
     ("path", "options", "message"),
     [
         ("x", {"words": ["a"], "mark": "!"}, r"option 'mark' of format 'pairs' must be one of '\|', ';', not '!'"),
         ("x", {"words": ["a"], "marks": "|"}, "option 'marks' is not known for format 'pairs'; its options are words, mark"),
-        ("x", {}, "format 'pairs' needs words; its options are words, mark"),
+        ("x", {}, r"format 'pairs' needs words \(.*\); its options are words, mark"),
         (None, {"words": ["a"]}, "format 'pairs' needs path"),
     ],
 )

@@ -40,6 +40,8 @@ def test_columns_patterns_and_labels(spark, wide):
     assert chosen.schema["id"].dataType == LongType() and not chosen.schema["id"].nullable
     everything = table(spark, wide.drop("tags"), features="*", labels=["l_x"], id="key", missing="zero")
     assert attribute_names(everything, FEATURES) == ["f_a", "f_b", "f_c", "l_y"]
+    indexed = table(spark, wide.withColumn("__index_level_0__", wide.key), features="*_*", labels=["l_x", "l_y"], missing="zero")
+    assert attribute_names(indexed, FEATURES) == ["f_a", "f_b", "f_c"]  # pandas wrote its index
 
 
 def test_missing_policies(spark, wide):
@@ -140,7 +142,7 @@ def test_file_formats(spark, wide, tmp_path):
         load(spark, str(tmp_path / "none"), "parquet", **arguments)
     with pytest.raises(DataError, match="no Delta: install delta-spark"):
         load(spark, str(tmp_path / "parquet"), "delta", **arguments)
-    with pytest.raises(ParameterError, match="needs labels; its options are"):
+    with pytest.raises(ParameterError, match=r"needs labels \(a column, .*\); its options are"):
         load(spark, "a_view", "table", features="f_*")
 
 
