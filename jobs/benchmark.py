@@ -6,6 +6,7 @@
     python jobs/benchmark.py --case peers [--quick]
     python jobs/benchmark.py --case laptop [--share 0.1] [--only small mim ridge texts] [--corpora DIR]
     python jobs/benchmark.py --case model [--limit 300] [--corpora DIR]
+    python jobs/benchmark.py --case media [--share 0.1] [--corpora DIR]
 
 For each case: wall and CPU seconds (driver, JVM and Python workers together), Spark jobs, scans, peak memory of the driver
 process and of the largest worker; then the bare cost and the ratios. Figures hold for the machine and the moment: read the
@@ -373,6 +374,7 @@ def main(arguments=None):
             "peers",
             "laptop",
             "model",
+            "media",
         ],
     )
     parser.add_argument("--data", default=str(Path(_here).parents[1] / "shared" / "data"), help="folder of the real data sets")
@@ -417,6 +419,12 @@ def main(arguments=None):
             if markdown:
                 preface = laptop.PREFACE.format(options=said, machine=machine("none"))
                 table.write(markdown, "laptop", preface, laptop.COLUMNS, laptop.ORDER, [row])
+        return
+    if args.case == ["media"]:
+        from jobs.benchmarks import media
+
+        for row in media.run(args.corpora or Path(tempfile.gettempdir(), "spark_mlfs-corpora"), share):
+            show(row)
         return
     from spark_mlfs import local_session, read
 

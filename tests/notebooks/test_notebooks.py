@@ -26,7 +26,7 @@ def source(cell: dict) -> str:
 
 
 def test_there_are_notebooks():
-    assert len(BOOKS) == 9
+    assert len(BOOKS) == 10
 
 
 @pytest.mark.parametrize("path", BOOKS, ids=lambda p: p.stem)
@@ -55,7 +55,7 @@ def test_what_is_imported_exists(path):
 
 
 # the comparisons take longest, and what they call has tests of its own
-RUN = [pytest.param(p, marks=[pytest.mark.slow] if p.stem[0] in "248" else []) for p in BOOKS]
+RUN = [pytest.param(p, marks=[pytest.mark.slow] if p.stem[0] in "2489" else []) for p in BOOKS]
 
 
 # of the three tasks what takes seconds at full size
@@ -63,6 +63,7 @@ SMALL = {
     "5-documents-in-a-csv": ("ROWS = 10_000", "ROWS = 400"),
     "6-a-pandas-frame": ("ROWS = 5_000", "ROWS = 300"),
     "7-embeddings": ("ROWS, WIDTH = 50_000, 256", "ROWS, WIDTH = 500, 64"),
+    "9-a-folder-of-pictures": ("ROWS = 2_000", "ROWS = 300"),
     "10-long-texts": ("ROWS = 1_500", "ROWS = 450"),
 }
 
@@ -149,7 +150,7 @@ def test_runs_from_top_to_bottom(spark, path, tmp_path, monkeypatch):
     import matplotlib.pyplot as plt
 
     plt.close("all")
-    in_memory = "6-a-pandas-frame", "8-a-growing-corpus", "10-long-texts"  # tables in memory and states need none
+    in_memory = "6-a-pandas-frame", "8-a-growing-corpus", "9-a-folder-of-pictures", "10-long-texts"  # which need none
     assert ("spark" in names) is (path.stem not in in_memory)
     if path.stem in SMALL:
         assert names["ROWS"] <= 500
