@@ -50,7 +50,7 @@ class Meter:
         """Asked anew until a process is Java: a launching shell becomes it."""
         if process.pid in self.java:
             return self.java[process.pid]
-        if "java" in process.name():
+        if "java" in process.name() or "java" in next(iter(process.cmdline()), ""):  # one of its threads, about to start another
             executor = any("CoarseGrainedExecutorBackend" in argument for argument in process.cmdline())
             return self.java.setdefault(process.pid, "executor" if executor else "jvm")
         if process.pid == self.me.pid:

@@ -177,6 +177,7 @@ def run(args: argparse.Namespace) -> int:
 def _select(work: Work, config: RunConfig, spark: Any) -> int:
     from ..pipeline import ranking_frame
     from ..report.page import feature_rows
+    from ..schema import rejected_of
 
     args, stages, output, table = work.args, work.stages, work.output, work.table
     assert output is not None
@@ -202,6 +203,8 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
     written = f"written to {config.run.output}: {files}" + (", pipeline/" if config.classifier.name else "")
     if "files" in manifest["data"]:
         written += ", rejected.csv"
+    if ranked.frame is not None and (read := rejected_of(ranked.frame)) is not None:
+        read.release()
     if table is not None:
         written += f"\nthe ranking is in the table {table.name} ({table.format})"
     best = [row._asdict() for row in feature_rows(ranked.result, ranked.kept)]

@@ -101,6 +101,8 @@ class Files(Reader):
         else:
             rows, found = persisted(rows, table)
             kept = rows.where(F.col(REASON).isNull())
+        if found.count == found.all or (found.count and p["on_error"] == "refuse"):
+            found.release()
         if p["on_error"] == "refuse" and found.count:
             raise refuse(*found.rows[0])
         if found.all == found.count:

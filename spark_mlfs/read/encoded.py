@@ -58,12 +58,19 @@ def _encoded(
 
 @dataclass(frozen=True)
 class Rejected:
-    """Files that cannot be used: `count` of `all`; `rows` of path and reason, at most `LISTED`; a `gallery` of the others."""
+    """Files that cannot be used: `count` of `all`; `rows` of path and reason, at most `LISTED`; a `gallery` of the others; the
+    `cached` features of all."""
 
     all: int
     count: int
     rows: list[tuple[str, str]]
     gallery: Any = field(default=None, compare=False, repr=False)
+    cached: Any = field(default=None, compare=False, repr=False)
+
+    def release(self) -> None:
+        """Have Spark keep the features no longer: files are decoded anew where these are read again."""
+        if self.cached is not None:
+            self.cached.unpersist()
 
     def table(self) -> Any:
         """The rows as a pandas frame."""
@@ -111,7 +118,7 @@ def persisted(rows: DataFrame, table: DataFrame) -> tuple[DataFrame, Rejected]:
     bad = F.col(REASON).isNotNull()
     with small_batches(rows.sparkSession, lambda: widest(table)), reading():
         every, count = rows.select(F.count(F.lit(1)), F.count_if(bad)).head() or (0, 0)
-    return rows, Rejected(every, count, rejected_rows(rows) if count else [])
+    return rows, Rejected(every, count, rejected_rows(rows) if count else [], cached=rows)
 
 
 def widest(rows: DataFrame) -> int:

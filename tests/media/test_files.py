@@ -364,5 +364,9 @@ def test_a_page_says_why_it_has_no_pictures(images):
 
 @pytest.mark.slow
 def test_spark_shows_the_same_files(spark, images):
-    shown = [rejected_of(load(session, images / "labels.csv")).gallery.of([3, 0, 7]) for session in (LocalSession(), spark)]
+    of_both = [rejected_of(load(session, images / "labels.csv")) for session in (LocalSession(), spark)]
+    shown = [each.gallery.of([3, 0, 7]) for each in of_both]
+    assert of_both[1].cached.is_cached
+    of_both[1].release()
+    assert not of_both[1].cached.is_cached
     assert shown[0] == shown[1] and all(len(side) == 4 for ends in shown[0] for side in ends)
