@@ -154,7 +154,8 @@ def check_peers(spark, names, said):
     needed = {peers.ROWS[name][1] for name in names}
     assert all(f"{package} is not installed" in out for package in absent & needed)
     for name, row in rows.items():
-        assert row["theirs wall s"] > 0 and row["ours wall s"] > 0 and 0 <= row.get("overlap@K", 0) <= 1, name
+        assert (row["theirs wall s"] > 0 or name == "products-forward") and row["ours wall s"] > 0, name
+        assert 0 <= row.get("overlap@K", 0) <= 1, name
         if name not in ("sklearn-mi-neighbours", "fastcan-forward", "products-forward"):  # of all others ours is the same formula
             assert row["overlap@K"] == 1, name
             assert row.get("rank correlation") in (None, 1.0), name
