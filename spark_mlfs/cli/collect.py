@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
 from ..frame import LocalSession
-from .engine import check_memory, on_engine
+from .engine import check_memory, on_engine, packed
 from .select import given
 from .shared import COUNT, Flags, Work, data_flags, pairs, print_result, some_of
 
@@ -82,10 +82,8 @@ def _typed(args: argparse.Namespace, config: RunConfig) -> set[str]:
 
 def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
     from .. import read
-    from ..blocks.dataset import InMemoryDataset
-    from ..blocks.pack import pack
     from ..output.manifest import now
-    from ..schema import FEATURES, ID, LABELS, WEIGHT
+    from ..schema import WEIGHT
     from ..states.collect import collected
     from ..states.files import head, write
     from ..states.states import Part
@@ -100,21 +98,18 @@ def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
     check_memory(frame, spark)
     grades = data.grades()
     with stages.stage("prepare"):
-        weight = WEIGHT if WEIGHT in frame.columns else None
-        packed = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=grades, some=True)
-        if isinstance(packed, InMemoryDataset):
-            packed.memory = spark.memory
-    how: dict[str, Any] = {"weights": weight is not None, "graded": grades is not None and not grades.cuts}
+        rows = packed(frame, spark, grades, some=True)
+    how: dict[str, Any] = {"weights": WEIGHT in frame.columns, "graded": grades is not None and not grades.cuts}
     how |= {"missing": data.options.get("missing"), "grade_range": data.grade_range, "label_cuts": data.label_cuts}
     source = data.path if isinstance(data.path, str) else ", ".join(data.path or [data.format or ""])
-    part = Part(args.name or Path(output.local).name, now(), source, [], [], packed.profile)
+    part = Part(args.name or Path(output.local).name, now(), source, [], [], rows.profile)
     try:
         with stages.stage("sums"):
             like = head(args.like) if args.like else None
             budgets = Budgets(driver=config.run.driver_bytes, worker=config.run.worker_bytes)
-            states = collected(packed, needs, like, part, how, budgets, args.pairs_of)
+            states = collected(rows, needs, like, part, how, budgets, args.pairs_of)
     finally:
-        packed.release()
+        rows.release()
     with stages.stage("write"), output.writing(spark) as target:
         assert target.folder is not None
         write(states, target.folder, work.manifest(spark, {}))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ParameterError
 from ..frame import LocalSession
 from ..select.rules import DRIFT, DRIFT_METHOD
-from .engine import check_memory, on_engine
+from .engine import check_memory, on_engine, packed
 from .select import given
 from .shared import Flags, Work, check_data, data_flags, inputs, pairs, print_forecast, print_result, set_values, single, some_of
 
@@ -93,19 +93,6 @@ def run(args: argparse.Namespace) -> int:
     return on_engine(work, partial(job, work, config, sides, how), config.run.engine, config.run.memory_bytes)
 
 
-def _packed(config: DriftConfig, spark: Any, frame: Any) -> Any:
-    """The rows of a frame, packed."""
-    from ..blocks.dataset import InMemoryDataset
-    from ..blocks.pack import pack
-    from ..schema import FEATURES, ID, LABELS, WEIGHT
-
-    weight = WEIGHT if WEIGHT in frame.columns else None
-    packed = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
-    if isinstance(packed, InMemoryDataset):
-        packed.memory = spark.memory
-    return packed
-
-
 def _drift(work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[str, Any], spark: Any) -> int:
     from ..states.changes import Window, over
     from ..statistics.base import Budgets
@@ -118,7 +105,7 @@ def _drift(work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[s
             for name, frame in zip(("before", "after"), frames, strict=True):
                 check_memory(frame, spark)
                 budgets = Budgets(driver=config.run.driver_bytes, worker=config.run.worker_bytes)
-                windows.append(Window(name, _packed(config, spark, frame), budgets))
+                windows.append(Window(name, packed(frame, spark, config.data.grades()), budgets))
         with stages.stage("compare"):
             found = over(windows, progress=stages.report, **how)
     finally:
@@ -144,11 +131,11 @@ def _forecast(work: Work, config: DriftConfig, sides: list[DataChoice], how: dic
     bins = {p.name: how.get(p.name, p.default) for p in (NUM_BINS, BINNING)}
     lines, found = {}, []
     for name, frame, count in zip(("before", "after"), frames, rows, strict=True):
-        packed = _packed(config, spark, frame.limit(SAMPLE))
+        looked = packed(frame.limit(SAMPLE), spark, config.data.grades())
         try:
-            profile = scaled(packed.profile, count)
+            profile = scaled(looked.profile, count)
         finally:
-            packed.release()
+            looked.release()
         coding = SizingEngine(profile).coding(**bins)
         needed = TwoWay(coding, Labels(profile.q)).state_bytes(profile)
         found.append({"rows": count, "features": profile.d, "labels": profile.q, "counts_bytes": needed})

@@ -19,7 +19,7 @@ from ..engine.base import DIRECT_BYTES
 from ..frame import LocalSession, num_cores
 from ..statistics.base import FeatureShardedStatistic, Statistic
 from ..statistics.gram import Gram
-from .engine import on_engine
+from .engine import on_engine, packed
 from .shared import Work, load_selection, print_forecast
 
 if TYPE_CHECKING:
@@ -100,9 +100,7 @@ def dry_run(work: Work, config: RunConfig) -> int:
 
 
 def _dry_run(work: Work, config: RunConfig, spark: Any) -> int:
-    from ..blocks.pack import pack
     from ..read import load
-    from ..schema import FEATURES, ID, LABELS, WEIGHT
 
     stages = work.stages
     config.constraints.complete(lambda path: load_selection(path, spark).selectedFeatureNames)
@@ -110,14 +108,13 @@ def _dry_run(work: Work, config: RunConfig, spark: Any) -> int:
         frame = load(spark, work.path, work.format, **config.reader_options())
         rows = work.count_rows(spark, frame)
     with stages.stage("sample"):
-        weight = WEIGHT if WEIGHT in frame.columns else None
-        packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=config.data.grades(), counted=True)
+        looked = packed(frame.limit(SAMPLE), spark, config.data.grades(), counted=True)
         try:
-            kept = config.request().for_features(packed.feature_names).count
+            kept = config.request().for_features(looked.feature_names).count
             engine = "local" if isinstance(spark, LocalSession) else "spark"
-            found = forecast(packed.profile, rows, config, kept, packed.label_names, engine)
+            found = forecast(looked.profile, rows, config, kept, looked.label_names, engine)
         finally:
-            packed.release()
+            looked.release()
     return print_forecast(work.args, _lines(found, config), found)
 
 

@@ -16,7 +16,7 @@ from ..frame import ENGINE, MEMORY, LocalSession, NeedsSpark, check_memory
 if TYPE_CHECKING:
     from .shared import Work
 
-__all__ = ["ENGINE", "MEMORY", "check_memory", "on_engine"]
+__all__ = ["ENGINE", "MEMORY", "check_memory", "on_engine", "packed"]
 
 
 def asked(args: argparse.Namespace) -> tuple[str, int | None]:
@@ -54,6 +54,18 @@ def on_engine(
         work.note(f"on Spark: {why}")
     with work.session(ahead, **session) as spark:
         return run(spark)
+
+
+def packed(frame: Any, spark: Any, grades: Any, **more: Any) -> Any:
+    """The rows of a frame, packed with the weights they have; those of this process know its memory."""
+    from ..blocks.dataset import InMemoryDataset
+    from ..blocks.pack import pack
+    from ..schema import FEATURES, ID, LABELS, WEIGHT
+
+    rows = pack(frame, FEATURES, LABELS, ID, weight=WEIGHT if WEIGHT in frame.columns else None, grades=grades, **more)
+    if isinstance(rows, InMemoryDataset):
+        rows.memory = spark.memory
+    return rows
 
 
 def _spark_is_installed() -> bool:

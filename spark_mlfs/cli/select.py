@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DataError, ParameterError
 from ..frame import LocalFrame, LocalSession
 from ..select.modes import AUTO, KEYS, flag_help, level_setting, rules_help
-from .engine import check_memory, on_engine
+from .engine import check_memory, on_engine, packed
 from .shared import (
     STATES,
     Flags,
@@ -214,9 +214,7 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
 def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
     """Read, prepare, rank. The result is the cell of the smallest cross-validated loss, the first where nothing is predicted."""
     from .. import pipeline, read
-    from ..blocks.dataset import InMemoryDataset
-    from ..blocks.pack import pack
-    from ..schema import FEATURES, ID, LABELS, WEIGHT, attribute_names
+    from ..schema import FEATURES, attribute_names
     from ..statistics.base import Budgets
 
     requests = config.requests()
@@ -229,23 +227,20 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
     if names is not None:  # too many features are refused before the rows are read
         requests[0].for_features(names)
     with stages.stage("prepare"):
-        weight = WEIGHT if WEIGHT in frame.columns else None
-        packed = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=config.data.grades(), counted=config.counted)
-        if isinstance(packed, InMemoryDataset):
-            packed.memory = spark.memory
+        rows = packed(frame, spark, config.data.grades(), counted=config.counted)
     try:
         driver, worker = config.run.driver_bytes, config.run.worker_bytes
         with stages.stage("statistics and solve"):
-            cells = pipeline.rank(packed, requests, progress=stages.report, driver_bytes=driver, worker_bytes=worker)
+            cells = pipeline.rank(rows, requests, progress=stages.report, driver_bytes=driver, worker_bytes=worker)
         result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
         kept = len(result.kept)
-        jobs, seen = {"prepare": packed.jobs, "statistics": result.jobs - packed.jobs}, None
+        jobs, seen = {"prepare": rows.jobs, "statistics": result.jobs - rows.jobs}, None
         if config.run.report:
             with stages.stage("portrait of the picks"):
-                seen, cost = pipeline.portrait(packed, result, kept, Budgets(driver=driver, worker=worker))
+                seen, cost = pipeline.portrait(rows, result, kept, Budgets(driver=driver, worker=worker))
             jobs["portrait"] = cost.jobs
     finally:
-        packed.release()
+        rows.release()
     return Ranked(result, kept, jobs, frame, cells, seen)
 
 

@@ -222,19 +222,21 @@ class Fit:
 
     def profile(self, given: Profile) -> Profile:
         """The profile of the rows as they are laid out."""
-        out = replace(given, d=self.d, q=self.q, declared_num_labels=0, content_ids=False, partitions=max(1, given.partitions))
-        for name, rule in RULES.items():
-            value = getattr(given, name)
-            if name in FEATURE_FACTS:
-                placed = np.full(self.d, FEATURE_FACTS[name], value.dtype)
-                placed[self.columns] = value
-            elif rule.none is not None and len(value):
-                placed = np.full(self.q, rule.none, value.dtype)
-                placed[self.labels] = value
-            else:
-                continue
+        own = replace(given, declared_num_labels=0, content_ids=False, partitions=max(1, given.partitions))
+        return laid_out(own, self.columns, self.d, self.labels, self.q)
+
+
+def laid_out(profile: Profile, columns: np.ndarray, d: int, labels: np.ndarray, q: int) -> Profile:
+    """The profile with its features at these `columns` of d, and its labels at these places of q; the others are 0."""
+    out = replace(profile, d=d, q=q)
+    for name, rule in RULES.items():
+        value = getattr(profile, name)
+        at, size, none = (columns, d, FEATURE_FACTS[name]) if name in FEATURE_FACTS else (labels, q, rule.none)
+        if none is not None and len(value):
+            placed = np.full(size, none, value.dtype)
+            placed[at] = value
             setattr(out, name, placed)
-        return out
+    return out
 
 
 def _places(names: Sequence[str], among: Sequence[str]) -> np.ndarray:

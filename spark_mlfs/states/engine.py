@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from ..blocks.block import Block
 from ..blocks.codec import State
 from ..blocks.coding import Coding
 from ..blocks.dataset import Dataset
@@ -22,7 +21,6 @@ from ..errors import ParameterError
 from ..frame import num_cores
 from ..kernels import exact
 from ..kernels.gram import GramStatistics
-from ..kernels.information import CountLogs
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureNumbers, FeatureShardedStatistic, PerFeatureStatistic, Statistic
 from ..statistics.contingency import TwoWay
 from ..statistics.gram import FoldGrams, Gram
@@ -303,25 +301,11 @@ class StateEngine(Engine):
             return {name: self._with_ends(each) for name, each in result.items()}
         return result
 
-    # ---- what goes over rows ----
+    def _over_rows(self, *of: Any, **more: Any) -> NoReturn:
+        """What goes over the rows themselves."""
+        self._lack("what this method looks at in the rows themselves")
 
-    def quantiles(self, shares: np.ndarray) -> np.ndarray:
-        self._lack("a quantile")
-
-    def cell_information(self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
-        self._lack("a joint cell of features")
-
-    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target) -> np.ndarray:
-        self._lack("this method")
-
-    def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
-        self._lack("this method")
-
-    def gathered(self) -> Block:
-        self._lack("this method")
-
-    def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
-        self._lack("this method")
+    quantiles = cell_information = over_columns = in_memory = gathered = over_labels = _over_rows
 
 
 def _runs(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from ..blocks.codec import State
 from ..blocks.dataset import check_and_name
-from ..blocks.profile import RULES, Profile
+from ..blocks.profile import Profile
 from ..errors import DataError, ParameterError
 from ..lazy import cached_property
 from ..pipeline import Request
-from .basis import FEATURE_FACTS, Basis
+from .basis import Basis, laid_out
 from .engine import StateRows
 from .needs import check_held, of_pairs
 from .sums import Places, added, axes_of, group_places, label_pair_places, lowered, name_of, negative, raised, said, slot_places
@@ -124,16 +124,8 @@ class States:
 
     def _placed(self, part: Part) -> Profile:
         """The profile of a part among all features and labels."""
-        out = replace(part.profile, d=len(self.features), q=len(self.labels))
         columns, labels = self.places_of(part.features, "features"), self.places_of(part.labels, "labels")
-        for name, rule in RULES.items():
-            value = getattr(part.profile, name)
-            of, size, none = (columns, out.d, FEATURE_FACTS.get(name)) if name in FEATURE_FACTS else (labels, out.q, rule.none)
-            if none is not None and len(value):
-                placed = np.full(size, none, value.dtype)
-                placed[of] = value
-                setattr(out, name, placed)
-        return out
+        return laid_out(part.profile, columns, len(self.features), labels, len(self.labels))
 
     def bins(self, kind: str) -> np.ndarray:
         """(d,) codes of each feature, of a kind that counts them."""
