@@ -11,9 +11,9 @@ matrices of all training sets, inner ones too, come from one scan of large data 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -81,7 +81,13 @@ class Candidate:
 
     def counts(self, sizes: Sequence[str], width: int) -> dict[str, int]:
         """How many of `width` features each size is, a column of categories counted as one."""
-        return {text: size_of(text, width - sum(len(members) - 1 for members in self.columns.values())) for text in sizes}
+        whole = self.number(np.arange(width))
+        return {text: size_of(text, whole) for text in sizes}
+
+    def number(self, features: np.ndarray) -> int:
+        """How many features these are, a column of categories counted as one."""
+        some = set(features.tolist()) if self.columns else set()
+        return len(features) - sum(len(members) - 1 for members in self.columns.values() if some.issuperset(members))
 
     def head(self, order: np.ndarray, count: int) -> np.ndarray:
         """The best `count` of features in an order, a column of categories counted as one."""
@@ -173,16 +179,16 @@ class RowSet:
         self._engines.append(SparkEngine(packed, self.budgets))
         return self._engines[-1]
 
-    def divide(self, split: Split) -> tuple[RowSet, RowSet]:
-        """Training and test rows."""
-        train = training(self.packed, split)
-        try:
-            test = held_out(self.packed, split)
-        except Exception:
-            train.release()
-            raise
+    @contextmanager
+    def divided(self, split: Split) -> Iterator[tuple[RowSet, RowSet]]:
+        """Training and test rows, released at the end."""
         pool, tested = self.pool if split.groups is not None else None, self.tested | frozenset(split.groups or ())
-        return RowSet(train, self.budgets, pool, tested), RowSet(test, self.budgets)
+        with ExitStack() as made:
+            train = RowSet(training(self.packed, split), self.budgets, pool, tested)
+            made.callback(train.release)
+            test = RowSet(held_out(self.packed, split), self.budgets)
+            made.callback(test.release)
+            yield train, test
 
     def changed(self, function: Callable[[Block], Block], trained: bool) -> RowSet:
         """The same rows, which are `trained` on or tested, with other features."""
@@ -346,7 +352,7 @@ def run_trial(train: RowSet, test: RowSet, candidate: Candidate, design: Design)
         for text, count in sizes.items():
             if count not in done:
                 some = candidate.head(order, count)
-                done[count] = _cell(train, test, some, judge, design.kinds, count == told) | {"count": count}
+                done[count] = _cell(train, test, some, judge, design.kinds, count == told) | {"count": candidate.number(some)}
             cells.append({"classifier": judge.title, "size": text, "chosen": text == size, **done[count]})
     return _common(train, test, cells) | {
         "features": every,
@@ -369,8 +375,7 @@ def choose(train: RowSet, candidate: Candidate, design: Design) -> tuple[int, st
     sign = 1 if LARGER_IS_BETTER[how.metric] else -1
     values = np.zeros((how.folds, len(candidate.requests), len(sizes)))
     for fold, split in enumerate(Protocol(1, (1 / how.folds,) * how.folds, seed=design.seed + INNER_SEED).splits()):
-        inner, test = train.divide(split)
-        try:
+        with train.divided(split) as (inner, test):
             for number, request in enumerate(candidate.requests):
                 order, _ = ranked(inner.engine, inner.profile.varying, replace(request, count=max(counts)))
                 known: dict[int, float] = {}
@@ -379,9 +384,6 @@ def choose(train: RowSet, candidate: Candidate, design: Design) -> tuple[int, st
                         (sums,), _, _ = judged(inner, test, candidate.head(order, count), design.judges[0], (how.metrics,))
                         known[count] = sums.metrics()[how.metric]
                     values[fold, number, at] = known[count]
-        finally:
-            inner.release()
-            test.release()
     mean = values.mean(axis=0)
     worth = sign * (mean if how.size else mean.mean(axis=1, keepdims=True))
     worth = np.where(np.isnan(worth), -np.inf, worth)
@@ -402,19 +404,12 @@ class Trial:
 
     def __call__(self, engine: LocalEngine) -> tuple[dict[str, Any], Cost]:
         rows = InMemoryDataset([engine.identified()], engine.profile, [], [], False, cores=engine.cores)
-        return self._run(RowSet(rows, engine.budgets)), engine.cost
+        return self.on(RowSet(rows, engine.budgets)), engine.cost
 
-    def on_cluster(self, packed: Packed, budgets: Budgets, pool: GramPool | None) -> dict[str, Any]:
-        """The same over a cluster, job by job from here."""
-        return self._run(RowSet(packed, budgets, pool))
-
-    def _run(self, rows: RowSet) -> dict[str, Any]:
-        train, test = rows.divide(self.split)
-        try:
+    def on(self, rows: RowSet) -> dict[str, Any]:
+        """The same of any rows, over a cluster job by job from here."""
+        with rows.divided(self.split) as (train, test):
             return run_trial(train, test, self.candidate, self.design)
-        finally:
-            train.release()
-            test.release()
 
 
 # ---- all of them ----
@@ -443,7 +438,7 @@ def run_trials(
     if left:
         pool = GramPool.over(packed, list(left.values()), budgets)
         for key, trial in left.items():
-            done(key, _result(partial(trial.on_cluster, packed, budgets, pool)))
+            done(key, _result(partial(trial.on, RowSet(packed, budgets, pool))))
 
 
 def _in_one_task(packed: Any, trial: Trial, budgets: Budgets) -> Any:

@@ -25,7 +25,7 @@ from ..lazy import cached_property
 from .labels import Lookup
 from .matrix import Matrix
 
-Split = tuple[sp.csr_matrix, np.ndarray, np.ndarray, np.ndarray]  # of `Sieve.split`
+SievedParts = tuple[sp.csr_matrix, np.ndarray, np.ndarray, np.ndarray]  # of `Sieve.split`
 
 GRID = 1e-10  # distances per feature are compared on this grid
 BATCH, TILE = 512, 1024  # queries and reference rows in a tile
@@ -68,7 +68,7 @@ class Rows:
         self.x = x
         self.ids = np.asarray(ids, np.int64)
         self.codes = None if codes is None else np.asarray(codes, np.int64)
-        self._split: tuple[Sieve, Split] | None = None
+        self._split: tuple[Sieve, SievedParts] | None = None
         self._single: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -101,7 +101,7 @@ class Rows:
             self._single = self.x.astype(np.float32)
         return self._single
 
-    def split(self, sieve: Sieve) -> Split:
+    def split(self, sieve: Sieve) -> SievedParts:
         if self._split is None or self._split[0] is not sieve:
             self._split = sieve, sieve.split(self)
         return self._split[1]
@@ -268,7 +268,7 @@ class Sieve:
         rare = counts[order[few:]] / len(rows)
         return Sieve(np.sort(order[:few])) if rare @ rare <= SIEVED_PRODUCTS else None
 
-    def split(self, rows: Rows) -> Split:
+    def split(self, rows: Rows) -> SievedParts:
         """The rare features (n, d), their squared norms (n,), and the frequent ones, dense (n, f), with their norms (n,)."""
         x = rows.x
         often = np.zeros(rows.width, bool)
@@ -296,7 +296,7 @@ class SievedRows:
 class SievedTile(Pairs):
     """Distances of some sparse query rows to some sparse reference rows, of which only those within a cut are ever formed."""
 
-    def __init__(self, query: Rows, split: Split, reference: SievedRows) -> None:
+    def __init__(self, query: Rows, split: SievedParts, reference: SievedRows) -> None:
         self.query, self.reference, self._ready = query, reference.rows, reference
         _, self._squares, self._dense, self._root = split
         self.error = self._bound()

@@ -30,7 +30,7 @@ from ..errors import PACKED, DataError, ParameterError
 from ..frame import Batches, LocalFrame, LocalSession
 from ..lazy import DataFrame, F, SparkSession
 from .errors import absent, first_repeated, notice, reading
-from .paths import Split, files_of, lines_of
+from .paths import FileSplit, files_of, lines_of
 from .vectors import Vectors, canonical, raw_bytes
 
 MAX_HEADER = 256 << 20  # bytes of a header that the driver takes
@@ -180,7 +180,7 @@ def _first_lines(files: TextFiles, header: bool, count: int) -> Head | None:
 
 def _first_lines_here(files: TextFiles, header: bool, count: int) -> Head:
     """The same of a file of this machine."""
-    blocks = (lines.slice(0, count).cast(pa.binary()).to_pylist() for lines in Split(files.names[0], 0, None).lines())
+    blocks = (lines.slice(0, count).cast(pa.binary()).to_pylist() for lines in FileSplit(files.names[0], 0, None).lines())
     declared, out = re.compile(rb"[\s\xef\xbb\xbf]*@"), []
     for line in itertools.islice(itertools.chain.from_iterable(blocks), count):
         text = line.rstrip(b"\r\n")

@@ -59,7 +59,7 @@ from ..errors import DataError
 from ..frame import Batches, Kind, LocalFrame, NeedsSpark
 from .errors import BAD_CELLS, check_separator, refuse_headers, refuse_json, tell_unnamed
 from .local import kind_of_arrow
-from .paths import BOM, Split, files_of, filled_lines, sizes_of, splits_of
+from .paths import BOM, FileSplit, files_of, filled_lines, sizes_of, splits_of
 from .vectors import raw_bytes
 
 _WHITE = bytes(range(33)).decode()  # what Java trims
@@ -128,7 +128,7 @@ def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
 
 def _first_line(file: str) -> bytes | None:
     """The first line that is not white space, as UTF-8."""
-    for block in Split(file, 0, None).blocks():
+    for block in FileSplit(file, 0, None).blocks():
         for line in block.removeprefix(BOM).splitlines():
             if line.strip(_WHITE.encode()):
                 try:
@@ -206,7 +206,7 @@ def _cells(data: np.ndarray, width: int, dialect: Dialect, types: Mapping[int, p
 class _CsvPart:
     """The rows of a part of a file, of the columns `kinds`; `plain` ones hold numbers as pyarrow reads them."""
 
-    split: Split
+    split: FileSplit
     dialect: Dialect
     names: tuple[str, ...]
     kinds: Mapping[str, Kind]
@@ -396,7 +396,7 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     return LocalFrame([_JsonPart(split, types) for split in splits], kinds, sizes=sizes_of(files, [*kinds]))
 
 
-def _blocks(split: Split) -> Batches:
+def _blocks(split: FileSplit) -> Batches:
     """The lines of a part of a file, blocks of them a row."""
     for number, block in enumerate(split.blocks()):
         lines = block.removeprefix(BOM) if number == 0 and split.start == 0 else block
@@ -415,7 +415,7 @@ def _table(block: bytes, types: Mapping[str, pa.DataType] | None = None) -> pa.T
 class _JsonPart:
     """The records of a part of a file."""
 
-    split: Split
+    split: FileSplit
     types: Mapping[str, pa.DataType]
 
     def only(self, columns: Sequence[str]) -> _JsonPart:

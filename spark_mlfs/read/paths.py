@@ -93,19 +93,19 @@ def sizes_of(names: Sequence[str], columns: Sequence[str]) -> dict[str, int]:
     return dict.fromkeys(columns, size // max(1, len(columns)))
 
 
-def splits_of(names: Sequence[str]) -> list[Split]:
+def splits_of(names: Sequence[str]) -> list[FileSplit]:
     """Return the parts in which files are read: one of a small or packed file, several of a large one."""
-    out: list[Split] = []
+    out: list[FileSplit] = []
     for name in names:
         size = os.path.getsize(name)
         splits = 1 if is_packed(name) else max(1, round(size / SPLIT_BYTES))
         edges = np.linspace(0, size, splits + 1).astype(int).tolist()
-        out += [Split(name, start, None if end == size else end) for start, end in itertools.pairwise(edges)]
+        out += [FileSplit(name, start, None if end == size else end) for start, end in itertools.pairwise(edges)]
     return out
 
 
 @dataclass(frozen=True)
-class Split:
+class FileSplit:
     """The lines of a file that begin from `start` on and before `end`."""
 
     name: str
@@ -175,7 +175,7 @@ def filled_lines(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return data[np.repeat(keep, lengths)], np.concatenate([[0], np.cumsum(lengths[keep])])
 
 
-def _batches(split: Split, single: bool) -> Batches:
+def _batches(split: FileSplit, single: bool) -> Batches:
     for lines in split.lines():
         columns, names = [lines, pa.array(np.full(len(lines), split.start))], ["value", "start"]
         if not single:

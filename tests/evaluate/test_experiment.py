@@ -260,9 +260,9 @@ def test_budgets_go_with_the_rows():
     block = Block(x, ids, lists.indptr, lists.indices)
     budgets = Budgets(driver=12345678, worker=23456789)
     rows_ = experiment.RowSet(InMemoryDataset([block], profile_block(block, Q), [], [], False), budgets)
-    train, test = rows_.divide(Protocol.of("3-fold").splits()[0])
-    fewer = train.changed(lambda part: dataclasses.replace(part, x=part.x[:, :5]), True)
-    engines = [e.engine() for e in (train, test, fewer)] + [e.engine(np.array([1, 3])) for e in (train, fewer)]
+    with rows_.divided(Protocol.of("3-fold").splits()[0]) as (train, test):
+        fewer = train.changed(lambda part: dataclasses.replace(part, x=part.x[:, :5]), True)
+        engines = [e.engine() for e in (train, test, fewer)] + [e.engine(np.array([1, 3])) for e in (train, fewer)]
     assert [e.num_features for e in engines] == [D, D, 5, 2, 2]
     assert {(e.budgets.driver, e.budgets.worker) for e in engines} == {(12345678, 23456789)}
 
@@ -270,18 +270,19 @@ def test_budgets_go_with_the_rows():
 @pytest.mark.slow
 def test_what_one_task_may_not_hold_runs_over_the_cluster(data, monkeypatch):
     *_, packed = data
-    one_task, on_cluster, tasks, spread = in_tasks.run_in_one_task, Trial.on_cluster, [], []
+    one_task, on, tasks, spread = in_tasks.run_in_one_task, Trial.on, [], []
 
     def in_one_task(packed, trial, budgets):
         tasks.append((trial.candidate.title, budgets.worker))
         return one_task(packed, trial, budgets)
 
-    def over_cluster(trial, packed, budgets, pool):
-        spread.append((trial.candidate.title, budgets.worker))
-        return on_cluster(trial, packed, budgets, pool)
+    def over_cluster(trial, rows):
+        if rows.packed is packed:
+            spread.append((trial.candidate.title, rows.budgets.worker))
+        return on(trial, rows)
 
     monkeypatch.setattr(in_tasks, "run_in_one_task", in_one_task)
-    monkeypatch.setattr(Trial, "on_cluster", over_cluster)
+    monkeypatch.setattr(Trial, "on", over_cluster)
     split = Protocol.of("3-fold").splits()[0]
     design = Design(("3", "5"), (judge("br-svm"),))
     trials = [Trial(Candidate(name, (Request.of(name),)), split, design) for name in ("mim", "spec")]
