@@ -62,10 +62,8 @@ def refuse_unknown(profile: Profile) -> None:
     """`DataError` where single labels of a row are unknown."""
     if profile.unknown.any():
         label = int(np.flatnonzero(profile.unknown)[0])
-        raise DataError(
-            f"label {label} is unknown (NaN) in {int(profile.unknown[label])} rows whose other labels are "
-            "known; a classifier needs fully known rows: drop these rows, or drop the label"
-        )
+        told = f"label {label} is unknown (NaN) in {int(profile.unknown[label])} rows whose other labels are known"
+        raise DataError(f"{told}; a classifier needs fully known rows: drop these rows, or drop the label")
 
 
 def known_rows(block: Block, profile: Profile) -> Block:

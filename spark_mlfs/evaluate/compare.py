@@ -7,7 +7,7 @@ not at all."""
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -186,9 +186,8 @@ def open_data(session: Any, data: DataSet, seed: int = 0) -> tuple[Any, Split | 
     paths: list[Any] = [path for path in (data.path, data.test_path) if path is not None] or [None]
     parts = [read.load(session, paths[0], data.format or "", **data.options)]
     facts = categories_of(parts[0], FEATURES)  # of which test rows may hold other values
-    parts += [
-        read.load(session, path, data.format or "", **{**data.options, **(facts and {CATEGORIES: facts})}) for path in paths[1:]
-    ]
+    options = {**data.options, **(facts and {CATEGORIES: facts})}
+    parts += [read.load(session, path, data.format or "", **options) for path in paths[1:]]
     if data.rows is not None:
         parts = [sampled(part, data.rows, seed, ID) for part in parts]
     return (parts[0], None) if data.test_path is None else marked(parts[0], parts[1], ID)
@@ -226,9 +225,6 @@ class LabelsByPart(Statistic):
 
     split: Split
     layout = "rows"
-
-    def key(self) -> Hashable:
-        return "labels by part", self.split.name
 
     def partial(self, block: Block, profile: Profile) -> State:
         tested = np.repeat(self.split.of(block), np.diff(block.label_indptr))

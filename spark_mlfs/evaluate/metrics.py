@@ -48,7 +48,7 @@ from ..blocks.pack import at_once, check_column
 from ..errors import DataError, ParameterError, worker_errors
 from ..frame import Batches, kinds_of
 from ..kernels.labels import LabelRanks
-from ..kernels.matrix import Matrix
+from ..kernels.matrix import Matrix, dense
 from ..lazy import Column, DataFrame, F, names_of
 from ..params import Choice, Parameter
 from ..schema import attribute_names
@@ -99,7 +99,7 @@ class Sums:
             raise DataError(f"{sizes}: all three must have one shape, (rows, labels)")
         n, q = shapes[0]
         step = max(1, CELLS // q)
-        parts = ([_dense(a[first : first + step]) for a in arrays] for first in range(0, max(n, 1), step))
+        parts = ([dense(a[first : first + step]) for a in arrays] for first in range(0, max(n, 1), step))
         total = added(_sums(t, p, s, kind) for t, p, s in parts)
         assert total is not None
         return total
@@ -197,10 +197,6 @@ LARGER_IS_BETTER = {name: metric.larger_is_better for name, metric in METRICS.it
 TITLES = {name: metric.title for name, metric in METRICS.items()} | {
     f"{part}{how}F1": f"{how.lower()}-F1, {which}" for part, which in PARTS.items() for how in F1
 }
-
-
-def _dense(rows: Matrix) -> np.ndarray:
-    return rows.toarray() if sp.issparse(rows) else rows
 
 
 def _binary(rows: np.ndarray, what: str) -> np.ndarray:

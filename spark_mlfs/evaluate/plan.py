@@ -145,10 +145,8 @@ class Comparison(Section):
             if entry.screen is not None:
                 Screen.of(entry.screen)
             if (self.protocol.folds == FILES) != (entry.test_path is not None):
-                told = (
-                    "protocol files needs test_path" if entry.test_path is None else "test_path needs [protocol] folds = 'files'"
-                )
-                raise ParameterError(f"{at}[[data]] {entry.name}: {told}")
+                told = "protocol files needs test_path", "test_path needs [protocol] folds = 'files'"
+                raise ParameterError(f"{at}[[data]] {entry.name}: {told[entry.test_path is not None]}")
 
     def _check_protocol(self, at: str) -> None:
         if self.protocol.folds != FILES:
@@ -210,9 +208,8 @@ def requests_of(entry: MethodEntry, seed: int) -> list[Request]:
     parameters = METHODS.create(entry.name).parameters
     values, grid = params.seeded(parameters, entry.parameters, seed), entry.grid
     held_to = constraints.Constraints.of({"include": entry.include or None, "exclude": entry.exclude or None})
-    return [
-        Request.of(entry.name, {**values, **cell}, screen=entry.screen, constraints=held_to) for cell in params.grid_cells(grid)
-    ]
+    cells = ({**values, **cell} for cell in params.grid_cells(grid))
+    return [Request.of(entry.name, cell, screen=entry.screen, constraints=held_to) for cell in cells]
 
 
 def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:

@@ -90,7 +90,6 @@ class Protocol:
 
     @property
     def count(self) -> int:
-        """Number of splits."""
         return self.repeats * (1 if self.random else len(self.shares))
 
     def splits(self, packed: Dataset | None = None) -> list[Split]:
@@ -105,7 +104,6 @@ class Protocol:
 
     @property
     def draws(self) -> list[int]:
-        """The seed of each repeat."""
         return [Hashed(self.shares, self.seed, repeat).draw for repeat in range(self.repeats)]
 
     def divide(self, ids: np.ndarray, labels: sp.csr_matrix) -> list[Listed]:
@@ -241,9 +239,7 @@ def _ends(sets: np.ndarray, ids: np.ndarray, shares: tuple[float, ...], draws: l
 def marked(train: Any, test: Any, row_id: str = "id") -> tuple[Any, Split]:
     """One frame of training and test rows that came apart, with new ids, and the split that tells them apart again."""
     if train.columns != test.columns:
-        raise ParameterError(
-            f"the test rows have columns {', '.join(test.columns)}, the training rows {', '.join(train.columns)}"
-        )
+        raise ParameterError(f"the test rows have columns {', '.join(test.columns)}, training rows {', '.join(train.columns)}")
     for column in train.columns:
         kinds = [kinds_of(frame)[column].name for frame in (train, test)]
         if kinds[0] != kinds[1]:

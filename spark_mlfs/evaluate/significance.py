@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from ..errors import DataError, ParameterError
+from ..solvers.greedy import significant
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,7 @@ def ranks(values: ArrayLike, larger_is_better: bool = True) -> np.ndarray:
     >>> ranks([[0.7, 0.6, 0.9], [0.5, 0.5, 0.8]])
     array([[2. , 3. , 1. ],
            [2.5, 2.5, 1. ]])"""
-    table = _table(values)
-    with np.errstate(divide="ignore"):
-        digits = np.where(table == 0, 0, np.floor(np.log10(np.abs(table))))
-    scale = 10.0 ** (11 - digits)
-    table = np.rint(table * scale) / scale
+    table = significant(_table(values), 12)
     return stats.rankdata(-table if larger_is_better else table, axis=1)
 
 

@@ -244,9 +244,6 @@ class PredictionSums(Statistic):
     kinds: tuple[str, ...]
     layout = "rows"
 
-    def key(self) -> Any:
-        return "prediction sums", id(self)
-
     def partial(self, block: Block, profile: Profile) -> State:
         rows = known_rows(block, profile)
         truth = rows.labels(profile.q).toarray()

@@ -30,7 +30,7 @@ from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
 from ..errors import ON_THE_DRIVER, BudgetError, beyond, setting
 from ..kernels.knn import Rows, pair_squares
-from ..kernels.matrix import Matrix
+from ..kernels.matrix import Matrix, dense
 from ..params import Integer, Number, Parameter, Values
 from ..statistics.base import Statistic
 from ..statistics.moments import GroupMoments
@@ -96,10 +96,7 @@ class FirstRows(Statistic):
         order = np.lexsort((block.ids, mix(block.ids, self.seed)))
         rank = np.empty(block.n, np.int64)
         rank[order] = np.arange(block.n)
-        out = []
-        for cluster, rows in sides(block, self.clusters):
-            out.append(rows[np.argsort(rank[rows])][: cluster.count])
-        return out
+        return [rows[np.argsort(rank[rows])][: cluster.count] for cluster, rows in sides(block, self.clusters)]
 
     def partial(self, block: Block, profile: Profile) -> State:
         return self._pack(block.known())
@@ -187,8 +184,7 @@ def cluster_centres(
     problems = tuple(clusters)
     block, chosen = engine.run(FirstRows(problems, seed), keep=False)[0]
     x = geometry.points(block).x
-    start = [x[rows] for rows in chosen]
-    centres = np.concatenate([(part.toarray() if sp.issparse(part) else part) for part in start]).astype(np.float64)
+    centres = np.concatenate([dense(x[rows]) for rows in chosen]).astype(np.float64)
     for iteration in range(1, max_iter + 1):
         if engine.progress:
             engine.progress("lift: k-means", iteration, max_iter)
@@ -223,11 +219,9 @@ class LIFT(Extractor):
         count = sum(cluster.count for cluster in clusters)
         size = 16 * count * len(geometry.varying)  # the centres, and the sums of one iteration
         if size > engine.budgets.driver:
-            raise BudgetError(
-                f"{count} cluster centres of {len(geometry.varying)} features need "
-                f"{beyond(size, 'driver_bytes', engine.budgets.driver, ON_THE_DRIVER)}, lower {setting('ratio')}, or select "
-                "features first"
-            )
+            told = beyond(size, "driver_bytes", engine.budgets.driver, ON_THE_DRIVER)
+            needs = f"{count} cluster centres of {len(geometry.varying)} features need {told}"
+            raise BudgetError(f"{needs}, lower {setting('ratio')}, or select features first")
         with one_thread():
             centres, iterations, converged = cluster_centres(engine, clusters, geometry, p["seed"], p["max_iter"])
         width = np.bincount([c.label for c in clusters], [c.count for c in clusters]).astype(np.int64)
@@ -270,6 +264,6 @@ def distances(x: Matrix, centres: np.ndarray, shift: np.ndarray) -> np.ndarray:
     step = max(1, (16 << 20) // (8 * max(1, x.shape[1])))
     for a in range(0, len(rows), step):
         some = x[rows[a : a + step]]
-        difference = (some.toarray() if sp.issparse(some) else some) - centres[near[a : a + step]]
+        difference = dense(some) - centres[near[a : a + step]]
         square[rows[a : a + step], near[a : a + step]] = np.einsum("ij,ij->i", difference, difference)
     return np.sqrt(square)

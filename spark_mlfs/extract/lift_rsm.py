@@ -77,10 +77,8 @@ class LIFTRSM(Extractor):
         D = int(np.diff(lift["slices"]).max())
         size = 16 * n * D + 48 * D * D
         if size > engine.budgets.driver:
-            raise BudgetError(
-                f"lift-rsm: {n} rows of a label with {D} LIFT features need "
-                f"{beyond(size, 'driver_bytes', engine.budgets.driver, 'in a task')}, or lower {setting('ratio')}"
-            )
+            told = beyond(size, "driver_bytes", engine.budgets.driver, "in a task")
+            raise BudgetError(f"lift-rsm: {n} rows of a label with {D} LIFT features need {told}, or lower {setting('ratio')}")
         reduced: State = {}
         with one_thread():
             for part in over_labels(engine, MOST_ROWS, p["seed"] + SAMPLE, Reduce(lift, dict(p))):

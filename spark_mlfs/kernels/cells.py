@@ -7,8 +7,7 @@ class) pairs, c over the cells, and T(k) = k log k,
 
 where for binary relevance the classes are, label by label, "has it" and "has it not"; a label that no row of a cell has adds
 nothing there. The cost is rows × features (dense) or stored entries (sparse), not cells × classes. Sums are fixed point
-(`information.CountLogs`), so parts over different cells add up exactly.
-"""
+(`information.CountLogs`), so parts over different cells add up exactly."""
 
 from __future__ import annotations
 

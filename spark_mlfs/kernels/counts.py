@@ -42,8 +42,7 @@ def count_dense(
 ) -> np.ndarray:
     """(last - first, width, size) counts of `features` first..last, first a multiple of `per_byte`; rows weigh `mass`.
 
-    `codes` (bytes, n) uint8: feature f is digit f mod `per_byte`, base `width`, of byte f div `per_byte`; `size` groups.
-    """
+    `codes` (bytes, n) uint8: feature f is digit f mod `per_byte`, base `width`, of byte f div `per_byte`; `size` groups."""
     first, last = features
     n = codes.shape[1]
     out = np.zeros((last - first, width, size), np.int64)

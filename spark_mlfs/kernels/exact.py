@@ -22,8 +22,7 @@ at a time; with m·h = 2²⁰a₁ + a₀ and m·l = 2²⁰b₁ + b₀, in units 
 
     m(h 2²⁰ + l)(h 2²⁰ + l)' = 2⁶⁰ ha₁' + 2⁴⁰ (h(a₀ + b₁)' + la₁') + 2²⁰ (l(a₀ + b₁)' + hb₀') + lb₀',
 
-six products that are exact as above. Such states are always wide, those of single columns, too.
-"""
+six products that are exact as above. Such states are always wide, those of single columns, too."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .matrix import Matrix, with_values
+from .matrix import Matrix, dense, with_values
 
 BITS = 20
 ROWS = 3072  # of one product: ROWS · (1.5 · 2^BITS)² < 2^53
@@ -108,12 +107,8 @@ def _float(state: State, name: str, shape: tuple[int, ...]) -> np.ndarray:
     return value + np.ldexp(np.asarray(state[name + "+"], np.float64), _WORD) if name + "+" in state else value
 
 
-def _dense(values: Any) -> np.ndarray:
-    return values.toarray() if sp.issparse(values) else np.asarray(values)
-
-
 def _whole(values: Any) -> np.ndarray:
-    return _dense(values).astype(np.int64)
+    return dense(values).astype(np.int64)
 
 
 # ---- second moments ----
@@ -236,11 +231,11 @@ def _linear(name: str, total: Any, v: int | None = None) -> State:
 
 def _square(a: Any, b: Any | None) -> State:
     """The two words of X'X of at most `ROWS` rows; h'l + l'h = (h + l)'(h + l) − h'h − l'l, three symmetric products."""
-    square = _dense(a.T @ a)
+    square = dense(a.T @ a)
     state: State = {"hh": _whole(square)}
     if b is not None:
         both = _plus(a, b)
-        fine, middle = _dense(b.T @ b), _dense(both.T @ both)
+        fine, middle = dense(b.T @ b), dense(both.T @ both)
         middle -= square
         middle -= fine
         state |= _words_of(state["hh"], _whole(middle), _whole(fine))
@@ -335,7 +330,7 @@ def cross(left: tuple[Any, Any | None], right: tuple[Any, Any | None], wide: boo
         parts: list[Any] = [None if each is None else each[part] for each in (*left, *right)]
         a, b, c, d = parts
         one = _square(a, b) if left is right else {"hh": _whole(a.T @ c)}
-        mixed = [] if left is right else [_dense(x.T @ y) for x, y in ((a, d), (b, c)) if x is not None and y is not None]
+        mixed = [] if left is right else [dense(x.T @ y) for x, y in ((a, d), (b, c)) if x is not None and y is not None]
         if mixed:
             one |= _words_of(one["hh"], _whole(sum(mixed[1:], mixed[0])), _whole(b.T @ d) if len(mixed) > 1 else 0)
         state = add(state, one)

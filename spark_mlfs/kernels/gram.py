@@ -29,8 +29,7 @@ class GramStatistics:
         n = sum r,  sum_x = sum r (x-a),  sum_y = sum r (y-b),  xx = sum r (x-a)(x-a)',  xy, yy likewise.
 
     A centre near the mean avoids cancellation: about zero, 1e9 + {0, 1, 2} has no variance left in float64. `+` moves the right
-    operand to the left one's centre. `low` and `high`, the features' extremes, decide which are constant; `minmax` needs them.
-    """
+    operand to the left one's centre. `low` and `high`, the features' extremes, decide which are constant; `minmax` needs them."""
 
     n: float
     sum_x: np.ndarray

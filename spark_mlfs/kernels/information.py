@@ -7,8 +7,7 @@ entropy, is ½ less per occupied cell, that is another table of c log c.
 
 Arrays of counts have the axes (feature, its code, …, group); groups are class 0 = all rows, then one per label (binary
 relevance), or one per labelset (label powerset). "chance" takes from an information between two of these what it is by chance
-(`kernels.chance`), and is for these alone: no information given a third variable is corrected so.
-"""
+(`kernels.chance`), and is for these alone: no information given a third variable is corrected so."""
 
 from __future__ import annotations
 
@@ -101,8 +100,7 @@ def label_information(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.n
     """I(f; Y_l) for every feature and label, (F, q) nats.
 
     `counts` (F, b, 1 + q): rows with code v, and those of them with label l; `unknown` (F, b, q) rows with code v whose label l
-    is unknown: they are left out of that label's estimate.
-    """
+    is unknown: they are left out of that label's estimate."""
     terms, n = _label_terms(logs, counts, q, unknown)
     return logs.nats(terms - logs.chance.by_label(counts, q, unknown) if logs.chance else terms, n)
 
@@ -121,8 +119,7 @@ class StoredCounts:
     """The counts of `width` features of which one code, the commonest by far, is not stored: its rows are the rest.
 
     `count` (c,) rows with a stored code and a group, `group` (c,) and `slot` (c,) which ones, ordered by slot; `feature` (s,) the
-    feature 0..width-1 of each slot (feature and code), ascending, `rows` (s,) rows with the slot's code.
-    """
+    feature 0..width-1 of each slot (feature and code), ascending, `rows` (s,) rows with the slot's code."""
 
     width: int
     count: np.ndarray
@@ -178,8 +175,7 @@ class PairMoments:
     """Moments of `count` sparse features over groups: of the pairs (feature, group) that meet in a row, elsewhere they are 0.
 
     `feature` and `group` (p,) the pairs, in order; `total`, `square` (p,) their Σx and Σx²; `rows` of each group, and how many
-    there are in all; `all_total`, `all_square` (count,) the same over all rows.
-    """
+    there are in all; `all_total`, `all_square` (count,) the same over all rows."""
 
     count: int
     rows: LabelRows
@@ -204,8 +200,7 @@ def summed_stored_information(logs: CountLogs, stored: StoredCounts, rows: Label
     """`summed_label_information` from stored counts whose groups are the labels, to the bit; without `clip` the sum as it is.
 
     Of a label that meets no stored code of f only its count matters, by g(r, p) = T(r − p) − T(r) − T(n − p) + T(n), r the rows
-    with the code that is not stored, T(c) = c log c: a table over the distinct r and p. The stored cells correct it.
-    """
+    with the code that is not stored, T(c) = c log c: a table over the distinct r and p. The stored cells correct it."""
     n, positive = rows.n, rows.positive
     rest = n - stored.by_feature(stored.rows)
     kept = logs.clip if clip else lambda value: value
@@ -410,8 +405,7 @@ def small_label_information(
 ) -> np.ndarray:
     """As `label_information`, to full *relative* precision however small: for products, where the smallest information counts.
 
-    n·I = Σ_cells e·g((c − e)/e) with c the count, e = row·column/n and g(t) = (1 + t)·log(1 + t) − t ≥ 0: nothing cancels.
-    """
+    n·I = Σ_cells e·g((c − e)/e) with c the count, e = row·column/n and g(t) = (1 + t)·log(1 + t) − t ≥ 0: nothing cancels."""
     everything, positive = counts[:, :, :1], counts[:, :, 1 : 1 + q]
     observed = np.broadcast_to(everything, positive.shape) if unknown is None else everything - unknown
     n = np.maximum(observed.sum(axis=1, keepdims=True), 1)
@@ -496,8 +490,7 @@ def label_pair_information(
     """I(f; Y_a | Y_b), (F, pairs) nats.
 
     `both` (F, b, pairs) rows with code v and both labels of a pair, `first` and `second` (F, b, pairs) with the one and the
-    other, `every` (F, b, 1) or (F, b, pairs) all rows (in which both labels are known).
-    """
+    other, `every` (F, b, 1) or (F, b, pairs) all rows (in which both labels are known)."""
     neither = every - first - second + both
     only_first, only_second = first - both, second - both
 

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from ..errors import DataError
 from ..lazy import cached_property
 from .labels import Lookup
-from .matrix import Matrix
+from .matrix import Matrix, dense
 
 SievedParts = tuple[sp.csr_matrix, np.ndarray, np.ndarray, np.ndarray]  # of `Sieve.split`
 
@@ -105,9 +105,6 @@ class Rows:
         if self._split is None or self._split[0] is not sieve:
             self._split = sieve, sieve.split(self)
         return self._split[1]
-
-    def dense(self) -> np.ndarray:
-        return self.x.toarray() if self.sparse else self.x
 
 
 def pair_squares(left: Matrix, right: Matrix, i: np.ndarray, j: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -402,5 +399,4 @@ def tiles(query: Rows, reference: Rows, size: int = TILE) -> Iterator[tuple[Tile
 
 def products(left: Matrix, right: Matrix) -> np.ndarray:
     """left @ right.T, dense, whatever the two are."""
-    out = left @ right.T
-    return out.toarray() if sp.issparse(out) else np.asarray(out)
+    return dense(left @ right.T)

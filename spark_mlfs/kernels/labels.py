@@ -98,15 +98,9 @@ class Lookup:
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return self.table[self.rows[i], self.columns[j]]
 
-    def at_least(self, smallest: float) -> Lookup:
-        return Lookup(self.table >= smallest, self.rows, self.columns)
-
-    def below(self, limit: float) -> Lookup:
-        return Lookup(self.table < limit, self.rows, self.columns)
-
-    def positive(self) -> Lookup:
-        """Whether the rows share a label (of positive weight)."""
-        return Lookup(self.table > 0, self.rows, self.columns)
+    def where(self, compare: np.ufunc, limit: float) -> Lookup:
+        """Whether the values compare so with a limit: above 0 where rows share a label (of positive weight)."""
+        return Lookup(compare(self.table, limit), self.rows, self.columns)
 
 
 def shared_labels(members: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ from . import exact
 from .exact import BITS, State
 from .knn import GRID, Rows, Tile, pair_squares, tiles
 from .labels import LabelsetSimilarity
-from .matrix import Matrix, with_values
+from .matrix import Matrix, dense, with_values
 
 SPARSE_BELOW = 0.04  # share of active pairs under which the weighted sums are sparse products
 Quantised = tuple[Any, Any | None]  # coarse and fine (`exact.quantised`)
@@ -175,7 +175,7 @@ def hinges(
             high = {name: np.ldexp(state[name + " h"][part].astype(np.float64), -grid.bits) for name in ("z", "zz")}
             low = {name: np.ldexp(state[name + " m"][part].astype(np.float64), -grid.bits - BITS) for name in high}
             pulled[-1] += (high["zz"] + low["zz"]) * grid.unit**2
-            pulled[-1] -= 2 * anchors.rows.dense() * ((high["z"] + low["z"]) * grid.unit)
+            pulled[-1] -= 2 * dense(anchors.rows.x) * ((high["z"] + low["z"]) * grid.unit)
     active = int(state["active"][0])
     v = np.ones(len(grid.unit)) if weights is None else weights
     if not summed:
@@ -251,7 +251,7 @@ def _scaled_rows(x: Matrix, factors: np.ndarray, summed: bool) -> np.ndarray:
     """(a, d) factors_i x_i, or (d,) summed over the rows."""
     if summed:
         return np.asarray(x.T @ factors)
-    return x.multiply(factors[:, None]).toarray() if sp.issparse(x) else x * factors[:, None]
+    return dense(x.multiply(factors[:, None])) if sp.issparse(x) else x * factors[:, None]
 
 
 def _weighted(rows: Rows, root: np.ndarray) -> Rows:

@@ -15,6 +15,11 @@ def with_values(x: sp.csr_matrix, values: np.ndarray) -> sp.csr_matrix:
     return sp.csr_matrix((values, x.indices, x.indptr), shape=x.shape)
 
 
+def dense(x: Matrix) -> np.ndarray:
+    """The rows of x as an array."""
+    return x.toarray() if sp.issparse(x) else np.asarray(x)
+
+
 def sums_between(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Sums of the values from edge to edge (k + 1,), the first 0, the last behind all: exact of whole numbers, else in order."""
     out = np.zeros(len(edges) - 1, np.int64 if values.dtype.kind == "i" else values.dtype)

@@ -86,9 +86,8 @@ class Nearest:
             if len(some):
                 within = np.arange(count[some].sum()) - np.repeat(np.cumsum(count[some]) - count[some], count[some])
                 entries = np.repeat(start[some], count[some]) + within
-                self._take_table(
-                    touched[some], np.repeat(np.arange(len(some)), count[some]), within, [x[entries] for x in new], tile
-                )
+                row = np.repeat(np.arange(len(some)), count[some])
+                self._take_table(touched[some], row, within, [x[entries] for x in new], tile)
 
     def _take_table(self, touched: np.ndarray, row: np.ndarray, column: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
         """New entries at (row, column) of a table beside the k old ones of the touched queries."""

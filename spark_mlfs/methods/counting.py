@@ -111,9 +111,7 @@ def refuse_with_labelsets(p: Values) -> None:
     """`ParameterError` where labels are no longer told apart, so that none can be weighed or corrected."""
     for parameter in (LABEL_WEIGHTS, LABEL_NOISE):
         if p.get(parameter.name, parameter.default) != parameter.default:
-            raise ParameterError(
-                f"{parameter.name} goes with label_coding='br', which looks at label by label; leave one of the two out"
-            )
+            raise ParameterError(f"{parameter.name} goes with label_coding='br', which looks at each label; leave one out")
 
 
 NUM_BINS = Parameter("num_bins", 5, Integer(2, MAX_BINS), "bins of a discretised feature")
@@ -282,11 +280,9 @@ class Counting:
         if table > budget:
             name = self.engine.budgets.worker_setting if self.engine.in_one_process else "driver_bytes"
             error = WorkerBudgetError if self.engine.in_one_process else BudgetError
-            raise error(
-                f"the {target.size} pairs of {len(labels)} labels need "
-                f"{beyond(table, name, budget, 'for each feature')}, lower {setting('num_bins')}, give fewer labels, or use "
-                "mim, jmi, d2f or mdmr: they pair none"
-            )
+            needs = f"the {target.size} pairs of {len(labels)} labels need {beyond(table, name, budget, 'for each feature')}"
+            remedy = f"lower {setting('num_bins')}, give fewer labels, or use mim, jmi, d2f or mdmr: they pair none"
+            raise error(f"{needs}, {remedy}")
         profile = self.engine.profile
         wanted = label_pair_counts(self.coding, target, profile.has_unknown, 8 * (profile.q + 2), self.correction)
         return self.engine.run(wanted, keep=False)[0]

@@ -276,8 +276,7 @@ class MRMR(Method):
     Deviations:
     - the mean over several labels: the sources have one;
     - with one label and "f", "correlation", "quotient" the picks are those of the package `mrmr_selection` (``mrmr_classif``) but
-      for copies of the first pick: whether their correlation is exactly 1 is left to rounding there, here it is.
-    """
+      for copies of the first pick: whether their correlation is exactly 1 is left to rounding there, here it is."""
 
     name = "mrmr"
     title = "minimum redundancy, maximum relevance"

@@ -149,10 +149,8 @@ class HingeSums(Statistic):
     def partial(self, block: Block, profile: Profile) -> State:
         geometry, known, out = self.anchors.queries.geometry, block.known(), State()
         for rows in geometry.chunks(known) if known.n else [geometry.points(known)]:
-            state = hinge_state(
-                self.anchors.batches(), rows, self.anchors.table, self._grid(profile), self.s_min, self.weights, self.summed
-            )
-            out = add_words(out, state)
+            grid, batches, table = self._grid(profile), self.anchors.batches(), self.anchors.table
+            out = add_words(out, hinge_state(batches, rows, table, grid, self.s_min, self.weights, self.summed))
         return out
 
     def merge(self, left: State, right: State) -> State:
@@ -251,9 +249,8 @@ class GMBA(AnchoredMethod):
         hits, misses = nearest_rows(engine, block, geometry, neighbourhoods, table)
         usable = np.flatnonzero((hits.filled == p["k"]) & (misses.filled == 1))
         if not len(usable):
-            raise DataError(
-                f"no row has {p['k']} rows of similarity ≥ {p['s_min']:g} and one below: lower k or s_min, or give more anchors"
-            )
+            told = f"no row has {p['k']} rows of similarity ≥ {p['s_min']:g} and one below"
+            raise DataError(f"{told}: lower k or s_min, or give more anchors")
         margins = np.abs(hits.squares[usable, 0] - misses.squares[usable, 0])
         near = rows_by_id(engine, hits.ids[usable])
         hit_rows = np.searchsorted(near.ids, hits.ids[usable])
@@ -399,9 +396,8 @@ class ReliefF(AnchoredMethod):
                 return self._hamming(engine, p, geometry, members, block)
             pairs = label_pairs(members, sets.counts, p["k"])
             if not len(pairs):
-                raise DataError(
-                    f"no two labels have {p['k'] + 1} rows each with the one and not the other: lower k, or use mode='hamming'"
-                )
+                told = f"no two labels have {p['k'] + 1} rows each with the one and not the other"
+                raise DataError(f"{told}: lower k, or use mode='hamming'")
             membership = PairMembership(members, pairs)
             codes = np.searchsorted(sets.hashes, block.labelset_hash)
             sizes = membership.sizes(np.bincount(codes, minlength=len(sets.counts)))

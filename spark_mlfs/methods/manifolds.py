@@ -192,10 +192,8 @@ class OMFS(Method):
             remedy = f"let a sketch stand for the labels ({setting('label_sketch', 256)}, without {setting('factorizer', 'nmf')})"
             if engine.profile.graded:
                 remedy = f"take {setting('factorizer', 'svd')}, which needs second moments only"
-            raise BudgetError(
-                f"the factors of {len(sets.counts)} labelsets of {q} labels need "
-                f"{beyond(need, 'driver_bytes', engine.budgets.driver, ON_THE_DRIVER)}, or {remedy}"
-            )
+            told = beyond(need, "driver_bytes", engine.budgets.driver, ON_THE_DRIVER)
+            raise BudgetError(f"the factors of {len(sets.counts)} labelsets of {q} labels need {told}, or {remedy}")
         counts, unit = sets.counts * engine.profile.weight_unit, engine.profile.weight_unit
         factorise = svd if p["factorizer"] == "svd" else nmf
         factors = factorise(sets.matrix(q).toarray().astype(np.float64), counts, p["c"])
@@ -235,8 +233,7 @@ class MSFS(Method):
     - 30 label-sharing neighbours a row are kept; ``neighbors=None`` is the paper's dense graph;
     - Algorithm 1 forbids a depth-first walk to return to the row it started from; here it may, so that visits are powers of P;
     - U starts at I (the paper: at random; the problem is convex) and ε is 1e-10 of the first iterate's largest 2‖w_i‖: with the
-      paper's 1e-64 the matrix it inverts has infinite condition.
-    """
+      paper's 1e-64 the matrix it inverts has infinite condition."""
 
     name = "msfs"
     title = "random manifold sampling and joint sparsity"
@@ -283,12 +280,9 @@ class MSFS(Method):
         expected = p["walk"] == "expected"
         size = 32 * manifolds.COLUMNS * block.n if expected else manifolds.VISIT_BYTES * block.n * p["steps"]
         if size > engine.budgets.driver:  # said before the neighbours are looked for
-            raise BudgetError(
-                f"the walks among {block.n} rows take "
-                f"{beyond(size, 'driver_bytes', engine.budgets.driver, 'in one process')}, "
-                + ("" if expected else f"take fewer {setting('steps')} or {setting('walk', 'expected')}, ")
-                + "or sample the rows"
-            )
+            told = beyond(size, "driver_bytes", engine.budgets.driver, "in one process")
+            fewer = "" if expected else f"take fewer {setting('steps')} or {setting('walk', 'expected')}, "
+            raise BudgetError(f"the walks among {block.n} rows take {told}, {fewer}or sample the rows")
         labels = block.labels(engine.profile.q)
         if p["neighbors"] is None:
             T: Matrix = self._dense(p, block, geometry, labels)
@@ -317,9 +311,8 @@ class MSFS(Method):
 
     def _dense(self, p: Values, block: Block, geometry: Geometry, labels: sp.csr_matrix) -> np.ndarray:
         if block.n > DENSE_ROWS:
-            raise ParameterError(
-                f"neighbors=None forms a dense {block.n} x {block.n} graph; above {DENSE_ROWS} rows give neighbors, such as 30"
-            )
+            told = f"neighbors=None forms a dense {block.n} x {block.n} graph"
+            raise ParameterError(f"{told}; above {DENSE_ROWS} rows give neighbors, such as 30")
         points = geometry.points(block)
         squares = np.maximum(Tile(points, points).approx, 0.0)
         if p["sigma"]:

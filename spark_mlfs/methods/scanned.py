@@ -118,8 +118,7 @@ class CSFS(GramMethod):
     Deviations:
     - all row weights s_i are 1;
     - W is solved for fully between two fillings of F (the paper: one reweighting each), and (W, b) is extrapolated where that
-      does not raise the objective: the same optimum, fewer scans.
-    """
+      does not raise the objective: the same optimum, fewer scans."""
 
     name = "csfs"
     title = "convex semi-supervised ℓ2,1 regression"
@@ -153,7 +152,7 @@ class CSFS(GramMethod):
         engine.unweighted("csfs with unknown labels")
         if p["label_weights"] != "uniform":
             raise ParameterError(
-                "label_weights of csfs needs every label known: it fills in the others; leave it out, or drop rows"
+                "label_weights of csfs needs every label known, as it fills in others; leave it out, or drop rows"
             )
         self.sketch(engine.profile, p)
         (all_rows,) = engine.run(AllRowsGram())
@@ -293,8 +292,7 @@ class RFS(Method):
     - a d × d solve instead of the paper's n × n: with ``accelerate=False`` the same iterates, to rounding;
     - the intercept b, which the paper leaves to a constant column under the penalty, is not penalised;
     - residual norms are floored at 1e-8 of mean ‖y_i − ȳ‖ (of its root mean square, where labels are graded or sketched), row
-      norms of W at 1e-10 of the first iterate's largest.
-    """
+      norms of W at 1e-10 of the first iterate's largest."""
 
     name = "rfs"
     title = "ℓ2,1 loss with ℓ2,1 penalty"

@@ -95,13 +95,10 @@ class Constraints:
             raise ParameterError(f"{method.name} has no penalty of each feature: leave penalties out, or take one of {able}")
         for what, asked in (("include", self.include), ("groups", self.groups), ("costs", self.costs)):
             if asked and method.greedy and not method.conditions:
-                raise ParameterError(
-                    f"{method.name} picks one by one in a way of its own: leave {what} out, or take another method"
-                )
+                raise ParameterError(f"{method.name} picks one by one in a way of its own: leave {what} out, or take another")
             if asked and rule is not None and what != "include":
-                raise ParameterError(
-                    f"{rule} judges features one by one and takes no {what}: leave {what} out, or keep a number of features"
-                )
+                told = f"{rule} judges features one by one and takes no {what}"
+                raise ParameterError(f"{told}: leave {what} out, or keep a number of features")
 
     def resolve(self, names: Sequence[str]) -> Resolved:
         """The same by places among features of these names; `ParameterError` for a feature that the data do not have."""

@@ -15,7 +15,7 @@ with one id) are in the same half."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,9 +75,6 @@ class PortraitGrams(Gram):
     picks: tuple[int, ...] = ()
     layout = "rows"
 
-    def key(self) -> Hashable:
-        return "portrait", self.blocks, self.shown, self.rows, self.picks
-
     def partial(self, block: Block, profile: Profile) -> State:
         return super().partial(_sampled(block, profile, self.rows), profile.only(np.array(self.picks)))
 
@@ -106,9 +103,6 @@ class LabelCorrelations(FeatureShardedStatistic):
     layout = "rows"
     weighted = True
     graded = True
-
-    def key(self) -> Hashable:
-        return "label correlations", self.shown, self.rows
 
     def _of(self, profile: Profile, first: int, last: int) -> tuple[GroupMoments, Profile]:
         return GroupMoments(SomeLabels(self.shown, only_known=True)), profile.only(profile.varying[first:last])

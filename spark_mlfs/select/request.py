@@ -43,9 +43,7 @@ class Screen:
             raise ParameterError(f"screen must be METHOD:COUNT, such as chi2:10000, not {text!r}")
         method = METHODS.create(name)
         if method.greedy:
-            raise ParameterError(
-                f"screen {text!r}: {name} picks one by one; screen with a method of one scan, such as mim or chi2"
-            )
+            raise ParameterError(f"screen {text!r}: {name} picks one by one; screen by a method of one scan, such as mim or chi2")
         return Screen(name, int(count), method)
 
     def survivors(self, order: np.ndarray, varying: np.ndarray) -> np.ndarray:
@@ -70,9 +68,7 @@ class Cut:
         given |= {name: value for name, value in values.items() if value is not None}
         mode, count = given.get("selection_mode", DEFAULT), given.get("num_top_features")
         if count == AUTO and mode in (*RULES, "percentile"):
-            raise ParameterError(
-                f"{setting('num_top_features', AUTO)} says how many are kept, as {mode} does: leave one of them out"
-            )
+            raise ParameterError(f"{setting('num_top_features', AUTO)} says how many are kept, as {mode} does: leave one out")
         if mode == "percentile":
             return Cut(percentile=given.get(mode, SETTINGS[mode].parameter.default))
         if mode not in RULES:

@@ -155,14 +155,11 @@ class Rule(SideAnalysis):
         if self.mode in TESTS:
             return
         if screened:
-            raise ParameterError(
-                f"{self.mode} does not hold for features that a filter chose by the same labels: leave the screen out, or select "
-                "by fdr"
-            )
+            told = f"{self.mode} does not hold for features that a filter chose by the same labels"
+            raise ParameterError(f"{told}: leave the screen out, or select by fdr")
         if self.mode == "knockoffs" and not method.takes_grams():
-            raise ParameterError(
-                f"knockoffs need a method that finishes on the Gram matrix, not {method.name}: give {gram_methods()}"
-            )
+            told = f"knockoffs need a method that finishes on the Gram matrix, not {method.name}"
+            raise ParameterError(f"{told}: give {gram_methods()}")
 
     def before(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> None:
         """Where stability is asked of Gram matrices: one scan for those of the groups; the whole is their sum."""

@@ -161,6 +161,7 @@ def floored_ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 
 SATURATED = TIE
+BLOCK = 512  # rows whose distances are computed together
 DECIMALS = 10  # the grid on which distances are compared
 HALF = 0.5 * 10.0**-DECIMALS
 
@@ -207,13 +208,7 @@ def _kth_distance(values: np.ndarray, starts: np.ndarray, ends: np.ndarray, k: n
 
 
 def select_jointly(
-    x: np.ndarray,
-    classes: np.ndarray,
-    k: int,
-    first: np.ndarray,
-    count: int,
-    block: int = 512,
-    terms: PickConstraints = UNCONSTRAINED,
+    x: np.ndarray, classes: np.ndarray, k: int, first: np.ndarray, count: int, terms: PickConstraints = UNCONSTRAINED
 ) -> Path:
     """Greedy selection by the estimate of I((f, X_S); class), distances in the maximum norm over the standardised columns of `x`,
     rounded to ten decimals, until no candidate raises it by 1e-10. Cost: count · v · n²; blocks of rows bound the memory."""
@@ -223,13 +218,13 @@ def select_jointly(
         nonlocal reached
         reached += path.gains[-1]
         values = np.full(x.shape[1], -np.inf)
-        values[pool.open] = _joint_estimates(x[:, path.picks], x[:, pool.open], classes, k, block)
+        values[pool.open] = _joint_estimates(x[:, path.picks], x[:, pool.open], classes, k)
         return values - reached
 
     return pool.run(first, revalue, count)
 
 
-def _joint_estimates(joint: np.ndarray, candidates: np.ndarray, classes: np.ndarray, k: int, block: int) -> np.ndarray:
+def _joint_estimates(joint: np.ndarray, candidates: np.ndarray, classes: np.ndarray, k: int) -> np.ndarray:
     n, v = candidates.shape
     same = np.bincount(classes)[classes]
     neighbours = np.minimum(k, same - 1)
@@ -237,8 +232,8 @@ def _joint_estimates(joint: np.ndarray, candidates: np.ndarray, classes: np.ndar
     inside = np.empty((n, v))
     for c, rows in members.items():
         kth = int(neighbours[rows[0]])
-        for start in range(0, len(rows), block):
-            some = rows[start : start + block]
+        for start in range(0, len(rows), BLOCK):
+            some = rows[start : start + BLOCK]
             base = np.zeros((len(some), n))
             for j in range(joint.shape[1]):
                 np.maximum(base, np.abs(joint[some, j, None] - joint[None, :, j]), out=base)

@@ -149,6 +149,9 @@ def _smallest(adjacency: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarra
 PATIENCE, STALL = 5, 0.1  # L-BFGS-B has stalled when this many passes gain less than this share of the gap
 STEP = 0.3  # of the way from the best point to the minimiser of the planes: fewest passes among .3, .5, .7
 
+Evaluate = Callable[[np.ndarray], tuple[float, np.ndarray]]
+Watch = Callable[[int, float, float], None] | None
+
 
 @dataclass
 class MarginSolution:
@@ -178,12 +181,7 @@ def paper_descent(gradients: Iterable[np.ndarray], width: int, beta: float = 0.9
 
 
 def convex(
-    evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]],
-    width: int,
-    eta: float | None = None,
-    tol: float = 1e-5,
-    max_passes: int = 100,
-    progress: Callable[[int, float, float], None] | None = None,
+    evaluate: Evaluate, width: int, eta: float | None = None, tol: float = 1e-5, max_passes: int = 100, progress: Watch = None
 ) -> MarginSolution:
     """`mode="convex"`: minimise f(v) = Loss(v) + η/2 ‖v − 1‖² over v ≥ 0.
 
@@ -221,25 +219,12 @@ class _Stalled(Exception):
 class _Search:
     """The objective as L-BFGS-B sees it, divided by its value at v = 1, and the bundle of planes below it."""
 
-    def __init__(
-        self,
-        evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]],
-        width: int,
-        eta: float | None,
-        tol: float,
-        max_passes: int,
-        progress: Callable[[int, float, float], None] | None,
-    ) -> None:
+    def __init__(self, evaluate: Evaluate, width: int, eta: float | None, tol: float, max_passes: int, progress: Watch) -> None:
         self.evaluate, self.given, self.tol, self.max_passes, self.progress = evaluate, eta, tol, max_passes, progress
-        self.eta = 0.0
-        self.slopes = np.zeros((0, width))
-        self.heights = np.zeros(0)
-        self.share = np.zeros(0)
-        self.trace: list[float] = []
+        self.slopes, self.heights, self.share = np.zeros((0, width)), np.zeros(0), np.zeros(0)
         self.best = self.model = np.ones(width)
-        self.unit = 1.0
-        self.bound = -np.inf
-        self.converged = False
+        self.eta, self.unit, self.bound, self.converged = 0.0, 1.0, -np.inf, False
+        self.trace: list[float] = []
         self.last: tuple[np.ndarray, float, np.ndarray] | None = None
 
     @property

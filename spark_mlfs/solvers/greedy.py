@@ -52,6 +52,7 @@ def complete(
 
 
 TIE = 1e-10
+Progress = Callable[[int, int], None] | None  # told how many are picked, of how many
 GROUP_BEST = 3  # members whose mean is the gain of a group
 
 
@@ -100,8 +101,7 @@ class PickConstraints:
     `groups`   picked or left whole, by the gain of the group: its own where it has one, else the mean of the three best of its
                members, or with `norm` the norm of them all. No member is included
     `costs`    of every feature, and `budget`, what the picks beside the included ones may cost: the next pick is the one of the
-               most gain per cost among those that can be paid and gain anything
-    """
+               most gain per cost among those that can be paid and gain anything"""
 
     include: tuple[int, ...] = ()
     groups: tuple[Group, ...] = ()
@@ -298,13 +298,7 @@ class Pool:
         """Whether nobody asks for further values of the criterion."""
         return not self.left and self._valued
 
-    def run(
-        self,
-        values: np.ndarray,
-        revalue: Callable[[int, Path], np.ndarray],
-        count: int,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Path:
+    def run(self, values: np.ndarray, revalue: Callable[[int, Path], np.ndarray], count: int, progress: Progress = None) -> Path:
         """Pick to the end, by `values` (v,) first, after each pick by `revalue(pick, path)`; `progress(picks, count)`."""
         path = Path([], [])
         while (pick := self.next(values)) is not None:
@@ -347,7 +341,7 @@ def forward(
     links: Callable[[Sequence[int]], Mapping[int, Any]],
     count: int,
     ahead: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
     terms: PickConstraints = UNCONSTRAINED,
 ) -> Path:
     """Pick `count` features: the first by `first`, then by `criterion(sum, picked so far)`, the sum over the picks s of

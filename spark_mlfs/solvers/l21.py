@@ -129,14 +129,7 @@ class _Reweighting:
     """`parts`: how many identical coordinates a row stands for; its x, 2‖w‖ at most, is the sum of theirs, in their `unit`s."""
 
     def __init__(
-        self,
-        A: np.ndarray,
-        C: np.ndarray,
-        beta: float,
-        tol: float,
-        accelerate: bool,
-        parts: np.ndarray,
-        unit: np.ndarray | float = 1,
+        self, A: np.ndarray, C: np.ndarray, beta: float, tol: float, accelerate: bool, parts: np.ndarray, unit: np.ndarray | float
     ):
         self.A, self.C, self.beta, self.tol, self.accelerate = A, C, beta, tol, accelerate
         self.d, self.parts, self.unit = len(C), parts * unit, np.broadcast_to(unit, len(C))

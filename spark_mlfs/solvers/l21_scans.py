@@ -28,11 +28,12 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ..kernels.gram import GramStatistics
-from ..kernels.matrix import Matrix
+from ..kernels.matrix import Matrix, dense
 from .l21 import EPS, BoxNewton, huber, minimise_l21, reweighted_step, steady
 from .linear import Anderson, Merged, Solution, copies, settled
 
 Weights = tuple[np.ndarray, np.ndarray]  # W (v, q) and b (q,)
+Scan = Callable[[np.ndarray | None, np.ndarray | None], Any]  # of W and b, or of None and None
 
 
 @dataclass
@@ -43,7 +44,7 @@ class _Scanned:
     `adjusted(guess, W)` an extrapolated W as it may be tried, where the plain step gives W; `rounding(scan, value)` the rise that
     is none. `left` iterates are kept after a guess that failed; with `strict` the last step must not rise."""
 
-    read: Callable[[np.ndarray, np.ndarray], Any]
+    read: Scan
     step: Callable[[np.ndarray, Any], Weights]
     objective: Callable[[np.ndarray, np.ndarray, Any], float]
     adjusted: Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -84,17 +85,11 @@ def residual_floor(Y: Matrix, counts: np.ndarray | None = None) -> float:
     norms = np.zeros(len(counts))
     for first in range(0, len(counts), 1024):  # bounds the memory
         some = Y[first : first + 1024]
-        norms[first : first + 1024] = np.linalg.norm((some.toarray() if sparse.issparse(some) else some) - mean, axis=1)
+        norms[first : first + 1024] = np.linalg.norm(dense(some) - mean, axis=1)
     return 1e-8 * float(counts @ norms / counts.sum())
 
 
-def rfs(
-    weighted_gram: Callable[[np.ndarray | None, np.ndarray | None], tuple[GramStatistics, float]],
-    gamma: float = 1.0,
-    tol: float = 1e-6,
-    max_iter: int = 500,
-    accelerate: bool = True,
-) -> Solution:
+def rfs(weighted_gram: Scan, gamma: float = 1.0, tol: float = 1e-6, max_iter: int = 500, accelerate: bool = True) -> Solution:
     """RFS (`methods.scanned`).
 
     `weighted_gram(W, b)` scans the rows once and returns the statistics, in the solver's coordinates, weighted by R_ii = 1/(2
@@ -131,12 +126,7 @@ FilledLabels = tuple[np.ndarray, np.ndarray, float]  # of F: X'HF (v × q), the 
 
 
 def csfs_unlabelled(
-    G: np.ndarray,
-    n: float,
-    fill_labels: Callable[[np.ndarray | None, np.ndarray | None], FilledLabels],
-    mu: float = 1.0,
-    tol: float = 1e-7,
-    max_iter: int = 300,
+    G: np.ndarray, n: float, fill_labels: Scan, mu: float = 1.0, tol: float = 1e-7, max_iter: int = 300
 ) -> Solution:
     """CSFS with unknown labels (`methods.scanned`), all row weights s_i = 1.
 

@@ -181,7 +181,7 @@ def mifs(
     problem = _Alternation(gram, latent, Vt, alpha, beta, gamma, constraint == "orthonormal")
     problem.run(min(max_iter, _ROWS if beta > 0 else _PLAIN) if accelerate else max_iter, tol, accelerate)
     if accelerate and not problem.converged and len(problem.trace) < max_iter:
-        problem.eliminate()
+        problem.eliminated = _Eliminated(*latent.eliminated(alpha, beta), problem.size, alpha, gamma, problem.eps)
         problem.run(max_iter, tol, accelerate)
         latent.update(problem.W, problem.B, alpha, beta)
     W, B, trace = problem.W, problem.B, problem.trace
@@ -231,10 +231,6 @@ class _Alternation:
             else:
                 memory.forget()
                 self._follow(self.W, self.B)
-
-    def eliminate(self) -> None:
-        parts = self.latent.eliminated(self.alpha, self.beta)
-        self.eliminated = _Eliminated(*parts, self.size, self.alpha, self.gamma, self.eps)
 
     def _follow(self, W: np.ndarray, B: np.ndarray) -> None:
         """V of these W and B, where it is not eliminated."""

@@ -15,7 +15,6 @@ import scipy.sparse as sp
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.folds import fold_of
-from ..blocks.grades import BITS
 from ..blocks.grades import BITS as GRADE_BITS
 from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS, group_of
@@ -220,7 +219,6 @@ class FoldedLabels(Target):
         return rows, fold_of(block, self.folds, self.profile)[rows] * (1 + self.q) + groups
 
     def grade_units(self, block: Block) -> np.ndarray:
-        """As `Labels.grade_units`."""
         return Labels(self.q, only_known=True).grade_units(block)
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
@@ -271,4 +269,4 @@ class Alone(Reduction):
 
 def unit_of_moments(profile: Profile) -> float:
     """How many rows a row of `FoldedLabels` counts for a unit of."""
-    return profile.weight_unit * (2.0**-BITS if profile.graded else 1.0)
+    return profile.weight_unit * (2.0**-GRADE_BITS if profile.graded else 1.0)

@@ -100,13 +100,6 @@ def heavy(profile: Profile) -> bool:
     return profile.graded or (profile.weighted and profile.total >= exact.WIDE_ROWS)
 
 
-def label_units(profile: Profile) -> np.ndarray:
-    """(q,) int64 rows with each label, or their units of weight; of graded labels the sums of their grades, in units of 2⁻¹⁵."""
-    if not profile.graded:
-        return profile.positive_total
-    return profile.weight_grade if profile.weighted else profile.grade
-
-
 def label_moments(profile: Profile, labels: Labels, watched: bool = False) -> GroupMoments:
     """The moments of the rows with each label: of sparse features `PairMoments`, unless unknown labels are to be `watched`."""
     return GroupMoments(Labels(profile.q), True) if thin(profile) and not watched else GroupMoments(labels)
@@ -162,7 +155,8 @@ class GroupMoments(ExactSums, PerFeatureStatistic):
     def merge(self, left: State, right: State) -> State:
         if not self.stored:
             return super().merge(left, right)
-        out = {name: _sum_of(left.get(name), right.get(name)) for name in sorted(left.keys() | right.keys())}
+        names = sorted(left.keys() | right.keys())
+        out: State = {name: sum(side[name].astype(np.int64) for side in (left, right) if name in side) for name in names}
         for name in [name for name in out if name + "+" in out]:
             out[name], out[name + "+"] = _carry(out[name], out[name + "+"])
         return out
@@ -213,25 +207,17 @@ class GroupMoments(ExactSums, PerFeatureStatistic):
         times = units if mass is None else units * mass[rows]
         member = members(rows, groups, block.n, own._groups).astype(np.int64)
         member.data = times[np.argsort(rows, kind="stable")]
-        binary = profile.binary[profile.varying]
         x = sp.csr_matrix(shifted(block, profile))
         x.eliminate_zeros()
         coarse, fine = exact.quantised(x, unit_of(profile))
-        whole, rest = (None if part is None else sp.csc_matrix(part, dtype=np.int64) for part in (coarse, fine))
-        for first, last in itertools.pairwise(edges):
-            yield [own._piece(whole, rest, int(first), int(last), member, bool(binary[first:last].all()), profile, mass)]
+        columns = tuple(None if part is None else sp.csc_matrix(part, dtype=np.int64) for part in (coarse, fine))
+        for first, last in itertools.pairwise(edges.tolist()):
+            yield [own._piece(columns, first, last, member, profile, mass)]
 
     def _piece(
-        self,
-        coarse: sp.csc_matrix,
-        fine: sp.csc_matrix | None,
-        first: int,
-        last: int,
-        member: sp.csr_matrix,
-        binary: bool,
-        profile: Profile,
-        mass: np.ndarray | None,
+        self, x: tuple[Any, ...], first: int, last: int, member: sp.csr_matrix, profile: Profile, mass: np.ndarray | None
     ) -> State:
+        coarse, fine = x
         a, z = coarse.indptr[first], coarse.indptr[last]
         indptr, indices = coarse.indptr[first : last + 1] - a, coarse.indices[a:z]
         state: State = {}
@@ -252,7 +238,7 @@ class GroupMoments(ExactSums, PerFeatureStatistic):
             state["all " + name] = before[indptr[1:]] - before[indptr[:-1]]
 
         values = {"rows": np.ones(z - a, np.int64)}
-        if not binary:
+        if not profile.binary[profile.varying[first:last]].all():
             h = coarse.data[a:z]
             values |= {"h": h, "hh": h * h}
             if fine is not None:
@@ -288,11 +274,11 @@ class GroupMoments(ExactSums, PerFeatureStatistic):
                 aligned, whole = exact.carried(aligned), exact.carried(whole)
             total, square = exact.sums_of(aligned, unit[feature], (len(keys),))
             all_total, all_square = exact.sums_of(whole, unit, (last - first,))
-        own = label_units(profile) if isinstance(self.target, Labels) else self.target.totals(profile)
+        own = profile.positive_total if isinstance(self.target, Labels) else self.target.totals(profile)
         assert own is not None
         rows = LabelRows(own, profile.total)
-        if profile.graded:  # all rows in the units of grades, too
-            rows = LabelRows(own, profile.total << GRADE_BITS)
+        if profile.graded:  # in the units of grades, all rows, too
+            rows = LabelRows(profile.weight_grade if profile.weighted else profile.grade, profile.total << GRADE_BITS)
             all_total, all_square = (np.ldexp(each, GRADE_BITS) for each in (all_total, all_square))
         group = cells.indices.astype(np.int64)
         return PairMoments(last - first, rows, feature, group, total, square, all_total, all_square)
@@ -328,12 +314,6 @@ def _carry(low: Any, above: Any) -> tuple[Any, Any]:
 
 def _shifted(above: sp.csr_matrix) -> sp.csr_matrix:
     return with_values(above, above.data << WORD)
-
-
-def _sum_of(left: Any, right: Any) -> Any:
-    if left is None or right is None:
-        return right if left is None else left
-    return left.astype(np.int64) + right.astype(np.int64)
 
 
 @dataclass

@@ -7,7 +7,7 @@ numbers, `kernels.exact`) do not depend on the order in which chunks are met."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..blocks.profile import Profile
 from ..errors import ON_THE_DRIVER, BudgetError, DataError, beyond, setting
 from ..kernels import exact
 from ..kernels.knn import BATCH, SIEVED_BATCH, Reference, Rows, Sieve, Tile
-from ..kernels.labels import LabelsetSimilarity
+from ..kernels.labels import LabelsetSimilarity, Lookup
 from ..kernels.nearest import Nearest
 from ..kernels.scaling import Scaling
 from .base import Runner, Statistic
@@ -136,9 +136,9 @@ def anchors_of(engine: Runner, count: int | None, seed: int) -> Block:
     return block
 
 
-def waves(block: Block, limit: int = WAVE_BYTES) -> Iterator[Block]:
-    """The rows in runs of at most about `limit` bytes, whole batches each."""
-    pieces = max(1, -(-block.nbytes // limit))
+def waves(block: Block) -> Iterator[Block]:
+    """The rows in runs of at most about `WAVE_BYTES`, whole batches each."""
+    pieces = max(1, -(-block.nbytes // WAVE_BYTES))
     step = max(1, -(-block.n // pieces // BATCH)) * BATCH
     if block.n <= step:
         yield block
@@ -154,6 +154,14 @@ class Neighbourhood:
     k: int
     condition: str = "any"
     s_min: float = 1.0
+
+    def allowed(self, lookup: Lookup | None) -> Lookup | None:
+        """Which pairs of rows of this similarity meet it; None: all."""
+        if lookup is None or self.condition == "any":
+            return None
+        if self.condition == "sharing":
+            return lookup.where(np.greater, 0.0)
+        return lookup.where(np.greater_equal if self.condition == "hits" else np.less, self.s_min)
 
 
 @dataclass
@@ -209,15 +217,9 @@ class NearestRows(Statistic):
     ) -> None:
         """Queries at `positions` take in the rows; with `others`, their own places among the queries, these the batch."""
         for tile, run in reference.tiles(batch):
-            lookup: Any = None if self.table is None else self.table.between(batch.labelset_codes, tile.reference.labelset_codes)
+            lookup = None if self.table is None else self.table.between(batch.labelset_codes, tile.reference.labelset_codes)
             for neighbourhood, nearest in zip(self.neighbourhoods, best, strict=True):
-                allowed = None
-                if neighbourhood.condition == "sharing":
-                    allowed = lookup.positive()
-                elif neighbourhood.condition == "hits":
-                    allowed = lookup.at_least(neighbourhood.s_min)
-                elif neighbourhood.condition == "misses":
-                    allowed = lookup.below(neighbourhood.s_min)
+                allowed = neighbourhood.allowed(lookup)
                 nearest.update(tile, allowed, positions)
                 if others is not None and isinstance(tile, Tile):
                     back = None if allowed is None else allowed.transposed()
@@ -250,11 +252,9 @@ def nearest_rows(
     """The nearest rows of the rows of `block`, wave by wave; one job a wave."""
     size = 24 * block.n * sum(each.k for each in neighbourhoods)
     if size > engine.budgets.driver:
-        raise BudgetError(
-            f"the neighbours of {block.n} rows take "
-            f"{beyond(size, 'driver_bytes', engine.budgets.driver, ON_THE_DRIVER)}, or lower {setting('num_anchors')} or "
-            f"{setting('k')}"
-        )
+        told = beyond(size, "driver_bytes", engine.budgets.driver, ON_THE_DRIVER)
+        remedy = f"lower {setting('num_anchors')} or {setting('k')}"
+        raise BudgetError(f"the neighbours of {block.n} rows take {told}, or {remedy}")
     parts: list[list[Nearest]] = [[] for _ in neighbourhoods]
     cuts = list(waves(block))
     whole = len(cuts) == 1 and block.n == engine.profile.n
@@ -305,9 +305,6 @@ class EdgeDifferences(ExactSums):
     columns: sp.csr_matrix  # S[:, wave]
     layout = "identified"
     graded = True
-
-    def key(self) -> Hashable:
-        return "edges", id(self.wave)
 
     def sums(self, rows: Block, profile: Profile) -> State:
         unit, x, others = unit_of(profile), features_of(rows, profile), features_of(self.wave, profile)

@@ -78,10 +78,8 @@ class CountsBelow(Statistic):
         columns = block.x.tocsc() if block.sparse else None
         zero = to_key(np.zeros(1))
         for index, feature in enumerate(profile.varying):
-            values = (
-                block.x[:, feature] if columns is None else columns.data[columns.indptr[feature] : columns.indptr[feature + 1]]
-            )
-            keys = np.sort(to_key(values))
+            stored = None if columns is None else columns.data[columns.indptr[feature] : columns.indptr[feature + 1]]
+            keys = np.sort(to_key(block.x[:, feature] if stored is None else stored))
             counts[index] = np.searchsorted(keys, self.edges[index], side="left")
             if columns is not None:
                 counts[index] += (block.n - len(keys)) * (zero < self.edges[index])

@@ -81,13 +81,8 @@ class Target(Keyed):
 class Everything(Target):
     """One group: all rows."""
 
-    @property
-    def size(self) -> int:
-        return 1
-
-    @property
-    def has_everyone(self) -> bool:
-        return True
+    size = 1
+    has_everyone = True
 
     def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         return np.arange(block.n), np.zeros(block.n, np.int64)
@@ -104,8 +99,7 @@ class Labels(Target):
     """Group 0: all rows; 1 + l: rows with label l; then, per label of `watch`, the rows where it is unknown.
 
     `only_known` leaves out the rows with any unknown label instead. What is counted does not depend on `weights` (q,), how much
-    each label counts in a sum, `noise`, how often labels are wrong (`denoised_counts`), and `joint`: links are I((f, s); Y_l).
-    """
+    each label counts in a sum, `noise`, how often labels are wrong (`denoised_counts`), and `joint`: links are I((f, s); Y_l)."""
 
     q: int
     watch: tuple[int, ...] = ()
@@ -326,9 +320,6 @@ class Crossed(Target):
         if self.coding.sparse and self.commonest == self.coding.zero[self.feature]:
             return min(profile.n, int(profile.stored[self.coding.features[self.feature]]))
         return profile.n
-
-
-GRADED = (Everything, Labels, SomeLabels)  # whose rows may have grades
 
 
 def groups_of(block: Block | CodedBlock, target: Target) -> tuple[np.ndarray, np.ndarray]:

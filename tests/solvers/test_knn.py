@@ -119,10 +119,10 @@ def test_real_sets_with_every_condition(name, sparse, data_dir):
     same = (Y[:, None] == Y).all(axis=2)
     conditions = {
         "all": (None, None),
-        "same": (lambda q, r: table.between(q.codes, r.codes).at_least(1.0), same & (Y.sum(axis=1) > 0)),
-        "similar": (lambda q, r: table.between(q.codes, r.codes).at_least(0.4), s >= 0.4),
-        "other": (lambda q, r: table.between(q.codes, r.codes).below(0.4), s < 0.4),
-        "sharing": (lambda q, r: table.between(q.codes, r.codes).positive(), Y @ Y.T > 0),
+        "same": (lambda q, r: table.between(q.codes, r.codes).where(np.greater_equal, 1.0), same & (Y.sum(axis=1) > 0)),
+        "similar": (lambda q, r: table.between(q.codes, r.codes).where(np.greater_equal, 0.4), s >= 0.4),
+        "other": (lambda q, r: table.between(q.codes, r.codes).where(np.less, 0.4), s < 0.4),
+        "sharing": (lambda q, r: table.between(q.codes, r.codes).where(np.greater, 0), Y @ Y.T > 0),
     }
     query = Rows(sp.csr_matrix(X) if sparse else X, np.arange(len(X)), codes)
     blocks = cut(X, [100, 77], codes=codes, sparse=sparse)
@@ -181,7 +181,7 @@ def test_sieved_tiles_find_what_sorting_finds(seed, n, d, k, density, share, val
     best = Nearest(n, k)
     for block in cut(X[ids], [n // 3, n // 2], ids, codes[ids], sparse=True):
         for tile, _ in Reference(block, sieve, size).tiles(query):
-            best.update(tile, table.between(query.codes, tile.reference.codes).positive() if labels else None)
+            best.update(tile, table.between(query.codes, tile.reference.codes).where(np.greater, 0) if labels else None)
     want = oracle.all_nearest(X, k, Y @ Y.T > 0 if labels else None)
     assert as_lists(best) == [want[i] for i in ids]
     d2 = oracle.squared_distances(X)

@@ -235,7 +235,7 @@ def test_a_row_that_shrank_too_far_comes_back():
     """Rows started near 0 must not be taken for converged."""
     X, Y = planted()
     gram = gram_of_rows(X, Y).centred()
-    state = l21._Reweighting(gram.G, gram.C, 10.0, 1e-9, True, np.ones(len(gram.C)))
+    state = l21._Reweighting(gram.G, gram.C, 10.0, 1e-9, True, np.ones(len(gram.C)), 1.0)
     state.eps = 1e-12
     W = l21.csfs(gram, 10.0).weights
     dropped = W.copy()
