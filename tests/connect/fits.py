@@ -71,7 +71,26 @@ def everything(spark):
     out["precision"] = MultiLabelEvaluator().evaluate(near.transform(frame)).hex()
     out["row"] = [float(v) for v in kept.orderBy("id").first().kept]
     out["encoded"] = encoded(spark, folder)
+    out["files"] = of_files(spark, folder)
     return out
+
+
+def of_files(spark, folder):
+    """Pictures of a folder, one of which is damaged: their features, why it is left out, and what a page shows."""
+    from spark_mlfs.media.generate import write_files
+    from spark_mlfs.schema import rejected_of
+
+    root = Path(folder, "pictures")
+    root.mkdir()
+    write_files("images", root, 6, 0, True)
+    (root / "files" / "000001.png").write_bytes(b"no image")
+    how = {"thumbnail": 2, "cells": 0, "hues": 0}
+    frame = spark_mlfs.read.files(spark, f"{root}/labels.csv", labels="tags", label_delimiter=";", feature_options=how)
+    found = rejected_of(frame)
+    rows = [[[v.hex() for v in map(float, row.features)], sorted(row.labels)] for row in frame.orderBy("id").collect()]
+    shown = found.gallery.of([0])
+    found.release()
+    return json.loads(json.dumps([rows, found.rows, shown]))
 
 
 def encoded(spark, folder):
