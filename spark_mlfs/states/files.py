@@ -37,7 +37,7 @@ from .states import Part, States, check, merge, shown
 from .sums import axes_of, name_of, slots
 
 FORMAT = 2  # 1 where there are no pairs of features
-RANGE_BYTES = 16 << 20  # of the sums of a range of features, about
+RANGE_BYTES = 64 << 20  # of the sums of a range of features, about
 
 
 def save(states: States, path: str, overwrite: bool = False) -> None:
