@@ -168,8 +168,13 @@ def thumbnail(content: bytes, side: int = 72, max_pixels: int = MAX_PIXELS.defau
     """Return an image as a small JPEG; None where it cannot be read."""
     require("PIL.Image", "Pillow", "a thumbnail")
     try:
-        image, out = decoded(content, side, max_pixels), io.BytesIO()
+        return jpeg(decoded(content, side, max_pixels))
     except Unreadable:
         return None
+
+
+def jpeg(image: Any) -> bytes:
+    """Return a picture of a page."""
+    out = io.BytesIO()
     image.save(out, "JPEG", quality=70)
     return out.getvalue()

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 
 from ..params import Integer, Number, Parameter, Values
 from .base import Encoder, Unreadable, require
+from .images import jpeg
 
 FORMATS = ("WAV", "WAVEX", "RF64", "FLAC", "OGG", "AIFF")
 LEAST = 1e-10  # of a power
@@ -160,6 +161,4 @@ def picture(content: bytes, side: int = 72, max_samples: int = MAX_SAMPLES.defau
     filters = mel_filters(rate, size, side, 8000.0)
     decibels = np.concatenate([_decibels(power @ filters) for power in spectra(samples, size)])
     shown = np.interp(decibels, [decibels.max() - 60, decibels.max()], [255, 0]).T[::-1].astype(np.uint8)
-    out = io.BytesIO()
-    image.fromarray(shown).resize((side, side)).save(out, "JPEG", quality=70)
-    return out.getvalue()
+    return jpeg(image.fromarray(shown).resize((side, side)))
