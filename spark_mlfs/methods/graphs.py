@@ -15,11 +15,23 @@ from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
 from ..errors import DataError
 from ..kernels.exact import add_words
+from ..kernels.graphs import (
+    Anchors,
+    Grid,
+    HingePart,
+    Links,
+    PairMembership,
+    PairNeighbours,
+    hamming_links,
+    hamming_scores,
+    hinge_state,
+    hinges,
+    label_pairs,
+    whole_scale,
+)
 from ..kernels.knn import tiles
 from ..kernels.labels import LabelsetSimilarity
-from ..kernels.margin import Anchors, Grid, HingePart, hinge_state, hinges
 from ..kernels.nearest import NONE, Nearest
-from ..kernels.relief import Links, PairMembership, PairNeighbours, hamming_links, hamming_scores, label_pairs, whole_scale
 from ..kernels.scaling import SCALINGS
 from ..params import Choice, Flag, Integer, Number, Optional, Parameter, Values
 from ..solvers import graphs
@@ -132,7 +144,7 @@ class MarginAnchors:
 
 @dataclass
 class HingeSums(Statistic):
-    """The hinges of the anchors of a wave: `kernels.margin.HingePart` over hits and misses, `summed` over the anchors, or one
+    """The hinges of the anchors of a wave: `kernels.graphs.HingePart` over hits and misses, `summed` over the anchors, or one
     vector each. State: 8·k bytes an anchor and 48·v, or 8·(k + 4v) bytes an anchor."""
 
     anchors: MarginAnchors

@@ -1,5 +1,5 @@
 """The solvers of `methods.graphs`: criteria from labelset statistics alone, and GMBA's steps from the margin loss and its
-gradient, which `kernels.margin` sums, to weights.
+gradient, which `kernels.graphs` sums, to weights.
 
 The criteria of `methods.graphs` from labelset statistics alone.
 

@@ -15,7 +15,7 @@ from oracles.loader import load
 from oracles.regression import standardise
 from scipy.stats import spearmanr
 
-from spark_mlfs.kernels import margin as hinges
+from spark_mlfs.kernels import graphs as hinges
 from spark_mlfs.kernels.exact import add_words, power_above
 from spark_mlfs.kernels.knn import Rows, tiles
 from spark_mlfs.kernels.labels import LabelsetSimilarity

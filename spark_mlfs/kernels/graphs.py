@@ -7,10 +7,19 @@ For anchor i, hit j and miss r with an active hinge, c_jr = s_ij − s_ir; with 
     Σ_r w_ir Δ²_ir = x_i² Σ_j reach_ij − 2 x_i ∘ Σ_r w_ir x_r + Σ_r w_ir x_r²,
 
 and the loss is what the first has more than v times the third. Which hinges are active does not depend on rounding: where the
-product's error could decide, distances are computed from differences."""
+product's error could decide, distances are computed from differences.
+
+Multi-label ReliefF by blocks (`methods.graphs` has the formulas): neighbours per label pair, or one neighbour list.
+
+pairwise: the rows with exactly one of a pair's labels are two classes; each anchor keeps k hits and k misses for every pair it is
+in, so work grows with the q(q − 1)/2 pairs. Pass A finds the neighbours, B adds |x_i − x_j| for those a block holds.
+
+hamming: k nearest rows whatever their labels; labelsets differ by delta = (labels in one of the two) / q, so a neighbour is a
+miss to the extent delta and a hit to the extent 1 − delta (RReliefF's estimate). A sum of weights 0 makes its term 0."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,10 +27,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import exact
-from .exact import BITS, State
-from .knn import GRID, Rows, Tile, pair_squares, tiles
-from .labels import LabelsetSimilarity
+from .exact import BITS, State, power_above
+from .knn import CACHED_BYTES, CHUNK_BYTES, GRID, Rows, Tile, pair_squares, tiles
+from .labels import LabelsetSimilarity, shared_labels
 from .matrix import Matrix, dense, with_values
+from .nearest import NONE, Nearest
 
 SPARSE_BELOW = 0.04  # share of active pairs under which the weighted sums are sparse products
 Quantised = tuple[Any, Any | None]  # coarse and fine (`exact.quantised`)
@@ -281,3 +291,146 @@ def _active(
     c = anchors.similarity.T[:, i] - s
     c *= np.rint((limits - squares) / unit) >= 0
     return i, r, c
+
+
+def label_pairs(members: sp.csr_matrix, counts: np.ndarray, k: int) -> np.ndarray:
+    """(pairs, 2) label pairs a < b of which each has k + 1 rows without the other, from labelsets (m, q) and `counts`."""
+    both = _rows_of_both(members, counts)
+    only = both.diagonal()[:, None] - both  # rows with a and not b
+    return np.argwhere(np.triu((only >= k + 1) & (only.T >= k + 1), 1))
+
+
+def _rows_of_both(members: sp.csr_matrix, counts: np.ndarray) -> np.ndarray:
+    members = sp.csr_matrix(members, dtype=np.float64)
+    return (sp.csr_matrix(members.multiply(np.asarray(counts, np.float64)[:, None])).T @ members).toarray()
+
+
+@dataclass
+class PairMembership:
+    """Which `side` of each label pair rows are on: +1 with the pair's first label only, −1 with the second only, 0 otherwise."""
+
+    members: sp.csr_matrix
+    pairs: np.ndarray
+
+    def __post_init__(self) -> None:
+        self._columns = sp.csc_matrix(self.members)
+
+    def side(self, codes: np.ndarray, pair: int) -> np.ndarray:
+        a, b = self.pairs[pair]
+        table = np.zeros(self.members.shape[0], np.int8)
+        columns = self._columns
+        table[columns.indices[columns.indptr[a] : columns.indptr[a + 1]]] += 1
+        table[columns.indices[columns.indptr[b] : columns.indptr[b + 1]]] -= 1
+        return table[codes]
+
+    def sizes(self, counts: np.ndarray) -> np.ndarray:
+        """(pairs,) rows in each pair, from the rows per labelset (of all rows, or of the anchors: then it is N_ab)."""
+        both = _rows_of_both(self.members, counts)
+        own = both.diagonal()
+        a, b = self.pairs.T if len(self.pairs) else (np.zeros(0, int), np.zeros(0, int))
+        return (own[a] + own[b] - 2 * both[a, b]).astype(np.int64)
+
+
+class PairNeighbours:
+    """Pass A of `pairwise` for a batch of anchors: per pair the anchors in it and their nearest rows on both sides."""
+
+    def __init__(self, codes: np.ndarray, membership: PairMembership, k: int) -> None:
+        self.k, self.membership = k, membership
+        self.sides: dict[int, np.ndarray] = {}  # of the anchors in the pair
+        self.rows: dict[int, np.ndarray] = {}
+        self.best: dict[tuple[int, int], Nearest] = {}  # by pair and side
+        for pair in range(len(membership.pairs)):
+            side = membership.side(codes, pair)
+            rows = np.flatnonzero(side)
+            if len(rows):
+                self.rows[pair], self.sides[pair] = rows, side[rows]
+                self.best |= {(pair, sign): Nearest(len(rows), k) for sign in (1, -1)}
+
+    def update(self, tile: Tile) -> None:
+        """Take in a tile: its queries are the batch, its reference rows carry labelset codes."""
+        for pair, rows in self.rows.items():
+            side = self.membership.side(tile.reference.labelset_codes, pair)
+            for sign in (1, -1):
+                columns = np.flatnonzero(side == sign)
+                if len(columns):
+                    self.best[pair, sign].update(tile.part(rows, columns))
+
+    def links(self, sizes: np.ndarray) -> Links:
+        """The neighbours of all pairs, by ±1/(N_ab k), N_ab `sizes` (pairs,), added up where a row is met in several."""
+        anchors, ids, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
+        for (pair, sign), nearest in self.best.items():
+            anchors.append(np.repeat(self.rows[pair], self.k))
+            ids.append(nearest.ids.ravel())
+            # the first class is the hits of its own anchors and the misses of the others
+            values.append(np.repeat(-sign * self.sides[pair], self.k) / (sizes[pair] * self.k))
+        return Links.of(np.concatenate(anchors), np.concatenate(ids), np.concatenate(values)[:, None])
+
+
+@dataclass
+class Links:
+    """Weighted (anchor, neighbour) pairs: `anchors` (t,) positions in the batch, `ids` (t,) row ids, `values` (t, w)."""
+
+    anchors: np.ndarray
+    ids: np.ndarray
+    values: np.ndarray
+
+    @staticmethod
+    def of(anchors: np.ndarray, ids: np.ndarray, values: np.ndarray) -> Links:
+        """Equal pairs are added up; those with `NONE` for a neighbour are left out."""
+        kept = ids != NONE
+        anchors, ids, values = anchors[kept], ids[kept], values[kept]
+        order = np.lexsort((anchors, ids))
+        anchors, ids, values = anchors[order], ids[order], values[order]
+        if len(ids):
+            start = np.flatnonzero(np.concatenate([[True], (np.diff(ids) != 0) | (np.diff(anchors) != 0)]))
+            anchors, ids, values = anchors[start], ids[start], np.add.reduceat(values, start, axis=0)
+        return Links(anchors, ids, values)
+
+    def differences(self, batch: Rows, block: Rows, scale: np.ndarray) -> np.ndarray:
+        """(w, d) int64 Σ_t of the whole numbers nearest to scale · values_t |x_anchor − x_neighbour| over the neighbours in the
+        block: pass B, additive in any order. `scale` (w,): `whole_scale` of all links there are."""
+        order = np.argsort(block.ids, kind="stable")
+        sorted_ids = block.ids[order]
+        at = np.searchsorted(sorted_ids, self.ids)
+        at[at == len(sorted_ids)] = 0
+        here = np.flatnonzero(sorted_ids[at] == self.ids) if len(sorted_ids) else np.zeros(0, np.int64)
+        i, j, values = self.anchors[here], order[at[here]] if len(here) else here, self.values[here] * scale
+        out, sparse = np.zeros((values.shape[1], batch.width)), batch.sparse or block.sparse
+        step = max(1, (CHUNK_BYTES if sparse else CACHED_BYTES) // (8 * max(1, batch.width)))
+        for a in range(0, len(i), step):
+            part = slice(a, a + step)
+            if sparse:
+                diff = abs(sp.csr_matrix(batch.x[i[part]]) - sp.csr_matrix(block.x[j[part]]))
+                for total, value in zip(out, values[part].T, strict=True):
+                    terms = np.rint(diff.data * np.repeat(value, np.diff(diff.indptr)))
+                    total += np.bincount(diff.indices, terms, minlength=batch.width)
+                continue
+            diff = batch.x[i[part]]
+            diff -= block.x[j[part]]
+            np.abs(diff, out=diff)
+            for total, value in zip(out, values[part].T, strict=True):
+                terms = diff * value[:, None]
+                total += np.rint(terms, out=terms).sum(axis=0)
+        return out.astype(np.int64)
+
+
+def whole_scale(links: list[Links]) -> np.ndarray:
+    """(w,) what differences are multiplied by before they are rounded: no sum, at most Σ_t |values_t|, leaves 2⁵³."""
+    return 2.0**52 / power_above(sum(np.abs(each.values).sum(axis=0) for each in links))
+
+
+def hamming_links(best: Nearest, codes: np.ndarray, neighbour_codes: np.ndarray, members: sp.csr_matrix) -> Links:
+    """The links of `hamming`, values (t, 2) delta and 1 − delta: a batch's nearest rows, labelset codes (a,) and (a, k)."""
+    a, k = best.ids.shape
+    filled = np.flatnonzero(best.ids.ravel() != NONE)
+    anchor = np.repeat(np.arange(a), k)[filled]
+    shared, both, at = shared_labels(members, codes[anchor], neighbour_codes.ravel()[filled])
+    delta = ((both - 2 * shared) / members.shape[1])[at]
+    return Links.of(anchor, best.ids.ravel()[filled], np.column_stack([delta, 1 - delta]))
+
+
+def hamming_scores(state: Mapping[str, np.ndarray]) -> np.ndarray:
+    """(d,) scores from the summed state."""
+    weights = np.asarray(state["weights"], np.float64)
+    mean = state["differences"] / np.where(weights > 0, weights, 1.0)[:, None]
+    return mean[0] - mean[1]
