@@ -149,7 +149,6 @@ class Sums:
 
     @staticmethod
     def decode(data: bytes | bytearray) -> Sums:
-        """The inverse of `encode`."""
         return Sums(**decode(data))
 
 

@@ -59,7 +59,6 @@ class Participant(Section):
 
     @property
     def called(self) -> str:
-        """Return its title in tables."""
         return self.title or self.name
 
 
@@ -174,7 +173,6 @@ class Comparison(Section):
         return out
 
     def design(self) -> Design:
-        """Return the design that all trials share."""
         judges = []
         for entry in self.classifier:
             classifier = CLASSIFIERS.create(entry.name)

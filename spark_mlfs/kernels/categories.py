@@ -94,10 +94,8 @@ class Categories:
         if not found or not (declared or all(isinstance(value, str) for value in found)):
             return None
         if len(found) > MAX_BINS - lacking:
-            raise DataError(
-                f"column {name!r} of X holds {len(found)} different values, and a category has at most {MAX_BINS}: join the rare "
-                "ones, count the words of a text, or drop it"
-            )
+            told = f"column {name!r} of X holds {len(found)} different values, and a category has at most {MAX_BINS}"
+            raise DataError(f"{told}: join the rare ones, count the words of a text, or drop it")
         numbers = all(isinstance(value, Real) for value in found)
         known: list[str | None] = [*map(_text, sorted(found) if numbers else sorted(found, key=_text))]
         if len(set(known)) < len(known):
@@ -120,7 +118,6 @@ class Categories:
 
     @property
     def names(self) -> list[str]:
-        """The features' names."""
         return [name for place in range(len(self.columns)) for name in self._names(place)]
 
     @property

@@ -1,7 +1,8 @@
-"""GMBA's hinges between some anchors and a chunk of rows: sums over the misses, by tiles.
+"""What GMBA and ReliefF sum over rows near each other (`methods.graphs` has the formulas), by tiles and blocks.
 
-For anchor i, hit j and miss r with an active hinge, c_jr = s_ij − s_ir; with w_ir = Σ_j c_jr everything follows from exact sums
-(`kernels.exact`) of the c, taken as whole numbers, and of quantised coordinates:
+GMBA: hinges between some anchors and a chunk of rows. For anchor i, hit j and miss r with an active hinge, c_jr = s_ij − s_ir;
+with w_ir = Σ_j c_jr everything follows from exact sums (`kernels.exact`) of the c, taken as whole numbers, and of quantised
+coordinates:
 
     Σ_jr c_jr (m_i + d²_ij) and Σ_jr c_jr Δ²_ij    from    reach_ij = Σ_r c_jr,
     Σ_r w_ir Δ²_ir = x_i² Σ_j reach_ij − 2 x_i ∘ Σ_r w_ir x_r + Σ_r w_ir x_r²,
@@ -9,13 +10,10 @@ For anchor i, hit j and miss r with an active hinge, c_jr = s_ij − s_ir; with 
 and the loss is what the first has more than v times the third. Which hinges are active does not depend on rounding: where the
 product's error could decide, distances are computed from differences.
 
-Multi-label ReliefF by blocks (`methods.graphs` has the formulas): neighbours per label pair, or one neighbour list.
-
-pairwise: the rows with exactly one of a pair's labels are two classes; each anchor keeps k hits and k misses for every pair it is
-in, so work grows with the q(q − 1)/2 pairs. Pass A finds the neighbours, B adds |x_i − x_j| for those a block holds.
-
-hamming: k nearest rows whatever their labels; labelsets differ by delta = (labels in one of the two) / q, so a neighbour is a
-miss to the extent delta and a hit to the extent 1 − delta (RReliefF's estimate). A sum of weights 0 makes its term 0."""
+ReliefF, pairwise: the rows with exactly one of a pair's labels are two classes; each anchor keeps k hits and k misses for every
+pair it is in, so work grows with the q(q − 1)/2 pairs. Pass A finds the neighbours, B adds |x_i − x_j| for those a block holds.
+ReliefF, hamming: k nearest rows whatever their labels; labelsets differ by delta = (labels in one of the two) / q, so a neighbour
+is a miss to the extent delta and a hit to the extent 1 − delta (RReliefF's estimate). A sum of weights 0 makes its term 0."""
 
 from __future__ import annotations
 

@@ -151,10 +151,8 @@ class InnerFolds:
                 inner = LocalEngine(profile, [train], engine.budgets)
                 self.parts.append((inner, train, test))
         if len(self.parts) < 2:
-            raise DataError(
-                "nearly all rows with known labels are equal: auto has too few folds to train on and hold out; name a method "
-                "instead, such as mim"
-            )
+            told = "nearly all rows with known labels are equal: auto has too few folds to train on and hold out"
+            raise DataError(f"{told}; name a method instead, such as mim")
         self.q, self.rows = q, rows.n
         most = max(1, min(count, rows.d - 1))
         self.sizes = sorted({max(1, -(-most // 4)), most})

@@ -217,10 +217,8 @@ class CMI(CountingMethod):
 
     def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         if engine.profile.has_unknown and p["label_coding"] == "br":
-            raise DataError(
-                "cmi needs every label known (joint cells cannot be counted over observed pairs): fill the unknown labels, "
-                "drop such rows, or use jmi"
-            )
+            told = "cmi needs every label known (joint cells cannot be counted over observed pairs)"
+            raise DataError(f"{told}: fill the unknown labels, drop such rows, or use jmi")
         return select_jointly(Counting(engine, p), count, terms)
 
 

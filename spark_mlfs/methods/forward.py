@@ -314,10 +314,8 @@ class MRMR(Method):
 
     def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         if terms.costs is not None and p["scheme"] == "quotient":
-            raise ParameterError(
-                f"mrmr with {setting('scheme', 'quotient')} has no gain to compare with a cost: give "
-                f"{setting('scheme', 'difference')}, or leave {setting('costs')} out"
-            )
+            said = f"mrmr with {setting('scheme', 'quotient')} has no gain to compare with a cost"
+            raise ParameterError(f"{said}: give {setting('scheme', 'difference')}, or leave {setting('costs')} out")
         if p["bias_correction"] == "chance" and p["scheme"] == "quotient":
             said = f"{setting('bias_correction', 'chance')} leaves informations about 0, and no quotient of them"
             raise ParameterError(f"{said}: give {setting('scheme', 'difference')}")

@@ -151,9 +151,8 @@ class CSFS(GramMethod):
             return super().score(engine, p, count)
         engine.unweighted("csfs with unknown labels")
         if p["label_weights"] != "uniform":
-            raise ParameterError(
-                "label_weights of csfs needs every label known, as it fills in others; leave it out, or drop rows"
-            )
+            told = "label_weights of csfs needs every label known: it fills in the others"
+            raise ParameterError(f"{told}; leave it out, or drop rows")
         self.sketch(engine.profile, p)
         (all_rows,) = engine.run(AllRowsGram())
         view = all_rows.centred(p["scaling"])

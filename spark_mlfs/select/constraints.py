@@ -124,10 +124,8 @@ class Constraints:
         penalties = _by_feature("penalties", self.penalties, names, place, 1.0) if self.penalties else None
         out = Resolved(tuple(whole), tuple(sorted(exclude)), groups, costs, self.budget, penalties, len(names))
         if self.budget is not None and out.left < 0:
-            raise ParameterError(
-                f"the included features cost {self.budget - out.left:g}, more than the budget of {self.budget:g}: raise it, or "
-                "include fewer"
-            )
+            told = f"the included features cost {self.budget - out.left:g}, more than the budget of {self.budget:g}"
+            raise ParameterError(f"{told}: raise it, or include fewer")
         return out
 
 
@@ -161,7 +159,6 @@ class Resolved:
         return self.budget - float(self.costs[list(self.include)].sum())
 
     def named(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the constraints by names."""
         lists = {"include": self.include, "exclude": self.exclude}
         out: dict[str, Any] = {what: [names[i] for i in listed] for what, listed in lists.items() if listed}
         if self.groups:

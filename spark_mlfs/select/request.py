@@ -188,10 +188,8 @@ class Request:
         """The same with these groups besides, each counted as one feature, where it takes some."""
         given = self.constraints or Constraints()
         if any(isinstance(f, int) for listed in (given.include, given.exclude, *dict(given.groups).values()) for f in listed):
-            raise ParameterError(
-                f"features are listed by place, and a column of categories such as {groups[0][0]!r} is several features to "
-                f"{self.method}: list them by name, as '{groups[0][0]}=*'"
-            )
+            told = f"a column of categories such as {groups[0][0]!r} is several features to {self.method}"
+            raise ParameterError(f"features are listed by place, and {told}: list them by name, as '{groups[0][0]}=*'")
         if self.rules or (self.implementation.greedy and not self.implementation.conditions):
             return self
         held_to = dataclasses.replace(given, groups=(*given.groups, *groups))
@@ -229,7 +227,6 @@ class Request:
 
     @staticmethod
     def of_filter(screen: Screen, extras: tuple[SideAnalysis, ...] = ()) -> Request:
-        """The filter of a screen as a request of its own."""
         checked = params.check(screen.filter.parameters, {}, screen.method)
         return Request(screen.method, checked, extras=extras, implementation=screen.filter)
 

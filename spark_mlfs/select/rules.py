@@ -68,7 +68,6 @@ class SideAnalysis:
         return []
 
     def outcome(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> Any:
-        """Return what the analysis is about."""
         raise NotImplementedError
 
     def picks(self, outcome: Any) -> int | None:

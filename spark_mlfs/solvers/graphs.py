@@ -105,10 +105,8 @@ def _leading(sums: PowerSums, similarity: LabelsetSimilarity, degree: np.ndarray
     own = similarity.self_similarity[at]
     total, square = sums.total[at], sums.square[at]
     if 16 * len(at) ** 2 > TABLE_BYTES:
-        raise BudgetError(
-            f"phi3 needs the eigenvectors of {len(at)} labelsets, {16 * len(at) ** 2 >> 20} MiB; "
-            f"the budget is {TABLE_BYTES >> 20} MiB: raise it, or use phi1 or phi2"
-        )
+        told = f"phi3 needs the eigenvectors of {len(at)} labelsets, {16 * len(at) ** 2 >> 20} MiB"
+        raise BudgetError(f"{told}; the budget is {TABLE_BYTES >> 20} MiB: raise it, or use phi1 or phi2")
     inner = np.sort(np.repeat(1 + own / d, np.minimum(c.astype(np.int64) - 1, k)))  # at most k of each can matter
     root = np.sqrt(c / d)
     adjacency = similarity.similarity(at, at)
