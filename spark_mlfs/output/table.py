@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import DataError, ParameterError, worker_errors
 from ..frame import Batches, LocalFrame, NeedsSpark
+from ..lazy import DataFrame, SparkSession
 from ..read.errors import notice
 from ..read.local import SPARK_ROW, VECTOR, kind_of_arrow
 

@@ -47,6 +47,8 @@ def near(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(str(name), known[:20_000], n=3, cutoff=0.6) if len(str(name)) <= 80 else []
     if close:
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
+    if not known:
+        return "there is none"
     return "there are " + ", ".join(repr(k) for k in known[:12]) + (", …" if len(known) > 12 else "")
 
 

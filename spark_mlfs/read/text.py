@@ -130,7 +130,7 @@ def counted_here(source: LocalFrame, column: str, counts: str, p: Mapping[str, A
 
 def _refuse_none(vocabulary: Sequence[str], column: str, p: Mapping[str, Any]) -> None:
     if not vocabulary:
-        raise DataError(f"text: no term of column {column!r} occurs in {p['min_df']:g} rows; lower min_df")
+        raise DataError(f"text: no term of column {column!r} occurs in {p['min_df']:g} rows; give more texts, or lower min_df")
 
 
 def _assembled(words: DataFrame, counts: str, vocabulary: Sequence[str], p: Mapping[str, Any]) -> DataFrame:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from test_local import HERE, assert_same, rows_here
 
-from spark_mlfs.errors import DataError, worker_errors
+from spark_mlfs.errors import DataError, SparkMlfsError, worker_errors
 from spark_mlfs.frame import NeedsSpark, kinds_of
 from spark_mlfs.read import load, paths
 from spark_mlfs.read.tables import open_table
@@ -349,3 +349,10 @@ def test_words_that_only_spark_counts(texts):
 def test_labels_of_texts_that_are_no_numbers(spark, texts):
     said = assert_same(spark, f"{texts}/rows.csv", "text", text="words", labels=["l_x", "words"], source="csv")
     assert "(it holds 'The cat" in said
+
+
+def test_a_table_without_a_column_or_a_row_is_said(tmp_path):
+    for text, said in (("", "no column 'body': there is none"), ("body,tags\n", "give more texts, or lower min_df")):
+        (tmp_path / "t.csv").write_text(text)
+        with pytest.raises(SparkMlfsError, match=said):
+            load(HERE, str(tmp_path / "t.csv"), "text", source="csv", text="body", labels="tags", label_delimiter=";")
