@@ -291,7 +291,12 @@ TEXTS: dict[str, Callable[[], str]] = {
     **{f"names of {face}": further(face) for face in FACES},
     "errors": described_all("errors"),
     "judging": described_all(
-        "evaluate", "evaluate.metrics", "evaluate.evaluator", "evaluate.significance", "report.comparison_page"
+        "evaluate",
+        "evaluate.metrics",
+        "evaluate.evaluator",
+        "evaluate.significance",
+        "evaluate.stability",
+        "report.comparison_page",
     ),
     "extending": described_all(
         "methods.base", "statistics.base", "extract.base", "classify.base", "formats", "params", "testing"
