@@ -60,10 +60,10 @@ class Fitted:
             out["num_features"] = self.numFeatures  # fewer rows need not reach the last feature
         if format == "arff" or tabular(format):
             out["missing"] = left_to(self.summary, out.get("missing"))
-        if CATEGORIES in self._extra and "missing" in out:
-            out[CATEGORIES] = self._extra[CATEGORIES]
-        elif format == "arff":
-            out.setdefault(CATEGORIES, "index")  # as one nominal was one number before it was a category
+            if CATEGORIES in self._extra:
+                out[CATEGORIES] = self._extra[CATEGORIES]
+            elif format == "arff":
+                out.setdefault(CATEGORIES, "index")  # a nominal was one number before it was a category
         return out
 
     def slots(self, frame: Any, column: str) -> list[str] | None:
