@@ -8,7 +8,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -167,7 +166,7 @@ def run(folder: Path, share: float) -> Iterator[dict[str, Any]]:
             }
     again = folder / "tags-killed"
     for _ in range(3):
-        command(*scored, "--output", again, killed_after=random.Random(time.time()).uniform(5, 0.6 * meter.wall))
+        command(*scored, "--output", again, killed_after=random.uniform(0.15, 0.25) * meter.wall)
     command(*scored, "--output", again)
     same = rows_of(again) == whole["local"] and whole["local"] == whole["spark"]
     yield {"case": f"killed three times, {most} files", "the same": same}
