@@ -259,7 +259,7 @@ def _command(bench: Bench, command: list[str]) -> dict[str, Any]:
 
 
 def command_line(bench: Bench) -> dict[str, Any]:
-    return _command(bench, [sys.executable, "-m", "spark_mlfs.cli", "select"])
+    return _command(bench, [sys.executable, "-m", "spark_mlfs.cli", "select", "--engine", "spark"])
 
 
 def executors(bench: Bench) -> dict[str, Any]:
@@ -290,7 +290,7 @@ def cold_start(bench: Bench, warm_up: bool = False) -> dict[str, Any]:
         own = {**environment(), "XDG_CACHE_HOME": folder}
         if warm_up:
             command_figures([*command, "warm-up"], own)
-        quickstart = [*command, "select", "--config", "conf/runs/quickstart.toml", "--overwrite"]
+        quickstart = [*command, "select", "--config", "conf/runs/quickstart.toml", "--engine", "spark", "--overwrite"]
         figures, _ = command_figures([*quickstart, "--output", f"{folder}/run"], own)
         jobs = json.loads(Path(folder, "run", "manifest.json").read_text())["cost"]["spark_jobs"]["all"]
     plain, _ = command_figures([sys.executable, "-c", EMPTY], environment())

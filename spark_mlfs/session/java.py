@@ -180,7 +180,7 @@ import sys
 from pyspark import SparkContext
 from spark_mlfs import cli
 where = sys.argv[1]
-data = ["--format", "numbers", "--quiet"]
+data = ["--format", "numbers", "--quiet", "--engine", "spark"]
 select = ["select", *data, "--method", "jmi", "--num-top-features", "10", "--classifier", "mlknn", "--output", where + "/run"]
 score = ["score", *data, "--model", where + "/run", "--option", "seed=1", "--output", where + "/scored"]
 for command in (select, score):
