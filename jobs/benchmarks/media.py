@@ -123,10 +123,10 @@ def loop(folder: Path, model: Path, output: Path) -> None:
 
 
 def rows_of(output: Path) -> list[dict[str, Any]]:
-    """The scored rows, by path."""
+    """The scored rows, by path, whichever part they are in."""
     import pyarrow.parquet as pq
 
-    found: list[dict[str, Any]] = pq.read_table(output / "data").sort_by("path").to_pylist()
+    found: list[dict[str, Any]] = pq.read_table(output / "data").drop_columns("part").sort_by("path").to_pylist()
     return found
 
 
