@@ -87,7 +87,8 @@ def executed(cell: str, names: dict) -> tuple[str, object]:
 
 
 def lasting(text: str) -> str:
-    for pattern, name in PASSING:
+    timed = [(re.compile(r"\b0\.\d{3}\b"), "TIME")] if "_seconds" in text else []  # a column of a table
+    for pattern, name in PASSING + timed:
         text = pattern.sub(name, text)
     return text.strip()
 
