@@ -62,8 +62,6 @@ class Fitted:
             out["missing"] = left_to(self.summary, out.get("missing"))
             if CATEGORIES in self._extra:
                 out[CATEGORIES] = self._extra[CATEGORIES]
-            elif format == "arff":
-                out.setdefault(CATEGORIES, "index")  # a nominal was one number before it was a category
         return out
 
     def slots(self, frame: Any, column: str) -> list[str] | None:

@@ -12,9 +12,9 @@ Label order is the attribute order of the ARFF file, never that of the XML or th
 Features
     numeric, real, integer      one column
     nominal of two values       one 0/1 column, 1 for the second
-    nominal of more             a category, as `read.categories` has columns of texts: ``categories="onehot"`` one 0/1 column per
-                                value, named ``attribute=value``, ``"codes"`` one column of the values' 0-based numbers, in both
-                                as declared; or a number (``"index"``), which is the same column for every method
+    nominal of more             its 0-based number among the declared values (``"index"``); or by `categories`, as
+                                `read.categories` has columns of texts, ``"onehot"`` one 0/1 column per value, named
+                                ``attribute=value``, ``"codes"`` one feature of codes, ``"auto"`` what suits the method
     string, date, relational    refused unless named in `ignore`, which drops attributes of any kind
 In a sparse row ``{i v, ...}`` an omitted attribute is 0, and for a nominal its first category, as Weka defines it.
 Weka takes a comma in a sparse row for white space; so ``{,3 1}`` is ``{3 1}``, which a notice says.
@@ -71,10 +71,11 @@ class Arff(Reader):
             "a label XML, the number of attributes that come first (or -n: last), or names; None: as the files say",
         ),
         Parameter(
-            "categories", "auto", Either((Choice(("auto", "onehot", "codes", "index")), Facts())),
-            "what a nominal of more than two values becomes: 0/1 features (onehot), one of its codes for methods that count "
-            "(codes), or a number (index)",
+            "categories", "index", Either((Choice(("index", "auto", "onehot", "codes")), Facts())),
+            "what a nominal of more than two values becomes: a number (index), 0/1 features (onehot), or one of its codes for "
+            "methods that count (codes)",
         ),
+        Parameter("nominal", None, Optional(Choice(("index", "onehot"))), "the same as categories, of these two"),
         MISSING_FEATURES,
         Parameter("ignore", (), Names("a list of attribute names", listed=True), "attributes to leave out"),
         Parameter("binarize_labels", False, Flag(), "a label is positive where its value is above 0"),
@@ -89,13 +90,14 @@ class Arff(Reader):
                 raise ParameterError(f"ignore: {files.names[0]} has no attribute {name!r}: {near(name, names)}")
         chosen = chosen_labels(spark, files, header, p["labels"], p["ignore"])
         plan_of = partial(Plan, header, chosen, p["ignore"], binarize=p["binarize_labels"])
-        plan, given = plan_of(how=p["categories"], missing=p["missing"]), isinstance(p["categories"], Mapping)
-        if plan.made.values and not (given and "columns" in p["categories"]):
+        how = p["nominal"] or p["categories"]
+        plan = plan_of(how=how, missing=p["missing"])
+        if plan.made.values and not (isinstance(how, Mapping) and "columns" in how):
             first, lacking = min(plan.made.values), list[str]()
             if p["missing"] in ("mean", "zero"):  # a missing value is one of its own, where there is any
                 slots = missing_slots(parse(files, partial(_parse, plan=plan_of(how="index", missing="keep"))))
                 lacking = [name for place, name in enumerate(plan.made.columns) if place in slots and place in plan.made.values]
-                plan = plan_of(how=p["categories"], missing=p["missing"], lacking=lacking)
+                plan = plan_of(how=how, missing=p["missing"], lacking=lacking)
             such = f"{plan.made.columns[first]!r} of {len(plan.made.values[first])} values"
             notice(f"{files.names[0]}: nominal features that are categories: {len(plan.made.values)}, such as {such}")
         frame = parse(files, partial(_parse, plan=plan))

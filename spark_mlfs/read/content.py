@@ -183,6 +183,7 @@ class Place:
     table: str | None = None
     exact: bool = False  # paths are those of files, whether these are there or not
     absent: Mapping[str, str] = field(default_factory=dict)  # further ones that Spark does not scan, and why
+    large: bool = True  # whether some may be larger than is read
 
     def relative(self, path: str) -> str:
         """A path as rows have it."""
@@ -395,10 +396,11 @@ def _open_spark(spark: SparkSession, place: Place, told: _Told | None, p: Mappin
     most, path = F.lit(p["max_file_bytes"]), _relative(place)
     about = [path.alias(PATH), F.col("length").alias("size"), F.col("modificationTime").alias("modified")]
     # the filter on the length is asked before a file is opened; what is larger is listed without its content
-    small = every.where(F.col("length") <= most).select(*about, CONTENT, F.lit(None).cast("string").alias(REASON))
+    some = every.where(F.col("length") <= most) if place.large else every
+    small = some.select(*about, CONTENT, F.lit(None).cast("string").alias(REASON))
     nothing = F.lit(None).cast("binary").alias(CONTENT)
     large = every.where(F.col("length") > most).select(*about, nothing, F.lit(too_large(p["max_file_bytes"])).alias(REASON))
-    rows = small.unionByName(large)
+    rows = small.unionByName(large) if place.large else small
     if absent:
         rows = rows.unionByName(spark.createDataFrame([(name, None, None, None, why) for name, why in absent], rows.schema))
     if told is not None:  # which may lie among the files
@@ -478,12 +480,15 @@ def corpus_of(spark: Any, path: Any, options: Mapping[str, Any]) -> tuple[list[s
     place, whole = place_of(path, p["root"]), open_files(spark, path, p)
     names: list[str] = []
     absent: dict[str, str] = {}  # of files that Spark does not scan
+    large = False
     if isinstance(spark, LocalSession):
         names = [] if place.table else [f"file://{name}" for name in walk(place)]
     else:
         every = _scan(spark, place)
         names = listing(every)
         absent = dict.fromkeys(_never_scanned(every, names), EMPTY)
+        with reading():
+            large = every.where(F.col("length") > p["max_file_bytes"]).select(PATH).head() is not None
     if place.table is not None:
         there, told = set(names), open_table(spark, place.table, _format_of(place.table))
         key = columns_of(told, p["path_column"], "path_column")[0]
@@ -497,7 +502,7 @@ def corpus_of(spark: Any, path: Any, options: Mapping[str, Any]) -> tuple[list[s
         found = [name for name in some if name not in absent]
         why = {place.relative(name): absent[name] for name in some if name in absent}
         if found:
-            return open_files(spark, Place(place.root, found, exact=True, absent=why), p)
+            return open_files(spark, Place(place.root, found, exact=True, absent=why, large=large), p)
         return spark.createDataFrame([(name, None, None, None, reason) for name, reason in why.items()], whole.schema)
 
     return sorted(names), read, whole

@@ -731,7 +731,7 @@ CASES = [
         "nominal",
         lambda s, at: arff(s, str(at / "d.arff"), labels=-1, categories="dummy"),
         ParameterError,
-        r"option 'categories' of format 'arff' must be one of 'auto', 'onehot', 'codes', 'index', or what .*, not 'dummy'",
+        r"option 'categories' of format 'arff' must be one of 'index', 'auto', 'onehot', 'codes', or what .*, not 'dummy'",
     ),
     python("ignore", lambda s, at: arff(s, str(at / "d.arff"), labels=-1, ignore=["c"]), ParameterError, r"no attribute 'c'"),
     python(

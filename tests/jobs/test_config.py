@@ -78,6 +78,10 @@ def test_flags_override_the_file(file):
     assert (config.run.output, config.run.overwrite, config.run.seed) == ("other", True, 9)
 
 
+def test_the_format_is_what_the_files_names_say(file):
+    assert configure(file(BASE.replace('format = "arff"', "")), {}) == configure(file(BASE), {})
+
+
 def test_another_method_or_format_drops_what_belonged_to_the_files(file):
     config = configure(file(BASE), {"method": {"name": "scls"}, "data": {"format": "numbers"}})
     assert config.method.parameters == {} and config.data.options == {} and config.data.path is None
@@ -98,7 +102,7 @@ def test_defaults():
         ("percentile = 0.5", "percentile = 0.5\nnum_top_features = 3", ["not both"]),
         ('output = "out"', "output = 3", ["[run] output", "a text"]),
         ("[run]", "[run", ["TOML", "line 14"]),
-        ('format = "arff"', "", ["format", "[data] format", "arff, libsvm"]),
+        ('path = "a.arff"\nformat = "arff"', 'path = "a"', ["format", "[data] format", "arff, libsvm"]),
         ('output = "out"', "", ["output", "--output"]),
         ("labels = 6", "labels = 6.5", ["'labels'", "6.5"]),
     ],

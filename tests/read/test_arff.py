@@ -6,22 +6,18 @@ import bz2
 import gzip
 import re
 import xml.etree.ElementTree as ElementTree
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.ml.linalg import DenseVector, SparseVector
 
-from spark_mlfs import read
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
-from spark_mlfs.read import load
+from spark_mlfs.read import arff, load
 from spark_mlfs.read.arff import Plan, _parse
 from spark_mlfs.read.arff_header import parse_header
 from spark_mlfs.read.lines import Lines
 from spark_mlfs.schema import FEATURES, LABELS, attribute_names
-
-arff = partial(read.arff, categories="index")  # values as the file has them; as categories: `test_categories`
 
 
 def rows_of(frame):
@@ -213,7 +209,7 @@ def test_small_file_by_hand(spark, tmp_path):
     np.testing.assert_array_equal(y, [[1, 0], [1, 0], [0, 1], [0, 0], [np.nan, 1], [0, 1]])
     kinds = [isinstance(r["features"], SparseVector) for r in rows_of(frame)]
     assert kinds == [False, True, False, True, False, True]
-    hot, _, hot_names, _ = matrices(arff(spark, str(tmp_path / "a.arff"), missing="zero", categories="onehot"))
+    hot, _, hot_names, _ = matrices(arff(spark, str(tmp_path / "a.arff"), missing="zero", nominal="onehot"))
     assert hot_names[2:] == ["colour=red", "colour=light blue", 'colour=deep "sea"', "level=10", "level=20", "level=30"]
     assert hot[3].tolist() == [0, 0, 1, 0, 0, 1, 0, 0] and hot[5].tolist() == [0, 0, 1, 0, 0, 0, 0, 1]
 
@@ -297,7 +293,7 @@ def test_arguments(spark, data_dir, tmp_path):
         arff(spark, [emotions, emotions])
     with pytest.raises(ParameterError, match="formats are arff, libsvm"):
         load(spark, emotions, "weka")
-    with pytest.raises(ParameterError, match=r"'label' is not known.*labels, categories, missing"):
+    with pytest.raises(ParameterError, match=r"'label' is not known.*labels, categories, nominal, missing"):
         load(spark, emotions, "arff", label=3)
 
 

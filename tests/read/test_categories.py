@@ -242,7 +242,7 @@ def test_nominal_attributes_give_the_rankings_of_texts_of_csv(tmp_path, engine, 
         rows.loc[[3, 500], "k"], rows.loc[[7], "number"] = None, np.nan
     further = ["--engine", engine, "--quiet", "--option", f"missing={missing}"]
     sides = {"csv": ["--features", "of.words", "number", "k", "--labels-col", *LABELS, "--id", "id"]}
-    sides |= {side: ["--option", "labels=-2"] for side in ("arff", "sparse")}
+    sides |= {side: ["--option", "labels=-2", "--option", "categories=auto"] for side in ("arff", "sparse")}
     for method in ("jmi", "forward"):
         found = set()
         for side, own in sides.items():
@@ -281,7 +281,7 @@ def test_nominal_attributes_that_are_none(tmp_path):
     text = f"@relation r\n@attribute a {{{many}}}\n@attribute b {{x,y}}\n@attribute y {{0,1}}\n@data\nv0,x,0\nv9,y,1\n"
     (tmp_path / "r.arff").write_text(text)
     with pytest.raises(DataError, match=r"r.arff:2: attribute 'a' has 251 values.*categories='index'"):
-        read.arff(LocalSession(), str(tmp_path / "r.arff"), labels=-1)
+        read.arff(LocalSession(), str(tmp_path / "r.arff"), labels=-1, categories="auto")
     frame = read.arff(LocalSession(), str(tmp_path / "r.arff"), labels=-1, categories="index")
     assert pipeline.rank(pack(frame), [pipeline.Request.of("mim")])[0].ranking["name"].tolist() == ["a", "b"]
     facts = Categories("error", True, {0: ["x", "z"]}, columns=["n", "b"]).facts
