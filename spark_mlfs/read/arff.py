@@ -90,7 +90,11 @@ class Arff(Reader):
                 raise ParameterError(f"ignore: {files.names[0]} has no attribute {name!r}: {near(name, names)}")
         chosen = chosen_labels(spark, files, header, p["labels"], p["ignore"])
         plan_of = partial(Plan, header, chosen, p["ignore"], binarize=p["binarize_labels"])
-        how = p["nominal"] or p["categories"]
+        how = p["categories"]
+        if p["nominal"] is not None and not isinstance(how, Mapping):  # what a model knows comes first
+            if how not in ("index", p["nominal"]):
+                raise ParameterError(f"{option('nominal')} and {option('categories')} say the same thing; give one of them")
+            how = p["nominal"]
         plan = plan_of(how=how, missing=p["missing"])
         if plan.made.values and not (isinstance(how, Mapping) and "columns" in how):
             first, lacking = min(plan.made.values), list[str]()

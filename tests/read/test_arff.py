@@ -210,6 +210,8 @@ def test_small_file_by_hand(spark, tmp_path):
     kinds = [isinstance(r["features"], SparseVector) for r in rows_of(frame)]
     assert kinds == [False, True, False, True, False, True]
     hot, _, hot_names, _ = matrices(arff(spark, str(tmp_path / "a.arff"), missing="zero", nominal="onehot"))
+    with pytest.raises(ParameterError, match="nominal and categories say the same thing; give one of them"):
+        arff(spark, str(tmp_path / "a.arff"), nominal="onehot", categories="codes")
     assert hot_names[2:] == ["colour=red", "colour=light blue", 'colour=deep "sea"', "level=10", "level=20", "level=30"]
     assert hot[3].tolist() == [0, 0, 1, 0, 0, 1, 0, 0] and hot[5].tolist() == [0, 0, 1, 0, 0, 0, 0, 1]
 
