@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyspark.sql import functions as F
 
 from spark_mlfs import cli, read
 from spark_mlfs.errors import DataError, DataNotice, NotInstalledError, ParameterError, from_worker
@@ -24,7 +25,7 @@ from spark_mlfs.frame import LocalSession
 from spark_mlfs.media.base import EncodeCells, require
 from spark_mlfs.media.generate import write_files
 from spark_mlfs.read import gallery, vectors
-from spark_mlfs.read.content import place_of
+from spark_mlfs.read.content import corpus_of, place_of
 from spark_mlfs.schema import attribute_names, rejected_of
 
 LABELLED = {"labels": "tags", "label_delimiter": ";"}
@@ -370,3 +371,14 @@ def test_spark_shows_the_same_files(spark, images):
     of_both[1].release()
     assert not of_both[1].cached.is_cached
     assert shown[0] == shown[1] and all(len(side) == 4 for ends in shown[0] for side in ends)
+
+
+@pytest.mark.parametrize("most", [100, 10_000])
+def test_a_part_of_a_corpus_has_every_file_whether_some_are_too_large(spark, tmp_path, most):
+    for name, size in {"a b%0": 10, "c": 5000, "empty": 0}.items():
+        (tmp_path / f"{name}.png").write_bytes(b"x" * size)
+    names, read, _ = corpus_of(spark, str(tmp_path), {"max_file_bytes": most})
+    rows = read(names).orderBy("path").select("path", "size", F.length("content").alias("read"), "reason").collect()
+    too_large = ("c.png", 5000, None, f"larger than max_file_bytes = {most}")
+    wanted = [("a b%0.png", 10, 10, None), too_large if most < 5000 else ("c.png", 5000, 5000, None)]
+    assert [tuple(row) for row in rows] == [*wanted, ("empty.png", None, None, "empty: it holds no bytes")]
