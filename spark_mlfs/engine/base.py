@@ -48,22 +48,23 @@ Key = TypeVar("Key", bound=Hashable)
 def one_thread() -> Iterator[None]:
     """BLAS on one thread inside a task, as Spark has a task per core; the number comes back when the last thread leaves."""
     shared, own = _thread_pools(len(sys.modules))
-    with _guard:
-        _inside.append(threading.get_ident())
-        if shared not in _limits:
-            _by_any_thread()
-            _limits[shared] = shared.limit(limits=1)
-    try:
+    entry = threading.get_ident(), object()
+    try:  # an interrupt may come at any line
+        with _guard:
+            _inside.append(entry)
+            if shared not in _limits:
+                _by_any_thread()
+                _limits[shared] = shared.limit(limits=1)
         with own.limit(limits=1):
             yield
     finally:
         with _guard:
-            _inside.remove(threading.get_ident())
+            _inside[:] = [other for other in _inside if other is not entry]
             _restore()
 
 
 _guard = threading.Lock()
-_inside: list[int] = []  # the threads that are inside
+_inside: list[tuple[int, object]] = []  # the threads that are inside, once for each time
 _limits: dict[Any, Any] = {}  # what they limited, by its libraries
 
 
@@ -81,7 +82,7 @@ def _by_any_thread() -> None:
 
 def _forked() -> None:
     """A forked process has the thread that forked it, and none of the others."""
-    _inside[:] = [thread for thread in _inside if thread == threading.get_ident()]
+    _inside[:] = [entry for entry in _inside if entry[0] == threading.get_ident()]
     _restore()
     _guard.release()
 

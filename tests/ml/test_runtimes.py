@@ -129,6 +129,29 @@ def test_the_last_thread_that_leaves_restores_blas(first_leaves_first):
         assert before == {2} and inside == [{1}, {1}] and count() == {2}
 
 
+def test_an_interrupt_on_the_way_in_leaves_blas_its_threads(monkeypatch):
+    """Ctrl-C while the number is being set, within a block that goes on."""
+    import threadpoolctl
+
+    from spark_mlfs.engine import base
+
+    class Interrupted:
+        def limit(self, limits):
+            raise KeyboardInterrupt
+
+    def count():
+        return {each["num_threads"] for each in threadpoolctl.threadpool_info() if each["user_api"] == "blas"}
+
+    with threadpoolctl.threadpool_limits(2):
+        with base.one_thread():
+            with monkeypatch.context() as patch:
+                patch.setattr(base, "_thread_pools", lambda modules: (Interrupted(), Interrupted()))
+                with pytest.raises(KeyboardInterrupt), base.one_thread():
+                    pass
+            assert count() == {1}
+        assert count() == {2}
+
+
 def test_a_fork_while_a_thread_works():
     """Nothing that another thread holds is waited for, and BLAS has its threads again."""
     import threadpoolctl
