@@ -104,16 +104,16 @@ def _cut(states: States, kind: str, state: State) -> Iterable[tuple[str, int, by
 def load(*paths: str, requests: Sequence[Request] = ()) -> States:
     """The states in folders, or in all that patterns such as ``"states/2026-11-*"`` name, merged; only what `requests` take, if
     there are any. What does not fit is refused before any sum is read."""
-    heads: list[tuple[str, States]] = []
-    for path in folders(paths):
-        heads.append((path, head(path, heads[0][1].basis if heads else None)))
-    check([own for _, own in heads])
-    for request in requests:
-        check_held(heads[0][1].sums, request)
-    needed = {kind for request in requests for kind in kinds_of(request)}
-    kinds = {kind if kind in heads[0][1].sums else finer(kind) for kind in needed} | {"outside", "groups"} if requests else None
+    places = folders(paths)
+    first = head(places[0])
     with ThreadPoolExecutor(num_cores()) as threads:
-        return merge(*threads.map(lambda each: replace(each[1], sums=_sums(each[0], each[1], kinds)), heads))
+        heads = [first, *threads.map(lambda path: head(path, first.basis), places[1:])]
+        check(heads)
+        for request in requests:
+            check_held(first.sums, request)
+        needed = {kind for request in requests for kind in kinds_of(request)}
+        kinds = {kind if kind in first.sums else finer(kind) for kind in needed} | {"outside", "groups"} if requests else None
+        return merge(*threads.map(lambda path, own: replace(own, sums=_sums(path, own, kinds)), places, heads))
 
 
 def folders(paths: Sequence[str]) -> list[str]:

@@ -361,24 +361,31 @@ def _sparse_sum(terms: Sequence[tuple[sp.csr_matrix, int]], shape: tuple[int, ..
     if sum(t.nnz for t, _ in terms) * 32 < shape[0] * shape[1]:
         total = sum((sign * t.astype(np.int64) for t, sign in terms[1:]), terms[0][1] * terms[0][0].astype(np.int64))
         return _canonical(total)
-    step, columns = max(1, RANGE // max(1, shape[1])), np.arange(shape[1], dtype=np.int32)
+    step = max(1, RANGE // max(1, shape[1]))
     most = sum(int(np.abs(t.data.max(initial=0))) + int(np.abs(t.data.min(initial=0))) for t, _ in terms)
     kind = np.int32 if most < 1 << 31 else np.int64
 
     def of_range(first: int) -> tuple[np.ndarray, ...]:
         last = min(shape[0], first + step)
-        table, starts = np.zeros((last - first) * shape[1], kind), np.arange(last - first, dtype=np.int32) * np.int32(shape[1])
-        for term, sign in terms:
-            a, z = term.indptr[first], term.indptr[last]
-            at = np.repeat(starts, np.diff(term.indptr[first : last + 1])) + term.indices[a:z]
-            table[at] += term.data[a:z] if sign == 1 else -term.data[a:z].astype(kind)
-        there = table != 0
-        each = np.broadcast_to(columns, (last - first, shape[1]))
-        return table[there], each.reshape(-1)[there], there.reshape(last - first, -1).sum(axis=1)
+        cells = [slice(t.indptr[first], t.indptr[last]) for t, _ in terms]
+        lengths = np.concatenate([np.diff(t.indptr[first : last + 1]) for t, _ in terms])
+        rows = np.repeat(np.tile(np.arange(last - first, dtype=np.int32), len(terms)), lengths)
+        columns = np.concatenate([t.indices[own] for (t, _), own in zip(terms, cells, strict=True)])
+        counts = [sign * t.data[own].astype(kind) for (t, sign), own in zip(terms, cells, strict=True)]
+        table = sp.coo_matrix((np.concatenate(counts), (rows, columns)), (last - first, shape[1])).toarray()
+        at = np.flatnonzero(table)
+        return table.reshape(-1)[at], at % shape[1], np.count_nonzero(table, axis=1)
 
+    room = min(sum(t.nnz for t, _ in terms), shape[0] * shape[1])  # pages that are not written take no memory
+    data, indices = np.empty(room, kind), np.empty(room, np.int32 if room < 1 << 31 else np.int64)
+    starts = [np.zeros(1, np.int64)]
     with ThreadPoolExecutor(num_cores()) as threads:
-        data, indices, lengths = map(np.concatenate, zip(*threads.map(of_range, range(0, shape[0], step)), strict=True))
-    return sp.csr_matrix((data, indices, np.concatenate([[0], np.cumsum(lengths)])), shape)
+        for counts, columns, lengths in threads.map(of_range, range(0, shape[0], step)):
+            first = int(starts[-1][-1])
+            data[first : first + len(counts)], indices[first : first + len(counts)] = counts, columns
+            starts.append(first + np.cumsum(lengths))
+    size = int(starts[-1][-1])
+    return sp.csr_matrix((data[:size], indices[:size], np.concatenate(starts)), shape)
 
 
 def triangle(a: Any, b: Any, size: int) -> np.ndarray:

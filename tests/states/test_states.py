@@ -13,7 +13,7 @@ from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.blocks.codec import encode
 from spark_mlfs.errors import BudgetError, DataError, ParameterError
 from spark_mlfs.sklearn import LassoSelector, MDDMExtractor, MLSIExtractor
-from spark_mlfs.states import Part
+from spark_mlfs.states import Part, sums
 from spark_mlfs.states.collect import collected as collected_of
 from spark_mlfs.states.needs import needs_of
 from spark_mlfs.statistics.base import Budgets, compact
@@ -373,3 +373,16 @@ def test_rows_are_left_as_they_are():
     for name in "ab":
         collected_of(rows, needs_of("ridge"), first, Part(name, "", "", [], [], rows.profile), told, Budgets())
         assert (rows.blocks[0].x != before).nnz == 0
+
+
+@pytest.mark.parametrize("large", [1, 1 << 31])
+def test_tables_add_up_range_by_range(large, monkeypatch):
+    """As SciPy adds: with signs, with sums of 0, which are not stored, and with rows that have nothing."""
+    monkeypatch.setattr(sums, "RANGE", 40)
+    rng, signs = np.random.default_rng(1), [1, 1, 1, -1, -1]
+    dense = [rng.integers(1, 9, (23, 12)) * (rng.random((23, 12)) < 0.3) * (np.arange(23)[:, None] % 4 > 0) for _ in signs]
+    tables = [sp.csr_matrix(each * large) for each in (*dense[:4], dense[0])]
+    own = sums._sparse_sum([*zip(tables, signs, strict=True)], (23, 12))
+    np.testing.assert_array_equal(own.toarray(), sum(s * t.toarray() for s, t in zip(signs, tables, strict=True)))
+    assert own.has_canonical_format
+    assert own.data.all()
