@@ -74,7 +74,7 @@ class StateEngine(Engine):
     def _result(self, statistic: Any) -> Any:
         if isinstance(statistic, FeatureShardedStatistic):
             if not isinstance(statistic, FeatureNumbers):
-                self._lack(statistic.name)
+                self._over_rows()
             ranges = itertools.pairwise(int(edge) for edge in self.edges_of(statistic))
             self._states.labels, self._states.features  # noqa: B018 (made once, before the threads ask for them)
 
@@ -91,8 +91,7 @@ class StateEngine(Engine):
             return statistic.finish(self._labelsets(statistic), self.grid)
         if type(statistic) in (Gram, FoldGrams) and not statistic.sketch:
             return self._moments(statistic)
-        other = "a sketch of labels, or what csfs fills in for unknown ones,"
-        self._lack(other if isinstance(statistic, Gram) else statistic.name)
+        self._over_rows()
 
     def _lack(self, what: str) -> NoReturn:
         raise ParameterError(
@@ -122,7 +121,7 @@ class StateEngine(Engine):
         if isinstance(target, Classes):
             _, state = self._sums_of("labelset " + kind if kind.startswith("counts") else "labelset sums")
             return None, state
-        return self._lack(type(target).__name__)
+        return self._over_rows()
 
     def _shard(self, statistic: Any, first: int, last: int) -> Any:
         """What a statistic comes to over some of the varying features."""
@@ -255,7 +254,7 @@ class StateEngine(Engine):
         )
         _, state = self._sums_of(*wanted)
         if statistic.by != ("grades" if self.profile.graded else "labels"):
-            self._lack(f"{statistic.name} by {statistic.by}")
+            self._over_rows()
         order = self._order(state)
         sets = state["sets"][order]
         out = {"hashes": hashes_of(sets, self.profile.graded), "counts": state["counts"][order]}

@@ -110,7 +110,7 @@ def load(*paths: str, requests: Sequence[Request] = ()) -> States:
         heads = [first, *threads.map(lambda path: head(path, first.basis), places[1:])]
         check(heads)
         for request in requests:
-            check_held(first.sums, request)
+            check_held(first.sums, any(each.has_unknown for each in heads), request)
         needed = {kind for request in requests for kind in kinds_of(request)}
         kinds = {kind if kind in first.sums else finer(kind) for kind in needed} | {"outside", "groups"} if requests else None
         return merge(*threads.map(lambda path, own: replace(own, sums=_sums(path, own, kinds)), places, heads))

@@ -29,6 +29,7 @@ PAIRED: dict[str, tuple[str, ...]] = {  # what is counted of the features that a
     "lrfs": ("plain pairs", "label pairs"), "mrmr": ("plain pairs",), "fimf": ("label pairs",),
 }  # fmt: skip
 BINS = NUM_BINS, BINNING
+DECIDING = {"label_coding": "br", "relevance": "mi", "redundancy": "mi", "folds": 5}  # which sums a method takes, by default
 PAIRS_OF = Parameter("pairs_of", 500, Integer(2), "how many features have their pairs counted")
 FORS = (*ADDITIVE, *PAIRED, *TESTS, "stability", LOSS, "all-additive")
 
@@ -42,6 +43,7 @@ class Need:
     weighted: bool = True
     graded: bool = True
     optional: bool = False  # left out of rows that it does not take
+    unlabelled: bool = False  # takes rows of unknown labels, too, of which there are no second moments
 
 
 def need_of(name: str, parameters: Mapping[str, Any] | None = None) -> Need:
@@ -79,7 +81,8 @@ def need_of(name: str, parameters: Mapping[str, Any] | None = None) -> Need:
     else:
         known = {"fisher": ("moments",), "f-statistic": ("moments",), "omfs": ("gram", "labelset sums")}
         kinds = (f"folds {p['folds']}",) if name == "forward" else known.get(name, ("gram",))
-    return Need(name, kinds, entry.weighted, entry.takes_grades(p))
+    unlabelled = name == "csfs" or (p.get("relevance"), p.get("redundancy")) == ("mi", "correlation")
+    return Need(name, kinds, entry.weighted, entry.takes_grades(p), unlabelled=unlabelled)
 
 
 def _entry(name: str) -> Any:
@@ -90,8 +93,8 @@ def _has(entry: Any, name: str) -> bool:
     return any(name in (p.name, p.camel) for p in entry.parameters)
 
 
-def kinds_of(request: Request) -> dict[str, str]:
-    """The kinds of sums that a request takes, and what of it takes each: its method, its screen, its rule."""
+def asked_of(request: Request) -> list[Need]:
+    """What a request takes: its method, its screen, its rule."""
     asked = [need_of(request.method, request.parameters)]
     if request.screen is not None:
         asked.append(need_of(request.screen.method))
@@ -99,7 +102,12 @@ def kinds_of(request: Request) -> dict[str, str]:
         name = getattr(extra, "mode", LOSS)
         if name != LOSS or request.implementation.takes_grams():  # others predict nothing
             asked.append(need_of(name, request.parameters))
-    return {kind: need.name for need in asked for kind in need.kinds}
+    return asked
+
+
+def kinds_of(request: Request) -> set[str]:
+    """The kinds of sums that a request takes."""
+    return {kind for need in asked_of(request) for kind in need.kinds}
 
 
 def finer(kind: str) -> str:
@@ -107,16 +115,26 @@ def finer(kind: str) -> str:
     return "groups" if kind == "gram" else kind.removeprefix("plain ")
 
 
-def check_held(sums: Collection[str], request: Request) -> None:
-    """`ParameterError` where states with these kinds of sums lack what a request takes."""
-    for kind, name in kinds_of(request).items():
-        if kind not in sums and finer(kind) not in sums:
-            held = kinds_said(sums) or "nothing"
-            pairs = name_of(kind) in PAIR_KINDS
-            coded = zip(("num_bins", "binning"), kind.split()[-2:] if pairs or "counts" in kind else (), strict=False)
-            sets = [f"--set {n}={v}" for n, v in coded] + ["--pairs-of 500"] * pairs
-            remedy = " ".join(["spark-mlfs collect --for", name, *sets])
-            raise ParameterError(f"the states hold {held}, not the {said(kind)} that {name} takes: collect them with {remedy}")
+def check_held(sums: Collection[str], unknown: bool, request: Request) -> None:
+    """`ParameterError` where states with these kinds of sums, of which some labels are `unknown` or none, lack what a request
+    takes."""
+    for need in asked_of(request):
+        own = request.parameters if need.name == request.method else {}
+        chosen = {n: v for n, v in own.items() if n in DECIDING and v != DECIDING[n]}
+        if unknown and need.unlabelled:
+            how = "".join(f" with {setting(n, v)}" for n, v in chosen.items())
+            raise ParameterError(
+                f"{need.name}{how} takes the rows of unknown labels, too, which have no second moments in states: rank from the "
+                f"rows{f', or leave it out and collect with --pairs-of {PAIRS_OF.default}' if how else ''}"
+            )
+        lacking = [kind for kind in need.kinds if kind not in sums and finer(kind) not in sums]
+        if lacking:
+            coded = next((kind.split()[-2:] for kind in need.kinds if "counts" in kind or name_of(kind) in PAIR_KINDS), ())
+            sets = [f"--set {n}={v}" for n, v in (*zip(("num_bins", "binning"), coded, strict=False), *chosen.items())]
+            sets += [f"--pairs-of {PAIRS_OF.default}"] * any(name_of(kind) in PAIR_KINDS for kind in need.kinds)
+            held, remedy = kinds_said(sums) or "nothing", " ".join(["spark-mlfs collect --for", need.name, *sets])
+            told = f"the states hold {held}, not the {said(lacking[0])} that {need.name} takes"
+            raise ParameterError(f"{told}: collect them with {remedy}")
 
 
 def of_pairs(requests: Sequence[Request]) -> bool:

@@ -91,7 +91,7 @@ class States:
         them. `ParameterError` where there is not what these take, `DataError` where nothing can be ranked, nor, of `some` of the
         rows, summed."""
         for request in requests:
-            check_held(self.sums, request)
+            check_held(self.sums, self.has_unknown, request)
         out = StateRows(self, self.basis.frozen(self.profile), self.features, self.labels)
         check_and_name(out, "the states", "the states", some)
         if of_pairs(requests):

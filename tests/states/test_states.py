@@ -250,10 +250,35 @@ def test_refusals_are_one_line_each():
         assert "\n" not in str(error.value)
 
 
-def test_unknown_labels_that_csfs_fills_in_need_rows():
+def test_methods_that_take_rows_of_unknown_labels_need_rows():
     X, Y, _ = data("unknown")
-    with pytest.raises(ParameterError, match="what csfs fills in for unknown ones, is not among them"):
-        states.rank(states.collect(X, Y, "csfs"), "csfs")
+    own = states.collect(X, Y, ["csfs", "mim"])
+    for method, params, text in (
+        ("csfs", {}, "^csfs takes the rows of unknown labels, too, .*: rank from the rows$"),
+        ("mrmr", {"redundancy": "correlation"}, "^mrmr with redundancy='correlation' takes .* collect with --pairs-of 500$"),
+    ):
+        with pytest.raises(ParameterError, match=text):
+            states.rank(own, method, **params)
+
+
+def test_what_a_refusal_says_to_collect_is_enough():
+    X, Y, _ = data("dense")
+    own = states.collect(X, Y, "spec", name="day")
+    for method, params in (
+        ("mim", {"num_bins": 3}),
+        ("mim", {"label_coding": "lp"}),
+        ("forward", {"folds": 3}),
+        ("mrmr", {"relevance": "f"}),
+        ("mrmr", {"redundancy": "correlation"}),
+    ):
+        with pytest.raises(ParameterError, match="collect them with spark-mlfs collect --for") as refusal:
+            states.rank(own, method, **params)
+        words = str(refusal.value).partition("collect --for ")[2].split()
+        sets = dict(word.split("=") for word in words if "=" in word)
+        pairs = int(words[-1]) if "--pairs-of" in words else None
+        sets |= {name: int(value) for name, value in sets.items() if value.isdigit()}
+        as_told = states.collect(X, Y, words[0], method_params=sets, pairs_of=pairs)
+        assert len(states.rank(as_told, method, 3, **params)) == 3
 
 
 # ---- files ----
