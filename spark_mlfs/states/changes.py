@@ -34,6 +34,7 @@ from ..statistics.contingency import Counts, TwoWay
 from .basis import Basis
 from .collect import quantile_edges
 from .engine import StateRows
+from .needs import of_pairs
 from .states import States
 from .states import check as check_states
 
@@ -355,12 +356,15 @@ def over(
     sums = windows[0].rows.states.sums if isinstance(windows[0].rows, StateRows) else ()
     settings, _, request = by_codes(sums, method, method_params, settings)
     first = AGAINST.accept(against) == "first"
+    every = [window.rows for window in windows]
+    ranked = [rows.states.dataset(requests=[request]) if isinstance(rows, StateRows) else rows for rows in every]
     changes = [change(windows[0 if first else i - 1], windows[i], progress, **settings) for i in range(1, len(names))]
     rankings = []
-    for window in windows:
+    for window, own in zip(windows, ranked, strict=True):
         driver, worker = window.budgets.driver, window.budgets.worker
-        (result,) = rank(window.rows, [request], progress=progress, driver_bytes=driver, worker_bytes=worker)
-        rankings.append(result.ranking)
+        (result,) = rank(own, [request], progress=progress, driver_bytes=driver, worker_bytes=worker)
+        counted = result.ranking["index"].isin(own.profile.varying)  # of pairs in states: the others are in no order
+        rankings.append(result.ranking[counted] if isinstance(own, StateRows) and of_pairs([request]) else result.ranking)
     orders = [list(ranking["name"]) for ranking in rankings]
     rows = []
     for size in [k for k in SIZES if k < min(map(len, orders))]:

@@ -86,3 +86,30 @@ def test_its_flags_are_its_own(home, tmp_path, capsys):
 
 def test_it_says_where_to(home, capsys):
     assert "give --output DIR" in run(capsys, home / "day-0", home / "day-1")[2]
+
+
+@pytest.mark.parametrize("pairs_of", [4, 13])
+def test_pairs_are_ranked_and_change_no_test(pairs_of):
+    """Of rows of which a third is there twice: tests as over the rows, ranks and overlaps as those of the rows' columns."""
+    rng, windows = np.random.default_rng(4), []
+    for day in range(2):
+        X = rng.integers(0, 5, (2000, 16)).astype(float)
+        X[0], X[1] = 0, 4  # the same codes on both days
+        Y = (X[:, :3] + X[:, 3:6] * [1, 0, day] + rng.normal(size=(2000, 3)) * 3 > [5, 3, 4]).astype(float)
+        again = np.concatenate([np.arange(2000), rng.integers(0, 2000, 1000)])
+        windows.append((X[again], Y[again]))
+    first = collect(*windows[0], ["jmi", "pmu"], name="0", pairs_of=pairs_of)
+    states = [first, collect(*windows[1], ["jmi", "pmu"], first, name="1")]
+    kept, rows = first.basis.kept, spark_mlfs.drift(*windows)
+    for method in ("jmi", "pmu", "mrmr", "scls"):
+        own = spark_mlfs.drift(*states, method=method)
+        ranks = ["rank_before", "rank_after"]
+        pd.testing.assert_frame_equal(own.features.drop(columns=ranks), rows.features.drop(columns=ranks), check_exact=True)
+        pd.testing.assert_frame_equal(own.pairs, rows.pairs, check_exact=True)
+        orders = [[f"x{kept[i]}" for i in spark_mlfs.rank(X[:, kept], Y, method, None)["index"]] for X, Y in windows]
+        assert [ranking["name"].tolist() for ranking in own.rankings] == orders, method
+        table = own.features.set_index("feature")
+        assert table["rank_after"].dropna().to_dict() == {name: i for i, name in enumerate(orders[1], 1)}
+        told = own.stability[["features", "overlap"]].to_numpy().tolist()
+        assert told == ([[10, len({*orders[0][:10]} & {*orders[1][:10]}) / 10]] if pairs_of > 10 else [])
+        assert own.page()
