@@ -196,7 +196,7 @@ def test_overlap_and_rank_correlation_by_hand():
     assert scale.agreement(scores, Result.ranking, 2) == "1.00" and scale.agreement(-scores, Result.ranking, 2) == "0.00"
 
 
-@pytest.mark.slow(every=30)
+@pytest.mark.slow(every=60)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_are_measured_beside_a_bare_one(bench, name):
     (row,) = scale.run(bench, [name])

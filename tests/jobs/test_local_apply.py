@@ -89,7 +89,7 @@ def rows_of(spark, folder, *key):
     return frame.schema, [{name: repr(value) for name, value in row.items()} for row in rows]
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @pytest.mark.parametrize(
     ("kind", "more"),
     [
@@ -145,7 +145,7 @@ def pipelines(spark, data):
     return data
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @pytest.mark.parametrize(
     ("name", "more"),
     [
@@ -193,7 +193,7 @@ def stages_of(pipeline):
     return out
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @pytest.mark.parametrize("name", ["columns", "arrays", "arff", "texts"])
 def test_a_pipeline_is_fitted_as_by_spark(spark, pipelines, run, tmp_path, name):
     from spark_mlfs.frame import LocalSession
@@ -218,7 +218,7 @@ def test_a_pipeline_is_fitted_as_by_spark(spark, pipelines, run, tmp_path, name)
     assert len(loaded.stages) == len(load_pipeline(LocalSession(), str(tmp_path / "out")).stages) == len(ours) - 1
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @pytest.mark.parametrize(
     ("name", "labels"),
     [

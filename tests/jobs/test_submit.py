@@ -51,7 +51,7 @@ def ranking(folder: Path) -> pd.DataFrame:
     return pd.read_csv(folder / "ranking.csv", float_precision="round_trip")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=30)
 def test_select_from_the_root_and_transform_from_inside_jobs(expected, tmp_path):
     done = submit("jobs/select.py", *PLANTED, "--method", "jmi", "--num-top-features", 5, "--output", tmp_path / "run")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -63,7 +63,7 @@ def test_select_from_the_root_and_transform_from_inside_jobs(expected, tmp_path)
     assert "300 rows x 5 of 12 features" in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=30)
 def test_select_from_inside_jobs_and_transform_from_the_root(expected, tmp_path):
     arguments = (*PLANTED, "--method", "jmi", "--num-top-features", 5, "--output", tmp_path / "run")
     done = submit("select.py", *arguments, folder=REPOSITORY / "jobs")
@@ -75,7 +75,7 @@ def test_select_from_inside_jobs_and_transform_from_the_root(expected, tmp_path)
     assert len(list((tmp_path / "reduced").glob("part-*.csv"))) >= 1
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=30)
 def test_a_users_error_ends_spark_submit_with_code_2_and_one_line(tmp_path):
     (tmp_path / "bad.arff").write_text("@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\n1,0\nx,1\n")
     arguments = ("--data", tmp_path / "bad.arff", "--format", "arff", "--option", "labels=-1", "--output", tmp_path / "out")
@@ -87,7 +87,7 @@ def test_a_users_error_ends_spark_submit_with_code_2_and_one_line(tmp_path):
     assert "Traceback" not in said and not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=30)
 def test_as_a_module(expected, tmp_path):
     command = [sys.executable, "-m", "spark_mlfs.cli", "select", *PLANTED, "--num-top-features", 5, "--output", "run"]
     done = subprocess.run(

@@ -96,7 +96,7 @@ def test_whole_rankings_of_yeast(sets, method, parameters):
     sets("yeast").agrees(method, parameters, 10)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=40)
 @pytest.mark.parametrize("small", [True, False], ids=["one task", "distributed"])
 @pytest.mark.parametrize("name", ["yeast", "enron"])
 @pytest.mark.parametrize(("method", "parameters"), COUNTING, ids=NAMES)
