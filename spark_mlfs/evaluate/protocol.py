@@ -52,6 +52,7 @@ from ..statistics.moments import GroupMoments
 from ..statistics.targets import Everything
 
 Rows = TypeVar("Rows", bound=Dataset)
+Read = Callable[[Batches], Iterator[Block]]
 
 STRATIFY_ROWS = 200_000  # rows whose ids and label lists the driver takes
 _WORDS = re.compile(r"^(stratified )?(?:(\d{1,4})x)?(?:(\d{1,4})-fold|(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?))$")
@@ -142,18 +143,19 @@ def collect_labels(packed: Dataset) -> tuple[np.ndarray, sp.csr_matrix]:
     known = identified(packed)
     if isinstance(known, InMemoryDataset):
         return known.block.ids, known.block.labels(packed.profile.q)
-    return labels_of_blocks(known.blocks(), packed.profile.q)
+    return labels_of_blocks(known.blocks(), blocks_of, packed.profile.q)
 
 
-def labels_of_blocks(blocks: Any, q: int | None = None) -> tuple[np.ndarray, sp.csr_matrix]:
-    """Row ids and (n, q) positive labels of a Spark frame of blocks, q as large as it must be where it is None: one job."""
-    states = [decode(bytes(row.state)) for row in collected(blocks.mapInArrow(_label_lists, "state binary"))]
+def labels_of_blocks(frame: Any, read: Read, q: int | None = None) -> tuple[np.ndarray, sp.csr_matrix]:
+    """Row ids and (n, q) positive labels of the blocks that `read` makes of a Spark frame, q as large as it must be where it is
+    None: one job."""
+    states = [decode(bytes(row.state)) for row in collected(frame.mapInArrow(partial(_label_lists, read), "state binary"))]
     q = max((int(s["li"].max(initial=-1)) for s in states), default=-1) + 1 if q is None else q
     lists = [sp.csr_matrix((np.ones(len(s["li"]), np.int8), s["li"], s["lp"]), shape=(len(s["ids"]), q)) for s in states]
     return np.concatenate([s["ids"] for s in states]), sp.vstack(lists, format="csr")
 
 
-def blocks_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Block]:
+def blocks_of(batches: Batches) -> Iterator[Block]:
     """The blocks of batches that hold them encoded."""
     return map(Block.decode, encoded_cells(batches))
 
@@ -162,8 +164,8 @@ def _state(**arrays: Any) -> pa.RecordBatch:
     return pa.record_batch({"state": binary_array(encode(arrays))})
 
 
-def _label_lists(batches: Batches) -> Batches:
-    for block in blocks_of(batches):
+def _label_lists(read: Read, batches: Batches) -> Batches:
+    for block in read(batches):
         yield _state(ids=block.ids, lp=block.label_indptr, li=block.label_indices)
 
 
@@ -172,14 +174,13 @@ def _by_labelset(packed: Dataset, shares: tuple[float, ...], draws: list[int]) -
     known = identified(packed)
     if isinstance(known, InMemoryDataset):
         return by_labelset([_ends(known.block.labelset_hash, known.block.ids, shares, draws)], draws)
-    blocks = known.blocks()
-    return by_labelset(ends_of_blocks(blocks, max(2, packed.profile.partitions), shares, draws), draws)
+    return by_labelset(ends_of_blocks(known.blocks(), blocks_of, shares, draws), draws)
 
 
-def ends_of_blocks(blocks: Any, parts: int, shares: tuple[float, ...], draws: list[int]) -> list[dict[str, Any]]:
-    """Where the folds end in each labelset, of a Spark frame of blocks: one job of so many `parts`."""
-    spread = blocks.mapInArrow(partial(_hashes, parts), "bucket bigint, state binary")
-    gathered = spread.repartition(parts, "bucket").mapInArrow(partial(_ends_of_bucket, shares, draws), "state binary")
+def ends_of_blocks(frame: Any, read: Read, shares: tuple[float, ...], draws: list[int]) -> list[dict[str, Any]]:
+    """Where the folds end in each labelset, of the blocks that `read` makes of a Spark frame: one job."""
+    hashes = frame.mapInArrow(partial(_hashes, read), "labelset bigint, id bigint")
+    gathered = hashes.repartition("labelset").mapInArrow(partial(_ends_of_part, shares, draws), "state binary")
     with worker_errors():
         return [decode(bytes(row.state)) for row in at_once(gathered).collect()]
 
@@ -195,22 +196,17 @@ def by_labelset(states: list[dict[str, Any]], draws: list[int]) -> list[ByLabels
     return [ByLabelset(hashes[order], together(f"ends {i}"), together(f"order {i}"), draw) for i, draw in enumerate(draws)]
 
 
-def _hashes(buckets: int, batches: Batches) -> Batches:
-    """(labelset, id) of every row, rows of one labelset to one bucket."""
-    for block in blocks_of(batches):
-        sets = block.labelset_hash
-        bucket = (sets % np.uint64(buckets)).astype(np.int64)
-        for number in np.unique(bucket):
-            mine = bucket == number
-            state = binary_array(encode({"sets": sets[mine], "ids": block.ids[mine]}))
-            yield pa.record_batch({"bucket": pa.array([int(number)], pa.int64()), "state": state})
+def _hashes(read: Read, batches: Batches) -> Batches:
+    """(labelset, id) of every row."""
+    for block in read(batches):
+        yield pa.record_batch({"labelset": block.labelset_hash.view(np.int64), "id": block.ids})
 
 
-def _ends_of_bucket(shares: tuple[float, ...], draws: list[int], batches: Batches) -> Batches:
-    parts = [decode(bytes(cell)) for cell in encoded_cells(batches, "state")]
+def _ends_of_part(shares: tuple[float, ...], draws: list[int], batches: Batches) -> Batches:
+    parts = [[column.to_numpy() for column in batch.columns] for batch in batches if batch.num_rows]
     if parts:
-        sets, ids = (np.concatenate([p[name] for p in parts]) for name in ("sets", "ids"))
-        yield _state(**_ends(sets, ids, shares, draws))
+        sets, ids = map(np.concatenate, zip(*parts, strict=True))
+        yield _state(**_ends(sets.view(np.uint64), ids, shares, draws))
 
 
 def _ends(sets: np.ndarray, ids: np.ndarray, shares: tuple[float, ...], draws: list[int]) -> dict[str, Any]:
@@ -444,13 +440,12 @@ def _of_frame(frame: DataFrame, chosen: Protocol, labels: str, row_id: str) -> l
     source, cast = label_source(frame, labels)
     y = F.col(quoted(labels))
     rows = frame.select((y if cast is None else y.cast(cast)).alias("y"), identity.alias("i"))
-    blocks = rows.mapInArrow(partial(_label_blocks, source), BLOCK_SCHEMA)
+    read = partial(_label_blocks, source)
     if small:
-        return _sides(frame, identity, chosen, chosen.divide(*labels_of_blocks(blocks)))
-    parts = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
-    folds = by_labelset(ends_of_blocks(blocks, parts, chosen.shares, chosen.draws), chosen.draws)
+        return _sides(frame, identity, chosen, chosen.divide(*labels_of_blocks(rows, read)))
+    folds = by_labelset(ends_of_blocks(rows, read, chosen.shares, chosen.draws), chosen.draws)
     given = [f"_fold_{turn}" for turn in range(chosen.repeats)]
-    told = blocks.mapInArrow(partial(_folds, folds), ", ".join(["_row bigint", *(f"{name} int" for name in given)]))
+    told = rows.mapInArrow(partial(_folds, folds, read), ", ".join(["_row bigint", *(f"{name} int" for name in given)]))
     told = told.groupBy("_row").agg(*(F.min(name).alias(name) for name in given))  # rows of one id stay together
     joined = frame.withColumn("_row", identity).join(told, "_row")
     metadata = {column: frame.schema[column].metadata for column in frame.columns}
@@ -477,7 +472,7 @@ def _tested(split: Split, identity: Column) -> Column:
     return out
 
 
-def _label_blocks(source: LabelSource, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _label_blocks(source: LabelSource, batches: Iterable[pa.RecordBatch]) -> Iterator[Block]:
     """Blocks without features of batches of labels and ids."""
     for batch in batches:
         if batch.num_rows:
@@ -486,11 +481,11 @@ def _label_blocks(source: LabelSource, batches: Iterable[pa.RecordBatch]) -> Ite
                 fields, _ = read_labels(batch.column(0), source)
             except WrongRow as wrong:
                 raise DataError(f"row {ids[wrong.row]}: {wrong.what}") from None
-            yield block_row(0, Block(np.zeros((len(ids), 0)), ids, **fields).encode(), None)
+            yield Block(np.zeros((len(ids), 0)), ids, **fields)
 
 
-def _folds(folds: list[ByLabelset], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _folds(folds: list[ByLabelset], read: Read, batches: Batches) -> Batches:
     """The id of each row of blocks, and its fold at each repeat."""
-    for block in blocks_of(batches):
+    for block in read(batches):
         columns = [pa.array(block.ids), *(pa.array(one.of(block).astype(np.int32)) for one in folds)]
         yield pa.RecordBatch.from_arrays(columns, ["_row", *(f"_fold_{turn}" for turn in range(len(folds)))])

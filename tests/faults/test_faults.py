@@ -28,7 +28,7 @@ FAMILIES = {  # the stages that must be among those a family is seen to have
     "one task": {"Pack", "in_one_task"},
     "label by label": {"Pack", "spread_ids", "shared_ids", "renumbered", "over_labels", "rows"},
     "gathering": {"Pack", "spread_ids", "shared_ids", "renumbered", "rows"},
-    "folds": {"Pack", "spread_ids", "shared_ids", "renumbered", "_hashes", "_ends", "_mapped"},
+    "folds": {"Pack", "spread_ids", "shared_ids", "renumbered", "_hashes", "_ends_of_part", "_mapped"},
     "evaluation": {"Pack", "in_one_task", "RowChunks", "NearestInBlock", "FinishedRows", "_sums_of_batches"},
     "scoring": {"rows"},
     "scoring by blocks": {"RowChunks", "NearestInBlock", "FinishedRows"},
