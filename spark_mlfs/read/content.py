@@ -12,8 +12,7 @@ import posixpath
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -28,6 +27,7 @@ from ..lazy import DataFrame, F, SparkSession
 from ..media.base import NO_CONTENT, EncodeCells
 from ..params import Choice, Integer, Optional, Parameter, Text
 from ..schema import FEATURES, with_names, with_rejected
+from .batches import file_weight, session_setting
 from .columns import assemble
 from .encoded import CONTENT, PATH, REASON, Rejected, encoded, persisted, refuse, rejected_rows
 from .errors import notice, reading
@@ -156,8 +156,10 @@ def encoder_of(p: Mapping[str, Any]) -> EncodeCells:
 # ---- the table of files ----
 
 
-def open_files(spark: SparkSession, path: Any, p: Mapping[str, Any], labelled: bool = False) -> DataFrame:
-    """The rows ``path, size, modified, content, reason``, and the columns of labels, if `labelled`."""
+def open_files(
+    spark: SparkSession, path: Any, p: Mapping[str, Any], labelled: bool = False, listed: _Listing | None = None
+) -> DataFrame:
+    """The rows ``path, size, modified, content, reason``, and the columns of labels, if `labelled`; of files `listed` before."""
     place = path if isinstance(path, Place) else place_of(path, p["root"])
     table = p["labels_from"] if labelled and p.get("labels_from") else place.table
     told: _Told | None = None
@@ -169,9 +171,11 @@ def open_files(spark: SparkSession, path: Any, p: Mapping[str, Any], labelled: b
         if clash is not None:
             raise ParameterError(f"{option('labels')}: {table} has its labels in a column {clash!r}; rename it")
         told = _Told(whole, table, key, labels, whole=place.table is not None)
-    opened: Any = _open_here if isinstance(spark, LocalSession) else _open_spark
-    frame: DataFrame = opened(spark, place, told, p, labelled and table is None)
-    return frame
+    folders = labelled and table is None
+    if isinstance(spark, LocalSession):
+        frame: Any = _open_here(place, told, p, folders)
+        return frame
+    return _open_spark(spark, place, told, p, folders, listed)
 
 
 @dataclass(frozen=True)
@@ -263,7 +267,7 @@ def walk(place: Place) -> list[str]:
     return sorted(set(out))
 
 
-def _open_here(spark: Any, place: Place, told: _Told | None, p: Mapping[str, Any], folders: bool) -> LocalFrame:
+def _open_here(place: Place, told: _Told | None, p: Mapping[str, Any], folders: bool) -> LocalFrame:
     kinds = {name: Kind(kind) for name, kind in COLUMNS.items()}
     rows: dict[str, int] = {}
     labels: pa.Table | None = None
@@ -387,22 +391,52 @@ NO_FOLDER = "in no folder, whose name would be its label"
 # ---- on Spark ----
 
 
-def _open_spark(spark: SparkSession, place: Place, told: _Told | None, p: Mapping[str, Any], folders: bool) -> DataFrame:
-    every = _scan(spark, place)
+@dataclass(frozen=True)
+class _Listing:
+    """Files as Spark lists them: the scan of `every`, their `names` (of none where these are given), those that are `absent` from
+    the scan and why, and whether some are `large`, more than is read."""
+
+    every: DataFrame
+    names: list[str]
+    absent: Mapping[str, str]
+    large: bool
+
+
+def _listed(spark: SparkSession, place: Place, most: int) -> _Listing:
+    """The files at a place, in one pass over what the file system says of them."""
+    paths = [path if "://" in path else here(path) for path in place.paths] or [place.root]
+    paths = [re.sub(r"([*?\[\]{}\\])", r"\\\1", path) for path in paths] if place.exact else paths
+    # of more than some paths Spark would list each in a task of its own
+    with session_setting(spark, "spark.sql.sources.parallelPartitionDiscovery.threshold", max(32, len(paths))), reading():
+        every = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(paths)
     if place.exact:
-        absent = list(place.absent.items())
-    else:
-        absent = [(place.relative(name), EMPTY) for name in _never_scanned(every, listing(every))]
-    most, path = F.lit(p["max_file_bytes"]), _relative(place)
+        return _Listing(every, [], place.absent, place.large)
+    with file_weight(spark, 1), reading():
+        names = [unquote(name) for name in every.inputFiles()]
+        scanned, longest = every.select(F.count(F.lit(1)), F.max("length")).head() or (0, 0)
+        passed: Iterable[str] = ()  # files without a byte
+        if scanned < len(names):
+            there = {plain(row[0]) for row in every.select(PATH).collect()}
+            passed = (name for name in names if plain(name) not in there)
+    return _Listing(every, names, dict.fromkeys(passed, EMPTY), (longest or 0) > most)
+
+
+def _open_spark(
+    spark: SparkSession, place: Place, told: _Told | None, p: Mapping[str, Any], folders: bool, listed: _Listing | None
+) -> DataFrame:
+    listed = listed or _listed(spark, place, p["max_file_bytes"])
+    every, most, path = listed.every, F.lit(p["max_file_bytes"]), _relative(place)
     about = [path.alias(PATH), F.col("length").alias("size"), F.col("modificationTime").alias("modified")]
     # the filter on the length is asked before a file is opened; what is larger is listed without its content
-    some = every.where(F.col("length") <= most) if place.large else every
-    small = some.select(*about, CONTENT, F.lit(None).cast("string").alias(REASON))
-    nothing = F.lit(None).cast("binary").alias(CONTENT)
-    large = every.where(F.col("length") > most).select(*about, nothing, F.lit(too_large(p["max_file_bytes"])).alias(REASON))
-    rows = small.unionByName(large) if place.large else small
-    if absent:
-        rows = rows.unionByName(spark.createDataFrame([(name, None, None, None, why) for name, why in absent], rows.schema))
+    some = every.where(F.col("length") <= most) if listed.large else every
+    rows = some.select(*about, CONTENT, F.lit(None).cast("string").alias(REASON))
+    if listed.large:
+        nothing = F.lit(None).cast("binary").alias(CONTENT)
+        large = every.where(F.col("length") > most)
+        rows = rows.unionByName(large.select(*about, nothing, F.lit(too_large(p["max_file_bytes"])).alias(REASON)))
+    if listed.absent:
+        absent = [(place.relative(name), None, None, None, why) for name, why in listed.absent.items()]
+        rows = rows.unionByName(spark.createDataFrame(absent, rows.schema))
     if told is not None:  # which may lie among the files
         rows = _joined(rows.where(F.col(PATH) != place.relative(_absolute(told.name))), told, place)
     if folders:
@@ -410,38 +444,6 @@ def _open_spark(spark: SparkSession, place: Place, told: _Told | None, p: Mappin
         rows = rows.withColumn(FOLDER, way)
         rows = rows.withColumn(REASON, F.coalesce(REASON, F.when(F.size(FOLDER) == 0, F.lit(NO_FOLDER))))
     return rows
-
-
-def _scan(spark: SparkSession, place: Place) -> DataFrame:
-    """The files at a place as Spark lists them: of more than some paths it would list each in a task of its own."""
-    paths = [path if "://" in path else here(path) for path in place.paths] or [place.root]
-    paths = [re.sub(r"([*?\[\]{}\\])", r"\\\1", path) for path in paths] if place.exact else paths
-    reader, threshold = spark.read.format("binaryFile"), "spark.sql.sources.parallelPartitionDiscovery.threshold"
-    before = None
-    with suppress(Exception):  # where the platform keeps it, listing takes longer
-        before = spark.conf.get(threshold)
-        spark.conf.set(threshold, str(max(int(before or 0), len(paths))))
-    try:
-        with reading():
-            return reader.option("recursiveFileLookup", "true").load(paths)
-    finally:
-        if before is not None:
-            spark.conf.set(threshold, before)
-
-
-def listing(every: DataFrame) -> list[str]:
-    """The names of all files that are scanned."""
-    with reading():
-        return [unquote(name) for name in every.inputFiles()]
-
-
-def _never_scanned(every: DataFrame, names: Sequence[str]) -> list[str]:
-    """The files that Spark lists and passes over: those without a byte."""
-    with reading():
-        if every.count() == len(names):
-            return []
-        scanned = {plain(row[0]) for row in every.select(PATH).collect()}
-    return [name for name in names if plain(name) not in scanned]
 
 
 def _relative(place: Place) -> Any:
@@ -477,18 +479,11 @@ def _joined(rows: DataFrame, told: _Told, place: Place) -> DataFrame:
 def corpus_of(spark: Any, path: Any, options: Mapping[str, Any]) -> tuple[list[str], Callable[[Sequence[str]], Any], Any]:
     """The names of the files to score, what reads the rows of some of them, and the rows of all."""
     p = _of_corpus(options)
-    place, whole = place_of(path, p["root"]), open_files(spark, path, p)
-    names: list[str] = []
-    absent: dict[str, str] = {}  # of files that Spark does not scan
-    large = False
-    if isinstance(spark, LocalSession):
-        names = [] if place.table else [f"file://{name}" for name in walk(place)]
-    else:
-        every = _scan(spark, place)
-        names = listing(every)
-        absent = dict.fromkeys(_never_scanned(every, names), EMPTY)
-        with reading():
-            large = every.where(F.col("length") > p["max_file_bytes"]).select(PATH).head() is not None
+    place = place_of(path, p["root"])
+    listed = None if isinstance(spark, LocalSession) else _listed(spark, place, p["max_file_bytes"])
+    whole = open_files(spark, place, p, listed=listed)
+    absent = dict(listed.absent) if listed else {}  # of files that Spark does not scan
+    names = listed.names if listed else [] if place.table else [f"file://{name}" for name in walk(place)]
     if place.table is not None:
         there, told = set(names), open_table(spark, place.table, _format_of(place.table))
         key = columns_of(told, p["path_column"], "path_column")[0]
@@ -496,13 +491,13 @@ def corpus_of(spark: Any, path: Any, options: Mapping[str, Any]) -> tuple[list[s
         with reading():
             rows = told.select(key if isinstance(told, LocalFrame) else quoted(key)).collect()
         names = [f"{root}/{place.relative(str(row[key]))}" for row in rows]
-        absent |= {} if isinstance(spark, LocalSession) else {name: NO_FILE for name in names if name not in there}
+        absent |= {name: NO_FILE for name in names if name not in there} if listed else {}
 
     def read(some: Sequence[str]) -> Any:
         found = [name for name in some if name not in absent]
         why = {place.relative(name): absent[name] for name in some if name in absent}
         if found:
-            return open_files(spark, Place(place.root, found, exact=True, absent=why, large=large), p)
+            return open_files(spark, Place(place.root, found, exact=True, absent=why, large=not listed or listed.large), p)
         return spark.createDataFrame([(name, None, None, None, reason) for name, reason in why.items()], whole.schema)
 
     return sorted(names), read, whole

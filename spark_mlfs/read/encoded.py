@@ -116,7 +116,7 @@ def persisted(rows: DataFrame, table: DataFrame) -> tuple[DataFrame, Rejected]:
         if "SUPPORT" not in str(error).upper():
             raise
     bad = F.col(REASON).isNotNull()
-    with small_batches(rows.sparkSession, lambda: widest(table)), reading():
+    with small_batches(rows.sparkSession, lambda: widest(table), files=True), reading():
         every, count = rows.select(F.count(F.lit(1)), F.count_if(bad)).head() or (0, 0)
     return rows, Rejected(every, count, rejected_rows(rows) if count else [], cached=rows)
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from .base import SavedPipeline
 
 PARTS = 64  # at most this many parts of one run, where the inputs have more files
-FILES = 256  # in a part at least, where the inputs are files whose content is scored; on Spark, whose jobs cost more, 4 times
+FILES = 256  # in a part at least, where the inputs are files whose content is scored; on Spark, whose jobs cost more, 16 times
 HASH_PARTS = 8  # of a table, whose files are not ours to read
 Progress = Callable[[str, int, int], None]
 Parts = dict[int, list[str]]  # the inputs of each
@@ -76,7 +76,7 @@ def source(
     """Inputs to score; `held` are the names that an output has already, `parts` cuts a table."""
     if format == "files":
         names, of_names, whole = corpus_of(spark, path, options)
-        least = FILES if isinstance(spark, LocalSession) else 4 * FILES
+        least = FILES if isinstance(spark, LocalSession) else 16 * FILES
         return Source(names, of_names, whole, min(PARTS, -(-len(names) // least)))
     if tabular(format):
         reader_options = options.pop("reader_options", None)

@@ -15,10 +15,11 @@ from spark_mlfs import pipeline
 from spark_mlfs.blocks import pack as packing
 from spark_mlfs.blocks.block import Block, WrongRow, concatenate
 from spark_mlfs.blocks.labels import LabelSource, read_features
-from spark_mlfs.blocks.pack import Pack, merge_profiles, pack, small_batches
+from spark_mlfs.blocks.pack import Pack, merge_profiles, pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
 from spark_mlfs.read import table, vectors
+from spark_mlfs.read.batches import file_weight, small_batches
 from spark_mlfs.schema import LABELS, packed_from, with_names
 
 # ---- batches and blocks, without Spark ----
@@ -187,6 +188,17 @@ def test_settings_come_back_when_the_last_of_several_threads_leaves():
     second.__exit__(None, None, None)
     assert session.values[BYTES] == str(4 << 20)
     third.__exit__(None, None, None)
+    assert session.values == known
+
+
+def test_tasks_take_many_small_files_where_rows_are_files():
+    cost = "spark.sql.files.openCostInBytes"
+    known = {BYTES: "268435456", cost: "4194304"}
+    session = Settings(known)
+    with small_batches(session):
+        assert session.values[cost] == "4194304"
+    with small_batches(session, files=True), file_weight(session, 1):
+        assert session.values[cost] == "1"
     assert session.values == known
 
 
