@@ -21,7 +21,6 @@ Minimum redundancy, maximum relevance: both from second moments, and the greedy 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 from scipy import linalg
@@ -30,68 +29,75 @@ from ..kernels.gram import FoldSums, divisor, positive
 from .greedy import UNCONSTRAINED, Path, PickConstraints, Pool, forward
 
 
-class _Side:
-    """Products over some rows of a fold, the training rows or the held-out ones: ⟨z, z⟩ (v,), √w⟨z, r⟩ (v, q), and those of the
-    picks."""
+class _Folds:
+    """Some folds, their columns of unit variance, about their means over the training rows. Of the two sides of each, the
+    training rows and those held out: `squares` ⟨z, z⟩ (2, F, v), `labels` √w⟨z, r⟩ (2, F, v, q), `known` ⟨p_i, x̃_j⟩ (2, F, k, v).
+    """
 
-    def __init__(self, squares: np.ndarray, labels: np.ndarray, picks: int) -> None:
-        self.squares, self.labels = squares, labels
-        self.with_columns = np.empty((picks, len(squares)))  # ⟨p_i, x̃_j⟩
-        self.with_pick = np.empty(0)
-
-    def products(self, column: np.ndarray, pick: int, before: list[int], g: np.ndarray) -> np.ndarray:
-        """(v,) ⟨p, z_j⟩ of the next pick, whose `column` is ⟨x̃_s, x̃_j⟩; `g` (k, v) of the picks `before`."""
-        k = len(before)
-        own, known = self.with_columns[k], self.with_columns[:k]
-        np.subtract(column, g[:, pick] @ known, out=own)
-        if not k:
-            return own.copy()
-        lower = np.tril(g[:, before].T, -1) + np.eye(k)
-        return own - linalg.solve_triangular(lower, own[before], lower=True, unit_diagonal=True, check_finite=False) @ g
-
-    def take(self, products: np.ndarray, pick: int, g: np.ndarray, b: np.ndarray) -> None:
-        """z_j ← z_j − g_j p, r_l ← r_l − b_l p."""
-        square = products[pick]
-        self.squares -= g * (2 * products - g * square)
-        self.labels -= np.column_stack([products - g * square, g]) @ np.stack([b, self.labels[pick]])
-
-
-class _Fold:
-    """A fold, its columns of unit variance, about their means over the training rows."""
-
-    def __init__(self, at: int, z: FoldSums, root: np.ndarray, penalty: np.ndarray, picks: int) -> None:
-        """Fold number `at` of `z`, sums of the scaled columns about the means over all rows, with ``xx`` (F, v) squares alone."""
-        self.at, self.n, self.held = at, z.trained[0][at], z.n[at]
-        self.penalty, self.own, y = penalty * self.n, z.sum_x[at], z.trained[1][at] / self.n
-        self.mean = -self.own / self.n
-        squares = z.xx.sum(axis=0) - z.xx[at] - self.n * self.mean**2
-        labels = z.xy.sum(axis=0) - z.xy[at] + np.outer(self.own, y)
-        self.trained = _Side(squares, labels * root, picks)
-        squares = z.xx[at] - 2 * self.mean * self.own + self.held * self.mean**2
-        labels = z.xy[at] - np.outer(self.mean, z.sum_y[at]) - np.outer(self.own - self.held * self.mean, y)
-        self.tested = _Side(squares, labels * root, picks)
-        self.g = np.empty((picks, len(self.own)))
+    def __init__(self, sums: FoldSums, weights: np.ndarray, penalty: np.ndarray, picks: int, at: slice = slice(None)) -> None:
+        """Those `at` some place in the `sums` of all; at most so many `picks` are taken."""
+        self.sums, self.at, rows = sums, at, sums.n[:, None]
+        self.center, self.picks = sums.sum_x.sum(axis=0) / sums.n.sum(), list[int]()
+        own = sums.sum_x - rows * self.center
+        squares = np.einsum("fii->fi", sums.xx) - self.center * (2 * sums.sum_x - rows * self.center)
+        self.scale = np.sqrt(np.maximum(squares.sum(axis=0), 0.0) / sums.n.sum())
+        self.scale[self.scale == 0] = 1.0  # constant in these folds
+        xx, xy = squares / self.scale**2, (sums.xy - self.center[:, None] * sums.sum_y[:, None, :]) / self.scale[:, None]
+        rest, sum_y = sums.trained
+        self.own, self.n, self.held = (own / self.scale)[at], rest[at, None], rows[at]
+        self.mean, y = -self.own / self.n, (sum_y[at] / self.n)[:, None]
+        self.penalty = penalty * self.n
+        trained, tested = self.squares = np.empty((2, *self.own.shape))
+        trained[:] = xx.sum(axis=0) - xx[at] - self.n * self.mean**2
+        tested[:] = xx[at] - 2 * self.mean * self.own + self.held * self.mean**2
+        trained, tested = self.labels = np.empty((2, *xy[at].shape))
+        np.subtract(xy.sum(axis=0), xy[at], out=trained)
+        trained += self.own[:, :, None] * y
+        np.subtract(xy[at], self.mean[:, :, None] * sums.sum_y[at][:, None], out=tested)
+        tested -= (self.own - self.held * self.mean)[:, :, None] * y
+        self.labels *= np.sqrt(weights)
+        self.known = np.empty((*self.squares.shape[:2], picks, len(self.center)))
+        self.g = np.empty(self.known.shape[1:])
 
     @property
     def explained(self) -> np.ndarray:
-        """(v,) what each column explains of the labels held out."""
-        share = 1 / divisor(self.trained.squares, self.penalty, self.n)
-        both = np.einsum("jl,jl->j", self.trained.labels, self.tested.labels)
-        fit = np.einsum("jl,jl->j", self.trained.labels, self.trained.labels)
-        return 2 * both * share - fit * share**2 * self.tested.squares
+        """(F, v) what each column explains of the labels held out."""
+        share = 1 / divisor(self.squares[0], self.penalty, self.n)
+        both, fit = (np.einsum("fjl,fjl->fj", self.labels[0], side) for side in self.labels[::-1])
+        return 2 * both * share - fit * share**2 * self.squares[1]
 
-    def take(self, pick: int, before: list[int], columns: np.ndarray) -> None:
-        """The pick's part out of every column and label; `columns` (F, v) ⟨x̃_s, x̃_j⟩ of each fold about the means of all."""
-        k, held = len(before), columns[self.at]
-        here = held - self.mean[pick] * self.own - self.mean * (self.own[pick] - self.held * self.mean[pick])
-        there = columns.sum(axis=0) - held - self.n * self.mean * self.mean[pick]
-        products = self.trained.products(there, pick, before, self.g[:k])
-        tested = self.tested.products(here, pick, before, self.g[:k])
-        share = 1 / divisor(products[pick], self.penalty[pick], self.n)
-        g, b = products * share, self.trained.labels[pick] * share
-        self.trained.take(products, pick, g, b)
-        self.tested.take(tested, pick, g, b)
-        self.g[k] = g
+    def take(self, pick: int) -> None:
+        """z_j ← z_j − g_j p, r_l ← r_l − b_l p: the part of a pick out of every column and label."""
+        products = self._products(pick)
+        square = products[:, :, [pick]]
+        share = 1 / divisor(square[0], self.penalty[:, [pick]], self.n)
+        g, b = products[0] * share, self.labels[0, :, pick] * share
+        self.squares -= g * (2 * products - g * square)
+        left = products - g * square
+        for side, fold in np.ndindex(*square.shape[:2]):
+            own = self.labels[side, fold]
+            own -= np.column_stack([left[side, fold], g[fold]]) @ np.stack([b[fold], own[pick]])
+        self.g[:, len(self.picks)] = g
+        self.picks.append(pick)
+
+    def _products(self, pick: int) -> np.ndarray:
+        """(2, F, v) ⟨p, z_j⟩ of the next pick."""
+        k, sums, at = len(self.picks), self.sums, (slice(None), [pick])
+        columns = sums.xx[:, pick] - self.center[pick] * sums.sum_x
+        columns -= self.center * (sums.sum_x[at] - sums.n[:, None] * self.center[pick])
+        columns /= self.scale * self.scale[pick]  # ⟨x̃_s, x̃_j⟩ about the means of all
+        held = columns[self.at]
+        there = columns.sum(axis=0) - held - self.n * self.mean * self.mean[at]
+        here = held - self.mean[at] * self.own - self.mean * (self.own[at] - self.held * self.mean[at])
+        own, g = self.known[:, :, k], self.g[:, :k]
+        np.subtract(np.stack([there, here]), (g[:, None, :, pick] @ self.known[:, :, :k])[:, :, 0], out=own)
+        if not k:
+            return own.copy()
+        with_picks = np.empty((*own.shape[:2], 1, k))
+        for side, fold in np.ndindex(*own.shape[:2]):
+            upper, right = g[fold][:, self.picks], own[side, fold, self.picks]  # below the diagonal it is not read
+            with_picks[side, fold] = linalg.lapack.dtrtrs(upper, right, trans=1, unitdiag=1)[0]
+        return own - (with_picks @ g)[:, :, 0]
 
 
 def select_held_out(
@@ -106,36 +112,22 @@ def select_held_out(
 
     `sums` of features that vary, `weights` (q,) of the labels, `penalty` of all features or (v,) of each; at most `count` are
     picked."""
-    center, own = sums.sum_x.sum(axis=0) / sums.n.sum(), sums.n[:, None]
-    squares = np.einsum("fii->fi", sums.xx) - center * (2 * sums.sum_x - own * center)
-    scale = np.sqrt(np.maximum(squares.sum(axis=0), 0.0) / sums.n.sum())
-    scale[scale == 0] = 1.0  # constant in these folds
-    pool, penalty = Pool(len(center), count, terms), np.broadcast_to(penalty, len(center))
-    z = replace(
-        sums,
-        sum_x=(sums.sum_x - own * center) / scale,
-        xx=squares / scale**2,
-        xy=(sums.xy - center[:, None] * sums.sum_y[:, None, :]) / scale[:, None],
-    )
-    folds = [_Fold(at, z, np.sqrt(weights), penalty, pool.left) for at in range(len(sums.n))]
-    variation = sums.variation(weights)
-    whole, each = positive(variation.sum()), positive(variation)
-    explained = np.stack([fold.explained for fold in folds])
+    v, variation = sums.sum_x.shape[1], sums.variation(weights)
+    pool, whole, each = Pool(v, count, terms), positive(variation.sum()), positive(variation)
+    folds = _Folds(sums, weights, np.broadcast_to(penalty, v), pool.left)
+    explained = folds.explained
     relevance, shares = explained.sum(axis=0) / whole, list[np.ndarray]()
 
     def revalue(pick: int, path: Path) -> np.ndarray:
         nonlocal explained
         shares.append(explained[:, pick] / each)
-        columns = sums.xx[:, pick] - center[pick] * sums.sum_x - center * (sums.sum_x[:, [pick]] - own * center[pick])
-        columns /= scale * scale[pick]
-        for fold in folds:
-            fold.take(pick, path.picks[:-1], columns)
-        explained = np.stack([fold.explained for fold in folds])
+        folds.take(pick)
+        explained = folds.explained
         return explained.sum(axis=0) / whole
 
     path = pool.run(relevance, revalue, pool.left, progress)
     shares += [explained[:, pick] / each for pick in path.picks[len(shares) :]]  # the last one
-    return relevance, path, np.stack(shares, axis=1) if shares else np.zeros((len(folds), 0))
+    return relevance, path, np.stack(shares, axis=1) if shares else np.zeros((len(sums.n), 0))
 
 
 def enough(gain: np.ndarray, error: np.ndarray) -> int:
@@ -153,12 +145,13 @@ def nested(
     """(F, count) what each of the picks made without a fold explains of it: of noise nothing, though of many features the best
     seems to explain some of the rows that it was picked by. With two folds there are none to pick by: zeros."""
     folds = np.arange(len(sums.n))
-    out = np.zeros((len(folds), count))
+    out, each = np.zeros((len(folds), count)), positive(sums.variation(weights))
     for f in folds if len(folds) > 2 else ():
         _, path, _ = select_held_out(sums.of(folds != f), weights, penalty, count, terms)
-        given = PickConstraints(include=tuple(int(pick) for pick in path.picks))
-        _, _, shares = select_held_out(sums, weights, penalty, len(path.picks), given)
-        out[f, : len(path.picks)] = shares[f]
+        fold = _Folds(sums, weights, np.broadcast_to(penalty, sums.sum_x.shape[1]), len(path.picks), slice(f, f + 1))
+        for at, pick in enumerate(path.picks):
+            out[f, at] = fold.explained[0, pick] / each[f]
+            fold.take(pick)
     return out
 
 
