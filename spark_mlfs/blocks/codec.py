@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -89,17 +89,18 @@ def numbered_cells(batches: Batches, number: str, name: str = "block") -> Iterat
         yield from zip(batch.column(batch.schema.get_field_index(number)).to_pylist(), binary_cells(batch, name), strict=True)
 
 
-def decode(data: Buffer) -> State:
-    """The inverse of `encode`, without a copy; `DataError` for other bytes, as far as sizes, dtypes and offsets tell."""
+def decode(data: Buffer, rows: Callable[[str, int], slice] | None = None) -> State:
+    """The inverse of `encode`, without a copy; `DataError` for other bytes, as far as sizes, dtypes and offsets tell. Of some
+    `rows` where they are told, by the name of an array and the number of its axes, 0 of a CSR matrix."""
     view = memoryview(data)
     try:
-        return _decode(view)
+        return _decode(view, rows)
     except _DAMAGE as error:
         said = " ".join(str(error).split())[:80]
         raise DataError(f"a state is damaged: its {view.nbytes} bytes are not as they were encoded ({said})") from None
 
 
-def _decode(view: memoryview) -> State:
+def _decode(view: memoryview, rows: Callable[[str, int], slice] | None) -> State:
     size = int.from_bytes(view[:8], "little")
     start = -(-(8 + size) // _ALIGN) * _ALIGN
     if start > view.nbytes:
@@ -120,10 +121,16 @@ def _decode(view: memoryview) -> State:
     state: State = {}
     for name, spec in header.items():
         if "a" in spec:
-            state[name] = get(spec["a"])
+            array = get(spec["a"])
+            state[name] = array if rows is None else array[rows(name, array.ndim)]
         elif "s" in spec:
             values, indices, indptr, shape = spec["s"]
             data, columns, starts = get(values), get(indices), get(indptr)
+            if rows is not None:
+                some = rows(name, 0)
+                starts = starts[some.start : some.stop + 1]
+                cells = slice(starts[0], starts[-1])
+                data, columns, starts, shape = data[cells], columns[cells], starts - starts[0], (len(starts) - 1, shape[1])
             if columns.dtype == np.uint16:
                 columns = columns.astype(starts.dtype)
             if columns.dtype.kind != "i" or starts.dtype.kind != "i":

@@ -91,6 +91,18 @@ class Basis:
         """The features whose pairs are counted."""
         return np.sort(_places(self.options.get(KEPT, ()), self.features))
 
+    @cached_property
+    def _slots(self) -> dict[tuple[str, int], np.ndarray]:
+        return {}
+
+    def slots(self, kind: str, d: int) -> np.ndarray:
+        """(d + 1,) where the codes of each feature begin in a table of codes but for that of 0, of a kind that counts them."""
+        if (kind, d) not in self._slots:
+            _, num_bins, binning = kind.rsplit(" ", 2)
+            bins = self.coding(np.arange(d), int(num_bins), binning).bins
+            self._slots[kind, d] = np.concatenate([[0], np.cumsum(bins - 1)])
+        return self._slots[kind, d]
+
     def difference(self, other: Basis) -> str | None:
         """How another basis differs, in one line; None where it does not."""
         if self.id == other.id:

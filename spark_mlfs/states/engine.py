@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,7 +28,7 @@ from ..statistics.gram import FoldGrams, Gram
 from ..statistics.labelsets import LabelsetCounts, LabelsetSums
 from ..statistics.moments import GroupMoments, KnownRows
 from ..statistics.targets import Classes, Crossed, Everything, LabelPairs, Labels, SomeLabels, Target
-from .sums import MOMENTS, hashes_of, in_words, kinds_said, said, slots, triangle
+from .sums import MOMENTS, hashes_of, in_words, kinds_said, runs, said, triangle
 
 
 @dataclass
@@ -98,13 +99,15 @@ class StateEngine(Engine):
             f"the states hold sums ({kinds_said(self.sums)}), and {what} is not among them: collect it, or select from the rows"
         )
 
+    def _kind_of(self, *kinds: str) -> str:
+        """The first of the kinds that the states have."""
+        own: str | None = next((own for kind in kinds for own in self.sums if fnmatchcase(own, kind)), None)
+        return own or self._lack(said(kinds[0].rstrip(" *")))
+
     def _sums_of(self, *kinds: str) -> tuple[str, State]:
-        """The first of the kinds that the states have, and its sums."""
-        for kind in kinds:
-            for own, state in self.sums.items():
-                if own == kind or (kind.endswith("*") and own.startswith(kind[:-1])):
-                    return own, state
-        self._lack(said(kinds[0].rstrip(" *")))
+        """The same, and its sums."""
+        kind = self._kind_of(*kinds)
+        return kind, self.sums[kind]
 
     # ---- features by features: counts and sums by label, or by labelset ----
 
@@ -113,15 +116,18 @@ class StateEngine(Engine):
         q = self.profile.q
         return [(g,) for g in range(1 + q)] + [(1 + q, 2 + q + label) for label in self.labels().watch]
 
-    def _by_group(self, kind: str, target: Target) -> tuple[list[tuple[int, ...]] | None, State]:
+    def _by_group(self, kind: str, target: Target, features: np.ndarray) -> tuple[list[tuple[int, ...]] | None, State]:
+        """What the groups of the target are made of, None where they are the labelsets, and the sums of some features."""
+        groups: list[tuple[int, ...]] | None = None
         if isinstance(target, Everything):
-            return [(0,)], self._sums_of(kind)[1]
-        if type(target) is Labels and not target.only_known:
-            return self._groups(), self._sums_of(kind)[1]
-        if isinstance(target, Classes):
-            _, state = self._sums_of("labelset " + kind if kind.startswith("counts") else "labelset sums")
-            return None, state
-        return self._over_rows()
+            groups = [(0,)]
+        elif type(target) is Labels and not target.only_known:
+            groups = self._groups()
+        elif isinstance(target, Classes):
+            kind = "labelset " + kind if kind.startswith("counts") else "labelset sums"
+        else:
+            self._over_rows()
+        return groups, self._states.some(self._kind_of(kind), features)
 
     def _shard(self, statistic: Any, first: int, last: int) -> Any:
         """What a statistic comes to over some of the varying features."""
@@ -134,12 +140,12 @@ class StateEngine(Engine):
             else:
                 table, totals = self._two_way(statistic.coding, target, features), target.totals(self.profile)
             return statistic.finish_shard({"table": table, "totals": sp.csr_matrix(totals)}, first, last, self.profile)
-        groups, state = self._by_group("moments", target)
+        groups, state = self._by_group("moments", target, features)
         own: State = {}
         for name, value in state.items():
             if name in ("sets", "counts", "count"):
                 continue
-            value = value[features].astype(np.int64)
+            value = value.astype(np.int64)
             if name.startswith("all "):
                 own[name] = value
             elif groups is None:
@@ -156,15 +162,13 @@ class StateEngine(Engine):
 
     def _two_way(self, coding: Coding, target: Target, features: np.ndarray) -> Any:
         """The counts of features by group, dense or CSR over their slots."""
-        kind = f"counts {coding.num_bins} {coding.binning}"
-        groups, state = self._by_group(kind, target)
+        groups, state = self._by_group(f"counts {coding.num_bins} {coding.binning}", target, features)
         table = state["table"]
-        if sp.issparse(table):
-            every = slots(self._states.bins(kind))
-            table = table[_runs(every[features], every[features + 1])]
+        if sp.issparse(table):  # half the memory, where counts allow it
+            table = table.astype(np.promote_types(table.dtype, np.int32), copy=False)
         else:
-            table = table[features][:, : coding.width]
-        return _grouped(table.astype(np.int64), groups, self._order(state))
+            table = table[:, : coding.width].astype(np.int64)
+        return _grouped(table, groups, self._order(state))
 
     # ---- pairs of some features, and of labels ----
 
@@ -186,7 +190,7 @@ class StateEngine(Engine):
         groups: list[tuple[int, ...]] = [(0,)] if plain else self._groups()
         joint, size = state["joint"], int(kept.offsets[-1])
         starts, ends = kept.offsets[at], kept.offsets[at + 1]
-        own, slots_of = np.arange(starts[-1], ends[-1]), _runs(starts[:-1], ends[:-1])
+        own, slots_of = np.arange(starts[-1], ends[-1]), runs(starts[:-1], ends[:-1])
         place = triangle(slots_of[:, None], own[None, :], size).ravel()
         counts = _grouped(joint[place].astype(np.int64), groups)
         of_chosen = self._two_way(coding, target.target, np.array([chosen]))
@@ -215,7 +219,7 @@ class StateEngine(Engine):
             name, groups = "both", triangle(a, b - 1, self.profile.q - 1)
         table = state[name]
         if sp.issparse(table):
-            table = table[_runs(kept.offsets[at], kept.offsets[at + 1])][:, groups]
+            table = table[runs(kept.offsets[at], kept.offsets[at + 1])][:, groups]
         else:
             table = table.reshape(-1, kept.width, table.shape[1])[at, : coding.width][:, :, groups]
         return table.astype(np.int64), state["all" + name][groups]
@@ -305,14 +309,6 @@ class StateEngine(Engine):
         self._lack("what this method looks at in the rows themselves")
 
     quantiles = cell_information = over_columns = in_memory = gathered = over_labels = _over_rows
-
-
-def _runs(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """starts[0], …, ends[0] − 1, starts[1], …: the runs one behind the other."""
-    lengths = ends - starts
-    before = np.cumsum(lengths) - lengths
-    out: np.ndarray = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
-    return out
 
 
 def _grouped(table: Any, groups: list[tuple[int, ...]] | None, order: np.ndarray | None = None) -> Any:

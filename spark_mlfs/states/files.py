@@ -32,9 +32,9 @@ from ..params import from_json
 from ..pipeline import Request
 from ..statistics.base import compact
 from .basis import KEPT, Basis
-from .needs import check_held, finer, kinds_of
-from .states import Part, States, check, merge, shown
-from .sums import axes_of, name_of, slots
+from .needs import check_held, finer, kinds_of, of_pairs
+from .states import Part, States, check, shown, together
+from .sums import Later, axes_of, dims_of, some_rows
 
 FORMAT = 2  # 1 where there are no pairs of features
 RANGE_BYTES = 64 << 20  # of the sums of a range of features, about
@@ -83,22 +83,16 @@ def _write(path: Path, columns: dict[str, Any], **more: Any) -> None:
     pq.write_table(pa.table(columns), path, compression="zstd", **more)
 
 
-def _edges(states: States, kind: str) -> np.ndarray:
-    """(d + 1,) where the rows of each feature begin in a table of codes."""
-    return slots(states.bins(kind)) if "counts" in name_of(kind) else np.arange(len(states.features) + 1)
-
-
 def _cut(states: States, kind: str, state: State) -> Iterable[tuple[str, int, bytes]]:
     """Ranges of the features' sums, and before them, as of feature −1, what is not of features."""
     state, d = compact({name: state[name] for name in sorted(state)}), len(states.features)
-    of = {name: axes_of(kind, name, value)[:1] for name, value in state.items()}
+    of = {name: axes_of(kind, name, dims_of(value))[:1] for name, value in state.items()}
     yield kind, -1, bytes(encode({name: value for name, value in state.items() if of[name] not in ("f", "s")}))
     mine = {name: value for name, value in state.items() if of[name] in ("f", "s")}
     size = sum(v.data.nbytes + v.indices.nbytes if sp.issparse(v) else v.nbytes for v in mine.values())
-    cuts, at = np.linspace(0, d, max(1, min(d, math.ceil(size / RANGE_BYTES))) + 1).astype(int), _edges(states, kind)
+    cuts = np.linspace(0, d, max(1, min(d, math.ceil(size / RANGE_BYTES))) + 1).astype(int)
     for first, last in itertools.pairwise(cuts):
-        ends = {"f": (first, last), "s": (at[first], at[last])}
-        yield kind, int(first), bytes(encode({name: value[slice(*ends[of[name]])] for name, value in mine.items()}))
+        yield kind, int(first), bytes(encode(some_rows(kind, mine, states.ends(kind, first, last))))
 
 
 def load(*paths: str, requests: Sequence[Request] = ()) -> States:
@@ -113,7 +107,8 @@ def load(*paths: str, requests: Sequence[Request] = ()) -> States:
             check_held(first.sums, any(each.has_unknown for each in heads), request)
         needed = {kind for request in requests for kind in kinds_of(request)}
         kinds = {kind if kind in first.sums else finer(kind) for kind in needed} | {"outside", "groups"} if requests else None
-        return merge(*threads.map(lambda path, own: replace(own, sums=_sums(path, own, kinds)), places, heads))
+        every = [*threads.map(lambda path, own: replace(own, sums=Stored(path, own, kinds)), places, heads)]
+    return together(every, later=bool(requests) and not of_pairs(requests))
 
 
 def folders(paths: Sequence[str]) -> list[str]:
@@ -169,19 +164,34 @@ def _part(row: dict[str, Any]) -> Part:
     return Part(**{**row, "profile": Profile(**facts), "known": known})
 
 
-def _sums(path: str, own: States, kinds: Collection[str] | None) -> dict[str, State]:
-    wanted = [kind for kind in own.sums if kinds is None or kind in kinds]
-    try:
-        file = pq.ParquetFile(Path(path) / "sums.parquet")
-        found = file.read(["kind", "first"]).to_pylist()
-        pieces: dict[str, list[State]] = {kind: [] for kind in wanted}
-        for group, row in enumerate(found):
-            if row["kind"] in pieces:
-                cell = file.read_row_group(group, ["state"])["state"].chunk(0)[0].as_buffer()
-                pieces[row["kind"]].append(decode(memoryview(cell)))
-    except (OSError, pa.ArrowException) as error:
-        raise _damaged(path, error) from None
-    return {kind: {**states[0], **_pasted(states[1:])} for kind, states in pieces.items()}
+class Stored(Later):
+    """Sums as they lie in a file, of some kinds; decoded when they are asked for."""
+
+    def __init__(self, path: str, own: States, kinds: Collection[str] | None) -> None:
+        super().__init__([kind for kind in own.sums if kinds is None or kind in kinds])
+        self._own, self._cells = own, {kind: dict[int, memoryview]() for kind in self}
+        try:
+            file = pq.ParquetFile(Path(path) / "sums.parquet")
+            for group, row in enumerate(file.read(["kind", "first"]).to_pylist()):
+                if row["kind"] in self:
+                    cell = file.read_row_group(group, ["state"])["state"].chunk(0)[0].as_buffer()
+                    self._cells[row["kind"]][row["first"]] = memoryview(cell)
+        except (OSError, pa.ArrowException) as error:
+            raise _damaged(path, error) from None
+
+    def of(self, kind: str, first: int = 0, last: int | None = None) -> State:
+        d = len(self._own.features)
+        last, cells = d if last is None else last, self._cells[kind]
+        ranges = [*itertools.pairwise([*sorted(cells)[1:], d])]
+        wanted = [(a, z) for a, z in ranges if a < last and first < z] or ranges[:1]
+        return {**decode(cells[-1]), **_pasted([self._piece(kind, cells[a], (a, z), first, last) for a, z in wanted])}
+
+    def _piece(self, kind: str, cell: memoryview, whole: tuple[int, int], first: int, last: int) -> State:
+        """Those of the features first..last that a cell has, the sums of the features of the `whole`."""
+        some = [int(edge) for edge in np.clip((first, last), *whole)]
+        own, starts = self._own.ends(kind, *some), self._own.ends(kind, *whole)
+        at = {axis: slice(e.start - starts[axis].start, e.stop - starts[axis].start) for axis, e in own.items()}
+        return decode(cell, lambda name, dims: at[axes_of(kind, name, dims)[:1]])
 
 
 def _pasted(pieces: list[State]) -> State:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,25 @@ from ..pipeline import Request
 from .basis import Basis, laid_out
 from .engine import StateRows
 from .needs import check_held, of_pairs
-from .sums import Places, added, axes_of, group_places, label_pair_places, lowered, name_of, negative, raised, said, slot_places
+from .sums import (
+    Later,
+    Places,
+    added,
+    axes_of,
+    dims_of,
+    group_places,
+    label_pair_places,
+    lowered,
+    name_of,
+    negative,
+    raised,
+    runs,
+    said,
+    slot_places,
+    some_rows,
+)
+
+BY_FEATURE = ("counts", "moments")  # kinds that may be added up range by range of features
 
 
 @dataclass(frozen=True)
@@ -59,12 +78,17 @@ class States:
     @cached_property
     def features(self) -> list[str]:
         """Names of all features: those of the basis, then new ones by name."""
-        return self.basis.features + sorted({name for part in self.parts for name in part.features})
+        return self._named("features")
 
     @cached_property
     def labels(self) -> list[str]:
         """Names of all labels, in the same order."""
-        return self.basis.labels + sorted({name for part in self.parts for name in part.labels})
+        return self._named("labels")
+
+    def _named(self, what: str) -> list[str]:
+        known: list[str] = getattr(self.basis, what)
+        new = {name for part in self.parts for name in getattr(part, what)}
+        return known + sorted(new) if new else known
 
     @cached_property
     def profile(self) -> Profile:
@@ -127,10 +151,27 @@ class States:
         columns, labels = self.places_of(part.features, "features"), self.places_of(part.labels, "labels")
         return laid_out(part.profile, columns, len(self.features), labels, len(self.labels))
 
-    def bins(self, kind: str) -> np.ndarray:
-        """(d,) codes of each feature, of a kind that counts them."""
-        _, num_bins, binning = kind.rsplit(" ", 2)
-        return self.basis.coding(np.arange(len(self.features)), int(num_bins), binning).bins
+    def ends(self, kind: str, first: int, last: int) -> dict[str, slice]:
+        """Where the rows of some features lie in the arrays of a kind, by their first axis."""
+        out = {"f": slice(first, last)}
+        if "counts" in name_of(kind):
+            at = self.basis.slots(kind, len(self.features))
+            out["s"] = slice(int(at[first]), int(at[last]))
+        return out
+
+    def some(self, kind: str, features: np.ndarray) -> State:
+        """The sums of a kind over some features, ascending; what is not made yet is made of these alone."""
+        first, last = (int(features[0]), int(features[-1]) + 1) if len(features) else (0, 0)
+        ends = self.ends(kind, first, last)
+        later = self.sums if isinstance(self.sums, Later) else None
+        state = some_rows(kind, self.sums[kind], ends) if later is None else later.of(kind, first, last)
+        if len(features) < last - first:
+            within: dict[str, Any] = {"f": features - first}
+            if "s" in ends:
+                at = self.basis.slots(kind, len(self.features)) - ends["s"].start
+                within["s"] = runs(at[features], at[features + 1])
+            state = some_rows(kind, state, within)
+        return state
 
     def places_in(self, other: States, kind: str) -> Places:
         """Where the entries of this kind go among those of `other`, which has all features and labels of these."""
@@ -142,7 +183,8 @@ class States:
             out["L"] = label_pair_places(q, len(other.labels))
             out["k"] = group_places(q, len(other.labels), False, False)
         if name_of(kind) in ("counts", "labelset counts") and self.basis.thin:
-            out["s"] = slot_places(self.bins(kind), other.bins(kind), f)
+            own, every = (each.basis.slots(kind, len(each.features)) for each in (self, other))
+            out["s"] = slot_places(own, every, f)
         return out
 
 
@@ -150,10 +192,13 @@ def merge(*states: States) -> States:
     """The states of the rows of all, in whatever order. `ParameterError` where they do not fit, in one line that says why."""
     states = tuple(states[0]) if len(states) == 1 and not isinstance(states[0], States) else states
     check(states)
-    if len(states) == 1:
-        return states[0]
-    parts = tuple(sorted((part for each in states for part in each.parts), key=lambda part: part.order))
-    return _combined(states, parts, [1] * len(states))
+    return together(states)
+
+
+def together(states: Sequence[States], later: bool = False) -> States:
+    """States that fit each other as one, whose sums are added up, or will be `later`, when they are asked for."""
+    out = states[0] if len(states) == 1 else Sum(states, [1] * len(states)).whole
+    return out if later or not isinstance(out.sums, Later) else replace(out, sums=dict(out.sums))
 
 
 def subtract(states: States, *taken: States) -> States:
@@ -166,8 +211,9 @@ def subtract(states: States, *taken: States) -> States:
             raise ParameterError(f"{part} is not among what was merged: only that can be taken away")
     if not left:
         raise ParameterError("nothing is left: every part of the states is taken away")
-    parts = tuple(part for part in states.parts if part.identity in left)
-    out = _combined((states, *taken), parts, [1] + [-1] * len(taken))
+    every, parts = Sum((states, *taken), [1] + [-1] * len(taken)), (part for part in states.parts if part.identity in left)
+    out = States(states.basis, tuple(parts), {})
+    out = replace(out, sums={kind: _only(every.whole, out, kind, state) for kind, state in every.items()})
     if any(negative(kind, state) for kind, state in out.sums.items()):
         raise DataError("more rows would be taken away than there are: the states are not those that were merged")
     return out
@@ -195,19 +241,47 @@ def check(states: Sequence[States], apart: bool = True) -> None:
             seen.add(part.identity)
 
 
-def _combined(states: Sequence[States], parts: tuple[Part, ...], signs: Sequence[int]) -> States:
-    """The sum of states with `signs`, which is about the rows of `parts`."""
-    whole = States(states[0].basis, tuple(part for each in states for part in each.parts), {})
-    whole.dataset(some=True)  # weights too far apart are refused before they are added up
-    graded, unit = bool(whole.basis.options.get("graded")), whole.exponent
-    sums = {}
-    for kind in sorted({kind for each in states for kind in each.sums}):
-        having = [(each, sign) for each, sign in zip(states, signs, strict=True) if kind in each.sums]
-        terms = [raised(dict(each.sums[kind]), each.exponent - unit) for each, _ in having]
-        places = [each.places_in(whole, kind) for each, _ in having]
-        sums[kind] = added(kind, terms, places, [sign for _, sign in having], graded)
-    out = States(whole.basis, parts, {})
-    return States(out.basis, parts, {kind: _only(whole, out, kind, state) for kind, state in sums.items()})
+class Sum(Later):
+    """The sums of states with `signs`; `whole`: these, and the rows of all parts."""
+
+    def __init__(self, states: Sequence[States], signs: Sequence[int]) -> None:
+        super().__init__({kind for each in states for kind in each.sums})
+        parts = sorted((part for each in states for part in each.parts), key=lambda part: part.order)
+        self.whole, self._terms = States(states[0].basis, tuple(parts), self), [*zip(states, signs, strict=True)]
+        self.whole.dataset(some=True)  # weights too far apart are refused before they are added up
+        self._places: dict[str, list[tuple[States, Places, int]]] = {}
+        self._lock = Lock()
+
+    def _placed(self, kind: str) -> list[tuple[States, Places, int]]:
+        """The states that have a kind, where its entries go, and the signs."""
+        with self._lock:
+            if kind not in self._places:
+                having = [(each, sign) for each, sign in self._terms if kind in each.sums]
+                made = {self._laid(each): each for each, _ in having}
+                places = {laid: each.places_in(self.whole, kind) for laid, each in made.items()}
+                self._places[kind] = [(each, places[self._laid(each)], sign) for each, sign in having]
+            return self._places[kind]
+
+    def _laid(self, states: States) -> Any:
+        """Equal where the places are."""
+        known = self.whole.basis
+        new = states.features[len(known.features) :], states.labels[len(known.labels) :]
+        return *map(tuple, new), states.has_unknown
+
+    def of(self, kind: str, first: int = 0, last: int | None = None) -> State:
+        last = len(self.whole.features) if last is None else last
+        ends = self.whole.ends(kind, first, last)
+        if kind in self._made or (name_of(kind) not in BY_FEATURE and last - first < len(self.whole.features)):
+            return some_rows(kind, self[kind], ends)
+        states, placed = [], []
+        for each, places, _ in self._placed(kind):
+            own = [int(edge) for edge in np.searchsorted(places["f"][0], (first, last))]
+            at = each.ends(kind, *own)
+            some = {axis: (places[axis][0][at[axis]] - e.start, e.stop - e.start) for axis, e in ends.items() if axis in places}
+            placed.append(places | some)
+            states.append(raised(each.some(kind, np.arange(*own)), each.exponent - self.whole.exponent))
+        graded = bool(self.whole.basis.options.get("graded"))
+        return added(kind, states, placed, [sign for *_, sign in self._placed(kind)], graded)
 
 
 def _only(whole: States, some: States, kind: str, state: State) -> State:
@@ -218,7 +292,7 @@ def _only(whole: States, some: States, kind: str, state: State) -> State:
         return state
     out: State = {}
     for name, value in state.items():
-        for axis, letter in enumerate(axes_of(kind, name, value)):
+        for axis, letter in enumerate(axes_of(kind, name, dims_of(value))):
             if letter in places and value.shape[axis] != len(places[letter][0]):
                 at = places[letter][0]
                 value = value[at] if axis == 0 else value[:, at] if axis == 1 else value[:, :, at]

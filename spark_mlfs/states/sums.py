@@ -9,7 +9,7 @@ are in words of 40 bits throughout, so that any number of states add up. All sum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -65,6 +65,7 @@ IN_WORDS = frozenset({"h", "l", "hh", "hl", "ll", "hy", "ly", "yy"})  # sums of 
 COUNTED = ("table", "rows", "counts", "count", "n", "outside", "joint", "both", "single")
 MASK = (1 << WORD) - 1
 RANGE = 1 << 19  # cells of CSR tables that are added up in a dense one
+RANGES = 16  # that are added up by one thread
 SHIFT = 20  # bits that words are raised by at a time
 
 
@@ -84,17 +85,55 @@ def kinds_said(kinds: Iterable[str]) -> str:
     return ", ".join(said(kind) for kind in sorted(kinds) if kind in SAID or name_of(kind) in SAID)
 
 
-def axes_of(kind: str, name: str, value: Any) -> str:
-    """The axes of an array of a kind."""
+def axes_of(kind: str, name: str, dims: int) -> str:
+    """The axes of an array of a kind that has so many, 0 of a CSR matrix."""
     base = _base(name)
     if name.startswith("all "):
         return "f"
     axes = AXES[name_of(kind)][base]
-    if sp.issparse(value) or not isinstance(value, np.ndarray):
+    if not dims:
         return axes
     if base == "table":
         return "f." + axes[1]
-    return axes.replace("G", "g") if value.ndim == len(axes) else axes[: value.ndim]
+    return axes.replace("G", "g") if dims == len(axes) else axes[:dims]
+
+
+def dims_of(value: Any) -> int:
+    """How many axes an array has; 0 of a CSR matrix."""
+    return 0 if sp.issparse(value) else value.ndim
+
+
+def some_rows(kind: str, state: State, at: Mapping[str, Any]) -> State:
+    """The state with the rows of some features alone, in the arrays that go by features: `at` is where, by their first axis."""
+    whole = slice(None)
+    return {name: value[at.get(axes_of(kind, name, dims_of(value))[:1], whole)] for name, value in state.items()}
+
+
+class Later(Mapping[str, State]):
+    """Sums by kind, of which each is made when it is asked for, and kept; `of` some features it is made alone, and not kept."""
+
+    def __init__(self, kinds: Collection[str]) -> None:
+        self._kinds, self._made = sorted(kinds), dict[str, State]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._kinds
+
+    def __getitem__(self, kind: str) -> State:
+        if kind not in self:
+            raise KeyError(kind)
+        if kind not in self._made:
+            self._made[kind] = self.of(kind)
+        return self._made[kind]
+
+    def of(self, kind: str, first: int = 0, last: int | None = None) -> State:
+        """The sums of the features first..last."""
+        raise NotImplementedError
 
 
 def _base(name: str) -> str:
@@ -301,7 +340,7 @@ def added(kind: str, states: Sequence[State], places: Sequence[Places], signs: S
         out["sets"] = sp.vstack(sets, format="csr")[first]
     for name in sorted({name for state in states for name in state} - {"sets"}):
         having = [(s[name], p, sign) for s, p, sign in zip(states, places, signs, strict=True) if name in s]
-        out[name] = _sum([(value, [p.get(a) for a in axes_of(kind, name, value)], sign) for value, p, sign in having])
+        out[name] = _sum([(value, [p.get(a) for a in axes_of(kind, name, dims_of(value))], sign) for value, p, sign in having])
     return without_empty(in_words(out))
 
 
@@ -379,8 +418,9 @@ def _sparse_sum(terms: Sequence[tuple[sp.csr_matrix, int]], shape: tuple[int, ..
     room = min(sum(t.nnz for t, _ in terms), shape[0] * shape[1])  # pages that are not written take no memory
     data, indices = np.empty(room, kind), np.empty(room, np.int32 if room < 1 << 31 else np.int64)
     starts = [np.zeros(1, np.int64)]
-    with ThreadPoolExecutor(num_cores()) as threads:
-        for counts, columns, lengths in threads.map(of_range, range(0, shape[0], step)):
+    ranges = range(0, shape[0], step)
+    with ThreadPoolExecutor(num_cores()) as threads:  # which begin when there is work
+        for counts, columns, lengths in (threads.map if len(ranges) > RANGES else map)(of_range, ranges):
             first = int(starts[-1][-1])
             data[first : first + len(counts)], indices[first : first + len(counts)] = counts, columns
             starts.append(first + np.cumsum(lengths))
@@ -401,15 +441,17 @@ def negative(kind: str, state: Mapping[str, Any]) -> bool:
     return any((v.data if sp.issparse(v) else v).min(initial=0) < 0 for v in counts)
 
 
-def slots(bins: np.ndarray) -> np.ndarray:
-    """(v + 1,) where the codes of each feature begin, but for the code of 0."""
-    return np.concatenate([[0], np.cumsum(bins - 1)])
+def runs(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """starts[0], …, ends[0] − 1, starts[1], …: the runs one behind the other."""
+    lengths = ends - starts
+    before = np.cumsum(lengths) - lengths
+    out: np.ndarray = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
+    return out
 
 
-def slot_places(bins: np.ndarray, all_bins: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, int]:
-    """Where the codes of some features go among those of all, the features being `at`."""
-    own, every = slots(bins), slots(all_bins)
-    return np.arange(own[-1]) + np.repeat(every[at] - own[:-1], bins - 1), int(every[-1])
+def slot_places(own: np.ndarray, every: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, int]:
+    """Where the codes of features that begin at `own` (v + 1,) go among those of all (`Basis.slots`), the features being `at`."""
+    return runs(every[at], every[at] + np.diff(own)), int(every[-1])
 
 
 def label_pair_places(labels: np.ndarray, q: int) -> tuple[np.ndarray, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
@@ -11,9 +12,12 @@ import spark_mlfs
 from spark_mlfs import states
 from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.blocks.codec import encode
+from spark_mlfs.engine import base
 from spark_mlfs.errors import BudgetError, DataError, ParameterError
+from spark_mlfs.pipeline import Request
+from spark_mlfs.pipeline import rank as ranked
 from spark_mlfs.sklearn import LassoSelector, MDDMExtractor, MLSIExtractor
-from spark_mlfs.states import Part, sums
+from spark_mlfs.states import Part, files, sums
 from spark_mlfs.states.collect import collected as collected_of
 from spark_mlfs.states.needs import needs_of
 from spark_mlfs.statistics.base import Budgets, compact
@@ -127,8 +131,6 @@ def test_the_first_state_alone_ranks_as_its_rows_do(method, params, kind):
 
 @pytest.mark.parametrize("mode", ["fdr", "fwe", "fpr", "stability"])
 def test_rules(mode, tmp_path):
-    from spark_mlfs.pipeline import Request
-    from spark_mlfs.pipeline import rank as ranked
     from spark_mlfs.select import CrossValidation, Cut
 
     given = data("unknown")
@@ -306,6 +308,37 @@ def test_saved_and_loaded(tmp_path):
     sums.write_bytes(sums.read_bytes()[:-40])
     with pytest.raises(DataError, match="damaged"):
         states.load(str(tmp_path / "s" / "b"))
+
+
+@pytest.mark.parametrize("kind", ["sparse unknown", "sparse weights", "dense"])
+def test_what_is_ranked_is_added_up_range_by_range(kind, tmp_path, monkeypatch):
+    """Of the pieces of files, of states with features of their own, in another unit of weight: the same bits."""
+    monkeypatch.setattr(files, "RANGE_BYTES", 300)
+    monkeypatch.setattr(base, "SHARD_BYTES", 700)
+    X, Y, more = data(kind)
+    methods = ["mim", "chi2", "fisher", "f-statistic"]
+    first = None
+    for number, rows in enumerate(np.array_split(np.arange(N), 4)):
+        own, columns = X[rows], [f"x{j}" for j in range(D)]
+        if sp.issparse(X):
+            own, columns[number] = pd.DataFrame.sparse.from_spmatrix(own), f"own{9 - number}"
+            own.columns = columns
+        given = {name: values[rows] for name, values in more.items()}
+        each = states.collect(own, Y[rows], methods, first, name=str(number), **given)
+        first = first or each
+        states.save(each, str(tmp_path / str(number)))
+    whole = states.load(str(tmp_path / "*"))
+    for method in methods:
+        request = Request.of(method)
+        later = states.load(str(tmp_path / "*"), requests=[request])
+        (found,) = ranked(later.dataset(requests=[request]), [request])
+        expected = states.rank(whole, method, None)
+        pd.testing.assert_frame_equal(found.ranking[[*expected]].reset_index(drop=True), expected, check_exact=True)
+        assert not later.sums._made  # no whole table was made
+        single = states.load(str(tmp_path / "3"), requests=[request])
+        alone = states.rank(states.load(str(tmp_path / "3")), method, None)
+        pd.testing.assert_frame_equal(states.rank(single, method, None), alone, check_exact=True)
+    assert len(pq.read_table(tmp_path / "0" / "sums.parquet")) > 8
 
 
 def test_screens_and_constraints_as_on_rows():
