@@ -2,7 +2,7 @@
 
 A row is a function of a `Data`; where the package it needs is not installed, a line says so and the row is left out
 (`pip install 'spark_mlfs[peers]'`). Both sides start from rows in memory: theirs from arrays or a data frame, or from Spark's
-cached frame, ours from Spark's cached frame.
+cached frame, ours from Spark's cached frame, or in the rows "on arrays" from the same arrays.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import importlib.util
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from .meter import metered, moment
+from .meter import measured, metered, moment
 
 COLUMNS = (
     "row", "theirs", "data", "theirs wall s", "theirs CPU s", "ours", "ours wall s", "ours CPU s", "overlap@K", "K",
@@ -26,7 +27,8 @@ PREFACE = """## Beside other packages
 `python jobs/benchmark.py --case peers`{options} on {machine}, after `pip install 'spark_mlfs[peers]'`.
 *overlap@K*: the share of the K features they pick that ours picks, too; *rank correlation*: Spearman's, of the scores of all
 features, or of the places of the picks both have, where a package tells picks only. Wall and CPU seconds are of the whole call,
-ours with packing. The packages work on arrays or a data frame in memory, ours on Spark's cached rows. PyIT-MLFS is not on the
+ours with packing. The packages work on arrays or a data frame in memory, ours on Spark's cached rows, most of whose cost at
+this size is Spark's own, or where it says so on the same arrays. PyIT-MLFS is not on the
 package index: its formulas are written out over scikit-learn's mutual information, feature by feature, as it computes them."""
 BINS = 5
 
@@ -97,6 +99,15 @@ class Data:
         request = pipeline.Request.of(method, parameters or {}, self.K)
         figures, result = metered(self.repeat, lambda: pipeline.rank(frame, [request], row_id="id")[0])
         return {"ours": method, "ours wall s": float(figures["wall"]), "ours CPU s": float(figures["cpu"])}, result
+
+    def ours_on_arrays(self, method: str) -> tuple[dict[str, Any], Any]:
+        """`ours`, of `spark_mlfs.rank` on the same arrays."""
+        from spark_mlfs import rank
+
+        x, y = self.arrays
+        figures, ranking = measured(self.repeat, lambda: rank(x, y, method, k=self.K))
+        own = {"ours": f"{method}, on arrays", "ours wall s": float(figures["wall"]), "ours CPU s": float(figures["cpu"])}
+        return own, SimpleNamespace(ranking=ranking)
 
 
 def compared(picks: Sequence[int], result: Any, K: int, scores: np.ndarray | None = None) -> dict[str, Any]:
@@ -206,13 +217,13 @@ def mrmr_spark(data: Data) -> dict[str, Any]:
     return {**_theirs(figures), **own, **found, "data": f"planted {data.n:,} × {count}, 1 label"}
 
 
-def fastcan(data: Data, method: str = "fastcan") -> dict[str, Any]:
-    """`forward` is another criterion than theirs: the rows held out are what it goes by."""
+def fastcan(data: Data, method: str | None = None) -> dict[str, Any]:
+    """Beside ours on Spark, or on arrays `method`: `forward` is another criterion, the rows held out are what it goes by."""
     from fastcan import FastCan
 
     x, y = data.arrays
-    figures, found = metered(data.repeat, lambda: FastCan(data.K, verbose=0).fit(x, y.astype(float)))
-    own, result = data.ours(method)
+    figures, found = measured(data.repeat, lambda: FastCan(data.K, verbose=0).fit(x, y.astype(float)))
+    own, result = data.ours_on_arrays(method) if method else data.ours("fastcan")
     return {**_theirs(figures), **own, **compared([int(f) for f in found.indices_], result, data.K)}
 
 
@@ -220,8 +231,8 @@ def products(data: Data) -> dict[str, Any]:
     """The products of `forward` alone, of columns with each other and with the labels in each fold: nothing is picked."""
     x, y = data.arrays
     both, fold = np.hstack([x, y]), np.arange(len(x)) % 5
-    figures, _ = metered(data.repeat, lambda: [some.T @ some for f in range(5) if len(some := both[fold == f])])
-    return {**_theirs(figures), **data.ours("forward")[0], "K": data.K}
+    figures, _ = measured(data.repeat, lambda: [some.T @ some for f in range(5) if len(some := both[fold == f])])
+    return {**_theirs(figures), **data.ours_on_arrays("forward")[0], "K": data.K}
 
 
 def _formula(data: Data, method: str) -> dict[str, Any]:
@@ -307,6 +318,7 @@ ROWS: dict[str, tuple[str, str, Callable[[Data], dict[str, Any]]]] = {
     "mrmr-pandas": ("mrmr_selection, pandas", "mrmr", mrmr_pandas),
     "mrmr-spark": ("mrmr_selection, Spark", "mrmr", mrmr_spark),
     "fastcan": ("fastcan", "fastcan", fastcan),
+    "fastcan-arrays": ("fastcan", "fastcan", lambda data: fastcan(data, "fastcan")),
     "fastcan-forward": ("fastcan; ours by rows held out", "fastcan", lambda data: fastcan(data, "forward")),
     "products-forward": ("NumPy, the products of five folds alone", "numpy", products),
     "pyit-d2f": ("PyIT-MLFS's formula of D2F", "sklearn", lambda data: _formula(data, "d2f")),
