@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Collects; returns the exit code."""
     from ..output.folder import Output
-    from ..states.files import head
+    from ..states.files import head, here
     from ..states.needs import needs_of
     from .config import RunSettings, configure
 
@@ -64,9 +64,7 @@ def run(args: argparse.Namespace) -> int:
         data.options |= {name: value for name, value in ALL_WORDS.items() if name not in _typed(args, config)}
         if data.options["min_df"] != 1:
             raise ParameterError("states need every word: a rare one is not one that does not occur; leave min_df out")
-    output = Output(settings.output or "", settings.overwrite)
-    if output.local is None:
-        raise ParameterError(f"{output.path} is not on this machine, where states are written: give a local folder, then copy it")
+    output = Output(here(settings.output or ""), settings.overwrite)
     work = Work(args, output, None, data.path, data.format or "", data.options)
     work.check(options=True)
     return on_engine(work, partial(_collect, work, config, needs), settings.engine, settings.memory_bytes)

@@ -57,12 +57,18 @@ _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")  # of two letters or more: 
 _SHARED = ("/Volumes/", "/Workspace/", "/dbfs/")  # mounts that Spark and Python see under one name, and file: does not reach
 
 
-def local_path(path: str) -> Path | None:
-    """A path of the driver's own file system, absolute and without links; None where it is elsewhere."""
+def plain_path(path: str) -> str | None:
+    """A path of the driver's own file system without its scheme; None where it is elsewhere."""
     scheme = _SCHEME.match(path)
     if scheme is not None and scheme[1].lower() != "file":
         return None
-    return Path(os.path.realpath(re.sub(r"^file:(//)?(?=/)", "", path, flags=re.IGNORECASE)))
+    return re.sub(r"^file:(//)?(?=/)", "", path, flags=re.IGNORECASE)
+
+
+def local_path(path: str) -> Path | None:
+    """The same, absolute and without links."""
+    plain = plain_path(path)
+    return None if plain is None else Path(os.path.realpath(plain))
 
 
 def _inside(path: str, pattern: str) -> bool:

@@ -133,6 +133,8 @@ class _Shown:
         for _, row in pairs[pairs["feature"].isin(most["feature"])].iterrows():
             text = f"{row['label']}: {number(row['correlation_before'], 2)} → {number(row['correlation_after'], 2)}"
             told.setdefault((row["window"], row["feature"]), text)
+        ranks = most[["rank_before", "rank_after"]].astype(object).where(lambda own: own.notna(), "–")
+        most = most.assign(ranks=[f"{before} → {after}" for before, after in ranks.to_numpy()])
         return [dict(row, since=since[row["feature"]], told=told.get((row["window"], row["feature"]), ""))
                 for row in most.to_dict("records")]  # fmt: skip
 

@@ -26,7 +26,7 @@ from ..blocks.codec import State, decode, encode
 from ..blocks.profile import RULES, Profile
 from ..errors import DataError, ParameterError
 from ..frame import LocalSession, num_cores
-from ..output.folder import MANIFEST, Output
+from ..output.folder import MANIFEST, Output, plain_path
 from ..output.manifest import as_json, now
 from ..params import from_json
 from ..pipeline import Request
@@ -42,9 +42,7 @@ RANGE_BYTES = 64 << 20  # of the sums of a range of features, about
 
 def save(states: States, path: str, overwrite: bool = False) -> None:
     """Write states as a folder of this machine, whole or not at all. `ParameterError` where it exists, unless to `overwrite`."""
-    output = Output(path, overwrite)
-    if output.local is None:
-        raise ParameterError(f"{path} is not on this machine, where states are written: give a local folder, then copy it")
+    output = Output(here(path), overwrite)
     output.check()
     with output.writing(LocalSession()) as place:  # type: ignore[arg-type]
         assert place.folder is not None
@@ -111,10 +109,20 @@ def load(*paths: str, requests: Sequence[Request] = ()) -> States:
     return together(every, later=bool(requests) and not of_pairs(requests))
 
 
+def here(path: str) -> str:
+    """The path without a scheme; `ParameterError` where it is not of this machine."""
+    plain = plain_path(path)
+    if plain is None:
+        raise ParameterError(
+            f"{path} is not on this machine, where states are read and written: give a local folder, and copy it"
+        )
+    return plain
+
+
 def folders(paths: Sequence[str]) -> list[str]:
     """The folders that paths and patterns name; `DataError` where there are none."""
     out = []
-    for path in paths:
+    for path in map(here, paths):
         found = sorted(p for p in glob.glob(path) if os.path.isdir(p)) if glob.has_magic(path) else [path]
         if not found:
             raise DataError(f"{path}: no such states; give folders that spark-mlfs collect wrote")
@@ -137,6 +145,7 @@ def manifest_of(path: str) -> dict[str, Any]:
 
 def head(path: str, known: Basis | None = None) -> States:
     """The states in a folder without their sums: what `collect` takes as `like`. `DataError` where there are none."""
+    path = here(path)
     manifest = manifest_of(path)
     try:
         basis = known if known is not None and known.id == manifest["basis"] else _basis(path, manifest)

@@ -45,13 +45,14 @@ def collect(day, *more, capsys=None):
 
 def test_from_days_to_a_ranking(days, capsys):
     assert collect("day0") == 0
-    assert collect("day1", "--like", "states/day0") == collect("day2", "--like", "states/day0") == 0
+    folder = f"file://{days}/states"
+    assert collect("day1", "--like", "states/day0") == collect("day2", "--like", f"{folder}/day0") == 0
     assert "values outside the first state's edges" in capsys.readouterr().out
-    assert run("states", "merge", "states/day*", "--output", "states/all") == 0
+    assert run("states", "merge", f"{folder}/day*", "--output", f"{folder}/all") == 0
     assert run("states", "subtract", "states/all", "states/day1", "--output", "states/rest") == 0
     for method in ("mim", "forward"):
         for name in ("day[02]", "rest"):
-            assert run("select", "--states", f"states/{name}", "--method", method, "--output", f"runs/{method}-{name[0]}") == 0
+            assert run("select", "--states", f"{folder}/{name}", "--method", method, "--output", f"runs/{method}-{name[0]}") == 0
         one, other = (pd.read_parquet(f"runs/{method}-{name}/ranking.parquet") for name in "dr")
         pd.testing.assert_frame_equal(one, other, check_exact=True)
     capsys.readouterr()
@@ -97,7 +98,11 @@ def test_a_killed_collect_leaves_nothing(days, monkeypatch):
         (("collect", "day1", "--for", "mimm", "--output", "r"), "did you mean 'mim'"),
         (("collect", "day1", "--output", "r"), "for which methods"),
         (("collect", "day1", "--for", "mim", "--like", "x", "--output", "r"), "x: no states"),
-        (("collect", "day1", "--for", "mim", "--output", "s3://b/x"), "not on this machine"),
+        (("collect", "day1", "--for", "mim", "--output", "s3://b/x"), "s3://b/x is not on this machine"),
+        (("collect", "day1", "--for", "mim", "--like", "s3://b/x", "--output", "r"), "s3://b/x is not on this machine"),
+        (("select", "--states", "hdfs://h:9/d*", "--method", "mim", "--output", "r"), "hdfs://h:9/d* is not on this machine"),
+        (("states", "compare", "states/day0", "hdfs://h/d", "--output", "r"), "hdfs://h/d is not on this machine"),
+        (("states", "merge", "states/day*", "--output", "hdfs://h/d"), "hdfs://h/d is not on this machine"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line(days, capsys, words, told):

@@ -112,4 +112,6 @@ def test_pairs_are_ranked_and_change_no_test(pairs_of):
         assert table["rank_after"].dropna().to_dict() == {name: i for i, name in enumerate(orders[1], 1)}
         told = own.stability[["features", "overlap"]].to_numpy().tolist()
         assert told == ([[10, len({*orders[0][:10]} & {*orders[1][:10]}) / 10]] if pairs_of > 10 else [])
-        assert own.page()
+        page = own.page()
+        assert ("<td class=r>– → –</td>" in page) == (pairs_of == 4), method
+        assert "None" not in page
