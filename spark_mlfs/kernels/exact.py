@@ -37,6 +37,7 @@ from .matrix import Matrix, dense, with_values
 
 BITS = 20
 ROWS = 3072  # of one product: ROWS · (1.5 · 2^BITS)² < 2^53
+SPARSE_ROWS = 32 * ROWS  # of one product of columns that store few of them
 WIDE_ROWS = 1 << 22  # from here on a sum of h² is two words
 _ONE, _WORD = float(1 << BITS), 40
 _LEAST = -1000  # of a unit: 2^20 of a smaller one leave float64
@@ -121,15 +122,17 @@ def second_moments(
     to 2¹⁵ (of 2²⁷ rows at most without `mass`). `mass` (n,) int64: how many times each row counts. Unless labels go `across`
     each other, ``yy`` is the diagonal of Y'Y."""
     n, v = coarse.shape
-    y = y.astype(np.float64)
+    whole, y = y.astype(np.int64), y.astype(np.float64)
     if mass is not None:
         return _weighted_moments(coarse, fine, y, mass, across)
     state: State = {"n": np.array([n], np.int64)}
-    for first in range(0, max(n, 1), ROWS):
-        part = slice(first, first + ROWS)
-        a, b, c = coarse[part], None if fine is None else fine[part], y[part]
+    sparse = sp.issparse(coarse) and np.bincount(coarse.indices).max(initial=0) <= ROWS  # in no column more rows meet
+    step = max(n, 1) if sparse else ROWS
+    for first in range(0, max(n, 1), step):
+        part = slice(first, first + step)
+        a, b, c, w = coarse[part], None if fine is None else fine[part], y[part], whole[part]
         one: State = _square(a, b) | {"h": _whole(a.sum(axis=0)).reshape(v), "hy": _whole(c.T @ a).T}
-        one |= {"y": _whole(c.sum(axis=0)).ravel(), "yy": _whole(c.T @ c) if across else _whole(_times(c, c).sum(axis=0)).ravel()}
+        one |= {"y": _whole(w.sum(axis=0)).ravel(), "yy": _whole(w.T @ w) if across else _whole(_times(w, w).sum(axis=0)).ravel()}
         if b is not None:
             one |= {"l": _whole(b.sum(axis=0)).reshape(v), "ly": _whole(c.T @ b).T}
         state = add(state, one)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..errors import DataError
 
@@ -299,7 +300,7 @@ def alone(
     base: FoldSums, weights: np.ndarray, penalty: float, total: np.ndarray, square: np.ndarray, pairs: np.ndarray, met: np.ndarray
 ) -> np.ndarray:
     """(m,) J of each feature alone, NaN where it is constant: `total`, `square` (m, F) its sums and its squares'; `met` (p, F)
-    its sums over the rows with a label, of the `pairs` (2, p) of feature and label that meet in a row; `base` of no features.
+    its sums over the rows with a label, of the `pairs` (2, p), feature by feature, that meet in a row; `base` of no features.
 
     Of the labels that a feature never meets only the means matter: they are summed once for all."""
     n, held = base.trained[0], base.n
@@ -317,13 +318,12 @@ def alone(
     c_t = met.sum(axis=1, keepdims=True) - met - a[j] * y_t_of
     c_h = met - a[j] * y_h_of - b[j] * y_t_of
 
-    def over(values: np.ndarray) -> np.ndarray:
-        return np.stack([np.bincount(j, each, minlength=count) for each in values.T], axis=1)
-
-    missed = np.bincount(j, minlength=count)[:, None] < len(weights)
-    fit, both, mean_t = over((weighted := w * c_t) * c_t), over(weighted * c_h), w * y_t_of
-    rest_tt = np.where(missed, weights @ y_t**2 - over(mean_t * y_t_of), 0.0)
-    rest_th = np.where(missed, weights @ (y_t * y_h) - over(mean_t * y_h_of), 0.0)
+    labels = np.bincount(j, minlength=count)  # that each feature meets
+    over = sp.csr_matrix((np.ones(len(j)), np.arange(len(j)), np.concatenate([[0], np.cumsum(labels)])), shape=(count, len(j)))
+    missed = labels[:, None] < len(weights)
+    fit, both, mean_t = over @ ((weighted := w * c_t) * c_t), over @ (weighted * c_h), w * y_t_of
+    rest_tt = np.where(missed, weights @ y_t**2 - over @ (mean_t * y_t_of), 0.0)
+    rest_th = np.where(missed, weights @ (y_t * y_h) - over @ (mean_t * y_h_of), 0.0)
     fit += a**2 * rest_tt
     both += a**2 * rest_th + a * b * rest_tt
     share = 1 / divisor(z_t / variance[:, None], penalty * n, n) / variance[:, None]

@@ -102,9 +102,10 @@ class Gram(Statistic):
             group = self.groups_of(block, profile)
             order = np.argsort(group, kind="stable")
             groups = np.split(order, np.searchsorted(group[order], np.arange(1, self.blocks)))
+        step = exact.SPARSE_ROWS if block.sparse and profile.density < DENSE_FROM else exact.ROWS
         for number, rows in enumerate(groups):
-            for first in range(0, len(rows), exact.ROWS):
-                some = rows[first : first + exact.ROWS]
+            for first in range(0, len(rows), step):
+                some = rows[first : first + step]
                 yield f"{number} ", block if len(some) == block.n else block.take(some)
 
     def partial(self, block: Block, profile: Profile) -> State:
@@ -249,7 +250,8 @@ class Alone(Reduction):
             kept, all_ = group > 0, np.zeros((2, moments.count, folds))
             for sums, values in zip(all_, (moments.total, moments.square), strict=True):
                 sums[moments.feature[~kept], fold[~kept]] = values[~kept]
-            keys, at = np.unique(moments.feature[kept] * q + group[kept] - 1, return_inverse=True)
+            keys = moments.feature[kept] * q + group[kept] - 1
+            keys, _, at = np.unique(keys, return_index=True, return_inverse=True)  # a few runs in order: by a stable sort
             met = np.zeros((len(keys), folds))
             met[at, fold[kept]] = moments.total[kept]
             return self._of(all_[0], all_[1], np.stack(np.divmod(keys, q)), met)

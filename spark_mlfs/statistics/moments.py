@@ -260,7 +260,9 @@ class GroupMoments(ExactSums, PerFeatureStatistic):
         keys = feature * size + cells.indices
         aligned: State = {}
         for name, value in state.items():
-            if sp.issparse(value):
+            if sp.issparse(value) and value.nnz == len(keys):
+                aligned[name] = value.data.astype(np.int64)
+            elif sp.issparse(value):
                 of = np.repeat(np.arange(last - first, dtype=np.int64), np.diff(value.indptr)) * size + value.indices
                 aligned[name] = np.zeros(len(keys), np.int64)
                 aligned[name][np.searchsorted(keys, of)] = value.data
