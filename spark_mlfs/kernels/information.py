@@ -57,7 +57,7 @@ class CountLogs:
 
     def __call__(self, counts: np.ndarray | int) -> np.ndarray:
         if self._table is not None:
-            return self._table[counts]
+            return self._table.take(counts)  # quicker than by index
         return self._compute(np.asarray(counts))
 
     def clip(self, value: np.ndarray) -> np.ndarray:
@@ -138,24 +138,34 @@ class StoredCounts:
         return np.searchsorted(self.feature, np.arange(self.width + 1))
 
     @cached_property
-    def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
-        """(feature, group, first pair of each feature, order, starts): how cells gather into pairs; None, None: each is one."""
-        of, group = self.feature[self.slot], self.group
-        order = starts = None
-        if (np.diff(self.feature) == 0).any():  # a feature with several stored codes
-            key = of * (int(group.max(initial=0)) + 1) + group
-            order = np.argsort(key, kind="stable")
-            key = key[order]
-            starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else np.zeros(0, np.int64)
-            of, group = of[order[starts]], group[order[starts]]
-        return of, group, np.searchsorted(of, np.arange(self.width + 1)), order, starts
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        """(feature, group, first pair of each feature, what makes sums over the pairs of the cells' values)."""
+        of, group = self.feature.take(self.slot), self.group
+        several = np.flatnonzero((np.diff(self._slots) > 1).take(of))  # cells of features with several stored codes
+        if not len(several):
+            return of, group, np.searchsorted(of, np.arange(self.width + 1)), lambda values: values
+        key = of[several] * (int(group.max()) + 1) + group[several]
+        order = np.argsort(key, kind="stable")
+        key, order = key[order], several[order]
+        starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        places, kept = several[starts], np.ones(len(of), bool)  # the runs lie in order, each pair where one of its cells was
+        kept[several] = False
+        kept[places] = True
+
+        def summed(values: np.ndarray) -> np.ndarray:
+            out = values.copy()
+            out[places] = np.add.reduceat(values[order], starts)
+            return out[kept]
+
+        of, group = of.copy(), group.copy()
+        of[places], group[places] = of[order[starts]], group[order[starts]]
+        of, group = of[kept], group[kept]
+        return of, group, np.searchsorted(of, np.arange(self.width + 1)), summed
 
     def pairs(self, *values: np.ndarray) -> tuple[np.ndarray, ...]:
         """The pairs (feature, group) that have a stored code, and the sums of the cells' values over each."""
-        of, group, _, order, starts = self._pairs
-        if starts is None or order is None:
-            return of, group, *values
-        return of, group, *(np.add.reduceat(v[order], starts) if len(order) else v for v in values)
+        of, group, _, summed = self._pairs
+        return of, group, *map(summed, values)
 
     def over_pairs(self, values: np.ndarray) -> np.ndarray:
         """(width,) sums of the pairs' values: exact of whole numbers, else in the order of the groups."""
@@ -217,15 +227,15 @@ def summed_stored_information(logs: CountLogs, stored: StoredCounts, rows: Label
         # where p exceeds r the label meets a stored code, and the value cancels
         each = logs(np.maximum(r[some, None] - p, 0)) - of_case[some, None] + of_distinct
         table[some] = kept(each) @ labels
-    terms = logs(stored.count) + logs(stored.rows[stored.slot] - stored.count) - logs(stored.rows)[stored.slot]
+    terms = logs(stored.count) + logs(stored.rows.take(stored.slot) - stored.count) - logs(stored.rows).take(stored.slot)
     f, label, met, terms = stored.pairs(stored.count, terms)
-    p, r = positive[label], rest[f]
+    p, r = positive.take(label), rest.take(f)
     left = p - met
-    terms = terms + logs(left) + logs(r - left) - logs(positive)[label]
+    terms = terms + logs(left) + logs(r - left) - logs(positive).take(label)
     untouched = logs(np.maximum(r - p, 0))
     if not clip:  # most of the two values' terms are the same
         return table[case] + stored.over_pairs(terms - untouched)
-    common = of_label[label] - of_rest[f]
+    common = of_label.take(label) - of_rest.take(f)
     by_rest = table[case]
     if logs.chance:
         by_rest -= stored.by_feature(logs.chance.summed(stored.rows, positive, n)) + logs.chance.summed(rest, positive, n)
