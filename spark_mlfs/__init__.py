@@ -104,7 +104,13 @@ def __dir__() -> list[str]:
 
 def register(cls: type[Entry]) -> type[Entry]:
     """Makes a method, an extractor or a classifier of your own known by its `name`; usable as a decorator. `ParameterError` where
-    another class has the name, or it lacks what an entry needs."""
+    another class has the name, or it lacks what an entry needs.
+
+    >>> from spark_mlfs import METHODS, rank, register
+    >>> class Mine(METHODS["mim"]):
+    ...     name = "mine"  # and a `score` of its own
+    >>> rank([[0, 1], [0, 0], [1, 1], [1, 0]], [0, 0, 1, 1], register(Mine).name, k=1)["name"].tolist()
+    ['x0']"""
     from .classify import CLASSIFIERS
     from .classify.base import Classifier
     from .extract import EXTRACTORS
@@ -122,21 +128,33 @@ def register(cls: type[Entry]) -> type[Entry]:
 
 def selector_class(method: str) -> type[SelectorEstimator]:
     """The estimator class of a method, also of one of your own: ``register(MyMethod)``, then
-    ``selector_class("my-method")(numTopFeatures=10)``. `ParameterError` lists the methods where there is none of this name."""
+    ``selector_class("my-method")(numTopFeatures=10)``. `ParameterError` lists the methods where there is none of this name.
+
+    >>> from spark_mlfs import selector_class
+    >>> selector_class("jmi").__name__
+    'JMISelector'"""
     with worker_errors():
         from .ml.selectors import SELECTORS
     return cast("type[SelectorEstimator]", SELECTORS.of(method))
 
 
 def extractor_class(extractor: str) -> type[ExtractorEstimator]:
-    """The estimator class of an extractor, as `selector_class` of a method."""
+    """The estimator class of an extractor, as `selector_class` of a method.
+
+    >>> from spark_mlfs import extractor_class
+    >>> extractor_class("lift").__name__
+    'LIFTExtractor'"""
     with worker_errors():
         from .ml.extractors import ESTIMATORS
     return cast("type[ExtractorEstimator]", ESTIMATORS.of(extractor))
 
 
 def classifier_class(classifier: str) -> type[ClassifierEstimator]:
-    """The estimator class of a classifier, as `selector_class` of a method."""
+    """The estimator class of a classifier, as `selector_class` of a method.
+
+    >>> from spark_mlfs import classifier_class
+    >>> classifier_class("mlknn").__name__
+    'MLkNNClassifier'"""
     with worker_errors():
         from .ml.classifiers import ESTIMATORS
     return cast("type[ClassifierEstimator]", ESTIMATORS.of(classifier))

@@ -1,5 +1,8 @@
 """Exception types of the library, and the way a worker's error becomes a user's error again. An error says what is wrong, where
-(file and line, row id, column, feature name) and what to do, in one line."""
+(file and line, row id, column, feature name) and what to do, in one line.
+
+>>> issubclass(DataError, SparkMlfsError), issubclass(DataError, ValueError), issubclass(BudgetError, ValueError)
+(True, True, False)"""
 
 from __future__ import annotations
 
@@ -102,7 +105,14 @@ def task_context() -> Any:
 
 
 class SparkMlfsError(Exception):
-    """Base of every error this library raises. Its text names settings as pyspark.ml does, or as `spelling` does."""
+    """Base of every error this library raises. Its text names settings as pyspark.ml does, or as `spelling` does.
+
+    >>> import spark_mlfs
+    >>> try:
+    ...     spark_mlfs.rank([[1, 0], [0, 1]], [0, 1], screen="jmi")
+    ... except spark_mlfs.SparkMlfsError as error:
+    ...     print(error)
+    screen must be METHOD:COUNT, such as chi2:10000, not 'jmi'"""
 
     spelling: Spelling | None = None
 
@@ -124,15 +134,32 @@ def spelled_by(spelling: Spelling) -> Iterator[None]:
 
 
 class DataError(SparkMlfsError, ValueError):
-    """The data cannot be used as they are."""
+    """The data cannot be used as they are.
+
+    >>> import spark_mlfs
+    >>> spark_mlfs.rank([[1, 1], [1, 1]], [0, 1])
+    Traceback (most recent call last):
+    spark_mlfs.errors.DataError: every feature in 'X' is constant; there is nothing to rank"""
 
 
 class ParameterError(SparkMlfsError, ValueError):
-    """A parameter is unknown, of the wrong type or out of its range."""
+    """A parameter is unknown, of the wrong type or out of its range.
+
+    >>> import spark_mlfs
+    >>> spark_mlfs.rank([[0, 1], [1, 0]], [0, 1], "jmi", num_bins=1)
+    Traceback (most recent call last):
+    spark_mlfs.errors.ParameterError: num_bins must be a whole number from 2 to 250, not 1"""
 
 
 class BudgetError(SparkMlfsError):
-    """A result would not fit into the memory it is allowed; the message names the setting."""
+    """A result would not fit into the memory it is allowed; the message names the setting.
+
+    >>> import numpy as np, spark_mlfs
+    >>> try:
+    ...     spark_mlfs.rank(np.eye(500), np.arange(500) % 2, "ridge", memory_bytes=1 << 20)
+    ... except BudgetError as error:
+    ...     print(str(error).partition(":")[0])
+    Gram over 500 features needs 2 MB in this process, more than memory_bytes = 1 MB"""
 
 
 class PlatformError(SparkMlfsError):

@@ -9,7 +9,12 @@
     evaluate    metrics, protocols, significance                                                 `evaluate`
     report      ranking, manifest, figures                                                       `report`
 
-Distributed code computes statistics and knows no method; solvers know no Spark; a method (`methods`) names both."""
+Distributed code computes statistics and knows no method; solvers know no Spark; a method (`methods`) names both.
+
+>>> from spark_mlfs.blocks.arrays import hold
+>>> rows, _ = hold([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]])
+>>> [result.ranking["name"].tolist() for result in rank(rows, [Request.of("mim"), Request.of("ridge")])]
+[['x0', 'x1'], ['x0', 'x1']]"""
 
 from __future__ import annotations
 

@@ -68,6 +68,7 @@ class Entry:
     when: ClassVar[str] = ""
     cost: ClassVar[str] = ""
     parameters: ClassVar[tuple[Parameter, ...]] = ()
+    example: ClassVar[tuple[tuple[str, str], ...]] = ()  # what the example of its estimators is filled with
 
     def __init_subclass__(cls, **further: Any) -> None:
         super().__init_subclass__(**further)
@@ -91,7 +92,11 @@ class Entry:
 class Registry(Mapping[str, type[T]], Generic[T]):
     """A mapping of names to classes, in the order of their lines. `kind` is what `entries` ("module.Class" of the room `package`
     by name) are, in messages: "method". Entry points of the `group` (unless told, the package) stand after them:
-    name = "their_package.module:Class"."""
+    name = "their_package.module:Class".
+
+    >>> from spark_mlfs import CLASSIFIERS, METHODS
+    >>> list(CLASSIFIERS), METHODS["jmi"].title
+    (['mlknn', 'brknn', 'br-svm', 'cc'], 'joint mutual information with the picked features')"""
 
     def __init__(self, kind: str, package: str, entries: Mapping[str, str], group: str | None = None) -> None:
         self.kind, self.group = kind, group or package

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence  # n
 from dataclasses import dataclass, field
 from importlib import import_module
 from operator import attrgetter
+from string import Template
 from threading import RLock
 from types import ModuleType
 from typing import Any, ClassVar, Generic, Literal, TypeVar  # noqa: F401
@@ -91,11 +92,25 @@ def described(parameters: Iterable[Parameter], spelled: Spelling = camel) -> str
     return "\n".join(lines)
 
 
-def docstring(kind: str, entry: Any, parameters: Iterable[Parameter], spelled: Spelling) -> str:
-    """Return the docstring of the estimator class of an entry; `kind` says what its registry holds ("method")."""
-    said = f"{kind.capitalize()} {entry.name!r}, documented in ``{entry.__module__}``. Source: {entry.source.rstrip('.')}."
-    doc = "\n\n".join([entry.summary(), said, described(parameters, spelled)])
-    return textwrap.indent(doc, "    ").lstrip() + "\n    "
+# rows that show what it does, whatever the method: it finds the two words, and an extractor or classifier learns their tags
+ROWS = """\
+>>> import pandas as pd
+>>> X = pd.DataFrame({"goal": [2, 2, 0, 0] * 7, "vote": [0, 2, 2, 0] * 7, "day": [0, 1, 1, 0, 1, 0, 0] * 4})
+>>> tags = [["sport"], ["politics", "sport"], ["politics"], []] * 7
+"""
+
+
+def docstring(cls: type[EntryEstimator], parameters: Iterable[Parameter]) -> str:
+    """Return the docstring of an estimator class with these of its parameters, and with the example of its base if the entry is
+    the package's own: ``$name`` is the class, the rest what the entry has in its place."""
+    entry, spelled = cls.entry, cls._spelled
+    said = f"{cls.registry.kind.capitalize()} {entry.name!r}, documented in ``{entry.__module__}``."
+    parts = [entry.summary(), f"{said} Source: {entry.source.rstrip('.')}.", described(parameters, spelled)]
+    if entry.__module__.startswith("spark_mlfs."):
+        filled = {"name": cls.__name__, "settings": "", **dict(entry.example)}
+        filled["settings"] = camel_words(filled["settings"]) if spelled is camel else filled["settings"]
+        parts.append(Template(cls._example).substitute(filled))
+    return textwrap.indent("\n\n".join(parts), "    ").lstrip() + "\n    "
 
 
 def keywords(parameters: Iterable[Parameter], spelled: Spelling) -> list[inspect.Parameter]:
@@ -139,13 +154,14 @@ class EntryEstimator:
     registry: ClassVar[Registry[Any]]
     _common: ClassVar[tuple[Parameter, ...]]  # that every class of the base takes besides its entry's own
     _spelled: ClassVar[Spelling] = camel
+    _example: ClassVar[str]
     entry: ClassVar[Any] = None  # a class of the registry
 
     def __init_subclass__(cls, entry: str | None = None, **further: Any) -> None:
         super().__init_subclass__(**further)
         if entry is not None:
             cls.entry = cls.registry[entry]
-            cls.__doc__ = vars(cls).get("__doc__") or docstring(cls.registry.kind, cls.entry, cls._parameters(), cls._spelled)
+            cls.__doc__ = vars(cls).get("__doc__") or docstring(cls, cls._parameters())
             cls._give_methods({cls._spelled(p): p.default for p in cls._parameters()})
 
     @classmethod

@@ -1,4 +1,9 @@
-"""Metrics, splits, trials and comparisons of methods: `split` divides rows into training and test rows, with even labels."""
+"""Metrics, splits, trials and comparisons of methods: `split` divides rows into training and test rows, with even labels.
+
+>>> from spark_mlfs.evaluate import metrics, split
+>>> training, test = split([["a"], ["b"], ["a"], ["b"]], "stratified 50/50")
+>>> metrics.evaluate([[1, 0], [0, 1]], [[1, 0], [1, 1]], [[0.9, 0.2], [0.6, 0.7]])["hammingLoss"]
+0.25"""
 
 from __future__ import annotations
 

@@ -195,6 +195,7 @@ class MLNB(Linear):
     source = "Zhang, Peña & Robles 2009"
     when = "naive Bayes behind; few features, and time for a genetic search"
     cost = "one scan for the components, one a generation of the search"
+    example = (("settings", "share=1.0, generations=2"),)
     parameters = (
         Parameter("share", 0.3, Number(0, 1, above=True), "principal components kept, as a share of the features"),
         Parameter("population", 20, Integer(2), "bit strings"),

@@ -29,6 +29,12 @@ MAX_PIXELS = Parameter(
     "max_pixels", 50_000_000, Integer(1, MOST_PIXELS), "an image of more is not decoded: it becomes a row with a reason"
 )
 
+PICTURE = """\
+>>> import io
+>>> from PIL import Image
+>>> Image.new("RGB", (32, 32), "red").save(file := io.BytesIO(), "PNG")
+>>> content = file.getvalue()"""  # what examples encode
+
 
 class ImageFeatures(Encoder):
     """Small grey picture, histogram of colours and directions of edges of an image."""
@@ -36,6 +42,7 @@ class ImageFeatures(Encoder):
     name, title = "image", "grey thumbnail, colour histogram and oriented gradients of an image"
     source = 'Dalal & Triggs, "Histograms of oriented gradients for human detection", 2005'
     needs = (("PIL.Image", "Pillow"),)
+    example = (("made", PICTURE), ("width", "232"))
     parameters = (
         Parameter("side", 64, Integer(8, 1024), "pixels that the image is scaled to, each way"),
         Parameter("thumbnail", 8, Integer(0, 64), "rows and columns of the grey picture; 0: none"),

@@ -22,7 +22,7 @@ from ..errors import ParameterError, setting, task_context
 from ..frame import num_cores
 from ..params import Choice, Integer, Number, NumberList, Optional, Parameter, Text, Values
 from .base import NO_CONTENT, Encode, Encoder, Unreadable, require
-from .images import MAX_PIXELS, opened, thumbnail
+from .images import MAX_PIXELS, PICTURE, opened, thumbnail
 from .model import KEPT, OnnxModel, SentModel, pruned
 from .passages import PASSAGES, passages_of, pooled, spans
 
@@ -368,6 +368,10 @@ class OnnxEncoder(Encoder):
     name, title = "onnx", "vectors of images, token ids or texts by an ONNX model"
     source = "the model's"
     needs = (("onnxruntime", "onnxruntime"),)
+    example = ("settings", 'model_path="means.onnx"'), ("width", "3"), ("made", f"""{PICTURE}
+>>> import onnx.parser
+>>> means = "means (float[N, 3, 8, 8] x) => (float[N, 3] y) {{ y = ReduceMean<axes=[2, 3], keepdims=0>(x) }}"
+>>> onnx.save(onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 13]>' + means), "means.onnx")""")  # fmt: skip
     parameters = PARAMETERS
 
     def prepared(self, p: Values) -> Values:

@@ -40,6 +40,10 @@ class SoundFeatures(Encoder):
     name, title = "sound", "log-mel bands, zero crossings and spectral centroid of a sound"
     source = 'Slaney, "Auditory toolbox", 1998'
     needs = (("soundfile", "soundfile"),)
+    example = ("width", "84"), ("made", """\
+>>> import io, numpy as np, soundfile
+>>> soundfile.write(file := io.BytesIO(), np.sin(np.arange(16000)), 16000, format="WAV")
+>>> content = file.getvalue()""")  # fmt: skip
     parameters = (
         Parameter("bands", 40, Integer(1, 256), "bands of pitch"),
         Parameter("window", 0.046, Number(0.001, 10), "seconds of a window, about"),

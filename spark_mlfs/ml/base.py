@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from .. import params as spec
 from .. import pipeline
-from ..adapters.classes import EntryEstimator, Fit, Learner
+from ..adapters.classes import ROWS, EntryEstimator, Fit, Learner
 from ..adapters.learned import Learned, facts_of_learned, learned_of
 from ..adapters.saved import PIECES, SavedData, state_rows
 from ..blocks.codec import State
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 Fitted = TypeVar("Fitted", bound="Saved")
 Trained = TypeVar("Trained", bound="StateModel")
 Checks = TypeVar("Checks")  # what the checks before packing hand to the computation
+
+
+SESSION = ">>> import spark_mlfs\n>>> spark = spark_mlfs.local_session()\n"
+FRAME = f'{SESSION}{ROWS}>>> frame = spark_mlfs.read.table(spark, X.assign(tags=tags), features=[*X], labels="tags")\n'
 
 
 class EntryStage(EntryEstimator, Checked):

@@ -33,7 +33,7 @@ from ..errors import ParameterError
 from ..kernels.nearest import Nearest, label_counts
 from ..schema import with_names
 from ..statistics.base import Budgets
-from .base import StateEstimator, StateModel
+from .base import FRAME, StateEstimator, StateModel
 from .params import FITTING
 from .rows import FeatureSource, map_against, map_rows, training_blocks
 from .shared import PREDICTIONS, PredictionAccessors
@@ -61,9 +61,16 @@ class PredictionOfNeighbours:
 class MultiLabelClassificationModel(StateModel, PredictionAccessors):
     """A fitted classifier: adds the predicted labels and their scores to a frame.
 
-    predictionCol : multi-hot vector of the predicted labels, their names in its metadata rawPredictionCol : vector of the labels'
-    scores (ML-kNN: posterior probability; SVM: decision value), larger is likelier labelNames, featureNames : of the training
-    data; a frame whose features have these names in another order is understood"""
+    predictionCol : multi-hot vector of the predicted labels, their names in its metadata
+    rawPredictionCol : vector of the labels' scores (ML-kNN: posterior probability; SVM: decision value), larger is likelier
+    labelNames, featureNames : of the training data; a frame whose features have these names in another order is understood
+
+    >>> import spark_mlfs
+    >>> spark = spark_mlfs.local_session()
+    >>> frame = spark_mlfs.read.planted(spark, num_rows=100, num_features=10, num_labels=2)
+    >>> model = spark_mlfs.MLkNNClassifier().fit(frame)
+    >>> model.transform(frame).select("prediction").first()[0].size, model.labelNames
+    (2, ['label_0', 'label_1'])"""
 
     def predictor(self) -> Predictor:
         """The NumPy prediction, for use outside Spark: ``model.predictor().predict(x)``."""
@@ -143,6 +150,9 @@ class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel, Classifi
     registry = CLASSIFIERS
     _common = (FEATURES, LABELS, *PREDICTIONS, ROW_ID, *FITTING)
     model = MultiLabelClassificationModel
+    _example = f"""{FRAME}>>> model = spark_mlfs.$name().fit(frame)
+>>> model.tagged(frame).first()["tags"]
+['sport']"""
 
     def _further(self, dataset: DataFrame, parameters: Mapping[str, Any]) -> dict[str, Any]:
         column = self.getFeaturesCol()

@@ -15,7 +15,7 @@ from ..media import ENCODERS
 from ..media.base import EncodeCells
 from ..read.encoded import encoded
 from ..read.frames import as_spark
-from .base import EntryStage
+from .base import SESSION, EntryStage
 from .persistence import Storable, load_state
 from .rows import refuse_taken
 from .shared import ENCODED as COLUMNS
@@ -30,6 +30,10 @@ class EncoderStage(EntryStage, EncodedAccessors, Transformer, Storable):
 
     registry = ENCODERS
     _common = COLUMNS
+    _example = f"""{SESSION}$made
+>>> encoder = spark_mlfs.$name($settings)
+>>> encoder.transform(spark.createDataFrame([(content,)], "content binary")).first()["features"].size
+$width"""
     _state: dict[str, Any] | None = None  # what was saved, in place of what the params name
     _state_of: tuple[Any, ...] = ()
     _known: tuple[dict[str, Any], EncodeCells] | None = None

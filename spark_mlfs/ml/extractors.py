@@ -19,7 +19,7 @@ from ..kernels.matrix import Matrix
 from ..schema import SLICES, attribute_metadata
 from ..solvers.greedy import complete
 from ..statistics.base import Budgets
-from .base import StateEstimator, StateModel
+from .base import FRAME, StateEstimator, StateModel
 from .params import FITTING
 from .rows import map_rows
 from .shared import EXTRACTED, ExtractedAccessors
@@ -44,7 +44,14 @@ class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
     `names`      of the extracted features
     `ranking`    pandas frame rank, index, name, score, relevance (the same) of the original features, where the extractor ranks
                  them (mddm, mlsi), else None
-    `state`      what was learned, as arrays: `projection` or `centres`, `slices` (where each label's features begin), …"""
+    `state`      what was learned, as arrays: `projection` or `centres`, `slices` (where each label's features begin), …
+
+    >>> import spark_mlfs
+    >>> spark = spark_mlfs.local_session()
+    >>> frame = spark_mlfs.read.planted(spark, num_rows=100, num_features=10, num_labels=2)
+    >>> model = spark_mlfs.MDDMExtractor().fit(frame)
+    >>> model.names, model.transform(frame).first()["extracted"].size
+    (['mddm_0', 'mddm_1'], 2)"""
 
     @property
     def _extractor(self) -> Extractor:
@@ -85,6 +92,9 @@ class ExtractorEstimator(StateEstimator[MultiLabelExtractorModel, Extractor], Ex
     registry = EXTRACTORS
     _common = (FEATURES, LABELS, *EXTRACTED, ROW_ID, *FITTING)
     model = MultiLabelExtractorModel
+    _example = f"""{FRAME}>>> model = spark_mlfs.$name($settings).fit(frame)
+>>> model.transform(frame).first()["extracted"].size == len(model.names)
+True"""
 
     def _small_bytes(self, fit: Fit[Extractor], profile: Profile) -> int:
         return 0 if fit.learner.pairs(profile, fit.parameters) > pipeline.MANY_PAIRS else Budgets.small

@@ -30,7 +30,7 @@ from ..errors import ParameterError
 from ..methods import DEFAULT_METHOD, METHODS
 from ..schema import CATEGORIES, with_categories, with_names
 from ..select import Constraints, Cut, modes
-from .base import MultiLabelEstimator, Saved
+from .base import FRAME, MultiLabelEstimator, Saved
 from .params import FITTING
 from .persistence import load_ranking
 from .rows import FeatureSource, feature_cells, filled_array, filled_vector, sliced
@@ -77,7 +77,16 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
     ``order="index"`` as they stand in the data, which pyspark's own selectors do. ``numTopFeatures`` may be changed on the
     model; beyond what a greedy method picked, features follow by their relevance. So may the rates and the threshold, and the
     selection mode as far as the ranking has what it goes by. Where nothing passes nothing is selected, and `transform` gives
-    vectors without entries, as pyspark's selectors do."""
+    vectors without entries, as pyspark's selectors do.
+
+    >>> import spark_mlfs
+    >>> spark = spark_mlfs.local_session()
+    >>> frame = spark_mlfs.read.planted(spark, num_rows=100, num_features=10, num_labels=2)
+    >>> model = spark_mlfs.MIMSelector(numTopFeatures=2, outputCol="selected").fit(frame)
+    >>> model.ranking[["rank", "name"]].head(2).values.tolist()
+    [[1, 'relevant_1'], [2, 'relevant_0']]
+    >>> model.transform(frame).first()["selected"].size
+    2"""
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,6 +168,9 @@ class SelectorEstimator(RankingAccessors, MultiLabelEstimator[MultiLabelSelector
 
     registry = METHODS
     _common = (FEATURES, LABELS, OUTPUT, ROW_ID, WEIGHT, *GRADING, *SELECTION, SCREEN, *CONSTRAINTS, *FITTING)
+    _example = f"""{FRAME}>>> model = spark_mlfs.$name(numTopFeatures=2).fit(frame)
+>>> sorted(model.selectedFeatureNames)
+['goal', 'vote']"""
 
     def _row_settings(self, checked: pipeline.Request) -> dict[str, Any]:
         grades = Grades.of(self._values(GRADING))
@@ -221,7 +233,14 @@ class MultiLabelSelector(SelectorEstimator):
     idCol, labelsForm, driverBytes, workerBytes : see `explainParams`
 
     Raises `ParameterError` for a wrong parameter or column, `DataError` for data that cannot be used, `BudgetError` where a
-    statistic exceeds ``driverBytes`` or ``workerBytes``."""
+    statistic exceeds ``driverBytes`` or ``workerBytes``.
+
+    >>> import spark_mlfs
+    >>> spark = spark_mlfs.local_session()
+    >>> frame = spark_mlfs.read.planted(spark, num_rows=100, num_features=10, num_labels=2)
+    >>> model = MultiLabelSelector(method="mrmr", numTopFeatures=2, numBins=3).fit(frame)
+    >>> model.selectedFeatureNames
+    ['relevant_1', 'relevant_0']"""
 
     method = Param(Params._dummy(), "method", "name of the method", typeConverter=_registered)
     methodParams = Param(Params._dummy(), "methodParams", "the method's own parameters", typeConverter=dict)

@@ -20,7 +20,7 @@ Tables = Paths | DataFrame | pd.DataFrame
 def load(spark: SparkSession, path: Tables | None, format: str, **options: Any) -> DataFrame: ...
 def __getattr__(name: str) -> Callable[..., DataFrame]: ...
 def arff(spark: SparkSession, path: Paths, labels: int | str | Sequence[str] | None = None,
-    categories: Literal['auto', 'onehot', 'codes', 'index'] = "auto",
+    categories: Literal['index', 'auto', 'onehot', 'codes'] = "index", nominal: Literal['index', 'onehot'] | None = None,
     missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", ignore: Sequence[str] = (),
     binarize_labels: bool = False) -> DataFrame:
     """Read ARFF files into the canonical frame ``id, features, labels``; see the module for what is a label or feature."""

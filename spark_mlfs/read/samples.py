@@ -97,7 +97,10 @@ class Numbers(Reader):
 
     `noise`: the standard deviation of a bell-shaped noise on every pixel, as a share of 16 (the paper adds 15 % noise
     to each of its sets: 0.15). Features are ``cell0_r0_c0`` .. ``cell4_r8_c8``, labels ``0`` .. ``9``.
-    """
+
+    >>> frame = spark_mlfs.read.numbers(spark_mlfs.local_session(), num_rows=4)
+    >>> frame.first()["features"].size, frame.first()["labels"]
+    (405, SparseVector(10, {2: 1.0, 4: 1.0, 7: 1.0}))"""
 
     name, title, source = "numbers", "the Number set of the MSFS paper, rebuilt", "MSFS"
     local = True
@@ -179,7 +182,11 @@ def _batch(ids: np.ndarray, features: Vectors, labels: Vectors) -> pa.RecordBatc
 
 @dataclass
 class PlantedTruth:
-    """Where `planted` put what: ``redundant[k]`` is made from ``redundant_of[k]``; `weights` (relevant × labels)."""
+    """Where `planted` put what: ``redundant[k]`` is made from ``redundant_of[k]``; `weights` (relevant × labels).
+
+    >>> truth = planted_truth(num_features=10, num_labels=2)
+    >>> truth.redundant.tolist(), truth.redundant_of.tolist()
+    ([8], [5])"""
 
     relevant: np.ndarray
     redundant: np.ndarray
@@ -192,7 +199,11 @@ class PlantedTruth:
 def planted_truth(
     num_features: int, num_labels: int, num_relevant: int | None = None, num_redundant: int | None = None, seed: int = 0
 ) -> PlantedTruth:
-    """The places of the relevant, redundant and noise features of `planted` with the same arguments."""
+    """The places of the relevant, redundant and noise features of `planted` with the same arguments.
+
+    >>> truth = planted_truth(num_features=10, num_labels=2)
+    >>> truth.relevant.tolist(), truth.names[5]
+    ([5, 9], 'relevant_0')"""
     sizes = {"num_features": num_features, "num_labels": num_labels, "num_relevant": num_relevant}
     return _truth(Planted().check(None, {"num_rows": 1, **sizes, "num_redundant": num_redundant, "seed": seed}))
 
@@ -236,7 +247,10 @@ class Planted(Reader):
 
     Defaults: num_relevant a fifth of the features, at most 20; num_redundant half of that. Names tell the kind:
     ``relevant_3``, ``redundant_2_of_3``, ``noise_17``; positions are shuffled by the seed (see `planted_truth`).
-    """
+
+    >>> frame = spark_mlfs.read.planted(spark_mlfs.local_session(), num_rows=3, num_features=6, num_labels=2)
+    >>> frame.count(), frame.first()["labels"]
+    (3, SparseVector(2, {1: 1.0}))"""
 
     name, title = "planted", "made rows whose relevant, redundant and noise features are known"
     local = True

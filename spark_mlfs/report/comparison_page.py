@@ -226,6 +226,12 @@ def compare(
     """A comparison from Python: `plan` is the path of a TOML file, or a dict of its sections (`evaluate.plan`).
 
     Gives a `ComparisonOutcome`; raises `ParameterError` for whatever is wrong with the plan. Long ones are better run by
-    ``spark-mlfs compare``, which takes up what was cut short."""
+    ``spark-mlfs compare``, which takes up what was cut short.
+
+    >>> from spark_mlfs.frame import LocalSession  # in this process; or a Spark session
+    >>> made = {"name": "planted", "format": "planted", "options": {"num_rows": 90, "num_features": 8, "num_labels": 2}}
+    >>> plan = {"data": [made], "method": [{"name": "mim"}, {"name": "jmi"}], "protocol": {"folds": "3-fold", "sizes": [2]}}
+    >>> compare(LocalSession(), plan).summary().round(2).loc["planted"].to_dict()
+    {'mim': 1.0, 'jmi': 1.0, 'all features': 0.97}"""
     checked = read_comparison(plan) if isinstance(plan, str) else comparison(plan, "plan")
     return ComparisonOutcome(**vars(run(spark, checked, ForgetfulJournal(), None, progress)))

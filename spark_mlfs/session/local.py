@@ -81,7 +81,9 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, 
     gives, no notes of the lines that columns come from, and workers forked from a process that has imported what they
     need. `quiet`: what Java says while it starts is shown only if it does not start, and Spark logs no error that it hands
     to Python anyway.
-    """
+
+    >>> local_session().range(3).count()
+    3"""
     with worker_errors():
         from pyspark.sql import SparkSession
     active = SparkSession.getActiveSession()

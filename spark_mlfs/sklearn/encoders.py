@@ -40,6 +40,10 @@ class EncoderOfFiles(TransformerMixin, ArrayEstimator):
 
     registry = ENCODERS
     _common = (ON_ERROR,)
+    _example = """$made
+>>> from spark_mlfs.sklearn import $name
+>>> $name($settings).transform([content]).shape
+(1, $width)"""
 
     def __sklearn_tags__(self) -> Any:
         tags = BaseEstimator.__sklearn_tags__(self)

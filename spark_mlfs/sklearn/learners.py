@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import pipeline
 from ..adapters.arrays import in_arrays, memory_of
-from ..adapters.classes import EstimatorClasses, Fit, Learner
+from ..adapters.classes import ROWS, EstimatorClasses, Fit, Learner
 from ..blocks.arrays import COLLECTIONS, Labelled, are_tags
 from ..blocks.codec import State
 from ..classify import CLASSIFIERS
@@ -58,6 +58,10 @@ class ExtractorOfArrays(TransformerMixin, LearningEstimator[Extractor]):
     n_features_in_, feature_names_in_, label_names_ : of the training data"""
 
     registry = EXTRACTORS
+    _example = f"""{ROWS}>>> from sklearn.pipeline import make_pipeline
+>>> from spark_mlfs.sklearn import $name, MLkNNClassifier
+>>> make_pipeline($name($settings), MLkNNClassifier(k=3)).fit(X, tags).predict(X[:2]).tolist()  # politics, sport
+[[0, 1], [1, 1]]"""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learns from X (n, d) and its labels y, given as to a selector."""
@@ -99,6 +103,9 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
     n_features_in_, feature_names_in_, label_names_ : of the training data"""
 
     registry = CLASSIFIERS
+    _example = f"""{ROWS}>>> from spark_mlfs.sklearn import $name
+>>> $name().fit(X, tags).predict(X[:2]).tolist()  # politics, sport
+[[0, 1], [1, 1]]"""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

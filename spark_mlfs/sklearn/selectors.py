@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..adapters import selection
 from ..adapters.arrays import CONSTRAINTS, GRADING, SCREEN, SELECTION, grades_of, in_arrays, request_of, selected
-from ..adapters.classes import EstimatorClasses, with_settings
+from ..adapters.classes import ROWS, EstimatorClasses, with_settings
 from ..blocks.arrays import features_of, kind_of, wrong_value
 from ..errors import spelled_by
 from ..frame import MEMORY
@@ -54,6 +54,9 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
 
     registry = METHODS
     _common = (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING, MISSING, MEMORY)
+    _example = f"""{ROWS}>>> from spark_mlfs.sklearn import $name
+>>> $name(num_top_features=2).fit(X, tags).get_feature_names_out().tolist()
+['goal', 'vote']"""
     ranking_: pd.DataFrame
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:

@@ -51,7 +51,11 @@ class MultiLabelStratifiedShuffleSplit(StratifiedShuffleSplit):
         shares of the rows, or numbers of rows; None: what the other leaves, a tenth to test where both are None
     random_state : int | RandomState | None, default None
 
-    `split(X, y)` takes labels as `MultiLabelStratifiedKFold` does."""
+    `split(X, y)` takes labels as `MultiLabelStratifiedKFold` does.
+
+    >>> splitter = MultiLabelStratifiedShuffleSplit(1, test_size=0.5, random_state=0)
+    >>> next(splitter.split(np.zeros((4, 1)), [["a"], ["a"], ["b"], ["b"]]))
+    (array([0, 2]), array([1, 3]))"""
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Training and test places of the rows, split by split."""

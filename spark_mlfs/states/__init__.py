@@ -1,12 +1,13 @@
 """Statistics that last: sums over the rows of a day, a team or a machine, which merge exactly, and are taken away again.
 
-    from spark_mlfs import states
-    first = states.collect(X, Y, ["mim", "forward"], name="monday")
-    later = states.collect(X2, Y2, ["mim", "forward"], like=first, name="tuesday")
-    states.rank(states.merge(first, later), "mim", k=50)
+>>> from spark_mlfs import states
+>>> X, tags = [[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]]
+>>> first = states.collect(X, tags, ["mim", "forward"], name="monday")
+>>> later = states.collect(X, tags, ["mim", "forward"], like=first, name="tuesday")
+>>> states.rank(states.merge(first, later), "mim", k=1)["name"].tolist()
+['x0']
 
-A ranking from states is, to the bit, the one of all their rows with the codes and grids of the first ones. No Spark is needed.
-"""
+A ranking from states is, to the bit, the one of all their rows with the codes and grids of the first ones. No Spark is needed."""
 
 from __future__ import annotations
 

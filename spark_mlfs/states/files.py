@@ -41,7 +41,12 @@ RANGE_BYTES = 64 << 20  # of the sums of a range of features, about
 
 
 def save(states: States, path: str, overwrite: bool = False) -> None:
-    """Write states as a folder of this machine, whole or not at all. `ParameterError` where it exists, unless to `overwrite`."""
+    """Write states as a folder of this machine, whole or not at all. `ParameterError` where it exists, unless to `overwrite`.
+
+    >>> from spark_mlfs.states import collect
+    >>> save(collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday"), "states/monday")
+    >>> load("states/monday").rows
+    2"""
     output = Output(here(path), overwrite)
     output.check()
     with output.writing(LocalSession()) as place:  # type: ignore[arg-type]
@@ -95,7 +100,14 @@ def _cut(states: States, kind: str, state: State) -> Iterable[tuple[str, int, by
 
 def load(*paths: str, requests: Sequence[Request] = ()) -> States:
     """The states in folders, or in all that patterns such as ``"states/2026-11-*"`` name, merged; only what `requests` take, if
-    there are any. What does not fit is refused before any sum is read."""
+    there are any. What does not fit is refused before any sum is read.
+
+    >>> from spark_mlfs.states import collect
+    >>> first = collect([[0, 1], [1, 0]], [["a"], ["b"]], name="first")
+    >>> save(first, "days/first")
+    >>> save(collect([[1, 1]], [["a"]], like=first, name="second"), "days/second")
+    >>> load("days/*").rows
+    3"""
     places = folders(paths)
     first = head(places[0])
     with ThreadPoolExecutor(num_cores()) as threads:

@@ -43,7 +43,11 @@ BY_FEATURE = ("counts", "moments")  # kinds that may be added up range by range 
 @dataclass(frozen=True)
 class Part:
     """What was collected at once: its `name`, when (`time`), from where (`source`), how many rows by `profile`, which is laid out
-    as the basis with the `features` and `labels` that are new in it; `known` the features' ends over rows of known labels."""
+    as the basis with the `features` and `labels` that are new in it; `known` the features' ends over rows of known labels.
+
+    >>> from spark_mlfs.states import collect
+    >>> [part.name for part in collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday").parts]
+    ['monday']"""
 
     name: str
     time: str
@@ -69,7 +73,12 @@ class Part:
 @dataclass(frozen=True)
 class States:
     """The sums of each kind over the rows of all `parts`, on one `basis`. `sums`, by kind, are of the basis's features and of
-    those that are new, by name; in units of the parts' finest weight."""
+    those that are new, by name; in units of the parts' finest weight.
+
+    >>> from spark_mlfs.states import collect
+    >>> states = collect([[0, 1], [1, 0]], [["a"], ["b"]])
+    >>> states.rows, states.features, states.labels
+    (2, ['x0', 'x1'], ['a', 'b'])"""
 
     basis: Basis
     parts: tuple[Part, ...]
@@ -189,7 +198,12 @@ class States:
 
 
 def merge(*states: States) -> States:
-    """The states of the rows of all, in whatever order. `ParameterError` where they do not fit, in one line that says why."""
+    """The states of the rows of all, in whatever order. `ParameterError` where they do not fit, in one line that says why.
+
+    >>> from spark_mlfs.states import collect
+    >>> first = collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday")
+    >>> merge(first, collect([[1, 1]], [["c"]], like=first, name="tuesday")).labels
+    ['a', 'b', 'c']"""
     states = tuple(states[0]) if len(states) == 1 and not isinstance(states[0], States) else states
     check(states)
     return together(states)
@@ -202,7 +216,13 @@ def together(states: Sequence[States], later: bool = False) -> States:
 
 
 def subtract(states: States, *taken: States) -> States:
-    """The states without the rows of others that were merged into them. `ParameterError` where they were not."""
+    """The states without the rows of others that were merged into them. `ParameterError` where they were not.
+
+    >>> from spark_mlfs.states import collect
+    >>> first = collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday")
+    >>> later = collect([[1, 1]], [["c"]], like=first, name="tuesday")
+    >>> subtract(merge(first, later), first).rows
+    1"""
     taken = tuple(taken[0]) if len(taken) == 1 and not isinstance(taken[0], States) else taken
     check((states, *taken), apart=False)
     left = {part.identity: part for part in states.parts}

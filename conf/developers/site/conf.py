@@ -115,7 +115,7 @@ def written_docstring(value: Any, entry: Any) -> str:
     """The docstring of an estimator's class with the parameters of its own."""
     from spark_mlfs.adapters.classes import docstring as compose
 
-    return inspect.cleandoc(compose(value.registry.kind, entry, entry.parameters, value._spelled))
+    return inspect.cleandoc(compose(value, entry.parameters))
 
 
 def signature(app: Any, what: str, name: str, value: Any, options: Any, given: str | None, returns: str | None) -> Any:

@@ -250,7 +250,7 @@ def readers() -> str:
         reader = READERS[name]
         rows = [(f"`{p.name}`", _default(p), p.constraint, p.doc) for p in reader.parameters]
         table = _table(("option", "default", "takes", "meaning"), rows) if rows else "It has no options."
-        text = pages._paragraphs(inspect.getdoc(reader) or "").partition("Raises `")[0]
+        text = pages._paragraphs(re.split(r"Raises `|>>> ", inspect.getdoc(reader) or "")[0])
         parts.append(f"(format-{name})=\n## `{name}`: {reader.title}\n\n{text}\n\n{table}\n")
     return "\n".join(parts)
 
