@@ -314,16 +314,18 @@ def alone(
     z_t = square.sum(axis=1, keepdims=True) - square - n * a**2
     z_h = square - 2 * a * total + held * a**2
     j, label = pairs
-    w, y_t_of, y_h_of = weights[label][:, None], y_t[label], y_h[label]
-    c_t = met.sum(axis=1, keepdims=True) - met - a[j] * y_t_of
-    c_h = met - a[j] * y_h_of - b[j] * y_t_of
+    w, a_of, y_t_of = weights[label][:, None], a.take(j, axis=0), y_t.take(label, axis=0)  # `take`: the quickest
+    c_t = met.sum(axis=1, keepdims=True) - met - a_of * y_t_of
+    c_h = met - a_of * y_h.take(label, axis=0) - b.take(j, axis=0) * y_t_of
 
-    labels = np.bincount(j, minlength=count)  # that each feature meets
-    over = sp.csr_matrix((np.ones(len(j)), np.arange(len(j)), np.concatenate([[0], np.cumsum(labels)])), shape=(count, len(j)))
-    missed = labels[:, None] < len(weights)
-    fit, both, mean_t = over @ ((weighted := w * c_t) * c_t), over @ (weighted * c_h), w * y_t_of
-    rest_tt = np.where(missed, weights @ y_t**2 - over @ (mean_t * y_t_of), 0.0)
-    rest_th = np.where(missed, weights @ (y_t * y_h) - over @ (mean_t * y_h_of), 0.0)
+    labels, ones = np.bincount(j, minlength=count), np.ones(len(j))  # how many labels each feature meets
+    starts, missed = np.concatenate([[0], np.cumsum(labels)]), labels[:, None] < len(weights)
+    over = sp.csr_matrix((ones, np.arange(len(j)), starts), shape=(count, len(j)))
+    of_labels = sp.csr_matrix((ones, label, starts), shape=(count, len(weights)))
+    weighted, mean_t = w * c_t, weights[:, None] * y_t
+    fit, both = over @ (weighted * c_t), over @ (weighted * c_h)
+    rest_tt = np.where(missed, weights @ y_t**2 - of_labels @ (mean_t * y_t), 0.0)
+    rest_th = np.where(missed, weights @ (y_t * y_h) - of_labels @ (mean_t * y_h), 0.0)
     fit += a**2 * rest_tt
     both += a**2 * rest_th + a * b * rest_tt
     share = 1 / divisor(z_t / variance[:, None], penalty * n, n) / variance[:, None]

@@ -243,15 +243,19 @@ class Alone(Reduction):
     unit: float
 
     def __call__(self, moments: Moments | PairMoments) -> np.ndarray:
-        q, present = len(self.weights), list(self.base.folds)
-        folds = present[-1] + 1
+        q, folds = len(self.weights), self.base.folds[-1] + 1
         if isinstance(moments, PairMoments):
             fold, group = np.divmod(moments.group, 1 + q)
             kept, all_ = group > 0, np.zeros((2, moments.count, folds))
             for sums, values in zip(all_, (moments.total, moments.square), strict=True):
                 sums[moments.feature[~kept], fold[~kept]] = values[~kept]
-            keys = moments.feature[kept] * q + group[kept] - 1
-            keys, _, at = np.unique(keys, return_index=True, return_inverse=True)  # a few runs in order: by a stable sort
+            key = moments.feature[kept] * q + group[kept] - 1
+            if moments.count * q < 32 * len(key):
+                present = np.zeros(moments.count * q, bool)
+                present[key] = True
+                keys, at = np.flatnonzero(present), (np.cumsum(present) - 1)[key]
+            else:
+                keys, _, at = np.unique(key, return_index=True, return_inverse=True)  # runs in order: by a stable sort
             met = np.zeros((len(keys), folds))
             met[at, fold[kept]] = moments.total[kept]
             return self._of(all_[0], all_[1], np.stack(np.divmod(keys, q)), met)
@@ -265,7 +269,7 @@ class Alone(Reduction):
         return np.concatenate(out)
 
     def _of(self, total: np.ndarray, square: np.ndarray, pairs: np.ndarray, met: np.ndarray) -> np.ndarray:
-        total, square, met = (each[:, list(self.base.folds)] * self.unit for each in (total, square, met))
+        total, square, met = (each.take(self.base.folds, axis=1) * self.unit for each in (total, square, met))
         return alone(self.base, self.weights, self.penalty, total, square, pairs, met)
 
 
