@@ -406,12 +406,14 @@ def _sparse_sum(terms: Sequence[tuple[sp.csr_matrix, int]], shape: tuple[int, ..
 
     def of_range(first: int) -> tuple[np.ndarray, ...]:
         last = min(shape[0], first + step)
-        cells = [slice(t.indptr[first], t.indptr[last]) for t, _ in terms]
-        lengths = np.concatenate([np.diff(t.indptr[first : last + 1]) for t, _ in terms])
-        rows = np.repeat(np.tile(np.arange(last - first, dtype=np.int32), len(terms)), lengths)
-        columns = np.concatenate([t.indices[own] for (t, _), own in zip(terms, cells, strict=True)])
-        counts = [sign * t.data[own].astype(kind) for (t, sign), own in zip(terms, cells, strict=True)]
-        table = sp.coo_matrix((np.concatenate(counts), (rows, columns)), (last - first, shape[1])).toarray()
+        starts = np.arange(0, (last - first) * shape[1], shape[1], dtype=np.int32)
+        places, counts = [], []
+        for t, sign in terms:
+            own = slice(t.indptr[first], t.indptr[last])
+            places.append(np.repeat(starts, np.diff(t.indptr[first : last + 1])) + t.indices[own])
+            counts.append(sign * t.data[own].astype(kind))
+        cells = np.concatenate(counts), np.concatenate(places), [0, sum(map(len, places))]
+        table = sp.csr_matrix(cells, (1, (last - first) * shape[1])).toarray().reshape(-1, shape[1])
         at = np.flatnonzero(table)
         return table.reshape(-1)[at], at % shape[1], np.count_nonzero(table, axis=1)
 
