@@ -32,6 +32,7 @@ from ..errors import DataError, ParameterError
 from ..frame import Batches
 from ..kernels import exact
 from ..lazy import cached_property
+from .sums import bins_of
 
 HEADROOM, FREE = 4, 10  # bits between a feature's range and its grid; of one whose range is not known yet
 KEPT = "pairs of"  # the option that names the features whose pairs are counted
@@ -98,8 +99,7 @@ class Basis:
     def slots(self, kind: str, d: int) -> np.ndarray:
         """(d + 1,) where the codes of each feature begin in a table of codes but for that of 0, of a kind that counts them."""
         if (kind, d) not in self._slots:
-            _, num_bins, binning = kind.rsplit(" ", 2)
-            bins = self.coding(np.arange(d), int(num_bins), binning).bins
+            bins = self.coding(np.arange(d), *bins_of(kind)).bins
             self._slots[kind, d] = np.concatenate([[0], np.cumsum(bins - 1)])
         return self._slots[kind, d]
 

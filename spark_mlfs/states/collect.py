@@ -31,7 +31,7 @@ from .basis import KEPT, Basis, Fit
 from .needs import PAIRED, PAIRS_OF, WITHOUT_GRADES, Need, needs_of
 from .pairs import PAIR_KINDS, check_bytes, pair_sums
 from .states import Part, States
-from .sums import Outside, in_words, kept, name_of, statistic_of, without_empty
+from .sums import Outside, bins_of, in_words, kept, name_of, statistic_of, without_empty
 
 
 @spelled_by(in_arrays)
@@ -135,7 +135,7 @@ def collected(
     kept = basis.kept
     try:
         if paired:  # refused before anything is counted
-            coding = basis.coding(np.arange(len(basis.features)), *_bins(paired[0]))
+            coding = basis.coding(np.arange(len(basis.features)), *bins_of(paired[0]))
             bins = coding.bins[kept] if len(kept) else np.sort(coding.bins)[-count:]
             check_bytes(paired, bins, coding, own, *engine_budget(engine))
         if own.has_unknown:
@@ -154,16 +154,10 @@ def collected(
     try:
         with one_thread():
             for kind in paired:
-                sums[kind] = in_words(pair_sums(engine, kind, basis.coding(kept, *_bins(kind)), engine_budget(engine)[0]))
+                sums[kind] = in_words(pair_sums(engine, kind, basis.coding(kept, *bins_of(kind)), engine_budget(engine)[0]))
     finally:
         release()
     return States(basis, (part,), sums)
-
-
-def _bins(kind: str) -> tuple[int, str]:
-    """The number of bins, and how they are cut, of a kind that has codes."""
-    _, num_bins, binning = kind.rsplit(" ", 2)
-    return int(num_bins), binning
 
 
 def engine_budget(engine: Engine) -> tuple[int, str]:
@@ -204,7 +198,7 @@ def _sums(engine: Engine, basis: Basis, kinds: Sequence[str], own: Profile) -> d
         name = name_of(kind)
         coding: Coding | None = None
         if name in WITHOUT_GRADES:
-            coding = basis.coding(every, *_bins(kind))
+            coding = basis.coding(every, *bins_of(kind))
         statistics[kind] = statistic_of(kind, coding, own, basis.thin, sets if name == "labelset counts" else None)
     known = len(basis.features)
     if any(name in WITHOUT_GRADES for name in map(name_of, kinds)) and _outside(basis, own):

@@ -30,7 +30,7 @@ from ..output.folder import MANIFEST, Output, plain_path
 from ..output.manifest import as_json, now
 from ..params import from_json
 from ..pipeline import Request
-from ..statistics.base import compact
+from ..statistics.base import compact, paste
 from .basis import KEPT, Basis
 from .needs import check_held, finer, kinds_of, of_pairs
 from .states import Part, States, check, shown, together
@@ -205,32 +205,12 @@ class Stored(Later):
         last, cells = d if last is None else last, self._cells[kind]
         ranges = [*itertools.pairwise([*sorted(cells)[1:], d])]
         wanted = [(a, z) for a, z in ranges if a < last and first < z] or ranges[:1]
-        return {**decode(cells[-1]), **_pasted([self._piece(kind, cells[a], (a, z), first, last) for a, z in wanted])}
-
-    def _piece(self, kind: str, cell: memoryview, whole: tuple[int, int], first: int, last: int) -> State:
-        """Those of the features first..last that a cell has, the sums of the features of the `whole`."""
-        some = [int(edge) for edge in np.clip((first, last), *whole)]
-        own, starts = self._own.ends(kind, *some), self._own.ends(kind, *whole)
-        at = {axis: slice(e.start - starts[axis].start, e.stop - starts[axis].start) for axis, e in own.items()}
-        return decode(cell, lambda name, dims: at[axes_of(kind, name, dims)[:1]])
-
-
-def _pasted(pieces: list[State]) -> State:
-    if len(pieces) == 1:
-        return pieces[0]
-    out: State = {}
-    for name, value in pieces[0].items():
-        parts = [piece[name] for piece in pieces]
-        if not sp.issparse(value):
-            out[name] = np.concatenate(parts)
-            continue
-        starts = np.cumsum([0, *(part.nnz for part in parts)]).astype(value.indptr.dtype)
-        indptr = np.concatenate([starts[:1], *(part.indptr[1:] + first for part, first in zip(parts, starts, strict=False))])
-        shape = len(indptr) - 1, value.shape[1]
-        out[name] = sp.csr_matrix(
-            (np.concatenate([p.data for p in parts]), np.concatenate([p.indices for p in parts]), indptr), shape
-        )
-    return out
+        pieces = []
+        for a, z in wanted:
+            low, high = np.clip((first, last), a, z).tolist()
+            at = self._own.ends(kind, low, high, before=a)
+            pieces.append(decode(cells[a], lambda name, dims, at=at: at[axes_of(kind, name, dims)[:1]]))  # type: ignore[misc]
+        return decode(cells[-1]) | (pieces[0] if len(pieces) == 1 else paste(pieces))
 
 
 def _damaged(path: str, error: Exception) -> DataError:

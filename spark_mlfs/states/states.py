@@ -33,9 +33,8 @@ from .sums import (
     raised,
     runs,
     said,
-    slot_places,
     some_rows,
-)
+)  # fmt: skip
 
 BY_FEATURE = ("counts", "moments")  # kinds that may be added up range by range of features
 
@@ -160,12 +159,12 @@ class States:
         columns, labels = self.places_of(part.features, "features"), self.places_of(part.labels, "labels")
         return laid_out(part.profile, columns, len(self.features), labels, len(self.labels))
 
-    def ends(self, kind: str, first: int, last: int) -> dict[str, slice]:
-        """Where the rows of some features lie in the arrays of a kind, by their first axis."""
-        out = {"f": slice(first, last)}
+    def ends(self, kind: str, first: int, last: int, before: int = 0) -> dict[str, slice]:
+        """Where the rows of some features lie in the arrays of a kind that begin `before` them, by their first axis."""
+        out = {"f": slice(first - before, last - before)}
         if "counts" in name_of(kind):
-            at = self.basis.slots(kind, len(self.features))
-            out["s"] = slice(int(at[first]), int(at[last]))
+            start, *edges = self.basis.slots(kind, len(self.features))[[before, first, last]].tolist()
+            out["s"] = slice(*(edge - start for edge in edges))
         return out
 
     def some(self, kind: str, features: np.ndarray) -> State:
@@ -193,7 +192,7 @@ class States:
             out["k"] = group_places(q, len(other.labels), False, False)
         if name_of(kind) in ("counts", "labelset counts") and self.basis.thin:
             own, every = (each.basis.slots(kind, len(each.features)) for each in (self, other))
-            out["s"] = slot_places(own, every, f)
+            out["s"] = np.arange(own[-1]) if own is every else runs(every[f], every[f] + np.diff(own)), int(every[-1])
         return out
 
 
@@ -276,17 +275,9 @@ class Sum(Later):
         """The states that have a kind, where its entries go, and the signs."""
         with self._lock:
             if kind not in self._places:
-                having = [(each, sign) for each, sign in self._terms if kind in each.sums]
-                made = {self._laid(each): each for each, _ in having}
-                places = {laid: each.places_in(self.whole, kind) for laid, each in made.items()}
-                self._places[kind] = [(each, places[self._laid(each)], sign) for each, sign in having]
+                having = ((each, sign) for each, sign in self._terms if kind in each.sums)
+                self._places[kind] = [(each, each.places_in(self.whole, kind), sign) for each, sign in having]
             return self._places[kind]
-
-    def _laid(self, states: States) -> Any:
-        """Equal where the places are."""
-        known = self.whole.basis
-        new = states.features[len(known.features) :], states.labels[len(known.labels) :]
-        return *map(tuple, new), states.has_unknown
 
     def of(self, kind: str, first: int = 0, last: int | None = None) -> State:
         last = len(self.whole.features) if last is None else last

@@ -80,6 +80,12 @@ def said(kind: str) -> str:
     return " ".join(filter(None, (SAID[name], f"({kind.removeprefix(name).strip()})" if kind != name else "")))
 
 
+def bins_of(kind: str) -> tuple[int, str]:
+    """The number of bins, and how they are cut, of a kind that has codes."""
+    _, num_bins, binning = kind.rsplit(" ", 2)
+    return int(num_bins), binning
+
+
 def kinds_said(kinds: Iterable[str]) -> str:
     """Kinds in words, for messages."""
     return ", ".join(said(kind) for kind in sorted(kinds) if kind in SAID or name_of(kind) in SAID)
@@ -332,7 +338,7 @@ def added(kind: str, states: Sequence[State], places: Sequence[Places], signs: S
     places = [dict(each) for each in places]
     out: State = {}
     if "sets" in states[0]:
-        sets = [_placed_sets(state["sets"], place["q"]) for state, place in zip(states, places, strict=True)]
+        sets = [_placed(state["sets"], (None, place["q"])) for state, place in zip(states, places, strict=True)]
         hashes = [hashes_of(each, graded) for each in sets]
         every, first = np.unique(np.concatenate(hashes), return_index=True)
         for place, own in zip(places, hashes, strict=True):
@@ -342,12 +348,6 @@ def added(kind: str, states: Sequence[State], places: Sequence[Places], signs: S
         having = [(s[name], p, sign) for s, p, sign in zip(states, places, signs, strict=True) if name in s]
         out[name] = _sum([(value, [p.get(a) for a in axes_of(kind, name, dims_of(value))], sign) for value, p, sign in having])
     return without_empty(in_words(out))
-
-
-def _placed_sets(sets: sp.csr_matrix, place: tuple[np.ndarray, int]) -> sp.csr_matrix:
-    moved = sp.csr_matrix((sets.data, place[0][sets.indices], sets.indptr), shape=(sets.shape[0], place[1]))
-    moved.sort_indices()
-    return moved
 
 
 def without_empty(state: State) -> State:
@@ -379,18 +379,13 @@ def _sum(terms: Sequence[Term]) -> Any:
 
 
 def _placed(matrix: sp.csr_matrix, places: Sequence[tuple[np.ndarray, int] | None]) -> sp.csr_matrix:
+    """The matrix with its rows at places, which ascend, and its columns."""
     rows, columns = (p or (np.arange(n), n) for p, n in zip(places, matrix.shape, strict=True))
-    indices = matrix.indices if np.array_equal(columns[0], np.arange(len(columns[0]))) else columns[0][matrix.indices]
-    indptr = matrix.indptr
-    if rows[1] != matrix.shape[0] or not np.array_equal(rows[0], np.arange(len(rows[0]))):
-        lengths = np.zeros(rows[1], np.int64)
-        lengths[rows[0]] = np.diff(indptr)
-        order = np.argsort(rows[0], kind="stable")
-        if not np.array_equal(order, np.arange(len(order))):
-            moved = sp.csr_matrix((matrix.data, indices, indptr), shape=(matrix.shape[0], columns[1]))[order]
-            return sp.csr_matrix((moved.data, moved.indices, np.concatenate([[0], np.cumsum(lengths)])), (rows[1], columns[1]))
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-    return sp.csr_matrix((matrix.data, indices, indptr), shape=(rows[1], columns[1]))
+    indptr = np.zeros(rows[1] + 1, np.int64)
+    indptr[1 + rows[0]] = np.diff(matrix.indptr)
+    same = np.array_equal(columns[0], np.arange(len(columns[0])))
+    indices = matrix.indices if same else columns[0][matrix.indices]
+    return sp.csr_matrix((matrix.data, indices, np.cumsum(indptr)), shape=(rows[1], columns[1]))
 
 
 def _sparse_sum(terms: Sequence[tuple[sp.csr_matrix, int]], shape: tuple[int, ...]) -> sp.csr_matrix:
@@ -449,11 +444,6 @@ def runs(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
     before = np.cumsum(lengths) - lengths
     out: np.ndarray = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
     return out
-
-
-def slot_places(own: np.ndarray, every: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, int]:
-    """Where the codes of features that begin at `own` (v + 1,) go among those of all (`Basis.slots`), the features being `at`."""
-    return runs(every[at], every[at] + np.diff(own)), int(every[-1])
 
 
 def label_pair_places(labels: np.ndarray, q: int) -> tuple[np.ndarray, int]:
