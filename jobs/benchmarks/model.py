@@ -34,7 +34,7 @@ SMALL = (
     (5000, 2000, 20, 10, 20), (20_000, 2000, 20, 10, 20), (5000, 2000, 80, 10, 20), (5000, 6000, 20, 30, 20),
 )  # fmt: skip
 Run = tuple[str, dict[str, float], float]  # whether rows are sparse or dense, the quantities, CPU seconds
-LARGE = ("mim", "ridge", "jmi")  # also over corpora of up to 100,000 rows
+LARGE = ("mim", "ridge", "jmi", "forward")  # also over corpora of up to 100,000 rows
 SHARES = {"sparse of few words": (0.03,), "sparse": (0.01, 0.03, 0.1), "dense": (0.005, 0.02, 0.1)}
 
 

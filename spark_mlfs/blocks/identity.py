@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from ..errors import DataError
 from ..kernels.hashing import GOLDEN
+from ..kernels.matrix import with_values
 from .block import Block
 from .grades import ONE
 from .profile import Profile, profile_block
@@ -61,7 +62,7 @@ def feature_hashes(block: Block) -> np.ndarray:
     x = block.x
     with np.errstate(over="ignore"):
         if sp.issparse(x):
-            return row_sums(_folded(x.data) * _column_factors(block.d)[x.indices], x.indptr)
+            return np.asarray(with_values(x, _folded(x.data)) @ _column_factors(block.d))
         total = np.empty(block.n, np.uint64)
         factors = _column_factors(block.d)
         step = max(1, (1 << 17) // max(1, block.d))  # rows at once: a megabyte stays near the processor

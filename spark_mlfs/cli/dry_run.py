@@ -49,7 +49,8 @@ def quantities(profile: Profile, method: Method, parameters: Mapping[str, Any], 
     """Return what the seconds of a ranking are proportional to; a sum of such products is fitted to each method."""
     values, d, q = read_quantities(profile)["value"], float(profile.d), float(profile.q)
     n, picks = max(1, profile.n), kept if method.greedy else 0
-    labels, grams = max(1.0, float(profile.positive.sum()) / n), float(Gram in getattr(method, "statistics", ()))
+    labels = max(1.0, float(profile.positive.sum()) / n)
+    grams = float(any(issubclass(each, Gram) for each in getattr(method, "statistics", ())))
     return {
         "run": 1.0, "row": float(n), "value": values, "label of a value": values * labels, "feature and label": d * q,
         "product of values": grams * values**2 / n, "pair of values": method.pairs(profile, parameters) * values / n,
