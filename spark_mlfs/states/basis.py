@@ -90,7 +90,7 @@ class Basis:
     @cached_property
     def kept(self) -> np.ndarray:
         """The features whose pairs are counted."""
-        return np.sort(_places(self.options.get(KEPT, ()), self.features))
+        return np.sort(places_among(self.options.get(KEPT, ()), self.features))
 
     @cached_property
     def _slots(self) -> dict[tuple[str, int], np.ndarray]:
@@ -194,7 +194,10 @@ class Fit:
                 "values others have; give it, leave it out, or collect a new first state"
             )
         new_labels = sorted(set(rows.label_names) - set(basis.labels))
-        columns, labels = _places(rows.feature_names, basis.features + new), _places(rows.label_names, basis.labels + new_labels)
+        columns, labels = (
+            places_among(rows.feature_names, basis.features + new),
+            places_among(rows.label_names, basis.labels + new_labels),
+        )
         d, q = len(basis.features) + len(new), len(basis.labels) + len(new_labels)
         return Fit(columns, labels, d, q, len(basis.features), rows.profile.named_ids, weighted), new, new_labels
 
@@ -251,7 +254,7 @@ def laid_out(profile: Profile, columns: np.ndarray, d: int, labels: np.ndarray, 
     return out
 
 
-def _places(names: Sequence[str], among: Sequence[str]) -> np.ndarray:
+def places_among(names: Sequence[str], among: Sequence[str]) -> np.ndarray:
     """(len(names),) where each of the names is."""
     place = {name: index for index, name in enumerate(among)}
     return np.array([place[name] for name in names], np.int64)

@@ -16,7 +16,7 @@ from ..blocks.profile import Profile
 from ..errors import DataError, ParameterError
 from ..lazy import cached_property
 from ..pipeline import Request
-from .basis import Basis, laid_out
+from .basis import Basis, laid_out, places_among
 from .engine import StateRows
 from .needs import check_held, of_pairs
 from .sums import (
@@ -60,10 +60,6 @@ class Part:
     def identity(self) -> tuple[str, int, int]:
         """Parts of one identity are the same rows."""
         return self.name, self.profile.n, self.profile.fingerprint
-
-    @property
-    def order(self) -> tuple[Any, ...]:
-        return self.time, *self.identity
 
     def __str__(self) -> str:
         return self.name or f"{self.profile.n} rows of {self.time or 'an unknown time'}"
@@ -149,10 +145,7 @@ class States:
     def places_of(self, new: Sequence[str], what: str) -> np.ndarray:
         """Where the features or labels of the basis and the `new` ones are among all of these."""
         known, every = len(getattr(self.basis, what)), getattr(self, what)
-        if not new:
-            return np.arange(known)
-        place = {name: known + i for i, name in enumerate(every[known:])}
-        return np.array([*range(known), *(place[name] for name in new)], np.int64)
+        return np.concatenate([np.arange(known), known + places_among(new, every[known:])])
 
     def _placed(self, part: Part) -> Profile:
         """The profile of a part among all features and labels."""
@@ -265,7 +258,7 @@ class Sum(Later):
 
     def __init__(self, states: Sequence[States], signs: Sequence[int]) -> None:
         super().__init__({kind for each in states for kind in each.sums})
-        parts = sorted((part for each in states for part in each.parts), key=lambda part: part.order)
+        parts = sorted((part for each in states for part in each.parts), key=lambda part: (part.time, *part.identity))
         self.whole, self._terms = States(states[0].basis, tuple(parts), self), [*zip(states, signs, strict=True)]
         self.whole.dataset(some=True)  # weights too far apart are refused before they are added up
         self._places: dict[str, list[tuple[States, Places, int]]] = {}
@@ -298,15 +291,11 @@ class Sum(Later):
 def _only(whole: States, some: States, kind: str, state: State) -> State:
     """The sums of the features and labels of `some` of the parts of the whole: those that no row names any more go."""
     places, state = some.places_in(whole, kind), lowered(state, some.exponent - whole.exponent)
-    same = all(np.array_equal(at, np.arange(size)) for at, size in places.values())
-    if same:
-        return state
     out: State = {}
     for name, value in state.items():
         for axis, letter in enumerate(axes_of(kind, name, dims_of(value))):
             if letter in places and value.shape[axis] != len(places[letter][0]):
-                at = places[letter][0]
-                value = value[at] if axis == 0 else value[:, at] if axis == 1 else value[:, :, at]
+                value = value[(slice(None),) * axis + (places[letter][0],)]
         out[name] = value
     return out
 
