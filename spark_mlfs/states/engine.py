@@ -77,11 +77,11 @@ class StateEngine(Engine):
             if not isinstance(statistic, FeatureNumbers):
                 self._over_rows()
             ranges = itertools.pairwise(int(edge) for edge in self.edges_of(statistic))
-            self._states.labels, self._states.features  # noqa: B018 (made once, before the threads ask for them)
 
             def numbers(ends: tuple[int, int]) -> np.ndarray:
                 return statistic.reduced([self._shard(part, *ends) for part in statistic.parts])
 
+            numbers((0, 1))  # what all ranges share is made once, before the threads ask for it
             with ThreadPoolExecutor(num_cores()) as threads:  # NumPy lets go of the lock
                 return np.concatenate([*threads.map(numbers, ranges)], axis=1)
         if type(statistic) is KnownRows:

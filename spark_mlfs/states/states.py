@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -262,15 +261,13 @@ class Sum(Later):
         self.whole, self._terms = States(states[0].basis, tuple(parts), self), [*zip(states, signs, strict=True)]
         self.whole.dataset(some=True)  # weights too far apart are refused before they are added up
         self._places: dict[str, list[tuple[States, Places, int]]] = {}
-        self._lock = Lock()
 
     def _placed(self, kind: str) -> list[tuple[States, Places, int]]:
         """The states that have a kind, where its entries go, and the signs."""
-        with self._lock:
-            if kind not in self._places:
-                having = ((each, sign) for each, sign in self._terms if kind in each.sums)
-                self._places[kind] = [(each, each.places_in(self.whole, kind), sign) for each, sign in having]
-            return self._places[kind]
+        if kind not in self._places:
+            having = ((each, sign) for each, sign in self._terms if kind in each.sums)
+            self._places[kind] = [(each, each.places_in(self.whole, kind), sign) for each, sign in having]
+        return self._places[kind]
 
     def of(self, kind: str, first: int = 0, last: int | None = None) -> State:
         last = len(self.whole.features) if last is None else last
