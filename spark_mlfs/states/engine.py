@@ -154,7 +154,7 @@ class StateEngine(Engine):
                 behind = 1 if sp.issparse(value) else 0  # without the group of all rows
                 own[name] = _grouped(value, [tuple(g - behind for g in of) for of in groups[behind:]])
         if groups is None:
-            return self._by_labelset(statistic, own, state)
+            return self._by_labelset(statistic, own, state, self.grid.only(features))
         if not statistic.stored:
             return statistic.finish(self._in_full(own, state, groups), self.grid.only(features))
         own = {name: value[:, : self.profile.q] if sp.issparse(value) else value for name, value in own.items()}
@@ -240,15 +240,15 @@ class StateEngine(Engine):
         """The labelsets in the order of their hashes, which are by the numbers of all labels."""
         return np.argsort(hashes_of(state["sets"], self.profile.graded)) if "sets" in state else np.zeros(0, np.int64)
 
-    def _by_labelset(self, statistic: GroupMoments, own: State, state: State) -> Any:
+    def _by_labelset(self, statistic: GroupMoments, own: State, state: State, grid: Profile) -> Any:
         dense = {name: value.T for name, value in own.items()}
         if not statistic.stored:
-            return statistic.finish(dense | {"count": state["counts"][self._order(state)]}, self.grid)
+            return statistic.finish(dense | {"count": state["counts"][self._order(state)]}, grid)
         stored = {name: sp.csr_matrix(value) for name, value in own.items()}
         rows = sum(abs(value) for value in stored.values())
         rows.data = np.ones(rows.nnz, np.int64)
         whole = {"all " + name: value.sum(axis=1) for name, value in own.items()}
-        return statistic.finish_shard(in_words(stored | whole | {"rows": rows}), 0, self.num_features, self.grid)
+        return statistic.finish_shard(in_words(stored | whole | {"rows": rows}), 0, len(grid.varying), grid)
 
     # ---- labelsets, and second moments ----
 

@@ -314,9 +314,9 @@ def test_saved_and_loaded(tmp_path):
 def test_what_is_ranked_is_added_up_range_by_range(kind, tmp_path, monkeypatch):
     """Of the pieces of files, of states with features of their own, in another unit of weight: the same bits."""
     monkeypatch.setattr(files, "RANGE_BYTES", 300)
-    monkeypatch.setattr(base, "SHARD_BYTES", 700)
     X, Y, more = data(kind)
     methods = ["mim", "chi2", "fisher", "f-statistic"]
+    asked = [(method, {}) for method in methods] + [("fisher", {"label_coding": "lp"})] * (kind != "sparse weights")
     first = None
     for number, rows in enumerate(np.array_split(np.arange(N), 4)):
         own, columns = X[rows], [f"x{j}" for j in range(D)]
@@ -324,20 +324,22 @@ def test_what_is_ranked_is_added_up_range_by_range(kind, tmp_path, monkeypatch):
             own, columns[number] = pd.DataFrame.sparse.from_spmatrix(own), f"own{9 - number}"
             own.columns = columns
         given = {name: values[rows] for name, values in more.items()}
-        each = states.collect(own, Y[rows], methods, first, name=str(number), **given)
+        each = states.collect(own, Y[rows], [*methods, *["spec"] * (len(asked) > 4)], first, name=str(number), **given)
         first = first or each
         states.save(each, str(tmp_path / str(number)))
     whole = states.load(str(tmp_path / "*"))
-    for method in methods:
-        request = Request.of(method)
+    for method, params in asked:
+        request = Request.of(method, params)
         later = states.load(str(tmp_path / "*"), requests=[request])
-        (found,) = ranked(later.dataset(requests=[request]), [request])
-        expected = states.rank(whole, method, None)
+        with monkeypatch.context() as small:
+            small.setattr(base, "SHARD_BYTES", 700)
+            (found,) = ranked(later.dataset(requests=[request]), [request])
+        expected = states.rank(whole, method, None, **params)
         pd.testing.assert_frame_equal(found.ranking[[*expected]].reset_index(drop=True), expected, check_exact=True)
-        assert not later.sums._made  # no whole table was made
+        assert not later.sums._made or params  # no whole table was made, but those by labelset
         single = states.load(str(tmp_path / "3"), requests=[request])
-        alone = states.rank(states.load(str(tmp_path / "3")), method, None)
-        pd.testing.assert_frame_equal(states.rank(single, method, None), alone, check_exact=True)
+        alone = states.rank(states.load(str(tmp_path / "3")), method, None, **params)
+        pd.testing.assert_frame_equal(states.rank(single, method, None, **params), alone, check_exact=True)
     assert len(pq.read_table(tmp_path / "0" / "sums.parquet")) > 8
 
 
