@@ -45,6 +45,7 @@ from ..frame import Batches, Kind, LocalFrame, kinds_of
 from ..kernels import xxhash
 from ..lazy import Column, DataFrame, F
 from ..pipeline import compute
+from ..read.batches import small_batches
 from ..read.layout import quoted
 from ..schema import attribute_names
 from ..statistics.base import DEFAULT_BUDGETS, Budgets
@@ -439,13 +440,23 @@ def _of_frame(frame: DataFrame, chosen: Protocol, labels: str, row_id: str) -> l
     check_column(frame, labels)
     source, cast = label_source(frame, labels)
     y = F.col(quoted(labels))
-    rows = frame.select((y if cast is None else y.cast(cast)).alias("y"), identity.alias("i"))
-    read = partial(_label_blocks, source)
-    if small:
-        return _sides(frame, identity, chosen, chosen.divide(*labels_of_blocks(rows, read)))
-    folds = by_labelset(ends_of_blocks(rows, read, chosen.shares, chosen.draws), chosen.draws)
+    y = y if cast is None else y.cast(cast)
+    rows, read = frame.select(y.alias("y"), identity.alias("i")), partial(_label_blocks, source)
+    with small_batches(frame.sparkSession):
+        if small:
+            return _sides(frame, identity, chosen, chosen.divide(*labels_of_blocks(rows, read)))
+        folds = by_labelset(ends_of_blocks(rows, read, chosen.shares, chosen.draws), chosen.draws)
+    if source.kind in ("vector", "multihot"):  # checked by now: Python takes the places of ones in a fifth of the time
+        values, at = (F.unwrap_udt(y)[name] for name in ("values", "indices")) if source.kind == "vector" else (y, F.lit(None))
+        at = F.coalesce(at, F.sequence(F.lit(0), F.size(values) - 1))
+        y, read = (
+            F.filter(at, lambda _, k: F.get(values, k) == 1).cast("array<bigint>"),
+            partial(_label_blocks, LabelSource("ids")),
+        )
     given = [f"_fold_{turn}" for turn in range(chosen.repeats)]
-    told = rows.mapInArrow(partial(_folds, folds, read), ", ".join(["_row bigint", *(f"{name} int" for name in given)]))
+    told = frame.select(y.alias("y"), identity.alias("i")).mapInArrow(
+        partial(_folds, folds, read), ", ".join(["_row bigint", *(f"{name} int" for name in given)])
+    )
     told = told.groupBy("_row").agg(*(F.min(name).alias(name) for name in given))  # rows of one id stay together
     joined = frame.withColumn("_row", identity).join(told, "_row")
     metadata = {column: frame.schema[column].metadata for column in frame.columns}

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from oracles.stratification import iterative_stratification
+from pyspark.ml.linalg import Vectors
 from pyspark.sql import functions as F
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -119,6 +120,24 @@ def test_rows_of_one_id_stay_together_on_spark(frame, monkeypatch):
         train, test = evaluate.split(twice, "stratified 70/30", row_id="my.id")
         assert train.count() + test.count() == twice.count()
         assert not train.select("`my.id`").intersect(test.select("`my.id`")).count()
+
+
+@pytest.mark.slow(every=4)
+def test_many_rows_of_spark_are_split_alike_in_every_form_of_their_labels(spark, monkeypatch):
+    monkeypatch.setattr(module, "STRATIFY_ROWS", 10)
+    rows = []
+    for at, row in enumerate(labelled(2, 200)):
+        positive = [int(label) for label in np.flatnonzero(row)]
+        flags = [float(flag) if flag or (at + label) % 7 else None for label, flag in enumerate(row)]  # 0, 1 and unknown
+        unknown = [float("nan") if flag is None else flag for flag in flags]
+        sparse = Vectors.sparse(len(row), positive, [1.0] * len(positive))
+        rows.append((at, positive, flags if positive else None, sparse, Vectors.dense(unknown)))
+    frame = spark.createDataFrame(rows, ["id", "ids", "flags", "sparse", "dense"])
+    told = [
+        {row.id for row in evaluate.split(frame, "stratified 70/30", form)[1].collect()}
+        for form in ("ids", "flags", "sparse", "dense")
+    ]
+    assert 55 <= len(told[0]) <= 65 and all(each == told[0] for each in told)
 
 
 def test_a_frame_of_spark_needs_ids_and_labels(frame):
