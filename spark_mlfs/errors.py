@@ -62,7 +62,8 @@ AS_TEXT = "read it by spark_mlfs.read.text with text"
 
 
 def shown(value: Any) -> str:
-    """Return a value as a message quotes it, in at most 120 characters of one line."""
+    """Return a value, of NumPy's as Python's, as a message quotes it, in at most 120 characters of one line."""
+    value = value.item() if getattr(value, "ndim", None) == 0 else value
     try:
         text = " ".join(repr(value).split("\n"))
     except (RecursionError, ValueError):  # nested too deep, a number of too many digits

@@ -129,6 +129,12 @@ def format_of(path: str | Sequence[str] | None) -> str | None:
     return alike[0] if names and len(alike) == 1 else None
 
 
+def no_format(where: str) -> ParameterError:
+    """Return the error where the names of the files do not say what they are; the format is given `where`."""
+    known = ", ".join(f"{name} (images, sounds)" if name == "files" else name for name in READERS)
+    return ParameterError(f"which format do the data have? give {where}: {known}")
+
+
 def accept_options(format: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return a reader's options in their types (`Reader.accept`); those of an unknown format as they are."""
     return READERS[format]().accept(options) if format is not None and format in READERS else dict(options)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import LARGE_WHOLE, DataError, DataNotice
+from ..errors import LARGE_WHOLE, DataError, DataNotice, shown
 from ..kernels.categories import Categories
 from ..kernels.matrix import Matrix
 from ..kernels.missing import MISSING, fill_of_rows, fill_values, filled
@@ -232,7 +232,7 @@ class _NotNumbers(DataError, TypeError):
     def __init__(self, what: str, value: Any) -> None:
         self.value = value
         told = ", which is no number" if isinstance(value, str) else "; every argument must be a string or a number"
-        super().__init__(f"{what} holds {value!r}{told}: encode it, or drop it")
+        super().__init__(f"{what} holds {shown(value)}{told}: encode it, or drop it")
 
 
 def _is_number(value: Any) -> bool:
@@ -476,5 +476,5 @@ def _classes(y: np.ndarray) -> Labelled:
             )
             warnings.warn(DataNotice(f"{told} label_delimiter={mark!r}, which parts them into tags; or give lists"), stacklevel=2)
     if len(classes) == 1:
-        raise DataError(f"Y holds one class only, {classes[0]!r}; a ranking needs rows of at least two")
+        raise DataError(f"Y holds one class only, {shown(classes[0])}; a ranking needs rows of at least two")
     return Labelled(label_lists(len(y), np.arange(len(y)), numbered), [str(value) for value in classes], classes)

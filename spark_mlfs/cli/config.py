@@ -18,7 +18,7 @@ from .. import params
 from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
 from ..errors import ParameterError, setting
-from ..formats import READERS, accept_options, format_of, tabular
+from ..formats import READERS, accept_options, format_of, no_format, tabular
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, from_json, text_in
 from ..pipeline import Request
@@ -312,7 +312,7 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]], kind: ty
     config.data.format = config.data.format or format_of(config.data.path)
     if config.data.format is None:
         where = f"[data] format in {file}" if file else "--format"
-        raise ParameterError(f"which format do the data have? give {where}: {', '.join(READERS)}")
+        raise no_format(where)
     if config.run.output is None:
         where = f"[run] output in {file}, or --output DIR" if file else "--output DIR"
         raise ParameterError(f"where should the results go? give {where}")

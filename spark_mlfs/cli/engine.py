@@ -77,6 +77,7 @@ def _spark_is_installed() -> bool:
 def _elsewhere(work: Work) -> str | None:
     """What of a command's input and output is not of this machine."""
     from ..output.folder import local_path
+    from ..read.paths import matching
     from .shared import inputs
 
     for _, format in work.sources:
@@ -88,6 +89,6 @@ def _elsewhere(work: Work) -> str | None:
         return f"{work.output.path} is not on this machine"
     for path in (path for source in work.sources for path in inputs(*source)):
         here = local_path(path)
-        if here is None or (not here.exists() and {"HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME"} & set(os.environ)):
+        if here is None or (not matching(str(here)) and {"HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME"} & set(os.environ)):
             return f"{path} is not on this machine"
     return None

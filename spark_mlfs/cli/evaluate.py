@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError
+from ..formats import no_format
 from ..methods import DEFAULT_METHOD
 from .compare import run_arguments, run_plan, run_section
 from .shared import Flags, data_flags, method_flags, pairs, set_values
@@ -101,7 +102,7 @@ def _file(file: str) -> dict[str, Any]:
 
 def _check(args: argparse.Namespace, below: dict[str, Any]) -> None:
     if args.format is None and "format" not in below.get("data", {}):
-        raise ParameterError("which format do the data have? give --format; see spark-mlfs evaluate --help")
+        raise no_format("--format")
     if args.model and (args.method or args.set or args.grid or args.screen):
         raise ParameterError("give --model, or --method with its --set, --grid and --screen, not both")
     if args.test_data and args.protocol:

@@ -147,5 +147,6 @@ def _summary(scored: Mapping[str, Any], output: str) -> str:
         lines.append(f"            and {len(scored['tags']) - 10} more labels")
     if bad := scored.get("rejected"):
         lines.append(f"{sum(bad.values())} files cannot be used (_rejected.csv), most of them: {next(iter(bad))}")
-    lines.append(f"{scored['rows']} rows in {scored['parts']} parts at {output}: data/ (Parquet), _manifest.json, _report.html")
+    parts = f"{scored['parts']} part{'s' * (scored['parts'] > 1)}"
+    lines.append(f"{scored['rows']} rows in {parts} at {output}: data/ (Parquet), _manifest.json, _report.html")
     return "\n".join(lines)

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
-from ..formats import READERS, accept_options, tabular
+from ..formats import READERS, accept_options, no_format, tabular
 from ..frame import LocalSession
 from ..methods import DEFAULT_METHOD
 from ..params import Integer, Number
@@ -203,6 +203,8 @@ def set_values(**values: Any) -> dict[str, Any]:
 def require(command: str, **values: Any) -> None:
     """`ParameterError` naming the first flag that is missing."""
     for name, value in values.items():
+        if value is None and name == "format":
+            raise no_format("--format")
         if value is None:
             raise ParameterError(f"{command} needs --{name}; see spark-mlfs {command} --help")
 

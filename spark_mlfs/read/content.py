@@ -60,7 +60,7 @@ class Files(Reader):
     """
 
     name, title = "files", "images, sounds or other files, by the features of their content"
-    local = True
+    local, endings = True, (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".wav", ".flac", ".ogg")
     parameters = (
         Parameter("features", "image", Text("the name of an encoder"), "what makes features: image, sound, or another encoder"),
         Parameter("feature_options", None, Optional(Texts('an object, such as {"cells": 8}')), "the encoder's own parameters"),

@@ -36,10 +36,14 @@ def here(path: str) -> str:
     return os.path.abspath(re.sub(r"^file:(//)?(?=/)", "", path, flags=re.IGNORECASE))
 
 
+def matching(local: str) -> list[str]:
+    """Return the path itself, or what it stands for as a glob, sorted by name."""
+    return [local] if os.path.exists(local) else sorted({m for one in _braces(local) for m in glob.glob(one)})
+
+
 def files_of(path: str) -> list[str]:
     """Return the files that a path, folder or glob stands for, sorted by name. `DataError` where there are none."""
-    local = here(path)
-    matches = [local] if os.path.exists(local) else sorted({m for one in _braces(local) for m in glob.glob(one)})
+    matches = matching(here(path))
     if not matches:
         raise DataError(f"{path}: no such file; give a path that is there")
     out: list[str] = []

@@ -12,10 +12,11 @@ import pyarrow as pa
 from ..adapters.tags import BestLabels, check_choice
 from ..blocks.codec import binary_array, binary_cells, decode, encode
 from ..blocks.pack import collected
-from ..errors import DataError, worker_errors
+from ..errors import DataError, option, worker_errors
 from ..evaluate.metrics import Sums, added
 from ..frame import LocalFrame
 from ..lazy import F
+from ..read.encoded import PATH
 from ..read.gallery import SHOWN, End, Named, furthest
 from .base import SavedPipeline
 
@@ -137,7 +138,8 @@ class Check:
         with self.scorer.small_batches(frame):
             total = added(Measured.decode(bytes(row["state"])) for row in collected(states))
         if total is None or not total.rows:
-            raise DataError(f"labels: no row of column {self.labels!r} has all its labels known; there is nothing to check")
+            of_files = f": give folders by label, or {option('labels_from', 'labels.csv')}" if self.id == PATH else ""
+            raise DataError(f"no row has all its labels known; there is nothing to check{of_files}")
         return total
 
     def states(self, frame: Any) -> Any:

@@ -257,7 +257,7 @@ def test_one_engine_goes_on_where_the_other_stopped(spark, pipelines, run, tmp_p
     for part, engine in enumerate(("local", "spark", "local")):
         pq.write_table(table.slice(700 * part, 700), tmp_path / "in" / f"{part}.parquet")
         code, said, err = run(*base, "--append", "--engine", engine, "--output", tmp_path / "tags")
-        assert code == 0 and f"in {part + 1} parts" in said, err
+        assert code == 0 and f"in {part + 1} part" in said, err
     assert run(*base, "--engine", "local", "--parallelism", 2, "--output", tmp_path / "anew")[0] == 0
     assert rows_of(spark, tmp_path / "tags" / "data", "number")[1] == rows_of(spark, tmp_path / "anew" / "data", "number")[1]
 

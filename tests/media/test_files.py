@@ -170,6 +170,16 @@ def tagger(images, tmp_path_factory):
     return output
 
 
+def test_new_files_are_known_by_their_names_and_a_check_of_them_asks_for_labels(images, tagger, tmp_path, capsys):
+    pictures = images / "files"
+    assert run("score", "--model", tagger, "--data", pictures / "*.png", "--output", tmp_path / "tags") == 0
+    assert "on Spark" not in capsys.readouterr().err
+    assert run("score", "--model", tagger, "--data", pictures, "--output", tmp_path / "more") == 2
+    assert "give --format: arff" in (said := capsys.readouterr().err) and "files (images, sounds)" in said
+    assert run("check", "--model", tagger, "--data", pictures, "--format", "files") == 2
+    assert "nothing to check: give folders by label, or --option labels_from=labels.csv" in capsys.readouterr().err
+
+
 def assert_the_page_shows(text, rows):
     """Of each label at most four files a side, surest first."""
     each = rows[["path", "tags", "scores"]].explode(["tags", "scores"])
