@@ -65,7 +65,7 @@ def feature_hashes(block: Block) -> np.ndarray:
             return np.asarray(with_values(x, _folded(x.data)) @ _column_factors(block.d))
         total = np.empty(block.n, np.uint64)
         factors = _column_factors(block.d)
-        step = max(1, (1 << 17) // max(1, block.d))  # rows at once: a megabyte stays near the processor
+        step = max(1, (1 << 15) // max(1, block.d))  # rows at once, which stay near the processor
         for a in range(0, block.n, step):
             total[a : a + step] = (_folded(x[a : a + step]) * factors).sum(axis=1, dtype=np.uint64)
     return total

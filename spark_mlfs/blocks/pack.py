@@ -278,13 +278,15 @@ def _pack_here(
     given: LocalFrame, frame: LocalFrame, packer: Pack, columns: Sequence[str], label_kind: str | None, some: bool
 ) -> InMemoryDataset:
     """The rows of a frame of this process as one block; `given` raises the reader's own error for what is wrong with them."""
-    blocks, profile = list[Block](), Profile()
-    for block, part in frame.each(partial(_block_here, packer=packer, columns=columns, label_kind=label_kind)):
-        if blocks and blocks[-1].nbytes < JOINED_BYTES and block.n:
-            blocks[-1:] = [concatenate([blocks[-1], block])]
-        elif block.n:
-            blocks.append(block)
+    blocks, waiting, profile = list[Block](), list[Block](), Profile()
+    for read, part in frame.each(partial(_blocks_here, packer=packer, columns=columns, label_kind=label_kind)):
+        for block in read:
+            waiting.append(block)
+            if sum(each.nbytes for each in waiting) >= JOINED_BYTES:
+                blocks.append(join(waiting))
+                waiting = []
         profile = profile.merge(part)
+    blocks += [join(waiting)] if waiting else []
     profile.partitions, profile.named_ids = 1, packer.named
     if profile.problem is not None and given is not frame:
         given.count()
@@ -298,7 +300,7 @@ def _pack_here(
     return held
 
 
-def _block_here(batches: Batches, packer: Pack, columns: Sequence[str], label_kind: str | None) -> tuple[Block, Profile]:
+def _blocks_here(batches: Batches, packer: Pack, columns: Sequence[str], label_kind: str | None) -> tuple[list[Block], Profile]:
     """The rows of a part and their profile, as `Pack` makes them of a partition."""
 
     def cast(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -312,7 +314,7 @@ def _block_here(batches: Batches, packer: Pack, columns: Sequence[str], label_ki
     total, blocks = Profile(), list[Block]()
     for block, total in packer.read(map(cast, batches)):  # noqa: B007
         blocks += [block] if block.n else []
-    return join(blocks) if blocks else Block.empty(0), total
+    return blocks, total
 
 
 def check_column(frame: DataFrame, column: str) -> None:

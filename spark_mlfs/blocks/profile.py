@@ -338,9 +338,9 @@ def _ranges_of_dense(x: np.ndarray) -> Ranges:
         if len(some):
             part = x[:, some] if len(some) < d else x
             binary[some] = ((part == 0) | (part == 1)).all(axis=0)
-    nonzero = int(np.count_nonzero(x))
+    filled = x != 0
+    nonzero = int(np.count_nonzero(filled))  # of numbers it takes thrice as long
     if nonzero < THIN * x.size:
-        filled = x != 0
         stored, in_row = filled.sum(axis=0), filled.sum(axis=1)
     else:  # counted exactly only where it can matter: dense rows are counted in full tables
         stored, in_row = np.full(d, n, np.int64), np.full(n, d, np.int64)

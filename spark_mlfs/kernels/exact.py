@@ -39,6 +39,7 @@ BITS = 20
 ROWS = 3072  # of one product: ROWS · (1.5 · 2^BITS)² < 2^53
 SPARSE_ROWS = 32 * ROWS  # of one product of columns that store few of them
 WIDE_ROWS = 1 << 22  # from here on a sum of h² is two words
+NEAR = 1 << 15  # values at once that stay near the processor from one step to the next
 _ONE, _WORD = float(1 << BITS), 40
 _LEAST = -1000  # of a unit: 2^20 of a smaller one leave float64
 State = dict[str, Any]
@@ -55,13 +56,18 @@ def quantised(x: Matrix, unit: np.ndarray) -> tuple[Any, Any | None]:
     throughout."""
     values = x.data if sp.issparse(x) else x
     scale = _ONE / unit
-    values *= scale[x.indices] if sp.issparse(x) else scale
-    coarse = np.rint(values)
-    values -= coarse
-    fine = None
-    if values.any():
-        values *= _ONE
-        fine = np.rint(values, out=values)
+    coarse, some = np.empty_like(values), False
+    step = max(1, NEAR // max(1, values[:1].size))
+    for first in range(0, len(values), step):
+        rest, whole = values[first : first + step], coarse[first : first + step]
+        rest *= scale[x.indices[first : first + step]] if sp.issparse(x) else scale
+        np.rint(rest, out=whole)
+        rest -= whole
+        some = some or bool(rest.any())
+        if some:  # what came before is 0
+            rest *= _ONE
+            np.rint(rest, out=rest)
+    fine = values if some else None
     if not sp.issparse(x):
         return coarse, fine
     return with_values(x, coarse), None if fine is None else with_values(x, fine)
@@ -120,7 +126,7 @@ def second_moments(
 ) -> State:
     """The state of [X, Y, 1]'[X, Y, 1]: coarse and fine (n, v) of the features, y (n, q) CSR of 0 and 1, or of whole numbers up
     to 2¹⁵ (of 2²⁷ rows at most without `mass`). `mass` (n,) int64: how many times each row counts. Unless labels go `across`
-    each other, ``yy`` is the diagonal of Y'Y."""
+    each other, ``yy`` is the diagonal of Y'Y. An array `coarse` may be overwritten."""
     n, v = coarse.shape
     whole, y = y.astype(np.int64), y.astype(np.float64)
     if mass is not None:
@@ -131,11 +137,13 @@ def second_moments(
     for first in range(0, max(n, 1), step):
         part = slice(first, first + step)
         a, b, c, w = coarse[part], None if fine is None else fine[part], y[part], whole[part]
-        one: State = _square(a, b) | {"h": _whole(a.sum(axis=0)).reshape(v), "hy": _whole(c.T @ a).T}
+        if not sp.issparse(a) and 8 * c.nnz > c.shape[0] * c.shape[1]:  # the dense product is the quicker one
+            c = c.toarray()
+        one: State = {"h": _whole(a.sum(axis=0)).reshape(v), "hy": _whole(c.T @ a).T}
         one |= {"y": _whole(w.sum(axis=0)).ravel(), "yy": _whole(w.T @ w) if across else _whole(_times(w, w).sum(axis=0)).ravel()}
         if b is not None:
             one |= {"l": _whole(b.sum(axis=0)).reshape(v), "ly": _whole(c.T @ b).T}
-        state = add(state, one)
+        state = add(state, one | _square(a, b, spent=True))
     return carried(state) if wide else state
 
 
@@ -232,26 +240,32 @@ def _linear(name: str, total: Any, v: int | None = None) -> State:
     return {name: whole & _MASK, name + "+": (upper >> BITS) + (whole >> _WORD)}
 
 
-def _square(a: Any, b: Any | None) -> State:
-    """The two words of X'X of at most `ROWS` rows; h'l + l'h = (h + l)'(h + l) − h'h − l'l, three symmetric products."""
+def _square(a: Any, b: Any | None, spent: bool = False) -> State:
+    """The two words of X'X of at most `ROWS` rows; h'l + l'h = (h + l)'(h + l) − h'h − l'l, three symmetric products. An array
+    `a` that is `spent` may be overwritten."""
     square = dense(a.T @ a)
-    state: State = {"hh": _whole(square)}
-    if b is not None:
-        both = _plus(a, b)
-        fine, middle = dense(b.T @ b), dense(both.T @ both)
-        middle -= square
-        middle -= fine
-        state |= _words_of(state["hh"], _whole(middle), _whole(fine))
-    return state
+    if b is None:
+        return {"hh": _whole(square)}
+    both = np.add(a, b, out=a) if spent and not sp.issparse(a) else _plus(a, b)
+    middle, fine = dense(both.T @ both), dense(b.T @ b)
+    middle -= square
+    middle -= fine
+    return _words_of(square, middle, fine)
 
 
-def _words_of(upper: np.ndarray, middle: np.ndarray, lower: np.ndarray | int) -> State:
-    """The two words of upper · 2⁴⁰ + middle · 2²⁰ + lower."""
-    above = middle >> BITS
-    middle -= above << BITS
-    middle <<= BITS
-    middle += lower
-    return _two_words({"hh": upper + above, "rest": middle}, "rest")
+def _words_of(upper: np.ndarray, middle: np.ndarray, lower: np.ndarray) -> State:
+    """The two words of upper · 2⁴⁰ + middle · 2²⁰ + lower, of whole float64 below 2⁵², which are overwritten: fresh memory takes
+    longer than sums."""
+    above = np.empty_like(middle)
+    for rest, bits in ((middle, BITS), (lower, _WORD)):
+        np.floor(np.multiply(rest, 2.0**-bits, out=above), out=above)
+        upper += above
+        above *= 2.0**bits
+        rest -= above
+        if rest is middle:
+            middle *= _ONE
+            lower += middle
+    return {"hh": _whole(upper), "rest": _whole(lower)}
 
 
 def moments_of(state: State, unit: np.ndarray, q: int) -> dict[str, np.ndarray]:
@@ -332,10 +346,13 @@ def cross(left: tuple[Any, Any | None], right: tuple[Any, Any | None], wide: boo
         part = slice(first, first + ROWS)
         parts: list[Any] = [None if each is None else each[part] for each in (*left, *right)]
         a, b, c, d = parts
-        one = _square(a, b) if left is right else {"hh": _whole(a.T @ c)}
-        mixed = [] if left is right else [dense(x.T @ y) for x, y in ((a, d), (b, c)) if x is not None and y is not None]
-        if mixed:
-            one |= _words_of(one["hh"], _whole(sum(mixed[1:], mixed[0])), _whole(b.T @ d) if len(mixed) > 1 else 0)
+        if left is right:
+            one = _square(a, b)
+        elif mixed := [dense(x.T @ y) for x, y in ((a, d), (b, c)) if x is not None and y is not None]:
+            fine = dense(b.T @ d) if len(mixed) > 1 else np.zeros_like(mixed[0])
+            one = _words_of(dense(a.T @ c), sum(mixed[1:], mixed[0]), fine)
+        else:
+            one = {"hh": _whole(a.T @ c)}
         state = add(state, one)
     return carried(state) if wide else state
 

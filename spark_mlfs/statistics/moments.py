@@ -50,9 +50,7 @@ def shifted(block: Block, profile: Profile, dense_from: float = np.inf) -> Matri
         if centre.any():  # such features store every row
             x.data -= centre[x.indices]
         return x
-    x = (x.toarray() if block.sparse else x).astype(np.float64)
-    x -= centre
-    return x
+    return (x.toarray() if block.sparse else x) - centre
 
 
 def row_parts(block: Block) -> Iterator[Block]:
