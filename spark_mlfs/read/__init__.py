@@ -5,6 +5,7 @@ starts raises `DataError`. An action of your own (``frame.count()``) raises Spar
 but for an SQLSTATE; ``with spark_mlfs.errors.worker_errors():`` around it makes it a `DataError`. What was read all the same
 and should be known is a warning, `DataNotice`.
 
+>>> import spark_mlfs
 >>> frame = spark_mlfs.read.numbers(spark_mlfs.local_session(), num_rows=4)
 >>> frame.columns, frame.first()["features"].size
 (['id', 'features', 'labels'], 405)"""
@@ -36,10 +37,11 @@ def load(spark: SparkSession, path: str | Sequence[str] | None, format: str, **o
     samples ``numbers`` and ``planted``. For ``text`` the option ``source`` names the format of the table that holds the
     text (default "table"). An unknown format or option raises `ParameterError` listing those there are.
 
-    >>> from pathlib import Path
-    >>> written = Path("pages.csv").write_text("length,links,tags\\n3,0,a;b\\n5,2,b\\n")
+    >>> import pathlib, spark_mlfs
+    >>> file = pathlib.Path("pages.csv").absolute()
+    >>> written = file.write_text("length,links,tags\\n3,0,a;b\\n5,2,b\\n")
     >>> options = {"features": ["length", "links"], "labels": "tags", "label_delimiter": ";"}
-    >>> spark_mlfs.read.load(spark_mlfs.local_session(), "pages.csv", "csv", **options).first()["labels"]
+    >>> spark_mlfs.read.load(spark_mlfs.local_session(), str(file), "csv", **options).first()["labels"]
     ['a', 'b']"""
     return READERS.create(format)(spark, path, **options)
 

@@ -62,9 +62,10 @@ class Arff(Reader):
     Raises `DataError` naming ``file:line`` and the remedy for whatever cannot be read (on an action, where it is a row),
     `ParameterError` for a wrong argument.
 
-    >>> from pathlib import Path
-    >>> written = Path("a.arff").write_text("@relation a\\n@attribute x numeric\\n@attribute y {0,1}\\n@data\\n1.5,1\\n")
-    >>> spark_mlfs.read.arff(spark_mlfs.local_session(), "a.arff", labels=["y"]).first()["labels"]
+    >>> import pathlib, spark_mlfs
+    >>> file = pathlib.Path("a.arff").absolute()
+    >>> written = file.write_text("@relation a\\n@attribute x numeric\\n@attribute y {0,1}\\n@data\\n1.5,1\\n")
+    >>> spark_mlfs.read.arff(spark_mlfs.local_session(), str(file), labels=["y"]).first()["labels"]
     SparseVector(1, {0: 1.0})"""
 
     name, title, source = "arff", "ARFF files of Weka, Mulan and MEKA", "Weka's manual"

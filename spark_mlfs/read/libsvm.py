@@ -38,9 +38,10 @@ class Libsvm(Reader):
     `path` is one path, a list, a folder or a glob; plain, ``.gz`` or ``.bz2``. Raises `DataError` naming ``file:line`` and the
     remedy for what cannot be read (a row's on an action), `ParameterError` for a wrong argument.
 
-    >>> from pathlib import Path
-    >>> written = Path("a.libsvm").write_text("0,1 1:0.5 3:2\\n1 2:1\\n")
-    >>> spark_mlfs.read.libsvm(spark_mlfs.local_session(), "a.libsvm").first()["features"]
+    >>> import pathlib, spark_mlfs
+    >>> file = pathlib.Path("a.libsvm").absolute()
+    >>> written = file.write_text("0,1 1:0.5 3:2\\n1 2:1\\n")
+    >>> spark_mlfs.read.libsvm(spark_mlfs.local_session(), str(file)).first()["features"]
     SparseVector(3, {0: 0.5, 2: 2.0})"""
 
     name, title = "libsvm", "multi-label LIBSVM text: labels, then index:value of the features"

@@ -98,6 +98,7 @@ class Numbers(Reader):
     `noise`: the standard deviation of a bell-shaped noise on every pixel, as a share of 16 (the paper adds 15 % noise
     to each of its sets: 0.15). Features are ``cell0_r0_c0`` .. ``cell4_r8_c8``, labels ``0`` .. ``9``.
 
+    >>> import spark_mlfs
     >>> frame = spark_mlfs.read.numbers(spark_mlfs.local_session(), num_rows=4)
     >>> frame.first()["features"].size, frame.first()["labels"]
     (405, SparseVector(10, {2: 1.0, 4: 1.0, 7: 1.0}))"""
@@ -248,6 +249,7 @@ class Planted(Reader):
     Defaults: num_relevant a fifth of the features, at most 20; num_redundant half of that. Names tell the kind:
     ``relevant_3``, ``redundant_2_of_3``, ``noise_17``; positions are shuffled by the seed (see `planted_truth`).
 
+    >>> import spark_mlfs
     >>> frame = spark_mlfs.read.planted(spark_mlfs.local_session(), num_rows=3, num_features=6, num_labels=2)
     >>> frame.count(), frame.first()["labels"]
     (3, SparseVector(2, {1: 1.0}))"""

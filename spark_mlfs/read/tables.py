@@ -73,7 +73,7 @@ class Table(Reader):
     `path` is a path, a list or a glob for the file formats, a table name for ``format="table"``, or a frame of Spark's or
     pandas'. Raises `DataError` and `ParameterError`; what only the rows show is raised on an action.
 
-    >>> import pandas as pd
+    >>> import pandas as pd, spark_mlfs
     >>> pages = pd.DataFrame({"length": [3, 5], "links": [0, 2], "tags": [["a", "b"], ["b"]]})
     >>> frame = spark_mlfs.read.table(spark_mlfs.local_session(), pages, features=["length", "links"], labels="tags")
     >>> frame.first()["labels"]

@@ -25,7 +25,7 @@ from .words import PATTERN, CountedPart, WordCounts, counted, tokens_of, vocabul
 class Text(Reader):
     """Counts of a text column's words as features, by decreasing total, ties in alphabetical order; the rest as in `tables`.
 
-    >>> import pandas as pd
+    >>> import pandas as pd, spark_mlfs
     >>> pages = pd.DataFrame({"words": ["red red fish", "blue fish"], "tags": [["a"], ["b"]]})
     >>> frame = spark_mlfs.read.text(spark_mlfs.local_session(), pages, text="words", labels="tags", min_df=1)
     >>> frame.first()["features"]  # fish, red, blue
