@@ -246,7 +246,7 @@ def test_public_names_have_an_example_that_gives_what_it_says(tmp_path, monkeypa
     spark_mlfs.METHODS.forget("mine")
 
 
-@pytest.mark.parametrize("name", [n if n in DAILY else pytest.param(n, marks=pytest.mark.slow(every=5)) for n in ON_SPARK])
+@pytest.mark.parametrize("name", [n if n in DAILY else pytest.param(n, marks=pytest.mark.slow(every=20)) for n in ON_SPARK])
 def test_examples_on_spark_give_what_they_say(name, spark, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given(example(name))
