@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 OPTIONS = "SPARK_SUBMIT_OPTS"
@@ -50,6 +52,12 @@ def keep(classes: Path) -> None:
     fresh = classes.with_suffix(f".{os.getpid()}")
     options = f"{os.environ[OPTIONS]} -XX:ArchiveClassesAtExit={fresh} -Xlog:disable -Xlog:all=error:stderr"
     silent = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-    work = subprocess.Popen([sys.executable, "-c", KEEP, fresh, classes], env={**os.environ, OPTIONS: options}, **silent)
-    atexit.register(work.terminate)
-    atexit.register(fresh.unlink, missing_ok=True)
+    command, own = [sys.executable, "-c", KEEP, fresh, classes], {**os.environ, OPTIONS: options}
+    work = subprocess.Popen(command, env=own, start_new_session=True, **silent)
+
+    def stop() -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(work.pid, signal.SIGKILL)  # Java would go on, and write
+        fresh.unlink(missing_ok=True)
+
+    atexit.register(stop)
