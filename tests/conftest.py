@@ -7,27 +7,19 @@ import os
 import zlib
 from pathlib import Path
 
-import java_classes
 import pytest
 from hypothesis import settings
 
-# Of every session that a test starts, in a process of its own or as a server. Sessions that live for seconds do not repay the
-# optimising compiler, and a background thread of it takes a core from the work. Interpreted plans: most run once, and compiling
-# one takes longer. No UI: it costs seconds. Where a column was written, for Spark's messages, takes as many calls to Java as the
-# column itself.
-JAVA = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.ui.enabled=false -Dspark.sql.codegen.wholeStage=false "
-    "-Dspark.sql.codegen.factoryMode=NO_CODEGEN -Dspark.python.sql.dataFrameDebugging.enabled=false"
-)
-os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA)
+# Sessions that live for seconds do not repay the optimising compiler, and a background thread of it takes a core from the work.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # The test processes share the cores already: a second thread of BLAS waits for its core by spinning, and small products take
 # forty times as long. Read when NumPy is imported, which must not be earlier.
 for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
-# No settings but these; and Java keeps no classes beside a folder that is there.
-os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).with_name("no-settings")))
+# Interpreted plans: most run once, and compiling one takes longer. No UI: it costs seconds.
+os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).with_name("conf")))
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("MLFS_DATA", REPOSITORY.parent / "shared" / "data"))
@@ -86,19 +78,6 @@ def pytest_collection_modifyitems(config, items):
     rank = {here / f"{name}.py": number for number, name in enumerate(LONGEST)}
     assert all(path.exists() for path in rank), "LONGEST names files that are not there"
     items.sort(key=lambda item: rank.get(item.path, len(rank)))
-
-
-def pytest_sessionstart(session):
-    """A run by several processes begins to keep Java's classes, if none kept them before."""
-    session.config.classes = java_classes.kept(Path(session.config.cache.mkdir("classes")))
-    several = getattr(session.config.option, "numprocesses", None)
-    if several and not hasattr(session.config, "workerinput") and not session.config.classes.exists():
-        java_classes.keep(session.config.classes)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item):
-    java_classes.use(item.config.classes)
 
 
 @pytest.fixture(scope="session")

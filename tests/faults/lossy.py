@@ -325,11 +325,12 @@ def cases_of(family: str, losses: list[str], some: list[str] | None, frame: Data
 
 def main(*plans: list[list[str]]) -> None:
     # as the tests' own session (`conftest`): what lives for seconds does not repay a compiler
-    own = os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC").split()
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).resolve().parents[1] / "conf"))
     conf = {
         "spark.master": "local-cluster[2,1,1024]",
         "spark.executor.memory": "1024m",
-        "spark.executor.extraJavaOptions": " ".join(option for option in own if not option.startswith("-Dspark")),
+        "spark.executor.extraJavaOptions": os.environ["SPARK_SUBMIT_OPTS"],
         "spark.ui.enabled": "false",
         "spark.log.level": "FATAL",
         "spark.sql.shuffle.partitions": "4",
