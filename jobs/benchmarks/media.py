@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -165,6 +166,7 @@ def run(folder: Path, share: float) -> Iterator[dict[str, Any]]:
                 "reasons": rejected,
             }
     again = folder / "tags-killed"
+    shutil.rmtree(again, ignore_errors=True)
     for _ in range(3):
         command(*scored, "--output", again, killed_after=random.uniform(0.15, 0.25) * meter.wall)
     command(*scored, "--output", again)
