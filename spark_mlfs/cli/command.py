@@ -150,7 +150,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if argv[0] in _ON_DATA and len(argv) == 1:
                 args.parser.print_help(sys.stderr)
                 return USER_ERROR
-            args.argv = argv
+            args.argv, args.spelling = argv, spelling_of(argv, args.parser._option_string_actions)
             if "format" in args and args.format is None and not getattr(args, "config", None):
                 args.format = format_of(args.before if "before" in args else args.data)
             code: int = args.run(args)

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.base import DIRECT_BYTES
-from ..frame import LocalSession, num_cores
+from ..errors import beyond
+from ..frame import LocalSession, NeedsSpark, num_cores
 from ..statistics.base import FeatureShardedStatistic, Statistic
 from ..statistics.gram import Gram
 from .engine import on_engine, packed
@@ -24,7 +25,9 @@ from .shared import Work, load_selection, print_forecast
 
 if TYPE_CHECKING:
     from ..blocks.profile import Profile
+    from ..engine.local import SizingEngine
     from ..methods.base import Method
+    from ..select.request import Request
     from .config import RunConfig
 
 # what one process does after the others, or alone
@@ -113,10 +116,45 @@ def _dry_run(work: Work, config: RunConfig, spark: Any) -> int:
         try:
             kept = config.request().for_features(looked.feature_names).count
             engine = "local" if isinstance(spark, LocalSession) else "spark"
+            if engine == "local":
+                check_foreseen(looked, rows, config, spark.memory)
             found = forecast(looked.profile, rows, config, kept, looked.label_names, engine)
         finally:
             looked.release()
     return print_forecast(work.args, _lines(found, config), found)
+
+
+def check_beforehand(spark: Any, frame: Any, config: RunConfig) -> None:
+    """As `check_foreseen` of a large frame of this process, whose bytes tell the number of its rows."""
+    if isinstance(spark, LocalSession) and config.run.engine == "auto" and 16 * frame.bytes > spark.memory:
+        looked = packed(frame.limit(SAMPLE), spark, config.data.grades(), counted=True)
+        check_foreseen(looked, looked.profile.n * frame.bytes // max(1, looked.profile.size), config, spark.memory)
+
+
+def check_foreseen(sample: Any, rows: int, config: RunConfig, memory: int) -> None:
+    """Raise `NeedsSpark` where so many rows like those of a sample, and what is counted of them, are more than this process may
+    take, unless it was chosen: what a sample foresees is no bound."""
+    sizing, _, known = _sizing(scaled(sample.profile, rows), config, sample.label_names, memory)
+    if config.run.engine == "auto" and not sizing.fits(known):
+        needed = sizing.bytes_in_one_process(known, [sizing._held(s) for s in known])
+        raise NeedsSpark(f"rows and statistics take about {beyond(needed, 'memory_bytes', memory, 'in this process')}")
+
+
+def _sizing(
+    profile: Profile, config: RunConfig, labels: list[str], memory: int | None = None
+) -> tuple[SizingEngine, list[Request], list[Statistic]]:
+    """Return what sizes the statistics of a run, the requests that come first, and the statistics known beforehand."""
+    from ..engine.local import SizingEngine
+    from ..pipeline import Request, Solve
+    from ..select import Screen
+    from ..statistics.base import Budgets
+
+    requests = [request.for_labels(labels) for request in config.requests()]
+    screen = Screen.of(config.method.screen) if config.method.screen else None
+    if screen is not None:
+        requests = [Request.of_filter(screen, requests[0].extras)]
+    sizing = SizingEngine(profile, Budgets(worker=memory or Budgets.worker))
+    return sizing, requests, [*sizing.computed(Solve(tuple(requests)).needs(sizing)).values()]
 
 
 def forecast(sample: Profile, rows: int, config: RunConfig, kept: int | None, labels: list[str], engine: str) -> dict[str, Any]:
@@ -125,23 +163,20 @@ def forecast(sample: Profile, rows: int, config: RunConfig, kept: int | None, la
 
     `statistics` those that are known beforehand, which share one scan, with the bytes of each state.
     """
-    from ..engine.local import SizingEngine
-    from ..pipeline import MANY_PAIRS, Request, Solve
+    from ..pipeline import MANY_PAIRS
     from ..select import Screen
     from ..statistics.base import Budgets
 
     profile = scaled(sample, rows)
-    asked = requests = [request.for_labels(labels) for request in config.requests()]
-    screen = Screen.of(config.method.screen) if config.method.screen else None
+    sizing, requests, known = _sizing(profile, config, labels)
+    asked = [request.for_labels(labels) for request in config.requests()]
     ranked, count, left = [], kept or profile.d, profile
+    screen = Screen.of(config.method.screen) if config.method.screen else None
     if screen is not None:
-        requests = [Request.of_filter(screen, requests[0].extras)]
         some, filtering = min(1.0, screen.count / profile.d), requests[0]
         ranked = [(screen.method, quantities(profile, filtering.implementation, filtering.parameters, count))]
         left = dataclasses.replace(profile, d=int(some * profile.d), nonzero=int(some * profile.nonzero))
     ranked += [(r.method, quantities(left, r.implementation, r.parameters, count)) for r in asked]
-    sizing = SizingEngine(profile)
-    known = [*sizing.computed(Solve(tuple(requests)).needs(sizing)).values()]
     sizes = [sizing._held(s) for s in known]
     states = {s.name: size for size, s in sorted(zip(sizes, known, strict=True), key=lambda pair: pair[0])}  # the largest of each
     together = sizing.bytes_in_one_process(known, sizes)

@@ -47,7 +47,7 @@ def on_engine(
         except (NeedsSpark, WorkerBudgetError) as error:
             if engine == "local":
                 raise
-            why = str(error)
+            why = error.args[0]
     if engine != "spark" and not chosen and why is not None:
         if not _spark_is_installed():
             raise NotInstalledError(f"{why}; that takes Spark, which is not installed: pip install 'spark_mlfs[local]'")

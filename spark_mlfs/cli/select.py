@@ -216,6 +216,7 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
     from .. import pipeline, read
     from ..schema import FEATURES, attribute_names
     from ..statistics.base import Budgets
+    from .dry_run import check_beforehand
 
     requests = config.requests()
     if config.data.format == STATES:
@@ -226,6 +227,7 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
     names = attribute_names(frame, FEATURES)
     if names is not None:  # too many features are refused before the rows are read
         requests[0].for_features(names)
+    check_beforehand(spark, frame, config)
     with stages.stage("prepare"):
         rows = packed(frame, spark, config.data.grades(), counted=config.counted)
     try:

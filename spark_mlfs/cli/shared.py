@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, in_python, spelled
 from ..formats import READERS, accept_options, no_format, tabular
 from ..frame import LocalSession
 from ..methods import DEFAULT_METHOD
@@ -367,6 +367,7 @@ class Work:
 
     def note(self, text: str) -> None:
         if not self.args.quiet:
+            text = spelled(text, getattr(self.args, "spelling", in_python))
             print(f"spark-mlfs: note: {text}", file=sys.stderr, flush=True)
 
 

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from spark_mlfs.adapters.selection import LocalSelection
@@ -123,6 +125,22 @@ def test_rows_beyond_the_memory_go_to_spark(refused, tmp_path, data_dir):
     more = ("--memory-bytes", 1 << 20, "--output", tmp_path / "out")
     said = refused("select", "--data", path, "--format", "arff", "--option", "labels=-14", "--engine", "local", *more)
     assert "more than --memory-bytes" in said
+
+
+def test_rows_whose_counts_are_beyond_the_memory_go_to_spark_unread(tmp_path):
+    """The first rows tell that the sums of all do not fit, as does the dry run. Chosen, this process reads and finds out."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"x": [*rng.random((4000, 300))], "y": [["a"], ["b"]] * 2000})
+    rows.to_parquet(tmp_path / "rows.parquet")
+    data = ["--data", tmp_path / "rows.parquet", "--features", "x", "--labels-col", "y", "--memory-bytes", 20 << 20]
+    for more, said in (
+        (["--dry-run"], "rows and statistics take"),
+        ([], "rows and statistics take"),
+        (["--engine", "local"], "needs"),
+    ):
+        code, _, err = alone("select", *data, "--method", "ridge", "--output", tmp_path / "out", *more)
+        assert code == 2 and said in err and "more than --memory-bytes 20 MB" in err, err
+        assert ("takes Spark, which is not installed" in err) == (said != "needs")
 
 
 def test_the_engine_of_a_file(run, tmp_path):
