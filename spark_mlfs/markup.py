@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ def environment() -> Environment:
     loader = PackageLoader("spark_mlfs", "report/templates")
     blocks: dict[str, Any] = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
     made = Environment(loader=loader, autoescape=lambda name: name is None or ".html" in name, **blocks)
-    made.filters |= {f.__name__: f for f in (number, figure, decimal, seconds, size, some, tex)}
+    made.filters |= {f.__name__: f for f in (number, figure, decimal, seconds, size, some, tex)} | {"typed": shlex.join}
     return made
 
 

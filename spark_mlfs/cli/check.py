@@ -6,30 +6,30 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .. import read
+from ..adapters.tags import overtagged
 from ..errors import DataError, ParameterError
-from .engine import asked, on_engine
-from .shared import (
-    ANY_NUMBER,
-    NOT_MET,
-    OK,
-    Flags,
-    Work,
-    load_pipeline,
-    print_forecast,
-    print_result,
-    require,
-    some_of,
-    tags_asked,
-)
-
-if TYPE_CHECKING:
-    from ..scoring.base import SavedPipeline
+from ..evaluate.metrics import LARGER_IS_BETTER
+from ..formats import tabular
+from ..output.folder import MANIFEST
+from ..read.columns import labels_of
+from ..read.content import FOLDER, gallery_of
+from ..read.encoded import PATH
+from ..read.gallery import Gallery
+from ..read.layout import columns_of
+from ..read.lines import near
+from ..read.tables import open_table
+from ..report.pipeline_pages import check_page
+from ..schema import LABELS
+from ..scoring.base import SavedPipeline
+from ..scoring.check import AT, FEW_TAGS, SIDES, Check, suggest_threshold
+from .flags import ANY_NUMBER, Flags, require, tags_asked
+from .terminal import NOT_MET, OK, print_forecast, print_result, some_of
+from .work import Work, load_pipeline
 
 Gate = tuple[str, str, Callable[[float], bool]]
-SUMMARY = "measure a saved pipeline on rows whose labels are known"
 EPILOG = """\
 example (a corpus this library makes, nothing to download):
   spark-mlfs select --format numbers --method jmi --num-top-features 40 --classifier mlknn --output runs/numbers
@@ -54,8 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Checks a pipeline; returns the exit code."""
-    from ..formats import tabular
-
     require("check", model=args.model, format=args.format)
     if args.features:
         raise ParameterError("check takes no --features: the saved pipeline knows its columns")
@@ -64,20 +62,11 @@ def run(args: argparse.Namespace) -> int:
     if tabular(args.format) and "labels" not in work.options:
         raise ParameterError("which columns hold the labels? give --labels-col")
     remedy = "give the folder that `spark-mlfs select --classifier ...` wrote"
-    work.check("saved pipeline", remedy, options=not tabular(args.format))
-    return on_engine(work, partial(_check, work, how, gates), *asked(args))
+    work.check([args.model], "saved pipeline", remedy, options=not tabular(args.format))
+    return work.on_engine(_check, how, gates)
 
 
 def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> int:
-    from ..adapters.tags import overtagged
-    from ..output.folder import MANIFEST
-    from ..read.content import gallery_of
-    from ..read.encoded import PATH
-    from ..read.gallery import Gallery
-    from ..read.layout import columns_of
-    from ..report.pipeline_pages import check_page
-    from ..scoring.check import FEW_TAGS, SIDES, Check, suggest_threshold
-
     args, stages = work.args, work.stages
     with stages.stage("model"):
         scorer = load_pipeline(spark, args.model)
@@ -138,10 +127,6 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
 
 def _gate(text: str) -> Gate:
     """One condition of --require: its text, the metric, and whether a value will do."""
-    from ..evaluate.metrics import LARGER_IS_BETTER
-    from ..read.lines import near
-    from ..scoring.check import AT
-
     known = [*LARGER_IS_BETTER, *(f"precisionAt{k}" for k in AT)]
     found = re.fullmatch(r"\s*(\w+)\s*(>=|<=)\s*(\S+)\s*", text)
     if found is None:
@@ -169,13 +154,6 @@ def _forecast(args: argparse.Namespace, scorer: SavedPipeline, further: dict[str
 
 def _labelled(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, str]:
     """The rows as the pipeline reads them, and the column of their labels."""
-    from .. import read
-    from ..formats import tabular
-    from ..read.columns import labels_of
-    from ..read.content import FOLDER
-    from ..read.tables import open_table
-    from ..schema import LABELS
-
     path, format, options = work.path, work.format, dict(work.options)
     if format == "files":
         files: Any = work.table_read(spark)
@@ -191,11 +169,8 @@ def _labelled(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, str]:
 
 
 def _in_words(found: dict[str, Any]) -> str:
-    from ..evaluate.metrics import LARGER_IS_BETTER
-
-    left = (
-        f" ({found['rows_left_out']} left out, whose labels are unknown or that cannot be read)" if found["rows_left_out"] else ""
-    )
+    left_out = found["rows_left_out"]
+    left = f" ({left_out} left out, whose labels are unknown or that cannot be read)" if left_out else ""
     lines = [f"{found['rows']} rows{left}, {found['rows_without_a_tag']} of them get no tag"]
     for name, value in found["metrics"].items():
         better = "larger" if LARGER_IS_BETTER.get(name, True) else "smaller"

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .. import read
 from ..errors import ParameterError
-from ..frame import LocalSession
-from .engine import check_memory, on_engine, packed
-from .select import given
-from .shared import COUNT, Flags, Work, data_flags, pairs, print_result, some_of
+from ..frame import check_memory
+from ..output.folder import Output
+from ..output.manifest import now
+from ..read.toml import read_toml
+from ..schema import WEIGHT
+from ..states.collect import collected
+from ..states.files import head, here, write
+from ..states.needs import needs_of
+from ..states.states import Part, States, outside, shown
+from ..states.sums import kinds_said
+from ..statistics.base import Budgets
+from .config import RunConfig, RunSettings, configure
+from .flags import COUNT, Flags, data_flags, given, pairs
+from .terminal import print_result, some_of
+from .work import Work, packed
 
-if TYPE_CHECKING:
-    from ..states.states import States
-    from .config import RunConfig
-
-SUMMARY = "count the rows of a day once: sums that later rankings are made of"
 EPILOG = """\
 examples:
   spark-mlfs collect --data monday.parquet --format parquet --labels-col topic --for mim --for forward --output states/monday
@@ -48,11 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Collects; returns the exit code."""
-    from ..output.folder import Output
-    from ..states.files import head, here
-    from ..states.needs import needs_of
-    from .config import RunSettings, configure
-
     needs = needs_of(getattr(args, "for"), pairs(args.set, "--set"))
     if args.like:
         head(args.like)
@@ -61,36 +62,20 @@ def run(args: argparse.Namespace) -> int:
     if data.options.get("missing") == "mean":
         raise ParameterError("missing=mean gives each state another number: give zero or drop, or fill the values first")
     if data.format == "text" and not data.options.get("vocabulary"):
-        data.options |= {name: value for name, value in ALL_WORDS.items() if name not in _typed(args, config)}
+        file = read_toml(args.config).get("data", {}).get("options", {}) if args.config else {}
+        typed = {*file, *pairs(args.option, "--option")}
+        data.options |= {name: value for name, value in ALL_WORDS.items() if name not in typed}
         if data.options["min_df"] != 1:
             raise ParameterError("states need every word: a rare one is not one that does not occur; leave min_df out")
     output = Output(here(settings.output or ""), settings.overwrite)
-    work = Work(args, output, None, data.path, data.format or "", data.options)
+    work = Work(args, output, None, [(data.path, data.format or "", data.options)])
     work.check(options=True)
-    return on_engine(work, partial(_collect, work, config, needs), settings.engine, settings.memory_bytes)
-
-
-def _typed(args: argparse.Namespace, config: RunConfig) -> set[str]:
-    """The options of the reader that were given."""
-    from ..read.toml import read_toml
-
-    file = read_toml(args.config).get("data", {}).get("options", {}) if args.config else {}
-    return {*file, *pairs(args.option, "--option")}
+    return work.on_engine(_collect, config, needs, settings=settings)
 
 
 def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
-    from .. import read
-    from ..output.manifest import now
-    from ..schema import WEIGHT
-    from ..states.collect import collected
-    from ..states.files import head, write
-    from ..states.states import Part
-    from ..statistics.base import Budgets
-
     args, stages, output, data = work.args, work.stages, work.output, config.data
     assert output is not None and output.local is not None
-    if isinstance(spark, LocalSession):
-        output.check()
     with stages.stage("read"):
         frame = read.load(spark, data.path, data.format or "", **data.options)
     check_memory(frame, spark)
@@ -117,17 +102,12 @@ def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
 
 def facts(states: States) -> dict[str, Any]:
     """What is in states."""
-    from ..states.states import outside, shown
-
     sizes = {"rows": states.rows, "features": len(states.features), "labels": len(states.labels)}
     return {**sizes, "kinds": sorted(states.sums), "parts": shown(states), "outside": outside(states)}
 
 
 def told(states: States) -> list[str]:
     """What is in states, in words."""
-    from ..states.states import outside
-    from ..states.sums import kinds_said
-
     beyond, sizes = outside(states), f"{states.rows} rows of {len(states.features)} features and {len(states.labels)} labels"
     out = [f"{sizes}: {kinds_said(states.sums)}"]
     for what in ("features", "labels"):

@@ -1,5 +1,5 @@
-"""The command line, and what ``jobs/*.py`` call. A command is a module of this folder, with `SUMMARY`, an `EPILOG` if it has
-examples, `add_arguments(parser)` and `run(args)`, which returns the exit code; and a name in `COMMANDS`.
+"""The command line, and what ``jobs/*.py`` call. A command is a module of this folder, with an `EPILOG` if it has examples,
+`add_arguments(parser)` and `run(args)`, which returns the exit code; and a line in `COMMANDS`.
 
 Exit codes: 0 done; 2 the user's error, told in one line on standard error; 130 interrupted, 143 ended by SIGTERM, both with what
 is kept; 3 what `check --require` asks for is not met; 1 anything else, with its traceback. With --json what failed is an object
@@ -19,19 +19,37 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
+from tqdm import tqdm
+
+from .. import __version__
 from ..errors import AS_TEXT, QUOTES, DataError, DataNotice, ParameterError, SparkMlfsError, Spelling, from_worker, in_python
 from ..formats import format_of
-from .shared import FAILED, INTERRUPTED, OK, USER_ERROR
+from .terminal import FAILED, INTERRUPTED, OK, USER_ERROR
 
 # without flags these do nothing, and print their help
 _ON_DATA = ("select", "collect", "states", "transform", "score", "evaluate", "compare", "check", "drift")
-COMMANDS = (*_ON_DATA, "sample", "methods", "completion", "warm_up", "java_home")
+COMMANDS = {
+    "select": "rank the features of a data set and keep the best",
+    "collect": "count the rows of a day once: sums that later rankings are made of",
+    "states": "merge states, take some away, show what is in them, or what changed",
+    "transform": "cut a data set down to the features of a saved selection",
+    "score": "give every row of a corpus its labels, by a saved pipeline",
+    "evaluate": "measure how good a selection is, by classifiers on rows it has not seen",
+    "compare": "compare methods on data sets, as a table, curves and tests",
+    "check": "measure a saved pipeline on rows whose labels are known",
+    "drift": "tell what changed between earlier and later rows",
+    "sample": "write a generated table, as Parquet, or files to try the jobs on",
+    "methods": "list the methods, extractors, classifiers and formats with their parameters; with a name, all about one",
+    "completion": "print a script that completes commands, flags and names in bash or zsh",
+    "warm_up": "keep Java's classes ready, so that every later run on this machine starts seconds sooner",
+    "java_home": "print the JAVA_HOME a local Spark uses",
+}
 MAX_LINE = 1000  # characters of an error
 _EXAMPLE = """\
 example (data this library makes itself, nothing to download):
@@ -64,25 +82,21 @@ class _Parser(argparse.ArgumentParser):
         return parsed
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of all commands. What it gives has the command's `run` and `parser`."""
-    from .. import __version__
-
+def parser(flagged: Container[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The parser of all commands, with the flags of all or of those `flagged`, whose modules are imported. What it gives has the
+    command's `run` and `parser`."""
     written: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
     top = _Parser("spark-mlfs", description="Multi-label feature selection on Apache Spark.", epilog=_EXAMPLE, **written)
     top.add_argument("--version", action="version", version=f"spark-mlfs {__version__}")
     commands = top.add_subparsers(dest="command", metavar="command")
-    for name in COMMANDS:
-        module = import_module(f".{name}", __package__)
-        sub = commands.add_parser(
-            name.replace("_", "-"),
-            help=module.SUMMARY,
-            description=module.SUMMARY[0].upper() + module.SUMMARY[1:] + ".",
-            epilog=getattr(module, "EPILOG", None),
-            **written,
-        )
-        sub.set_defaults(run=module.run, parser=sub)
-        module.add_arguments(sub)
+    for name, summary in COMMANDS.items():
+        about = summary[0].upper() + summary[1:] + "."
+        sub = commands.add_parser(name.replace("_", "-"), help=summary, description=about, **written)
+        if name in flagged:
+            module = import_module(f".{name}", __package__)
+            sub.epilog = getattr(module, "EPILOG", None)
+            sub.set_defaults(run=module.run, parser=sub)
+            module.add_arguments(sub)
     return top
 
 
@@ -141,7 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug, args = "--debug" in argv, None
     try:
         _check_surroundings(argv)
-        top = parser()
+        top = parser([word.replace("-", "_") for word in argv[:1]])
         if not argv:
             top.print_help(sys.stderr)
             return USER_ERROR
@@ -255,11 +269,8 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
         if issubclass(category, DataNotice):
-            if quiet:
-                return
-            from tqdm import tqdm
-
-            tqdm.write("spark-mlfs: note: " + " ".join(str(message).split()), file=sys.stderr)  # above a bar, not behind it
+            if not quiet:  # above a bar, not behind it
+                tqdm.write("spark-mlfs: note: " + " ".join(str(message).split()), file=sys.stderr)
         else:
             usual(message, category, *more, **named)
 

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from ..adapters.rows import unmatched
+from ..adapters.selection import Selected
 from ..errors import DataError, ParameterError
-from .engine import on_engine
-from .shared import Flags, Work, check_data, check_there, inputs, load_selection, print_forecast, print_result, reader_options_of
-
-if TYPE_CHECKING:
-    from ..adapters.selection import Selected
-    from ..evaluate.compare import Outcome
-    from ..evaluate.plan import Comparison
-    from ..evaluate.trials import Candidate
-    from ..output.folder import Place
+from ..evaluate import compare as trials
+from ..evaluate.plan import FILES, Comparison, Run, read_comparison
+from ..evaluate.protocol import Protocol
+from ..evaluate.summary import main_metric, summary
+from ..evaluate.trials import Candidate
+from ..output.folder import MANIFEST, Output, Place
+from ..output.journal import Journal, publish
+from ..read.errors import reading
+from ..report.comparison_page import check_formats, comparison_page, files
+from ..schema import FEATURES, attribute_names
+from .flags import Flags, given
+from .terminal import print_forecast, print_result
+from .work import Work, load_model, reader_options_of
 
 SAME_ROWS = "The saved ranking was made from these very rows, test rows included: what is measured is too good."
 TABLES = ("cells", "trials", "choices", "rankings", "labels", "data", "failed")
-SUMMARY = "compare methods on data sets, as a table, curves and tests"
 EPILOG = """\
 example:
   spark-mlfs compare --config conf/runs/compare.toml
@@ -38,8 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs a comparison; returns the exit code."""
-    from ..evaluate.plan import read_comparison
-
     if args.config is None:
         raise ParameterError("compare needs --config FILE; conf/runs/compare.toml is one to start from")
     return run_plan(args, read_comparison(args.config, run_section(args)), args.config)
@@ -56,17 +60,12 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_section(args: argparse.Namespace) -> dict[str, Any]:
     """The [run] section as the flags give it."""
-    names = "output overwrite engine memory_bytes parallelism driver_bytes worker_bytes".split()
-    given = {name: getattr(args, name) or None for name in names}
-    given |= {name: (text := getattr(args, name)) and text.split(",") for name in ("figures", "tables")}
-    return {name: value for name, value in given.items() if value is not None}
+    section = given(args, Run)
+    return section | {name: section[name].split(",") for name in ("figures", "tables") if name in section}
 
 
 def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model: str | None = None) -> int:
     """Runs the trials that are not done yet, with the ranking saved at `model`, and writes the results; returns the exit code."""
-    from ..output.folder import Output
-    from ..report.comparison_files import check_formats
-
     if plan.run.output is None:
         in_file = f"[run] output in {file}, or " if file else ""
         raise ParameterError(f"where should the results go? give {in_file}--output DIR")
@@ -75,44 +74,36 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
     if (plan.run.figures or plan.run.tables) and output.local is None:
         remedy = "give a local --output, or leave them out"
         raise ParameterError(f"figures and tables as files need an output on this machine: {remedy}")
-    work = Work(args, output)
-    work.sources = [(source, data.format or "") for data in plan.data for source in (data.path, data.test_path)]
-    work.sources.append((model, ""))
-    output.check(path for source in work.sources for path in inputs(*source))
-    for data in plan.data:
-        check_data(data.path, data.format or "", data.options)
-        check_there(inputs(data.test_path, data.format))
-    if model:
-        check_there([model], "saved selection", "give the folder that spark-mlfs select wrote")
+    tests = [each for each in plan.data if each.test_path]
+    read = [(each.path, each) for each in plan.data] + [(each.test_path, each) for each in tests]
+    work = Work(args, output, None, [(path, data.format or "", data.options) for path, data in read])
+    work.check([model] if model else [], "saved selection", "give the folder that spark-mlfs select wrote", options=True)
+    work.sources.append((model, "", {}))
     if args.dry_run:
         return _forecast(args, plan, plan.candidates(), model)
-    return on_engine(work, partial(_run, work, plan, model), plan.run.engine, plan.run.memory_bytes)
+    return work.on_engine(_run, plan, model, settings=plan.run)
 
 
 def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
-    from ..evaluate.compare import run, settings_of
-    from ..output.folder import Place
-    from ..output.journal import Journal, publish
-
     args, stages, candidates = work.args, work.stages, plan.candidates()
     assert plan.run.output is not None
-    saved = load_selection(model, spark) if model else None
+    saved = load_model(model, spark)[0] if model else None
     if saved is not None:
         candidates = [_saved_ranking(spark, saved, plan), *candidates]
-    journal = Journal.beside(spark, plan.run.output, "comparing", settings_of(plan, candidates))
+    journal = Journal.beside(spark, plan.run.output, "comparing", trials.settings_of(plan, candidates))
     with journal.running("trials"):
         resumed = journal.open()
         if not resumed:
             journal.start()
         before = sum("error" not in entry for entry in journal.parts.values())
         with stages.stage("trials"):
-            outcome = run(spark, plan, journal, candidates, stages.report)
+            outcome = trials.run(spark, plan, journal, candidates, stages.report)
         if saved is not None and saved.summary.get("fingerprint") in {*outcome.data["fingerprint"]} - {None}:
             plan.notes += f"\n\n{SAME_ROWS}"
         with stages.stage("tables and page"):
             target = Place(spark, journal.place, journal.folder, "overwrite")
-            trials = {"trials": len(journal.parts), "trials_of_an_earlier_run": before, "failed": len(outcome.failed)}
-            manifest = _write(target, work, outcome, plan, trials)
+            counts = {"trials": len(journal.parts), "trials_of_an_earlier_run": before, "failed": len(outcome.failed)}
+            manifest = _write(target, work, outcome, plan, counts)
             journal.clear()
             publish(plan.run.output, journal.folder, False)
     text, means = _summary(outcome, plan, before)
@@ -121,9 +112,6 @@ def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
 
 def _forecast(args: argparse.Namespace, plan: Comparison, candidates: list[Candidate], model: str | None) -> int:
     """Says how many trials, rankings and fits of classifiers a plan stands for; no session is started, nothing is read."""
-    from ..evaluate.plan import FILES
-    from ..evaluate.protocol import Protocol
-
     folds = plan.protocol.folds
     splits = 1 if folds == FILES else Protocol.of(folds).count
     design = plan.design()
@@ -154,19 +142,11 @@ def _forecast(args: argparse.Namespace, plan: Comparison, candidates: list[Candi
 def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
     """The saved ranking in terms of the data's own columns: its features are found by name where both sides have names, else
     the widths must agree. `DataError` for missing, further or differently many features."""
-    import numpy as np
-
-    from ..adapters.rows import unmatched
-    from ..evaluate.compare import open_data
-    from ..evaluate.trials import Candidate
-    from ..read.errors import reading
-    from ..schema import FEATURES, attribute_names
-
     (data,) = plan.data
     path = data.path or data.name
     path = path if isinstance(path, str) else path[0]
     data.options = reader_options_of(model, data.format or "", data.options)
-    frame, _ = open_data(spark, data)
+    frame, _ = trials.open_data(spark, data)
     slots = attribute_names(frame, FEATURES)
     order = model.ranking.sort_values("rank")["index"].to_numpy()
     if slots is None or not model.summary.get("named"):
@@ -187,17 +167,13 @@ def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
     return Candidate("the saved ranking", order=tuple(where[names[i]] for i in order))
 
 
-def _write(target: Place, work: Work, outcome: Outcome, plan: Comparison, trials: dict[str, int]) -> dict[str, Any]:
+def _write(target: Place, work: Work, outcome: trials.Outcome, plan: Comparison, counts: dict[str, int]) -> dict[str, Any]:
     """The tables, the page and the manifest, which is returned."""
-    from ..output.folder import MANIFEST
-    from ..report.comparison_files import files
-    from ..report.comparison_page import comparison_page
-
     for name in TABLES:
         table = getattr(outcome, name)
         if len(table):
             target.table(name, table)
-    manifest = work.manifest(target.spark, {"plan": plan.as_dict(), **trials})
+    manifest = work.manifest(target.spark, {"plan": plan.as_dict(), **counts})
     target.text("comparison.html", comparison_page(outcome, plan, manifest))
     for name, content in files(outcome, plan.run.figures, plan.run.tables):
         assert target.folder is not None
@@ -207,9 +183,7 @@ def _write(target: Place, work: Work, outcome: Outcome, plan: Comparison, trials
     return manifest
 
 
-def _summary(outcome: Outcome, plan: Comparison, before: int) -> tuple[str, dict[str, Any]]:
-    from ..evaluate.summary import main_metric, summary
-
+def _summary(outcome: trials.Outcome, plan: Comparison, before: int) -> tuple[str, dict[str, Any]]:
     kind, metric = main_metric(plan)
     judge = plan.design().judges[0].title
     means = summary(outcome.cells, kind, metric, judge, outcome.methods).mean

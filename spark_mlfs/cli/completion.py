@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 
-from .shared import OK
+import shtab
 
-SUMMARY = "print a script that completes commands, flags and names in bash or zsh"
+from ..classify import CLASSIFIERS
+from ..extract import EXTRACTORS
+from ..formats import READERS
+from ..methods import METHODS
+from ..read.samples import GENERATED
+from ..select.modes import RULES
+from .terminal import OK
+
 EPILOG = """\
 example:
   eval "$(spark-mlfs completion)"                    # in this shell; in ~/.bashrc or ~/.zshrc for all
@@ -33,9 +39,11 @@ def run(args: argparse.Namespace) -> int:
 
 def script(top: argparse.ArgumentParser, shell: str) -> str:
     """The script for the commands of a parser, which is of no further use."""
-    import shtab
-
-    named = _names()
+    names = (*METHODS, *EXTRACTORS, *CLASSIFIERS, *READERS)
+    named: dict[str, Iterable[str]] = {  # the valid names of each flag that takes one, by the parser's name of the flag
+        "format": READERS, "kind": GENERATED, "order": ("rank", "index"), "selection_mode": RULES, "method": METHODS,
+        "name": names, "classifier": CLASSIFIERS,
+    }  # fmt: skip
     (commands,) = (action for action in top._actions if isinstance(action, argparse._SubParsersAction))
     every: list[Any] = [action for command in commands.choices.values() for action in command._actions]
     for action in every:
@@ -44,21 +52,3 @@ def script(top: argparse.ArgumentParser, shell: str) -> str:
         elif action.metavar in FILES:
             action.complete = shtab.FILE
     return str(shtab.complete(top, shell=shell))
-
-
-def _names() -> dict[str, Iterable[str]]:
-    """Return the valid names of each flag that takes one, by the parser's name of the flag."""
-    from ..classify import CLASSIFIERS
-    from ..extract import EXTRACTORS
-    from ..formats import READERS
-    from ..methods import METHODS
-    from ..select.modes import RULES
-
-    read: dict[str, Iterable[str]] = {"format": READERS}
-    with suppress(ImportError):  # without Spark nothing is made
-        from ..read.samples import GENERATED
-
-        read["kind"] = GENERATED
-    names = (*METHODS, *EXTRACTORS, *CLASSIFIERS, *READERS)
-    order = {"order": ("rank", "index"), "selection_mode": RULES}
-    return {**read, **order, "method": METHODS, "name": names, "classifier": CLASSIFIERS}

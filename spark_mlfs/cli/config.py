@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, cast
 from .. import params
 from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
+from ..classify import CLASSIFIERS
 from ..errors import ParameterError, setting
 from ..formats import READERS, accept_options, format_of, no_format, tabular
+from ..frame import ENGINE, MEMORY
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, from_json, text_in
 from ..pipeline import Request
@@ -29,9 +31,8 @@ from ..select import Constraints, CrossValidation, Cut
 from ..select.modes import KEYS, RATES, RULES, Setting, either
 from ..select.rules import DRIFT, DRIFT_METHOD
 from ..statistics.base import Budgets
-from .engine import ENGINE, MEMORY
-from .shared import STATES
 
+STATES = "states"  # stands for a format where a run has sums in the place of rows
 MAX_LIST = 1 << 28
 
 
@@ -85,8 +86,6 @@ def mapping_in(path: str, what: str, column: str) -> dict[str, Any]:
                 out.setdefault(group, []).append(name)
         return out
     if kind == ".toml":
-        from ..read.toml import read_toml
-
         return read_toml(path)
     try:
         found = from_json(_text_in(path, what).read())
@@ -179,8 +178,6 @@ class ClassifierChoice(Section):
     parameters: dict[str, Any] = Field({}, description="the classifier's own parameters")
 
     def checked(self) -> dict[str, Any]:
-        from ..classify import CLASSIFIERS
-
         classifier = CLASSIFIERS.create(self.name or "")
         return params.check(classifier.parameters, self.parameters, f"classifier {classifier.name!r}")
 

@@ -5,22 +5,33 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..engine.local import SizingEngine
 from ..errors import ParameterError
-from ..frame import LocalSession
+from ..frame import LocalSession, check_memory
+from ..markup import size
+from ..methods.counting import BINNING, NUM_BINS
+from ..output.folder import MANIFEST, Output, csv_text
+from ..pipeline import Request, check_rows
+from ..read import load
+from ..read.errors import reading
+from ..report.drift_page import DriftOutcome
+from ..schema import CATEGORIES, FEATURES, attribute_names, categories_of
 from ..select.rules import DRIFT, DRIFT_METHOD
-from .engine import check_memory, on_engine, packed
-from .select import given
-from .shared import Flags, Work, check_data, data_flags, inputs, pairs, print_forecast, print_result, set_values, single, some_of
+from ..states import files as states
+from ..states.changes import AGAINST, Drift, Window, by_codes, over
+from ..states.collect import no_mean
+from ..statistics.base import Budgets
+from ..statistics.contingency import TwoWay
+from ..statistics.targets import Labels
+from .config import DataChoice, DriftConfig, RunSettings, asked_of_drift, configure
+from .dry_run import SAMPLE, scaled
+from .flags import Flags, data_flags, given, pairs, set_values, single
+from .terminal import print_forecast, print_result, some_of
+from .work import Work, packed
 
-if TYPE_CHECKING:
-    from ..states.changes import Drift
-    from .config import DataChoice, DriftConfig
-
-SUMMARY = "tell what changed between earlier and later rows"
 EPILOG = """\
 example (data this library makes itself, nothing to download):
   spark-mlfs drift --format numbers --after-option seed=1 --output runs/drift
@@ -60,11 +71,6 @@ def compared(args: argparse.Namespace) -> dict[str, Any]:
 
 def run(args: argparse.Namespace) -> int:
     """Compares rows; returns the exit code."""
-    from ..output.folder import Output
-    from ..pipeline import Request, check_rows
-    from ..states.collect import no_mean
-    from .config import DriftConfig, RunSettings, configure
-
     windows = set_values(before=single(args.before), after=single(args.after), **compared(args))
     options, own = pairs(args.after_option, "--after-option"), pairs(args.set, "--set")
     config: DriftConfig = configure(
@@ -83,20 +89,13 @@ def run(args: argparse.Namespace) -> int:
     check_rows([request], config.data.options.get("weight") is not None, False)
     if grades is not None and not grades.cuts:
         raise ParameterError("drift counts labels of 0 and 1, not grades: give --label-cuts")
-    work = Work(args, Output(config.run.output or "", config.run.overwrite))
-    work.sources = [(side.path, side.format or "") for side in sides]
-    assert work.output is not None
-    work.output.check(path for source in work.sources for path in inputs(*source))
-    for side in sides:
-        check_data(side.path, side.format or "", side.options)
-    job = _forecast if args.dry_run else _drift
-    return on_engine(work, partial(job, work, config, sides, how), config.run.engine, config.run.memory_bytes)
+    sources = [(side.path, side.format or "", side.options) for side in sides]
+    work = Work(args, Output(config.run.output or "", config.run.overwrite), None, sources)
+    work.check(options=True)
+    return work.on_engine(_forecast if args.dry_run else _drift, config, sides, how, settings=config.run)
 
 
 def _drift(work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[str, Any], spark: Any) -> int:
-    from ..states.changes import Window, over
-    from ..statistics.base import Budgets
-
     stages, windows = work.stages, []
     with stages.stage("read"):
         frames = _frames(spark, sides)
@@ -116,14 +115,6 @@ def _drift(work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[s
 
 def _forecast(work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[str, Any], spark: Any) -> int:
     """Says what would be compared, from a count of the rows and a sample of them; returns the exit code."""
-    from ..engine.local import SizingEngine
-    from ..markup import size
-    from ..methods.counting import BINNING, NUM_BINS
-    from ..read.errors import reading
-    from ..statistics.contingency import TwoWay
-    from ..statistics.targets import Labels
-    from .dry_run import SAMPLE, scaled
-
     with work.stages.stage("read"):
         frames = _frames(spark, sides)
         with reading():
@@ -149,8 +140,6 @@ def _forecast(work: Work, config: DriftConfig, sides: list[DataChoice], how: dic
 
 def _frames(spark: Any, sides: list[DataChoice]) -> list[Any]:
     """The rows of both times; of texts both count the words of either."""
-    from ..read import load
-    from ..schema import CATEGORIES, FEATURES, attribute_names, categories_of
 
     def read(side: DataChoice, **more: Any) -> Any:
         return load(spark, side.path, side.format or "", **{**side.options, **more})
@@ -166,22 +155,16 @@ def _frames(spark: Any, sides: list[DataChoice]) -> list[Any]:
 
 def compare_states(args: argparse.Namespace) -> int:
     """Compares saved states; returns the exit code."""
-    from ..output.folder import Output
-    from ..states.changes import AGAINST, Window, by_codes, over
-    from ..states.files import folders, head, load
-    from .config import asked_of_drift
-
     how = asked_of_drift(args.method, pairs(args.set, "--set"), compared(args))
     against = AGAINST.accept(args.against or AGAINST.default)
-    paths = folders(args.states)
-    work = Work(args, Output(args.output, args.overwrite))
-    assert work.output is not None
-    work.output.check(paths)
+    paths, output = states.folders(args.states), Output(args.output, args.overwrite)
+    output.check(paths)
+    work = Work(args, output)
     last = [Path(path).name for path in paths]
     names = paths if len(set(last)) < len(last) else last
     with work.stages.stage("read"):
-        requests = by_codes(head(paths[0]).sums, how["method"], how["method_params"], how)[1:]
-        windows = [Window(name, load(path, requests=requests).dataset()) for name, path in zip(names, paths, strict=True)]
+        requests = by_codes(states.head(paths[0]).sums, how["method"], how["method_params"], how)[1:]
+        windows = [Window(name, states.load(path, requests=requests).dataset()) for name, path in zip(names, paths, strict=True)]
     with work.stages.stage("compare"):
         found = over(windows, against=against, progress=work.stages.report, **how)
     return written(work, found, LocalSession(), {"states": paths})
@@ -189,13 +172,8 @@ def compare_states(args: argparse.Namespace) -> int:
 
 def written(work: Work, found: Drift, spark: Any, about: dict[str, Any]) -> int:
     """Writes what changed, and says it; returns the exit code."""
-    from ..output.folder import MANIFEST, csv_text
-    from ..report.drift_page import DriftOutcome
-
     output = work.output
     assert output is not None
-    if isinstance(spark, LocalSession):
-        output.check()
     with work.stages.stage("write"), output.writing(spark) as target:
         manifest = work.manifest(spark, {**about, **found.facts})
         for name, table in _tables(found):

@@ -9,26 +9,27 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..blocks.profile import Profile
 from ..engine.base import DIRECT_BYTES
+from ..engine.local import SizingEngine
 from ..errors import beyond
 from ..frame import LocalSession, NeedsSpark, num_cores
-from ..statistics.base import FeatureShardedStatistic, Statistic
+from ..markup import size
+from ..methods.base import Method
+from ..pipeline import MANY_PAIRS, Request, Solve
+from ..read import load
+from ..select import Screen
+from ..statistics.base import Budgets, FeatureShardedStatistic, Statistic
 from ..statistics.gram import Gram
-from .engine import on_engine, packed
-from .shared import Work, load_selection, print_forecast
-
-if TYPE_CHECKING:
-    from ..blocks.profile import Profile
-    from ..engine.local import SizingEngine
-    from ..methods.base import Method
-    from ..select.request import Request
-    from .config import RunConfig
+from .config import RunConfig
+from .terminal import print_forecast
+from .work import Work, load_model, packed
 
 # what one process does after the others, or alone
 SERIAL = ("run", "feature", "feature and label", "pick of a feature and label", "cubed feature", "squared feature and label")
@@ -84,11 +85,11 @@ def seconds(format: str, profile: Profile, ranked: Sequence[tuple[str, dict[str,
 def traffic(profile: Profile, statistics: Sequence[Statistic], sizes: Sequence[int], tasks: int) -> dict[str, int]:
     """Return how many bytes of the states that are known beforehand Spark moves between so many tasks, and to the driver."""
     moved = {"shuffled_bytes": 0, "collected_bytes": 0}
-    for statistic, size in zip(statistics, sizes, strict=True):
-        direct = size * tasks <= DIRECT_BYTES
+    for statistic, held in zip(statistics, sizes, strict=True):
+        direct = held * tasks <= DIRECT_BYTES
         sharded = isinstance(statistic, FeatureShardedStatistic)
-        moved["shuffled_bytes"] += statistic.state_bytes(profile) if sharded else 0 if direct else size * tasks
-        moved["collected_bytes"] += 8 * profile.d if sharded else size * tasks if direct else size
+        moved["shuffled_bytes"] += statistic.state_bytes(profile) if sharded else 0 if direct else held * tasks
+        moved["collected_bytes"] += 8 * profile.d if sharded else held * tasks if direct else held
     return moved
 
 
@@ -98,16 +99,10 @@ COUNTED: tuple[str, ...] = ("nonzero", "positive", "unknown", "unlabelled", "lab
 COUNTED += ("feature_unknown_pairs", "unlabelled_stored")
 
 
-def dry_run(work: Work, config: RunConfig) -> int:
+def dry_run(work: Work, config: RunConfig, spark: Any) -> int:
     """Says what the run of a configuration would do, and writes nothing; returns the exit code."""
-    return on_engine(work, partial(_dry_run, work, config), config.run.engine, config.run.memory_bytes)
-
-
-def _dry_run(work: Work, config: RunConfig, spark: Any) -> int:
-    from ..read import load
-
     stages = work.stages
-    config.constraints.complete(lambda path: load_selection(path, spark).selectedFeatureNames)
+    config.constraints.complete(lambda path: load_model(path, spark)[0].selectedFeatureNames)
     with stages.stage("read"):
         frame = load(spark, work.path, work.format, **config.reader_options())
         rows = work.count_rows(spark, frame)
@@ -144,11 +139,6 @@ def _sizing(
     profile: Profile, config: RunConfig, labels: list[str], memory: int | None = None
 ) -> tuple[SizingEngine, list[Request], list[Statistic]]:
     """Return what sizes the statistics of a run, the requests that come first, and the statistics known beforehand."""
-    from ..engine.local import SizingEngine
-    from ..pipeline import Request, Solve
-    from ..select import Screen
-    from ..statistics.base import Budgets
-
     requests = [request.for_labels(labels) for request in config.requests()]
     screen = Screen.of(config.method.screen) if config.method.screen else None
     if screen is not None:
@@ -163,10 +153,6 @@ def forecast(sample: Profile, rows: int, config: RunConfig, kept: int | None, la
 
     `statistics` those that are known beforehand, which share one scan, with the bytes of each state.
     """
-    from ..pipeline import MANY_PAIRS
-    from ..select import Screen
-    from ..statistics.base import Budgets
-
     profile = scaled(sample, rows)
     sizing, requests, known = _sizing(profile, config, labels)
     asked = [request.for_labels(labels) for request in config.requests()]
@@ -221,15 +207,11 @@ def scaled(sample: Profile, rows: int) -> Profile:
 
 
 def _of(held: dict[str, int]) -> str:
-    from ..markup import size
-
     return f"{size(held['needed'])} of {size(held['allowed'])}"
 
 
 def _lines(found: dict[str, Any], config: RunConfig) -> dict[str, str | None]:
     """Return the forecast, by headings."""
-    from ..markup import size
-
     looked, scans = found["rows_looked_at"], found["scans"]
     kept = f"the {found['kept']} best" if found["kept"] else f"those that pass {config.selection.mode}"
     sampled = f" (features and labels of the first {looked} rows)" if looked < found["rows"] else ""

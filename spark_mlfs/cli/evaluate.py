@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError
+from ..evaluate.plan import FILES, comparison
 from ..formats import no_format
 from ..methods import DEFAULT_METHOD
+from ..read.toml import read_toml
 from .compare import run_arguments, run_plan, run_section
-from .shared import Flags, data_flags, method_flags, pairs, set_values
+from .config import laid_over
+from .flags import Flags, data_flags, method_flags, pairs, set_values, single
 
-SUMMARY = "measure how good a selection is, by classifiers on rows it has not seen"
 EPILOG = """\
 examples:
   spark-mlfs evaluate --format numbers --method jmi --sizes 5% 10% 20% --output runs/jmi-quality
@@ -50,16 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judges one ranking; returns the exit code."""
-    from ..evaluate.plan import FILES, comparison
-    from .config import laid_over
-
     below = _file(args.config) if args.config else {}
     _check(args, below)
     data = laid_over("data", below.get("data", {}), data_flags(args))
     source = data.get("path") or data["format"]
     data.setdefault("name", Path(source if isinstance(source, str) else source[0]).name.split(".")[0])
     if args.test_data:
-        data["test_path"] = args.test_data[0] if len(args.test_data) == 1 else args.test_data
+        data["test_path"] = single(args.test_data)
     method = {"name": DEFAULT_METHOD, **laid_over("method", below.get("method", {}), method_flags(args))}
     classifiers: list[dict[str, Any]] = [{"name": c} for c in args.classifier] or below.get("classifier") or [{"name": "mlknn"}]
     if args.classifier_set:
@@ -85,8 +84,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _file(file: str) -> dict[str, Any]:
     """The sections of a configuration: those of a comparison, each there once; several [[classifier]] may judge."""
-    from ..read.toml import read_toml
-
     below = read_toml(file)
     known = ("data", "method", "classifier", "protocol", "run")
     for name in ("data", "method", "protocol", "run"):

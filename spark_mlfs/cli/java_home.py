@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from .shared import OK
-
-SUMMARY = "print the JAVA_HOME a local Spark uses"
+from ..session.java import java_home
+from .terminal import OK
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +14,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the folder; returns the exit code."""
-    from ..session.java import java_home
-
     print(java_home())
     return OK

@@ -6,11 +6,14 @@ import argparse
 import textwrap
 from typing import Any
 
+from ..classify import CLASSIFIERS
 from ..errors import ParameterError
+from ..extract import EXTRACTORS
+from ..formats import READERS
+from ..methods import METHODS
 from ..params import REQUIRED
-from .shared import print_result
-
-SUMMARY = "list the methods, extractors, classifiers and formats with their parameters; with a name, all about one"
+from ..registry import Registry
+from .terminal import print_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,12 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the list, or all about one entry; returns the exit code."""
-    from ..classify import CLASSIFIERS
-    from ..extract import EXTRACTORS
-    from ..formats import READERS
-    from ..methods import METHODS
-    from ..registry import Registry
-
     registries: tuple[Registry[Any], ...] = (METHODS, EXTRACTORS, CLASSIFIERS, READERS)
     try:
         import pyspark  # noqa: F401

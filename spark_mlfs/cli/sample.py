@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from typing import Any
 
 from ..errors import ParameterError
 from ..frame import LocalFrame, LocalSession
+from ..media.generate import FILES, write_files
+from ..output.folder import MANIFEST, Output
+from ..output.table import write_rows
 from ..params import Integer
-from .engine import asked, on_engine
-from .shared import COUNT, Flags, Work, accepted, print_result
+from ..read.samples import GENERATED
+from .flags import COUNT, Flags, accepted
+from .terminal import print_result
+from .work import Work
 
-SUMMARY = "write a generated table, as Parquet, or files to try the jobs on"
 EPILOG = """\
 example, from raw text to a scored corpus:
   spark-mlfs sample documents --output data/documents
@@ -33,28 +36,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Writes the table; returns the exit code."""
-    from ..media.generate import FILES
-    from ..output.folder import Output
-    from ..read.samples import GENERATED
-
     kinds = [*GENERATED, *FILES]
     if args.kind not in kinds or args.output is None:
         raise ParameterError(f"sample needs a kind, one of {', '.join(kinds)}, and --output; see spark-mlfs sample --help")
     work = Work(args, Output(args.output, args.overwrite))
     work.check()
-    if args.kind in FILES:
-        return _files(args, work)
-    return on_engine(work, partial(_table, args, work), *asked(args))
+    return _files(work, LocalSession()) if args.kind in FILES else work.on_engine(_table)
 
 
-def _files(args: argparse.Namespace, work: Work) -> int:
-    from ..media.generate import write_files
-    from ..output.folder import MANIFEST
-
-    output = work.output
-    here: Any = LocalSession()
+def _files(work: Work, here: Any) -> int:
+    args, output = work.args, work.output
     assert output is not None
-    output.check()
     with work.stages.stage("make and write"), output.writing(here) as target:
         if target.folder is None:
             raise ParameterError(f"{args.output} is not on this machine: {args.kind} are written here; copy them there")
@@ -66,11 +58,8 @@ def _files(args: argparse.Namespace, work: Work) -> int:
     return print_result(args, text, {**manifest, "output": args.output})
 
 
-def _table(args: argparse.Namespace, work: Work, spark: Any) -> int:
-    from ..output.folder import MANIFEST
-    from ..output.table import write_rows
-    from ..read.samples import GENERATED
-
+def _table(work: Work, spark: Any) -> int:
+    args = work.args
     frame = GENERATED[args.kind](spark, args.rows, args.seed)
     frame = frame.select(*(name for name in frame.columns if name != "tags" or not args.without_tags))
     assert work.output is not None

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from ..adapters.tags import overtagged
 from ..errors import ParameterError, worker_errors
-from .engine import asked, on_engine
-from .shared import COUNT, OK, Flags, Work, load_pipeline, print_forecast, print_result, require, tags_asked
+from ..formats import READERS
+from ..output.folder import MANIFEST, Place, csv_text
+from ..read.content import gallery_of
+from ..read.encoded import rejected_rows
+from ..read.gallery import Gallery
+from ..report.pipeline_pages import scoring_page
+from ..scoring.base import SavedPipeline
+from ..scoring.corpus import Scoring, scored_rows
+from .flags import COUNT, Flags, require, tags_asked
+from .terminal import OK, print_forecast, print_result
+from .work import Work, load_pipeline
 
-if TYPE_CHECKING:
-    from ..scoring.base import SavedPipeline
-
-SUMMARY = "give every row of a corpus its labels, by a saved pipeline"
 EPILOG = """\
 example (a corpus this library makes, nothing to download):
   spark-mlfs select --format numbers --method jmi --num-top-features 40 --classifier mlknn --output runs/numbers
@@ -49,21 +56,12 @@ def run(args: argparse.Namespace) -> int:
     how = _checked(args)
     identity, args.id = args.id, None  # a column of the corpus, not an option of the reader
     work = Work.of(args, replaces=args.append)
-    work.check("saved pipeline", "give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote")
-    return on_engine(work, partial(_score, work, identity, how), *asked(args), resumes=True)
+    remedy = "give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote"
+    work.check([args.model], "saved pipeline", remedy)
+    return work.on_engine(_score, identity, how, resumes=True)
 
 
 def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) -> int:
-    import pandas as pd
-
-    from ..adapters.tags import overtagged
-    from ..output.folder import MANIFEST, Place, csv_text
-    from ..read.content import gallery_of
-    from ..read.encoded import rejected_rows
-    from ..read.gallery import Gallery
-    from ..report.pipeline_pages import scoring_page
-    from ..scoring.corpus import Scoring, scored_rows
-
     args, stages, table = work.args, work.stages, work.table
     written: dict[str, Any] = {}
     with stages.stage("model"):
@@ -124,8 +122,6 @@ def _forecast(args: argparse.Namespace, scorer: SavedPipeline, found: dict[str, 
 
 
 def _checked(args: argparse.Namespace) -> dict[str, Any]:
-    from ..formats import READERS
-
     require("score", model=args.model, output=args.output, format=args.format)
     if args.append and args.overwrite:
         raise ParameterError("give --append or --overwrite, not both")

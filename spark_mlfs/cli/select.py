@@ -10,40 +10,29 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from .. import pipeline, read
+from ..adapters.selection import LocalSelection, Selected, facts_of
 from ..errors import DataError, ParameterError
-from ..frame import LocalFrame, LocalSession
+from ..frame import LocalFrame, LocalSession, check_memory
+from ..output.folder import MANIFEST, Output, Place, csv_text
+from ..output.manifest import selection_manifest
+from ..pipeline import Result
+from ..report.page import feature_rows, page, smaller_index
+from ..schema import FEATURES, attribute_names, fill_of, rejected_of
 from ..select.modes import AUTO, KEYS, flag_help, level_setting, rules_help
-from .engine import check_memory, on_engine, packed
-from .shared import (
-    STATES,
-    Flags,
-    Stages,
-    Work,
-    data_flags,
-    load_selection,
-    method_flags,
-    output_table,
-    pairs,
-    print_result,
-    set_values,
-)
+from ..select.portrait import Portrait
+from ..states.files import load
+from ..statistics.base import Budgets
+from .config import STATES, ConstraintChoice, RunConfig, RunSettings, Selection, configure
+from .dry_run import check_beforehand, dry_run
+from .flags import Flags, data_flags, given, method_flags, pairs, set_values
+from .terminal import Stages, print_result
+from .work import Work, load_model, output_table, packed
 
-if TYPE_CHECKING:
-    from pyspark.ml import PipelineModel
-
-    from ..adapters.selection import LocalSelection
-    from ..ml.selectors import MultiLabelSelectorModel
-    from ..output.folder import Place
-    from ..pipeline import Result
-    from ..read.sections import Section
-    from ..scoring.fit_here import LocalPipeline
-    from ..select.portrait import Portrait
-    from .config import RunConfig
-
-SUMMARY = "rank the features of a data set and keep the best"
 EPILOG = """\
 example (data this library makes itself, nothing to download):
   spark-mlfs select --format numbers --method jmi --num-top-features 50 --output runs/numbers
@@ -108,8 +97,6 @@ def _constraint_arguments(flags: Flags) -> None:
 
 def configuration(args: argparse.Namespace) -> RunConfig:
     """The file's run with the flags over it, complete and checked."""
-    from .config import ConstraintChoice, RunSettings, Selection, configure
-
     own = pairs(args.classifier_set, "--classifier-set")
     flags = {
         "data": {"path": args.states, "format": STATES} if args.states else data_flags(args),
@@ -121,11 +108,6 @@ def configuration(args: argparse.Namespace) -> RunConfig:
     }
     config: RunConfig = configure(args.config, flags)
     return config
-
-
-def given(args: argparse.Namespace, section: type[Section]) -> dict[str, Any]:
-    """The keys of a section that flags of their names give."""
-    return {key: value for key in section.fields if (value := getattr(args, key, None))}
 
 
 @dataclass
@@ -142,10 +124,6 @@ class Ranked:
 
 def run(args: argparse.Namespace) -> int:
     """Selects features; returns the exit code."""
-    from ..output.folder import Output
-    from ..pipeline import check_rows
-    from .dry_run import dry_run
-
     config = configuration(args)
     from_states = config.data.format == STATES
     if from_states and (args.data or args.format or args.dry_run or config.classifier.name or config.run.output_table):
@@ -155,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
     config.constraints.complete()
     requests = config.requests()  # a wrong parameter is told before Spark starts
     weighted, grades = config.data.options.get("weight") is not None, config.data.grades()
-    check_rows(requests, weighted, grades is not None and not grades.cuts)
+    pipeline.check_rows(requests, weighted, grades is not None and not grades.cuts)
     if config.classifier.name:
         if weighted or grades is not None:
             takes = "no row weights" if weighted else "labels of 0 and 1, not grades"
@@ -165,46 +143,37 @@ def run(args: argparse.Namespace) -> int:
     data, settings = config.data, config.run
     output = Output(settings.output or "", settings.overwrite)
     table = output_table(settings.output_table, settings.table_format, settings.overwrite)
-    work = Work(args, output, table, data.path, data.format or "", data.options)
+    work = Work(args, output, table, [(data.path, data.format or "", data.options)])
     work.check(options=not from_states)
     work.sources = [] if from_states else work.sources  # of states none is Spark's
-    if args.dry_run:
-        return dry_run(work, config)
-    ahead = ("ml.selectors", "output.manifest", "report.page")
-    return on_engine(work, partial(_select, work, config), settings.engine, settings.memory_bytes, ahead=ahead)
+    return work.on_engine(dry_run if args.dry_run else _select, config, settings=settings, ahead=("ml.selectors",))
 
 
 def _select(work: Work, config: RunConfig, spark: Any) -> int:
-    from ..pipeline import ranking_frame
-    from ..report.page import feature_rows
-    from ..schema import rejected_of
-
     args, stages, output, table = work.args, work.stages, work.output, work.table
     assert output is not None
-    if isinstance(spark, LocalSession):
-        output.check()
-    config.constraints.complete(lambda path: load_selection(path, spark).selectedFeatureNames)
+    config.constraints.complete(lambda path: load_model(path, spark)[0].selectedFeatureNames)
     ranked = _rank(spark, config, stages)
     why = ranked.result.why_none
     if config.classifier.name and why is not None:
         raise DataError(f"{why}; there is nothing to fit the classifier on")
     model = _model(ranked, config.selection.order or "rank")
-    pipeline = None
+    fitted = None
     if config.classifier.name:
         with stages.stage("classifier"):
-            pipeline = _fit_pipeline(spark, work, config, model, ranked.frame)
+            fitted = _fit_pipeline(spark, work, config, model, ranked.frame)
     with stages.stage("write"), output.writing(spark) as target:
         if not args.json:  # a ranking that cannot be written has been seen
             print_result(args, ranking_text(ranked, stages), {})
-        manifest = _write(target, work, config, ranked, model, pipeline)
+        manifest = _write(target, work, config, ranked, model, fitted)
         if table is not None:
-            table.write(ranking_frame(spark, ranked.result.ranking))
+            table.write(pipeline.ranking_frame(spark, ranked.result.ranking))
     files = "ranking.csv, ranking.parquet, model/, manifest.json" + (", report.html" if config.run.report else "")
     written = f"written to {config.run.output}: {files}" + (", pipeline/" if config.classifier.name else "")
     if "files" in manifest["data"]:
         written += ", rejected.csv"
-    if ranked.frame is not None and (read := rejected_of(ranked.frame)) is not None:
-        read.release()
+    if ranked.frame is not None and (rejected := rejected_of(ranked.frame)) is not None:
+        rejected.release()
     if table is not None:
         written += f"\nthe ranking is in the table {table.name} ({table.format})"
     best = [row._asdict() for row in feature_rows(ranked.result, ranked.kept)]
@@ -213,11 +182,6 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
 
 def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
     """Read, prepare, rank. The result is the cell of the smallest cross-validated loss, the first where nothing is predicted."""
-    from .. import pipeline, read
-    from ..schema import FEATURES, attribute_names
-    from ..statistics.base import Budgets
-    from .dry_run import check_beforehand
-
     requests = config.requests()
     if config.data.format == STATES:
         return _rank_states(config, requests, spark, stages)
@@ -248,9 +212,6 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
 
 def _rank_states(config: RunConfig, requests: list[Any], spark: Any, stages: Stages) -> Ranked:
     """Rank by the sums of states, without their rows."""
-    from .. import pipeline
-    from ..states.files import load
-
     with stages.stage("read"):
         rows = load(*(config.data.path or ()), requests=requests).dataset(requests=requests)
     memory = getattr(spark, "memory", config.run.worker_bytes)
@@ -261,11 +222,8 @@ def _rank_states(config: RunConfig, requests: list[Any], spark: Any, stages: Sta
     return Ranked(result, len(result.kept), {}, None, cells, None)
 
 
-def _model(ranked: Ranked, order: str) -> MultiLabelSelectorModel | LocalSelection:
+def _model(ranked: Ranked, order: str) -> Selected:
     """The model that keeps the best features, or those that the rule keeps, in that order."""
-    from ..adapters.selection import LocalSelection, facts_of
-    from ..schema import FEATURES, fill_of
-
     count = AUTO if ranked.result.request.auto else max(1, ranked.result.kept_count)
     values: dict[str, Any] = {"numTopFeatures": count, "outputCol": "selected", "order": order}
     if ranked.result.evidence is not None:
@@ -283,26 +241,21 @@ def _model(ranked: Ranked, order: str) -> MultiLabelSelectorModel | LocalSelecti
     return model
 
 
-def _fit_pipeline(spark: Any, work: Work, config: RunConfig, model: Any, frame: Any) -> PipelineModel | LocalPipeline:
+def _fit_pipeline(spark: Any, work: Work, config: RunConfig, model: Any, frame: Any) -> Any:
     what = frame, model, config.classifier.name or "", config.classifier.checked(), work.table_read(spark)
     if isinstance(spark, LocalSession):
-        from ..scoring.fit_here import fit_here
+        from ..scoring.local import fit_here
 
         return fit_here(*what, work.format, work.options, spark.memory, work.stages.report)
-    from ..scoring.fit import fit_pipeline
+    from ..scoring.stages import fit_pipeline
 
     return fit_pipeline(*what, work.format, work.options, work.stages.report)
 
 
-def _write(target: Place, work: Work, config: RunConfig, ranked: Ranked, model: Any, pipeline: Any) -> dict[str, Any]:
-    from ..output.folder import MANIFEST, csv_text
-    from ..output.manifest import selection_manifest
-    from ..report.page import page
-    from ..schema import rejected_of
-
+def _write(target: Place, work: Work, config: RunConfig, ranked: Ranked, model: Any, fitted: Any) -> dict[str, Any]:
     started = time.perf_counter()
     result, kept = ranked.result, ranked.kept
-    for name, saved in (("model", model), ("pipeline", pipeline)):
+    for name, saved in (("model", model), ("pipeline", fitted)):
         if saved is not None:
             target.model(name, saved)
     target.table("ranking", result.ranking)
@@ -312,8 +265,8 @@ def _write(target: Place, work: Work, config: RunConfig, ranked: Ranked, model: 
         manifest["method"]["screen"] = config.method.screen
     if config.method.grid:
         manifest["grid"] = _write_grid(target, list(config.method.grid), ranked)
-    if pipeline is not None:
-        manifest["classifier"] = pipeline.stages[-1].summary
+    if fitted is not None:
+        manifest["classifier"] = fitted.stages[-1].summary
     rejected = None if ranked.frame is None else rejected_of(ranked.frame)
     if rejected is not None:
         manifest["data"]["files"] = rejected.told()
@@ -326,10 +279,6 @@ def _write(target: Place, work: Work, config: RunConfig, ranked: Ranked, model: 
 
 def _write_grid(target: Place, names: list[str], ranked: Ranked) -> list[dict[str, Any]]:
     """grid.csv: a line a cell, its parameters, loss and iterations; and every cell's ranking, grid-0.csv and on."""
-    import pandas as pd
-
-    from ..output.folder import csv_text
-
     lines = []
     for number, cell in enumerate(ranked.cells):
         target.text(f"grid-{number}.csv", csv_text(cell.ranking))
@@ -343,10 +292,6 @@ def _write_grid(target: Place, names: list[str], ranked: Ranked) -> list[dict[st
 
 def ranking_text(ranked: Ranked, stages: Stages) -> str:
     """The best features under their headings, and what these say."""
-    from ..pipeline import meaning
-    from ..report.page import feature_rows, smaller_index
-    from ..schema import rejected_of
-
     result, kept = ranked.result, ranked.kept
     profile, jobs = result.profile, sum(ranked.jobs.values())
     where = "in this process" if ranked.frame is None or isinstance(ranked.frame, LocalFrame) else f"{jobs} Spark jobs"
@@ -366,4 +311,4 @@ def ranking_text(ranked: Ranked, stages: Stages) -> str:
         lines.append(f"{row.rank:4d}  {score:<12} {row.relevance:<12.6g} {row.name}")
     if kept > SHOWN:
         lines.append(f"      and {kept - SHOWN} more")
-    return "\n".join([*lines, meaning(result.scores.path is not None)])
+    return "\n".join([*lines, pipeline.meaning(result.scores.path is not None)])

@@ -6,11 +6,13 @@ import argparse
 
 from ..errors import ParameterError
 from ..select.rules import DRIFT
+from ..states import load, subtract
+from ..states.files import folders, save
 from .collect import facts, told
 from .drift import compare_states, comparison_flags
-from .shared import Flags, print_result
+from .flags import Flags
+from .terminal import print_result
 
-SUMMARY = "merge states, take some away, show what is in them, or what changed"
 EPILOG = """\
 examples:
   spark-mlfs states merge 'states/2026-11-*' --output states/november
@@ -34,9 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Merges, subtracts, shows or compares; returns the exit code."""
-    from ..states import load, subtract
-    from ..states.files import folders, save
-
     if args.action != "show" and not args.output:
         raise ParameterError("where should the result go? give --output DIR; see spark-mlfs states --help")
     if args.action == "compare":

@@ -5,26 +5,30 @@ from __future__ import annotations
 import argparse
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
+
+from .. import read
+from ..adapters.selection import Selected
 from ..errors import DataError, ParameterError
-from ..formats import READERS
+from ..formats import READERS, tabular
 from ..frame import Kind, LocalFrame, kinds_of
-from ..lazy import F
+from ..lazy import DataFrame, F, SparkSession
+from ..markup import size
+from ..output.folder import MANIFEST, Place
+from ..output.table import write_rows
+from ..read.batches import small_batches
+from ..read.columns import number_of
+from ..read.layout import columns_of, quoted
+from ..read.local import numbers_of
 from ..schema import CATEGORIES, FEATURES, ID, LABELS, attribute_names, with_names
-from .engine import asked, on_engine
-from .shared import COUNT, Flags, Work, load_model, print_forecast, print_result, reader_options_of, require, some_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
-
-    from ..adapters.selection import Selected
-    from ..output.folder import Place
+from .flags import COUNT, Flags, require
+from .terminal import print_forecast, print_result, some_of
+from .work import Work, load_model, reader_options_of
 
 OUTPUT_FORMATS = ("parquet", "csv", "json", "delta")
 MOST_NAMES = 10_000  # columns that the manifest lists
-SUMMARY = "cut a data set down to the features of a saved selection"
 EPILOG = """\
 example:
   spark-mlfs transform --model runs/numbers/model --format numbers --output runs/numbers-reduced
@@ -59,15 +63,12 @@ def run(args: argparse.Namespace) -> int:
     form = _form(args)
     READERS.create(args.format)  # an unknown one is refused before any path
     work = Work.of(args)
-    work.check("saved selection", "give the folder that spark-mlfs select wrote")
+    work.check([args.model], "saved selection", "give the folder that spark-mlfs select wrote")
     other = None if args.output_format == "parquet" else f"{args.output_format} is written by Spark"
-    return on_engine(work, partial(_transform, work, form), *asked(args), other)
+    return work.on_engine(_transform, form, needs_spark=other)
 
 
 def _transform(work: Work, form: str, spark: Any) -> int:
-    from ..output.folder import MANIFEST
-    from ..read.batches import small_batches
-
     args, stages, output, table = work.args, work.stages, work.output, work.table
     with stages.stage("model"):
         model, where = load_model(args.model, spark)
@@ -108,8 +109,6 @@ def _transform(work: Work, form: str, spark: Any) -> int:
 
 
 def _forecast(args: argparse.Namespace, model: Selected, columns: list[str], found: dict[str, Any]) -> int:
-    from ..markup import size
-
     kept, output = len(model.selectedFeatures), f"{args.output} ({args.output_format}): " if args.output else ""
     found |= {"features": model.numFeatures, "kept": kept, "dense_bytes": 8 * found["rows"] * kept}
     lines = {
@@ -133,8 +132,6 @@ def _form(args: argparse.Namespace) -> str:
 
 def _write(spark: SparkSession, reduced: DataFrame, target: Place, format: str) -> int:
     if isinstance(reduced, LocalFrame):
-        from ..output.table import write_rows
-
         assert target.folder is not None
         return write_rows(reduced, target.folder)
     asked = {"header": "true"} if format == "csv" else {}
@@ -148,9 +145,6 @@ def _write(spark: SparkSession, reduced: DataFrame, target: Place, format: str) 
 
 def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[DataFrame, bool]:
     """The canonical frame of a corpus, and whether it has labels: a table may come without."""
-    from .. import read
-    from ..formats import tabular
-
     path, format, options = work.path, work.format, work.options
     given: Any = path
     further = reader_options_of(model, format, options)
@@ -174,9 +168,6 @@ def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[Data
 
 def _of_columns(table: DataFrame, model: Selected, options: dict[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
     """A table whose columns are features, and how it is read: what is not selected may be absent, no number, or missing."""
-    from ..read.columns import number_of
-    from ..read.layout import columns_of, quoted
-
     kinds = kinds_of(table)
     wanted = [options["features"]] if isinstance(options["features"], str) else options["features"]
     facts = options.get(CATEGORIES)
@@ -194,7 +185,6 @@ def _of_columns(table: DataFrame, model: Selected, options: dict[str, Any]) -> t
         options = {**options, "missing": "keep", "needed": selected}
     texts = [name for name in selected if name not in made and (kinds[name].text or kinds[name].name == "void")]
     if isinstance(table, LocalFrame):
-        from ..read.local import numbers_of
 
         def number(batch: pa.RecordBatch, name: str) -> pa.Array:
             return numbers_of(batch.column(name), name)
@@ -207,8 +197,6 @@ def _of_columns(table: DataFrame, model: Selected, options: dict[str, Any]) -> t
 
 
 def _no_tags(batch: pa.RecordBatch) -> pa.Array:
-    import pyarrow as pa
-
     return pa.array([[]] * batch.num_rows, pa.list_(pa.string()))
 
 

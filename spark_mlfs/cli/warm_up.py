@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import time
 
-from .shared import OK
+from ..session import java as classes
+from .terminal import OK
 
-SUMMARY = "keep Java's classes ready, so that every later run on this machine starts seconds sooner"
 EPILOG = """\
 example:
   spark-mlfs warm-up             # once; again after Java or Spark was changed
@@ -24,8 +24,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Keeps the classes, or deletes them; returns the exit code."""
-    from ..session import java as classes
-
     if args.remove:
         print(f"deleted: {classes.archive()}" if classes.remove() else "nothing was kept")
         return OK

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..pipeline import Result
+if TYPE_CHECKING:
+    from ..pipeline import Result
 
 LIBRARIES = ("spark_mlfs", "pyspark", "numpy", "scipy", "pandas", "pyarrow", "scikit-learn")
 LARGEST_ARRAY = 10_000  # entries of a method's further results that the manifest holds

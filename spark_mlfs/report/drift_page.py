@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,8 +21,7 @@ from ..states.changes import Drift, Window, named, over
 from ..states.collect import no_mean
 from ..states.states import States
 from ..statistics.base import Budgets
-from .comparison_page import DARK
-from .figures import COLOURS, LIGHT, Plot, lines, mark, scatter
+from .figures import PALETTE, Plot, key_of, lines, mark, scatter
 
 DELIMITER = Parameter("label_delimiter", None, Optional(Text("a text")), "what stands between the tags of a row")
 SHOWN, MOST_ROWS = 10, 200  # features of a figure; rows of a table
@@ -35,9 +33,8 @@ class DriftOutcome(Drift):
 
     def page(self, manifest: Mapping[str, Any] | None = None) -> str:
         """The page as HTML text."""
-        return render("drift.html.j2", shown=_Shown(self), drift=self, manifest=manifest or {"finished": now()},
-                      command=shlex.join((manifest or {}).get("command", ())), most=MOST_ROWS,
-                      colours=list(zip(LIGHT, DARK, strict=True)))  # fmt: skip
+        about = manifest or {"finished": now(), "command": []}
+        return render("drift.html.j2", shown=_Shown(self), drift=self, manifest=about, most=MOST_ROWS, colours=PALETTE)
 
 
 def drift(
@@ -116,7 +113,7 @@ class _Shown:
         self.top = [names[i] for i in moved]
         self.at = dict(zip(self.top, moved, strict=True))
         self.places = {name: place for place, name in enumerate(self.top)}
-        self.marks = [(place, place % COLOURS, mark(place), name) for name, place in self.places.items()]
+        self.marks = key_of(self.places)
 
     @property
     def rows(self) -> list[Any]:

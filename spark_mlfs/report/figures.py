@@ -16,6 +16,8 @@ from ..markup import number
 MOST_POINTS = 1500  # of a curve: more cannot be told apart
 COLOURS = 12
 LIGHT = "2f63d6 d1495b 1f9d8a b7791f 8a56c9 3d8b37 c4569f 0f86b5 7a5c48 5a6b7f a3a012 e0632d".split()
+DARK = "82a8ff ff8b98 54c8b5 e8b45c b692ea 86cf7e f096d2 63c6ee c9a58d a5b4c6 d6d356 ff9d6e".split()
+PALETTE = list(zip(LIGHT, DARK, strict=True))
 MARKS = "●■▲▼◆★✖"  # as many as have no divisor in common with the colours: 84 methods differ
 
 
@@ -159,6 +161,11 @@ def path_of(
 def mark(index: int) -> str:
     """The sign of the method of an index in the plan."""
     return MARKS[index % len(MARKS)]
+
+
+def key_of(places: Mapping[str, int]) -> list[tuple[int, int, str, str]]:
+    """Return place, colour, sign and name of each line or point of a figure."""
+    return [(place, place % COLOURS, mark(place), name) for name, place in places.items()]
 
 
 def _colour(index: int) -> str:

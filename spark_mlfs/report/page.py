@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -49,7 +48,6 @@ def page(
         meaning=meaning(result.scores.path is not None),
         constraints=_constraints(result),
         label_rows=label_rows(result),
-        command=shlex.join(manifest["command"]),
         most=MOST_ROWS,
         portrait=sections(result, portrait),
         smaller=smaller_index(result, kept) if "files" in manifest["data"] else None,

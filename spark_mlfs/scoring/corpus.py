@@ -37,6 +37,7 @@ from ..frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark
 from ..lazy import F, names_of
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
+from ..pipeline import Progress
 from ..read.content import corpus_of
 from ..read.encoded import PATH, REASON, kind_of, refuse, rejected_rows
 from ..read.errors import reading
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 PARTS = 64  # at most this many parts of one run, where the inputs have more files
 FILES = 256  # in a part at least, where the inputs are files whose content is scored; on Spark, whose jobs cost more, 16 times
 HASH_PARTS = 8  # of a table, whose files are not ours to read
-Progress = Callable[[str, int, int], None]
 Parts = dict[int, list[str]]  # the inputs of each
 # stages that a saved pipeline says are here, where they stood before
 __getattr__ = names_of(__name__, dict.fromkeys(("ColumnGatherer", "WordCounter"), ".stages").get)

@@ -1,35 +1,56 @@
-"""A saved pipeline in this process: read from its folder, applied to Arrow batches by the functions that Spark's workers run."""
+"""A pipeline in this process: fitted, and saved as one that Spark's stages read, too; read from its folder, and applied to Arrow
+batches by the functions that Spark's workers run."""
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Callable, Iterator, Sequence
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..adapters.learned import CLASSIFIER, LocalClassifier
+from ..adapters.classes import Fit
+from ..adapters.learned import CLASSIFIER, LocalClassifier, facts_of_learned, slices_of
 from ..adapters.rows import CellReader, FeatureCells, RowTask, lists_of
-from ..adapters.saved import ENCODED, metadata_here, rows_here, whole_state
+from ..adapters.saved import ENCODED, PACKAGE, metadata_here, rows_here, saved_encoder, stage_here, whole_state
 from ..adapters.selection import MODEL, LocalSelection
 from ..adapters.tags import BEST, RAW, BestLabels, LabelVectors, PassageReader, PredictionOfRows, check_choice, output_names
-from ..blocks.pack import are_vectors
+from ..blocks.dataset import InMemoryDataset
+from ..blocks.pack import are_vectors, pack
+from ..classify import CLASSIFIERS
 from ..engine.base import one_thread
 from ..errors import DataError
 from ..frame import Batches, Kind, LocalFrame, NeedsSpark
 from ..kernels.categories import Categories
+from ..media.base import encoder_of_class
+from ..pipeline import Progress, compute
 from ..read.categories import cells_here, known
 from ..read.encoded import REASON, encoded
 from ..read.gallery import PASSAGE
 from ..read.local import entries_of, numbers_of
 from ..read.paths import here
-from ..schema import CATEGORIES, attribute_names
-from .base import STATE, Described, SavedPipeline, columns_of_sql, is_own_sql, refuse_absent, told_labels, word_counts
+from ..schema import CATEGORIES, ID, LABELS, attribute_names, with_names
+from ..statistics.base import Budgets
+from .base import (
+    STATE,
+    Described,
+    SavedPipeline,
+    column_stages,
+    columns_of_sql,
+    is_own_sql,
+    refuse_absent,
+    told_labels,
+    word_counts,
+)
 
 LISTS = pa.list_(pa.float64())
 
@@ -233,3 +254,56 @@ def _stages(where: str) -> Iterator[Described]:
         if ENCODED in metadata:
             params[STATE] = whole_state(rows_here(where).to_dict("records"), f"{where}/data", metadata.get("data"))
         yield Described(kind, params)
+
+
+SELECTED = "selected"
+_MODULES = {"SQLTransformer": "org.apache.spark.ml.feature"}
+
+
+@dataclass
+class LocalPipeline:
+    """A selection and a classifier, and what makes features of a table's columns in front (kind and Params of each stage)."""
+
+    before: list[tuple[str, dict[str, Any]]]
+    stages: list[Any]
+
+    def save_here(self, folder: Path) -> None:
+        made = [(f"{kind}_{secrets.token_hex(6)}", kind, params) for kind, params in self.before]
+        uids = [*(uid for uid, *_ in made), *(stage.uid for stage in self.stages)]
+        places = [folder / "stages" / f"{number:0{len(str(len(uids)))}d}_{uid}" for number, uid in enumerate(uids)]
+        told = {"stageUids": uids, "language": "Python"}
+        stage_here(folder, "pyspark.ml.pipeline.PipelineModel", f"PipelineModel_{secrets.token_hex(6)}", told, {})
+        for place, (uid, kind, params) in zip(places, made, strict=False):
+            encoder = encoder_of_class(kind) is not None
+            defaults: dict[str, Any] = {"outputCol": f"{uid}__output"} if kind not in _MODULES and not encoder else {}
+            defaults |= {"stopWords": [], "binary": False} if kind == "WordCounter" else {}
+            defaults |= {"categories": {}} if kind == "ColumnGatherer" else {}
+            module = PACKAGE if encoder else _MODULES.get(kind, f"{PACKAGE}.scoring.stages")
+            state = params.pop(STATE, None)
+            learned = None if state is None else saved_encoder(state)
+            stage_here(place, f"{module}.{kind}", uid, params, defaults, learned)
+        for place, stage in zip(places[len(made) :], self.stages, strict=True):
+            stage.save_here(place)
+
+
+def fit_here(
+    frame: LocalFrame, selection: LocalSelection, name: str, parameters: Mapping[str, Any], source: Any,
+    format: str, options: Mapping[str, Any], memory: int, progress: Progress | None = None,
+) -> LocalPipeline:  # fmt: skip
+    """A classifier fitted as `fit.fit_pipeline` fits it, in at most `memory` bytes."""
+    selection = copy.copy(selection)
+    started, names = time.perf_counter(), [str(name) for name in selection.selectedFeatureNames]
+    slices = slices_of(parameters, {}, SELECTED)
+    rows: Any = selection.reduced(frame, [ID, SELECTED, LABELS])
+    if selection.summary.get("named"):
+        rows = with_names(rows, SELECTED, names)
+    held: Any = pack(rows.withMetadata(LABELS, frame.schema[LABELS].metadata), SELECTED, LABELS, ID)
+    assert isinstance(held, InMemoryDataset)
+    held.memory = memory
+    fit = Fit(CLASSIFIERS.create(name), dict(parameters), slices)
+    state, cost, _ = compute(held, fit, progress, Budgets(driver=memory))
+    facts = facts_of_learned(CLASSIFIERS.kind, fit, held, state, cost, time.perf_counter() - started)
+    before, column = column_stages(source, format, options, selection, spark_ml=False)
+    selection.values = {**selection.values, "outputCol": SELECTED, "featuresCol": column}
+    kind = f"{CLASSIFIERS.class_name(name)}Classifier"
+    return LocalPipeline(before, [selection, LocalClassifier(f"{kind}_{secrets.token_hex(6)}", facts, state)])

@@ -1,24 +1,31 @@
-"""Stages that make features of a table's columns, in a pipeline."""
+"""A selection and a classifier as one saved pipeline, with the stages that make features of a table's columns."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pyspark.ml import Transformer
+from pyspark.ml import PipelineModel, Transformer, feature
 from pyspark.ml.functions import array_to_vector
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasInputCol, HasInputCols, HasOutputCol
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ..errors import ParameterError, camel
 from ..frame import kinds_of
 from ..kernels.categories import Categories
+from ..media.base import encoder_of_class
+from ..ml.classifiers import ESTIMATORS
+from ..ml.encoders import ENCODING
 from ..ml.persistence import Storable
+from ..pipeline import Progress
 from ..read.categories import cells, known
 from ..read.columns import number_of
+from ..read.frames import OF_THE_JVM, jvm_within_reach
 from ..read.layout import quoted
 from ..read.words import WordCounts, counted
-from ..schema import with_names
+from ..schema import FEATURES, ID, LABELS, with_names
+from .base import STATE, column_stages
 
 
 class ColumnMaker(Transformer, HasOutputCol, Storable):
@@ -71,3 +78,40 @@ class WordCounter(ColumnMaker, HasInputCol):
         counts = self.word_counts()
         column = counted(F.col(quoted(self.getInputCol())), counts)
         return with_names(dataset.withColumn(self.getOutputCol(), column), self.getOutputCol(), list(counts.vocabulary))
+
+
+def fit_pipeline(
+    frame: DataFrame,
+    selector: Any,
+    name: str,
+    parameters: dict[str, Any],
+    source: DataFrame | None,
+    format: str,
+    options: dict[str, Any],
+    progress: Progress | None = None,
+) -> PipelineModel:
+    """A classifier fitted on the selected features, in a PipelineModel with the selection and what makes its features."""
+    selector = selector.copy()
+    selector._set(outputCol="selected").setFeaturesCol(FEATURES)
+    estimator = ESTIMATORS[name]().setParams(**{camel(k): v for k, v in parameters.items()})
+    estimator.setFeaturesCol("selected").setLabelsCol(LABELS).setIdCol(ID)
+    fitted = estimator.onProgress(progress).fit(selector.transform(frame))
+    jvm = jvm_within_reach()
+    before, column = column_stages(source, format, options, selector, jvm)
+    selector.setFeaturesCol(column)
+    return PipelineModel(stages=[*(_stage(kind, params, jvm) for kind, params in before), selector, fitted])
+
+
+def _stage(kind: str, params: dict[str, Any], jvm: bool) -> Any:
+    own = {"ColumnGatherer": ColumnGatherer, "WordCounter": WordCounter}.get(kind)
+    if own is not None:
+        return own(**params)
+    if encoder_of_class(kind) is not None:
+        state = params.pop(STATE, None)
+        return ENCODING.named(kind)(**params).withState(state)
+    if not jvm:
+        raise ParameterError(f"features: {OF_THE_JVM}, which read a column whose name holds a dot; rename it without dots")
+    made = getattr(feature, kind)
+    if kind == "CountVectorizerModel":
+        return made.from_vocabulary(params["vocabulary"], params["inputCol"], params["outputCol"]).setBinary(params["binary"])
+    return made(**params)

@@ -872,7 +872,7 @@ def test_told_before_spark_starts(case, tmp_path, capfd, monkeypatch):
     def never(*_: object, **__: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr("spark_mlfs.session.local.local_session", never)
+    monkeypatch.setattr("spark_mlfs.cli.work.local_session", never)
     ended(case, None, tmp_path, capfd)
 
 

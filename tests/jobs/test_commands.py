@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 from spark_mlfs import cli
-from spark_mlfs.cli import command, shared
+from spark_mlfs.cli import command, terminal, work
 from spark_mlfs.errors import DataError, DataNotice, ParameterError
 
 
@@ -17,18 +17,17 @@ from spark_mlfs.errors import DataError, DataNotice, ParameterError
 def made_up(monkeypatch):
     """A command `count-words`, listed by its module's name; the module."""
     module = types.ModuleType("spark_mlfs.cli.count_words")
-    module.SUMMARY = "count the words of a line"
 
     def add_arguments(parser):
         parser.add_argument("words", nargs="*")
 
     def run(args):
         print(len(args.words))
-        return shared.OK
+        return terminal.OK
 
     module.add_arguments, module.run = add_arguments, run
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(command, "COMMANDS", (*command.COMMANDS, "count_words"))
+    monkeypatch.setattr(command, "COMMANDS", {**command.COMMANDS, "count_words": "count the words of a line"})
     return module
 
 
@@ -53,7 +52,7 @@ def test_notices_are_lines_of_ours_and_other_warnings_are_left(made_up, capsys):
     def run(args):
         warnings.warn(DataNotice("2 rows are empty;\n they were left out"), stacklevel=1)
         warnings.warn("something else", stacklevel=1)
-        return shared.OK
+        return terminal.OK
 
     made_up.run = run
     usual = warnings.showwarning
@@ -91,7 +90,7 @@ class Loader:
 )
 def test_a_saved_selection_is_at_the_path_or_in_its_model_folder(monkeypatch, held, where):
     monkeypatch.setattr("spark_mlfs.ml.selectors.MultiLabelSelectorModel", Loader(held))
-    assert shared.load_model("run/") == ("the model", where)
+    assert work.load_model("run/") == ("the model", where)
 
 
 @pytest.mark.parametrize(
@@ -106,4 +105,4 @@ def test_a_saved_selection_is_at_the_path_or_in_its_model_folder(monkeypatch, he
 def test_where_no_selection_is_saved(monkeypatch, held, line):
     monkeypatch.setattr("spark_mlfs.ml.selectors.MultiLabelSelectorModel", Loader(held))
     with pytest.raises(ParameterError, match=line):
-        shared.load_model("run")
+        work.load_model("run")

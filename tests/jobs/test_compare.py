@@ -24,7 +24,7 @@ from spark_mlfs.evaluate.plan import comparison, published, read_comparison
 from spark_mlfs.evaluate.significance import bonferroni_dunn_quantile
 from spark_mlfs.markup import render
 from spark_mlfs.output.journal import Journal
-from spark_mlfs.report import comparison_files, comparison_page
+from spark_mlfs.report import comparison_page
 from spark_mlfs.report.comparison_page import ComparisonOutcome
 
 ROWS = "options = { num_rows = 150, num_features = 10, num_relevant = 4, num_redundant = 1, num_labels = 4, seed = %d }"
@@ -222,7 +222,7 @@ def test_ties_are_told_and_methods_are_rows():
 def test_figures_and_tables_as_files(tmp_path):
     pytest.importorskip("matplotlib")
     tied = outcome(TIED)
-    written = [dict(comparison_files.files(tied, ["pdf", "svg", "png"], ["latex"])) for _ in range(2)]
+    written = [dict(comparison_page.files(tied, ["pdf", "svg", "png"], ["latex"])) for _ in range(2)]
     assert written[0] == written[1]  # no dates, no ids drawn
     names = {f"figures/{what}-mlknn.{kind}" for what in ("cd", "curves-one", "curves-two") for kind in ("pdf", "svg", "png")}
     assert set(written[0]) == names | {f"tables/{m}-mlknn.tex" for m in tables.LARGER_IS_BETTER}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spark_mlfs.cli.config import configure
-from spark_mlfs.cli.shared import pairs
+from spark_mlfs.cli.flags import pairs
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.formats import accept_options
 from spark_mlfs.select import Rule

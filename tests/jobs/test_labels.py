@@ -13,7 +13,7 @@ from spark_mlfs import pipeline
 from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.cli.config import RunConfig
 from spark_mlfs.cli.select import Ranked, ranking_text
-from spark_mlfs.cli.shared import Stages
+from spark_mlfs.cli.terminal import Stages
 from spark_mlfs.output.manifest import as_json, selection_manifest
 from spark_mlfs.report.page import page
 from spark_mlfs.testing import example

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_mlfs.cli.shared import load_pipeline
+from spark_mlfs.cli.work import load_pipeline
 
 LABELS = ["y0", "y1", "y2"]
 

@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 import spark_mlfs
 from spark_mlfs import cli
 from spark_mlfs.adapters import saved as saved_things
-from spark_mlfs.cli.shared import Stages
+from spark_mlfs.cli.terminal import Stages
 from spark_mlfs.output import folder as folders
 from spark_mlfs.output import journal as journals
 from spark_mlfs.scoring import corpus as scoring

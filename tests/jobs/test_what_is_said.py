@@ -19,7 +19,7 @@ import pytest
 
 from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, cli
 from spark_mlfs.adapters.arrays import in_arrays
-from spark_mlfs.cli import command, shared
+from spark_mlfs.cli import command, terminal, work
 from spark_mlfs.cli.command import parser, spelling_of
 from spark_mlfs.cli.completion import script
 from spark_mlfs.errors import ON_THE_DRIVER, BudgetError, DataNotice, option, setting, spelled, spelled_by, worker_errors
@@ -252,8 +252,8 @@ def test_refused_before_a_session_starts(refused, monkeypatch, tmp_path, table, 
     def started(*_, **__):
         raise AssertionError("a session was started")
 
-    monkeypatch.setattr("spark_mlfs.session.local.of_our_own", lambda: True)
-    monkeypatch.setattr("spark_mlfs.session.local.local_session", started)
+    monkeypatch.setattr("spark_mlfs.cli.work.of_our_own", lambda: True)
+    monkeypatch.setattr("spark_mlfs.cli.work.local_session", started)
     for name in ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
@@ -276,8 +276,8 @@ def test_a_stage_shows_the_time_that_passes(monkeypatch):
 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(shared, "SECONDS_BETWEEN_TICKS", 0.2)
-    stages = shared.Stages(verbose=False)
+    monkeypatch.setattr(terminal, "SECONDS_BETWEEN_TICKS", 0.2)
+    stages = terminal.Stages(verbose=False)
     with stages.stage("thinking"):
         time.sleep(2.3)
     assert {"thinking 00:00", "thinking 00:01", "thinking 00:02"} <= set(re.findall(r"thinking \d\d:\d\d", terminal.getvalue()))
@@ -285,7 +285,7 @@ def test_a_stage_shows_the_time_that_passes(monkeypatch):
         warnings.warn(DataNotice("odd rows"), stacklevel=1)
     shown = [line.rpartition("\r")[2] for line in terminal.getvalue().splitlines()]
     assert "spark-mlfs: note: odd rows" in shown, "it stands behind the progress"
-    quiet = shared.Stages(verbose=True, quiet=True)
+    quiet = terminal.Stages(verbose=True, quiet=True)
     terminal.truncate(0)
     with quiet.stage("nothing"):
         pass
@@ -293,7 +293,7 @@ def test_a_stage_shows_the_time_that_passes(monkeypatch):
 
 
 def test_lines_in_a_log_say_when(capfd):
-    stages = shared.Stages(verbose=True)
+    stages = terminal.Stages(verbose=True)
     with stages.stage("thinking"):
         pass
     stages.last_line = -100.0
@@ -309,7 +309,7 @@ def test_with_json_what_fails_is_an_object(run, table, monkeypatch):
     found = json.loads(said)
     assert code == 2 == found["code"] and err == f"spark-mlfs: error: {found['error']}\n" and "no such file" in found["error"]
     for raised, code in ((KeyError("x"), 1), (KeyboardInterrupt(), 130)):
-        monkeypatch.setattr(shared, "data_flags", lambda args, raised=raised: (_ for _ in ()).throw(raised))
+        monkeypatch.setattr(work, "data_flags", lambda args, raised=raised: (_ for _ in ()).throw(raised))
         done, said, _ = run("check", "--model", "m", "--format", "json", "--json")
         assert done == code == json.loads(said)["code"] and json.loads(said)["error"]
 

@@ -1,0 +1,189 @@
+"""The flags of the commands, those that several have alike, and what was given of them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import ParameterError
+from ..formats import READERS, no_format
+from ..methods import DEFAULT_METHOD
+from ..params import Integer, Number
+from ..read.sections import Section
+from ..read.toml import dated
+
+
+def accepted(constraint: Integer | Number) -> Callable[[str], Any]:
+    """Return the type of a flag whose value a constraint of `params` takes."""
+
+    def accept(text: str) -> Any:
+        try:
+            return constraint.accept(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be {constraint}, not {text!r}") from None
+
+    return accept
+
+
+COUNT, ANY_NUMBER = accepted(Integer(1)), accepted(Number())
+
+
+class Flags:
+    """A group of a command's flags, a line each; and those that several commands have."""
+
+    def __init__(self, parser: argparse.ArgumentParser, title: str) -> None:
+        self.group = parser.add_argument_group(title)
+
+    def one(self, flag: str, metavar: str | tuple[str, ...] | None, help: str, **more: Any) -> None:
+        self.group.add_argument(flag, metavar=metavar, help=help, **more)
+
+    def many(self, flag: str, metavar: str, help: str, **more: Any) -> None:
+        """A flag with several values, which may be given again."""
+        self.one(flag, metavar, help, nargs="+", action="extend", **more)
+
+    def repeated(self, flag: str, metavar: str, help: str) -> None:
+        """A flag with a value, given again for more."""
+        self.one(flag, metavar, f"{help}; repeat for more", action="append", default=[])
+
+    def switch(self, flag: str, help: str) -> None:
+        self.group.add_argument(flag, action="store_true", help=help)
+
+    @staticmethod
+    def data(parser: argparse.ArgumentParser, weights: bool = False, pipeline: bool = False, windows: bool = False) -> None:
+        """What is read, of a command that takes row `weights` and grades, or two `windows`; before it the saved `pipeline` that
+        one applies."""
+        if pipeline:
+            said = "a saved pipeline (or the folder of a selection run with --classifier) or classifier"
+            parser.add_argument("--model", metavar="DIR", help=said)
+        flags = Flags(parser, "data")
+        for flag, of in {"--before": " of earlier rows", "--after": " of later rows"}.items() if windows else [("--data", "")]:
+            flags.many(flag, "PATH", f"file, folder, glob or several{of}; a table's name; nothing for the samples")
+        formats = f"{', '.join(READERS)} (default: as the files' names end); spark-mlfs methods NAME lists the options of one"
+        flags.one("--format", "NAME", formats)
+        flags.repeated(
+            "--option", "NAME=VALUE", "an option of the reader, such as labels=scene.xml, labels=-6, missing=mean, "
+            "num_labels=101; a name given twice has a list",
+        )  # fmt: skip
+        if windows:
+            flags.repeated("--after-option", "NAME=VALUE", "an option of the reader for the later rows")
+        flags.many("--features", "COLUMN", "feature column or columns of a table; same as --option features=")
+        flags.many("--labels-col", "COLUMN", "label column or columns; same as --option labels=")
+        flags.one("--id", "COLUMN", "row id column; same as --option id=")
+        said = "a file that cannot be used: skip (default; it is listed with its reason) or refuse; same as --option on_error="
+        flags.one("--on-error", "WHAT", said)
+        if not weights:
+            return
+        column = "column of the rows' weights, for methods of counts and moments; same as --option weight="
+        flags.one("--weight-col", "COLUMN", column)
+        grades = "labels are grades, numbers from 0 to 1 or in --grade-range, for methods of moments; of a table's columns"
+        flags.switch("--graded-labels", grades)
+        flags.one("--grade-range", ("LOW", "HIGH"), "what grades go from and to, such as 1 5 of ratings", nargs=2)
+        cuts = "for all other methods: a label is positive where its grade is at least this; several make a label each"
+        flags.one("--label-cuts", "GRADE", cuts, nargs="+")
+
+    def method(self, grid: str) -> None:
+        """A method; `grid` says what becomes of the values that are tried."""
+        self.one("--method", None, f"name of the method (default {DEFAULT_METHOD}); another than the file's drops its parameters")
+        self.repeated("--set", "NAME=VALUE", "a parameter of the method")
+        self.one("--screen", "METHOD:K", "run this filter first, the method on its K best, such as chi2:10000")
+        self.repeated("--grid", "NAME=V1,V2", grid)
+
+    def tags(self) -> None:
+        self.one("--top-n", "N", "give every row its N best labels instead of the predicted ones", type=COUNT)
+        self.one("--threshold", "T", "give every row the labels that score at least T", type=ANY_NUMBER)
+
+    @staticmethod
+    def output(parser: argparse.ArgumentParser, table: str = "", dry_run: str = "") -> Flags:
+        """Where the results go, and what a command says: of one that also writes `table`, or only says `dry_run`."""
+        flags = Flags(parser, "output")
+        where = "folder to write; without a scheme it is on this machine; {date} in it is today's"
+        flags.one("--output", "DIR", where, type=lambda folder: dated(folder) or None)
+        flags.switch("--overwrite", "replace the output of an earlier run, once the new one is complete")
+        flags.switch("--json", "the result as one JSON object on standard output, nothing else there")
+        flags.switch("--quiet", "nothing but errors")
+        flags.switch("--verbose", "a line per stage on standard error, also where that is no terminal")
+        flags.switch("--debug", "show Spark's log and the traceback of every error")
+        if table:
+            flags.one("--output-table", "TABLE", f"write {table} as a table, too: table, schema.table or catalog.schema.table")
+            flags.one("--table-format", "NAME", "its format, delta or parquet (default: that of the session's tables)")
+        if dry_run:
+            flags.switch("--dry-run", f"only say what would run: {dry_run}")
+        return flags
+
+    def engine(self, budgets: bool = False) -> None:
+        """Where a command works; with the `budgets` of Spark's processes."""
+        self.one("--engine", "NAME", "auto (default): in this process where the data are files of this machine and fit its "
+                 "memory, else on Spark; local; spark")  # fmt: skip
+        self.one("--memory-bytes", "BYTES", "rows and statistics this process holds (default: three quarters of the machine)")
+        if budgets:
+            self.one("--driver-bytes", "BYTES", "largest statistic the driver takes (default 1 GiB)")
+            self.one("--worker-bytes", "BYTES", "rows and statistics one worker process holds (default 1 GiB)")
+
+
+def data_flags(args: argparse.Namespace) -> dict[str, Any]:
+    """The [data] section as the flags give it."""
+    options = pairs(args.option, "--option")
+    for name, flag, value in (
+        ("features", "--features", args.features),
+        ("labels", "--labels-col", args.labels_col),
+        ("id", "--id", args.id),
+        ("weight", "--weight-col", getattr(args, "weight_col", None)),
+        ("on_error", "--on-error", args.on_error),
+    ):
+        if value is None:
+            continue
+        if name in options:
+            raise ParameterError(f"{flag} and --option {name}= say the same thing; give one of them")
+        options[name] = value if isinstance(value, str) else single(value)
+    graded = {name: getattr(args, name, None) or None for name in ("graded_labels", "grade_range", "label_cuts")}
+    return set_values(path=single(args.data), format=args.format, options=options or None, **graded)
+
+
+def single(values: Sequence[str] | None) -> str | Sequence[str] | None:
+    """The one value of a flag that takes several, or all."""
+    return values[0] if values is not None and len(values) == 1 else values
+
+
+def pairs(items: Sequence[str], flag: str) -> dict[str, Any]:
+    """``key=value`` arguments as a dict; a key given several times has the list of its values."""
+    out: dict[str, list[str]] = {}
+    for item in items:
+        key, separator, text = item.partition("=")
+        if not separator or not key.strip():
+            raise ParameterError(f"{flag} {item!r}: write it as {flag} name=value")
+        out.setdefault(key.strip(), []).append(text)
+    return {key: single(texts) for key, texts in out.items()}
+
+
+def method_flags(args: argparse.Namespace, **further: Any) -> dict[str, Any]:
+    """The [method] section as the flags give it; ``--grid name=v1,v2`` as lists of values by name."""
+    grid = {name: str(values).split(",") for name, values in pairs(args.grid, "--grid").items()}
+    own = pairs(args.set, "--set")
+    return set_values(name=args.method, parameters=own or None, screen=args.screen, grid=grid or None, **further)
+
+
+def tags_asked(args: argparse.Namespace) -> dict[str, Any]:
+    """Which labels rows get, as the flags say; `ParameterError` where they say it twice."""
+    if args.top_n is not None and args.threshold is not None:
+        raise ParameterError("give --top-n or --threshold, not both")
+    return {"top_n": args.top_n, "threshold": args.threshold}
+
+
+def set_values(**values: Any) -> dict[str, Any]:
+    """The values that are not None: what the flags say of a section."""
+    return {k: v for k, v in values.items() if v is not None}
+
+
+def given(args: argparse.Namespace, section: type[Section]) -> dict[str, Any]:
+    """The keys of a section that flags of their names give."""
+    return {key: value for key in section.fields if (value := getattr(args, key, None))}
+
+
+def require(command: str, **values: Any) -> None:
+    """`ParameterError` naming the first flag that is missing."""
+    for name, value in values.items():
+        if value is None and name == "format":
+            raise no_format("--format")
+        if value is None:
+            raise ParameterError(f"{command} needs --{name}; see spark-mlfs {command} --help")
