@@ -41,35 +41,30 @@ def run(args: argparse.Namespace) -> int:
         raise ParameterError(f"sample needs a kind, one of {', '.join(kinds)}, and --output; see spark-mlfs sample --help")
     work = Work(args, Output(args.output, args.overwrite))
     work.check()
-    return _files(work, LocalSession()) if args.kind in FILES else work.on_engine(_table)
+    return _write(work, LocalSession()) if args.kind in FILES else work.on_engine(_write)
 
 
-def _files(work: Work, here: Any) -> int:
+def _write(work: Work, spark: Any) -> int:
     args, output = work.args, work.output
+    frame = None if args.kind in FILES else GENERATED[args.kind](spark, args.rows, args.seed)
+    if frame is not None and args.without_tags:
+        frame = frame.select(*(name for name in frame.columns if name != "tags"))
     assert output is not None
-    with work.stages.stage("make and write"), output.writing(here) as target:
-        if target.folder is None:
+    with work.stages.stage("make and write"), output.writing(spark) as target:
+        if isinstance(frame, LocalFrame):
+            write_rows(frame, target.folder)
+        elif frame is not None:
+            frame.write.mode("append" if target.folder is not None else target.mode).parquet(target.path)
+            target.require_data()
+        elif target.folder is None:
             raise ParameterError(f"{args.output} is not on this machine: {args.kind} are written here; copy them there")
-        write_files(args.kind, target.folder, args.rows, args.seed, not args.without_tags)
-        manifest = work.manifest(here, {"kind": args.kind, "rows": args.rows, "seed": args.seed})
+        else:
+            write_files(args.kind, target.folder, args.rows, args.seed, not args.without_tags)
+        columns = {} if frame is None else {"columns": frame.columns}
+        manifest = work.manifest(spark, {"kind": args.kind, "rows": args.rows, "seed": args.seed, **columns})
         target.json("_" + MANIFEST, manifest)
     tags = "" if args.without_tags else ", labels.csv (path, tags)"
     text = f"{args.rows} {args.kind} written to {args.output}: files/{tags}"
-    return print_result(args, text, {**manifest, "output": args.output})
-
-
-def _table(work: Work, spark: Any) -> int:
-    args = work.args
-    frame = GENERATED[args.kind](spark, args.rows, args.seed)
-    frame = frame.select(*(name for name in frame.columns if name != "tags" or not args.without_tags))
-    assert work.output is not None
-    with work.stages.stage("make and write"), work.output.writing(spark) as target:
-        if isinstance(frame, LocalFrame):
-            write_rows(frame, target.folder)
-        else:
-            frame.write.mode("append" if target.folder is not None else target.mode).parquet(target.path)
-            target.require_data()
-        manifest = work.manifest(spark, {"kind": args.kind, "rows": args.rows, "seed": args.seed, "columns": frame.columns})
-        target.json("_" + MANIFEST, manifest)
-    text = f"{args.rows} rows of {args.kind} ({', '.join(frame.columns)}) written to {args.output} (parquet)"
+    if frame is not None:
+        text = f"{args.rows} rows of {args.kind} ({', '.join(frame.columns)}) written to {args.output} (parquet)"
     return print_result(args, text, {**manifest, "output": args.output})

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -136,23 +136,13 @@ def _embedded_java() -> Path:
 def own_folder(name: str) -> Path:
     """A folder that this user alone can write, in the user's cache folder. What another user could have put in its place (a link,
     a folder that others own or can write) is never used: the process then has a temporary one of its own."""
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    for base in (Path(cache) if os.path.isabs(cache) else None, Path(os.path.expanduser("~"), ".cache")):
-        if base is None or not base.is_absolute():
-            continue
-        try:
-            base.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not _mine(base):
-                continue
-            for folder in (base / "spark_mlfs", base / "spark_mlfs" / name):
-                folder.mkdir(mode=0o700, exist_ok=True)
-                if not _mine(folder):
-                    break
-                folder.chmod(0o700)
-            else:
-                return folder
-        except OSError:
-            continue
+    for base in (Path(os.environ.get("XDG_CACHE_HOME", "")), Path(os.path.expanduser("~"), ".cache")):
+        own = base / "spark_mlfs", base / "spark_mlfs" / name
+        with suppress(OSError):
+            if base.is_absolute() and _mine(base) and all(map(_mine, own)):
+                for folder in own:
+                    folder.chmod(0o700)
+                return own[1]
     if name not in _temporary:
         _temporary[name] = Path(tempfile.mkdtemp(prefix="spark_mlfs-"))
         atexit.register(shutil.rmtree, _temporary[name], ignore_errors=True)
@@ -163,7 +153,8 @@ _temporary: dict[str, Path] = {}
 
 
 def _mine(folder: Path) -> bool:
-    """Whether a path is a folder itself, no link, that this user owns and no other may write."""
+    """Whether a path, made where it is not there, is a folder itself, no link, that this user owns and no other may write."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = os.lstat(folder)
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
 

@@ -19,9 +19,10 @@ import pytest
 
 from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, cli
 from spark_mlfs.adapters.arrays import in_arrays
-from spark_mlfs.cli import command, terminal, work
+from spark_mlfs.cli import command, work
 from spark_mlfs.cli.command import parser, spelling_of
 from spark_mlfs.cli.completion import script
+from spark_mlfs.cli.terminal import Stages
 from spark_mlfs.errors import ON_THE_DRIVER, BudgetError, DataNotice, option, setting, spelled, spelled_by, worker_errors
 from spark_mlfs.session import local
 
@@ -276,8 +277,8 @@ def test_a_stage_shows_the_time_that_passes(monkeypatch):
 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(terminal, "SECONDS_BETWEEN_TICKS", 0.2)
-    stages = terminal.Stages(verbose=False)
+    monkeypatch.setattr("spark_mlfs.cli.terminal.SECONDS_BETWEEN_TICKS", 0.2)
+    stages = Stages(verbose=False)
     with stages.stage("thinking"):
         time.sleep(2.3)
     assert {"thinking 00:00", "thinking 00:01", "thinking 00:02"} <= set(re.findall(r"thinking \d\d:\d\d", terminal.getvalue()))
@@ -285,7 +286,7 @@ def test_a_stage_shows_the_time_that_passes(monkeypatch):
         warnings.warn(DataNotice("odd rows"), stacklevel=1)
     shown = [line.rpartition("\r")[2] for line in terminal.getvalue().splitlines()]
     assert "spark-mlfs: note: odd rows" in shown, "it stands behind the progress"
-    quiet = terminal.Stages(verbose=True, quiet=True)
+    quiet = Stages(verbose=True, quiet=True)
     terminal.truncate(0)
     with quiet.stage("nothing"):
         pass
@@ -293,7 +294,7 @@ def test_a_stage_shows_the_time_that_passes(monkeypatch):
 
 
 def test_lines_in_a_log_say_when(capfd):
-    stages = terminal.Stages(verbose=True)
+    stages = Stages(verbose=True)
     with stages.stage("thinking"):
         pass
     stages.last_line = -100.0
