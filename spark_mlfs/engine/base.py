@@ -38,7 +38,8 @@ FEWER_NUMBERS = (
 DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the driver
 COUNT_COPIES = 5  # of counts in one process: what they, their cells laid out for links, and a pick's own counts take together
 SHARDED_SHARES, SHARD_BYTES = 32, 16 << 20  # of a worker's bytes: what a piece of a state takes that is finished apart, at most
-CODING_BYTES = 72  # for each stored entry while sparse rows are coded in one process
+CODING_BYTES = 40  # for each stored entry while sparse rows are coded in one process, rows apart; 27 measured
+PASSING_ENTRIES = 1 << 26  # that are coded, counted and let go at once, where the codes of all rows are too many to keep
 
 Answer = TypeVar("Answer")
 Key = TypeVar("Key", bound=Hashable)
@@ -111,6 +112,11 @@ class _LeftAlone(nullcontext[None]):
 
     def restore_original_limits(self) -> None:
         pass
+
+
+def passes(statistic: Statistic) -> bool:
+    """Whether a statistic may look at sparse codes that are let go again, some rows after the others."""
+    return statistic.layout == "coded" and statistic.coding.sparse and not isinstance(statistic, FeatureShardedStatistic)
 
 
 @dataclass
@@ -266,11 +272,24 @@ class Engine:
 
     def bytes_in_one_process(self, statistics: list[Statistic], sizes: list[int]) -> int:
         """Bytes that the rows, their codes, what is kept and the states take together in one process at most."""
+        codes = self._bytes_of_codes(statistics, kept=self.keeps_codes(statistics, sizes))
+        return self._bytes_beside_codes(sizes) + codes
+
+    def keeps_codes(self, statistics: list[Statistic], sizes: list[int]) -> bool:
+        """Whether one process has room for the codes of all rows; else those that may pass do, some rows after the others."""
+        return self._bytes_beside_codes(sizes) + self._bytes_of_codes(statistics, kept=True) <= self.budgets.worker
+
+    def _bytes_beside_codes(self, sizes: list[int]) -> int:
+        return 2 * self.profile.size + self.kept_bytes + sum(sizes) + max(sizes, default=0)
+
+    def _bytes_of_codes(self, statistics: list[Statistic], kept: bool) -> int:
         codes = [0]
-        for coding in {id(c): c for s in statistics if (c := getattr(s, "coding", None)) is not None}.values():
-            dense = self.profile.n * -(-len(coding.features) // coding.per_byte)
-            codes.append(CODING_BYTES * self.profile.nonzero if coding.sparse else dense)
-        return 2 * self.profile.size + max(codes) + self.kept_bytes + sum(sizes) + max(sizes, default=0)
+        for statistic in statistics:
+            if (coding := getattr(statistic, "coding", None)) is not None:
+                sparse = self.profile.nonzero if kept or not passes(statistic) else min(self.profile.nonzero, PASSING_ENTRIES)
+                dense = self.profile.n * -(-len(coding.features) // coding.per_byte)
+                codes.append(CODING_BYTES * sparse if coding.sparse else dense)
+        return max(codes)
 
     def bytes_of_counts(self, statistic: PerFeatureStatistic) -> int:
         """Bytes of the rows and of counts that stay for the links of every pick, in one process at most."""

@@ -22,7 +22,7 @@ from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic,
 from ..statistics.contingency import CellInformation
 from ..statistics.quantiles import exact_quantiles
 from ..statistics.targets import Target
-from .base import FEWER_NUMBERS, Answer, Engine, one_thread
+from .base import FEWER_NUMBERS, PASSING_ENTRIES, Answer, Engine, one_thread, passes
 
 Item = TypeVar("Item")
 PARTS_A_CORE = 4  # of rows in several blocks, at least
@@ -120,15 +120,23 @@ class LocalEngine(Engine):
         each = -(-PARTS_A_CORE * self.cores // len(self._given))
         return [part for block in self._given for part in block.parts(each)]
 
-    def _state(self, statistic: Statistic, spare: int) -> State:
+    def _state(self, statistic: Statistic, spare: int, keeps_codes: bool) -> State:
         """The state of all rows: as many states of parts of them at once as `spare` bytes hold beside the first."""
-        blocks = self._blocks(statistic)
+        coding = None if keeps_codes or not passes(statistic) else statistic.coding
+        blocks: Sequence[Any] = self._blocks(statistic) if coding is None else self._passing()
         lanes = max(1, min(self.cores, len(blocks), 1 + spare // max(1, self._held(statistic))))
 
         def folded(some: Sequence[Any]) -> Any:
-            return reduce(lambda state, block: statistic.fold(state, block, self.profile), some, None)
+            read = some if coding is None else (code_block(block, coding) for block in some)
+            return reduce(lambda state, block: statistic.fold(state, block, self.profile), read, None)
 
         return reduce(statistic.merge, self._each(folded, [blocks[lane::lanes] for lane in range(lanes)]))
+
+    def _passing(self) -> list[Block]:
+        """The rows in parts that are coded one after the other; codes that were kept are let go for them."""
+        self._coded.clear()
+        most = PASSING_ENTRIES // self.cores
+        return [part for block in self._given for part in block.parts(-(-int(block.x.size) // most))]
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
         """As on the cluster for what finishes on the driver; and everything together must fit this process."""
@@ -144,22 +152,25 @@ class LocalEngine(Engine):
             )
         return sizes
 
+    def _room(self, statistics: list[Statistic]) -> tuple[int, bool]:
+        """Return the bytes left beside what statistics need, and whether the codes of all rows are kept."""
+        sizes = self._refuse(statistics)
+        return self.budgets.worker - self.bytes_in_one_process(statistics, sizes), self.keeps_codes(statistics, sizes)
+
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
         self.cost.scans += 1
-        asked = list(statistics.values())
-        spare = self.budgets.worker - self.bytes_in_one_process(asked, self._refuse(asked))
-        out = {}
+        room, out = self._room([*statistics.values()]), {}
         for key, statistic in statistics.items():
             if isinstance(statistic, FeatureShardedStatistic):
                 out[key] = self._sharded(statistic)
                 continue
-            out[key] = statistic.finish(self._state(statistic, spare), self.profile)
+            out[key] = statistic.finish(self._state(statistic, *room), self.profile)
         return out
 
     def states(self, *statistics: Statistic) -> list[State]:
         self.cost.scans += 1
-        spare = self.budgets.worker - self.bytes_in_one_process([*statistics], self._refuse([*statistics]))
-        return [self._state(statistic, spare) for statistic in statistics]
+        room = self._room([*statistics])
+        return [self._state(statistic, *room) for statistic in statistics]
 
     def _sharded(self, statistic: FeatureShardedStatistic) -> np.ndarray:
         """The numbers of all features, range by range."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,10 +11,12 @@ import scipy.sparse as sp
 from spark_mlfs import BudgetError, MultiLabelSelector, pipeline
 from spark_mlfs import read as readers
 from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.coding import code_block
 from spark_mlfs.blocks.pack import pack
-from spark_mlfs.blocks.profile import profile_block
+from spark_mlfs.blocks.profile import Profile, profile_block
 from spark_mlfs.cli.config import RunSettings
 from spark_mlfs.engine import local, tasks
+from spark_mlfs.engine.base import CODING_BYTES
 from spark_mlfs.engine.local import LocalEngine, SizingEngine
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import WorkerBudgetError, from_worker
@@ -67,6 +71,40 @@ def test_cores_hold_as_many_states_as_fit(monkeypatch):
         assert (len(starts), sum(starts)) == (8, at_once)
         for ours, once in zip(got, want, strict=True):
             np.testing.assert_equal(vars(ours), vars(once))
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_sparse_codes_that_do_not_fit_are_let_go_part_by_part(monkeypatch, cores):
+    rng = np.random.default_rng(3)
+    rows = sp.random(6000, 200, 0.05, "csr", random_state=rng)
+    rows = rows[rng.integers(0, 4000, 6000)]  # a third are repeated
+    y = sp.random(6000, 30, 0.1, "csr", random_state=rng)
+    blocks = [Block(rows[a : a + 2000], np.arange(a, a + 2000), *labels_of(y[a : a + 2000])) for a in (0, 2000, 4000)]
+    profile = reduce(Profile.merge, (profile_block(block, 30) for block in blocks))
+    monkeypatch.setattr(local, "STORED_A_CORE", 0)
+    monkeypatch.setattr("spark_mlfs.engine.base.PASSING_ENTRIES", 4000)
+    monkeypatch.setattr(local, "PASSING_ENTRIES", 4000)
+    coded = []
+    monkeypatch.setattr(local, "code_block", lambda block, coding: coded.append(block.x.nnz) or code_block(block, coding))
+    large = LocalEngine(profile, list(blocks), cores=cores)
+    two_way = contingency.TwoWay(large.coding(), large.labels())
+    crossed = contingency.TwoWay(large.coding(), targets.Crossed(large.labels(), large.coding(), 3, 0))
+    sizes = [statistic.state_bytes(profile) for statistic in (two_way, crossed)]
+    needed = large.bytes_in_one_process([two_way, crossed], sizes)
+    want, kept = large.run(two_way, crossed), len(coded)
+    small = LocalEngine(profile, list(blocks), Budgets(worker=needed - 1), cores=cores)
+    got = small.run(two_way, crossed)
+    assert max(coded[kept:]) <= 4000 // cores + 200 and sum(coded[kept:]) == 2 * rows.nnz and not small._coded
+    for ours, whole in zip(got, want, strict=True):
+        assert (ours.table != whole.table).nnz == 0 and np.array_equal(ours.totals, whole.totals)
+    least = needed - CODING_BYTES * (rows.nnz - 4000)
+    LocalEngine(profile, list(blocks), Budgets(worker=least), cores=cores).run(two_way, crossed)
+    with pytest.raises(WorkerBudgetError, match="TwoWay"):
+        LocalEngine(profile, list(blocks), Budgets(worker=least - 1), cores=cores).run(two_way, crossed)
+
+
+def labels_of(y):
+    return y.indptr.astype(np.int32), y.indices.astype(np.int32)
 
 
 def test_results_that_are_kept_count():
