@@ -32,7 +32,15 @@ from .terminal import print_forecast
 from .work import Work, load_model, packed
 
 # what one process does after the others, or alone
-SERIAL = ("run", "feature", "feature and label", "pick of a feature and label", "cubed feature", "squared feature and label")
+SERIAL: tuple[str, ...] = (
+    "run",
+    "feature",
+    "feature and label",
+    "feature that meets a label",
+    "pick of a feature and label",
+    "cubed feature",
+)
+SERIAL += ("squared feature and label",)
 
 
 @cache
@@ -57,11 +65,25 @@ def quantities(profile: Profile, method: Method, parameters: Mapping[str, Any], 
     grams = float(any(issubclass(each, Gram) for each in getattr(method, "statistics", ())))
     return {
         "run": 1.0, "row": float(n), "value": values, "label of a value": values * labels, "feature and label": d * q,
+        "feature that meets a label": cells_met(profile),
         "product of values": grams * values**2 / n, "pair of values": method.pairs(profile, parameters) * values / n,
         "pick of a value": picks * values, "pick of a label of a value": picks * values * labels,
         "pick of a feature and label": picks * d * q, "cubed feature": grams * d**3,
         "squared feature and label": grams * d * d * q,
     }  # fmt: skip
+
+
+def cells_met(profile: Profile) -> float:
+    """Return how many pairs of a feature and a label are expected to share a row, Σ 1 − (1 − positive / n)^stored: what the
+    counts of sparse rows store. A sample sees few of the rarest features: those it sees once at most are taken as alike."""
+    stored = np.sort(profile.stored.astype(np.float64)) if profile.sparse else np.full(profile.d, float(profile.n))
+    once = stored.min(initial=np.inf, where=stored > 0)  # in a sample that stands for more rows one row is several
+    if once > 1:
+        stored[stored <= once] = stored[stored <= once].mean()
+    features, labels = (np.array_split(each, min(256, len(each))) for each in (stored, np.sort(profile.positive)))  # alike ones
+    share = np.minimum([some.mean() / max(1, profile.n) for some in labels], 1 - 1e-12)
+    met = -np.expm1(np.outer([some.mean() for some in features], np.log1p(-share)))
+    return float([len(some) for some in features] @ met @ [len(some) for some in labels])
 
 
 def seconds(format: str, profile: Profile, ranked: Sequence[tuple[str, dict[str, float]]], cores: int, spark: bool) -> Any:

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from jobs.benchmarks import model
 from spark_mlfs import METHODS, pipeline
+from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.cli import dry_run
 from spark_mlfs.statistics.contingency import TwoWay
 from spark_mlfs.statistics.targets import Labels
@@ -48,6 +51,33 @@ def test_quantities_are_those_of_the_data():
     assert dry_run.quantities(held.profile, METHODS.create("mim"), {}, 7)["pick of a value"] == 0
     relieff = pipeline.Request.of("relieff")
     assert dry_run.quantities(held.profile, relieff.implementation, relieff.parameters, 7)["pair of values"] > 0
+
+
+@pytest.mark.parametrize(("n", "words", "q"), [(60_000, 20, 30), (4000, 20, 400), (400, 5, 3)])
+def test_cells_that_a_table_of_counts_stores_are_foreseen(n, words, q):
+    """Against the stored entries of X'Y of rows of power-law words, of all rows and of rows that are like a tenth of them."""
+    rng = np.random.default_rng(7)
+    share, often = np.arange(1, 3001) ** -0.7, np.arange(1, q + 1) ** -0.5
+    x, y = (
+        sp.csr_matrix(
+            (np.ones(n * k), rng.choice(len(by), n * k, p=by / by.sum()), np.arange(0, n * k + 1, k)), shape=(n, len(by))
+        )
+        for k, by in ((words, share), (2, often))
+    )
+    for each in (x, y):
+        each.sum_duplicates()
+        each.data[:] = 1
+    met = (x.T @ y).nnz
+    profiles = [profile_of(x[:rows], y[:rows], q) for rows in (n, n // 10)]
+    assert dry_run.cells_met(profiles[0]) == pytest.approx(met, rel=0.03)
+    assert n < 1000 or dry_run.cells_met(dry_run.scaled(profiles[1], n)) == pytest.approx(met, rel=0.1)
+    dense = profile_of(x[:300, :40].toarray(), y[:300], q)
+    dense.positive = np.full(q, 300)
+    assert dry_run.cells_met(dense) == pytest.approx(40 * q)
+
+
+def profile_of(x, y, q):
+    return profile_block(Block(x, np.arange(x.shape[0]), y.indptr, y.indices), q)
 
 
 @pytest.fixture
