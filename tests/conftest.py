@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import sys
 import zlib
 from pathlib import Path
 
@@ -22,6 +23,11 @@ for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
 os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).with_name("conf")))
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+# The tests start hundreds of processes: without byte code each compiles the libraries anew, which takes longer than a command.
+sys.dont_write_bytecode, sys.pycache_prefix = False, str(REPOSITORY / ".pytest_cache" / "bytecode")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 DATA = Path(os.environ.get("MLFS_DATA", REPOSITORY.parent / "shared" / "data"))
 
 

@@ -101,14 +101,14 @@ def test_whole_rankings_of_yeast(sets, method, parameters):
 @pytest.mark.parametrize("name", ["yeast", "enron"])
 @pytest.mark.parametrize(("method", "parameters"), COUNTING, ids=NAMES)
 def test_whole_rankings_of_larger_sets(sets, name, method, parameters, small):
-    sets(name).agrees(method, parameters, 30, small)
+    sets(name).agrees(method, parameters, 30 if name == "yeast" else 12, small)  # of enron a pick takes seven seconds
 
 
 @pytest.mark.parametrize(
     ("method", "parameters"), [(m, p) for m, p in COUNTING if m in ("jmi", "pmu") and p.get("label_coding") != "lp"]
 )
 def test_whole_rankings_of_enron(sets, method, parameters):
-    """The first picks, in the default run; the slow test above goes on to thirty and over the labelsets."""
+    """The first picks, in the default run; the slow test above goes on, and over the labelsets."""
     sets("enron").agrees(method, parameters, 4)
 
 
