@@ -276,7 +276,6 @@ def scoring(spark, rows, repeat):
     import tempfile
 
     from spark_mlfs import BRSVMClassifier, MLkNNClassifier, read
-    from spark_mlfs.output.journal import publish
     from spark_mlfs.scoring.corpus import Scoring
     from spark_mlfs.scoring.scorer import Scorer
 
@@ -291,7 +290,6 @@ def scoring(spark, rows, repeat):
                 output = f"{folder}/{name.split()[0]}-{n}"
                 with Meter() as meter:
                     found = Scoring(spark, Scorer("", [model]), corpus, "parquet", output, id="id").run()
-                publish(output, found["folder"], False)
                 some = read.planted(spark, 4096, 50, 10, seed=2).select("features").collect()
                 x = np.array([row.features.toArray() for row in some])
                 predictor = model.predictor()

@@ -16,7 +16,7 @@ from ..evaluate.protocol import Protocol
 from ..evaluate.summary import main_metric, summary
 from ..evaluate.trials import Candidate
 from ..output.folder import MANIFEST, Output, Place
-from ..output.journal import Journal, publish
+from ..output.journal import Journal
 from ..read.errors import reading
 from ..report.comparison_page import check_formats, comparison_page, files
 from ..schema import FEATURES, attribute_names
@@ -105,7 +105,7 @@ def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
             counts = {"trials": len(journal.parts), "trials_of_an_earlier_run": before, "failed": len(outcome.failed)}
             manifest = _write(target, work, outcome, plan, counts)
             journal.clear()
-            publish(plan.run.output, journal.folder, False)
+            journal.publish()
     text, means = _summary(outcome, plan, before)
     return print_result(args, text, {**manifest, "output": plan.run.output, "means": means})
 

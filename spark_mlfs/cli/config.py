@@ -77,14 +77,11 @@ def mapping_in(path: str, what: str, column: str) -> dict[str, Any]:
     of a .csv, where features of one group are gathered."""
     kind = Path(path).suffix.lower()
     if kind == ".csv":
-        pairs = [(row["name"], row[column]) for row in _rows_in(path, what, "name", column)]
-        if column != "group":
-            return dict(pairs)
-        out: dict[str, Any] = {}
-        for name, group in pairs:
-            if group:
-                out.setdefault(group, []).append(name)
-        return out
+        rows, groups = _rows_in(path, what, "name", column), dict[str, Any]()
+        for row in rows if column == "group" else ():
+            if row["group"]:
+                groups.setdefault(row["group"], []).append(row["name"])
+        return groups if column == "group" else {row["name"]: row[column] for row in rows}
     if kind == ".toml":
         return read_toml(path)
     try:

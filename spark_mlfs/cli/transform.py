@@ -159,7 +159,8 @@ def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[Data
     table: Any = given if format == "table" else work.table_read(spark)
     nothing = "_" * (1 + max(map(len, table.columns), default=0))
     if isinstance(table, LocalFrame):
-        table = table.withColumns({nothing: (Kind("array<string>", Kind("string")), _no_tags)})
+        tags = Kind("array<string>", Kind("string"))
+        table = table.withColumns({nothing: (tags, lambda rows: pa.array([[]] * rows.num_rows, pa.list_(pa.string())))})
     else:
         table = table.withColumn(nothing, F.array().cast("array<string>"))
     # a pattern must not catch the column that stands in for the labels: the reader leaves label columns out
@@ -194,10 +195,6 @@ def _of_columns(table: DataFrame, model: Selected, options: dict[str, Any]) -> t
         numbers = {name: number_of(name, kinds[name]) for name in texts}
         table = table.select(*(numbers.get(name, F.col(quoted(name))).alias(name) for name in kinds))
     return table, {**options, "features": columns}
-
-
-def _no_tags(batch: pa.RecordBatch) -> pa.Array:
-    return pa.array([[]] * batch.num_rows, pa.list_(pa.string()))
 
 
 def _reduce(frame: DataFrame, model: Any, labelled: bool, form: str, format: str) -> DataFrame:

@@ -9,7 +9,7 @@ part goes to its place directly, ``ranking.csv``, ``manifest.json`` and ``report
 the manifest is written last: an output without it is not complete.
 
 In a CSV a text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, a tab or an end of
-a line) has a ``'`` before it; `unescaped` takes it away. Parquet and JSON hold the text as it is.
+a line) has a ``'`` before it. Parquet and JSON hold the text as it is.
 
 One run at a time into one place: a lock file beside the output, with its owner and its age.
 
@@ -20,7 +20,6 @@ stands in the output (`owned`): two runs that begin within a second may both tak
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import fnmatch
 import getpass
@@ -266,11 +265,6 @@ def _escaped(cell: Any) -> Any:
     return "'" + cell if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
-def unescaped(cell: Any) -> Any:
-    """A cell of a CSV this library wrote, as it was before it was escaped."""
-    return cell[1:] if isinstance(cell, str) and cell[:1] == "'" and _FORMULA.match(cell) else cell
-
-
 def spark_path(path: Path) -> str:
     """A local folder as Spark must be told it, whatever its default file system is."""
     text = str(path)
@@ -296,7 +290,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # nor wa
 Entry = dict[str, Any]
 
 
-@contextlib.contextmanager
+@contextmanager
 def locked(path: Path, what: str) -> Iterator[None]:
     """Holds the lock file `path` of the output `what`; `ParameterError` where another run holds it, with its owner and age."""
     handle = _acquire(path, what)
@@ -309,7 +303,7 @@ def locked(path: Path, what: str) -> Iterator[None]:
         os.close(handle)
 
 
-@contextlib.contextmanager
+@contextmanager
 def owned(get: Callable[[], Entry | None], put: Callable[[Entry], object], what: str) -> Iterator[None]:
     """As `locked`, by a row that `get` reads and `put` writes anew: who writes the output `what`, and was last seen when."""
 
@@ -328,18 +322,18 @@ def owned(get: Callable[[], Entry | None], put: Callable[[Entry], object], what:
         with _beating(ROW_BEAT, note, f"owner of {what}"):
             yield
     finally:
-        with contextlib.suppress(Exception):  # of Spark, which is at its end; what ended the run is told
+        with suppress(Exception):  # of Spark, which is at its end; what ended the run is told
             note(ended=True)
 
 
-@contextlib.contextmanager
+@contextmanager
 def _beating(seconds: float, beat: Callable[[], object], name: str) -> Iterator[None]:
     """Calls `beat` so often meanwhile, in a thread. Where it fails the age tells."""
     stop = threading.Event()
 
     def beats() -> None:
         while not stop.wait(seconds):
-            with contextlib.suppress(Exception):
+            with suppress(Exception):
                 beat()
 
     thread = threading.Thread(target=beats, name=name, daemon=True)

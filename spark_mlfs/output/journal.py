@@ -61,19 +61,19 @@ class Journal:
     def running(self, unit: str = "parts") -> Iterator[Journal]:
         """Around everything that writes: `ParameterError` where another run writes into the same output (elsewhere than on this
         machine when it begins to). What ends the run early says what is kept and how to go on; nothing half-written stays."""
-        if self.folder is None:
-            with self._kept(unit), ExitStack() as owning:
-
-                def claim() -> None:  # once
-                    self._claim = lambda: None
-                    get, put = lambda: next(iter(self.get("_owner")), None), partial(self.put, "_owner", 0)
-                    owning.enter_context(owned(get, put, self.output))
-
-                self._claim = claim
+        if self.folder is not None:
+            lock = self.folder.with_name(self.folder.name + ".lock")
+            with parents_of(self.folder, self.output), locked(lock, self.output), self._kept(unit):
                 yield self
             return
-        lock = self.folder.with_name(self.folder.name + ".lock")
-        with parents_of(self.folder, self.output), locked(lock, self.output), self._kept(unit):
+        with self._kept(unit), ExitStack() as owning:
+
+            def claim() -> None:  # once
+                self._claim = lambda: None
+                get, put = lambda: next(iter(self.get("_owner")), None), partial(self.put, "_owner", 0)
+                owning.enter_context(owned(get, put, self.output))
+
+            self._claim = claim
             yield self
 
     @contextmanager
@@ -202,6 +202,26 @@ class Journal:
             if self.folder is not None:
                 shutil.rmtree(self.folder / kind, ignore_errors=True)
 
+    def publish(self, append: bool = False) -> None:
+        """Puts what was gathered beside the output in its place: as a whole, or part by part into the one that is there."""
+        target, folder = local_path(self.output), self.folder
+        if target is None or folder is None:
+            return
+        for half in folder.glob("_writing-*"):  # of a run that was killed
+            shutil.rmtree(half, ignore_errors=True)
+        if not append or not target.exists():
+            replace_folder(folder, target)
+            return
+        for kind in ("data", "_parts"):
+            (target / kind).mkdir(exist_ok=True)
+            for entry in sorted((folder / kind).glob("*")):
+                if not (target / kind / entry.name).exists():
+                    entry.rename(target / kind / entry.name)
+        for name in ("_" + MANIFEST, "_report.html"):
+            if (folder / name).exists():
+                (folder / name).replace(target / name)
+        shutil.rmtree(folder, ignore_errors=True)
+
 
 def _entry(text: str | bytes) -> dict[str, Any] | None:
     """Return the content of an entry; None where it is damaged: its part is done again."""
@@ -210,25 +230,3 @@ def _entry(text: str | bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return entry if isinstance(entry, dict) and entry.pop("checksum", None) in (None, checksum(entry)) else None
-
-
-def publish(output: str, folder: Path | None, append: bool) -> None:
-    """Puts what was gathered beside the output in its place: as a whole, or part by part into the one that is there."""
-    if folder is None:
-        return
-    target = local_path(output)
-    assert target is not None
-    for half in folder.glob("_writing-*"):  # of a run that was killed
-        shutil.rmtree(half, ignore_errors=True)
-    if append and target.exists():
-        for kind in ("data", "_parts"):
-            (target / kind).mkdir(exist_ok=True)
-            for entry in sorted((folder / kind).iterdir()) if (folder / kind).is_dir() else []:
-                if not (target / kind / entry.name).exists():
-                    entry.rename(target / kind / entry.name)
-        for name in ("_" + MANIFEST, "_report.html"):
-            if (folder / name).exists():
-                (folder / name).replace(target / name)
-        shutil.rmtree(folder, ignore_errors=True)
-        return
-    replace_folder(folder, target)

@@ -69,6 +69,8 @@ def selection_manifest(
     data, rule = config.data, {}
     if result.evidence is not None:
         rule = {"level": result.evidence.rule.level, "seed": result.evidence.rule.seed, **result.evidence.facts}
+    held = result.request.resolved
+    cost = {} if held is None or held.costs is None else {"cost": float(result.kept["cost"].sum())}
     return {
         **opening("select", arguments),
         "data": {
@@ -89,7 +91,7 @@ def selection_manifest(
         },
         "method": {"name": result.request.method, "parameters": dict(result.request.parameters)},
         "selection": {**config.selection.as_dict(only_set=True), "kept": kept, **rule},
-        **_constraints(result),
+        **({} if held is None else {"constraints": {**held.named(result.feature_names), **cost}}),
         "seed": config.run.seed,
         "solution": solution,
         "cost": {
@@ -101,14 +103,6 @@ def selection_manifest(
         },
         "versions": versions(spark_version),
     }
-
-
-def _constraints(result: Result) -> dict[str, Any]:
-    resolved = result.request.resolved
-    if resolved is None:
-        return {}
-    cost = {} if resolved.costs is None else {"cost": float(result.kept["cost"].sum())}
-    return {"constraints": {**resolved.named(result.feature_names), **cost}}
 
 
 def as_json(manifest: Mapping[str, Any]) -> str:

@@ -159,26 +159,17 @@ class _Shown:
         same = self.of.stability[self.of.stability["window"] != "all"].pivot(index="window", columns="features", values="overlap")
         overlap = {f"{k}": same.loc[windows[1:], k].tolist() for k in same.columns}
         signs = ", ".join(f"{mark(i)} {k}" for i, k in enumerate(overlap))
+        places = {name: i for i, name in enumerate(overlap)}
         plots = [
             lines("change of the relation, −log₁₀ p", later, relation, self.places, "window"),
             lines("change of the feature itself, PSI", later, shift, self.places, "window"),
-            _downwards(lines(f"rank by {self.of.method}", range(1, len(windows) + 1), bumps, self.places, "window")),
-            lines(f"share of the best that stay: {signs}", later, overlap, {name: i for i, name in enumerate(overlap)}, "window"),
+            falling := lines(f"rank by {self.of.method}", range(1, len(windows) + 1), bumps, self.places, "window"),
+            lines(f"share of the best that stay: {signs}", later, overlap, places, "window"),
         ]
-        return [self._dated(plot) for plot in plots]
-
-    def _dated(self, plot: Plot | None) -> Plot | None:
-        """The plot with the names of the first and the last window in the place of their numbers."""
-        if plot is not None:
+        if falling is not None:  # ranks are shown as positive numbers, the smallest on top
+            falling.texts = [(kind, style, text.removeprefix("−")) for kind, style, text in falling.texts]
+            falling.shapes = [(tag, kind, at, tip.replace("−", "")) for tag, kind, at, tip in falling.shapes]
+        for plot in filter(None, plots):  # the names of the first and the last window in the place of their numbers
             plot.texts = [text for text in plot.texts if not text[0].startswith("tx")]
-            ends = self.of.windows[int(plot.across[0]) - 1], self.of.windows[-1]
-            plot.texts += [("tx start", "left:0%", ends[0]), ("tx end", "left:100%", ends[1])]
-        return plot
-
-
-def _downwards(plot: Plot | None) -> Plot | None:
-    """A plot of negative numbers as one of positive ones, the smallest on top."""
-    if plot is not None:
-        plot.texts = [(kind, style, text.removeprefix("−")) for kind, style, text in plot.texts]
-        plot.shapes = [(tag, kind, at, tip.replace("−", "")) for tag, kind, at, tip in plot.shapes]
-    return plot
+            plot.texts += [("tx start", "left:0%", windows[int(plot.across[0]) - 1]), ("tx end", "left:100%", windows[-1])]
+        return plots

@@ -73,22 +73,17 @@ def _curves(result: Result, features: Sequence[Any], kept: int) -> dict[str, Any
         names = [row.name for row in features]
         gains = curve([row.score for row in features if row.score == row.score], "pick", "score at the pick", names=names)
         worth = curve([row.relevance for row in features], "pick", "relevance", names=names)
-        return found | {"pair": [gains, worth] if gains else [], "held_out": _held_out(result, kept)}
+        if HELD_OUT[0] in result.ranking:  # what the picks explain together of rows held out, a standard error each way
+            told = result.ranking[result.ranking[HELD_OUT[0]].notna()]
+            gain, error = (told[name].to_numpy() for name in HELD_OUT)
+            what, band, at = "cumulative held-out gain", (list(gain - error), list(gain + error)), kept or None
+            found["held_out"] = curve(list(gain), "pick", what, at, f"kept {kept}", [str(n) for n in told["name"]], band=band)
+        return found | {"pair": [gains, worth] if gains else []}
     scores = [float(s) for s in result.ranking["score"]]
     near = min(len(scores), max(2 * kept, 20))
     cut, at = f"kept {kept}", kept if result.evidence is None else None
     first = curve(scores[:near], "rank", "score", at, cut, [str(n) for n in result.ranking["name"][:near]])
     return found | {"near": first, "whole": curve(scores, "rank", "score", at, cut) if near < len(scores) else None}
-
-
-def _held_out(result: Result, kept: int) -> Plot | None:
-    """Return what the picks explain together of rows held out, a standard error each way; None where the method does not say."""
-    if HELD_OUT[0] not in result.ranking:
-        return None
-    told = result.ranking[result.ranking[HELD_OUT[0]].notna()]
-    gain, error = (told[name].to_numpy() for name in HELD_OUT)
-    band, cut = (list(gain - error), list(gain + error)), f"kept {kept}"
-    return curve(list(gain), "pick", "cumulative held-out gain", kept or None, cut, [str(n) for n in told["name"]], band=band)
 
 
 def _cut(evidence: Evidence, kept: int) -> Plot | None:

@@ -36,7 +36,7 @@ from ..formats import tabular
 from ..frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark
 from ..lazy import F, names_of
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
-from ..output.journal import Journal, publish
+from ..output.journal import Journal
 from ..pipeline import Progress
 from ..read.content import corpus_of
 from ..read.encoded import PATH, REASON, kind_of, refuse, rejected_rows
@@ -180,8 +180,10 @@ class Scoring:
             def one(number: int, names: list[str]) -> None:
                 begun = time.perf_counter()
                 frame = inputs.read(names)
-                if columns[0] == "id" and "id" not in frame.columns:
-                    frame = _with_ids(frame)
+                if columns[0] == "id" and "id" not in frame.columns and isinstance(frame, LocalFrame):
+                    frame = frame.withColumns({"id": (Kind("bigint"), partial(hashes_of, kinds=frame.kinds))})
+                elif columns[0] == "id" and "id" not in frame.columns:
+                    frame = frame.withColumn("id", F.xxhash64(*_all(frame)))
                 with reading():
                     where = journal.write(number, scorer.tagged(frame, columns, columns[0] in inputs.shown.columns, **how))
                     counted = _count(spark, where, [*output_names(columns), *([REASON] if self.format == "files" else [])])
@@ -216,7 +218,7 @@ class Scoring:
             }
             if finish is not None:
                 finish(scored, Place(spark, journal.place, journal.folder, "overwrite"))
-            publish(self.output, journal.folder, self.append)
+            journal.publish(self.append)
         return scored
 
     def plan(self) -> dict[str, Any]:
@@ -326,12 +328,6 @@ def _before(spark: SparkSession, output: str, settings: dict[str, Any]) -> dict[
 def _all(frame: DataFrame) -> list[Column]:
     """The columns whose values xxhash64 takes."""
     return [F.col(quoted(f.name)) for f in frame.schema.fields if "map<" not in f.dataType.simpleString()]
-
-
-def _with_ids(frame: Any) -> Any:
-    if isinstance(frame, LocalFrame):
-        return frame.withColumns({"id": (Kind("bigint"), partial(hashes_of, kinds=frame.kinds))})
-    return frame.withColumn("id", F.xxhash64(*_all(frame)))
 
 
 def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:

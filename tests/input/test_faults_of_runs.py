@@ -25,7 +25,7 @@ from spark_mlfs.cli import main
 from spark_mlfs.errors import DataError, ParameterError, PlatformError, from_worker, worker_errors
 from spark_mlfs.output import folder
 from spark_mlfs.output.folder import Output, locked
-from spark_mlfs.output.journal import Journal, publish
+from spark_mlfs.output.journal import Journal
 from spark_mlfs.read import load
 
 # ---- rows are named as their owner knows them ----
@@ -241,11 +241,11 @@ def test_a_folder_is_replaced_or_stays(tmp_path, monkeypatch, fails):
 
     monkeypatch.setattr(os, "rename", failing)
     if fails == 0:
-        publish(str(target), aside, False)
+        Journal.beside(None, str(target), "scoring", {}).publish()
         assert (target / "data" / "rows").read_text() == ".out.scoring" and not aside.exists()
     else:
         with pytest.raises(DataError if fails == (2, 3) else PermissionError) as raised:
-            publish(str(target), aside, False)
+            Journal.beside(None, str(target), "scoring", {}).publish()
         assert (aside / "data" / "rows").exists()
         if fails == (2, 3):  # nor brought back: where it is, is told
             (target,) = (path for path in tmp_path.glob(".out.*.old"))
