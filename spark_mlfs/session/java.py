@@ -51,21 +51,6 @@ exec "{java}" "$@"
 """
 
 
-@contextmanager
-def started_with(ahead: str = "", behind: str = "") -> Iterator[None]:
-    """A JVM that is started in this block gets options before the user's own, which then override them, and behind those."""
-    before = os.environ.get(OPTIONS)
-    if ahead or behind:
-        os.environ[OPTIONS] = " ".join(filter(None, (ahead, before, behind)))
-    try:
-        yield
-    finally:
-        if before is not None:
-            os.environ[OPTIONS] = before
-        else:
-            os.environ.pop(OPTIONS, None)
-
-
 def java_version(java: str | Path) -> int | None:
     """Major version of a ``java``, of its release file or of what it says; None where it does not run."""
     try:
@@ -229,11 +214,19 @@ def _content(kept: Path) -> str:
 
 
 @contextmanager
-def shared() -> Iterator[None]:
-    """A JVM that is started in this block starts with the kept classes, unless the user's own options name others."""
+def started_fast() -> Iterator[None]:
+    """A JVM that is started in this block compiles later and starts with the kept classes, unless the user's own options name
+    others: they stand behind what they override, and before the classes."""
     before = os.environ.get(OPTIONS, "")
-    with started_with(behind="" if "-Xshare" in before or "SharedArchive" in before else options()):
+    kept = "" if "-Xshare" in before or "SharedArchive" in before else options()
+    os.environ[OPTIONS] = " ".join(filter(None, (COMPILE_LATER, before, kept)))
+    try:
         yield
+    finally:
+        if before:
+            os.environ[OPTIONS] = before
+        else:
+            del os.environ[OPTIONS]
 
 
 def keep() -> Path:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from ..errors import PlatformError, worker_errors
 from ..lazy import SparkSession
-from .java import COMPILE_LATER, PACKAGE, java_home, shared, started_with
+from .java import PACKAGE, java_home, started_fast
 
 
 def _send_package(spark: SparkSession) -> SparkSession:
@@ -115,7 +115,7 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, 
     builder = SparkSession.builder.master("local[*]").appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    with started_with(ahead=COMPILE_LATER), shared(), _java_started(settings) if quiet else nullcontext():
+    with started_fast(), _java_started(settings) if quiet else nullcontext():
         return builder.getOrCreate()
 
 

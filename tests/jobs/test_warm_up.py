@@ -31,24 +31,24 @@ def cache(tmp_path, monkeypatch):
 
 
 def test_java_starts_with_what_is_kept_and_else_as_ever(cache, monkeypatch):
-    with classes.shared():
-        assert OPTIONS not in os.environ
+    with classes.started_fast():
+        assert os.environ[OPTIONS] == java.COMPILE_LATER
     kept = classes.archive()
     assert kept.is_relative_to(cache) and kept.parent.stat().st_mode & 0o777 == 0o700
     kept.write_bytes(b"classes")
     classes._sum(kept).write_text(classes._content(kept))
-    with classes.shared():
+    with classes.started_fast():
         assert f"-XX:SharedArchiveFile={kept}" in shlex.split(os.environ[OPTIONS])
     assert OPTIONS not in os.environ
     monkeypatch.setenv(OPTIONS, "-Xss4m")
-    with pytest.raises(KeyError), classes.shared():
-        assert os.environ[OPTIONS].startswith("-Xss4m -Xshare:auto ")
+    with pytest.raises(KeyError), classes.started_fast():
+        assert os.environ[OPTIONS].startswith(f"{java.COMPILE_LATER} -Xss4m -Xshare:auto ")
         raise KeyError
     assert os.environ[OPTIONS] == "-Xss4m"
     for own in ("-Xshare:off", "-XX:SharedArchiveFile=mine.jsa"):
         monkeypatch.setenv(OPTIONS, own)
-        with classes.shared():
-            assert os.environ[OPTIONS] == own
+        with classes.started_fast():
+            assert os.environ[OPTIONS] == f"{java.COMPILE_LATER} {own}"
 
 
 @pytest.mark.parametrize("damage", ["a bit", "cut", "no sum"])
@@ -63,8 +63,8 @@ def test_java_starts_without_what_is_damaged(cache, damage):
     else:
         kept.write_bytes(b"classer" if damage == "a bit" else b"class")
     faults._told.clear()
-    with pytest.warns(faults.DataNotice, match=f"without the classes kept at {kept}: they are damaged"), classes.shared():
-        assert OPTIONS not in os.environ
+    with pytest.warns(faults.DataNotice, match=f"without the classes kept at {kept}: they are damaged"), classes.started_fast():
+        assert os.environ[OPTIONS] == java.COMPILE_LATER
 
 
 @pytest.mark.parametrize("name", ["a b", 'it\'s "so"', "a\\b", "a:b"])
@@ -135,15 +135,16 @@ def test_a_session_maps_what_was_kept(cache, capsys):
 
 
 def test_options_ahead_are_overridden_by_the_users_own(monkeypatch):
+    monkeypatch.setattr(java, "options", lambda: "-Xlast")
     monkeypatch.setenv(OPTIONS, "-XX:Tier4CompileThreshold=7")
-    with java.started_with(ahead=java.COMPILE_LATER), java.started_with(behind="-Xlast"):
+    with java.started_fast():
         options = os.environ[OPTIONS].split()
         assert options[-2:] == ["-XX:Tier4CompileThreshold=7", "-Xlast"]
         assert options[:-2] == java.COMPILE_LATER.split()
     assert os.environ[OPTIONS] == "-XX:Tier4CompileThreshold=7"
     monkeypatch.delenv(OPTIONS)
-    with pytest.raises(KeyError), java.started_with(ahead="-Xfirst"):
-        assert os.environ[OPTIONS] == "-Xfirst"
+    with pytest.raises(KeyError), java.started_fast():
+        assert os.environ[OPTIONS] == f"{java.COMPILE_LATER} -Xlast"
         raise KeyError
     assert OPTIONS not in os.environ
 
