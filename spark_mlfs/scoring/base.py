@@ -207,9 +207,9 @@ class SavedPipeline:
         raise NotImplementedError
 
     def judged(self, frame: Any, labels: str, id: str | None, shown: str | None = None) -> Any:
-        """Three lists of every row: 0, 1 and NaN of each label as the column `labels` tells it, null where it tells none; the
-        predicted labels; and their scores. Messages call a row by the column `id`. `shown` adds what the row is called, and the
-        beginning of this text, where it is another column than `id`."""
+        """Of every row the column `labels`, null where it cannot be read, and two lists: the predicted labels, and their scores.
+        Messages call a row by the column `id`. `shown` adds what the row is called, and the beginning of this text, where it is
+        another column than `id`."""
         raise NotImplementedError
 
     def tagged(self, frame: Any, keep: Sequence[str], named: bool = True, **how: Any) -> Any:

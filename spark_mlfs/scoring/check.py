@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..adapters.tags import BestLabels, check_choice
 from ..blocks.codec import binary_array, binary_cells, decode, encode
@@ -18,7 +19,8 @@ from ..frame import LocalFrame
 from ..lazy import F
 from ..read.encoded import PATH
 from ..read.gallery import SHOWN, End, Named, furthest
-from .base import SavedPipeline
+from ..read.local import entries_of
+from .base import SavedPipeline, told_labels
 
 AT = (1, 3, 5)  # precision at
 FEW_TAGS = 0.25  # share of the rows without a tag that is worth a word
@@ -149,7 +151,8 @@ class Check:
         rows = self.scorer.judged(frame, self.labels, self.id or ("id" if "id" in frame.columns else None), self.shown)
         chosen = None if self.top_n is None and self.threshold is None else BestLabels(self.top_n, self.threshold, "")
         with worker_errors():
-            states = rows.mapInArrow(MeasureBatches(len(names), chosen, self.curves, self.pictured()), "state binary")
+            measure = MeasureBatches(len(names), chosen, self.curves, self.pictured(), told_labels(frame, self.labels, names))
+            states = rows.mapInArrow(measure, "state binary")
             if not self.curves or isinstance(states, LocalFrame):
                 return states
             # histograms of ten thousand labels take 9 MB: what many tasks have is added up before the driver takes it
@@ -176,12 +179,13 @@ def _one(states: Iterable[Measured]) -> Iterator[pa.RecordBatch]:
 @dataclass(frozen=True)
 class MeasureBatches:
     """Worker side of `Check`: truth, labels and scores to a state; `chosen` gives labels instead of the classifier; of the
-    labels `shown` rows are named by the two columns behind."""
+    labels `shown` rows are named by the two columns behind; `told` says how the first column tells the truth (`told_labels`)."""
 
     q: int
     chosen: BestLabels | None
     curves: bool = False
     shown: Sequence[int] = ()
+    told: tuple[bool, list[Any]] = (False, [])
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _one(self._states(batches))
@@ -192,7 +196,7 @@ class MeasureBatches:
                 continue
             there = batch.column(0).is_valid().to_numpy(zero_copy_only=False)
             kept = batch.filter(pa.array(there))
-            t, z, s = (self._matrix(kept.column(i)) for i in range(3))
+            t, z, s = self._truth(kept.column(0)), self._matrix(kept.column(1)), self._matrix(kept.column(2))
             known = ~np.isnan(t).any(axis=1)
             named = (kept.column(i).filter(pa.array(known)).to_pylist() for i in (3, 4)) if self.shown else ()
             state = self.measured(t[known], z[known], s[known], Named(*named))
@@ -202,7 +206,9 @@ class MeasureBatches:
     def measured(self, t: np.ndarray, z: np.ndarray, s: np.ndarray, named: Named = NOBODY) -> Measured:
         """The state of rows (n, q) of truth, labels and scores."""
         if self.chosen is not None:
-            z = _labels(self.chosen, z, s)
+            flat, counts = self.chosen(z, s)["__labels__"]
+            z = np.zeros(s.shape)
+            z[np.repeat(np.arange(len(s)), counts), flat] = 1
         order = np.argsort(-s, axis=1, kind="stable")
         found = np.take_along_axis(t, order, axis=1)
         hits = np.array([found[:, :k].sum() for k in AT], np.int64)
@@ -223,21 +229,32 @@ class MeasureBatches:
             state.ends += [named.ends(signed[:, j], among) for signed, among in of_sides]
         return state
 
+    def _truth(self, column: pa.Array) -> np.ndarray:
+        """(n, q) 0, 1 and NaN of the labels that a column tells."""
+        each, entries = self.told
+        if each:
+            rows = np.repeat(np.arange(len(column)), np.asarray(pc.list_value_length(column)))
+            found = pc.index_in(column.flatten(), pa.array(entries, column.type.value_type)).fill_null(-1).to_numpy()
+            values = np.zeros((len(column), self.q))
+            values[rows[found >= 0], found[found >= 0]] = 1.0
+            return values
+        if pa.types.is_list(column.type) and not entries:
+            return self._matrix(column)
+        rows, slots, stored, width = entries_of(column)
+        self._check_count(width if not entries and len(column) else self.q)
+        values = np.zeros((len(column), max(width, self.q, *entries) + 1))
+        values[rows, slots] = stored
+        return values[:, entries or slice(self.q)]
+
+    def _check_count(self, *counts: int) -> None:
+        if wrong := [count for count in counts if count != self.q]:
+            said = f"labels: a row has {wrong[0]} of them, the model predicts {self.q}"
+            raise DataError(f"{said}; give the labels it was trained on")
+
     def _matrix(self, column: pa.Array) -> np.ndarray:
-        lengths = np.diff(np.asarray(column.offsets, np.int64))
-        if (lengths != self.q).any():
-            count = int(lengths[lengths != self.q][0])
-            raise DataError(f"labels: a row has {count} of them, the model predicts {self.q}; give the labels it was trained on")
+        self._check_count(*np.unique(np.diff(np.asarray(column.offsets, np.int64))).tolist())
         values: np.ndarray = column.flatten().cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
         return values.reshape(len(column), self.q)
-
-
-def _labels(chosen: BestLabels, z: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """(n, q) the labels that `chosen` gives rows of scores s."""
-    flat, counts = chosen(z, s)["__labels__"]
-    out = np.zeros(s.shape)
-    out[np.repeat(np.arange(len(s)), counts), flat] = 1
-    return out
 
 
 def suggest_threshold(checked: Measured) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from ..adapters.classes import Fit
 from ..adapters.learned import CLASSIFIER, LocalClassifier, facts_of_learned, slices_of
-from ..adapters.rows import CellReader, FeatureCells, RowTask, lists_of
+from ..adapters.rows import CellReader, FeatureCells, RowTask
 from ..adapters.saved import ENCODED, PACKAGE, metadata_here, rows_here, saved_encoder, stage_here, whole_state
 from ..adapters.selection import MODEL, LocalSelection
 from ..adapters.tags import BEST, RAW, BestLabels, LabelVectors, PassageReader, PredictionOfRows, check_choice, output_names
@@ -36,21 +36,11 @@ from ..pipeline import Progress, compute
 from ..read.categories import cells_here, known
 from ..read.encoded import REASON, encoded
 from ..read.gallery import PASSAGE
-from ..read.local import entries_of, numbers_of
+from ..read.local import numbers_of
 from ..read.paths import here
 from ..schema import CATEGORIES, ID, LABELS, attribute_names, with_names
 from ..statistics.base import Budgets
-from .base import (
-    STATE,
-    Described,
-    SavedPipeline,
-    column_stages,
-    columns_of_sql,
-    is_own_sql,
-    refuse_absent,
-    told_labels,
-    word_counts,
-)
+from .base import STATE, Described, SavedPipeline, column_stages, columns_of_sql, is_own_sql, refuse_absent, word_counts
 
 LISTS = pa.list_(pa.float64())
 
@@ -96,17 +86,16 @@ class LocalScorer(SavedPipeline):
         return replace(frame.mapInArrow(tagged, kinds), metadata={k: v for k, v in frame.metadata.items() if k in keep})
 
     def judged(self, frame: LocalFrame, labels: str, id: str | None, shown: str | None = None) -> LocalFrame:
-        names, function = self.classifier.labelNames, PredictionOfRows(self.classifier.predictor(), LabelVectors("z", "s"))
+        function = PredictionOfRows(self.classifier.predictor(), LabelVectors("z", "s"))
         keep = dict.fromkeys(name for name in (labels, id, shown) if name is not None)
         frame = self._encoded(frame, list(keep))
         column, read = self._features(frame)
-        how = told_labels(frame, labels, names)
         predicted = partial(_predicted, column=column, task=partial(RowTask, function, dict.fromkeys("zs", LISTS), read), id=id)
 
         def judged(batches: Batches) -> Batches:
             for batch, values in predicted(batches):
-                truth = _truth(batch[labels], len(names), how)
-                truth = _where_none(batch[REASON], truth) if encodes else truth
+                truth = batch[labels]
+                truth = pc.if_else(batch[REASON].is_null(), truth, pa.nulls(len(truth), truth.type)) if encodes else truth
                 called = [_texts(batch, id), _texts(batch, shown if shown != id else None)] if shown else []
                 yield pa.RecordBatch.from_arrays([truth, *values, *called], names_of)
 
@@ -194,25 +183,6 @@ def _where_none(reasons: pa.Array, lists: pa.ListArray) -> pa.ListArray:
     if reasons.null_count == len(reasons):
         return lists
     return pa.ListArray.from_arrays(lists.offsets, lists.values, mask=pc.or_(reasons.is_valid(), lists.is_null()))
-
-
-def _truth(column: pa.Array, count: int, how: tuple[bool, list[Any]]) -> pa.ListArray:
-    """The labels of rows as lists of 0, 1 and NaN, as `told_labels` says that the column tells them."""
-    each, entries = how
-    if each:
-        rows = np.repeat(np.arange(len(column)), np.asarray(pc.list_value_length(column).fill_null(0)))
-        found = pc.index_in(column.flatten(), pa.array(entries, column.type.value_type)).fill_null(-1).to_numpy()
-        values = np.zeros((len(column), count))
-        values[rows[found >= 0], found[found >= 0]] = 1.0
-    elif not entries and pa.types.is_list(column.type):
-        return column.cast(LISTS)
-    else:
-        rows, slots, stored, width = entries_of(column)
-        values = np.zeros((len(column), max(width, *entries, 0) + 1))
-        values[rows, slots] = stored
-        values = values[:, entries] if entries else values[:, :width]
-    lists = lists_of(values)
-    return pa.ListArray.from_arrays(lists.offsets, lists.values, mask=column.is_null()) if column.null_count else lists
 
 
 def _gathered(batch: pa.RecordBatch, made: Categories) -> pa.ListArray:

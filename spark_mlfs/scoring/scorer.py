@@ -26,7 +26,7 @@ from ..read.encoded import CONTENT, REASON, widest
 from ..read.errors import reading
 from ..read.gallery import PASSAGE
 from ..read.layout import quoted
-from .base import SavedPipeline, is_own_sql, refuse_absent, told_labels, word_counts
+from .base import SavedPipeline, is_own_sql, refuse_absent, word_counts
 
 
 class Scorer(SavedPipeline):
@@ -67,7 +67,8 @@ class Scorer(SavedPipeline):
         return frame.select(*kept, *(column.alias(name) for name, column in made.items()), *best)
 
     def judged(self, frame: DataFrame, labels: str, id: str | None, shown: str | None = None) -> DataFrame:
-        truth = frame.withColumn("_truth", _truth(frame, labels, self.classifier.labelNames))
+        column = F.col(labels)
+        truth = frame.withColumn("_truth", vector_to_array(column) if kinds_of(frame)[labels].vector else column)
         called = [F.lit("") if id is None else F.coalesce(F.col(quoted(id)).cast("string"), F.lit("")), F.lit("")]
         if shown is not None and shown != id:
             called[1] = F.coalesce(F.substring(F.col(quoted(shown)), 1, PASSAGE), F.lit(""))
@@ -110,20 +111,6 @@ class Scorer(SavedPipeline):
                 raise
             said = " ".join(str(error).removeprefix("requirement failed: ").split("\n")[0].split())[:200]
             raise DataError(f"{where}: the saved pipeline cannot read its columns: {said}") from None
-
-
-def _truth(frame: DataFrame, labels: str, names: Sequence[str]) -> Column:
-    """The labels as an array of 0, 1 and NaN in the order of `names`; null where a row has none."""
-    column = F.col(labels)
-    kind, (each, entries) = kinds_of(frame)[labels], told_labels(frame, labels, names)
-    if each:
-        found = (F.coalesce(F.array_contains(column, F.lit(entry)), F.lit(False)).cast("double") for entry in entries)
-        return F.when(column.isNotNull(), F.array(*found))
-    values = vector_to_array(column) if kind.vector else column.cast("array<double>")
-    if not entries:
-        return values
-    places = F.array(*(F.lit(place + 1) for place in entries))
-    return F.when(column.isNotNull(), F.transform(places, lambda place: F.element_at(values, place)))
 
 
 LOOKED_AT = 100  # rows, for the length of texts
