@@ -124,13 +124,9 @@ class Flags:
 def data_flags(args: argparse.Namespace) -> dict[str, Any]:
     """The [data] section as the flags give it."""
     options = pairs(args.option, "--option")
-    for name, flag, value in (
-        ("features", "--features", args.features),
-        ("labels", "--labels-col", args.labels_col),
-        ("id", "--id", args.id),
-        ("weight", "--weight-col", getattr(args, "weight_col", None)),
-        ("on_error", "--on-error", args.on_error),
-    ):
+    flags = {"features": "--features", "labels": "--labels-col", "id": "--id", "weight": "--weight-col", "on_error": "--on-error"}
+    for name, flag in flags.items():
+        value = getattr(args, flag.removeprefix("--").replace("-", "_"), None)
         if value is None:
             continue
         if name in options:

@@ -36,17 +36,9 @@ DRAWN = {"axis": ("#5c6677", 1.0), "cd": ("#c2541b", 1.6), "same": ("#1b2330", 4
 
 def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, Any]) -> str:
     """Return the page of a comparison as HTML text."""
-    return render(
-        "comparison.html.j2",
-        shown=Shown(outcome, plan),
-        outcome=outcome,
-        plan=plan,
-        notes=[p.strip() for p in plan.notes.strip().split("\n\n")],
-        manifest=manifest,
-        colours=PALETTE,
-        all_features=ALL_FEATURES,
-        few=FEW,
-    )
+    about = {"shown": Shown(outcome, plan), "notes": [p.strip() for p in plan.notes.strip().split("\n\n")], "manifest": manifest}
+    fixed = {"colours": PALETTE, "all_features": ALL_FEATURES, "few": FEW}
+    return render("comparison.html.j2", outcome=outcome, plan=plan, **about, **fixed)
 
 
 class Shown:

@@ -35,24 +35,16 @@ def page(
     features, path, evidence = feature_rows(result, kept), manifest["data"]["path"], result.evidence
     ends = [] if gallery is None else gallery.of([row.index for row in features[:SHOWN]])
     return render(
-        "report.html.j2",
-        result=result,
-        method=METHODS.create(result.request.method),
+        "report.html.j2", result=result, manifest=manifest, kept=kept, most=MOST_ROWS,
+        method=METHODS.create(result.request.method), meaning=meaning(result.scores.path is not None),
         mode=None if evidence is None else MODES[evidence.rule.mode].verdict,
-        paths=[path] if isinstance(path, str) else list(path or []),
-        manifest=manifest,
-        kept=kept,
         cut=None if evidence is None else _cut(evidence, kept),
-        curves=_curves(result, features, kept),
-        features=_features(result, features),
-        meaning=meaning(result.scores.path is not None),
-        constraints=_constraints(result),
-        label_rows=label_rows(result),
-        most=MOST_ROWS,
-        portrait=sections(result, portrait),
+        paths=[path] if isinstance(path, str) else list(path or []),
+        curves=_curves(result, features, kept), features=_features(result, features), constraints=_constraints(result),
+        label_rows=label_rows(result), portrait=sections(result, portrait),
         smaller=smaller_index(result, kept) if "files" in manifest["data"] else None,
         files=dict(zip([row.name for row in features], ends, strict=False)),
-    )
+    )  # fmt: skip
 
 
 def smaller_index(result: Result, kept: int) -> str:

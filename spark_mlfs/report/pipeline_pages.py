@@ -33,21 +33,12 @@ def check_page(
     few = sorted(range(len(names)), key=lambda j: (-checked.sums.labels[2, j], j))[:MOST_FIGURES]
     together, counts = checked.by_threshold(), checked.by_count()
     return render(
-        "check.html.j2",
-        checked=checked,
+        "check.html.j2", checked=checked, manifest=manifest, trained=trained, rates=RATES, shown=shown, sides=SIDES,
         metrics=[(number(value, 3), name) for name, value in manifest["metrics"].items()],
-        manifest=manifest,
-        trained=trained,
-        rates=RATES,
-        best=_best(together),
-        top_n=int(counts[2].argmax()) + 1,
-        top_n_f1=counts[2].max(),
-        figures=_figures(together, counts),
+        best=_best(together), top_n=int(counts[2].argmax()) + 1, top_n_f1=counts[2].max(), figures=_figures(together, counts),
         labels=list(zip(names, manifest["labels"], checked.sums.labels[1], map(_best, curves), strict=True)),
-        shown=shown,
-        sides=SIDES,
         few=[(names[j], _figures(curves[j], checked.by_count(j))) for j in few],
-    )
+    )  # fmt: skip
 
 
 def _best(curves: np.ndarray) -> np.ndarray:
@@ -80,16 +71,10 @@ def scoring_page(
         counts, edges = np.histogram([float(s) for s in scores], BARS, weights=list(scores.values()))
         histogram = list(zip(edges[:-1], edges[1:], counts, strict=True))
     return render(
-        "scoring.html.j2",
-        manifest=manifest,
-        tags=manifest["tags"],
-        most=MOST_LABELS,
-        trained=trained,
-        histogram=histogram,
-        columns=columns,
+        "scoring.html.j2", manifest=manifest, tags=manifest["tags"], most=MOST_LABELS, trained=trained, histogram=histogram,
+        columns=columns, rows=[[_cell(value) for value in row] for row in shown.itertuples(index=False)],
         files=dict(zip(commonest, files, strict=False)),
-        rows=[[_cell(value) for value in row] for row in shown.itertuples(index=False)],
-    )
+    )  # fmt: skip
 
 
 def _cell(value: Any) -> str:
