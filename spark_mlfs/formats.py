@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 from .errors import ParameterError, option, shown
 from .lazy import DataFrame, SparkSession
-from .params import REQUIRED, Constraint, Optional, from_json
+from .params import REQUIRED, Constraint, Optional, Text, from_json
 from .registry import Entry, Registry
 
 
@@ -70,30 +70,22 @@ class Reader(Entry):
     def accept(self, options: Mapping[str, Any], typed: bool = False) -> dict[str, Any]:
         """Return options in their types: unless they are `typed` already, a text becomes a number, true or false, None or a list
         where the option takes one. Unknown ones are left to `check`."""
-        known = {p.name: p.constraint for p in self.parameters}
-        out = {}
+        known, out = {p.name: p.constraint for p in self.parameters}, dict(options)
         for name, value in options.items():
-            constraint = known.get(name)
-            try:
-                if constraint is None:
-                    out[name] = value
-                else:
-                    out[name] = _as_text(constraint, value) if typed and isinstance(value, str) else constraint.accept(value)
+            constraint, text = known.get(name), typed and isinstance(value, str)
+            if constraint is None:
+                continue
+            try:  # a text of Python's stands for no number and no None, and for a list where one name is as good as a list
+                constraint = constraint.of if text and isinstance(constraint, Optional) else constraint
+                out[name] = constraint.accept(value)
+                if text and not isinstance(out[name], str) and not isinstance(constraint, Names):
+                    raise ValueError
             except ParameterError:  # the constraint says it better
                 raise
             except (ValueError, TypeError, OverflowError):
-                said = f"must be {constraint}, not {shown(value)}"
+                said = f"must be {known[name]}, not {shown(value)}"
                 raise ParameterError(f"option {name!r} of format {self.name!r} {said}") from None
         return out
-
-
-def _as_text(constraint: Constraint, text: str) -> Any:
-    """What a text of Python's stands for: no number, no None, and a list where one name is as good as a list."""
-    constraint = constraint.of if isinstance(constraint, Optional) else constraint
-    accepted = constraint.accept(text)
-    if isinstance(accepted, str) or isinstance(constraint, Names):
-        return accepted
-    raise ValueError
 
 
 READERS: Registry[Reader] = Registry(
@@ -107,7 +99,7 @@ READERS: Registry[Reader] = Registry(
         "csv": "tables.Csv",
         "json": "tables.Json",
         "table": "tables.Table",
-        "text": "text.Text",
+        "text": "tables.Text",
         "files": "content.Files",
         "numbers": "samples.Numbers",
         "planted": "samples.Planted",
@@ -170,7 +162,7 @@ def documentation(reader: type[Reader]) -> str:
 
 
 @dataclass(frozen=True)
-class Names:
+class Names(Text):
     """A list of texts, or one text, which stays one unless `listed`; on the command line also a JSON list."""
 
     what: str = "a text or a list of texts"
@@ -187,18 +179,13 @@ class Names:
             raise ValueError
         return list(value)
 
-    def __str__(self) -> str:
-        return self.what
-
 
 @dataclass(frozen=True)
-class Distinct:
+class Distinct(Text):
     """A list of different texts, none empty, or None. One text is a list of one at the command line; in Python it is refused,
     where it may be a list by mistake."""
 
-    what: str
-
-    def accept(self, value: Any) -> list[str] | None:
+    def accept(self, value: Any) -> Any:
         names = Optional(Names(listed=True)).accept(value)
         if names is not None and (not names or not all(names) or len(set(names)) < len(names)):
             raise ValueError
@@ -209,19 +196,14 @@ class Distinct:
 
 
 @dataclass(frozen=True)
-class Texts:
+class Texts(Text):
     """Texts by name; on the command line a JSON object."""
 
-    what: str
-
-    def accept(self, value: Any) -> Mapping[str, Any]:
+    def accept(self, value: Any) -> Any:
         value = from_json(value) if isinstance(value, str) else value
         if not isinstance(value, Mapping):
             raise ValueError
         return value
-
-    def __str__(self) -> str:
-        return self.what
 
 
 @dataclass(frozen=True)

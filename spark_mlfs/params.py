@@ -131,7 +131,7 @@ class Text:
 
     what: str
 
-    def accept(self, value: Any) -> str:
+    def accept(self, value: Any) -> Any:
         if isinstance(value, str):
             return value
         raise ValueError

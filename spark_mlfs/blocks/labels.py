@@ -18,7 +18,7 @@ from ..frame import LocalFrame, kinds_of
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING
 from ..lazy import DataFrame, F, cached_property
-from ..read.vectors import vector_cells, within
+from ..read.vectors import vectors_and_sizes, within
 from ..schema import attribute_names
 from .arrays import narrowest
 from .block import Attributes, WrongRow, label_lists, wrong_entry
@@ -209,13 +209,13 @@ def _check_stored(n: int, rows: np.ndarray, labels: np.ndarray, width: int, unla
 
 def vector_entries(column: pa.StructArray, what: str = "label") -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """(row, slot, value) of the stored entries of VectorUDT cells, and their width; `WrongRow` where one is of another width."""
-    cells = vector_cells(column)
-    present = np.flatnonzero(~cells.null)
-    first = int(cells.sizes[present[0]]) if len(present) else 0
-    other = present[cells.sizes[present] != first]
+    cells, sizes = vectors_and_sizes(column)
+    present = np.flatnonzero(column.is_valid())
+    first = int(sizes[present[0]]) if len(present) else 0
+    other = present[sizes[present] != first]
     if len(other):
-        raise WrongRow(f"its {what} vector has size {cells.sizes[other[0]]} where others have {first}", other[0])
-    return np.repeat(np.arange(len(column)), cells.lengths), cells.slots, cells.values, first
+        raise WrongRow(f"its {what} vector has size {sizes[other[0]]} where others have {first}", other[0])
+    return cells.rows, cells.indices.astype(np.int64), cells.values, first
 
 
 def read_features(

@@ -22,7 +22,7 @@ from ..errors import DataError, ParameterError, worker_errors
 from ..frame import Batches, LocalFrame, kinds_of, num_cores
 from ..kernels.categories import Categories
 from ..lazy import Column, DataFrame, F, Row
-from ..read.batches import BATCH_BYTES, small_batches
+from ..read.sessions import BATCH_BYTES, small_batches
 from ..schema import attribute_names, categories_of, fill_of, packed_from
 from .block import Block, WrongRow, concatenate, join
 from .codec import Buffer, binary_array, encoded_cells

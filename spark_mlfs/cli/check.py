@@ -16,8 +16,7 @@ from ..formats import tabular
 from ..output.folder import MANIFEST
 from ..read.columns import labels_of
 from ..read.content import FOLDER, gallery_of
-from ..read.encoded import PATH
-from ..read.gallery import Gallery
+from ..read.encoded import PATH, Gallery
 from ..read.layout import columns_of
 from ..read.lines import near
 from ..read.tables import open_table

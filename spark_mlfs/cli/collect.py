@@ -11,7 +11,7 @@ from ..errors import ParameterError
 from ..frame import check_memory
 from ..output.folder import Output
 from ..output.manifest import now
-from ..read.toml import read_toml
+from ..read.sections import read_toml
 from ..schema import WEIGHT
 from ..states.collect import collected
 from ..states.files import head, here, write

@@ -24,8 +24,7 @@ from ..frame import ENGINE, MEMORY
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, from_json, text_in
 from ..pipeline import Request
-from ..read.sections import Field, InvalidValue, Section
-from ..read.toml import Data, explain, read_toml
+from ..read.sections import Data, Field, InvalidValue, Section, explain, read_toml
 from ..schema import CATEGORIES
 from ..select import Constraints, CrossValidation, Cut
 from ..select.modes import KEYS, RATES, RULES, Setting, either

@@ -10,8 +10,7 @@ from ..errors import ParameterError
 from ..formats import READERS, no_format
 from ..methods import DEFAULT_METHOD
 from ..params import Integer, Number
-from ..read.sections import Section
-from ..read.toml import dated
+from ..read.sections import Section, dated
 
 
 def accepted(constraint: Integer | Number) -> Callable[[str], Any]:

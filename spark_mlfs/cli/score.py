@@ -13,8 +13,7 @@ from ..errors import ParameterError, worker_errors
 from ..formats import READERS
 from ..output.folder import MANIFEST, Place, csv_text
 from ..read.content import gallery_of
-from ..read.encoded import rejected_rows
-from ..read.gallery import Gallery
+from ..read.encoded import Gallery, rejected_rows
 from ..report.pipeline_pages import scoring_page
 from ..scoring.base import SavedPipeline
 from ..scoring.corpus import Scoring, scored_rows

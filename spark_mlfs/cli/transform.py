@@ -18,10 +18,10 @@ from ..lazy import DataFrame, F, SparkSession
 from ..markup import size
 from ..output.folder import MANIFEST, Place
 from ..output.table import write_rows
-from ..read.batches import small_batches
 from ..read.columns import number_of
 from ..read.layout import columns_of, quoted
 from ..read.local import numbers_of
+from ..read.sessions import small_batches
 from ..schema import CATEGORIES, FEATURES, ID, LABELS, attribute_names, with_names
 from .flags import COUNT, Flags, require
 from .terminal import print_forecast, print_result, some_of

@@ -29,8 +29,7 @@ from ..frame import ENGINE, MEMORY
 from ..methods import METHODS
 from ..params import Integer, Number
 from ..pipeline import Request
-from ..read.sections import Field, InvalidValue, Section
-from ..read.toml import Data, explain, read_toml
+from ..read.sections import Data, Field, InvalidValue, Section, explain, read_toml
 from ..select import Screen, constraints
 from ..statistics.base import Budgets
 from .protocol import Protocol

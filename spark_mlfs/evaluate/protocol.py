@@ -45,8 +45,8 @@ from ..frame import Batches, Kind, LocalFrame, kinds_of
 from ..kernels import xxhash
 from ..lazy import Column, DataFrame, F
 from ..pipeline import compute
-from ..read.batches import small_batches
 from ..read.layout import quoted
+from ..read.sessions import small_batches
 from ..schema import attribute_names
 from ..statistics.base import DEFAULT_BUDGETS, Budgets
 from ..statistics.moments import GroupMoments

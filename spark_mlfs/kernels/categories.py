@@ -4,7 +4,7 @@ Texts and categoricals (pandas, Polars) become codes: the place of the value amo
 else by text. To a method that counts a column is one feature, which no binning cuts; to another it is a group of 0/1 features,
 one for each value, ``column=value``. A value that training did not have gets the code behind all others: 0 in each of those. A
 missing one is missing as a number is, but for ``missing="mean"`` and ``"zero"``, to which it is a value of its own. Columns of a
-table of Spark's or of files (`read.categories`) go by their type: a text is a category, whatever it holds. Dates become days
+table of Spark's or of files (`read.layout`) go by their type: a text is a category, whatever it holds. Dates become days
 since 1970-01-01, which a notice says; columns of booleans, and of texts that are all numbers, are numbers."""
 
 from __future__ import annotations

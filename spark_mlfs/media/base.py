@@ -1,7 +1,6 @@
 """The contract of an encoder: parameters, the names of its numbers, and a function of cells that gives these, or says why not.
 
-What a file holds is anybody's: an encoder refuses what it cannot take by `Unreadable`, whose text is the `reason` of the row.
-"""
+What a file holds is anybody's: an encoder refuses what it cannot take by `Unreadable`, whose text is the `reason` of the row."""
 
 from __future__ import annotations
 
@@ -64,7 +63,7 @@ class Encoder(Entry):
         return p
 
     def picture(self, content: bytes, p: Values) -> bytes | None:
-        """Return a small JPEG of what a file holds; None where there is none."""
+        """Return a small JPEG of what a file holds; None, or `Unreadable`, where there is none."""
         return None
 
     def takes(self, p: Values) -> str:
@@ -135,15 +134,15 @@ class EncodeCells:
         return self.encoder.state(self.parameters)
 
     def sent(self, spark: Any) -> EncodeCells:
-        """What goes to the workers of a session."""
         return replace(self, parameters=self.encoder.sent(self.parameters, spark))
 
     def picture(self, content: bytes) -> bytes | None:
-        """A small JPEG of a file, None where there is none."""
-        return self.encoder.picture(content, self.parameters)
+        try:
+            return self.encoder.picture(content, self.parameters)
+        except Unreadable:
+            return None
 
     def pruned(self, names: Sequence[str]) -> EncodeCells:
-        """The encoder that computes the numbers of these names alone, in that order."""
         return replace(self, parameters=self.encoder.pruned(self.parameters, names))
 
     @property

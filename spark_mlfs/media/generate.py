@@ -1,7 +1,6 @@
 """Generated files as users have them, to try the commands on: pictures of shapes on textures, sounds of tones and noises.
 
-File i depends on (seed, i) alone. ``spark-mlfs sample images`` writes them, with ``labels.csv`` (path, tags).
-"""
+File i depends on (seed, i) alone. ``spark-mlfs sample images`` writes them, with ``labels.csv`` (path, tags)."""
 
 from __future__ import annotations
 

@@ -6,8 +6,7 @@ to ``side`` × ``side`` pixels. Of those
     hue_3              share of the pixels of that hue of ``hues``, each counted by its saturation
     saturation_1       share of the pixels of that saturation, of 4 steps; brightness_5 the same, of 8
     hog_r2_c1_o5       gradient in direction 5 of ``orientations`` in that cell of ``cells`` × ``cells`` (Dalal & Triggs 2005,
-                       unsigned, the whole image one block, L2-Hys)
-"""
+                       unsigned, the whole image one block, L2-Hys)"""
 
 from __future__ import annotations
 
@@ -67,13 +66,8 @@ class ImageFeatures(Encoder):
     def features(self, content: bytes, p: Values) -> np.ndarray:
         rgb = np.asarray(decoded(content, p["side"], p["max_pixels"]), np.float64)
         grey = (0.299 * rgb[..., 0] + 0.587 * rgb[..., 1] + 0.114 * rgb[..., 2]) / 255  # no BLAS: the same bits from any thread
-        return np.concatenate(
-            [
-                shrunk(grey, p["thumbnail"]).ravel(),
-                colours(rgb, p["hues"]) if p["hues"] else [],
-                gradients(grey, p["cells"], p["orientations"]).ravel(),
-            ]
-        )
+        parts = shrunk(grey, p["thumbnail"]), colours(rgb, p["hues"]), gradients(grey, p["cells"], p["orientations"])
+        return np.concatenate([part.ravel() for part in parts])
 
 
 def decoded(content: bytes, side: int, max_pixels: int) -> Any:
@@ -139,6 +133,8 @@ def shrunk(grey: np.ndarray, size: int) -> np.ndarray:
 
 def colours(rgb: np.ndarray, hues: int) -> np.ndarray:
     """The histograms of hue, saturation and brightness of (r, c, 3) values from 0 to 255."""
+    if not hues:
+        return np.empty(0)
     top, low = rgb.max(axis=2), rgb.min(axis=2)
     spread = top - low
     safe = np.where(spread > 0, spread, 1)
@@ -171,13 +167,10 @@ def gradients(grey: np.ndarray, cells: int, orientations: int) -> np.ndarray:
     return (out / np.sqrt((out**2).sum() + EPS**2)).reshape(cells, cells, orientations)
 
 
-def thumbnail(content: bytes, side: int = 72, max_pixels: int = MAX_PIXELS.default) -> bytes | None:
-    """Return an image as a small JPEG; None where it cannot be read."""
+def thumbnail(content: bytes, side: int = 72, max_pixels: int = MAX_PIXELS.default) -> bytes:
+    """Return an image as a small JPEG; `Unreadable` where it is none."""
     require("PIL.Image", "Pillow", "a thumbnail")
-    try:
-        return jpeg(decoded(content, side, max_pixels))
-    except Unreadable:
-        return None
+    return jpeg(decoded(content, side, max_pixels))
 
 
 def jpeg(image: Any) -> bytes:

@@ -1,8 +1,7 @@
 """The files of an ONNX model: read with all that they ask for, or refused; and a model without entries of its output.
 
 A model may name files that hold its weights. They are read of its own folder only, here and nowhere else: what goes to a worker,
-or into a saved pipeline, are bytes.
-"""
+or into a saved pipeline, are bytes."""
 
 from __future__ import annotations
 

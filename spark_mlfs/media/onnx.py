@@ -2,8 +2,7 @@
 
 A row's vector depends on the row alone, whatever rows are beside it: a batch has always `batch_size` rows (zeros where there are
 fewer), a row of tokens is padded to the next power of two, not to the longest of its batch, and a batch is worked on by one
-thread; the cores of a task take a batch each. What cannot be encoded gives a reason.
-"""
+thread; the cores of a task take a batch each. What cannot be encoded gives a reason."""
 
 from __future__ import annotations
 
@@ -97,8 +96,7 @@ class Encoding:
     """A model and how rows go through it; it is pickled to the workers.
 
     `kind` "image", "tokens" or "text"; `feeds` the model's inputs, the rows' own first; `shape` of a row's input where it is
-    fixed; `dtype` of its numbers; `names` of a vector's entries, by the numbers they have in the whole model's output.
-    """
+    fixed; `dtype` of its numbers; `names` of a vector's entries, by the numbers they have in the whole model's output."""
 
     model: Any
     settings: dict[str, Any]
@@ -171,7 +169,8 @@ class Encoding:
                 items += passages
                 owners += [row] * len(passages)
         out, of_rows = np.full((len(items), self.width), np.nan), np.array(owners, np.int64)
-        batches, cores = self._batches(items), self.cores or _cores()
+        context = task_context()  # a task works on as many batches at once as it has cores, this process likewise
+        batches, cores = self._batches(items), self.cores or (num_cores() if context is None else int(context.cpus()))
         work = map if cores == 1 else _threads(cores).map
         for (_, places), (values, wrong) in zip(batches, work(lambda batch: self._batch(items, *batch), batches), strict=True):
             out[places] = values
@@ -289,7 +288,6 @@ class Encoding:
         return out.reshape(len(mask), -1)
 
     def _image(self, cell: Any) -> np.ndarray:
-        """The pixels of an image's file as the model takes them."""
         first = self.shape[0] in (1, 3)
         height, width = self.shape[1:] if first else self.shape[:2]
         planes = self.shape[0] if first else self.shape[2]
@@ -306,12 +304,6 @@ class Encoding:
 def _threads(cores: int) -> ThreadPoolExecutor:
     """The process' threads for batches, whichever rows these are of."""
     return ThreadPoolExecutor(cores)
-
-
-def _cores() -> int:
-    """How many batches a task, or this process, works on at once."""
-    context = task_context()
-    return num_cores() if context is None else int(context.cpus())
 
 
 def _kind(given: Any, settings: Values, name: str) -> tuple[str, tuple[int, ...]]:

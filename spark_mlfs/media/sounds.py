@@ -6,8 +6,7 @@ half a window apart.
                        decibels (of full scale, at least -100); mel_7_deviation its standard deviation
     zero_crossings     share of the samples where the sign changes
     centroid_mean      mean frequency of a window by magnitude, in hertz; centroid_deviation
-    seconds            how long it is
-"""
+    seconds            how long it is"""
 
 from __future__ import annotations
 
@@ -154,13 +153,10 @@ def mel_filters(rate: int, size: int, bands: int, max_hertz: float) -> sp.csc_ar
     return sp.csc_array((triangles * (2 / (high - low))).T)
 
 
-def picture(content: bytes, side: int = 72, max_samples: int = MAX_SAMPLES.default) -> bytes | None:
-    """Return a small spectrogram of a sound as JPEG, low bands below; None where it cannot be read."""
+def picture(content: bytes, side: int = 72, max_samples: int = MAX_SAMPLES.default) -> bytes:
+    """Return a small spectrogram of a sound as JPEG, low bands below; `Unreadable` where it is none."""
     image = require("PIL.Image", "Pillow", "a spectrogram")
-    try:
-        samples, rate = decoded(content, max_samples)
-    except Unreadable:
-        return None
+    samples, rate = decoded(content, max_samples)
     size = window_of(rate, 0.046)
     filters = mel_filters(rate, size, side, 8000.0)
     decibels = np.concatenate([_decibels(power @ filters) for power in spectra(samples, size)])

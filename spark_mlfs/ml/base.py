@@ -20,7 +20,7 @@ from ..blocks.codec import State
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
 from ..errors import ParameterError
-from ..read.frames import as_spark
+from ..read.sessions import as_spark
 from ..schema import fill_of
 from ..statistics.base import Budgets
 from .params import Checked, known_params

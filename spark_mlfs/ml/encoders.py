@@ -14,7 +14,7 @@ from ..errors import ParameterError
 from ..media import ENCODERS
 from ..media.base import EncodeCells
 from ..read.encoded import encoded
-from ..read.frames import as_spark
+from ..read.sessions import as_spark
 from .base import SESSION, EntryStage
 from .persistence import Storable, load_state
 from .rows import refuse_taken

@@ -25,7 +25,7 @@ from ..classify import CLASSIFIERS
 from ..errors import DataError, ParameterError, SparkMlfsError, from_worker, worker_errors
 from ..extract import EXTRACTORS
 from ..methods import METHODS
-from ..read.frames import OF_THE_JVM, jvm_within_reach
+from ..read.sessions import OF_THE_JVM, jvm_within_reach
 
 
 class StageWriter(MLWriter):

@@ -34,7 +34,7 @@ from ..errors import DataError, ParameterError
 from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
 from ..kernels.nearest import Nearest, nearest
-from ..read.frames import jvm_within_reach
+from ..read.sessions import jvm_within_reach
 
 
 @dataclass(frozen=True)

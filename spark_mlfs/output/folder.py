@@ -44,7 +44,7 @@ from ..errors import DataError, ParameterError, PlatformError, disk_error, full_
 from ..lazy import SparkSession
 from ..params import from_json
 from ..read.errors import unless_absent
-from ..read.frames import jvm_within_reach
+from ..read.sessions import jvm_within_reach
 
 MANIFEST = "manifest.json"
 MARKS = (MANIFEST, "_" + MANIFEST)  # of a data set the manifest's name starts with _, which Spark does not take for data

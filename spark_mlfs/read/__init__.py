@@ -21,8 +21,7 @@ from ..lazy import DataFrame, SparkSession
 from .arff import Arff
 from .libsvm import Libsvm
 from .samples import Numbers, Planted, PlantedTruth, planted_truth
-from .tables import table
-from .text import text
+from .tables import table, text
 
 __all__ = ["DataNotice", "PlantedTruth", "READERS", "load"]
 __all__ += ["arff", "libsvm", "numbers", "planted", "planted_truth", "table", "text"]

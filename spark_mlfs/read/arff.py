@@ -13,7 +13,7 @@ Features
     numeric, real, integer      one column
     nominal of two values       one 0/1 column, 1 for the second
     nominal of more             its 0-based number among the declared values (``"index"``); or by `categories`, as
-                                `read.categories` has columns of texts, ``"onehot"`` one 0/1 column per value, named
+                                `read.layout` has columns of texts, ``"onehot"`` one 0/1 column per value, named
                                 ``attribute=value``, ``"codes"`` one feature of codes, ``"auto"`` what suits the method
     string, date, relational    refused unless named in `ignore`, which drops attributes of any kind
 In a sparse row ``{i v, ...}`` an omitted attribute is 0, and for a nominal its first category, as Weka defines it.
@@ -23,8 +23,7 @@ Sparse rows become sparse vectors, dense rows dense vectors. Names are case-sens
 Files are UTF-8; a line that is none is read as Latin-1, which a notice says. A label XML is read by its declared encoding.
 
 Labels must be 0/1 (numeric, or nominal whose categories are 0 and 1); ``binarize_labels=True`` takes value > 0 as
-positive. ``?`` in a label is unknown (NaN); ``?`` in a feature follows `missing` (see `missing`).
-"""
+positive. ``?`` in a label is unknown (NaN); ``?`` in a feature follows `missing` (see `missing`)."""
 
 from __future__ import annotations
 
@@ -45,11 +44,11 @@ from ..params import Choice, Flag, Integer, Optional, Parameter
 from ..schema import LABELS, with_names
 from . import vectors
 from .arff_header import UNUSABLE, Attribute, Header, after_space, chosen_labels, next_piece, parse_header
-from .categories import Facts
 from .errors import notice
+from .layout import Facts
 from .lines import Lines, near, open_text, parse
 from .missing import MISSING_FEATURES, impute, missing_slots, settle
-from .vectors import Irregular, Vectors, cells, finite, joined, number, pairs
+from .vectors import Irregular, Vectors, finite, joined, known_cells, number, pairs
 
 
 class Arff(Reader):
@@ -127,36 +126,30 @@ class Plan:
         attributes = header.attributes
         self.attributes, self.missing, self.binarize = attributes, missing, binarize
         n = len(attributes)
-        self.label_of = np.full(n, -1)
-        self.feature_of = np.full(n, -1)  # the attribute's column, the first of them where one-hot
         self.is_nominal = np.array([a.kind == "nominal" for a in attributes])
         self.num_categories = np.array([len(a.categories or ()) for a in attributes])
-        self.label_names: list[str] = []
+        used = {k: a for k, a in enumerate(attributes) if a.name not in ignore}
+        unusable = next((a for a in used.values() if a.kind in UNUSABLE), None)
+        if unusable is not None:
+            raise DataError(
+                f"{header.at(unusable)} is of type {unusable.kind}, which is neither a feature nor a label; drop it with "
+                f"ignore=[{unusable.name!r}] or encode it as numbers first"
+            )
+        self.label_at = np.array([k for k, a in used.items() if a.name in labels], int)
+        self.label_of = np.full(n, -1)
+        self.label_of[self.label_at] = np.arange(len(self.label_at))
+        self.label_names = [attributes[k].name for k in self.label_at]
         # Per nominal label: the label value of each category (NaN: none).
-        self.label_values: dict[int, np.ndarray] = {}
+        self.label_values = {k: _label_values(used[k], header, binarize) for k in self.label_at if self.is_nominal[k]}
         # Categories that are the numbers 0..k-1 in order need no lookup; other numbers are looked up by value.
         self.identity = np.zeros(n, bool)
         self.by_value: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        for k, a in enumerate(attributes):
-            if a.name in ignore:
-                continue
-            if a.kind in UNUSABLE:
-                raise DataError(
-                    f"{header.at(a)} is of type {a.kind}, which is neither a feature nor a label; drop it with "
-                    f"ignore=[{a.name!r}] or encode it as numbers first"
-                )
-            if a.name in labels:
-                self.label_of[k] = len(self.label_names)
-                self.label_names.append(a.name)
-                if a.kind == "nominal":
-                    self.label_values[k] = _label_values(a, header, binarize)
-            else:
-                self.feature_of[k] = 0
+        for k, a in used.items():
             if a.categories is not None:
                 self._number_categories(k, a.categories)
-        self.ignored = (self.label_of < 0) & (self.feature_of < 0)
-        self.label_at = np.flatnonzero(self.label_of >= 0)
-        self.feature_at = np.flatnonzero(self.feature_of >= 0)
+        self.feature_at = np.array([k for k, a in used.items() if a.name not in labels], int)
+        self.feature_of = np.full(n, -1)  # the attribute's column, the first of them where one-hot
+        self.ignored = ~np.isin(np.arange(n), [*used])
         made = _categories(header, [attributes[k] for k in self.feature_at], how, missing, lacking)
         self.made, self.feature_names = made, made.names
         self.feature_of[self.feature_at] = np.searchsorted(made.sources, np.arange(len(self.feature_at)))
@@ -273,7 +266,7 @@ def _parse(lines: Lines, plan: Plan) -> tuple[np.ndarray, Vectors, Vectors]:
     """Features and labels of the rows, and which rows are kept."""
     n = len(lines.text)
     braced = np.asarray(pc.starts_with(lines.text, "{"))
-    features, labels = [], []
+    parts = []
     for is_sparse in (False, True):
         at = np.flatnonzero(braced == is_sparse)
         if not len(at):
@@ -283,28 +276,22 @@ def _parse(lines: Lines, plan: Plan) -> tuple[np.ndarray, Vectors, Vectors]:
             vectors_of = _sparse(text, plan) if is_sparse else _dense(text, plan)
         except Irregular:
             vectors_of = _slow(lines, at, plan, is_sparse)
-        features.append((at, vectors_of[0]))
-        labels.append((at, vectors_of[1]))
-    kept, filled = settle(
-        vectors.merge(features), plan.missing, where=lambda row, slot: f"{lines.at(row)}: attribute {plan.feature_names[slot]!r}"
-    )
-    both = vectors.merge(labels)
-    return kept, filled, both if len(kept) == n else both.take(np.isin(np.arange(n), kept))
+        parts.append((at, *vectors_of))
+    rows, features, labels = zip(*parts, strict=True)
+    whole = vectors.merge(rows, features)
+    kept, filled = settle(whole, plan.missing, lambda row, slot: f"{lines.at(row)}: attribute {plan.feature_names[slot]!r}")
+    return kept, filled, vectors.merge(rows, labels).take(kept)
 
 
 _BETWEEN = bytes.maketrans(b",\t", b"\n ")
 
 
 def _sparse(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
-    """Rows ``{i v, i v}`` of numbers, all at once."""
     n, width = len(text), len(plan.attributes)
     if not pc.all(pc.ends_with(text, "}")).as_py() or pc.sum(pc.count_substring_regex(text, "[{}]")).as_py() != 2 * n:
         raise Irregular
     row, attribute, raw = pairs(text, " ", _BETWEEN, b"{}")
     if len(attribute) and not 0 <= attribute.min() <= attribute.max() < width:
-        raise Irregular
-    key = row * width + attribute
-    if not (key[1:] > key[:-1]).all() and len(np.unique(key)) < len(key):
         raise Irregular
     if plan.ignored.any():
         used = ~plan.ignored[attribute]
@@ -315,15 +302,10 @@ def _sparse(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
 def _from_triples(n: int, row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
     """Sparse vectors of the given attributes, `raw` being a number or a category number; an omitted one is category 0."""
     if len(plan.omitted_one):
-        position = np.full(len(plan.attributes), -1)
-        position[plan.omitted_one] = np.arange(len(plan.omitted_one))
-        omitted = np.ones((n, len(plan.omitted_one)), bool)
-        is_listed = position[attribute] >= 0
-        omitted[row[is_listed], position[attribute[is_listed]]] = False
-        more_rows, more = np.nonzero(omitted)
-        row = np.concatenate([row, more_rows])
-        attribute = np.concatenate([attribute, plan.omitted_one[more]])
-        raw = np.concatenate([raw, np.zeros(len(more))])
+        width = len(plan.attributes)
+        omitted = np.setdiff1d(np.add.outer(width * np.arange(n), plan.omitted_one), width * row + attribute)
+        row, attribute = np.concatenate([row, omitted // width]), np.concatenate([attribute, omitted % width])
+        raw = np.concatenate([raw, np.zeros(len(omitted))])
     is_label = plan.label_of[attribute] >= 0
     label, value = plan.label_of[attribute[is_label]], plan.labels(attribute[is_label], raw[is_label])
     labels = vectors.sparse(n, len(plan.label_names), row[is_label], label, value)
@@ -363,7 +345,7 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     n, width = len(text), len(plan.attributes)
     numeric = [k in plan.by_value or not plan.is_nominal[k] or plan.identity[k] for k in range(width)]
     types = [pa.float64() if numeric[k] and not plan.ignored[k] else pa.string() for k in range(width)]
-    table = cells(data, types, ",", "'")
+    table = known_cells(data, types, ",", "'")
     if table.num_rows != n:
         raise Irregular
     matrix = np.zeros((width, n)).T  # filled column by column
@@ -395,19 +377,11 @@ def _quotes_in_place(raw: np.ndarray) -> bool:
 
 
 def _from_matrix(matrix: np.ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
-    """Dense features and sparse labels of raw rows."""
-    n = len(matrix)
-    label_raw = matrix[:, plan.label_at]
+    label_raw, raw = matrix[:, plan.label_at], matrix[:, plan.feature_at]
     attribute = np.broadcast_to(plan.label_at, label_raw.shape)
     labels = plan.labels(attribute.ravel(), label_raw.ravel()).reshape(label_raw.shape)
-    if not plan.onehot.any():
-        features = plan.coded(np.broadcast_to(plan.feature_at, (n, len(plan.feature_at))), matrix[:, plan.feature_at])
-    else:
-        features = np.zeros((n, len(plan.feature_names)))
-        rows, attributes = np.repeat(np.arange(n), len(plan.feature_at)), np.tile(plan.feature_at, n)
-        row, column, values = _columns(rows, attributes, matrix[:, plan.feature_at].ravel(), plan)
-        features[row, column] = values
-    return vectors.dense(features), vectors.sparse_from_matrix(labels)
+    features = plan.made.features(plan.coded(np.broadcast_to(plan.feature_at, raw.shape), raw))
+    return vectors.dense(np.asarray(features)), vectors.sparse_from_matrix(labels)
 
 
 # ------------------------------------------------------------------------------------------- line by line, with messages

@@ -8,10 +8,10 @@ from typing import Any
 
 from ..errors import LARGE_WHOLE, DataError
 from ..frame import Kind, LocalFrame, kinds_of
+from ..kernels.categories import Categories
 from ..lazy import Column, DataFrame, F
 from ..schema import FEATURES, ID, LABELS, WEIGHT, with_names, with_packed_from
-from .categories import cells, with_categories
-from .layout import NUMBER, ColumnOfCells, Layout, cells_of_labels, columns_of, layout_of, quoted
+from .layout import DAY, NUMBER, ColumnOfCells, Layout, cells_of_labels, columns_of, layout_of, quoted, with_categories
 from .missing import impute
 
 
@@ -34,8 +34,6 @@ def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
 
 def _assembled(source: DataFrame, layout: Layout) -> tuple[DataFrame, DataFrame]:
     """The rows of a frame of Spark's, checked as vectors, and unchecked as packing takes them."""
-    from pyspark.ml.functions import array_to_vector
-
     x, y, missing = Expressions(layout.x), Expressions(layout.y), layout.missing
     shown = F.lit(None).cast("string")
     if layout.id is None:
@@ -52,29 +50,19 @@ def _assembled(source: DataFrame, layout: Layout) -> tuple[DataFrame, DataFrame]
         key.alias("key"),
         shown.alias("shown"),
         x.column.alias("x"),
-        *([_gathered(layout.needed, layout.x.kinds).alias("needed")] if layout.needed else []),
+        *([_present(layout.needed, layout.x.kinds).alias("needed")] if layout.needed else []),
         y.column.alias("y"),
         *([F.col(quoted(layout.weight)).cast("double").alias("w")] if layout.weight is not None else []),
     )
     if missing == "drop":
         rows = rows.where(F.col("x").isNotNull() & ~x.lacking("x"))
     unchecked, rows = _checked(rows, layout, nulls_only=True), _checked(rows, layout)
-    cells = F.col("x")
-    if x.of.form == "array":
-        if missing == "zero":
-            filled = F.transform("x", lambda v: F.coalesce(F.nanvl(v, F.lit(0.0)), F.lit(0.0)))
-            cells = F.when(x.lacking("x"), filled).otherwise(cells)
-        elif missing in ("mean", "keep") and x.of.nulls:
-            cells = F.when(x.lacking("x"), F.transform("x", lambda v: F.coalesce(v, F.lit(_NAN)))).otherwise(cells)
-        cells = array_to_vector(cells)
-    labels_column = F.col("y")
-    if y.of.form == "array":
-        known = F.when(y.lacking("y"), F.transform("y", lambda v: F.coalesce(v, F.lit(_NAN)))).otherwise(labels_column)
-        labels_column = array_to_vector(known if y.of.nulls else labels_column)
+    fill = {"zero": 0.0, "mean": _NAN, "keep": _NAN}.get(missing)
+    features, labels = x.as_vectors("x", fill).alias(FEATURES), y.as_vectors("y", _NAN).alias(LABELS)
     id = F.coalesce("key", F.lit(0).cast("bigint")).alias(ID)  # which has no null here, and its schema shall say so
     weights = [F.col("w").alias(WEIGHT)] if layout.weight is not None else []
-    frame = rows.select(id, cells.alias(FEATURES), labels_column.alias(LABELS), *weights)
-    return frame, unchecked.select(id, F.col("x").alias(FEATURES), labels_column.alias(LABELS), *weights)
+    frame = rows.select(id, features, labels, *weights)
+    return frame, unchecked.select(id, F.col("x").alias(FEATURES), labels, *weights)
 
 
 @dataclass(frozen=True)
@@ -85,10 +73,8 @@ class Expressions:
 
     @property
     def column(self) -> Column:
-        """The column of a frame of Spark's."""
         if self.of.several:
-            made = self.of.made
-            gathered = _gathered(self.of.columns) if made is None else cells(self.of.columns, self.of.kinds, made)
+            gathered = cells(self.of.columns, self.of.kinds, self.of.made or Categories("", False))
             return exact(gathered, F.array(*map(quoted, self.of.whole)), self.of.whole) if self.of.whole else gathered
         column = F.col(quoted(self.of.columns[0]))
         if self.of.form == "vector":
@@ -102,8 +88,19 @@ class Expressions:
         return F.filter(parts, lambda t: t != "")
 
     def values(self, column: str) -> Column:
-        """The stored values of a row."""
         return F.unwrap_udt(F.col(column)).getField("values") if self.of.form == "vector" else F.col(column)
+
+    def as_vectors(self, column: str, fill: float | None) -> Column:
+        """The cells of a row as a vector; `fill` in place of null and NaN, None where there are none."""
+        from pyspark.ml.functions import array_to_vector
+
+        if self.of.form != "array":
+            return F.col(column)
+        cells = F.col(column)
+        if fill is not None and (fill == 0 or self.of.nulls):
+            filled = F.transform(column, lambda v: F.coalesce(F.nanvl(v, F.lit(fill)), F.lit(fill)))
+            cells = F.when(self.lacking(column), filled).otherwise(cells)
+        return array_to_vector(cells)
 
     def lacking(self, column: str) -> Column:
         """Whether an entry of a row is NaN or null. Without a lambda, which Spark interprets value by value."""
@@ -113,7 +110,6 @@ class Expressions:
         return nan | F.array_contains(values, _INFINITY).isNull() if self.of.nulls else nan
 
     def infinite(self, column: str) -> Column:
-        """Whether an entry of a row is infinite."""
         values = self.values(column)
         return F.coalesce(F.array_contains(values, _INFINITY), F.lit(False)) | F.coalesce(
             F.array_contains(values, -_INFINITY), F.lit(False)
@@ -198,12 +194,55 @@ def labels_of(source: DataFrame, labels: str | Sequence[str], delimiter: str | N
     return (with_names(frame, called, y.names) if y.names else frame), called
 
 
-def _gathered(columns: Sequence[str], kinds: Mapping[str, Kind] | None = None) -> Column:
-    """Numeric columns as one array; null is NaN. Of those whose `kinds` are others whether they are there."""
-    others = {name for name, kind in (kinds or {}).items() if not kind.number}
+def _present(columns: Sequence[str], kinds: Mapping[str, Kind]) -> Column:
+    """Columns as an array whose entry is NaN where a value is missing."""
+    others = {name for name, kind in kinds.items() if not kind.number}
     cells = {name: F.col(quoted(name)) for name in columns}
     numbers = (F.when(c.isNotNull(), 0.0) if name in others else c.cast("double") for name, c in cells.items())
     return F.array(*(F.coalesce(number, F.lit(_NAN)) for number in numbers))
+
+
+def cells(
+    names: Sequence[str], kinds: Mapping[str, Kind], made: Categories, number: Callable[[str, Kind], Column] | None = None
+) -> Column:
+    """The features of columns as an array; a missing number is NaN. `number` of a column of numbers."""
+    pieces: list[list[Column]] = [[]]
+    for place, name in enumerate(names):
+        column = F.col(quoted(name))
+        if place in made.values:
+            count, lacking = len(made.values[place]), made.lacking(place)
+            words = F.array(*(F.lit(value) for value in made.values[place] if value is not None))
+            at = (F.array_position(words, column.cast("string")) - 1).cast("int")  # -1: a value that training had not
+            code = F.when(column.isNull(), F.lit(lacking)).when(at < 0, F.lit(float(count))).otherwise(at.cast("double"))
+            if made.codes:
+                pieces[-1].append(code)
+            else:
+                pieces += [[_hot(code, count)], []]
+        elif place in made.dates and kinds[name].date:
+            pieces[-1].append(F.coalesce(_days(column, kinds[name]), F.lit(_NAN)))
+        else:
+            pieces[-1].append(F.coalesce(number(name, kinds[name]) if number else column.cast("double"), F.lit(_NAN)))
+    arrays = [piece[0] if number % 2 else F.array(*piece) for number, piece in enumerate(pieces) if piece]
+    return F.concat(*arrays) if len(arrays) > 1 else arrays[0]
+
+
+def _hot(code: Column, count: int) -> Column:
+    """0/1 numbers, as many as a category has values."""
+    at, zero = code.cast("int"), F.lit(0.0)
+    known = F.array_repeat(F.lit(1.0), (at < count).cast("int"))
+    hot = F.concat(F.array_repeat(zero, at), known, F.array_repeat(zero, F.lit(count - 1) - at))
+    return F.when(F.isnan(code), F.array_repeat(F.lit(_NAN), count)).otherwise(hot)
+
+
+def _days(column: Column, kind: Kind) -> Column:
+    if kind.name == "date":
+        return F.unix_date(column).cast("double")
+    if kind.name == "timestamp":
+        return F.unix_micros(column).cast("double") / DAY
+    # without a zone there is no point in time: days and time of the day
+    seconds = F.hour(column) * 3600 + F.minute(column) * 60
+    micros = seconds.cast("bigint") * 1_000_000 + (F.date_part(F.lit("SECOND"), column) * 1_000_000).cast("bigint")
+    return (F.unix_date(column.cast("date")).cast("bigint") * F.lit(86_400_000_000) + micros).cast("double") / DAY
 
 
 def number_of(name: str, kind: Kind) -> Column:

@@ -2,8 +2,7 @@
 
 `path` is relative to `root`: the folder that was given; of a glob its folders before the first sign; of several paths the folder
 they share; of a table of paths the table's own. So ids and outputs are the same on any machine. A file that cannot be used has a
-`reason` instead of a content: it is neither selected on nor scored.
-"""
+`reason` instead of a content: it is neither selected on nor scored."""
 
 from __future__ import annotations
 
@@ -27,14 +26,13 @@ from ..lazy import DataFrame, F, SparkSession
 from ..media.base import NO_CONTENT, EncodeCells
 from ..params import Choice, Integer, Optional, Parameter, Text
 from ..schema import FEATURES, with_names, with_rejected
-from .batches import file_weight, session_setting
 from .columns import assemble
-from .encoded import CONTENT, PATH, REASON, Rejected, encoded, persisted, refuse, rejected_rows
+from .encoded import CONTENT, PATH, REASON, Gallery, Rejected, encoded, persisted, refuse, rejected_rows
 from .errors import notice, reading
-from .gallery import Gallery
 from .layout import columns_of, quoted
 from .lines import paths_of, plain
-from .paths import here
+from .paths import files_of, here, runs
+from .sessions import FILE_WEIGHT, session_setting
 from .tables import open_table
 
 COLUMNS = {PATH: "string", "size": "bigint", "modified": "timestamp", CONTENT: "binary", REASON: "string"}
@@ -88,8 +86,7 @@ class Files(Reader):
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
         encoder = encoder_of(p)
-        place = place_of(path, p["root"])
-        table = open_files(spark, place, p, labelled=True)
+        table = open_files(spark, path, p, labelled=True)
         rows = encoded(table, encoder, FEATURES)
         if isinstance(rows, LocalFrame):
             held = [batch for batches in rows.each(list) for batch in batches]
@@ -114,31 +111,19 @@ class Files(Reader):
         further = {"features": FEATURES, "labels": labels, "id": PATH, "missing": "error", "graded": False, "needed": ()}
         further |= {"weight": None, "categories": "auto"}
         frame = with_names(assemble(kept, {**p, **further}), FEATURES, encoder.names)
-        return with_rejected(frame, replace(found, gallery=_gallery(spark, place.root, p, kept, encoder)))
-
-
-def _gallery(spark: SparkSession, root: str, p: Mapping[str, Any], rows: Any, encoder: EncodeCells) -> Gallery:
-    return Gallery(rows, partial(_reopened, spark, root, p), encoder)
+        return with_rejected(frame, replace(found, gallery=gallery_of(spark, path, p, kept, encoder)))
 
 
 def gallery_of(spark: SparkSession, path: Any, options: Mapping[str, Any], rows: Any, encoder: EncodeCells) -> Gallery:
     """Return the files of scored or checked `rows`, which `path` and the options of the command name."""
     p = {q.name: options.get(q.name, q.default) for q in OF_FILES}
-    return _gallery(spark, place_of(path, p["root"]).root, p, rows, encoder)
+    root = place_of(path, p["root"]).root
 
+    def reopened(paths: Sequence[str]) -> DataFrame:
+        names = [path if re.match(OUTSIDE, path) else f"{root}/{path}" for path in paths]
+        return open_files(spark, Place(root, names, exact=True), p)
 
-def _of_corpus(options: Mapping[str, Any]) -> dict[str, Any]:
-    """All options of files to score."""
-    known = {q.name: q.default for q in (*OF_FILES, ON_ERROR)}
-    for name in options:
-        if name not in known:
-            raise ParameterError(f"score takes no option {name!r} for files: the saved pipeline knows its features")
-    return {**known, **Files().accept(options, typed=True)}
-
-
-def _reopened(spark: SparkSession, root: str, p: Mapping[str, Any], paths: Sequence[str]) -> DataFrame:
-    names = [path if re.match(OUTSIDE, path) else f"{root}/{path}" for path in paths]
-    return open_files(spark, Place(root, names, exact=True), p)
+    return Gallery(rows, reopened, encoder)
 
 
 def encoder_of(p: Mapping[str, Any]) -> EncodeCells:
@@ -206,8 +191,14 @@ class _Told:
     labels: list[str]
     whole: bool
 
+    @property
     def unlisted(self) -> str:
         return f"no row in {posixpath.basename(self.name)}"
+
+    def refused(self, twice: str | None) -> DataError:
+        """The error of a path that is there twice, or is empty."""
+        said = f"the path {twice!r} is there twice; give each file one row" if twice else "a row without a path; remove it"
+        return DataError(f"{self.name}: {said}")
 
 
 def _table_of_paths(path: Any) -> str | None:
@@ -224,9 +215,8 @@ def place_of(path: Any, root: str | None) -> Place:
     table, paths = _table_of_paths(path), paths_of(path)
     if root is None:
         fixed = [re.split(r"[*?\[{]", one)[0] for one in paths]
-        folders = [
-            one if one == whole and not _is_file(one) else posixpath.dirname(one) for one, whole in zip(fixed, paths, strict=True)
-        ]
+        whole = [one == path and not _is_file(one) for one, path in zip(fixed, paths, strict=True)]
+        folders = [one if itself else posixpath.dirname(one) for one, itself in zip(fixed, whole, strict=True)]
         folders = [_absolute(folder or ".") for folder in folders]
         root = folders[0] if len(set(folders)) == 1 else os.path.commonpath(folders)
     return Place(_absolute(root), [] if table else paths, table)
@@ -244,24 +234,10 @@ def _absolute(path: str) -> str:
 
 
 def walk(place: Place) -> list[str]:
-    """The files of this machine at a place, sorted by path; hidden ones (``.`` or ``_`` in front) are passed over."""
-    import glob
-
+    """The files of this machine at a place, sorted by path."""
     if place.exact:
         return [here(path) for path in place.paths]
-    out: list[str] = []
-    for path in place.paths:
-        local = here(path)
-        found = [local] if os.path.lexists(local) else sorted(glob.glob(local, recursive=True))
-        if not found:
-            raise DataError(f"{path}: no such file; give a path that is there")
-        for one in found:
-            if not os.path.isdir(one):
-                out.append(one)
-                continue
-            for folder, inner, names in os.walk(one, followlinks=True):
-                inner[:] = sorted(name for name in inner if name[0] not in "._")
-                out += [os.path.join(folder, name) for name in names if name[0] not in "._"]
+    out = [file for path in place.paths for file in files_of(path, nested=True)]
     if not out:
         raise DataError(f"{place.paths[0]}: no file there; give a folder or a glob that has some")
     return sorted(set(out))
@@ -276,33 +252,18 @@ def _open_here(place: Place, told: _Told | None, p: Mapping[str, Any], folders: 
         paths = [place.relative(cell) for cell in held[told.key].to_pylist() if cell]
         rows = {path: row for row, path in enumerate(paths)}
         if len(rows) < held.num_rows:
-            twice = next((path for path, count in Counter(paths).items() if count > 1), None)
-            raise _refuse_rows(told, twice)
+            raise told.refused(next((path for path, count in Counter(paths).items() if count > 1), None))
         labels, kinds = held.select(told.labels), kinds | {name: told.frame.kinds[name] for name in told.labels}
-    names = [os.path.join(place.root, path) for path in sorted(rows)] if told is not None and told.whole else walk(place)
+    names = [] if told is not None and told.whole else walk(place)
     names = [name for name in names if told is None or name != _absolute(told.name)]  # the table may lie among them
-    found = [_File(name, place.relative(name), rows.get(place.relative(name), -1)) for name in names]
-    if told is not None and not told.whole:
-        known = {file.path for file in found}
-        found += [_File(os.path.join(place.root, path), path, row) for path, row in rows.items() if path not in known]
+    places = {path: os.path.join(place.root, path) for path in rows} | {place.relative(name): name for name in names}
+    files = [_File(places[path], path, rows.get(path, -1)) for path in sorted(places)]
     if folders:
         kinds[FOLDER] = Kind("array<string>", Kind("string"))
-    files = partial(
-        _batches, most=p["max_file_bytes"], told=None if told is None else told.unlisted(), labels=labels, folders=folders
-    )
-    parts, waiting, size = [], [], 0
-    for file in sorted(found, key=lambda file: file.path):
-        waiting.append(file)
-        size += file.size
-        if size >= PART_BYTES or len(waiting) >= 4096:
-            parts.append(partial(files, tuple(waiting)))
-            waiting, size = [], 0
-    return LocalFrame([*parts, *([partial(files, tuple(waiting))] if waiting else [])], kinds)
-
-
-def _refuse_rows(told: _Told, twice: str | None) -> DataError:
-    said = f"the path {twice!r} is there twice; give each file one row" if twice else "a row without a path; remove it"
-    return DataError(f"{told.name}: {said}")
+    unlisted = None if told is None else told.unlisted
+    read = partial(_batches, most=p["max_file_bytes"], unlisted=unlisted, labels=labels, folders=folders)
+    parts = runs(files, lambda file: max(file.size, PART_BYTES >> 12), PART_BYTES)
+    return LocalFrame([partial(read, part) for part in parts], kinds)
 
 
 @dataclass(frozen=True)
@@ -321,29 +282,21 @@ class _File:
             return 0
 
 
-def _batches(files: Sequence[_File], most: int, told: str | None, labels: pa.Table | None, folders: bool) -> Batches:
-    waiting: list[tuple[Any, ...]] = []
-    size = 0
-    for file in files:
-        row = _row(file, most, told)
-        waiting.append((file, *row))
-        size += len(row[2] or b"")
-        if size >= BATCH_BYTES or len(waiting) >= 1024:
-            yield _batch(waiting, labels, folders)
-            waiting, size = [], 0
-    if waiting:
-        yield _batch(waiting, labels, folders)
+def _batches(files: Sequence[_File], most: int, unlisted: str | None, labels: pa.Table | None, folders: bool) -> Batches:
+    rows = ((file, *_row(file, most, unlisted)) for file in files)
+    for some in runs(rows, lambda row: max(len(row[3] or b""), BATCH_BYTES >> 10), BATCH_BYTES):
+        yield _batch(some, labels, folders)
 
 
-def _row(file: _File, most: int, told: str | None) -> tuple[int | None, float | None, bytes | None, str | None]:
-    """Size, time, content and reason of a file."""
+def _row(file: _File, most: int, unlisted: str | None) -> tuple[int | None, int | None, bytes | None, str | None]:
+    """Size, time in microseconds, content and reason of a file."""
     try:
         if re.match(OUTSIDE, file.path):
             return None, None, None, NOT_INSIDE
         about = os.stat(file.name)
-        size, time = about.st_size, about.st_mtime
-        if told is not None and file.row < 0:
-            return size, time, None, told
+        size, time = about.st_size, round(about.st_mtime * 1e6)
+        if unlisted is not None and file.row < 0:
+            return size, time, None, unlisted
         if not stat.S_ISREG(about.st_mode):
             return size, time, None, "no regular file"
         if size > most:
@@ -366,21 +319,19 @@ def too_large(most: int) -> str:
 
 
 def _batch(rows: list[tuple[Any, ...]], labels: pa.Table | None, folders: bool) -> pa.RecordBatch:
-    files, sizes, times, contents, reasons = zip(*rows, strict=True)
-    micros = [None if t is None else round(t * 1e6) for t in times]
-    cells = [
-        pa.array([file.path for file in files]), pa.array(sizes, pa.int64()), pa.array(micros, pa.timestamp("us", "UTC")),
-        pa.array(contents, pa.binary()), pa.array(reasons, pa.string()),
-    ]  # fmt: skip
+    files, *columns = zip(*rows, strict=True)
+    kinds = pa.string(), pa.int64(), pa.timestamp("us", "UTC"), pa.binary(), pa.string()
+    paths = [file.path for file in files]
+    cells = [pa.array(column, kind) for column, kind in zip([paths, *columns], kinds, strict=True)]
     names = list(COLUMNS)
     if labels is not None:
         at = pa.array([None if file.row < 0 else file.row for file in files], pa.int64())
         cells += [column.combine_chunks() for column in labels.take(at).columns]
         names += labels.column_names
     if folders:
-        ways = [file.path.split("/")[:-1] for file in files]
+        ways = [path.split("/")[:-1] for path in paths]
         cells.append(pa.array(ways, pa.list_(pa.string())))
-        cells[4] = pa.array([r or (None if way else NO_FOLDER) for r, way in zip(reasons, ways, strict=True)], pa.string())
+        cells[4] = pa.array([r or (None if way else NO_FOLDER) for r, way in zip(columns[-1], ways, strict=True)], pa.string())
         names.append(FOLDER)
     return pa.RecordBatch.from_arrays(cells, names)
 
@@ -411,7 +362,7 @@ def _listed(spark: SparkSession, place: Place, most: int) -> _Listing:
         every = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(paths)
     if place.exact:
         return _Listing(every, [], place.absent, place.large)
-    with file_weight(spark, 1), reading():
+    with session_setting(spark, FILE_WEIGHT, 1), reading():
         names = [unquote(name) for name in every.inputFiles()]
         scanned, longest = every.select(F.count(F.lit(1)), F.max("length")).head() or (0, 0)
         passed: Iterable[str] = ()  # files without a byte
@@ -425,7 +376,9 @@ def _open_spark(
     spark: SparkSession, place: Place, told: _Told | None, p: Mapping[str, Any], folders: bool, listed: _Listing | None
 ) -> DataFrame:
     listed = listed or _listed(spark, place, p["max_file_bytes"])
-    every, most, path = listed.every, F.lit(p["max_file_bytes"]), _relative(place)
+    every, most, root = listed.every, F.lit(p["max_file_bytes"]), plain(place.root).rstrip("/") + "/"
+    path = F.regexp_replace(F.col(PATH), "^file:/+", "/")
+    path = F.when(path.startswith(root), F.substring(path, len(root) + 1, 1 << 30)).otherwise(path)
     about = [path.alias(PATH), F.col("length").alias("size"), F.col("modificationTime").alias("modified")]
     # the filter on the length is asked before a file is opened; what is larger is listed without its content
     some = every.where(F.col("length") <= most) if listed.large else every
@@ -446,12 +399,6 @@ def _open_spark(
     return rows
 
 
-def _relative(place: Place) -> Any:
-    root = plain(place.root).rstrip("/") + "/"
-    path = F.regexp_replace(F.col(PATH), "^file:/+", "/")
-    return F.when(path.startswith(root), F.substring(path, len(root) + 1, 1 << 30)).otherwise(path)
-
-
 def _joined(rows: DataFrame, told: _Told, place: Place) -> DataFrame:
     from pyspark.sql.functions import udf
 
@@ -460,11 +407,11 @@ def _joined(rows: DataFrame, told: _Told, place: Place) -> DataFrame:
     with reading():
         twice = labels.groupBy("_path").count().where("count > 1 or _path is null").head()
     if twice is not None:
-        raise _refuse_rows(told, twice[0])
+        raise told.refused(twice[0])
     names = [F.col(quoted(name)) for name in told.labels]
     # the labels are on the side that Spark may send to all: contents then stay where they were read
     both = rows.join(labels.withColumn("_told", F.lit(True)), rows[PATH] == F.col("_path"), "inner" if told.whole else "left")
-    unlisted = F.when(F.col("_told").isNull(), F.lit(told.unlisted()))
+    unlisted = F.when(F.col("_told").isNull(), F.lit(told.unlisted))
     content = F.when(unlisted.isNull(), F.col(CONTENT)).alias(CONTENT)
     found = both.select(PATH, "size", "modified", content, F.coalesce(unlisted, REASON).alias(REASON), *names)
     absent = labels.join(rows.select(F.col(PATH).alias("_there")), F.col("_path") == F.col("_there"), "left_anti")
@@ -478,7 +425,11 @@ def _joined(rows: DataFrame, told: _Told, place: Place) -> DataFrame:
 
 def corpus_of(spark: Any, path: Any, options: Mapping[str, Any]) -> tuple[list[str], Callable[[Sequence[str]], Any], Any]:
     """The names of the files to score, what reads the rows of some of them, and the rows of all."""
-    p = _of_corpus(options)
+    known = {q.name: q.default for q in (*OF_FILES, ON_ERROR)}
+    unknown = next((name for name in options if name not in known), None)
+    if unknown is not None:
+        raise ParameterError(f"score takes no option {unknown!r} for files: the saved pipeline knows its features")
+    p = {**known, **Files().accept(options, typed=True)}
     place = place_of(path, p["root"])
     listed = None if isinstance(spark, LocalSession) else _listed(spark, place, p["max_file_bytes"])
     whole = open_files(spark, place, p, listed=listed)

@@ -1,25 +1,30 @@
-"""The features of a column of contents, and the rows whose content cannot be used."""
+"""The features of a column of contents, the rows whose content cannot be used, and rows to look at: files as small pictures,
+texts by a passage, where a picked feature is largest and smallest, or a label surest, least sure and wrong."""
 
 from __future__ import annotations
 
+import heapq
 import re
+from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ..errors import DataError, option
+from ..errors import DataError, NotInstalledError, option
 from ..frame import Batches, Kind, LocalFrame
 from ..lazy import DataFrame, F
 from ..media.base import EncodeCells
-from ..schema import with_names
+from ..schema import FEATURES, with_names
 from . import vectors
-from .batches import small_batches
-from .errors import reading
+from .errors import notice, reading
 from .layout import quoted
+from .sessions import small_batches
 
 PATH, CONTENT, REASON = "path", "content", "reason"
 LISTED = 100_000  # rejected files that are listed
@@ -73,18 +78,14 @@ class Rejected:
             self.cached.unpersist()
 
     def table(self) -> Any:
-        """The rows as a pandas frame."""
         import pandas as pd
 
         return pd.DataFrame(self.rows, columns=[PATH, REASON])
 
     def told(self) -> dict[str, Any]:
         """What a manifest says of them."""
-        return {
-            "files": self.all,
-            "rejected": self.count,
-            "reasons": dict(Counter(kind_of(r) for _, r in self.rows).most_common(20)),
-        }
+        reasons = Counter(kind_of(reason) for _, reason in self.rows).most_common(20)
+        return {"files": self.all, "rejected": self.count, "reasons": dict(reasons)}
 
 
 def refuse(path: str, reason: str) -> DataError:
@@ -126,3 +127,130 @@ def widest(rows: DataFrame) -> int:
     with reading():
         row = rows.where(F.col(REASON).isNull()).select(F.max("size")).head()
     return int((row and row[0]) or 1)
+
+
+# ---- rows to look at ----
+
+SHOWN = 12  # features or labels of which files are shown
+FILES_A_SIDE = 4  # of each
+PASSAGE = 240  # signs of a text that are shown
+End = tuple[float, str, str]  # a file or a text: its value, its path, its passage
+Shown = tuple[str, float, str, str]  # its path, its value, its picture as a data URI, its passage
+Series = Iterator[tuple[int, "Named", np.ndarray, Any]]  # of a feature or label by number: rows, their values, which of them
+
+
+@dataclass(frozen=True)
+class Named:
+    """Rows by their paths, and texts by a passage, too."""
+
+    paths: Sequence[str] = ()
+    passages: Sequence[str] | None = None
+
+    def ends(self, values: np.ndarray, among: Any = slice(None)) -> list[End]:
+        """Return twice `FILES_A_SIDE` rows of the largest values `among` these; of equal ones those first by path."""
+        rows = np.arange(len(self.paths))[among]
+        if len(rows) > 2 * FILES_A_SIDE:  # few are named
+            rows = rows[values[rows] >= -np.partition(-values[rows], 2 * FILES_A_SIDE)[2 * FILES_A_SIDE - 1]]
+        return furthest((float(values[i]), self.paths[i], self.passages[i] if self.passages else "") for i in rows)
+
+
+def furthest(ends: Iterable[Sequence[Any]]) -> list[End]:
+    """Return twice `FILES_A_SIDE` of some ends, each once: half of them may stand on another side."""
+    return heapq.nsmallest(2 * FILES_A_SIDE, {(end[0], end[1], end[2]) for end in ends}, key=lambda end: (-end[0], *end[1:]))
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Rows of files that can be used, with their features; `reopen` gives the contents of some, which `encoder` makes pictures
+    of. Of texts there is neither."""
+
+    usable: Any
+    reopen: Callable[[Sequence[str]], Any] | None = None
+    encoder: EncodeCells | None = None
+
+    def of(self, picks: Sequence[int]) -> list[list[list[Shown]]]:
+        """Return for each feature the files in which it is largest and in which it is smallest, at most `FILES_A_SIDE` each;
+        nothing where files have no picture. Pictures are made where files are read: no content passes the driver."""
+        return self._of(self.usable.select(PATH, FEATURES), partial(_of_features, picks=list(picks)), len(picks))
+
+    def of_tags(self, tags: Sequence[str], *names: str) -> list[list[list[Shown]]]:
+        """Return for each label the files that have it with the highest scores and with the lowest, by the columns of scored
+        rows: their paths, labels and scores, of texts their best passages, too."""
+        return self._of(self.usable.select(*names), partial(_of_tags, tags=list(tags), columns=list(names)), len(tags))
+
+    def _of(self, rows: Any, series: Callable[[pa.RecordBatch], Series], count: int) -> list[list[list[Shown]]]:
+        seen = rows.mapInArrow(partial(_ends, series=series, count=count), "at bigint, value double, path string, passage string")
+        with reading():
+            ends = [tuple(row[name] for name in ("at", "value", "path", "passage")) for row in seen.collect()]
+        return self.shown([furthest(end[1:] for end in ends if end[0] == at) for at in range(2 * count)], 2)
+
+    def shown(self, series: Sequence[Sequence[End]], sides: int) -> list[list[list[Shown]]]:
+        """Return what is shown of each feature or label, which has so many of the series, one a side: the largest values, then
+        the largest of others' negatives, in turns. No row is on two sides."""
+        found: list[list[list[End]]] = []
+        for at in range(0, len(series), sides):
+            found.append([])
+            for side, ends in enumerate(series[at : at + sides]):
+                told = [((-1) ** side * value + 0.0, *named) for value, *named in ends]
+                seen = {end[1:] for before in found[-1] for end in before}
+                found[-1].append([end for end in told if end[1:] not in seen][:FILES_A_SIDE])
+        pictures = self._pictures(sorted({path for some in found for side in some for _, path, _ in side}))
+
+        def shown(side: Sequence[End]) -> list[Shown]:
+            named = [(path, value, pictures.get(path, ""), passage) for value, path, passage in side]
+            return [each for each in named if each[2] or each[3]]
+
+        every = [[shown(side) for side in some] for some in found]
+        return every if any(side for some in every for side in some) else []
+
+    def _pictures(self, paths: Sequence[str]) -> dict[str, str]:
+        if not paths or self.reopen is None or self.encoder is None:
+            return {}
+        made = self.reopen(paths).select(PATH, CONTENT).mapInArrow(
+            partial(_pictured, picture=self.encoder.picture), "path string, picture binary"
+        )  # fmt: skip
+        try:
+            with reading():
+                rows = made.collect()
+        except NotInstalledError as error:
+            notice(f"the page has no pictures: {error}")
+            return {}
+        return {row["path"]: f"data:image/jpeg;base64,{b64encode(bytes(row['picture'])).decode()}" for row in rows}
+
+
+def _of_features(batch: pa.RecordBatch, picks: list[int]) -> Series:
+    cells, named = vectors.from_arrow(batch[FEATURES]), Named(batch[PATH].to_pylist())
+    x = cells.values.reshape(len(cells), cells.size)
+    for at, pick in enumerate(picks):
+        yield at, named, x[:, pick], slice(None)
+
+
+def _of_tags(batch: pa.RecordBatch, tags: list[str], columns: list[str]) -> Series:
+    path, given, scores, *passages = (batch[name] for name in columns)
+    names, values = np.array(given.flatten().to_pylist(), object), scores.flatten().to_numpy(zero_copy_only=False)
+    paths = path.cast(pa.string()).take(pc.list_parent_indices(given)).to_pylist()
+    named = Named(paths, [text[:PASSAGE] for text in passages[0].flatten().to_pylist()] if passages else None)
+    for at, tag in enumerate(tags):
+        yield at, named, values, names == tag
+
+
+def _ends(batches: Batches, series: Callable[[pa.RecordBatch], Series], count: int) -> Iterator[pa.RecordBatch]:
+    kept: list[list[End]] = [[] for _ in range(2 * count)]
+    for batch in batches:
+        for at, named, values, among in series(batch) if batch.num_rows else ():
+            for side, signed in ((2 * at, values), (2 * at + 1, -values)):
+                kept[side] = furthest([*kept[side], *named.ends(signed, among)])
+    rows = [(at, *end) for at, ends in enumerate(kept) for end in ends]
+    columns = zip(*rows, strict=True) if rows else ((), (), (), ())
+    kinds = pa.int64(), pa.float64(), pa.string(), pa.string()
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    yield pa.RecordBatch.from_arrays(arrays, ["at", "value", "path", "passage"])
+
+
+def _pictured(batches: Batches, picture: Callable[[bytes], bytes | None]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        contents, paths = batch[CONTENT].to_pylist(), batch[PATH].to_pylist()
+        made = [(path, picture(content)) for path, content in zip(paths, contents, strict=True) if content]
+        known = [(path, small) for path, small in made if small]
+        names, cells = zip(*known, strict=True) if known else ((), ())
+        yield pa.RecordBatch.from_arrays([pa.array(names, pa.string()), pa.array(cells, pa.binary())], ["path", "picture"])

@@ -1,5 +1,12 @@
 """Which columns of a table are features, labels, ids and weights, and what may be wrong with a row of them: the same for tables
-of Spark's and of this process."""
+of Spark's and of this process.
+
+Columns of texts and dates become features as `kernels.categories` says. `categories` says what becomes of a column of texts:
+``"onehot"`` 0/1 features, one for each value, ``"codes"`` one feature, which methods that count take as the category it is and
+others refuse. ``"auto"``, the default, is ``"onehot"`` (``spark-mlfs select`` takes codes for methods that count), and refuses
+texts among which are numbers, a single column of texts, which may be prose, and what has more than 250 different values. A
+mapping, which a model's ``reader_options`` hold, has later rows read as its training rows were: a value that was not there is one
+of its own. The values of all columns are gathered in one pass."""
 
 from __future__ import annotations
 
@@ -7,22 +14,26 @@ import fnmatch
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from ..errors import DataError, ParameterError, as_text, option
-from ..frame import UNKNOWN, Kind, LocalFrame, NeedsSpark, kinds_of
-from ..kernels.categories import Categories
+from ..frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark, kinds_of
+from ..kernels.categories import MAX_BINS, Categories
 from ..kernels.missing import REFUSED
 from ..lazy import DataFrame, F
 from ..schema import attribute_names
-from .errors import first_repeated, reading
+from .errors import first_repeated, notice, reading
 from .lines import near
 from .missing import MISSING_TAKES
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-
-
 PANDAS_INDEX = r"__index_level_\d+__"  # the column that pandas writes its index to
+DAY = 86_400e6  # microseconds
 
 
 def quoted(name: str) -> str:
@@ -81,7 +92,6 @@ class ColumnOfCells:
         return self.columns[0]
 
     def renamed(self, names: Sequence[str]) -> ColumnOfCells:
-        """The same labels by other names."""
         if self.form == "array" and self.names:
             raise ParameterError("label_names is for one column of labels; 0/1 columns have names of their own")
         return replace(self, names=list(names))
@@ -166,7 +176,7 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
 
 
 def _features(source: DataFrame, columns: list[str], kinds: Mapping[str, Kind], how: Any) -> ColumnOfCells:
-    """Features, among which may be texts and dates as `categories` of the options has them, which `read.categories` sees to."""
+    """Features, among which may be texts and dates as `categories` of the options has them, which `with_categories` sees to."""
     first = kinds[columns[0]]
     if len(columns) == 1 and first.vector:
         return ColumnOfCells(columns, "vector", attribute_names(source, columns[0]))
@@ -213,7 +223,9 @@ def cells_of_labels(
                 return ColumnOfCells(columns, "array", nulls=first.nulls, grades=graded)
         if first.text:
             if not delimiter:
-                if not _has_rows(source):
+                with reading():
+                    empty = not source.limit(1).count()
+                if empty:
                     raise DataError("the data have no rows; check the path and the filters before this step")
                 remedy = f"pass {option('label_delimiter', ';')} (what stands between its labels)"
                 raise ParameterError(f"{option('labels')}: column {columns[0]!r} is a string; {remedy}")
@@ -224,13 +236,6 @@ def cells_of_labels(
             remedy = "labels are 0/1 columns, or one column of tags, label numbers or multi-hot vectors"
             raise DataError(f"{option('labels')}: {wrong}; {remedy}")
     return ColumnOfCells(columns, "array", columns, grades=graded, several=True)
-
-
-def _has_rows(source: DataFrame) -> bool:
-    if isinstance(source, LocalFrame):
-        return any(batch.num_rows for batch in source.batches())
-    with reading():
-        return source.head() is not None
 
 
 def not_a_number(source: DataFrame, name: str, kind: Kind) -> str:
@@ -245,3 +250,98 @@ def not_a_number(source: DataFrame, name: str, kind: Kind) -> str:
     with reading():
         row = source.where(column.isNotNull() & ~column.rlike(NUMBER)).select(F.substring(column, 1, 41)).head()
     return "" if row is None else f" (it holds {row[0][:40]!r})"
+
+
+# ---- columns of texts and dates ----
+
+LONGEST = 200  # letters of a value of a category
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What columns stood for in training (`Categories.facts`), or of those alone whether they are codes."""
+
+    def accept(self, value: Any) -> Mapping[str, Any]:
+        if isinstance(value, Mapping) and set(value) in ({"codes"}, set(Categories("", False).facts)):
+            return value
+        raise ValueError
+
+    def __str__(self) -> str:
+        return "what a model's reader_options hold"
+
+
+def with_categories(source: DataFrame, x: ColumnOfCells, how: Any, missing: str) -> ColumnOfCells:
+    """Return features of which columns of texts and dates are some, as `how` (see above) says; `DataError` where they cannot."""
+    kinds = kinds_of(source)
+    given = isinstance(how, Mapping) and "columns" in how
+    if not x.several or (not given and all(kinds[name].number for name in x.columns)):
+        return x
+    if given:
+        made = known(how, x.columns, kinds)
+        return replace(x, made=made, names=made.names, kinds=kinds)
+    auto, codes = how in ("auto", {"codes": True}), how not in ("auto", "onehot")
+    made = Categories(missing, codes, columns=x.columns)
+    texts = {place: name for place, name in enumerate(x.columns) if kinds[name].text}
+    found = _values(source, [*texts.values()]) if texts else []
+    for (place, name), values in zip(texts.items(), found, strict=True):
+        words, lacking = sorted(value for value in values if value is not None), None in values
+        wrong = f"{option('features')}: column {name!r} is {kinds[name].name}"
+        number = next((word for word in words if re.match(NUMBER, word)), None)
+        if len(words) > MAX_BINS - lacking or any(len(word) > LONGEST for word in words):
+            raise DataError(
+                f"{wrong}{not_a_number(source, name, kinds[name])} has over {MAX_BINS} different values or {LONGEST} letters: "
+                "correct it where it is numbers, join rare values of a category, leave it out, or to count words "
+                f"{as_text(name)}"
+            )
+        if not words:
+            raise DataError(f"{wrong} and holds no value; leave it out")
+        if auto and number is not None:
+            told = f"{not_a_number(source, name, kinds[name])} and holds numbers such as {number!r}: correct it, or"
+            raise DataError(f"{wrong}{told}, where it is a category, give {option('categories', 'onehot')}")
+        made.values[place] = [*words, None] if lacking and missing in ("mean", "zero") else [*words]
+        notice(f"column {name!r} holds texts: it is a category of {len(words)} values")
+    made.dates |= {place for place, name in enumerate(x.columns) if kinds[name].date}
+    for place in sorted(made.dates):
+        notice(f"column {x.columns[place]!r} holds dates: its feature is days since 1970-01-01")
+    return replace(x, made=made, names=made.names, kinds=kinds)
+
+
+def known(facts: Mapping[str, Any], names: Sequence[str], kinds: Mapping[str, Kind]) -> Categories:
+    """Return what columns of later rows stand for, as `facts` of the training tell; `DataError` for columns of another kind."""
+    made = Categories.of_facts(facts, names)
+    for place, name in enumerate(names):
+        kind, empty = kinds[name], kinds[name].name == "void"
+        if place in made.dates and not (kind.date or empty):
+            raise DataError(f"column {name!r} is {kind.name} and held dates in training; give dates")
+        if place in made.values and not (kind.text or kind.whole or empty):
+            raise DataError(f"column {name!r} is {kind.name} and held texts in training; give texts")
+    return made
+
+
+def _values(source: DataFrame, names: list[str]) -> list[set[str | None]]:
+    """The different values of columns of texts: of more than a category has some, each cut behind its first letters."""
+    out: list[set[str | None]] = [set() for _ in names]
+    if isinstance(source, LocalFrame):
+        parts = source.select(*names).each(lambda batches: list(_distinct(batches, names)))
+        rows = [row for part in parts for batch in part for row in batch.to_pylist()]
+    else:
+        frame = source.select(*(F.col(quoted(name)).alias(str(place)) for place, name in enumerate(names)))
+        task = partial(_distinct, names=[*map(str, range(len(names)))])
+        with reading():  # of more rows than these some column has too many values
+            rows = frame.mapInArrow(task, "place int, value string").distinct().limit(len(names) * (MAX_BINS + 2)).collect()
+    for row in rows:
+        out[row["place"]].add(row["value"])
+    return out
+
+
+def _distinct(batches: Batches, names: Sequence[str]) -> Batches:
+    found = [pa.array([], pa.string())] * len(names)
+    for batch in batches:
+        for place, name in enumerate(names):
+            if len(found[place]) <= MAX_BINS + 1:
+                cells = pc.utf8_slice_codeunits(
+                    batch.column(batch.schema.get_field_index(name)).cast(pa.string()), 0, LONGEST + 1
+                )
+                found[place] = pc.unique(pa.concat_arrays([found[place], pc.unique(cells)]))[: MAX_BINS + 2]
+    places = np.repeat(np.arange(len(names), dtype=np.int32), [*map(len, found)])
+    yield pa.RecordBatch.from_arrays([pa.array(places), pa.concat_arrays(found)], ["place", "value"])

@@ -2,8 +2,7 @@
 
 A row without labels starts with its first ``index:value``. ``#`` starts a comment, blank lines are not rows. Rows become
 sparse vectors; a stored zero is dropped. A label that is repeated in a row is one label. At most 2²⁴ features and
-1,000,000 labels: every one of them has a name.
-"""
+1,000,000 labels: every one of them has a name."""
 
 from __future__ import annotations
 
@@ -27,8 +26,6 @@ from .lines import Lines, open_text, parse, small_text
 from .vectors import Irregular, Vectors, finite, number, pairs, whole
 
 MAX_FEATURES, MAX_LABELS = 1 << 24, 1_000_000
-
-
 _FILE_OR_NAMES = Optional(Names("a list of names, or a text file with one a line"))
 
 
@@ -62,8 +59,7 @@ class Libsvm(Reader):
         files = open_text(spark, path, comment="#", header=False)
         if num_features is None or num_labels is None:
             read = partial(_read, **bases, num_labels=num_labels, num_features=num_features)
-            sized = parse(files, partial(_extent, read=read))
-            largest = _largest(sized)
+            largest = _largest(parse(files, partial(_extent, read=read)))
             num_features, num_labels = int(num_features or largest[0]), int(num_labels or largest[1])
             for what, size in (("feature", num_features), ("label", num_labels)):
                 if not size:
@@ -75,7 +71,6 @@ class Libsvm(Reader):
 
 
 def _largest(sized: DataFrame) -> list[int]:
-    """Return the sizes of the widest features and labels."""
     if isinstance(sized, LocalFrame):
         widths = [[vectors.from_arrow(batch.column(at)).size for at in (1, 2)] for batch in sized.batches()]
         return np.max(widths, axis=0).tolist()
@@ -137,21 +132,16 @@ def _read(lines: Lines, label_base: int, feature_base: int, num_features: int | 
                 raise Irregular
     except Irregular:
         label_row, label, row, index, value = _slow(lines, label_base, feature_base, num_features, num_labels)
-    label, index = label - label_base, index - feature_base
-    key = row * sizes[1] + index
-    if not (key[1:] > key[:-1]).all() and len(np.unique(key)) < len(key):
-        _slow(lines, label_base, feature_base, num_features, num_labels)  # names the line
-    key = label_row * sizes[0] + label
+    key = label_row * sizes[0] + label - label_base
     if not (key[1:] > key[:-1]).all():
-        label_row, label = np.divmod(np.unique(key), sizes[0])
-    return label_row, label, row, index, value
+        key = np.unique(key)
+    return *np.divmod(key, sizes[0]), row, index - feature_base, value
 
 
 _BETWEEN = bytes.maketrans(b" \t", b"\n\n")
 
 
 def _fast(text: pa.Array) -> Triples:
-    """All rows at once."""
     split = pc.ascii_split_whitespace(text, max_splits=1)
     head, rest = (pc.list_element(pc.list_slice(split, k, k + 1, return_fixed_size_list=True), 0) for k in (0, 1))
     unlabelled = pc.match_substring(head, ":")

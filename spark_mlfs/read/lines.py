@@ -4,8 +4,7 @@ A row id is the 0-based number of the row over the given files in the given orde
 name). It depends neither on the partitioning nor on the split size: one small job counts the lines and rows of every
 split, unless there is one file in one split, and a row's number is that of the splits before its own plus its place in
 its split. The table of counts holds for one way of splitting the files; where Spark splits them differently when the
-rows are read, the reader refuses rather than number the rows wrongly.
-"""
+rows are read, the reader refuses rather than number the rows wrongly."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ import posixpath
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,13 +29,14 @@ from ..errors import PACKED, DataError, ParameterError
 from ..frame import Batches, LocalFrame, LocalSession
 from ..lazy import DataFrame, F, SparkSession
 from .errors import absent, first_repeated, notice, reading
-from .paths import FileSplit, files_of, lines_of
+from .paths import FileSplit, files_of, lines_of, splits_of
 from .vectors import Vectors, canonical, raw_bytes
 
 MAX_HEADER = 256 << 20  # bytes of a header that the driver takes
 MAX_HEADER_LINE = 16 << 20
 MAX_XML = 16 << 20
 MAX_NAMES = 1 << 30
+_DATA = re.compile(r"\s*@data(\s|%|$)", re.IGNORECASE)
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins
 
 
@@ -113,52 +113,39 @@ def open_text(spark: SparkSession, path: str | Sequence[str], comment: str, head
         raise ParameterError(f"{twice} is given twice; row ids would not be unique: give each file once")
     if isinstance(spark, LocalSession):
         files = TextFiles(lines_of(names), names, comment=comment)
-        if not files.single or len(files.frame.parts) > 1 or not _read_head(files, header):
-            _count(files, header)
-        return files
-    about = {"file": "file_path", "start": "file_block_start", "length": "file_block_length", "bytes": "file_size"}
-    frame = spark.read.text(paths).select("value", *(F.col(f"_metadata.{name}").alias(called) for called, name in about.items()))
-    files = TextFiles(frame, names, comment=comment)
-    if not files.single or not _read_head(files, header):
-        _count(files, header)
-    files.frame = frame.select("value", "start", *([] if files.single else ["file"]))
+    else:
+        about = {"file": "file_path", "start": "file_block_start", "length": "file_block_length", "bytes": "file_size"}
+        told = (F.col(f"_metadata.{name}").alias(called) for called, name in about.items())
+        files = TextFiles(spark.read.text(paths).select("value", *told), names, comment=comment)
+    counts: list[Any] | None = _count_head(files, header) if files.single else None
+    if counts is None:
+        lines = files.frame if isinstance(files.frame, LocalFrame) else files.frame.select("value", "start", "file")
+        with reading():
+            counts = [*lines.mapInArrow(partial(_count_splits, comment=comment, header=header), _COUNTS).collect()]
+    _number(files, header, counts)
+    if not isinstance(spark, LocalSession):
+        files.frame = files.frame.select("value", "start", *([] if files.single else ["file"]))
     return files
 
 
-def is_data_marker(line: str) -> bool:
-    """Return whether a line is @data."""
-    return bool(re.match(r"\s*@data(\s|%|$)", line, re.IGNORECASE))
-
-
-def _read_head(files: TextFiles, header: bool) -> bool:
-    """Read a single file up to its first row. False where it has several splits (then the count job finds all)."""
+def _count_head(files: TextFiles, header: bool) -> list[dict[str, Any]] | None:
+    """What `_count_splits` says of a single file up to its first row; None where it has several splits."""
     wanted, name = 1024, files.names[0]
     while True:
         head = (_first_lines_here if isinstance(files.frame, LocalFrame) else _first_lines)(files, header, wanted)
         if head is None:
-            return False
+            return None
         if head and (head[0][1] in _WIDE or b"\0" in head[0][1]):
             raise wide(name)
         raw = [value for value, _ in head]
         long = next((k for k, line in enumerate(raw, 1) if len(line) > MAX_HEADER_LINE), None)
         if long is not None:
             raise DataError(f"{name}:{long}: a header line of more than {MAX_HEADER_LINE >> 20} MB; shorten it")
-        if sum(map(len, raw)) > MAX_HEADER:
-            raise DataError(f"{name}:1: a header of more than {MAX_HEADER >> 20} MB; check the file, or drop attributes")
-        lines = [decoded(value) for value in raw]
-        whole = len(lines) < wanted
-        marker = next((k for k, line in enumerate(lines) if is_data_marker(line)), None) if header else -1
-        if marker is None:
-            if whole:
-                raise _no_data(name, lines)
-        elif any(t and t[0] != files.comment for t in map(str.strip, lines[marker + 1 :])):
-            tell_encoding(name, raw[: marker + 1])
-            if header and any(line[:2] == "{," for line in lines[marker + 1 :]):
-                notice(f"{name}{_EMPTY_PAIRS}")
-            files.header, files.data_from, files.splits = lines[: marker + 1], {name: marker + 1}, {(name, 0): (0, 0)}
-            return True
-        elif whole:
-            raise DataError(f"{name}{_NO_ROWS[header]}")
+        text, file = (pa.array(each, pa.string()) for each in ([*map(decoded, raw)], [name] * len(raw)))
+        batch = pa.record_batch({"value": text, "start": np.zeros(len(raw), np.int64), "file": file})
+        found = [row for counts in _count_splits(iter([batch]), files.comment, header) for row in counts.to_pylist()]
+        if len(raw) < wanted or any(row["after" if header else "rows"] for row in found):
+            return [{**row, "latin": any(map(not_utf8, raw[: row["marker"]]))} for row in found]
         wanted *= 8
 
 
@@ -180,8 +167,10 @@ def _first_lines(files: TextFiles, header: bool, count: int) -> Head | None:
     return [(bytes(r["value"]), bytes(r["mark"])) for r in head]
 
 
-def _first_lines_here(files: TextFiles, header: bool, count: int) -> Head:
+def _first_lines_here(files: TextFiles, header: bool, count: int) -> Head | None:
     """The same of a file of this machine."""
+    if len(splits_of(files.names)) > 1:
+        return None
     blocks = (lines.slice(0, count).cast(pa.binary()).to_pylist() for lines in FileSplit(files.names[0], 0, None).lines())
     declared, out = re.compile(rb"[\s\xef\xbb\xbf]*@"), []
     for line in itertools.islice(itertools.chain.from_iterable(blocks), count):
@@ -204,10 +193,9 @@ def decoded(raw: bytes) -> str:
     return raw.decode("latin-1" if not_utf8(raw) else "utf-8")
 
 
-def tell_encoding(name: str, lines: Iterable[bytes]) -> None:
-    """A notice where the lines of a file are no UTF-8 and were read as Latin-1."""
-    if any(map(not_utf8, lines)):
-        notice(f"{name}: not UTF-8, read as Latin-1; if names look wrong, convert the file to UTF-8")
+def tell_latin(name: str) -> None:
+    """A notice of a file that is no UTF-8 and was read as Latin-1."""
+    notice(f"{name}: not UTF-8, read as Latin-1; if names look wrong, convert the file to UTF-8")
 
 
 def wide(name: str) -> DataError:
@@ -219,22 +207,16 @@ _EMPTY_PAIRS = ": sparse rows hold empty pairs, such as {,3 1}; read as Weka doe
 _NO_ROWS = [f":1: no row {where}; give a file with at least one row" for where in ("in the file", "after @data")]
 
 
-def _no_data(name: str, lines: Sequence[str]) -> DataError:
-    if any(line.strip() for line in lines):
-        return DataError(f"{name}:{len(lines)}: no @data line up to the end of the file; put @data between header and rows")
+def _no_data(name: str, lines: int, blank: bool) -> DataError:
+    if not blank:
+        return DataError(f"{name}:{lines}: no @data line up to the end of the file; put @data between header and rows")
     if name.endswith(PACKED):
         return DataError(f"{name}:1: nothing in it: damaged, or not packed as its name says; test it (gzip -t, bzip2 -t)")
     return DataError(f"{name}:1: the file is empty; an ARFF file needs @relation, @attribute lines, @data and rows")
 
 
-def _count(files: TextFiles, header: bool) -> None:
-    """Lines and rows of every split, and the headers, in one job."""
-    lines = files.frame if isinstance(files.frame, LocalFrame) else files.frame.select("value", "start", "file")
-    with reading():
-        counts = lines.mapInArrow(
-            partial(_count_splits, comment=files.comment, header=header),
-            "file string, start long, lines long, rows long, marker long, after long, head binary, empty boolean, latin boolean",
-        ).collect()
+def _number(files: TextFiles, header: bool, counts: Sequence[Any]) -> None:
+    """Set where each split begins, and the header, by the counts of all splits."""
     by_file: dict[str, list[Any]] = {}
     for r in sorted(counts, key=lambda r: r["start"]):
         by_file.setdefault(plain(r["file"]), []).append(r)
@@ -245,7 +227,7 @@ def _count(files: TextFiles, header: bool) -> None:
         head: list[str] = []
         of_file = by_file.get(name, [])
         if any(r["latin"] for r in of_file):
-            tell_encoding(name, [b"\xff"])
+            tell_latin(name)
         if any(r["empty"] for r in of_file):
             notice(f"{name}{_EMPTY_PAIRS}")
         for r in of_file:
@@ -259,18 +241,16 @@ def _count(files: TextFiles, header: bool) -> None:
                 row += r["rows"]
             line += r["lines"]
         if header and marker is None:
-            raise _no_data(name, ["x"] * line if line else [])
+            raise _no_data(name, line, blank=not any(map(str.strip, head)) and not any(r["rows"] for r in of_file))
         if row == first_row:
             raise DataError(f"{name}{_NO_ROWS[header]}")
         files.data_from[name], declared = marker or 0, _declared(head)
         if reference is None:
             reference, files.header = declared, head
         elif header and declared != reference:
-            told = f"{len(declared)} attributes but {len(reference)}"
-            for k, (own, other) in enumerate(zip(declared, reference, strict=False), 1):
-                if own != other:
-                    told = f"attribute {k} is {own[:60]!r} but {other[:60]!r}"
-                    break
+            pairs = enumerate(zip(declared, reference, strict=False), 1)
+            others = (f"attribute {k} is {own[:60]!r} but {other[:60]!r}" for k, (own, other) in pairs if own != other)
+            told = next(others, f"{len(declared)} attributes but {len(reference)}")
             raise DataError(f"{name}: {told} in {files.names[0]}; load files of one header together")
 
 
@@ -300,27 +280,27 @@ def _first_bytes(lines: pa.Array) -> np.ndarray:
     return first
 
 
-def _runs(batch: pa.RecordBatch) -> Iterator[tuple[Any, int, int, int]]:
-    """The pieces of a batch that come from one split: file, start, and the rows from..to."""
-    starts = np.asarray(batch.column(1))
+def _runs(batch: pa.RecordBatch) -> Iterator[tuple[Any, int, pa.Array]]:
+    """The pieces of a batch that come from one split: file, start and lines."""
+    starts, files = np.asarray(batch.column(1)), batch.column(2) if batch.num_columns > 2 else None
     change = starts[1:] != starts[:-1]
-    files = None
-    if batch.num_columns > 2:
-        files = batch.column(2)
+    if files is not None:
         change = change | np.asarray(pc.not_equal(files[1:], files[:-1]))
-    edges = [0, *(np.flatnonzero(change) + 1).tolist(), batch.num_rows]
-    for a, b in itertools.pairwise(edges):
+    for a, b in itertools.pairwise([0, *(np.flatnonzero(change) + 1).tolist(), batch.num_rows]):
         if b > a:
-            yield (files[a].as_py() if files is not None else None), int(starts[a]), a, b
+            yield (files[a].as_py() if files is not None else None), int(starts[a]), batch.column(0).slice(a, b - a)
+
+
+_COUNTS = "file string, start long, lines long, rows long, marker long, after long, head binary, empty boolean, latin boolean"
 
 
 def _count_splits(batches: Batches, comment: str, header: bool) -> Batches:
     counted: dict[tuple[str | None, int], dict[str, Any]] = {}
     for batch in batches:
-        for file, start, a, b in _runs(batch):
+        for file, start, column in _runs(batch):
             new = {"file": file, "start": start, "lines": 0, "rows": 0, "marker": 0, "after": 0, "head": []}
             found = counted.setdefault((file, start), {**new, "empty": False, "latin": False})
-            text, latin = _valid_text(batch.column(0).slice(a, b - a))
+            text, latin = _valid_text(column)
             if latin and not start and not found["lines"] and text[0].as_py()[:2].encode("latin-1", "replace") in _WIDE:
                 raise wide(plain(str(file)))
             lines = pc.ascii_trim_whitespace(text)
@@ -330,14 +310,16 @@ def _count_splits(batches: Batches, comment: str, header: bool) -> Batches:
                 # A header line starts with @ or % (or the byte order mark's first byte).
                 may_be_header = np.isin(first, [*b"@%\xef"])
                 at = np.flatnonzero(may_be_header).tolist()
-                marker = next((k for k in at if is_data_marker(lines[k].as_py())), None)
+                marker = next((k for k in at if _DATA.match(lines[k].as_py())), None)
                 upto = len(lines) if marker is None else marker + 1
                 # A piece of rows only need not be sent; else line for line: a message about the header gives the line.
                 if (may_be_header & rows).any() or not rows.any():
-                    found["head"] += [lines[k].as_py() if may_be_header[k] else lines[k].as_py()[:1] for k in range(upto)]
+                    found["head"] += [lines[k].as_py()[: None if may_be_header[k] else 2] for k in range(upto)]
                     found["latin"] |= latin
                 if sum(map(len, found["head"])) > MAX_HEADER:
-                    raise DataError(f"{plain(str(file))}:1: a header of more than {MAX_HEADER >> 20} MB; check the file")
+                    raise DataError(
+                        f"{plain(str(file))}:1: a header of more than {MAX_HEADER >> 20} MB; check it, or drop attributes"
+                    )
                 if marker is not None:
                     found["marker"], found["after"] = found["lines"] + marker + 1, int(rows[marker + 1 :].sum())
             elif header:
@@ -367,36 +349,28 @@ class Lines:
 
 def parse(files: TextFiles, parser: Callable[[Lines], tuple[np.ndarray, Vectors, Vectors]]) -> DataFrame:
     """The canonical frame without names: `parser` turns lines into (kept rows, features, labels) on the workers."""
-    only = files.names[0] if files.single else None
-    numbered = {"splits": files.splits, "data_from": files.data_from, "only": only, "comment": files.comment}
-    return canonical(files.frame, partial(_parse_splits, parser=parser, **numbered))  # type: ignore[arg-type]
+    told = replace(files, frame=None, header=[])  # type: ignore[arg-type]
+    return canonical(files.frame, partial(_parse_splits, parser=parser, files=told))
 
 
-def _parse_splits(
-    batches: Batches,
-    parser: Callable[[Lines], tuple[np.ndarray, Vectors, Vectors]],
-    splits: dict[tuple[str, int], tuple[int, int]],
-    data_from: dict[str, int],
-    only: str | None,
-    comment: str,
-) -> Batches:
+def _parse_splits(batches: Batches, parser: Callable[[Lines], tuple[np.ndarray, Vectors, Vectors]], files: TextFiles) -> Batches:
     current, line, row = None, 0, 0
     for batch in batches:
-        for file, start, a, b in _runs(batch):
-            name = str(only) if file is None else plain(file)
+        for file, start, column in _runs(batch):
+            name = files.names[0] if file is None else plain(file)
             if (name, start) != current:
                 current = (name, start)
-                if current not in splits:
+                if current not in files.splits:
                     raise DataError(
                         f"{name}: Spark splits the file differently now than when its rows were counted; load it again, "
                         "and keep spark.sql.files.maxPartitionBytes and spark.sql.files.minPartitionNum fixed"
                     )
-                line, row = splits[current]
-            text = pc.ascii_trim_whitespace(_valid_text(batch.column(0).slice(a, b - a))[0])
+                line, row = files.splits[current]
+            text = pc.ascii_trim_whitespace(_valid_text(column)[0])
             numbers = np.arange(line + 1, line + 1 + len(text))
             line += len(text)
             first = _first_bytes(text)
-            keep = (first >= 0) & (first != ord(comment)) & (numbers > data_from[name])
+            keep = (first >= 0) & (first != ord(files.comment)) & (numbers > files.data_from[name])
             if not keep.all():
                 text, numbers = text.filter(pa.array(keep)), numbers[keep]
             if not len(text):
@@ -455,5 +429,6 @@ def small_text(spark: SparkSession, path: str, what: str) -> str:
             return content.decode("utf-16")
         except UnicodeDecodeError:
             raise DataError(f"{what} {path}: begins as UTF-16 and is none; save it as UTF-8") from None
-    tell_encoding(path, [content])
+    if not_utf8(content):
+        tell_latin(path)
     return decoded(content).removeprefix("\ufeff")

@@ -1,7 +1,6 @@
 """Tables of this machine without Spark: what `tables` and `columns` do there, as functions of Arrow batches.
 
-The frame is the one Spark gives of the same files: the same values, ids and messages, whatever the engine.
-"""
+The frame is the one Spark gives of the same files: the same values, ids and messages, whatever the engine."""
 
 from __future__ import annotations
 
@@ -22,9 +21,8 @@ from ..kernels import xxhash
 from ..kernels.categories import Categories
 from ..schema import FEATURES, ID, LABELS, WEIGHT
 from . import vectors
-from .categories import cells_here
-from .layout import NUMBER, ColumnOfCells, Layout
-from .paths import files_of
+from .layout import DAY, NUMBER, ColumnOfCells, Layout
+from .paths import files_of, runs
 
 VECTOR = pa.struct(
     [("type", pa.int8()), ("size", pa.int32()), ("indices", pa.list_(pa.int32())), ("values", pa.list_(pa.float64()))]
@@ -103,17 +101,12 @@ def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame
     parts: list[Callable[[], Batches]] = []
     sizes: Counter[str] = Counter()
     for reader, file in zip(readers, files, strict=True):
-        groups: list[int] = []
-        waiting = 0
-        for group in range(reader.num_row_groups):
-            groups.append(group)
-            decoded = _decoded(reader.metadata.row_group(group), kinds)
-            sizes.update(decoded)
-            waiting += sum(decoded.values())
-            if waiting >= PART_BYTES or group == reader.num_row_groups - 1:
-                rows = sum(reader.metadata.row_group(each).num_rows for each in groups)
-                parts.append(_RowGroups(file, tuple(groups), rows))
-                groups, waiting = [], 0
+        groups = map(reader.metadata.row_group, range(reader.num_row_groups))
+        each = ((k, group.num_rows, _decoded(group, kinds)) for k, group in enumerate(groups))
+        for some in runs(each, lambda group: group[2].total(), PART_BYTES):
+            numbers, rows, decoded = zip(*some, strict=True)
+            parts.append(_RowGroups(file, numbers, sum(rows)))
+            sizes = sum(decoded, sizes)
         reader.close()
     return LocalFrame(parts, kinds, metadata, sizes)
 
@@ -132,15 +125,12 @@ def _decoded(group: Any, names: Container[str]) -> Counter[str]:
 
 @dataclass(frozen=True)
 class _RowGroups:
-    """Row groups of a Parquet file."""
-
     file: str
     groups: tuple[int, ...]
     rows: int
     columns: tuple[str, ...] | None = None
 
     def only(self, columns: Sequence[str]) -> _RowGroups:
-        """Return them with no other columns read."""
         return replace(self, columns=tuple(columns))
 
     def __call__(self) -> Batches:
@@ -155,7 +145,6 @@ class _RowGroups:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """Return a column in the type that Spark reads it as."""
     wanted = plain_type(column.type)
     return column if wanted == column.type else column.cast(wanted)
 
@@ -199,7 +188,7 @@ class _Assembled:
 
     def _labels(self) -> Batches:
         return (
-            pa.RecordBatch.from_arrays([_as_labels(_labels(batch, self.layout.y), self.layout.y)], [LABELS])
+            pa.RecordBatch.from_arrays([_as_labels(cells_of(batch, self.layout.y), self.layout.y)], [LABELS])
             for batch in self.labels()
         )
 
@@ -220,18 +209,16 @@ class _Rows:
     """The rows of a batch, from the places `at` of a part: their cells, ids, and what messages call them."""
 
     def __init__(self, batch: pa.RecordBatch, kinds: Mapping[str, Kind], layout: Layout, part: int, at: np.ndarray) -> None:
-        self.source = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
-        self.whole, self.kinds, self.layout, self.part, self.at = batch, kinds, layout, part, at
-        self.x, self.y = cells_of(self.source, layout.x), cells_of(self.source, layout.y)
+        self.rows, self.kinds, self.layout, self.part, self.at = batch, kinds, layout, part, at
+        self.x, self.y = cells_of(batch, layout.x), cells_of(batch, layout.y)
 
     def complete(self) -> _Rows:
-        """Return the rows that lack no feature."""
         rows, _, values, _ = entries_of(self.x)
         keep = ~np.asarray(self.x.is_null())
         keep[rows[np.isnan(values)]] = False
         if keep.all():
             return self
-        return _Rows(self.whole.filter(pa.array(keep)), self.kinds, self.layout, self.part, self.at[keep])
+        return _Rows(self.rows.filter(pa.array(keep)), self.kinds, self.layout, self.part, self.at[keep])
 
     def refuse(self, nulls_only: bool) -> None:
         """Raise `DataError` for the first row that cannot be used."""
@@ -245,7 +232,7 @@ class _Rows:
 
     def _named(self, row: int) -> dict[str, str]:
         place = f"{self.at[row] + 1} of part {self.part}"
-        shown = None if self.layout.id is None else self.source[self.layout.id][row].as_py()
+        shown = None if self.layout.id is None else self.rows[self.layout.id][row].as_py()
         return {"place": place, "row": f"row {place if shown is None else shown}: "}
 
     def _first(self, what: str) -> tuple[int | None, dict[str, str]]:
@@ -253,12 +240,12 @@ class _Rows:
         x, y = self.layout.x, self.layout.y
         if what in ("no id", "no features", "no labels"):
             id = self.layout.id
-            column = self.x if what == "no features" else self.y if what == "no labels" else self.source.get(id or "")
+            column = self.x if what == "no features" else self.y if what == "no labels" else None if id is None else self.rows[id]
             at = None if column is None or not column.null_count else int(np.argmax(np.asarray(column.is_null())))
             return at, {}
         if what == "needed":
             others = {name for name, kind in x.kinds.items() if not kind.number}
-            columns = [(name in others, self.source[name]) for name in self.layout.needed]
+            columns = [(name in others, self.rows[name]) for name in self.layout.needed]
             cells = _gathered([pc.if_else(c.is_valid(), 0.0, pa.scalar(None, pa.float64())) if o else c for o, c in columns])
             at, slot, _ = _first_entry(cells, np.isnan)
             return at, {what: repr(self.layout.needed[slot])}
@@ -269,32 +256,31 @@ class _Rows:
         return at, {"feature": _called(x, slot, f"column {x.said!r}, feature ")}
 
     def batch(self, checked: bool) -> pa.RecordBatch:
-        """Return the columns of the canonical frame."""
         missing, x, y = self.layout.missing, self.layout.x, self.layout.y
         features = self.x
         if checked and x.form == "array":
             features = _as_vectors(features, fill=0.0 if missing == "zero" else None)
         columns, names = [pa.array(self._ids()), features, _as_labels(self.y, y)], [ID, FEATURES, LABELS]
         if self.layout.weight is not None:
-            columns.append(self.source[self.layout.weight].cast(pa.float64()))
+            columns.append(self.rows[self.layout.weight].cast(pa.float64()))
             names.append(WEIGHT)
         return pa.RecordBatch.from_arrays(columns, names)
 
     def _ids(self) -> np.ndarray:
         layout = self.layout
         if layout.id is not None and layout.id_kind is not None and layout.id_kind.whole:
-            return self.source[layout.id].cast(pa.int64()).to_numpy(zero_copy_only=False)
+            return self.rows[layout.id].cast(pa.int64()).to_numpy(zero_copy_only=False)
         h = np.full(len(self.at), xxhash.SEED, np.uint64)
         names = layout.hashed if layout.id is None else [layout.id]
         for name in names:
-            _hash(h, self.source[name], self.kinds[name])
+            _hash(h, self.rows[name], self.kinds[name])
         if layout.id is None:
             for name in names:
-                xxhash.fold(h, np.asarray(self.source[name].is_null()), None, xxhash.of_ints)
+                xxhash.fold(h, np.asarray(self.rows[name].is_null()), None, xxhash.of_ints)
         return h.view(np.int64)
 
 
-def cells_of(source: Mapping[str, pa.Array], cells: ColumnOfCells) -> pa.Array:
+def cells_of(source: pa.RecordBatch, cells: ColumnOfCells) -> pa.Array:
     """Return features or labels of columns as one."""
     _exact(source, cells.whole)
     if cells.several:
@@ -311,15 +297,11 @@ def cells_of(source: Mapping[str, pa.Array], cells: ColumnOfCells) -> pa.Array:
 
 def labels_here(source: LocalFrame, y: ColumnOfCells, called: str) -> LocalFrame:
     """Return a table with its labels as the one column `called`."""
-    return source.withColumns({called: (_kind(y, False), partial(_labels, y=y))})
+    return source.withColumns({called: (_kind(y, False), partial(cells_of, cells=y))})
 
 
 def _as_labels(labels: pa.Array, y: ColumnOfCells) -> pa.Array:
     return _as_vectors(labels) if y.form == "array" else labels
-
-
-def _labels(batch: pa.RecordBatch, y: ColumnOfCells) -> pa.Array:
-    return cells_of({name: batch[name] for name in y.columns}, y)
 
 
 def _filled(message: str, parts: Mapping[str, str]) -> str:
@@ -330,7 +312,7 @@ def _called(cells: ColumnOfCells, slot: int, without: str) -> str:
     return f"{without}{slot}" if cells.names is None else repr(cells.names[slot])
 
 
-def _exact(source: Mapping[str, pa.Array], names: Sequence[str]) -> None:
+def _exact(source: pa.RecordBatch, names: Sequence[str]) -> None:
     """Raise `DataError` where a bigint becomes another as double."""
     for name in names:
         column = source[name]
@@ -344,6 +326,25 @@ def _exact(source: Mapping[str, pa.Array], names: Sequence[str]) -> None:
             raise DataError(f"column {name!r} holds {LARGE_WHOLE}")
 
 
+def cells_here(columns: Sequence[pa.Array], made: Categories) -> np.ndarray:
+    """(n, features) of columns of this process; a missing number is NaN."""
+    x = np.empty((len(columns[0]), len(columns)))
+    for place, column in enumerate(columns):
+        if place in made.values:
+            values = made.values[place]
+            codes = pc.index_in(column.cast(pa.string()), pa.array([v for v in values if v is not None], pa.string()))
+            x[:, place] = codes.fill_null(len(values)).to_numpy(zero_copy_only=False)
+            x[np.asarray(column.is_null()), place] = made.lacking(place)
+        elif place in made.dates and pa.types.is_timestamp(column.type):
+            micros = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64()).cast(pa.float64())
+            x[:, place] = micros.to_numpy(zero_copy_only=False) / DAY
+        else:
+            small = pa.types.is_boolean(column.type) or pa.types.is_date(column.type)
+            column = column.cast(pa.int32()) if small else column
+            x[:, place] = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return made.features(x)
+
+
 def _gathered(columns: Sequence[pa.Array], made: Categories | None = None) -> pa.ListArray:
     """Columns of numbers, or of what was `made` of others, as one of lists; null is NaN."""
     out = cells_here(columns, made or Categories("", False))
@@ -352,7 +353,6 @@ def _gathered(columns: Sequence[pa.Array], made: Categories | None = None) -> pa
 
 
 def _parted(column: pa.StringArray, delimiter: str) -> pa.ListArray:
-    """The tags of texts."""
     lists = pc.split_pattern(column, delimiter)
     tags = pc.utf8_trim(lists.flatten(), " ")
     keep = np.asarray(pc.not_equal(tags, "").fill_null(False))

@@ -38,15 +38,14 @@ a field twice, by case alone or without name an error, or no field              
 ``[{}, {}]``, ``null``, ``{} x`` as a line   as many records, a null one, the first   `NeedsSpark`
 quotes such as ``'a'``, half a surrogate     read                                     `NeedsSpark`
 another line that is no record               `DataError`                              the same
-===========================================  =======================================  ======================================
-"""
+===========================================  =======================================  ======================================"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -58,9 +57,10 @@ import pyarrow.compute as pc
 from ..errors import DataError
 from ..frame import Batches, Kind, LocalFrame, NeedsSpark
 from .errors import BAD_CELLS, check_separator, refuse_headers, refuse_json, tell_unnamed
+from .lines import not_utf8
 from .local import kind_of_arrow
-from .paths import BOM, FileSplit, files_of, filled_lines, sizes_of, splits_of
-from .vectors import raw_bytes
+from .paths import FileSplit, files_of, filled_lines, sizes_of, splits_of
+from .vectors import cells, raw_bytes
 
 _WHITE = bytes(range(33)).decode()  # what Java trims
 _MOST_COLUMNS = 20480  # of Spark's parser
@@ -128,15 +128,11 @@ def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
 
 def _first_line(file: str) -> bytes | None:
     """The first line that is not white space, as UTF-8."""
-    for block in FileSplit(file, 0, None).blocks():
-        for line in block.removeprefix(BOM).splitlines():
-            if line.strip(_WHITE.encode()):
-                try:
-                    line.decode()
-                except UnicodeDecodeError:
-                    raise NeedsSpark(f"{file} is not UTF-8") from None
-                return line
-    return None
+    every = (line for block in FileSplit(file, 0, None).blocks() for line in block.splitlines())
+    line = next((line for line in every if line.strip(_WHITE.encode())), None)
+    if line is not None and not_utf8(line):
+        raise NeedsSpark(f"{file} is not UTF-8")
+    return line
 
 
 def _names(line: bytes, dialect: Dialect) -> list[str]:
@@ -186,20 +182,9 @@ def _parted(data: np.ndarray, edges: np.ndarray, dialect: Dialect) -> tuple[np.n
 
 def _cells(data: np.ndarray, width: int, dialect: Dialect, types: Mapping[int, pa.DataType] | None = None) -> pa.RecordBatch:
     """The cells of lines, those of the columns `types` alone, or all as texts."""
-    from pyarrow import csv
-
     types = dict.fromkeys(range(width), pa.string()) if types is None else types
-    reading = csv.ReadOptions(column_names=[*map(str, range(width))], use_threads=False, block_size=len(data) + 1)
-    parsing = csv.ParseOptions(delimiter=dialect.separator, quote_char=dialect.quote, double_quote=True, escape_char=False)
-    converting = csv.ConvertOptions(
-        column_types={str(k): kind for k, kind in types.items()},
-        include_columns=[*map(str, types)],
-        null_values=["", dialect.null],
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=True,
-    )
-    table = csv.read_csv(pa.BufferReader(pa.py_buffer(data)), reading, parsing, converting)
-    return table.combine_chunks().to_batches()[0]
+    nulls = {"null_values": ["", dialect.null], "strings_can_be_null": True}
+    return cells(data, types, width, dialect.separator, dialect.quote, **nulls).combine_chunks().to_batches()[0]
 
 
 @dataclass(frozen=True)
@@ -225,9 +210,7 @@ class _CsvPart:
         part = self.only([*self.kinds])
         header = self.header is not None and self.split.start == 0
         try:
-            for number, block in enumerate(self.split.blocks()):
-                if number == 0 and self.split.start == 0:
-                    block = block.removeprefix(BOM)
+            for block in self.split.blocks():
                 data, edges = filled_lines(np.frombuffer(block, np.uint8))
                 if header and len(edges) > 1:
                     data, edges = data[edges[1] :], edges[1:] - edges[1]
@@ -337,7 +320,6 @@ def _odd_classes(rest: pa.StringArray) -> Iterator[str]:
 
 
 def _of_digits(cell: str) -> str:
-    """The class of a whole number."""
     if len(cell.lstrip("+-0")) > 38:
         return "double"
     number = int(cell)
@@ -365,7 +347,6 @@ def _kind(where: str, name: str, classes: set[str]) -> Kind:
 
 
 def _typed(column: pa.StringArray, kind: Kind) -> pa.Array:
-    """Texts of a column as what they were inferred to be."""
     if kind.name == "boolean":
         return pc.equal(pc.utf8_lower(column), "true")
     if kind.name == "date":
@@ -384,7 +365,8 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
         raise NeedsSpark(f"JSON with reader_options {', '.join(options)} is read by Spark")
     files = [file for path in paths for file in files_of(path)]
     splits = splits_of(files)
-    looks = [*LocalFrame([partial(_blocks, split) for split in splits], {}).each(partial(_look, where))]
+    blocks: Any = [split.blocks for split in splits]
+    looks = [*LocalFrame(blocks, {}).each(partial(_look, where))]
     types = _merged(where, [schema for schema, _, _ in looks])
     bad = [line for _, _, line in looks if line is not None]
     if bad:
@@ -394,13 +376,6 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     types = {name: _plain(types[name], pa.string()) for name in sorted(types)}
     kinds = {name: kind_of_arrow(kind) for name, kind in types.items()}
     return LocalFrame([_JsonPart(split, types) for split in splits], kinds, sizes=sizes_of(files, [*kinds]))
-
-
-def _blocks(split: FileSplit) -> Batches:
-    """The lines of a part of a file, blocks of them a row."""
-    for number, block in enumerate(split.blocks()):
-        lines = block.removeprefix(BOM) if number == 0 and split.start == 0 else block
-        yield pa.record_batch({"lines": pa.array([lines], pa.large_binary())})
 
 
 def _table(block: bytes, types: Mapping[str, pa.DataType] | None = None) -> pa.Table:
@@ -427,17 +402,15 @@ class _JsonPart:
 
     def __call__(self) -> Batches:
         part = self.only([*self.types])
-        for batch in _blocks(self.split):
-            block = batch.column(0)[0].as_py()
+        for block in self.split.blocks():
             if block.strip():
                 yield from _table(block, part.types).select([*part.types]).combine_chunks().to_batches()
 
 
-def _look(where: str, batches: Batches) -> tuple[pa.Schema, str, str | None]:
+def _look(where: str, blocks: Iterable[Any]) -> tuple[pa.Schema, str, str | None]:
     """What a part of a file shows: the fields' types, its first line, its first line that is no record."""
     schemas, first, bad = [pa.schema([])], "", None
-    for batch in batches:
-        block = batch.column(0)[0].as_py()
+    for block in blocks:
         data, edges = filled_lines(np.frombuffer(block, np.uint8))
         if len(edges) == 1:
             continue
@@ -512,7 +485,6 @@ def _plain(kind: pa.DataType, unseen: pa.DataType | None = None) -> pa.DataType:
 
 
 def _merged(where: str, schemas: Sequence[pa.Schema]) -> dict[str, pa.DataType]:
-    """The types of fields that several places show."""
     try:
         return {field.name: field.type for field in pa.unify_schemas(schemas, promote_options="permissive")}
     except pa.ArrowTypeError as error:

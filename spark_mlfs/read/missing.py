@@ -1,8 +1,7 @@
 """Missing feature values, the same for every reader: `kernels.missing` says what becomes of them. ``"keep"`` leaves them NaN, for
 a fitted model, which fills them.
 
-The frame says in the metadata of its features what was done, and the fill of every feature: an estimator takes it from there.
-"""
+The frame says in the metadata of its features what was done, and the fill of every feature: an estimator takes it from there."""
 
 from __future__ import annotations
 
@@ -41,31 +40,28 @@ def left_to(fitted: Mapping[str, Any], missing: str | None) -> str:
     return "keep" if missing in (None, own) else missing
 
 
-def settle(
-    features: Vectors, missing: str, where: Callable[[int, int], str], means: np.ndarray | None = None
-) -> tuple[np.ndarray, Vectors]:
-    """The rows to keep and their vectors under a policy; for ``"mean"`` without `means` NaN stays for `impute`."""
-    n = len(features)
-    everything = np.arange(n)
-    unknown = np.isnan(features.values)
-    if not unknown.any() or missing == "keep" or (missing == "mean" and means is None):
-        return everything, features
+def settle(features: Vectors, missing: str, where: Callable[[int, int], str]) -> tuple[np.ndarray, Vectors]:
+    """The rows to keep and their vectors under a policy; NaN stays where ``"mean"`` is left to `impute`."""
+    n, unknown = len(features), np.isnan(features.values)
+    if not unknown.any() or missing in ("keep", "mean"):
+        return np.arange(n), features
     if missing == "error":
-        at = int(np.flatnonzero(unknown)[0])
-        row, slot = int(np.searchsorted(np.cumsum(features.lengths), at, side="right")), int(features.indices[at])
-        raise DataError(f"{where(row, slot)}: the value is missing; pass {MISSING_TAKES}, or correct the data")
+        at = np.flatnonzero(unknown)[0]
+        place = where(int(features.rows[at]), int(features.indices[at]))
+        raise DataError(f"{place}: the value is missing; pass {MISSING_TAKES}, or correct the data")
     if missing == "drop":
-        keep = np.ones(n, bool)
-        keep[features.rows[unknown]] = False
-        return np.flatnonzero(keep), features.take(keep)
-    filled = features.values.copy()
-    filled[unknown] = 0.0 if missing == "zero" or means is None else means[features.indices[unknown]]
+        kept = np.setdiff1d(np.arange(n), features.rows[unknown])
+        return kept, features.take(kept)
+    return np.arange(n), _filled(features, np.zeros(features.size))
+
+
+def _filled(features: Vectors, fill: np.ndarray) -> Vectors:
+    values, unknown = features.values.copy(), np.isnan(features.values)
+    values[unknown] = fill[features.indices[unknown]]
     # A stored 0 in a sparse vector is legal, but no reader stores one.
-    zero = unknown & (filled == 0) & ~np.repeat(features.dense, features.lengths)
-    if not zero.any():
-        return everything, Vectors(features.size, features.dense, features.lengths, features.indices, filled)
-    lengths = features.lengths - np.bincount(features.rows[zero], minlength=n)
-    return everything, Vectors(features.size, features.dense, lengths, features.indices[~zero], filled[~zero])
+    kept = ~(unknown & (values == 0)) | np.repeat(features.dense, features.lengths)
+    lengths = np.bincount(features.rows[kept], minlength=len(features))
+    return Vectors(features.size, features.dense, lengths, features.indices[kept], values[kept])
 
 
 def impute(
@@ -75,31 +71,22 @@ def impute(
     says what columns of texts and dates were `made` of."""
     fitted: dict[str, Any] = {} if missing in ("error", "keep") else {"missing": missing}
     fitted |= {} if made is None else {CATEGORIES: made.facts}
-    means, lacking = None, missing != "keep" and not settled
+    fill, lacking = None, missing != "keep" and not settled
     if missing == "mean":
-        means, lacking = _means(frame)
-        fitted["fill"] = means.tolist()
+        fill, lacking = _means(frame)
+        fitted["fill"] = fill.tolist()
     if lacking:
         schema = frame.kinds if isinstance(frame, LocalFrame) else frame.schema
-        frame = frame.mapInArrow(partial(_impute, missing=missing, names=names, means=means), schema)
+        frame = frame.mapInArrow(partial(_impute, fill=fill), schema)
     metadata = {**(attribute_metadata(names) if names else {}), **({FILL: fitted} if fitted else {})}
     return frame.withMetadata(FEATURES, metadata) if metadata else frame
 
 
-def _impute(batches: Batches, missing: str, names: Sequence[str] | None, means: np.ndarray | None) -> Batches:
+def _impute(batches: Batches, fill: np.ndarray | None) -> Batches:
     for batch in batches:
-        at = batch.schema.get_field_index(FEATURES)
-        features = vectors.from_arrow(batch.column(at))
-        ids = batch.column(0)
-
-        def where(row: int, slot: int, ids: pa.Array = ids) -> str:
-            return f"row {ids[row].as_py()}: feature {names[slot] if names else slot!r}"
-
-        kept, settled = settle(features, missing, where, means)
-        if len(kept):
-            columns = [c if len(kept) == batch.num_rows else c.take(pa.array(kept)) for c in batch.columns]
-            columns[at] = settled.to_arrow()
-            yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+        columns, features = dict(zip(batch.schema.names, batch.columns, strict=True)), vectors.from_arrow(batch[FEATURES])
+        columns[FEATURES] = _filled(features, np.zeros(features.size) if fill is None else fill).to_arrow()
+        yield pa.record_batch(columns)
 
 
 def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:

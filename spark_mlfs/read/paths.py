@@ -9,10 +9,10 @@ import itertools
 import os
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ SPLIT_BYTES = 32 << 20  # of a plain file that one core reads at a time
 PACKED_TIMES = 6  # that a packed text is larger unpacked, about
 BLOCK_BYTES = 4 << 20  # of lines that are one batch, about
 BOM = b"\xef\xbb\xbf"
+Item = TypeVar("Item")
 _OPEN: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")
 
@@ -36,28 +37,29 @@ def here(path: str) -> str:
     return os.path.abspath(re.sub(r"^file:(//)?(?=/)", "", path, flags=re.IGNORECASE))
 
 
-def matching(local: str) -> list[str]:
+def matching(local: str, nested: bool = False) -> list[str]:
     """Return the path itself, or what it stands for as a glob, sorted by name."""
-    return [local] if os.path.exists(local) else sorted({m for one in _braces(local) for m in glob.glob(one)})
+    if os.path.exists(local):
+        return [local]
+    return sorted({m for one in _braces(local) for m in glob.glob(one, recursive=nested)})
 
 
-def files_of(path: str) -> list[str]:
-    """Return the files that a path, folder or glob stands for, sorted by name. `DataError` where there are none."""
-    matches = matching(here(path))
+def files_of(path: str, nested: bool = False) -> list[str]:
+    """Return the files that a path, folder or glob stands for, sorted by name, but for hidden ones (``.`` or ``_`` in front).
+    `DataError` where there are none; with `nested` those of folders in folders, too, perhaps none."""
+    matches = matching(here(path), nested)
     if not matches:
         raise DataError(f"{path}: no such file; give a path that is there")
-    out: list[str] = []
+    out = [match for match in matches if not os.path.isdir(match)]
     for match in matches:
-        if not os.path.isdir(match):
-            out.append(match)
-            continue
-        shown = sorted(name for name in os.listdir(match) if name[0] not in "._")
-        if any(os.path.isdir(os.path.join(match, name)) for name in shown):
-            raise NeedsSpark(f"{match} has folders in it")
-        out += [os.path.join(match, name) for name in shown]
-    if not out:
+        for folder, inner, names in os.walk(match, followlinks=True):
+            inner[:] = [name for name in inner if name[0] not in "._"]
+            if inner and not nested:
+                raise NeedsSpark(f"{match} has folders in it")
+            out += [os.path.join(folder, name) for name in names if name[0] not in "._"]
+    if not out and not nested:
         raise DataError(f"{path}: no file there; give the data file, a folder or a glob that matches some")
-    return out
+    return sorted(out)
 
 
 def _braces(pattern: str) -> list[str]:
@@ -68,23 +70,22 @@ def _braces(pattern: str) -> list[str]:
     return [one for part in group[1].split(",") for one in _braces(pattern[: group.start()] + part + pattern[group.end() :])]
 
 
-def is_packed(path: str) -> bool:
-    """Return whether a file is packed, as its name says."""
-    return path.endswith(PACKED)
-
-
-def open_file(path: str) -> IO[bytes]:
-    """Open a file, unpacked; `NeedsSpark` for what only Spark unpacks."""
-    ending = os.path.splitext(path)[1]
-    if is_packed(path) and ending not in _OPEN:
-        raise NeedsSpark(f"{path} is packed as {ending}")
-    opened: IO[bytes] = _OPEN.get(ending, open)(path, "rb")
-    return opened
+def runs(items: Iterable[Item], size_of: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
+    """Iterate over items that stand side by side, as many as reach the size `most` together; the last may be fewer."""
+    run, size = list[Item](), 0
+    for item in items:
+        run.append(item)
+        size += size_of(item)
+        if size >= most:
+            yield run
+            run, size = [], 0
+    if run:
+        yield run
 
 
 def lines_of(names: Sequence[str]) -> LocalFrame:
     """Return the lines of files as ``value, start`` (of the part of a large file), and ``file`` where there are several."""
-    single = len(names) == 1 and (is_packed(names[0]) or os.path.getsize(names[0]) < 1.5 * SPLIT_BYTES)
+    single = len(names) == 1 and (names[0].endswith(PACKED) or os.path.getsize(names[0]) < 1.5 * SPLIT_BYTES)
     parts = [partial(_batches, split, single) for split in splits_of(names)]
     text = Kind("string")
     kinds = {"value": text, "start": Kind("bigint")} | ({} if single else {"file": text})
@@ -93,7 +94,7 @@ def lines_of(names: Sequence[str]) -> LocalFrame:
 
 def sizes_of(names: Sequence[str], columns: Sequence[str]) -> dict[str, int]:
     """Return about how many bytes the columns of files of text take: those of the files, shared out."""
-    size = sum(os.path.getsize(name) * (PACKED_TIMES if is_packed(name) else 1) for name in names)
+    size = sum(os.path.getsize(name) * (PACKED_TIMES if name.endswith(PACKED) else 1) for name in names)
     return dict.fromkeys(columns, size // max(1, len(columns)))
 
 
@@ -102,7 +103,7 @@ def splits_of(names: Sequence[str]) -> list[FileSplit]:
     out: list[FileSplit] = []
     for name in names:
         size = os.path.getsize(name)
-        splits = 1 if is_packed(name) else max(1, round(size / SPLIT_BYTES))
+        splits = 1 if name.endswith(PACKED) else max(1, round(size / SPLIT_BYTES))
         edges = np.linspace(0, size, splits + 1).astype(int).tolist()
         out += [FileSplit(name, start, None if end == size else end) for start, end in itertools.pairwise(edges)]
     return out
@@ -117,31 +118,31 @@ class FileSplit:
     end: int | None
 
     def blocks(self) -> Iterator[bytes]:
-        """Iterate over bytes that end where a line does."""
+        """Iterate over bytes that end where a line does, without a byte order mark."""
+        packed = self.name.endswith(PACKED)
         try:
-            with open_file(self.name) as file:
+            ending = os.path.splitext(self.name)[1]
+            if packed and ending not in _OPEN:
+                raise NeedsSpark(f"{self.name} is packed as {ending}")
+            with _OPEN.get(ending, open)(self.name, "rb") as file:
                 at = self.start
                 if at:
                     file.seek(at - 1)
                     at += len(file.readline()) - 1
-                rest: list[bytes] = []
+                elif file.read(len(BOM)) == BOM:
+                    at = len(BOM)
+                else:
+                    file.seek(0)
                 while self.end is None or at < self.end:
-                    data = file.read(BLOCK_BYTES if self.end is None else max(1, min(BLOCK_BYTES, self.end - at)))
-                    if data and not data.endswith(b"\n") and self.end is not None and at + len(data) >= self.end:
+                    data = file.read(BLOCK_BYTES if self.end is None else min(BLOCK_BYTES, self.end - at))
+                    if not data.endswith(b"\n"):
                         data += file.readline()
                     if not data:
                         break
                     at += len(data)
-                    cut = data.rfind(b"\n") + 1
-                    if not cut:
-                        rest.append(data)
-                        continue
-                    yield b"".join([*rest, data[:cut]])
-                    rest = [data[cut:]]
-                if any(rest):
-                    yield b"".join(rest)
+                    yield data
         except (OSError, EOFError, zlib.error) as error:
-            if not is_packed(self.name):
+            if not packed:
                 raise
             raise DataError(
                 f"{self.name}: damaged, or not packed as its name says ({error}); test it (gzip -t, bzip2 -t), or fetch it again"

@@ -168,7 +168,6 @@ def _number_rows(batches: Batches, seed: int, images: np.ndarray, counts: np.nda
 
 
 def _pieces(batches: Batches, size: int) -> Iterator[np.ndarray]:
-    """The ids of the batches, `size` at a time."""
     for batch in batches:
         ids = np.asarray(batch.column(0))
         yield from (ids[start : start + size] for start in range(0, len(ids), size))
@@ -326,7 +325,6 @@ class _Planted:
         return vectors.sparse(len(ids), self.q, row, column, np.ones(len(row)))
 
     def _label_blocks(self, rows: int) -> Iterator[slice]:
-        """Slices of the labels, of about 2^22 cells."""
         block = max(1, (1 << 22) // rows)
         return (slice(start, min(self.q, start + block)) for start in range(0, self.q, block))
 
@@ -386,7 +384,6 @@ _SYLLABLES = "ba de fi go ku la me no pi ra se ti vo wa zu lin tor mar sel dan".
 
 
 def _word(number: int) -> str:
-    """A made-up word for each number."""
     out = ""
     while True:
         number, rest = divmod(number, len(_SYLLABLES))

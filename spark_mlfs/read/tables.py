@@ -1,7 +1,7 @@
 """Tables with named columns (Parquet, Delta, CSV, JSON, the catalog) as features and labels.
 
 `features`
-    one column: a vector, or array<numeric>; a list of columns of numbers, texts and dates (`read.categories`); or a pattern
+    one column: a vector, or array<numeric>; a list of columns of numbers, texts and dates (`read.layout`); or a pattern
     with ``*`` (in the order of the table; label and id columns and pandas' index excluded)
 `labels`
     one column: array<string> tags, array<int> label numbers, a multi-hot vector or array<double>, or a string of tags
@@ -19,42 +19,42 @@ unless `reader_options` hold ``enforceSchema``.
 
 Result: ``id`` bigint; ``features`` a vector, with names where columns or metadata gave them; ``labels`` a multi-hot
 vector for 0/1 columns, vectors and array<double>, and array<string> or array<bigint> for tags and numbers, which are
-encoded later.
-"""
+encoded later."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, ParameterError, of_spark
+from .. import params
+from ..errors import DataError, ParameterError, of_spark, option
 from ..formats import READERS, Distinct, Either, Names, Reader, Texts, documentation, tabular
-from ..frame import LocalSession, NeedsSpark
+from ..frame import Kind, LocalFrame, LocalSession, NeedsSpark, kinds_of
 from ..lazy import DataFrame, F, SparkSession, T
-from ..params import REQUIRED, Choice, Flag, Optional, Parameter, Text
-from .categories import Facts
+from ..params import REQUIRED, Choice, Flag, Integer, Number, Optional, Parameter
+from ..schema import FEATURES, with_names
+from .columns import assemble
 from .errors import BAD_CELLS, check_separator, reading, refuse_headers, refuse_json, tell_unnamed
-from .frames import as_spark
+from .layout import Facts, columns_of, quoted
 from .lines import checked, paths_of, plain
 from .missing import MISSING_FEATURES
+from .sessions import OF_THE_JVM, as_spark, jvm_within_reach
+from .words import PATTERN, CountedPart, WordCounts, counted, tokens_of, vocabulary_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql.types import StructType
 
-from .columns import assemble
-from .layout import quoted
-
 _BAD = "_spark_mlfs_bad_record"  # the text of a CSV row or JSON record that does not fit
-
-
 FEATURES_COLUMN = Parameter("features", REQUIRED, Names("a column, a list of them or a pattern with *"), "the features")
 # what a row has beside its features, and how Spark reads the table: options of text, too
 COLUMNS = (
     Parameter("labels", REQUIRED, Names("a column, a list of them or a pattern with *"), "the labels"),
-    Parameter("id", None, Optional(Text("a column")), "column of the row ids"),
-    Parameter("label_delimiter", None, Optional(Text("a text")), "what stands between the tags of a text"),
+    Parameter("id", None, Optional(params.Text("a column")), "column of the row ids"),
+    Parameter("label_delimiter", None, Optional(params.Text("a text")), "what stands between the tags of a text"),
     Parameter(
         "label_names", None, Distinct("a list of different names"),
         "the labels of one column, in order: tags are then not gathered by a pass of their own, and another tag is refused",
@@ -63,7 +63,7 @@ COLUMNS = (
         "reader_options", None, Optional(Texts('an object of texts, such as {"sep": ";"}')),
         "of Spark's reader (CSV: header and inferSchema are on unless given)",
     ),
-    Parameter("weight", None, Optional(Text("a column")), "column of the rows' weights, which becomes weight"),
+    Parameter("weight", None, Optional(params.Text("a column")), "column of the rows' weights, which becomes weight"),
 )  # fmt: skip
 
 
@@ -253,3 +253,192 @@ def _refuse_json(spark: SparkSession, frame: DataFrame, paths: list[str]) -> Non
         with reading():
             bad = frame.where(F.col(_BAD).isNotNull()).select(_BAD, others[0].alias("_")).head()
     refuse_json(", ".join(paths[:3]), first[0] if first else "", bad[0] if bad else None)
+
+
+# ---- the words of a text column ----
+
+
+class Text(Reader):
+    """Counts of a text column's words as features, by decreasing total, ties in alphabetical order; the rest as in `tables`.
+
+    >>> import pandas as pd, spark_mlfs
+    >>> pages = pd.DataFrame({"words": ["red red fish", "blue fish"], "tags": [["a"], ["b"]]})
+    >>> frame = spark_mlfs.read.text(spark_mlfs.local_session(), pages, text="words", labels="tags", min_df=1)
+    >>> frame.first()["features"]  # fish, red, blue
+    SparseVector(3, {0: 1.0, 1: 2.0})"""
+
+    name, title = "text", "counts of the words of a table's text column"
+    local = True
+    parameters = (
+        Parameter("text", REQUIRED, params.Text("a column"), "the string column; a null counts as empty text"),
+        *COLUMNS,
+        Parameter("source", "table", params.Text("a format"), "format of the table that holds the text"),
+        Parameter(
+            "pattern", r"\W+", Optional(params.Text("a regular expression of Java's")),
+            "what stands between tokens (RegexTokenizer, lower case); None: Tokenizer, white space only",
+        ),
+        Parameter(
+            "stop_words", None, Optional(Names()),
+            "a language of Spark's StopWordsRemover (english, ...), or words, to leave out",
+        ),
+        Parameter("vocab_size", 10000, Integer(1), "the most frequent terms kept"),
+        Parameter("min_df", 2.0, Number(0, above=True), "rows a term must occur in: a count, or a share of the rows below 1"),
+        Parameter("binary", False, Flag(), "1 for presence instead of the count"),
+        Parameter(
+            "vocabulary", None, Distinct("a list of different terms"),
+            "the terms to count, in this order, instead of those of this corpus: give a new corpus the feature names of the one "
+            "that was selected on (spark-mlfs transform does so by itself)",
+        ),
+    )  # fmt: skip
+
+    def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+        p = super().check(path, options)
+        if "source" not in options and isinstance(path, str) and ("/" in path or path.endswith(_ENDINGS)):
+            kind = next((f for f in ("parquet", "csv", "json") if f".{f}" in path.rpartition("/")[2]), "parquet")
+            remedy = f"to read a file say of which format, such as {option('source', kind)}"
+            raise ParameterError(f"format 'text' reads {path!r} as the name of a table; {remedy}")
+        return p
+
+    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+        check_pattern(spark, p["pattern"])
+        return _counted(source_of(spark, path, p["source"], p["reader_options"]), p)
+
+
+_ENDINGS = (".parquet", ".csv", ".csv.gz", ".json", ".json.gz", ".txt")
+
+
+def text(
+    spark: SparkSession,
+    path: str | Sequence[str] | DataFrame,
+    text: str,
+    labels: str | Sequence[str],
+    format: str = "table",
+    **options: Any,
+) -> DataFrame:
+    """Read a table's text column by the options of `Text`; `format` is `source`."""
+    return Text()(spark, path, text=text, labels=labels, source=format, **options)
+
+
+text.__doc__ = documentation(Text)
+
+
+def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
+    """The canonical frame of a table with a text column."""
+    pattern, stop_words, vocabulary, binary = p["pattern"], p["stop_words"], p["vocabulary"], p["binary"]
+    columns = columns_of(source, p["text"], "text")
+    kind = kinds_of(source)[columns[0]]
+    if len(columns) != 1 or not kind.text:
+        raise DataError(f"text: column {columns[0]!r} is {kind.name}; give one string column")
+    used = set(source.columns)
+    if isinstance(source, LocalFrame):
+        return counted_here(source, columns[0], _unused("_counts", used), p)
+    raw, counts = (_unused(n, used) for n in ("_text", "_counts"))
+    words = source.withColumn(raw, F.coalesce(F.col(quoted(columns[0])), F.lit("")))
+    reached = jvm_within_reach()
+    if reached:
+        stages, kept = word_stages(raw, pattern, stop_words, used)
+        for stage in stages:
+            words = stage.transform(words)
+        tokens = F.col(kept)
+    else:
+        stop = python_stop_words(pattern, stop_words)
+        tokens = tokens_of(F.col(raw), stop)
+    if vocabulary is None:
+        vocabulary = _vocabulary(words.select(tokens.alias("t")), p["vocab_size"], p["min_df"])
+    _refuse_none(vocabulary, columns[0], p)
+    if reached:
+        from pyspark.ml.feature import CountVectorizerModel
+
+        counter = CountVectorizerModel.from_vocabulary(vocabulary, inputCol=kept, outputCol=counts, binary=binary)
+        words = counter.transform(words)
+    else:
+        words = words.withColumn(counts, counted(F.col(raw), WordCounts(tuple(vocabulary), binary, stop)))
+    return _assembled(words, counts, vocabulary, p)
+
+
+def counted_here(source: LocalFrame, column: str, counts: str, p: Mapping[str, Any]) -> DataFrame:
+    """The same of a table of this process; `counts` is the name of a column it has not."""
+    if p["pattern"] != PATTERN or isinstance(p["stop_words"], str):
+        raise NeedsSpark(f"words are split at {PATTERN} here, without a list of a language: other text is counted by Spark")
+    stop, vocabulary = python_stop_words(p["pattern"], p["stop_words"]), p["vocabulary"]
+    if vocabulary is None:
+        vocabulary = vocabulary_of(source.select(column), stop, p["vocab_size"], p["min_df"])
+    _refuse_none(vocabulary, column, p)
+    words = WordCounts(tuple(vocabulary), p["binary"], stop)
+    parts = [CountedPart(part, source.kinds, column, counts, words) for part in source.parts]
+    table: Any = replace(source, parts=parts, kinds={**source.kinds, counts: Kind("vector")})
+    return _assembled(table, counts, vocabulary, p)
+
+
+def _refuse_none(vocabulary: Sequence[str], column: str, p: Mapping[str, Any]) -> None:
+    if not vocabulary:
+        raise DataError(f"text: no term of column {column!r} occurs in {p['min_df']:g} rows; give more texts, or lower min_df")
+
+
+def _assembled(words: DataFrame, counts: str, vocabulary: Sequence[str], p: Mapping[str, Any]) -> DataFrame:
+    frame = assemble(words, {**p, "features": counts, "missing": "error", "graded": False, "needed": ()})
+    return with_names(frame, FEATURES, vocabulary)
+
+
+def check_pattern(spark: SparkSession, pattern: str | None) -> None:
+    """`ParameterError` where `pattern` is no regular expression of Java's, by which Spark splits."""
+    if pattern is None or isinstance(spark, LocalSession):
+        return
+    try:
+        spark.range(1).select(F.split(F.lit("a"), pattern)).head()
+    except Exception as error:
+        said = re.search(r"(?:Unclosed|Dangling|Illegal|Unknown|Unmatched|Bad|Look)[^\n]*", str(error))
+        wrong = f"no regular expression of Java's{f' ({said[0].strip()[:80]})' if said else ''}"
+        remedy = "correct it, or write \\ before a character that means itself"
+        raise ParameterError(f"pattern={pattern[:60]!r} is {wrong}; {remedy}") from None
+
+
+def word_stages(
+    column: str, pattern: str | None = r"\W+", stop_words: str | Sequence[str] | None = None, used: set[str] | None = None
+) -> tuple[list[Any], str]:
+    """Spark ML's stages that make words of a text column, and the column the words are in."""
+    from pyspark.ml.feature import RegexTokenizer, StopWordsRemover, Tokenizer
+
+    used = set() if used is None else used
+    columns: dict[str, Any] = {"inputCol": column, "outputCol": (tokens := _unused("_tokens", used))}
+    stages: list[Any] = [Tokenizer(**columns) if pattern is None else RegexTokenizer(**columns, pattern=pattern)]
+    if stop_words is None:
+        return stages, tokens
+    try:
+        listed = list(StopWordsRemover.loadDefaultStopWords(stop_words) if isinstance(stop_words, str) else stop_words)
+    except Exception:
+        raise ParameterError(
+            f"stop_words={stop_words!r}: give a list of words or one of the languages of StopWordsRemover, as 'english'"
+        ) from None
+    kept = _unused("_kept", used)
+    return [*stages, StopWordsRemover(inputCol=tokens, outputCol=kept, stopWords=listed)], kept
+
+
+def python_stop_words(pattern: str | None, stop_words: str | Sequence[str] | None) -> frozenset[str]:
+    """The words to leave out, where words are counted without Spark ML's stages; `ParameterError` for what only these do."""
+    if pattern != PATTERN:
+        raise ParameterError(f"pattern={pattern!r}: {OF_THE_JVM}, and words are split at {PATTERN} without them")
+    if isinstance(stop_words, str):
+        raise ParameterError(f"stop_words={stop_words!r}: {OF_THE_JVM}, where that list is; give the words themselves")
+    return frozenset(map(str.lower, stop_words or ()))
+
+
+def _unused(name: str, used: set[str]) -> str:
+    while name in used:
+        name += "_"
+    used.add(name)
+    return name
+
+
+def _vocabulary(tokens: DataFrame, vocab_size: int, min_df: float) -> list[str]:
+    """The most frequent terms that enough rows hold, in one order on any cluster."""
+    with reading():
+        least = min_df if min_df >= 1 else min_df * tokens.count()
+        # Every occurrence as (term, 1, 0), every distinct term of a row as (term, 0, 1): both counts in one pass.
+        every, distinct = (
+            F.transform(words, lambda t: F.struct(t.alias("term"), F.lit(n).alias("total"), F.lit(1 - n).alias("rows")))  # noqa: B023
+            for n, words in ((1, F.col("t")), (0, F.array_distinct("t")))
+        )
+        each = tokens.select(F.explode(F.concat(every, distinct)).alias("one")).groupBy(F.col("one.term").alias("term"))
+        terms = each.agg(F.sum("one.total").alias("total"), F.sum("one.rows").alias("rows")).where(F.col("rows") >= least)
+        return [row["term"] for row in terms.orderBy(F.desc("total"), "term").limit(vocab_size).collect()]

@@ -7,14 +7,14 @@ Numbers out of the bytes of many lines at once, by Arrow's reader of CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
+from pyarrow import csv
 
 from ..errors import DataError
 from ..frame import CANONICAL, Batches, LocalFrame
@@ -54,17 +54,12 @@ class Vectors:
         """Row position of every stored value."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
-    def take(self, keep: np.ndarray) -> Vectors:
-        """The rows flagged in `keep`, in order."""
-        stored = np.repeat(keep, self.lengths)
-        return Vectors(
-            self.size,
-            self.dense[keep],
-            self.lengths[keep],
-            self.indices[stored],
-            self.values[stored],
-            None if self.null is None else self.null[keep],
-        )
+    def take(self, rows: np.ndarray) -> Vectors:
+        """The vectors of these rows, in that order."""
+        lengths, starts = self.lengths[rows], np.cumsum(self.lengths) - self.lengths
+        stored = np.repeat(starts[rows], lengths) + within(lengths)
+        null = None if self.null is None else self.null[rows]
+        return Vectors(self.size, self.dense[rows], lengths, self.indices[stored], self.values[stored], null)
 
     def entries(self, places: np.ndarray, fill: np.ndarray | None = None) -> Vectors:
         """The entries `places` of every vector, in that order; `fill` are the values of missing ones."""
@@ -85,51 +80,36 @@ class Vectors:
         return Vectors(len(places), self.dense, lengths, slots.astype(np.int32), values, self.null)
 
     def toarray(self) -> np.ndarray:
-        """The vectors as the rows of a matrix."""
         out = np.zeros((len(self), self.size))
         out[self.rows, self.indices] = self.values
         return out
 
     def to_arrow(self) -> pa.StructArray:
-        sparse_lengths = np.where(self.dense, 0, self.lengths)
-        if self.dense.all():
-            indices = np.empty(0, np.int32)
-        elif self.dense.any():
-            indices = self.indices[np.repeat(~self.dense, self.lengths)]
-        else:
-            indices = self.indices
-        return pa.StructArray.from_arrays(
-            [
-                pa.array(self.dense.astype(np.int8)),
-                pa.array(np.full(len(self), self.size, np.int32), mask=self.dense),
-                pa.ListArray.from_arrays(
-                    pa.array(_offsets(sparse_lengths)), pa.array(indices.astype(np.int32)), mask=pa.array(self.dense)
-                ),
-                pa.ListArray.from_arrays(pa.array(_offsets(self.lengths)), pa.array(self.values.astype(np.float64))),
-            ],
-            ["type", "size", "indices", "values"],
-            mask=None if self.null is None or not self.null.any() else pa.array(self.null),
-        )
+        dense = self.dense
+        indices = self.indices[:0] if dense.all() else self.indices[np.repeat(~dense, self.lengths)]
+        slots = _offsets(np.where(dense, 0, self.lengths)), pa.array(indices.astype(np.int32))
+        fields = [
+            pa.array(dense.astype(np.int8)),
+            pa.array(np.full(len(self), self.size, np.int32), mask=dense),
+            pa.ListArray.from_arrays(*slots, mask=pa.array(dense)),
+            pa.ListArray.from_arrays(_offsets(self.lengths), pa.array(self.values.astype(np.float64))),
+        ]
+        mask = None if self.null is None or not self.null.any() else pa.array(self.null)
+        return pa.StructArray.from_arrays(fields, ["type", "size", "indices", "values"], mask=mask)
 
 
-def _offsets(lengths: np.ndarray) -> np.ndarray:
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+def _offsets(lengths: np.ndarray) -> pa.Array:
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
     if offsets[-1] > _INT32_MAX:
         raise OverflowError("an Arrow batch holds more than 2^31 values: lower spark.sql.execution.arrow.maxRecordsPerBatch")
-    return offsets.astype(np.int32)
+    return pa.array(offsets.astype(np.int32))
 
 
 def dense(matrix: np.ndarray) -> Vectors:
     """Every row of an n×d matrix as a dense vector."""
     n, size = matrix.shape
-    return Vectors(
-        size,
-        np.ones(n, bool),
-        np.full(n, size),
-        np.tile(np.arange(size, dtype=np.int32), n),
-        np.ascontiguousarray(matrix, np.float64).ravel(),
-    )
+    indices, values = np.tile(np.arange(size, dtype=np.int32), n), np.ascontiguousarray(matrix, np.float64).ravel()
+    return Vectors(size, np.ones(n, bool), np.full(n, size), indices, values)
 
 
 def sparse(n: int, size: int, rows: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Vectors:
@@ -150,58 +130,35 @@ def sparse_from_matrix(matrix: np.ndarray) -> Vectors:
     return sparse(matrix.shape[0], matrix.shape[1], rows, indices, matrix[rows, indices])
 
 
-def merge(parts: list[tuple[np.ndarray, Vectors]]) -> Vectors:
+def merge(rows: Sequence[np.ndarray], every: Sequence[Vectors]) -> Vectors:
     """One batch out of several, each with the row positions it fills."""
-    parts = [part for part in parts if len(part[0])]
-    if len(parts) == 1:
-        return parts[0][1]
-    positions = np.concatenate([p for p, _ in parts])
-    order = np.argsort(positions)
-    lengths = np.concatenate([v.lengths for _, v in parts])
-    starts = np.cumsum(lengths) - lengths
-    merged_lengths = lengths[order]
-    stored = np.repeat(starts[order], merged_lengths) + within(merged_lengths)
-    return Vectors(
-        parts[0][1].size,
-        np.concatenate([v.dense for _, v in parts])[order],
-        merged_lengths,
-        np.concatenate([v.indices for _, v in parts])[stored],
-        np.concatenate([v.values for _, v in parts])[stored],
-    )
+    if len(every) == 1:
+        return every[0]
+    stacked = (np.concatenate([getattr(v, name) for v in every]) for name in ("dense", "lengths", "indices", "values"))
+    return Vectors(every[0].size, *stacked).take(np.argsort(np.concatenate(rows)))
 
 
 def from_arrow(column: pa.Array, width: int | None = None) -> Vectors:
     """A received ``VectorUDT`` column, as wide as its widest; `DataError` for a vector of another than `width` entries."""
-    cells = vector_cells(column)
-    sizes = cells.sizes[~cells.null]
+    vectors, sizes = vectors_and_sizes(column)
+    sizes = sizes[np.asarray(column.is_valid())]
     if width is not None and (sizes != width).any():
         raise DataError(f"a vector has not the {width} entries the selection was fitted on")
-    size = int(sizes.max()) if len(sizes) else width or 0
-    return Vectors(size, cells.dense, cells.lengths, cells.slots.astype(np.int32), cells.values, cells.null)
+    vectors.size = int(sizes.max()) if len(sizes) else width or 0
+    return vectors
 
 
-class VectorCells(NamedTuple):
-    """``VectorUDT`` cells: whether each is null or dense, its size and stored values, and the slot and value of each of these."""
-
-    null: np.ndarray
-    dense: np.ndarray
-    sizes: np.ndarray
-    lengths: np.ndarray
-    slots: np.ndarray
-    values: np.ndarray
-
-
-def vector_cells(column: pa.StructArray) -> VectorCells:
-    """Return the cells of a column as Arrow has it."""
+def vectors_and_sizes(column: pa.StructArray) -> tuple[Vectors, np.ndarray]:
+    """Return a received column of vectors, whose size is not looked at, and the size of each."""
     kind, size, indices, values = column.flatten()
     dense = np.asarray(kind.fill_null(1)) == 1
     lengths = np.asarray(values.value_lengths().fill_null(0)).astype(np.int64)
-    slots = within(lengths)
+    slots = within(lengths).astype(np.int32)
     if not dense.all():
         slots[np.repeat(~dense, lengths)] = indices.flatten().to_numpy(zero_copy_only=False)
-    sizes = np.where(dense, lengths, np.asarray(size.fill_null(0)))
     flat = values.flatten().to_numpy(zero_copy_only=False)
-    return VectorCells(np.asarray(column.is_null()), dense, sizes, lengths, slots, flat)
+    sizes = np.where(dense, lengths, np.asarray(size.fill_null(0)))
+    return Vectors(0, dense, lengths, slots, flat, np.asarray(column.is_null())), sizes
 
 
 def raw_bytes(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
@@ -229,18 +186,21 @@ def joined(lines: pa.Array, end: str = "\n") -> bytes:
     return data[int(offsets[0]) : int(offsets[-1])].tobytes()
 
 
-def cells(data: bytes, types: Sequence[pa.DataType], delimiter: str, quote: str | bool = False) -> pa.Table:
+def cells(
+    data: bytes | np.ndarray, types: Mapping[int, pa.DataType], width: int, separator: str, quote: str | bool, **nulls: Any
+) -> pa.Table:
+    """Return columns of lines of `width` cells in these types; `nulls` as Arrow's ``ConvertOptions`` take them."""
+    reading = csv.ReadOptions(column_names=[*map(str, range(width))], use_threads=False, block_size=len(data) + 2)
+    wanted = {str(k): kind for k, kind in types.items()}
+    converting = csv.ConvertOptions(column_types=wanted, include_columns=[*wanted], **nulls)
+    parsing = csv.ParseOptions(delimiter=separator, quote_char=quote)
+    return csv.read_csv(pa.BufferReader(pa.py_buffer(data)), reading, parsing, converting)
+
+
+def known_cells(data: bytes, types: Sequence[pa.DataType], separator: str, quote: str | bool = False) -> pa.Table:
     """Return the columns of lines of cells, ``?`` being null. Raises `Irregular` where they are not of these types."""
-    names = [str(k) for k in range(len(types))]
     try:
-        return pyarrow.csv.read_csv(
-            pa.BufferReader(data),
-            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=len(data) + 2, column_names=names),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=quote),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict(zip(names, types, strict=True)), null_values=["?"], strings_can_be_null=False
-            ),
-        )
+        return cells(data, dict(enumerate(types)), len(types), separator, quote, null_values=["?"], strings_can_be_null=False)
     except pa.ArrowInvalid:
         raise Irregular from None
 
@@ -263,7 +223,8 @@ def whole(values: np.ndarray) -> np.ndarray:
 
 
 def pairs(lines: pa.Array, delimiter: str, table: bytes, dropped: bytes = b"") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return row, index and value of every ``index<delimiter>value``; `table`: what parts pairs becomes a newline."""
+    """Return row, index and value of every ``index<delimiter>value``; `table`: what parts pairs becomes a newline. Raises
+    `Irregular` where a row has an index twice, too."""
     data = joined(lines, "\r").translate(table, dropped)  # \r ends a row, \n a pair: both end a line of the CSV
     while b"  " in data:
         data = data.replace(b"  ", b" ")
@@ -276,11 +237,16 @@ def pairs(lines: pa.Array, delimiter: str, table: bytes, dropped: bytes = b"") -
         raise Irregular
     if not data.strip():
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    found = cells(data, [pa.float64(), pa.float64()], delimiter)
+    found = known_cells(data, [pa.float64(), pa.float64()], delimiter)
     if found.num_rows != len(marks):
         raise Irregular
     row = np.repeat(np.arange(len(lines)), np.diff(np.searchsorted(marks, ends), prepend=0))
-    return row, whole(finite(found.column(0))), finite(found.column(1))
+    index = whole(finite(found.column(0)))
+    if not ((row[1:] > row[:-1]) | (index[1:] > index[:-1])).all():
+        order = np.lexsort((index, row))
+        if ((np.diff(row[order]) == 0) & (np.diff(index[order]) == 0)).any():
+            raise Irregular
+    return row, index, finite(found.column(1))
 
 
 def number(text: str) -> float:

@@ -1,8 +1,7 @@
 """Counting the words of texts in NumPy and Arrow, as Spark ML's RegexTokenizer, StopWordsRemover and CountVectorizerModel do.
 
 What those three do in the JVM is most of the cost of scoring raw texts. Where a pipeline splits as `read.text` does unless told
-otherwise (at ``\\W+``, in lower case), counting a batch at a time gives the same counts for a fraction of it.
-"""
+otherwise (at ``\\W+``, in lower case), counting a batch at a time gives the same counts for a fraction of it."""
 
 from __future__ import annotations
 
@@ -66,7 +65,6 @@ class WordCounts:
     stop: frozenset[str] = frozenset()
 
     def of(self, places: np.ndarray) -> WordCounts:
-        """Those of the words at `places` alone."""
         return replace(self, vocabulary=tuple(self.vocabulary[place] for place in places))
 
     def __call__(self, texts: pa.Array, before: int = 0) -> sp.csr_matrix:
@@ -135,7 +133,6 @@ class CountedPart:
     counts: WordCounts
 
     def only(self, columns: Sequence[str]) -> Callable[[], Batches]:
-        """Return the part with no other columns read."""
         source = LocalFrame([self.part], dict(self.kinds))
         if self.called not in columns:
             return source.select(*columns).parts[0]

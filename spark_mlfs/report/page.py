@@ -12,7 +12,7 @@ from ..markup import figure, number, render, some
 from ..methods import METHODS
 from ..methods.base import HELD_OUT
 from ..pipeline import Result, meaning
-from ..read.gallery import SHOWN, Gallery
+from ..read.encoded import SHOWN, Gallery
 from ..select import Evidence
 from ..select.modes import COLUMNS, MODES, TESTS
 from ..select.portrait import HALVINGS, MOST_LABELS, Portrait

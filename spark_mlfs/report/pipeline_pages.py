@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..adapters.tags import BEST, output_names
 from ..markup import number, render
-from ..read.gallery import SHOWN, Gallery, Shown
+from ..read.encoded import SHOWN, Gallery, Shown
 from ..scoring.check import SIDES, Measured
 from .figures import Plot, lines
 

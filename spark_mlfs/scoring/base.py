@@ -18,7 +18,7 @@ from ..read.content import encoder_of
 from ..read.encoded import CONTENT, REASON
 from ..read.layout import columns_of, quoted
 from ..read.lines import near
-from ..read.text import python_stop_words, word_stages
+from ..read.tables import python_stop_words, word_stages
 from ..read.words import PATTERN, WordCounts
 from ..schema import CATEGORIES, FEATURES, attribute_names
 

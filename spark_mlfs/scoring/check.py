@@ -17,8 +17,7 @@ from ..errors import DataError, option, worker_errors
 from ..evaluate.metrics import Sums, added
 from ..frame import LocalFrame
 from ..lazy import F
-from ..read.encoded import PATH
-from ..read.gallery import SHOWN, End, Named, furthest
+from ..read.encoded import PATH, SHOWN, End, Named, furthest
 from ..read.local import entries_of
 from .base import SavedPipeline, told_labels
 

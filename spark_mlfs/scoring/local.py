@@ -33,10 +33,9 @@ from ..frame import Batches, Kind, LocalFrame, NeedsSpark
 from ..kernels.categories import Categories
 from ..media.base import encoder_of_class
 from ..pipeline import Progress, compute
-from ..read.categories import cells_here, known
-from ..read.encoded import REASON, encoded
-from ..read.gallery import PASSAGE
-from ..read.local import numbers_of
+from ..read.encoded import PASSAGE, REASON, encoded
+from ..read.layout import known
+from ..read.local import cells_here, numbers_of
 from ..read.paths import here
 from ..schema import CATEGORIES, ID, LABELS, attribute_names, with_names
 from ..statistics.base import Budgets

@@ -21,11 +21,10 @@ from ..ml.classifiers import MultiLabelClassificationModel
 from ..ml.persistence import load_pipeline, metadata_at
 from ..ml.rows import FeatureSource
 from ..ml.selectors import MultiLabelSelectorModel
-from ..read.batches import small_batches
-from ..read.encoded import CONTENT, REASON, widest
+from ..read.encoded import CONTENT, PASSAGE, REASON, widest
 from ..read.errors import reading
-from ..read.gallery import PASSAGE
 from ..read.layout import quoted
+from ..read.sessions import small_batches
 from .base import SavedPipeline, is_own_sql, refuse_absent, word_counts
 
 

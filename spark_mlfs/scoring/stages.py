@@ -19,10 +19,9 @@ from ..ml.classifiers import ESTIMATORS
 from ..ml.encoders import ENCODING
 from ..ml.persistence import Storable
 from ..pipeline import Progress
-from ..read.categories import cells, known
-from ..read.columns import number_of
-from ..read.frames import OF_THE_JVM, jvm_within_reach
-from ..read.layout import quoted
+from ..read.columns import cells, number_of
+from ..read.layout import known, quoted
+from ..read.sessions import OF_THE_JVM, jvm_within_reach
 from ..read.words import WordCounts, counted
 from ..schema import FEATURES, ID, LABELS, with_names
 from .base import STATE, column_stages
@@ -41,7 +40,7 @@ class ColumnGatherer(ColumnMaker, HasInputCols):
     which is all that a column read from a CSV may hold.
 
     Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a null with a trace. Columns of texts
-    and dates become what they were in training, which `categories` tells (`read.categories`)."""
+    and dates become what they were in training, which `categories` tells (`read.layout`)."""
 
     categories = Param(Params._dummy(), "categories", "what columns of texts and dates stand for", typeConverter=dict)
 

@@ -17,7 +17,7 @@ from spark_mlfs.blocks.identity import with_unique_ids
 from spark_mlfs.blocks.pack import collected, pack
 from spark_mlfs.blocks.renumber import Known, identified, renumbered, shared_ids, spread_ids
 from spark_mlfs.ml.rows import FinishedRows, by_hash
-from spark_mlfs.read import batches
+from spark_mlfs.read import sessions
 from spark_mlfs.testing import frame_of
 
 
@@ -84,7 +84,7 @@ def test_rows_that_changed_are_told(after):
 def test_repeated_rows_over_several_blocks(spark, monkeypatch, much):
     """What is shared travels with the task, or, where it is much, beside the blocks."""
     monkeypatch.setattr(packing, "BLOCK_BYTES", 1 << 12)
-    monkeypatch.setattr(batches, "BATCH_BYTES", 1 << 12)
+    monkeypatch.setattr(sessions, "BATCH_BYTES", 1 << 12)
     monkeypatch.setattr(packing, "ENOUGH_BYTES", 1 << 11)
     monkeypatch.setattr(renumber, "SHARED_BYTES", 0 if much else 1 << 20)
     rng = np.random.default_rng(0)

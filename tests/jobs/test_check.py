@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from sklearn import metrics as known
 
 from spark_mlfs.adapters.tags import overtagged
-from spark_mlfs.read.gallery import Gallery, Named
+from spark_mlfs.read.encoded import Gallery, Named
 from spark_mlfs.scoring import check as checking
 from spark_mlfs.scoring.check import Check, MeasureBatches, keys_of, value_of
 from spark_mlfs.scoring.scorer import load_scorer

@@ -24,7 +24,7 @@ from spark_mlfs.errors import DataError, DataNotice, NotInstalledError, Paramete
 from spark_mlfs.frame import LocalSession
 from spark_mlfs.media.base import EncodeCells, require
 from spark_mlfs.media.generate import write_files
-from spark_mlfs.read import gallery, vectors
+from spark_mlfs.read import encoded, vectors
 from spark_mlfs.read.content import corpus_of, place_of
 from spark_mlfs.schema import attribute_names, rejected_of
 
@@ -332,10 +332,10 @@ def test_the_files_of_a_pick_are_its_ends_however_rows_are_cut(batch):
             )
             for piece in pieces
         ]
-        ends = gallery._ends(iter(made), partial(gallery._of_features, picks=[2, 0, 1]), 3)
+        ends = encoded._ends(iter(made), partial(encoded._of_features, picks=[2, 0, 1]), 3)
         kept += [tuple(row.values()) for out in ends for row in out.to_pylist()]
-    series = [gallery.furthest((*end[1:3], "text") for end in kept if end[0] == at) for at in range(6)]
-    shown = gallery.Gallery(None).shown(series, 2)
+    series = [encoded.furthest((*end[1:3], "text") for end in kept if end[0] == at) for at in range(6)]
+    shown = encoded.Gallery(None).shown(series, 2)
     assert [tuple([(v, path) for path, v, _, _ in side] for side in ends) for ends in shown] == extremes(rows, [2, 0, 1])
 
 

@@ -19,7 +19,7 @@ from spark_mlfs.blocks.pack import Pack, merge_profiles, pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
 from spark_mlfs.read import table, vectors
-from spark_mlfs.read.batches import file_weight, small_batches
+from spark_mlfs.read.sessions import FILE_WEIGHT, session_setting, small_batches
 from spark_mlfs.schema import LABELS, packed_from, with_names
 
 # ---- batches and blocks, without Spark ----
@@ -197,7 +197,7 @@ def test_tasks_take_many_small_files_where_rows_are_files():
     session = Settings(known)
     with small_batches(session):
         assert session.values[cost] == "4194304"
-    with small_batches(session, files=True), file_weight(session, 1):
+    with small_batches(session, files=True), session_setting(session, FILE_WEIGHT, 1):
         assert session.values[cost] == "1"
     assert session.values == known
 

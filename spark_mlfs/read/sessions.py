@@ -1,17 +1,25 @@
-"""How many rows Spark hands to Python at once, and how many files a task takes."""
+"""What is asked of sessions: how many rows go to Python at once, how many files a task takes, frames of pandas, the JVM."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
-from ..frame import LocalSession
-from ..lazy import SparkSession
+from ..errors import DataError, ParameterError
+from ..frame import LocalFrame, LocalSession
+from ..lazy import DataFrame, SparkSession
 
 BATCH_BYTES = 4 << 20  # of an Arrow batch, about
 BATCH_ROWS = 2000  # of one where Spark cannot count bytes
 FILE_BYTES = 128 << 10  # that a file weighs beside its content: of small ones a task takes 1,024, of Spark's 4 MB only 32
+FILE_WEIGHT = "spark.sql.files.openCostInBytes"
+_BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_BATCH_RECORDS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_SETTING = threading.Lock()
+ARRAYS = "for tables in memory call spark_mlfs.rank or the estimators of spark_mlfs.sklearn"
+OF_THE_JVM = "a Connect client before 4.0 has none of the JVM's classes"
 
 
 @contextmanager
@@ -29,7 +37,7 @@ def small_batches(spark: SparkSession, row_bytes: Callable[[], int] | None = Non
         most = BATCH_ROWS if row_bytes is None else max(1, min(BATCH_ROWS, BATCH_BYTES // max(1, row_bytes())))
         rows = int(before or 0)
         small = min(rows, most) if rows > 0 else most
-    with session_setting(spark, name, small), file_weight(spark, FILE_BYTES) if files else nullcontext():
+    with session_setting(spark, name, small), session_setting(spark, FILE_WEIGHT, FILE_BYTES) if files else nullcontext():
         yield
 
 
@@ -63,16 +71,35 @@ def session_setting(spark: SparkSession, name: str, value: int) -> Iterator[None
                 spark.conf.unset(note)
 
 
-def file_weight(spark: SparkSession, size: int) -> AbstractContextManager[None]:
-    """Let a file weigh so many bytes beside its content meanwhile, when files are put together for a task."""
-    return session_setting(spark, "spark.sql.files.openCostInBytes", size)
-
-
 def _users(spark: SparkSession, note: str) -> tuple[int, str]:
     users, _, own = (spark.conf.get(note, "") or "0 ").partition(" ")
     return int(users), own
 
 
-_BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
-_BATCH_RECORDS = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_SETTING = threading.Lock()
+def jvm_within_reach() -> bool:
+    """Whether Spark ML's own stages can be made and loaded: not by a Connect client before 4.0."""
+    import pyspark
+    from pyspark.sql.utils import is_remote
+
+    return not is_remote() or int(pyspark.__version__.split(".")[0]) >= 4
+
+
+def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:
+    """A Spark frame as it is, a pandas frame through the session (None: the active one); `ParameterError` for anything else."""
+    if type(data).__module__.startswith("pyspark.") or isinstance(data, LocalFrame):
+        return data
+    if not (type(data).__module__.startswith("pandas.") and hasattr(data, "columns")):
+        kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"
+        raise ParameterError(f"a Spark or a pandas frame is needed, not {kind}; {ARRAYS}")
+    from pyspark.sql import SparkSession
+
+    spark = spark or SparkSession.getActiveSession()
+    if spark is None:
+        raise ParameterError(f"a pandas frame needs a Spark session: start one with spark_mlfs.local_session(); {ARRAYS}")
+    if not all(isinstance(name, str) for name in data.columns):
+        raise DataError("the columns of a pandas frame need texts as names: frame.columns = frame.columns.astype(str)")
+    try:
+        return spark.createDataFrame(data)
+    except Exception as error:
+        said = str(error).strip().split("\n")[0][:200]
+        raise DataError(f"Spark cannot take this pandas frame ({said}); give each column one type of value") from None
