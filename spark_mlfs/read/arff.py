@@ -139,90 +139,84 @@ class Plan:
         self.label_of = np.full(n, -1)
         self.label_of[self.label_at] = np.arange(len(self.label_at))
         self.label_names = [attributes[k].name for k in self.label_at]
-        # Per nominal label: the label value of each category (NaN: none).
-        self.label_values = {k: _label_values(used[k], header, binarize) for k in self.label_at if self.is_nominal[k]}
-        # Categories that are the numbers 0..k-1 in order need no lookup; other numbers are looked up by value.
-        self.identity = np.zeros(n, bool)
-        self.by_value: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        for k, a in used.items():
-            if a.categories is not None:
-                self._number_categories(k, a.categories)
+        # Of labels and categories: what each declared value, then a missing one, is.
+        stands = {int(k): [*_label_values(used[k], header, binarize), np.nan] for k in self.label_at if self.is_nominal[k]}
+        # Declared values that are numbers, by attribute and value: `keys` of both, in order, and the `places` among the declared.
+        tables = {k: _numbers(a.categories) for k, a in used.items() if a.categories is not None}
+        listed = [(k, value, place) for k, values in tables.items() for place, value in enumerate(values)]
+        of, value, places = np.array(listed, np.float64).reshape(-1, 3).T
+        self.values, rank = np.unique(value, return_inverse=True)
+        order = np.argsort(keys := of.astype(int) * len(self.values) + rank)
+        self.keys, self.places = keys[order], places[order]
+        self.numeric = np.array([bool(tables.get(k, True)) for k in range(n)])
+        self.plain = np.isin(np.arange(n), [k for k, values in tables.items() if values == [*range(len(values))]])
         self.feature_at = np.array([k for k, a in used.items() if a.name not in labels], int)
         self.feature_of = np.full(n, -1)  # the attribute's column, the first of them where one-hot
         self.ignored = ~np.isin(np.arange(n), [*used])
         made = _categories(header, [attributes[k] for k in self.feature_at], how, missing, lacking)
         self.made, self.feature_names = made, made.names
         self.feature_of[self.feature_at] = np.searchsorted(made.sources, np.arange(len(self.feature_at)))
-        # Of categories: how many values they have, and from `code_at` on the code of each declared, then of a missing one.
-        self.width, self.code_at, codes = np.zeros(n, int), np.zeros(n, int), list[float]()
         for place, values in made.values.items():
-            k = int(self.feature_at[place])
-            code = {value: number for number, value in enumerate(values)}
-            self.width[k], self.code_at[k] = len(values), len(codes)
-            codes += [*(code.get(c, len(values)) for c in attributes[k].categories or ()), made.lacking(place)]
+            k, code = int(self.feature_at[place]), {value: number for number, value in enumerate(values)}
+            stands[k] = [*(code.get(c, len(values)) for c in attributes[k].categories or ()), made.lacking(place)]
+        self.width, self.code_at, codes = np.zeros(n, int), np.zeros(n, int), list[float]()
+        self.width[self.feature_at] = made.counts
+        for k, stood in stands.items():
+            self.code_at[k] = len(codes)
+            codes += stood
         self.codes, self.onehot = np.array(codes), (self.width > 0) & (not made.codes)
         # An attribute omitted from a sparse row has its first category: not always a stored 0.
-        first = np.array([k in self.label_values and self.label_values[k][0] != 0 for k in range(n)])
-        first[self.width > 0] = self.onehot[self.width > 0] | (self.codes[self.code_at[self.width > 0]] != 0)
+        self.is_coded = np.isin(np.arange(n), [*stands])
+        first = self.onehot.copy()
+        first[self.is_coded] |= self.codes[self.code_at[self.is_coded]] != 0
         self.omitted_one = np.flatnonzero(first)
 
     def coded(self, attribute: np.ndarray, raw: np.ndarray) -> np.ndarray:
-        """Return the values of features, the numbers of declared values as the codes of those of the training rows."""
-        if not self.made.values:
+        """Return what values are: of labels and categories the codes of declared values in place of their numbers."""
+        here = self.is_coded[attribute]
+        if not here.any():
             return raw
-        raw, here = raw.copy(), self.width[attribute] > 0
-        of, value = attribute[here], raw[here]
+        raw, of, value = raw.copy(), attribute[here], raw[here]
         raw[here] = self.codes[self.code_at[of] + np.where(np.isnan(value), self.num_categories[of], value).astype(int)]
         return raw
-
-    def _number_categories(self, k: int, categories: list[str]) -> None:
-        if categories == [str(v) for v in range(len(categories))]:
-            self.identity[k] = True
-            return
-        try:
-            values = np.array([number(c) for c in categories])
-        except ValueError:
-            return
-        if len(set(values.tolist())) == len(values):
-            order = np.argsort(values)
-            self.by_value[k] = values[order], order
 
     def categories(self, attribute: np.ndarray | int, raw: np.ndarray) -> np.ndarray:
         """Return values, of one attribute or each of its own, with category numbers for nominal ones; or `Irregular`."""
         nominal = self.is_nominal[attribute] & ~np.isnan(raw)
-        plain = nominal & self.identity[attribute]
-        values, count = raw[plain], self.num_categories[attribute if isinstance(attribute, int) else attribute[plain]]
-        if not ((values >= 0) & (values < count) & (values == np.floor(values))).all():
+        plain = nominal & self.plain[attribute]  # declared as 0, 1, ...: they are their numbers
+        if not ((raw >= 0) & (raw < self.num_categories[attribute]) & (raw == np.floor(raw)))[plain].all():
             raise Irregular
         other = nominal & ~plain
         if not other.any():
             return raw
-        raw = raw.copy()
-        for k in [attribute] if isinstance(attribute, int) else np.unique(attribute[other]):
-            if k not in self.by_value:
-                raise Irregular
-            here = other if isinstance(attribute, int) else other & (attribute == k)
-            ordered, numbers = self.by_value[k]
-            values = raw[here]
-            at = np.searchsorted(ordered, values).clip(max=len(ordered) - 1)
-            if (ordered[at] != values).any():
-                raise Irregular
-            raw[here] = numbers[at]
+        if not len(self.keys):
+            raise Irregular
+        raw, of, value = raw.copy(), np.broadcast_to(attribute, raw.shape)[other], raw[other]
+        rank = np.searchsorted(self.values, value).clip(max=len(self.values) - 1)
+        key = of * len(self.values) + rank
+        at = np.searchsorted(self.keys, key).clip(max=len(self.keys) - 1)
+        if not ((self.values[rank] == value) & (self.keys[at] == key)).all():
+            raise Irregular
+        raw[other] = self.places[at]
         return raw
 
     def labels(self, attribute: np.ndarray, raw: np.ndarray) -> np.ndarray:
         """Label values of raw ones (numbers, or category numbers); raises `Irregular` where one is not 0/1."""
-        values = raw.astype(np.float64, copy=True)
-        for k, table in self.label_values.items():
-            if self.identity[k] and np.array_equal(table, np.arange(len(table))):
-                continue
-            here = (attribute == k) & ~np.isnan(raw)
-            values[here] = table[raw[here].astype(int)]
+        values = self.coded(attribute, raw)
         if self.binarize:
             return np.where(np.isnan(values), np.nan, values > 0)
         if not ((values == 0) | (values == 1) | np.isnan(values)).all():
             raise Irregular
         return values
+
+
+def _numbers(categories: list[str]) -> list[float]:
+    """Categories as numbers; none where they are not, or alike."""
+    try:
+        values = [*map(number, categories)]
+    except ValueError:
+        return []
+    return values if len({*values}) == len(values) else []
 
 
 def _categories(header: Header, features: Sequence[Attribute], how: Any, missing: str, lacking: Sequence[str]) -> Categories:
@@ -343,15 +337,14 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     if any(mark in data for mark in b'"%\\') or not _quotes_in_place(np.frombuffer(data, np.uint8)):
         raise Irregular  # the CSV reader takes '1'2 for 12, and '?' for a missing value
     n, width = len(text), len(plan.attributes)
-    numeric = [k in plan.by_value or not plan.is_nominal[k] or plan.identity[k] for k in range(width)]
-    types = [pa.float64() if numeric[k] and not plan.ignored[k] else pa.string() for k in range(width)]
+    types = [pa.float64() if plan.numeric[k] and not plan.ignored[k] else pa.string() for k in range(width)]
     table = known_cells(data, types, ",", "'")
     if table.num_rows != n:
         raise Irregular
     matrix = np.zeros((width, n)).T  # filled column by column
     for k in np.flatnonzero(~plan.ignored).tolist():
         column = table.column(k)
-        if not numeric[k]:
+        if not plan.numeric[k]:
             column = pc.utf8_trim_whitespace(column)
             known = pc.index_in(column, pa.array(plan.attributes[k].categories))
             if pc.any(pc.and_(pc.is_null(known), pc.not_equal(column, "?"))).as_py():
