@@ -98,10 +98,16 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
     unmet = [text for text, name, holds in gates if not holds(found["metrics"].get(name, float("nan")))]
     found |= {"required": args.require, "not_met": unmet} if gates else {}
     untagged, given = checked.untagged / checked.rows, dict(zip(names, checked.sums.labels[1].tolist(), strict=True))
+    notes = []
     if untagged >= FEW_TAGS and how["top_n"] is None:
-        found["remedy"] = suggest_threshold(checked)
+        remedy = found["remedy"] = suggest_threshold(checked)
+        notes.append(
+            f"{100 * untagged:.0f} % of the rows get no tag: --threshold {remedy['threshold']:.6g} gives nine rows in ten one, "
+            f"--top-n {remedy['top_n']} each as many as rows have on average"
+        )
     if how["top_n"] is None and (many := overtagged(given, checked.rows, trained)):
         found["too_many"] = many
+        notes.append(many)
     if work.output is not None:
         with stages.stage("page"), work.output.writing(spark) as place:
             gallery = gallery_of(spark, work.path, work.options, None, encoder[1]) if encoder else Gallery(None)
@@ -110,14 +116,8 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
             place.text("report.html", check_page(checked, names, trained, found, of_labels))
             place.json(MANIFEST, found)
     print_result(args, _in_words(found), found)
-    if "remedy" in found:
-        remedy = found["remedy"]
-        work.note(
-            f"{100 * untagged:.0f} % of the rows get no tag: --threshold {remedy['threshold']:.6g} gives nine rows in ten one, "
-            f"--top-n {remedy['top_n']} each as many as rows have on average"
-        )
-    if "too_many" in found:
-        work.note(found["too_many"])
+    for note in notes:
+        work.note(note)
     for text, name, _ in gates:
         if text in unmet:
             print(f"spark-mlfs: not met: {text}: {name} is {found['metrics'].get(name)}", file=sys.stderr, flush=True)

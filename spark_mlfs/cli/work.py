@@ -24,7 +24,7 @@ from ..output.folder import Output, local_path
 from ..output.manifest import opening, versions
 from ..output.table import OutputTable
 from ..read.content import open_files
-from ..read.errors import reading
+from ..read.errors import absent, reading
 from ..read.paths import here, matching
 from ..read.tables import open_table
 from ..schema import FEATURES, ID, LABELS, WEIGHT
@@ -36,6 +36,7 @@ from .terminal import Stages
 SPARKS_OWN = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME")  # set where a path may be another file system's
 
 Source = tuple[Any, str, dict[str, Any]]
+NO_SOURCE: Source = (None, "", {})
 
 
 def inputs(path: str | list[str] | None, format: str | None) -> list[str]:
@@ -68,8 +69,7 @@ class Work:
         self, args: argparse.Namespace, output: Output | None, table: OutputTable | None = None, sources: Sequence[Source] = ()
     ) -> None:
         self.args, self.output, self.table, self.sources = args, output, table, list(sources)
-        none: Source = (None, "", {})
-        self.path, self.format, self.options = sources[0] if sources else none
+        self.path, self.format, self.options = next(iter(sources), NO_SOURCE)
         self.stages = Stages(args.verbose, args.quiet)
 
     @staticmethod
@@ -223,11 +223,11 @@ def load_model(path: str, session: Any = None) -> tuple[Any, str]:
     """The saved selection at `path` or ``path/model``, by Spark or in this process, and where it was."""
     root = path.rstrip("/")
     places = (root, f"{root}/model")
-    absent = ParameterError(f"no saved selection at {path}; give the model/ folder that spark-mlfs select wrote")
+    none = ParameterError(f"no saved selection at {path}; give the model/ folder that spark-mlfs select wrote")
     if isinstance(session, LocalSession):
         place = next((where for where in places if os.path.isdir(f"{here(where)}/metadata")), None)
         if place is None:
-            raise absent
+            raise none
         return LocalSelection.load(here(place)), place
     from ..ml.selectors import MultiLabelSelectorModel
 
@@ -238,10 +238,8 @@ def load_model(path: str, session: Any = None) -> tuple[Any, str]:
         except ParameterError as error:
             if error.__cause__ is None:  # something else was saved there
                 raise
-            cause = str(error.__cause__)
-            if "PATH_NOT_FOUND" not in cause and "does not exist" not in cause:
-                damaged = damaged or error
-    raise damaged or absent
+            damaged = damaged or (None if absent(error.__cause__) else error)
+    raise damaged or none
 
 
 def load_pipeline(session: SparkSession | LocalSession, path: str) -> SavedPipeline:

@@ -373,40 +373,42 @@ def _entry() -> Entry:
 
 
 def _acquire(path: Path, what: str) -> int:
-    while True:
-        try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o644)
-        except OSError as error:
-            if path.is_symlink():
-                raise ParameterError(f"{path} is a link, and a lock is a file of its own: delete it") from None
-            raise ParameterError(f"cannot write beside the output {what}: {error.strerror or error}") from None
-        try:
-            free = _flock(handle)
-            if not _same(handle, path):  # its owner took it away between our opening and locking it
-                os.close(handle)
-                continue
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:  # a hard link is another's file, too
-                raise ParameterError(f"{path} is no lock (another kind of file, or linked from elsewhere): delete it")
-            owner, age = _owner(handle), time.time() - status.st_mtime
-            if free is False or (owner and age < STALE and (free is None or owner.get("host") != socket.gethostname())):
-                raise _taken(what, owner, STALE)
-            entry = _entry()
-            os.ftruncate(handle, 0)
-            os.lseek(handle, 0, os.SEEK_SET)
-            os.write(handle, json.dumps(entry).encode())
-            if free is None:  # another may have written at the same moment: the last one has it
-                time.sleep(0.2)
-                if _owner(handle) != entry:
-                    os.close(handle)
-                    continue
-            return handle
-        except BaseException as error:
+    """The open lock file, which is ours."""
+    try:
+        while (handle := _attempt(path, what)) is None:
+            pass
+        return handle
+    except OSError as error:
+        if path.is_symlink():
+            raise ParameterError(f"{path} is a link, and a lock is a file of its own: delete it") from None
+        said = full_disk(str(error)) or error.strerror or error
+        raise ParameterError(f"cannot write beside the output {what}: {said}") from None
+
+
+def _attempt(path: Path, what: str) -> int | None:
+    """The same; None where another run came between."""
+    handle, ours = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o644), False
+    try:
+        free = _flock(handle)
+        if not _same(handle, path):  # its owner took it away between our opening and locking it
+            return None
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:  # a hard link is another's file, too
+            raise ParameterError(f"{path} is no lock (another kind of file, or linked from elsewhere): delete it")
+        owner, age = _owner(handle), time.time() - status.st_mtime
+        if free is False or (owner and age < STALE and (free is None or owner.get("host") != socket.gethostname())):
+            raise _taken(what, owner, STALE)
+        entry = _entry()
+        os.ftruncate(handle, 0)
+        os.lseek(handle, 0, os.SEEK_SET)
+        os.write(handle, json.dumps(entry).encode())
+        if free is None:  # another may have written at the same moment: the last one has it
+            time.sleep(0.2)
+        ours = free is not None or _owner(handle) == entry
+        return handle if ours else None
+    finally:
+        if not ours:
             os.close(handle)
-            if not isinstance(error, OSError):
-                raise
-            said = full_disk(str(error)) or error.strerror or error
-            raise ParameterError(f"cannot write beside the output {what}: {said}") from None
 
 
 def _flock(handle: int) -> bool | None:

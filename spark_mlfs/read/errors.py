@@ -21,7 +21,7 @@ _told: dict[Any, Any] = {}
 reading = worker_errors  # around whatever a reader asks of Spark
 
 
-def absent(error: Exception) -> bool:
+def absent(error: BaseException) -> bool:
     """Whether Spark says that there is nothing at a path."""
     return "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error)
 

@@ -227,6 +227,7 @@ def _stages(where: str) -> Iterator[Described]:
 
 SELECTED = "selected"
 _MODULES = {"SQLTransformer": "org.apache.spark.ml.feature"}
+_DEFAULTS: dict[str, dict[str, Any]] = {"WordCounter": {"stopWords": [], "binary": False}, "ColumnGatherer": {"categories": {}}}
 
 
 @dataclass
@@ -243,11 +244,8 @@ class LocalPipeline:
         told = {"stageUids": uids, "language": "Python"}
         stage_here(folder, "pyspark.ml.pipeline.PipelineModel", f"PipelineModel_{secrets.token_hex(6)}", told, {})
         for place, (uid, kind, params) in zip(places, made, strict=False):
-            encoder = encoder_of_class(kind) is not None
-            defaults: dict[str, Any] = {"outputCol": f"{uid}__output"} if kind not in _MODULES and not encoder else {}
-            defaults |= {"stopWords": [], "binary": False} if kind == "WordCounter" else {}
-            defaults |= {"categories": {}} if kind == "ColumnGatherer" else {}
-            module = PACKAGE if encoder else _MODULES.get(kind, f"{PACKAGE}.scoring.stages")
+            module = PACKAGE if encoder_of_class(kind) else _MODULES.get(kind, f"{PACKAGE}.scoring.stages")
+            defaults = {"outputCol": f"{uid}__output", **_DEFAULTS[kind]} if kind in _DEFAULTS else {}
             state = params.pop(STATE, None)
             learned = None if state is None else saved_encoder(state)
             stage_here(place, f"{module}.{kind}", uid, params, defaults, learned)
