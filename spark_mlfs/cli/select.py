@@ -23,6 +23,7 @@ from ..output.manifest import selection_manifest
 from ..pipeline import Result
 from ..report.page import feature_rows, page, smaller_index
 from ..schema import FEATURES, attribute_names, fill_of, rejected_of
+from ..scoring.local import fit_here
 from ..select.modes import AUTO, KEYS, flag_help, level_setting, rules_help
 from ..select.portrait import Portrait
 from ..states.files import load
@@ -244,8 +245,6 @@ def _model(ranked: Ranked, order: str) -> Selected:
 def _fit_pipeline(spark: Any, work: Work, config: RunConfig, model: Any, frame: Any) -> Any:
     what = frame, model, config.classifier.name or "", config.classifier.checked(), work.table_read(spark)
     if isinstance(spark, LocalSession):
-        from ..scoring.local import fit_here
-
         return fit_here(*what, work.format, work.options, spark.memory, work.stages.report)
     from ..scoring.stages import fit_pipeline
 

@@ -29,6 +29,7 @@ from ..read.paths import here, matching
 from ..read.tables import open_table
 from ..schema import FEATURES, ID, LABELS, WEIGHT
 from ..scoring.base import SavedPipeline
+from ..scoring.local import load_here
 from ..session.local import local_session, of_our_own, remote
 from .flags import data_flags
 from .terminal import Stages
@@ -245,8 +246,6 @@ def load_model(path: str, session: Any = None) -> tuple[Any, str]:
 def load_pipeline(session: SparkSession | LocalSession, path: str) -> SavedPipeline:
     """The saved pipeline at `path`, by Spark or in this process."""
     if isinstance(session, LocalSession):
-        from ..scoring.local import load_here
-
         return load_here(path)
     from ..scoring.scorer import load_scorer
 

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
 from ..markup import render
+from ..output.folder import csv_text
+from ..output.manifest import as_json, installed
 
 if TYPE_CHECKING:
     from ..ml.selectors import MultiLabelSelectorModel
@@ -47,8 +49,6 @@ def _mlflow(part: str = "") -> Any:
 
 def requirements(spark: bool = True) -> list[str]:
     """The packages a logged model needs, in the versions of this process, for ``pip_requirements``."""
-    from ..output.manifest import installed
-
     names = (*PACKAGES, *(("pyspark",) if spark else ()))
     return [f"{name}=={version}" for name, version in installed(names).items()]
 
@@ -104,9 +104,6 @@ def log_selection(selection: MultiLabelSelectorModel | str | Path, artifact_path
 
 def _files(model: Any, folder: Path | None, scratch: Path) -> list[Path]:
     """The artifacts: a run's own files where there are, else written into `scratch`."""
-    from ..output.folder import csv_text
-    from ..output.manifest import as_json
-
     found = [folder / name for name in FILES if (folder / name).is_file()] if folder is not None else []
     held, ranking = {path.name for path in found}, model.ranking
     texts = {"summary.json": as_json(model.summary), "ranking.csv": csv_text(ranking), "report.html": report_of(model)}

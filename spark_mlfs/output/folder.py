@@ -45,6 +45,7 @@ from ..lazy import SparkSession
 from ..params import from_json
 from ..read.errors import unless_absent
 from ..read.sessions import jvm_within_reach
+from . import manifest
 
 MANIFEST = "manifest.json"
 MARKS = (MANIFEST, "_" + MANIFEST)  # of a data set the manifest's name starts with _, which Spark does not take for data
@@ -210,8 +211,6 @@ class Place:
         frame.write.mode(self.mode).text(f"{self.path}/{name}")
 
     def json(self, name: str, entries: Mapping[str, Any]) -> None:
-        from . import manifest
-
         self.text(name, manifest.as_json(entries))
 
     def model(self, name: str, saved: Any) -> None:

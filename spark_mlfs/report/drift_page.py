@@ -11,6 +11,7 @@ import pandas as pd
 from ..adapters.arrays import memory_of
 from ..blocks.arrays import hold, kind_of
 from ..blocks.dataset import Dataset
+from ..blocks.pack import pack
 from ..errors import ParameterError
 from ..kernels.missing import MISSING
 from ..markup import number, render
@@ -85,8 +86,6 @@ def drift(
                 options = {"delimiter": told["label_delimiter"], "missing": told["missing"]}
                 held = hold(*window, **options)[0]
             elif not isinstance(window, tuple | list) and kind_of(window) == "pyspark":
-                from ..blocks.pack import pack
-
                 held, budgets = pack(window, features, labels, weight=weight), Budgets()
                 packed.append(held)
             else:

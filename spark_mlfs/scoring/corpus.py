@@ -22,19 +22,20 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
 
+from .. import read
 from ..adapters.saved import stamp
 from ..adapters.tags import BEST, RAW, output_names
 from ..engine.base import side_by_side
 from ..errors import DataError, ParameterError
 from ..formats import tabular
 from ..frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark
-from ..lazy import F, names_of
+from ..lazy import Column, DataFrame, F, SparkSession, names_of
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal
 from ..pipeline import Progress
@@ -46,11 +47,7 @@ from ..read.lines import near, paths_of
 from ..read.local import hashes_of
 from ..read.paths import files_of
 from ..read.tables import csv_rows, open_table
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
-
-    from .base import SavedPipeline
+from .base import SavedPipeline
 
 PARTS = 64  # at most this many parts of one run, where the inputs have more files
 FILES = 256  # in a part at least, where the inputs are files whose content is scored; on Spark, whose jobs cost more, 16 times
@@ -102,8 +99,6 @@ def source(
 
             return Source(sorted(unquote(name) for name in whole.inputFiles()), of_files, whole)
     else:
-        from .. import read
-
         if path is None or (isinstance(path, str) and "*" not in path and Path(path).is_file()):
             whole = read.load(spark, path, format, **options)
             name = path if isinstance(path, str) else f"{format} {json.dumps(options, sort_keys=True, default=str)}"
