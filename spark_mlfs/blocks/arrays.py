@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ..errors import LARGE_WHOLE, DataError, DataNotice, shown
 from ..kernels.categories import Categories
-from ..kernels.matrix import Matrix
+from ..kernels.matrix import Matrix, with_values
 from ..kernels.missing import MISSING, fill_of_rows, fill_values, filled
 from .block import Attributes, Block, label_lists, wrong_entry
 from .dataset import InMemoryDataset, check_and_name
@@ -25,8 +25,10 @@ from .weights import fixed, wrong_weight
 SPARK_FIRST = "is a Spark frame; its estimators are spark_mlfs.JMISelector and the like, or collect it: .toPandas()"
 
 
-def narrowest(x: np.ndarray) -> np.ndarray:
+def narrowest(x: Matrix) -> Matrix:
     """`x` in the narrowest of uint8, float32 and float64 that holds every value exactly."""
+    if sp.issparse(x):
+        return with_values(x, narrowest(x.data))
     probe = x.reshape(-1)[:4096]
     with np.errstate(invalid="ignore", over="ignore"):
         for dtype in (np.uint8, np.float32):
@@ -58,7 +60,7 @@ def hold(
     if missing == "drop":
         x, Y, weights = _complete(x, Y, weights)
     fitted = fill_of_rows(x, missing)
-    x = _narrowed(filled(x, fill_values(fitted, x.shape[1]))) if missing != "error" else x
+    x = narrowest(filled(x, fill_values(fitted, x.shape[1]))) if missing != "error" else x
     labels = labels_of(Y, grades, delimiter)
     n, d = x.shape
     if labels.rows != n:
@@ -90,9 +92,7 @@ def _aligned(values: Any, X: Any, what: str) -> Any:
 
 def _complete(x: Matrix, *others: Any) -> tuple[Any, ...]:
     """Return the rows of x that lack no value, and those of what goes with them row by row."""
-    lacking = np.isnan(x.data if sp.issparse(x) else x)
-    if sp.issparse(x):
-        lacking = sp.csr_matrix((lacking, x.indices, x.indptr), shape=x.shape)
+    lacking = with_values(x, np.isnan(x.data)) if sp.issparse(x) else np.isnan(x)
     keep = np.flatnonzero(np.asarray(lacking.sum(axis=1)).ravel() == 0)
     return tuple(_rows_at(values, keep, x.shape[0]) for values in (x, *others))
 
@@ -143,11 +143,6 @@ def features_of(X: Any, made: Categories | None = None) -> tuple[Matrix, list[st
     return made.features(x), made.names
 
 
-def _narrowed(x: Matrix) -> Matrix:
-    """Return rows that were filled in the narrowest type that holds them."""
-    return sp.csr_matrix((narrowest(x.data), x.indices, x.indptr), shape=x.shape) if sp.issparse(x) else narrowest(x)
-
-
 def _enough(shape: tuple[int, ...]) -> None:
     for count, what in zip(shape, ("sample", "feature"), strict=True):
         if not count:
@@ -167,8 +162,7 @@ def _csr(X: Any) -> sp.csr_matrix:
     x = sp.csr_matrix(X, dtype=np.float64, copy=True)
     x.sum_duplicates()
     x.eliminate_zeros()
-    x.data = narrowest(x.data)
-    return sp.csr_matrix((x.data, x.indices.astype(np.int32), x.indptr.astype(np.int32)), shape=x.shape)
+    return sp.csr_matrix((narrowest(x.data), x.indices.astype(np.int32), x.indptr.astype(np.int32)), shape=x.shape)
 
 
 def _sound(matrix: Any, what: str) -> None:
@@ -266,11 +260,8 @@ def _numbers_of_frame(X: Any, kind: str, what: str = "X", made: Categories | Non
             wrong[name] = column.dtype
     if wrong:
         some = [f"{name!r} ({told})" for name, told in wrong.items()]
-        of = ", or texts, booleans or dates alone" if made is not None else ""
-        raise DataError(
-            f"columns of {what} that hold no numbers{of}: {', '.join(some[:10])}{' …' if len(some) > 10 else ''}; encode them, "
-            "or drop them"
-        )
+        told = f"columns of {what} that hold no numbers{', or texts, booleans or dates alone' if made is not None else ''}"
+        raise DataError(f"{told}: {', '.join(some[:10])}{' …' if len(some) > 10 else ''}; encode them, or drop them")
     return np.column_stack(columns) if columns else np.zeros((len(X), 0))
 
 
@@ -289,11 +280,10 @@ def wrong_value(x: Matrix, names: Sequence[str] | None = None, keep_missing: boo
     values = x.data if sp.issparse(x) else x
     if values.dtype == np.uint8 or np.isfinite(values.sum(dtype=np.float64)):  # cheap: finite when every entry is, overflow aside
         return
+    bad = np.isinf(values) if keep_missing else ~np.isfinite(values)
+    places = np.argwhere(bad)
     if sp.issparse(x):
-        bad = np.flatnonzero(np.isinf(x.data) if keep_missing else ~np.isfinite(x.data))
-        places = np.stack([np.searchsorted(x.indptr, bad, "right") - 1, x.indices[bad]], axis=1)
-    else:
-        places = np.argwhere(np.isinf(x) if keep_missing else ~np.isfinite(x))
+        places = np.stack([np.searchsorted(x.indptr, places[:, 0], "right") - 1, x.indices[bad]], axis=1)
     if len(places):
         row, column = (int(i) for i in places[0])
         called = repr(names[column]) if names else column
@@ -366,10 +356,9 @@ def labels_of(Y: Any, grades: Grades | None = None, delimiter: str | None = None
     if not q:
         raise DataError("Y has no labels (0 columns); give at least one")
     rows, labels, values = _entries(matrix, grades)
-    at = wrong_entry(values, grades)
-    if at is not None:
-        why = f"{values[at]:g}; labels are 0, 1 or unknown (NaN), or give lists of tags, or grades with graded_labels=True"
-        why = why if grades is None else grades.why(float(values[at]))
+    wrong = wrong_entry(values, grades, "unknown (NaN), or give lists of tags, or grades with graded_labels=True")
+    if wrong is not None:
+        at, why = wrong
         raise DataError(f"row {rows[at]} of Y: label {repr(names[labels[at]]) if names else labels[at]} is {why}")
     names = names or [f"y{j}" for j in range(q)]
     return Labelled(label_lists(n, rows, labels, values, grades), names if grades is None else grades.names(names))
@@ -449,8 +438,7 @@ def _indicators(Y: Any) -> Matrix:
 
 def _matrix_of_grades(Y: Any) -> np.ndarray:
     """Grades as a matrix (n, q); one label's may be (n,)."""
-    kind = kind_of(Y)
-    matrix = _numbers_of_frame(Y, kind, "Y") if kind else numbers(Y, "Y")
+    matrix = _numbers_of_frame(Y, kind, "Y") if (kind := kind_of(Y)) else numbers(Y, "Y")
     if matrix.ndim not in (1, 2):
         raise DataError(f"Y has {matrix.ndim} dimension(s); give a matrix of grades of rows by labels")
     return matrix.reshape(len(matrix), -1)
@@ -471,10 +459,9 @@ def _classes(y: np.ndarray) -> Labelled:
     for mark in ",;|":
         parts = [tag for value in classes if isinstance(value, str) for tag in set(_parted(value, mark))]
         if len(set(parts)) < len(parts):
-            told = (
-                f"Y holds texts such as {str(next(c for c in classes if mark in str(c)))!r}, each read as one class; rank takes"
-            )
-            warnings.warn(DataNotice(f"{told} label_delimiter={mark!r}, which parts them into tags; or give lists"), stacklevel=2)
+            told = f"Y holds texts such as {str(next(c for c in classes if mark in str(c)))!r}, each read as one class"
+            remedy = f"rank takes label_delimiter={mark!r}, which parts them into tags; or give lists"
+            warnings.warn(DataNotice(f"{told}; {remedy}"), stacklevel=2)
     if len(classes) == 1:
         raise DataError(f"Y holds one class only, {shown(classes[0])}; a ranking needs rows of at least two")
     return Labelled(label_lists(len(y), np.arange(len(y)), numbered), [str(value) for value in classes], classes)

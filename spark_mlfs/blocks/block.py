@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..kernels.matrix import Matrix
+from ..kernels.matrix import Matrix, runs
 from ..lazy import cached_property
 from .codec import Buffer, State, decode, encode
 from .grades import BITS, ONE, Grades, fixed
@@ -21,10 +21,10 @@ LABELSET = 0x1ABE1  # seed of the hashes of labels
 Attributes = dict[str, Any]  # of rows: arrays or None by the names of a block's fields
 
 
-class Weighed(Protocol):
-    """Units of row weights: the profile has them."""
-
-    weight_exponent: int | None
+def labelset_hashes(indices: np.ndarray, indptr: np.ndarray, grades: np.ndarray | None = None) -> np.ndarray:
+    """(n,) uint64 hashes of the labels of rows as CSR lists, and of their grades in units of 2⁻¹⁵, of which 1 is none."""
+    keys = indices if grades is None else indices | ((grades.astype(np.int64) & (ONE - 1)) << 32)
+    return row_sums(mix(keys, LABELSET), indptr)
 
 
 class LabelledRows:
@@ -39,7 +39,7 @@ class LabelledRows:
     weights: np.ndarray | None
     grades: np.ndarray | None
 
-    def masses(self, profile: Weighed) -> np.ndarray | None:
+    def masses(self, profile: Any) -> np.ndarray | None:
         """(n,) int64 weights in the units of the profile; None where every row counts once."""
         if profile.weight_exponent is None:
             return None
@@ -53,15 +53,12 @@ class LabelledRows:
     @cached_property
     def labelset_hash(self) -> np.ndarray:
         """(n,) uint64 hash of each row's set of positive labels: the sum of the labels' hashes, 0 for the empty set."""
-        return row_sums(mix(self.label_indices, LABELSET), self.label_indptr)
+        return labelset_hashes(self.label_indices, self.label_indptr)
 
     @cached_property
     def grades_hash(self) -> np.ndarray:
         """(n,) uint64 hash of each row's labels and their grades: `labelset_hash` where all grades are 1."""
-        if self.grades is None:
-            return self.labelset_hash
-        part = (self.grades.astype(np.int64) & (ONE - 1)) << 32
-        return row_sums(mix(self.label_indices | part, LABELSET), self.label_indptr)
+        return self.labelset_hash if self.grades is None else labelset_hashes(self.label_indices, self.label_indptr, self.grades)
 
     @cached_property
     def complete(self) -> np.ndarray | None:
@@ -77,8 +74,23 @@ class LabelledRows:
 
     def taken(self, rows: np.ndarray) -> Attributes:
         """The attributes of some of the rows, in the order of `rows`."""
-        values = self.attributes().items()
-        return {name: None if value is None else ROW_ATTRIBUTES[name].take(value, self, rows) for name, value in values}
+        out = self.attributes()
+        for name, value in out.items():
+            starts = ROW_ATTRIBUTES[name][1]
+            if value is None:
+                continue
+            if name == starts:
+                out[name] = _starts(np.diff(value)[rows])
+            elif starts is not None:
+                ends = getattr(self, starts)
+                out[name] = value[runs(ends[rows], ends[rows + 1])]
+            elif name == MARKS:
+                mask = np.zeros(self.n, bool)
+                mask[value] = True
+                out[name] = np.flatnonzero(mask[rows])
+            else:
+                out[name] = value[rows]
+        return out
 
     def attributes(self) -> Attributes:
         """The attributes by the names of their fields."""
@@ -86,95 +98,53 @@ class LabelledRows:
 
     def encoded(self) -> State:
         """The attributes that there are, by their keys among bytes."""
-        return {ROW_ATTRIBUTES[name].key: value for name, value in self.attributes().items() if value is not None}
+        return {ROW_ATTRIBUTES[name][0]: value for name, value in self.attributes().items() if value is not None}
 
 
 def decoded(state: State) -> Attributes:
     """The inverse of `LabelledRows.encoded`."""
-    return {name: state.get(attribute.key) for name, attribute in ROW_ATTRIBUTES.items()}
+    return {name: state.get(key) for name, (key, *_) in ROW_ATTRIBUTES.items()}
 
 
 def joined(blocks: Sequence[LabelledRows]) -> Attributes:
     """The attributes of all rows of the blocks, in order."""
-    out: Attributes = {}
-    for name, attribute in ROW_ATTRIBUTES.items():
+    out: Attributes = dict.fromkeys(ROW_ATTRIBUTES)
+    for name, (_, starts, default) in ROW_ATTRIBUTES.items():
         values = [getattr(block, name) for block in blocks]
-        out[name] = None if all(value is None for value in values) else attribute.join(values, blocks)
+        if all(value is None for value in values):
+            continue
+        if name == starts:  # lists are empty in blocks without
+            lengths = [
+                np.zeros(b.n, np.int32) if value is None else np.diff(value) for value, b in zip(values, blocks, strict=True)
+            ]
+            out[name] = _starts(np.concatenate(lengths))
+            continue
+        if name == MARKS:
+            before = np.cumsum([0] + [block.n for block in blocks])
+            values = [value + first for value, first in zip(values, before, strict=False) if value is not None]
+        elif starts is not None:
+            dtype = next(value.dtype for value in values if value is not None)
+            counts = [0 if (ends := getattr(block, starts)) is None else ends[-1] for block in blocks]
+            whole = zip(values, counts, strict=True)
+            values = [np.full(count, default, dtype) if value is None else value for value, count in whole]
+        out[name] = np.concatenate(values)
     return out
-
-
-@dataclass(frozen=True)
-class PerRow:
-    """A value a row; `key` is what it is called among bytes. Other attributes of rows (`ROW_ATTRIBUTES`) derive from this."""
-
-    key: str
-
-    def take(self, value: np.ndarray, block: LabelledRows, rows: np.ndarray) -> np.ndarray:
-        """The field of some of the rows of its block, in the order of `rows`."""
-        return value[rows]
-
-    def join(self, values: list[Any], blocks: Sequence[LabelledRows]) -> np.ndarray:
-        """The field of all rows of the blocks, in order, of which some have it."""
-        return np.concatenate(values)
-
-
-class Starts(PerRow):
-    """Where each row's list of entries begins and the last ends; lists are empty in blocks without."""
-
-    def take(self, value: np.ndarray, block: LabelledRows, rows: np.ndarray) -> np.ndarray:
-        return _starts(np.diff(value)[rows])
-
-    def join(self, values: list[Any], blocks: Sequence[LabelledRows]) -> np.ndarray:
-        lengths = [np.zeros(b.n, np.int32) if each is None else np.diff(each) for each, b in zip(values, blocks, strict=True)]
-        return _starts(np.concatenate(lengths))
 
 
 def _starts(lengths: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
 
 
-@dataclass(frozen=True)
-class PerEntry(PerRow):
-    """A value for each entry of the lists that begin at the field `starts`; it is `default` in blocks without."""
-
-    starts: str
-    default: int = 0
-
-    def take(self, value: np.ndarray, block: LabelledRows, rows: np.ndarray) -> np.ndarray:
-        starts = getattr(block, self.starts)
-        lengths = np.diff(starts)[rows]
-        after = _starts(lengths)
-        return value[np.arange(after[-1]) + np.repeat(starts[rows] - after[:-1], lengths)]
-
-    def join(self, values: list[Any], blocks: Sequence[LabelledRows]) -> np.ndarray:
-        dtype = next(each.dtype for each in values if each is not None)
-        starts = [getattr(block, self.starts) for block in blocks]
-        counts = [0 if each is None else each[-1] for each in starts]
-        whole = zip(values, counts, strict=True)
-        return np.concatenate([np.full(count, self.default, dtype) if each is None else each for each, count in whole])
-
-
-class Marks(PerRow):
-    """The numbers of the rows that have a mark."""
-
-    def take(self, value: np.ndarray, block: LabelledRows, rows: np.ndarray) -> np.ndarray:
-        mask = np.zeros(block.n, bool)
-        mask[value] = True
-        return np.flatnonzero(mask[rows])
-
-    def join(self, values: list[Any], blocks: Sequence[LabelledRows]) -> np.ndarray:
-        first = np.cumsum([0] + [block.n for block in blocks])
-        return np.concatenate([each + start for each, start in zip(values, first, strict=False) if each is not None])
-
-
-ROW_ATTRIBUTES: dict[str, PerRow] = {
-    "label_indptr": Starts("lp"),
-    "label_indices": PerEntry("li", "label_indptr"),
-    "unknown_indptr": Starts("up"),
-    "unknown_indices": PerEntry("ui", "unknown_indptr"),
-    "unlabelled": Marks("ul"),
-    "weights": PerRow("w"),
-    "grades": PerEntry("g", "label_indptr", ONE),
+MARKS = "unlabelled"  # the numbers of some rows
+# what each is called among bytes; where the rows' lists begin whose entries it tells of, None: a value a row; of blocks without
+ROW_ATTRIBUTES: dict[str, tuple[str, str | None, int]] = {
+    "label_indptr": ("lp", "label_indptr", 0),
+    "label_indices": ("li", "label_indptr", 0),
+    "unknown_indptr": ("up", "unknown_indptr", 0),
+    "unknown_indices": ("ui", "unknown_indptr", 0),
+    MARKS: ("ul", None, 0),
+    "weights": ("w", None, 0),
+    "grades": ("g", "label_indptr", ONE),
 }
 
 
@@ -352,10 +322,15 @@ class WrongRow(Exception):
         self.what, self.row, self.slot = what, int(row), slot
 
 
-def wrong_entry(values: np.ndarray, grades: Grades | None) -> int | None:
-    """Return the place of the first value that is neither 0, 1 nor unknown (NaN), or with `grades` that is none."""
+def wrong_entry(values: np.ndarray, grades: Grades | None, unknown: str = "") -> tuple[int, str] | None:
+    """Return the place of the first value that is neither 0, 1 nor unknown (NaN), or with `grades` that is none, and what it is
+    for a message, which says what is `unknown` and what else labels may be."""
     wrong = grades.wrong(values) if grades is not None else ~((values == 0) | (values == 1) | np.isnan(values))
-    return int(np.argmax(wrong)) if wrong.any() else None
+    if not wrong.any():
+        return None
+    at = int(np.argmax(wrong))
+    value = float(values.reshape(-1)[at])
+    return at, f"{value:g}; labels are 0, 1 or {unknown}" if grades is None else grades.why(value)
 
 
 def label_lists(

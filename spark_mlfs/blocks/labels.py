@@ -143,7 +143,7 @@ def _multihot_signs(cells: pa.ListArray) -> tuple[bool, bool]:
 def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]:
     """The label fields of a block, and how many labels the rows tell (0: not). A null cell is unknown. `WrongRow` for others."""
     n = len(column)
-    unlabelled = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+    unlabelled = _nulls(column)
     if source.kind == "vector":
         rows, labels, values, width = vector_entries(column)
     else:
@@ -169,11 +169,9 @@ def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]
             row = np.flatnonzero(lengths != width)[0]
             raise WrongRow(f"its multi-hot label array has {lengths[row]} entries where others have {width}", row)
         labels = within(lengths)
-    at = wrong_entry(values, source.grades)
-    if at is not None:
-        why = f"{values[at]:g}; labels are 0, 1 or unknown (null or NaN), with {setting('graded_labels')} grades"
-        why = why if source.grades is None else source.grades.why(float(values[at]))
-        raise WrongRow(f"label {labels[at]} is {why}", rows[at])
+    wrong = wrong_entry(values, source.grades, f"unknown (null or NaN), with {setting('graded_labels')} grades")
+    if wrong is not None:
+        raise WrongRow(f"label {labels[wrong[0]]} is {wrong[1]}", rows[wrong[0]])
     if source.grades is None:
         return label_lists(n, rows, labels, values, unlabelled=unlabelled), width
     _check_stored(n, rows, labels, width, unlabelled, source.grades)
@@ -224,8 +222,7 @@ def read_features(
     """The feature cells as a matrix, float64 or as narrow as holds them; `WrongRow` for what is wrong with them where `used`
     (width,) says so, and but for NaN with `keep_missing`."""
     if column.null_count:
-        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-        raise WrongRow("its feature cell is null; fill or drop such rows", row)
+        raise WrongRow("its feature cell is null; fill or drop such rows", _nulls(column)[0])
     rows = len(column)
     if vectors:
         kind, _, _, values = column.flatten()
@@ -240,7 +237,7 @@ def read_features(
             if used is not None and len(used) == width:
                 bad &= used[slots]
             if bad.any():
-                at = int(np.flatnonzero(bad)[0])
+                at = int(np.argmax(bad))
                 raise WrongRow(_not_finite(flat[at]), positions[at], int(slots[at]))
             keep = flat != 0  # true of NaN
             indptr = np.concatenate([[0], np.cumsum(np.bincount(positions[keep], minlength=rows))]).astype(np.int32)
@@ -250,19 +247,18 @@ def read_features(
     lengths = np.diff(np.asarray(lists.offsets, np.int64))
     width = int(lengths[0])
     if (lengths != width).any():
-        row = int(np.flatnonzero(lengths != width)[0])
+        row = int(np.argmax(lengths != width))
         raise WrongRow(f"its feature vector has size {lengths[row]} where others have {width}", row)
     flat = lists.flatten()
     used = None if used is None or len(used) != width or used.all() else used
     if flat.null_count and used is None and not keep_missing:
-        at = int(np.flatnonzero(flat.is_null().to_numpy(zero_copy_only=False))[0])
-        raise WrongRow(_not_finite(np.nan), at // width, at % width)
+        raise WrongRow(_not_finite(np.nan), *divmod(int(_nulls(flat)[0]), width))
     x = flat.to_numpy(zero_copy_only=False).reshape(rows, width)
     if not np.isfinite(x.sum()):  # cheap: the sum is finite when every entry is (overflow aside)
         wrong = np.isinf(x) if keep_missing else ~np.isfinite(x)
-        bad = np.flatnonzero(wrong if used is None else wrong & used)
+        bad = np.argwhere(wrong if used is None else wrong & used)
         if len(bad):
-            raise WrongRow(_not_finite(x.reshape(-1)[bad[0]]), bad[0] // width, int(bad[0]) % width)
+            raise WrongRow(_not_finite(x[tuple(bad[0])]), *bad[0].tolist())
     return narrowest(x) if narrow else np.asarray(x, np.float64)
 
 
@@ -275,6 +271,10 @@ def _all_sparse(column: pa.StructArray, narrow: bool) -> sp.csr_matrix | None:
         return None
     data = narrowest(flat) if narrow else flat
     return sp.csr_matrix((data, slots, offsets - offsets[0]), shape=(len(column), int(sizes[0])))
+
+
+def _nulls(column: pa.Array) -> np.ndarray:
+    return np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
 
 
 def _not_finite(value: float) -> str:

@@ -12,10 +12,9 @@ A ranking from states is, to the bit, the one of all their rows with the codes a
 from __future__ import annotations
 
 from .changes import compare
-from .collect import collect
+from .collect import collect, rank
 from .files import load, save
 from .needs import ADDITIVE, FORS
-from .ranking import rank
 from .states import Part, States, merge, subtract
 
 __all__ = ["ADDITIVE", "FORS", "Part", "States", "collect", "compare", "load", "merge", "rank", "save", "subtract"]

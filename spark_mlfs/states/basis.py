@@ -56,6 +56,7 @@ class Basis:
     thin: bool
     options: dict[str, Any] = field(default_factory=dict)
     edges: dict[int, np.ndarray] = field(default_factory=dict)
+    _slots: dict[tuple[str, int], np.ndarray] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @staticmethod
     def of(rows: Dataset, options: dict[str, Any], edges: dict[int, np.ndarray]) -> Basis:
@@ -63,11 +64,11 @@ class Basis:
         p = rows.profile
         if p.excess() is not None:
             raise DataError("a feature is beyond 1e144 in size, or below 1e-144 throughout: give it in another unit")
-        low, high, size = p.low.copy(), p.high.copy(), np.maximum(np.abs(p.low), np.abs(p.high))
+        low, high, size = p.low, p.high, np.maximum(np.abs(p.low), np.abs(p.high))
         constant = low == high
         two = p.binary | (constant & (low == 0))
-        low, high = np.where(constant, low - size, low), np.where(constant, high + size, high)
-        low, high = np.where(constant & two, 0.0, low), np.where(constant & two, 1.0, high)
+        low = np.where(constant, np.where(two, 0.0, low - size), low)
+        high = np.where(constant, np.where(two, 1.0, high + size), high)
         holds = p.sparse | ((low <= 0) & (high >= 0))
         centre = np.where(holds, 0.0, low + (high - low) / 2)
         bits = np.where(constant | two, FREE, HEADROOM)
@@ -91,10 +92,6 @@ class Basis:
     def kept(self) -> np.ndarray:
         """The features whose pairs are counted."""
         return np.sort(places_among(self.options.get(KEPT, ()), self.features))
-
-    @cached_property
-    def _slots(self) -> dict[tuple[str, int], np.ndarray]:
-        return {}
 
     def slots(self, kind: str, d: int) -> np.ndarray:
         """(d + 1,) where the codes of each feature begin in a table of codes but for that of 0, of a kind that counts them."""
@@ -194,12 +191,10 @@ class Fit:
                 "values others have; give it, leave it out, or collect a new first state"
             )
         new_labels = sorted(set(rows.label_names) - set(basis.labels))
-        columns, labels = (
-            places_among(rows.feature_names, basis.features + new),
-            places_among(rows.label_names, basis.labels + new_labels),
-        )
-        d, q = len(basis.features) + len(new), len(basis.labels) + len(new_labels)
-        return Fit(columns, labels, d, q, len(basis.features), rows.profile.named_ids, weighted), new, new_labels
+        features, labels = basis.features + new, basis.labels + new_labels
+        places = places_among(rows.feature_names, features), places_among(rows.label_names, labels)
+        fit = Fit(*places, len(features), len(labels), len(basis.features), rows.profile.named_ids, weighted)
+        return fit, new, new_labels
 
     @property
     def moves(self) -> bool:

@@ -9,8 +9,9 @@ that no process holds the counts of all; `solvers.drift` has the tests.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,9 +62,11 @@ class Window:
         """Bytes that one process may hold."""
         return min(self.budgets.driver, getattr(self.rows, "memory", None) or self.budgets.worker)
 
-    def of(self, features: np.ndarray, work: Callable[[Engine], tuple[Any, Cost]]) -> Any:
-        """Return what `work` makes of an engine over some features."""
-        return compute(self.rows.with_profile(self.profile.only(features)), work, None, self.budgets)[0]
+    def counts(self, coding: Coding) -> Counts:
+        """The counts of the features of a coding, by label."""
+        rows = self.rows.with_profile(self.profile.only(coding.features))
+        counts: Counts = compute(rows, partial(_counts, coding=coding), None, self.budgets)[0]
+        return counts
 
     def check(self) -> None:
         """`ParameterError` or `DataError` for rows that no counts can be compared of."""
@@ -83,12 +86,8 @@ class Window:
         return not self.profile.sparse and (made is None or name.partition("=")[0] not in dict(made.groups))
 
 
-@dataclass(frozen=True)
-class _Count:
-    coding: Coding
-
-    def __call__(self, engine: Engine) -> tuple[Counts, Cost]:
-        return engine.run(TwoWay(self.coding, engine.labels()), keep=False)[0], engine.cost
+def _counts(engine: Engine, coding: Coding) -> tuple[Counts, Cost]:
+    return engine.run(TwoWay(coding, engine.labels()), keep=False)[0], engine.cost
 
 
 class Shared:
@@ -143,8 +142,7 @@ class Shared:
         counted = []
         for place, window in enumerate(self.windows):
             held = self._held(place, features)
-            coding = self.coding(place, held)
-            counted.append((held, window.of(coding.features, _Count(coding)) if len(held) else None))
+            counted.append((held, window.counts(self.coding(place, held)) if len(held) else None))
         every = self.coding(0, features)
         step = max(1, CHUNK_BYTES // (PAIR_BYTES * every.width * max(1, len(self.labels))))
         for a in range(0, len(features), step):
@@ -156,8 +154,7 @@ class Shared:
         profile, target = window.profile, SizingEngine(window.profile).labels()
         totals = target.totals(profile)
         assert totals is not None
-        table = np.zeros((len(some), width, target.size), np.int64)
-        coding = self.coding(place, some)
+        table, coding = np.zeros((len(some), width, target.size), np.int64), self.coding(place, some)
         table[np.arange(len(some)), coding.zero] = totals  # where it lacks a feature
         if counts is not None:
             where = np.full(len(self.names), -1)
@@ -240,14 +237,15 @@ def change(before: Window, after: Window, progress: Progress | None = None, **se
             columns["p_value"][some[own]] = combine(p_values[own], p["combination"], rows)
             near = columns["p_value"][some] <= p["fdr"]
             kept = near[tests.feature] & (tests.p <= p["fdr"])
-            found.append(_pairs(tests, some, kept))
+            of = {"feature": some[tests.feature], "label": tests.label, "statistic": tests.statistic, "freedom": tests.freedom}
+            of |= {"p_value": tests.p, "correlation_before": tests.correlation[0], "correlation_after": tests.correlation[1]}
+            found.append(pd.DataFrame(of)[kept])
     columns["shift_q_value"], columns["q_value"] = (corrected(columns[name], "fdr") for name in ("shift_p_value", "p_value"))
     changed = columns["q_value"] <= p["fdr"]
-    names = np.array(shared.names, object)
-    told = np.where(least >= 0, np.array([*shared.labels, ""], object)[least], "")
-    order = ("psi", "shift_p_value", "shift_q_value", "p_value", "q_value")
-    more = {"changed": changed, "label": told, "labels_tested": tested}
-    table = pd.DataFrame({"feature": names, **{name: columns[name] for name in order}, **more})
+    names, labels = np.array(shared.names, object), np.array([*shared.labels, ""], object)
+    columns = {name: columns[name] for name in ("psi", "shift_p_value", "shift_q_value", "p_value", "q_value")}
+    columns |= {"changed": changed, "label": np.where(least >= 0, labels[least], ""), "labels_tested": tested}
+    table = pd.DataFrame({"feature": names, **columns})
     facts = {
         **p,
         "rows": [int(window.profile.total * window.profile.weight_unit) for window in (before, after)],
@@ -258,14 +256,8 @@ def change(before: Window, after: Window, progress: Progress | None = None, **se
         "shifted": int((columns["shift_q_value"] <= p["fdr"]).sum()),
     }
     pairs = _told_apart(pd.concat(found) if found else pd.DataFrame(), changed, tested, p["fdr"])
-    pairs["feature"], pairs["label"] = names[pairs["feature"]], np.array(shared.labels, object)[pairs["label"]]
+    pairs["feature"], pairs["label"] = names[pairs["feature"]], labels[pairs["label"]]
     return Change(before.name, after.name, table, pairs, _label_shares(shared), facts)
-
-
-def _pairs(tests: drift.RelationTests, some: np.ndarray, kept: np.ndarray) -> pd.DataFrame:
-    of = {"feature": some[tests.feature], "label": tests.label, "statistic": tests.statistic, "freedom": tests.freedom}
-    told = {"p_value": tests.p, "correlation_before": tests.correlation[0], "correlation_after": tests.correlation[1]}
-    return pd.DataFrame({name: values[kept] for name, values in (of | told).items()})
 
 
 def _told_apart(pairs: pd.DataFrame, changed: np.ndarray, tested: np.ndarray, level: float) -> pd.DataFrame:
@@ -285,15 +277,14 @@ def _told_apart(pairs: pd.DataFrame, changed: np.ndarray, tested: np.ndarray, le
 def _label_shares(shared: Shared) -> pd.DataFrame:
     """How common each label is, over the rows in which it is known."""
     counts = []
-    for at, window in zip(shared.label_at, shared.windows, strict=True):
-        p = window.profile
-        unit = int(p.weight_unit)
-        have = np.where(at >= 0, p.positive_total[at], 0) * unit
-        counts.append(np.stack([have, np.where(at >= 0, p.observed_total[at], p.total) * unit - have], axis=1))
-    shares = [each[:, 0] / np.maximum(each.sum(axis=1), 1) for each in counts]
-    table: Mapping[str, Any] = {"share_before": shares[0], "share_after": shares[1], "p_value": drift.shift_tests(*counts)}
-    out = pd.DataFrame({"label": np.array(shared.labels, object), **table})
-    return out.assign(q_value=corrected(out["p_value"].to_numpy(), "fdr"))
+    for at, p in zip(shared.label_at, (window.profile for window in shared.windows), strict=True):
+        have = np.where(at >= 0, p.positive_total[at], 0)
+        each = np.stack([have, np.where(at >= 0, p.observed_total[at], p.total) - have], axis=1)
+        counts.append(each * int(p.weight_unit))
+    before, after = (each[:, 0] / np.maximum(each.sum(axis=1), 1) for each in counts)
+    out = pd.DataFrame({"label": np.array(shared.labels, object), "share_before": before, "share_after": after})
+    p_values = drift.shift_tests(*counts)
+    return out.assign(p_value=p_values, q_value=corrected(p_values, "fdr"))
 
 
 @dataclass

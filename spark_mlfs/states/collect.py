@@ -1,15 +1,26 @@
-"""Collecting: the sums that methods and rules need of some rows, on the basis of the first ones."""
+"""From rows to states, on the basis of the first ones, and from states to rankings.
+
+Of pairs of some features, and of each of them with pairs of labels, the sums are joint counts: what greedy methods ask for. Slots
+are the codes of these features but one of each: the code of 0 where rows are sparse, else code 0. ``joint`` (P, g) has, of
+each pair of slots a ≤ b, row by row of the upper triangle, the rows of each group that have both; all else is what these leave
+of the two-way counts. ``both`` (slots, L) and ``single`` (slots, k) are of rows whose labels are all known, by pairs of labels
+and by label, of all codes where rows are dense; ``allboth``, ``allsingle`` the rows of each group.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import scipy.sparse as sp
 
 from .. import params as spec
-from ..adapters.arrays import in_arrays, memory_of
+from .. import pipeline
+from ..adapters.arrays import K, asked, in_arrays, memory_of
 from ..blocks.arrays import hold
 from ..blocks.codec import State
 from ..blocks.coding import Coding
@@ -19,19 +30,25 @@ from ..blocks.grades import Grades
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine
-from ..errors import ParameterError, setting, spelled_by
+from ..errors import BudgetError, ParameterError, beyond, setting, spelled_by
+from ..extract import EXTRACTORS
+from ..methods import DEFAULT_METHOD
 from ..methods.regression import MANY_LABELS
 from ..output.manifest import now
-from ..pipeline import Request
-from ..pipeline import rank as pipeline_rank
-from ..statistics.base import Budgets, Statistic
-from ..statistics.labelsets import LabelsetCounts, Labelsets
-from ..statistics.moments import KnownRows
+from ..solvers.greedy import complete
+from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic, cuts
+from ..statistics.contingency import TwoWay
+from ..statistics.gram import FoldGrams, Gram
+from ..statistics.labelsets import LabelsetCounts, Labelsets, LabelsetSums
+from ..statistics.moments import GroupMoments, KnownRows
+from ..statistics.targets import Classes, Crossed, Everything, LabelPairs, SomeLabels, Target
 from .basis import KEPT, Basis, Fit
-from .needs import PAIRED, PAIRS_OF, WITHOUT_GRADES, Need, needs_of
-from .pairs import PAIR_KINDS, check_bytes, pair_sums
-from .states import Part, States
-from .sums import Outside, bins_of, in_words, kept, name_of, statistic_of, without_empty
+from .needs import EXTRACTING, PAIRED, PAIRS_OF, WITHOUT_GRADES, Need, needs_of
+from .states import Part, States, merge
+from .sums import PAIR_KINDS, KeyedGrams, Outside, ToldLabels, bins_of, in_words, name_of, triangle, without_empty
+
+CELL_BYTES = 12  # of a stored count of pairs and its place
+PASS_SHARE = 4  # of the budget: what is counted of pairs in one pass
 
 
 @spelled_by(in_arrays)
@@ -107,8 +124,8 @@ def collected(
     pairs_of: int | None = None,
 ) -> States:
     """The states of packed rows; `part` has what is known of where they come from, `told` how they were read."""
-    profile = rows.profile
-    needs = _taking(needs, bool(told["weights"]), bool(told["graded"]))
+    profile, weighted, graded = rows.profile, bool(told["weights"]), bool(told["graded"])
+    needs = _taking(needs, weighted, graded)
     kinds = tuple(dict.fromkeys(kind for need in needs for kind in need.kinds))
     given = {n: [*v] if isinstance(v, tuple) else v for n, v in told.items()}  # as JSON has it
     options = {n: v for n, v in given.items() if v is not None and v != "error"}
@@ -121,22 +138,19 @@ def collected(
         basis = like.basis
         _like(basis, options, kinds)
     count = _pairs_asked(paired, needs, None if like is None else basis, pairs_of)
-    exponent = 0 if told["weights"] and not profile.weighted else profile.weight_exponent
-    alike = Profile(weight_exponent=exponent, graded=bool(told["graded"]))
+    alike = Profile(weight_exponent=0 if weighted and not profile.weighted else profile.weight_exponent, graded=graded)
     profile = profile._comparable(alike)  # where all weights or grades are 1 they are there all the same
-    fit, new, new_labels = Fit.of(rows, basis, bool(told["weights"]))
+    fit, new, new_labels = Fit.of(rows, basis, weighted)
     own = fit.profile(profile)
-    names = basis.features + new
-    basis.check(own, names)
+    basis.check(own, basis.features + new)
     if own.q > MANY_LABELS and any(name_of(kind) in ("gram", "folds", "groups") for kind in kinds):
         raise ParameterError(f"second moments are kept of at most {MANY_LABELS} labels, the data have {own.q}: take mim or chi2")
     part = replace(part, features=new, labels=new_labels, profile=own)
     engine, release = _engine_of(rows, fit, basis.grid(own).only(np.arange(own.d)), budgets)
-    kept = basis.kept
     try:
         if paired:  # refused before anything is counted
             coding = basis.coding(np.arange(len(basis.features)), *bins_of(paired[0]))
-            bins = coding.bins[kept] if len(kept) else np.sort(coding.bins)[-count:]
+            bins = coding.bins[basis.kept] if len(basis.kept) else np.sort(coding.bins)[-count:]
             check_bytes(paired, bins, coding, own, *engine_budget(engine))
         if own.has_unknown:
             part = replace(part, known=engine.run(KnownRows())[0])
@@ -145,16 +159,16 @@ def collected(
         release()
     if not paired:
         return States(basis, (part,), sums)
-    if not len(kept):
+    if not len(basis.kept):
         by = {"num_bins": coding.num_bins, "binning": coding.binning}
-        (best,) = pipeline_rank(States(basis, (part,), sums).dataset(), [Request.of("mim", by)])
+        (best,) = pipeline.rank(States(basis, (part,), sums).dataset(), [pipeline.Request.of("mim", by)])
         basis = replace(basis, options=basis.options | {KEPT: best.ranking["name"].tolist()[:count]})
-        kept = basis.kept
-    engine, release = _engine_of(rows, fit, basis.grid(own).only(kept), budgets)
+    engine, release = _engine_of(rows, fit, basis.grid(own).only(basis.kept), budgets)
     try:
         with one_thread():
             for kind in paired:
-                sums[kind] = in_words(pair_sums(engine, kind, basis.coding(kept, *bins_of(kind)), engine_budget(engine)[0]))
+                coding = basis.coding(basis.kept, *bins_of(kind))
+                sums[kind] = in_words(pair_sums(engine, kind, coding, engine_budget(engine)[0]))
     finally:
         release()
     return States(basis, (part,), sums)
@@ -188,38 +202,53 @@ def _pairs_asked(paired: Sequence[str], needs: Sequence[Need], like: Basis | Non
 
 
 def _sums(engine: Engine, basis: Basis, kinds: Sequence[str], own: Profile) -> dict[str, State]:
-    every, sets = np.arange(own.d), None
+    """The sums of these kinds as they are kept, and in how many rows features are outside the edges, if some are."""
+    every, by, labels = np.arange(own.d), "grades" if own.graded else "labels", ToldLabels(own.q, untold=own.has_unknown)
+    sets: Any = None
     if any(name_of(kind) == "labelset counts" for kind in kinds):
         (sets,) = engine.run(LabelsetCounts())
         if not len(sets.counts):  # one labelset, of no rows
             sets = Labelsets(np.zeros(1, np.uint64), np.zeros(1, np.int64), np.zeros(2, np.int64), sets.indices)
-    statistics: dict[str, Statistic] = {}
-    for kind in kinds:
-        name = name_of(kind)
-        coding: Coding | None = None
-        if name in WITHOUT_GRADES:
-            coding = basis.coding(every, *bins_of(kind))
-        statistics[kind] = statistic_of(kind, coding, own, basis.thin, sets if name == "labelset counts" else None)
-    known = len(basis.features)
-    if any(name in WITHOUT_GRADES for name in map(name_of, kinds)) and _outside(basis, own):
+    of_kind: dict[str, Callable[[str], Statistic]] = {
+        "counts": lambda kind: TwoWay(basis.coding(every, *bins_of(kind)), labels),
+        "labelset counts": lambda kind: TwoWay(basis.coding(every, *bins_of(kind)), Classes(sets.hashes, sets.counts)),
+        "labelsets": lambda _: LabelsetCounts(by),
+        "labelset sums": lambda _: LabelsetSums(by, squares=True),
+        "moments": lambda _: GroupMoments(labels, basis.thin),
+        "gram": lambda _: Gram(),
+        "groups": lambda _: KeyedGrams(),
+        "folds": lambda kind: FoldGrams(int(kind.split()[-1])),
+    }
+    statistics = {kind: of_kind[name_of(kind)](kind) for kind in kinds}
+    d = len(basis.features)
+    outside = (own.low[:d] < basis.low) | (own.high[:d] > basis.high) | (basis.binary & ~own.binary[:d])
+    if outside.any() and any(name_of(kind) in WITHOUT_GRADES for kind in kinds):
         coding = basis.coding(every, 2, "width")
-        low, high = np.where(every < known, coding.low, -np.inf), np.where(every < known, coding.high, np.inf)
-        statistics["outside"] = Outside(low, high, (every < known) & coding.binary)
+        low, high = np.where(every < d, coding.low, -np.inf), np.where(every < d, coding.high, np.inf)
+        statistics["outside"] = Outside(low, high, (every < d) & coding.binary)
     with one_thread():
         states = engine.states(*statistics.values())
-    out = {}
-    for kind, state in zip(statistics, states, strict=True):
-        out[kind] = without_empty(kept(kind, state, own.q, sets if name_of(kind) == "labelset counts" else None))
-    return out
+    return {kind: without_empty(_kept(kind, raw, own.q, sets)) for kind, raw in zip(statistics, states, strict=True)}
 
 
-def _outside(basis: Basis, own: Profile) -> bool:
-    d = len(basis.features)
-    out = (own.low[:d] < basis.low) | (own.high[:d] > basis.high) | (basis.binary & ~own.binary[:d])
-    return bool(out.any())
+def _kept(kind: str, raw: State, q: int, sets: Labelsets | None) -> State:
+    """The state of a statistic as its kind is kept; `sets` of labelsets that were counted beforehand."""
+    name, out = name_of(kind), dict(raw)
+    if name in WITHOUT_GRADES:
+        table = raw["table"]
+        out = {"table": table.T.tocsr() if sp.issparse(table) else table}
+    if name.startswith("labelset"):
+        if name != "labelset counts" or sets is None:
+            sets = Labelsets(**{part: out.pop(part, None) for part in ("hashes", "counts", "indptr", "indices", "grades")})
+        values = np.ones(len(sets.indices), np.int64) if sets.grades is None else sets.grades
+        shape = len(sets.counts), q
+        out |= {"sets": sp.csr_matrix((values, sets.indices, sets.indptr), shape), "counts": sets.counts}
+    if name in ("labelset sums", "moments"):
+        out = {n: v.T if isinstance(v, np.ndarray) and v.ndim == 2 else v for n, v in out.items()}
+    return in_words(out)
 
 
-def _engine_of(rows: Dataset, fit: Fit, profile: Profile, budgets: Budgets) -> tuple[Engine, Any]:
+def _engine_of(rows: Dataset, fit: Fit, profile: Profile, budgets: Budgets) -> tuple[Engine, Callable[[], None]]:
     """An engine over the rows as the basis has them, and what gives its memory back."""
     if isinstance(rows, InMemoryDataset):
         if rows.memory is not None:
@@ -243,21 +272,19 @@ def _engine_of(rows: Dataset, fit: Fit, profile: Profile, budgets: Budgets) -> t
 
 def quantile_edges(rows: Dataset, kinds: Sequence[str], budgets: Budgets) -> dict[int, np.ndarray]:
     """Inner quantiles of all features, (d, b − 1), by the numbers of bins of the kinds that go by them."""
-    wanted = {int(kind.split()[-2]) for kind in kinds if kind.endswith(" quantile")}
+    wanted, p = {bins_of(kind)[0] for kind in kinds if kind.endswith(" quantile")}, rows.profile
     if not wanted:
         return {}
-    same = Fit(np.arange(rows.profile.d), np.arange(rows.profile.q), rows.profile.d, rows.profile.q, rows.profile.d, True, False)
-    engine, release = _engine_of(rows, same, rows.profile, budgets)
-    out = {}
+    same = Fit(np.arange(p.d), np.arange(p.q), p.d, p.q, p.d, True, False)
+    engine, release = _engine_of(rows, same, p, budgets)
+    out, constant = {}, p.low == p.high
     try:
         for bins in wanted:
-            edges = engine.coding(bins, "quantile").edges
-            assert edges is not None
-            out[bins] = np.full((rows.profile.d, bins - 1), np.inf)
-            out[bins][rows.profile.varying] = edges
-            still = rows.profile.low[rows.profile.low == rows.profile.high]  # a constant's codes: below, it, above
+            out[bins] = np.full((p.d, bins - 1), np.inf)
+            out[bins][p.varying] = engine.coding(bins, "quantile").edges
+            still = p.low[constant]  # its codes: below, it, above
             ends = np.stack([np.nextafter(still, -np.inf), still], axis=1)[:, 2 - min(2, bins - 1) :]
-            out[bins][rows.profile.low == rows.profile.high, : ends.shape[1]] = ends
+            out[bins][constant, : ends.shape[1]] = ends
     finally:
         release()
     return out
@@ -282,6 +309,133 @@ def _like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) -> Non
         mine, theirs = options.get(name), basis.options.get(name)
         if mine != theirs and (name not in ("row ids", KEPT) or name in options):
             raise ParameterError(f"the first state has {name} {theirs!r}, these rows {mine!r}: read them alike")
-    lacking = [kind for kind in kinds if kind.endswith(" quantile") and int(kind.split()[-2]) not in basis.edges]
-    if lacking:
-        raise ParameterError(f"the first state has no edges of {lacking[0].split()[-2]} quantile bins: collect it for them, too")
+    for bins, binning in (bins_of(kind) for kind in kinds if kind.endswith(" quantile")):
+        if bins not in basis.edges:
+            raise ParameterError(f"the first state has no edges of {bins} {binning} bins: collect it for them, too")
+
+
+# ---- pairs of features, and of labels ----
+
+
+def _target_of(kind: str, profile: Profile) -> Target:
+    """The groups that pairs of features of a kind are counted in."""
+    return ToldLabels(profile.q, untold=profile.has_unknown) if name_of(kind) == "pairs" else Everything()
+
+
+def _label_pairs_of(coding: Coding, profile: Profile) -> list[Statistic]:
+    """The counts with pairs of labels, and with labels, of rows whose labels are all known."""
+    labels = tuple(range(profile.q))
+    return [TwoWay(coding, target) for target in (LabelPairs(labels), SomeLabels(labels, True))]
+
+
+def pair_bytes(kind: str, bins: np.ndarray, coding: Coding, profile: Profile) -> int:
+    """The most bytes that the sums of a kind of pairs take, of features with so many `bins`: of S = Σ (bins − 1) slots S(S + 1)/2
+    counts for each group, 8 bytes each; where rows are sparse 12 bytes for what occurs, no more than n·w(w + 1)/2 times the
+    groups of a row, w the features that a row has. With pairs of q labels: S·(q(q − 1)/2 + q + 1) counts."""
+    if name_of(kind) == "label pairs":
+        return sum(statistic.state_bytes(profile) for statistic in _label_pairs_of(coding, profile))
+    target, slots = _target_of(kind, profile), int((bins - 1).sum())
+    pairs = slots * (slots + 1) // 2
+    if not coding.sparse:
+        return 8 * pairs * target.size
+    widest = min(profile.widest, len(bins))
+    stored = min(pairs * target.size, profile.n * (widest * (widest + 1) // 2) * target.bounds(profile)[0])
+    return CELL_BYTES * stored + 8 * (pairs + 1)
+
+
+def check_bytes(kinds: Sequence[str], bins: np.ndarray, coding: Coding, profile: Profile, budget: int, name: str) -> None:
+    """`BudgetError` for pairs that may take more than the `budget` of this `name`, before any is counted."""
+    size = sum(pair_bytes(kind, bins, coding, profile) for kind in kinds)
+    if size > budget:
+        raise BudgetError(
+            f"the counts of pairs of {len(bins)} features by {profile.q} labels may need {beyond(size, name, budget)}, lower "
+            f"{setting('pairs_of')} or {setting('num_bins')}, or take scls or mrmr, which count pairs without labels"
+        )
+
+
+def pair_sums(engine: Engine, kind: str, coding: Coding, budget: int) -> State:
+    """The sums of a kind of pairs, of the features of an engine and a `coding`."""
+    profile = engine.profile
+    if name_of(kind) == "label pairs":
+        out: State = {}
+        for name, state in zip(("both", "single"), engine.states(*_label_pairs_of(coding, profile)), strict=True):
+            table = state["table"]
+            out[name] = table.T.tocsr() if sp.issparse(table) else table.reshape(-1, table.shape[2])
+            out["all" + name] = state["totals"]
+        return out
+    target, slots, size = _target_of(kind, profile), coding.offsets, int(coding.offsets[-1])
+    omitted = coding.zero.astype(int) if coding.sparse else np.zeros(len(coding.features), int)
+    wanted = [TwoWay(coding, Crossed(target, coding, s, int(code))) for s, code in enumerate(omitted)]
+    edges = cuts(np.array([each.state_bytes(profile) for each in wanted]), budget // PASS_SHARE)
+    at, groups, counts = [], [], []
+    dense = None if coding.sparse else np.zeros((size * (size + 1) // 2, target.size), np.int64)
+    there = np.arange(coding.width)[None, 1:] < coding.bins[:, None]
+    for first, last in itertools.pairwise(edges):
+        for s, state in enumerate(engine.states(*wanted[first:last]), int(first)):
+            own, table = np.arange(slots[s], slots[s + 1]), state["table"]
+            if dense is not None:
+                table = table[:, 1:][there].reshape(size, len(own), target.size)
+                for b in own:
+                    dense[triangle(np.arange(b + 1), b, size)] = table[: b + 1, b - slots[s]]
+                continue
+            table = table.tocoo()
+            b, group = np.divmod(table.row, target.size)
+            b = b + slots[s]
+            kept = table.col <= b
+            at.append(triangle(table.col[kept].astype(np.int64), b[kept].astype(np.int64), size))
+            groups.append(group[kept])
+            counts.append(table.data[kept].astype(np.int64))
+    if dense is not None:
+        return {"joint": dense}
+    where = np.concatenate(at), np.concatenate(groups)
+    return {"joint": sp.csr_matrix((np.concatenate(counts), where), (size * (size + 1) // 2, target.size))}
+
+
+# ---- rankings ----
+
+
+@spelled_by(in_arrays)
+def rank(
+    states: States | Sequence[States],
+    method: str = DEFAULT_METHOD,
+    k: int | str | None = 50,
+    *,
+    method_params: Mapping[str, Any] | None = None,
+    screen: str | None = None,
+    include: Any = None,
+    exclude: Any = None,
+    costs: Any = None,
+    penalties: Any = None,
+    budget: float | None = None,
+    memory_bytes: int | None = None,
+    **parameters: Any,
+) -> pd.DataFrame:
+    """The `k` best features by the rows of states, or of several that are merged first; the frame and the arguments are those of
+    `spark_mlfs.rank`. Raises `ParameterError` where the states do not hold what the method needs.
+
+    >>> from spark_mlfs.states import collect
+    >>> rank(collect([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]]), "mim", k=1)["name"].tolist()
+    ['x0']
+    """
+    merged = states if isinstance(states, States) else merge(*states)
+    if method in EXTRACTING:
+        return _by_projection(merged, method, k, {**(method_params or {}), **parameters})
+    held_to = {"include": include, "exclude": exclude, "costs": costs, "budget": budget, "penalties": penalties}
+    request = asked(method, k, {**(method_params or {}), **parameters}, screen, held_to)
+    rows, memory = merged.dataset(requests=[request]), memory_of(memory_bytes)
+    pipeline.check_rows([request], rows.profile.weighted, rows.profile.graded)
+    (result,) = pipeline.rank(rows, [request], driver_bytes=memory, worker_bytes=memory)
+    return result.kept.reset_index(drop=True)
+
+
+def _by_projection(states: States, name: str, k: int | str | None, parameters: Mapping[str, Any]) -> pd.DataFrame:
+    """The ranking by an extractor, which takes the second moments."""
+    extractor = EXTRACTORS.create(name)
+    checked, rows = spec.check(extractor.parameters, parameters, f"extractor {name!r}"), states.dataset()
+    state = rows.engine(DEFAULT_BUDGETS)
+    with one_thread():
+        learned = extractor.fit(state, checked)
+    order, values = complete(learned["scores"], learned["varying"], rows.profile.d)
+    names = [rows.feature_names[f] for f in order]
+    out = pd.DataFrame({"rank": np.arange(1, len(order) + 1), "index": order, "name": names})
+    return out.assign(score=values[order], relevance=values[order]).iloc[: K.accept(k)]

@@ -22,13 +22,14 @@ from ..errors import ParameterError
 from ..frame import num_cores
 from ..kernels import exact
 from ..kernels.gram import GramStatistics
+from ..kernels.matrix import runs
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureNumbers, FeatureShardedStatistic, PerFeatureStatistic, Statistic
 from ..statistics.contingency import TwoWay
 from ..statistics.gram import FoldGrams, Gram
 from ..statistics.labelsets import LabelsetCounts, LabelsetSums
 from ..statistics.moments import GroupMoments, KnownRows
 from ..statistics.targets import Classes, Crossed, Everything, LabelPairs, Labels, SomeLabels, Target
-from .sums import MOMENTS, hashes_of, in_words, kinds_said, runs, said, triangle
+from .sums import MOMENTS, hashes_of, in_words, kinds_said, said, triangle
 
 
 @dataclass
@@ -101,7 +102,7 @@ class StateEngine(Engine):
 
     def _kind_of(self, *kinds: str) -> str:
         """The first of the kinds that the states have."""
-        own: str | None = next((own for kind in kinds for own in self.sums if fnmatchcase(own, kind)), None)
+        own = next((own for kind in kinds for own in self.sums if fnmatchcase(own, kind)), "")
         return own or self._lack(said(kinds[0].rstrip(" *")))
 
     def _sums_of(self, *kinds: str) -> tuple[str, State]:
@@ -141,24 +142,17 @@ class StateEngine(Engine):
                 table, totals = self._two_way(statistic.coding, target, features), target.totals(self.profile)
             return statistic.finish_shard({"table": table, "totals": sp.csr_matrix(totals)}, first, last, self.profile)
         groups, state = self._by_group("moments", target, features)
-        own: State = {}
-        for name, value in state.items():
-            if name in ("sets", "counts", "count"):
-                continue
-            value = value.astype(np.int64)
-            if name.startswith("all "):
-                own[name] = value
-            elif groups is None:
-                own[name] = value[:, self._order(state)]
-            else:
-                behind = 1 if sp.issparse(value) else 0  # without the group of all rows
-                own[name] = _grouped(value, [tuple(g - behind for g in of) for of in groups[behind:]])
+        own = {n: v.astype(np.int64) for n, v in state.items() if n not in ("sets", "counts", "count")}
+        grid = self.grid.only(features)
         if groups is None:
-            return self._by_labelset(statistic, own, state, self.grid.only(features))
+            return self._by_labelset(statistic, own, state, grid)
+        for name in [name for name in own if not name.startswith("all ")]:
+            behind = int(sp.issparse(own[name]))  # without the group of all rows
+            own[name] = _grouped(own[name], [tuple(g - behind for g in of) for of in groups[behind:]])
         if not statistic.stored:
-            return statistic.finish(self._in_full(own, state, groups), self.grid.only(features))
+            return statistic.finish(self._in_full(own, state, groups), grid)
         own = {name: value[:, : self.profile.q] if sp.issparse(value) else value for name, value in own.items()}
-        return statistic.finish_shard(own, 0, len(features), self.grid.only(features))
+        return statistic.finish_shard(own, 0, len(features), grid)
 
     def _two_way(self, coding: Coding, target: Target, features: np.ndarray) -> Any:
         """The counts of features by group, dense or CSR over their slots."""
@@ -241,9 +235,10 @@ class StateEngine(Engine):
         return np.argsort(hashes_of(state["sets"], self.profile.graded)) if "sets" in state else np.zeros(0, np.int64)
 
     def _by_labelset(self, statistic: GroupMoments, own: State, state: State, grid: Profile) -> Any:
-        dense = {name: value.T for name, value in own.items()}
+        order = self._order(state)
+        own = {name: value[:, order] for name, value in own.items()}
         if not statistic.stored:
-            return statistic.finish(dense | {"count": state["counts"][self._order(state)]}, grid)
+            return statistic.finish({n: v.T for n, v in own.items()} | {"count": state["counts"][order]}, grid)
         stored = {name: sp.csr_matrix(value) for name, value in own.items()}
         rows = sum(abs(value) for value in stored.values())
         rows.data = np.ones(rows.nnz, np.int64)
@@ -253,10 +248,8 @@ class StateEngine(Engine):
     # ---- labelsets, and second moments ----
 
     def _labelsets(self, statistic: LabelsetCounts) -> State:
-        wanted = (
-            ("labelset sums",) if isinstance(statistic, LabelsetSums) else ("labelsets", "labelset counts *", "labelset sums")
-        )
-        _, state = self._sums_of(*wanted)
+        kinds = () if isinstance(statistic, LabelsetSums) else ("labelsets", "labelset counts *")
+        _, state = self._sums_of(*kinds, "labelset sums")
         if statistic.by != ("grades" if self.profile.graded else "labels"):
             self._over_rows()
         order = self._order(state)
@@ -278,21 +271,17 @@ class StateEngine(Engine):
             places = places if statistic.features is None else places[statistic.features]
         else:
             kind, state = self._sums_of(*(("gram", "groups") if statistic.blocks == 1 else ("groups",)))
-        parts: dict[int, dict[int, State]] = {}
+        groups, parts = dict[int, State](), dict[int, State]()
         for name, value in state.items():
             prefix, _, base = name.partition(" ")
-            own = int(prefix) if kind.startswith("folds") else int(prefix) * statistic.blocks // GROUPS
             axes = MOMENTS[base.removesuffix("+")]
             if axes[0] == "f":
                 value = value[np.ix_(places, places)] if axes == "ff" else value[places]
-            part = parts.setdefault(own, {}).setdefault(int(prefix), {})
-            part[base] = value.astype(np.int64)
-        out: State = {}
-        for own, members in sorted(parts.items()):
-            total: State = {}
-            for each in members.values():
-                total = exact.add(total, each) if total else each
-            out |= {f"{own} {name}": value for name, value in total.items()}
+            groups.setdefault(int(prefix), {})[base] = value.astype(np.int64)
+        for group, each in groups.items():
+            own = group if kind.startswith("folds") else group * statistic.blocks // GROUPS
+            parts[own] = exact.add(parts[own], each) if own in parts else each
+        out = {f"{own} {name}": value for own, part in sorted(parts.items()) for name, value in part.items()}
         return self._with_ends(statistic.finish(out, self.grid))
 
     def _with_ends(self, result: Any) -> Any:

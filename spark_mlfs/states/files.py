@@ -67,17 +67,17 @@ def write(states: States, folder: Path, opening: dict[str, Any]) -> None:
         "profile": pa.array([bytes(part.profile.encode()) for part in parts], pa.large_binary()),
         "known": pa.array([None if p.known is None else bytes(encode(p.known)) for p in parts], pa.large_binary()),
     })  # fmt: skip
-    rows = [row for kind, state in sorted(states.sums.items()) for row in _cut(states, kind, state)]
-    columns = [pa.array([row[i] for row in rows], t) for i, t in enumerate((pa.string(), pa.int64(), pa.large_binary()))]
+    rows = zip(*(row for kind, state in sorted(states.sums.items()) for row in _cut(states, kind, state)), strict=True)
+    columns = map(pa.array, rows, (pa.string(), pa.int64(), pa.large_binary()))
     _write(folder / "sums.parquet", dict(zip(("kind", "first", "state"), columns, strict=True)), row_group_size=1)
-    facts = {
-        "tool": "spark_mlfs",
-        **opening,
-        "format": FORMAT if basis.options.get(KEPT) else 1,
-        "basis": basis.id,
+    facts = {"tool": "spark_mlfs", **opening, "format": FORMAT if basis.options.get(KEPT) else 1, "basis": basis.id}
+    facts |= {
         "options": basis.options,
+        "sparse": basis.sparse,
+        "thin": basis.thin,
+        "kinds": sorted(states.sums),
+        "rows": states.rows,
     }
-    facts |= {"sparse": basis.sparse, "thin": basis.thin, "kinds": sorted(states.sums), "rows": states.rows}
     facts |= {"features": len(states.features), "labels": len(states.labels), "parts": shown(states)}
     (folder / MANIFEST).write_text(as_json(facts), encoding="utf-8")
 
@@ -89,9 +89,8 @@ def _write(path: Path, columns: dict[str, Any], **more: Any) -> None:
 def _cut(states: States, kind: str, state: State) -> Iterable[tuple[str, int, bytes]]:
     """Ranges of the features' sums, and before them, as of feature −1, what is not of features."""
     state, d = compact({name: state[name] for name in sorted(state)}), len(states.features)
-    of = {name: axes_of(kind, name, dims_of(value))[:1] for name, value in state.items()}
-    yield kind, -1, bytes(encode({name: value for name, value in state.items() if of[name] not in ("f", "s")}))
-    mine = {name: value for name, value in state.items() if of[name] in ("f", "s")}
+    mine = {name: value for name, value in state.items() if axes_of(kind, name, dims_of(value))[:1] in ("f", "s")}
+    yield kind, -1, bytes(encode({name: value for name, value in state.items() if name not in mine}))
     size = sum(v.data.nbytes + v.indices.nbytes if sp.issparse(v) else v.nbytes for v in mine.values())
     cuts = np.linspace(0, d, max(1, min(d, math.ceil(size / RANGE_BYTES))) + 1).astype(int)
     for first, last in itertools.pairwise(cuts):

@@ -14,8 +14,7 @@ from ..methods.counting import BINNING, NUM_BINS
 from ..params import Integer, Parameter
 from ..pipeline import Request
 from ..select.modes import RULES, TESTS
-from .pairs import PAIR_KINDS
-from .sums import kinds_said, name_of, said
+from .sums import PAIR_KINDS, kinds_said, name_of, said
 
 EXTRACTING = ("mddm", "mlsi")  # which rank the features by the rows of their projections
 ADDITIVE = (

@@ -13,6 +13,7 @@ from ..blocks.codec import State
 from ..blocks.dataset import check_and_name
 from ..blocks.profile import Profile
 from ..errors import DataError, ParameterError
+from ..kernels.matrix import runs
 from ..lazy import cached_property
 from ..pipeline import Request
 from .basis import Basis, laid_out, places_among
@@ -23,17 +24,16 @@ from .sums import (
     Places,
     added,
     axes_of,
+    counts_less,
     dims_of,
     group_places,
-    label_pair_places,
     lowered,
     name_of,
-    negative,
     raised,
-    runs,
     said,
     some_rows,
-)  # fmt: skip
+    triangle,
+)
 
 BY_FEATURE = ("counts", "moments")  # kinds that may be added up range by range of features
 
@@ -96,7 +96,7 @@ class States:
     @cached_property
     def profile(self) -> Profile:
         """The profile of all rows."""
-        return reduce(Profile.merge, (self._placed(part) for part in self.parts))
+        return reduce(Profile.merge, (self._placed(part, {}) for part in self.parts))
 
     @property
     def rows(self) -> int:
@@ -127,29 +127,19 @@ class States:
 
     def known(self) -> State:
         """The rows whose labels are all known: number, positive labels, the features' ends."""
-        out: State = {"n": np.zeros(1, np.int64), "positive": np.zeros(len(self.labels), np.int64)}
-        low, high = np.full(len(self.features), np.inf), np.full(len(self.features), -np.inf)
-        for part in self.parts:
-            p, at, labels = part.profile, self.places_of(part.features, "features"), self.places_of(part.labels, "labels")
-            known = part.known or {"n": np.array([p.n]), "positive": p.positive, "low": p.low, "high": p.high}
-            own_low, own_high = (np.zeros(len(low)) for _ in range(2))
-            own_low[at], own_high[at] = known["low"], known["high"]
-            if not known["n"][0]:
-                own_low, own_high = np.full(len(low), np.inf), np.full(len(low), -np.inf)
-            low, high = np.minimum(low, own_low), np.maximum(high, own_high)
-            out["n"] = out["n"] + known["n"]
-            out["positive"][labels] += known["positive"]
-        return out | {"low": low, "high": high}
+        p = reduce(Profile.merge, (self._placed(part, part.known or {}) for part in self.parts))
+        return {"n": np.array([p.n]), "positive": p.positive, "low": p.low, "high": p.high}
 
     def places_of(self, new: Sequence[str], what: str) -> np.ndarray:
         """Where the features or labels of the basis and the `new` ones are among all of these."""
         known, every = len(getattr(self.basis, what)), getattr(self, what)
         return np.concatenate([np.arange(known), known + places_among(new, every[known:])])
 
-    def _placed(self, part: Part) -> Profile:
-        """The profile of a part among all features and labels."""
+    def _placed(self, part: Part, known: State) -> Profile:
+        """The profile of a part, with what is `known` of some of its rows, among all features and labels."""
         columns, labels = self.places_of(part.features, "features"), self.places_of(part.labels, "labels")
-        return laid_out(part.profile, columns, len(self.features), labels, len(self.labels))
+        own = replace(part.profile, **(known and known | {"n": int(known["n"][0])}))
+        return laid_out(own, columns, len(self.features), labels, len(self.labels))
 
     def ends(self, kind: str, first: int, last: int, before: int = 0) -> dict[str, slice]:
         """Where the rows of some features lie in the arrays of a kind that begin `before` them, by their first axis."""
@@ -177,11 +167,13 @@ class States:
         """Where the entries of this kind go among those of `other`, which has all features and labels of these."""
         f = other.places_of(self.features[len(self.basis.features) :], "features")
         q = other.places_of(self.labels[len(self.basis.labels) :], "labels")
-        g, size = group_places(q, len(other.labels), self.has_unknown, other.has_unknown)
-        out = {"f": (f, len(other.features)), "q": (q, len(other.labels)), "g": (g, size), "G": (g[1:] - 1, size - 1)}
+        count = len(other.labels)
+        g, size = group_places(q, count, self.has_unknown, other.has_unknown)
+        out = {"f": (f, len(other.features)), "q": (q, count), "g": (g, size), "G": (g[1:] - 1, size - 1)}
         if name_of(kind) == "label pairs":
-            out["L"] = label_pair_places(q, len(other.labels))
-            out["k"] = group_places(q, len(other.labels), False, False)
+            a, b = (q[each] for each in np.triu_indices(len(q), 1))
+            out["L"] = triangle(np.minimum(a, b), np.maximum(a, b) - 1, count - 1), count * (count - 1) // 2
+            out["k"] = group_places(q, count, False, False)
         if name_of(kind) in ("counts", "labelset counts") and self.basis.thin:
             own, every = (each.basis.slots(kind, len(each.features)) for each in (self, other))
             out["s"] = np.arange(own[-1]) if own is every else runs(every[f], every[f] + np.diff(own)), int(every[-1])
@@ -225,7 +217,7 @@ def subtract(states: States, *taken: States) -> States:
     every, parts = Sum((states, *taken), [1] + [-1] * len(taken)), (part for part in states.parts if part.identity in left)
     out = States(states.basis, tuple(parts), {})
     out = replace(out, sums={kind: _only(every.whole, out, kind, state) for kind, state in every.items()})
-    if any(negative(kind, state) for kind, state in out.sums.items()):
+    if any(map(counts_less, out.sums.values())):
         raise DataError("more rows would be taken away than there are: the states are not those that were merged")
     return out
 
@@ -240,8 +232,7 @@ def check(states: Sequence[States], apart: bool = True) -> None:
         difference = other.basis.difference(first.basis)
         if difference is not None:
             raise ParameterError(f"{said_of}: {difference}; collect later states like the first one")
-        lacking = sorted(first.sums.keys() ^ other.sums.keys())
-        lacking = [kind for kind in lacking if kind != "outside"]
+        lacking = sorted((first.sums.keys() ^ other.sums.keys()) - {"outside"})
         if lacking:
             raise ParameterError(f"{said_of}: only one has {said(lacking[0])}; collect both for the same methods")
     if apart:

@@ -1,10 +1,10 @@
 """What states hold: the sums of each kind of statistic, feature by feature, so that they are joined by name and cut by features.
 
-A kind is a text, such as ``"counts 5 width"``; its sums are arrays of whole numbers, dense or CSR, by name. `AXES` says what each
-axis of an array stands for: f features, s the codes of features (`Coding.offsets`), g groups of rows (`ToldLabels`), G those but
-the first, q labels, m labelsets, of which the CSR ``sets`` (m, q) holds the labels; L pairs of labels, k all rows and the labels
-(`pairs`). Sums of quantised values (`kernels.exact`)
-are in words of 40 bits throughout, so that any number of states add up. All sums are linear: they merge, and are taken away.
+A kind is a text, such as ``"counts 5 width"``; its sums are arrays of whole numbers, dense or CSR, by name. `KINDS` says what
+each axis of an array stands for: f features, s the codes of features (`Coding.offsets`), g groups of rows (`ToldLabels`), G those
+but the first, q labels, m labelsets, of which the CSR ``sets`` (m, q) holds the labels; L pairs of labels, k all rows and the
+labels (`collect`). Sums of quantised values (`kernels.exact`) are in words of 40 bits throughout, so that any number of states
+add up. All sums are linear: they merge, and are taken away.
 """
 
 from __future__ import annotations
@@ -17,50 +17,35 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..blocks.block import LABELSET, Block
+from ..blocks.block import Block, labelset_hashes
 from ..blocks.codec import State, envelope
-from ..blocks.coding import CodedBlock, Coding
-from ..blocks.grades import ONE
+from ..blocks.coding import CodedBlock
 from ..blocks.profile import Profile
-from ..blocks.rowhash import GROUPS, group_of, mix, row_sums
+from ..blocks.rowhash import GROUPS, group_of
 from ..frame import num_cores
 from ..kernels.matrix import with_values
 from ..statistics.base import Statistic
-from ..statistics.contingency import TwoWay
-from ..statistics.gram import FoldGrams, Gram
-from ..statistics.labelsets import LabelsetCounts, Labelsets, LabelsetSums
-from ..statistics.moments import WORD, GroupMoments
-from ..statistics.targets import Classes, Labels
+from ..statistics.gram import Gram
+from ..statistics.moments import WORD
+from ..statistics.targets import Labels
 
 MOMENTS = {"n": ".", "y": "q", "yy": "qq", "h": "f", "l": "f", "hh": "ff", "rest": "ff", "hy": "fq", "ly": "fq"}
 SETS = {"sets": "mq", "counts": "m"}
-AXES: dict[str, dict[str, str]] = {
-    "counts": {"table": "sg"},
-    "labelset counts": {"table": "sm", **SETS},
-    "labelsets": SETS,
-    "labelset sums": {**dict.fromkeys(("h", "l", "hh", "hl", "ll"), "fm"), **SETS},
-    "moments": {"count": "g", "rows": "fG", **dict.fromkeys(("h", "l", "hh", "hl", "ll"), "fG")},
-    "gram": MOMENTS,
-    "groups": MOMENTS,
-    "folds": MOMENTS,
-    "outside": {"outside": "f"},
-    "pairs": {"joint": ".g"},
-    "plain pairs": {"joint": ".."},
-    "label pairs": {"both": ".L", "single": ".k", "allboth": "L", "allsingle": "k"},
+KINDS: dict[str, tuple[str, dict[str, str]]] = {  # what it is in words; the axes of its arrays
+    "counts": ("counts of values by label", {"table": "sg"}),
+    "labelset counts": ("counts of values by labelset", {"table": "sm", **SETS}),
+    "labelsets": ("counts of labelsets", SETS),
+    "labelset sums": ("sums by labelset", {**dict.fromkeys(("h", "l", "hh", "hl", "ll"), "fm"), **SETS}),
+    "moments": ("sums by label", {"count": "g", **dict.fromkeys(("rows", "h", "l", "hh", "hl", "ll"), "fG")}),
+    "gram": ("second moments", MOMENTS),
+    "groups": ("second moments by group of rows", MOMENTS),
+    "folds": ("second moments by fold", MOMENTS),
+    "outside": ("", {"outside": "f"}),
+    "pairs": ("counts of pairs of features by label", {"joint": ".g"}),
+    "plain pairs": ("counts of pairs of features", {"joint": ".."}),
+    "label pairs": ("counts of pairs of labels by feature", {"both": ".L", "single": ".k", "allboth": "L", "allsingle": "k"}),
 }
-SAID = {
-    "counts": "counts of values by label",
-    "labelset counts": "counts of values by labelset",
-    "labelsets": "counts of labelsets",
-    "labelset sums": "sums by labelset",
-    "moments": "sums by label",
-    "gram": "second moments",
-    "groups": "second moments by group of rows",
-    "folds": "second moments by fold",
-    "pairs": "counts of pairs of features by label",
-    "plain pairs": "counts of pairs of features",
-    "label pairs": "counts of pairs of labels by feature",
-}
+PAIR_KINDS = ("pairs", "plain pairs", "label pairs")
 IN_WORDS = frozenset({"h", "l", "hh", "hl", "ll", "hy", "ly", "yy"})  # sums of quantised values
 COUNTED = ("table", "rows", "counts", "count", "n", "outside", "joint", "both", "single")
 MASK = (1 << WORD) - 1
@@ -71,13 +56,13 @@ SHIFT = 20  # bits that words are raised by at a time
 
 def name_of(kind: str) -> str:
     """The kind without its parameters."""
-    return next(name for name in sorted(AXES, key=len, reverse=True) if kind.startswith(name))
+    return next(name for name in sorted(KINDS, key=len, reverse=True) if kind.startswith(name))
 
 
 def said(kind: str) -> str:
     """A kind in words."""
     name = name_of(kind)
-    return " ".join(filter(None, (SAID[name], f"({kind.removeprefix(name).strip()})" if kind != name else "")))
+    return KINDS[name][0] + (f" ({kind.removeprefix(name).strip()})" if kind != name else "")
 
 
 def bins_of(kind: str) -> tuple[int, str]:
@@ -88,7 +73,7 @@ def bins_of(kind: str) -> tuple[int, str]:
 
 def kinds_said(kinds: Iterable[str]) -> str:
     """Kinds in words, for messages."""
-    return ", ".join(said(kind) for kind in sorted(kinds) if kind in SAID or name_of(kind) in SAID)
+    return ", ".join(filter(None, map(said, sorted(kinds))))
 
 
 def axes_of(kind: str, name: str, dims: int) -> str:
@@ -96,7 +81,7 @@ def axes_of(kind: str, name: str, dims: int) -> str:
     base = _base(name)
     if name.startswith("all "):
         return "f"
-    axes = AXES[name_of(kind)][base]
+    axes = KINDS[name_of(kind)][1][base]
     if not dims:
         return axes
     if base == "table":
@@ -201,68 +186,20 @@ class Outside(Statistic):
     graded = True
 
     def partial(self, block: Block, profile: Profile) -> State:
-        out, mass = np.zeros(block.d, np.int64), block.masses(profile)
+        x, mass, every = block.x, block.masses(profile), np.arange(block.d)
         mass = np.ones(block.n, np.int64) if mass is None else mass
-        if block.sparse:
-            columns, values = block.x.indices, block.x.data
-            rows = np.repeat(np.arange(block.n), np.diff(block.x.indptr))
-            np.add.at(out, columns, mass[rows] * self._out(values, columns))
-            zero = self._out(np.zeros(block.d), np.arange(block.d)).astype(np.int64)
-            if zero.any():
-                stored = np.zeros(block.d, np.int64)
-                np.add.at(stored, columns, mass[rows])
-                out += zero * (mass.sum() - stored)
-        else:
-            out += mass @ self._out(block.x, np.arange(block.d)).astype(np.int64)
-        return {"outside": out}
+        if not block.sparse:
+            return {"outside": mass @ self._out(x, every)}
+        zeros = mass.sum() - mass @ with_values(x, np.ones(x.nnz, np.int64))  # that are not stored
+        return {"outside": mass @ with_values(x, self._out(x.data, x.indices)) + zeros * self._out(np.zeros(block.d), every)}
 
     def _out(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
         inside = (values >= self.low[columns]) & (values <= self.high[columns])
         out: np.ndarray = ~inside | (self.two[columns] & (values != 0) & (values != 1))
-        return out
+        return out.astype(np.int64)
 
     def state_bytes(self, profile: Profile) -> int:
         return 8 * profile.d + envelope(1)
-
-
-# ---- statistics of a kind, and their states as they are kept ----
-
-
-def statistic_of(kind: str, coding: Coding | None, profile: Profile, thin: bool, sets: Labelsets | None = None) -> Statistic:
-    """The statistic whose states are kept as this kind; `coding` of all features where the kind has one, `sets` of the rows."""
-    name, unknown = name_of(kind), profile.has_unknown
-    by = "grades" if profile.graded else "labels"
-    if name == "counts":
-        assert coding is not None
-        return TwoWay(coding, ToldLabels(profile.q, untold=unknown))
-    if name == "labelset counts":
-        assert coding is not None and sets is not None
-        return TwoWay(coding, Classes(sets.hashes, sets.counts))
-    if name == "moments":
-        return GroupMoments(ToldLabels(profile.q, untold=unknown), thin)
-    made: dict[str, Statistic] = {
-        "labelsets": LabelsetCounts(by), "labelset sums": LabelsetSums(by, squares=True),
-        "gram": Gram(), "groups": KeyedGrams(),
-    }  # fmt: skip
-    return made[name] if name in made else FoldGrams(int(kind.split()[-1]))
-
-
-def kept(kind: str, raw: State, q: int, sets: Labelsets | None = None) -> State:
-    """The state of a statistic as its kind is kept."""
-    name, out = name_of(kind), dict(raw)
-    if name in ("counts", "labelset counts"):
-        table = raw["table"]
-        out = {"table": table.T.tocsr() if sp.issparse(table) else table}
-    if name.startswith("labelset"):
-        if sets is None:
-            own = {part: out.pop(part, None) for part in ("hashes", "counts", "indptr", "indices", "grades")}
-            sets = Labelsets(**own)
-        values = np.ones(len(sets.indices), np.int64) if sets.grades is None else sets.grades
-        shape = len(sets.counts), q
-        out |= {"sets": sp.csr_matrix((values, sets.indices, sets.indptr), shape), "counts": sets.counts}
-    if name in ("labelset sums", "moments"):
-        out = {n: v.T if isinstance(v, np.ndarray) and v.ndim == 2 else v for n, v in out.items()}
-    return in_words(out)
 
 
 def in_words(state: State) -> State:
@@ -327,10 +264,7 @@ Places = dict[str, tuple[np.ndarray, int]]  # by axis: where entries go, and how
 
 def hashes_of(sets: sp.csr_matrix, graded: bool) -> np.ndarray:
     """(m,) the hashes of labelsets, as blocks have them."""
-    keys = sets.indices.astype(np.int64)
-    if graded:
-        keys = keys | ((sets.data.astype(np.int64) & (ONE - 1)) << 32)
-    return row_sums(mix(keys, LABELSET), sets.indptr)
+    return labelset_hashes(sets.indices, sets.indptr, sets.data if graded else None)
 
 
 def added(kind: str, states: Sequence[State], places: Sequence[Places], signs: Sequence[int], graded: bool) -> State:
@@ -432,24 +366,10 @@ def triangle(a: Any, b: Any, size: int) -> np.ndarray:
     return out
 
 
-def negative(kind: str, state: Mapping[str, Any]) -> bool:
+def counts_less(state: State) -> bool:
     """Whether rows are counted less than never: what was taken away had not been there."""
-    counts = [v for n, v in state.items() if _base(n) in COUNTED]
-    return any((v.data if sp.issparse(v) else v).min(initial=0) < 0 for v in counts)
-
-
-def runs(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """starts[0], …, ends[0] − 1, starts[1], …: the runs one behind the other."""
-    lengths = ends - starts
-    before = np.cumsum(lengths) - lengths
-    out: np.ndarray = np.arange(lengths.sum()) + np.repeat(starts - before, lengths)
-    return out
-
-
-def label_pair_places(labels: np.ndarray, q: int) -> tuple[np.ndarray, int]:
-    """Where pairs of labels go (`LabelPairs`), the labels being at `labels` of q."""
-    a, b = (labels[each] for each in np.triu_indices(len(labels), 1))
-    return triangle(np.minimum(a, b), np.maximum(a, b) - 1, q - 1), q * (q - 1) // 2
+    counts = [v.data if sp.issparse(v) else v for n, v in state.items() if _base(n) in COUNTED]
+    return any(v.min(initial=0) < 0 for v in counts)
 
 
 def group_places(labels: np.ndarray, q: int, had: bool, has: bool) -> tuple[np.ndarray, int]:
