@@ -50,6 +50,16 @@ class LabelledRows:
         """Row of each entry of `label_indices`."""
         return np.repeat(np.arange(self.n), np.diff(self.label_indptr))
 
+    def unknown_entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """Row and label of each label that is unknown by itself."""
+        if self.unknown_indptr is None or self.unknown_indices is None:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        return np.repeat(np.arange(self.n), np.diff(self.unknown_indptr)), self.unknown_indices
+
+    def unlabelled_rows(self) -> np.ndarray:
+        """The rows of which no label is known."""
+        return np.zeros(0, np.int64) if self.unlabelled is None else self.unlabelled
+
     @cached_property
     def labelset_hash(self) -> np.ndarray:
         """(n,) uint64 hash of each row's set of positive labels: the sum of the labels' hashes, 0 for the empty set."""
@@ -66,10 +76,8 @@ class LabelledRows:
         if self.unknown_indptr is None and self.unlabelled is None:
             return None
         known = np.ones(self.n, bool)
-        if self.unknown_indptr is not None:
-            known &= np.diff(self.unknown_indptr) == 0
-        if self.unlabelled is not None:
-            known[self.unlabelled] = False
+        known[self.unknown_entries()[0]] = False
+        known[self.unlabelled_rows()] = False
         return known
 
     def taken(self, rows: np.ndarray) -> Attributes:
@@ -201,19 +209,6 @@ class Block(LabelledRows):
     def grade_units(self) -> np.ndarray:
         """(k,) int64 grades of the entries of `label_indices`, in units of 2⁻¹⁵."""
         return np.full(len(self.label_indices), ONE) if self.grades is None else self.grades.astype(np.int64)
-
-    def unknown(self, q: int) -> sp.csr_matrix | None:
-        """(n, q) 0/1 matrix of the unknown labels, or None where every label is known."""
-        if self.unknown_indptr is None and self.unlabelled is None:
-            return None
-        unknown = sp.csr_matrix((self.n, q))
-        if self.unknown_indptr is not None and self.unknown_indices is not None:
-            ones = np.ones(len(self.unknown_indices))
-            unknown = sp.csr_matrix((ones, self.unknown_indices, self.unknown_indptr), shape=(self.n, q))
-        if self.unlabelled is not None and len(self.unlabelled):
-            rows, columns = np.repeat(self.unlabelled, q), np.tile(np.arange(q), len(self.unlabelled))
-            unknown = unknown + sp.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(self.n, q))
-        return unknown.tocsr()
 
     def known(self) -> Block:
         """The rows whose labels are all known."""

@@ -350,10 +350,8 @@ def _ranges_of_dense(x: np.ndarray) -> Ranges:
 def profile_block(block: Block, width: int) -> Profile:
     """The profile of one block whose rows tell `width` labels (0: not told)."""
     features, in_row = _ranges_of_sparse(block.x) if block.sparse else _ranges_of_dense(block.x)
-    labels, none = np.diff(block.label_indptr), np.zeros(0, np.int64)
-    unknown_labels = np.zeros(block.n, np.int64) if block.unknown_indptr is None else np.diff(block.unknown_indptr)
-    unknown = none if block.unknown_indices is None else block.unknown_indices
-    unlabelled = none if block.unlabelled is None else block.unlabelled
+    labels, unlabelled, (of_unknown, unknown) = np.diff(block.label_indptr), block.unlabelled_rows(), block.unknown_entries()
+    unknown_labels = np.bincount(of_unknown, minlength=block.n)
     q = max(width, int(block.label_indices.max(initial=-1)) + 1)
 
     def by_label(entries: np.ndarray, amounts: np.ndarray | None = None) -> np.ndarray:
@@ -373,7 +371,7 @@ def profile_block(block: Block, width: int) -> Profile:
         most_labels=int(labels.max(initial=0)),
         most_unknown=int(unknown_labels.max(initial=0)),
         feature_label_pairs=int(in_row @ labels),
-        feature_unknown_pairs=int(in_row @ unknown_labels) if len(unknown) else 0,
+        feature_unknown_pairs=int(in_row @ unknown_labels),
         unlabelled_stored=int(in_row[unlabelled].sum()),
         declared_num_labels=width,
         **features,
@@ -394,7 +392,7 @@ def profile_block(block: Block, width: int) -> Profile:
         profile.heaviest = int(mass.max(initial=0))
         of_entries = mass[block.label_rows()]
         profile.weight_positive = by_label(block.label_indices, of_entries)
-        profile.weight_unknown = by_label(unknown, np.repeat(mass, unknown_labels))
+        profile.weight_unknown = by_label(unknown, mass[of_unknown])
         profile.weight_unlabelled = int(mass[unlabelled].sum())
         if profile.graded:
             profile.weight_grade = np.zeros(q, np.int64)

@@ -214,9 +214,9 @@ class Fit:
             moved = self.labels[block.label_indices].astype(np.int32)
             order = np.lexsort((moved, block.label_rows()))
             block = replace(block, label_indices=moved[order], grades=None if block.grades is None else block.grades[order])
-            if block.unknown_indices is not None and block.unknown_indptr is not None:
-                rows = np.repeat(np.arange(block.n), np.diff(block.unknown_indptr))
-                moved = self.labels[block.unknown_indices].astype(np.int32)
+            if block.unknown_indices is not None:
+                rows, unknown = block.unknown_entries()
+                moved = self.labels[unknown].astype(np.int32)
                 block = replace(block, unknown_indices=moved[np.lexsort((moved, rows))])
         if self.weighted and block.weights is None:
             block = replace(block, weights=np.ones(block.n))

@@ -149,12 +149,9 @@ class ToldLabels(Labels):
         rows, groups = Labels(self.q).groups(block)
         if not self.untold:
             return rows, groups
-        none = np.zeros(0, np.int64) if block.unlabelled is None else block.unlabelled
-        more, which = [rows, none], [groups, np.full(len(none), 1 + self.q)]
-        if block.unknown_indptr is not None and block.unknown_indices is not None:
-            more.append(np.repeat(np.arange(block.n), np.diff(block.unknown_indptr)))
-            which.append(2 + self.q + block.unknown_indices.astype(np.int64))
-        return np.concatenate(more), np.concatenate(which)
+        (some, labels), none = block.unknown_entries(), block.unlabelled_rows()
+        of_none, of_some = np.full(len(none), 1 + self.q), 2 + self.q + labels.astype(np.int64)
+        return np.concatenate([rows, none, some]), np.concatenate([groups, of_none, of_some])
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
         each, met = 1 + profile.most_labels, profile.nonzero + profile.feature_label_pairs
@@ -175,15 +172,12 @@ class KeyedGrams(Gram):
 
 
 @dataclass
-class Outside(Statistic):
+class Outside(Statistic, layout="rows", weighted=True, graded=True):
     """(d,) rows in which a feature lies outside its edges."""
 
     low: np.ndarray
     high: np.ndarray
     two: np.ndarray
-    layout = "rows"
-    weighted = True
-    graded = True
 
     def partial(self, block: Block, profile: Profile) -> State:
         x, mass, every = block.x, block.masses(profile), np.arange(block.d)

@@ -164,14 +164,12 @@ def table_bytes(coding: Coding, target: Target, profile: Profile, first: int = 0
 
 
 @dataclass
-class TwoWay(PerFeatureStatistic):
+class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
     """N(f = v, group) for every varying feature, the counts every filter starts from, as `Counts`. State: `table`, (v, width,
     size) or CSR (size, slots), of a range of features (slots, size); and the rows of each group."""
 
     coding: Coding
     target: Target
-    weighted = True
-    read_again = True
 
     def __post_init__(self) -> None:
         self.asked_once = self.target.asked_once
@@ -401,7 +399,7 @@ def cells_of(block: CodedBlock, coding: Coding, selected: tuple[int, ...]) -> np
 
 
 @dataclass
-class CellInformation(Statistic):
+class CellInformation(Statistic, layout="cells", weighted=True, wholly=True):
     """I(f; target | X_S) of every feature, (v,) nats, of so many joint cells that only what is occupied is looked at
     (`kernels.cells`): rows alone in their cell, and cells whose rows agree on all labels, tell nothing and are dropped first.
     Every row of a cell must be in one block: the engines see to that. Sums are fixed point, the bits those of `cell_counts`."""
@@ -410,9 +408,6 @@ class CellInformation(Statistic):
     target: Target
     selected: tuple[int, ...]
     logs: CountLogs
-    layout = "cells"
-    weighted = True
-    wholly = True
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
         rows, _ = groups_of(block, self.target)
@@ -439,13 +434,12 @@ class CellInformation(Statistic):
 
 
 @dataclass(frozen=True)
-class JointCells(Target):
+class JointCells(Target, asked_once=True):
     """The groups of `target` once for each joint code of the `selected` features."""
 
     target: Target
     coding: Coding
     selected: tuple[int, ...]
-    asked_once = True
 
     @property
     def cells(self) -> int:

@@ -18,7 +18,7 @@ MOST_VALUES = 1024  # distinct joint values of a family that are counted
 
 
 @dataclass
-class JointCounts(Statistic):
+class JointCounts(Statistic, divisible=False, weighted=True):
     """N(X_F = v, group) for the families F of features, v the values that the codes of a family take together: for each the
     counts (values, groups), int64, of weighted rows in units of their weight; or None of more than `most` values. A value is
     known by the 64-bit hash of its codes: two of k share one with probability k²/2⁶⁵. State: 8·(1 + groups) bytes a value."""
@@ -27,8 +27,6 @@ class JointCounts(Statistic):
     target: Target
     families: tuple[tuple[int, ...], ...]
     most: int = MOST_VALUES
-    divisible = False
-    weighted = True
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
         rows, groups = groups_of(block, self.target)

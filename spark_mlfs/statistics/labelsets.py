@@ -38,17 +38,12 @@ class Labelsets:
 
 
 @dataclass
-class LabelsetCounts(Statistic):
+class LabelsetCounts(Statistic, layout="rows", divisible=False, by_labelset=True, weighted=True, graded=True):
     """The distinct labelsets of the rows whose labels are all known, and how often each occurs: `by` ``"labels"``, which are 0
     and 1; of graded ones ``"support"``, the labels of a grade above 0, or ``"grades"``, the distinct rows. State:
     O(labelsets)."""
 
     by: str = "labels"
-    layout = "rows"
-    divisible = False
-    by_labelset = True
-    weighted = True
-    graded = True
 
     def takes_grades(self) -> bool:
         return self.by != "labels"
@@ -94,12 +89,11 @@ class LabelsetCounts(Statistic):
 
 
 @dataclass
-class LabelsetSums(LabelsetCounts):
+class LabelsetSums(LabelsetCounts, quantised=True):
     """The `Labelsets` of the known rows, by distinct rows of grades with ``by="grades"``, and the `Moments` of the rows of each.
     State: 16·m·v bytes, m labelsets; 40 where values need a second slice (without `squares` 8, 16)."""
 
     squares: bool = False
-    quantised = True
 
     def partial(self, block: Block, profile: Profile) -> State:
         block = block.known()

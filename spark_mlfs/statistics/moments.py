@@ -59,10 +59,9 @@ def row_parts(block: Block) -> Iterator[Block]:
         yield block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
 
 
-class ExactSums(Statistic):
+class ExactSums(Statistic, quantised=True):
     """Exact sums (`kernels.exact`) of what `sums` makes of a product's worth of rows, those with known labels, or `every` one."""
 
-    quantised = True
     every: ClassVar[bool] = False
 
     def sums(self, rows: Block, profile: Profile) -> State:
@@ -104,7 +103,7 @@ def label_moments(profile: Profile, labels: Labels, watched: bool = False) -> Gr
 
 
 @dataclass
-class GroupMoments(ExactSums, PerFeatureStatistic):
+class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True, graded=True, every=True):
     """Sums and sums of squares of every group of `target`, of weighted rows in units of their weight. A row is in the group of a
     label to the degree of its grade, all then in units of 2⁻¹⁵.
 
@@ -114,10 +113,6 @@ class GroupMoments(ExactSums, PerFeatureStatistic):
 
     target: Target
     stored: bool = False
-    layout = "rows"
-    weighted = True
-    graded = True
-    every = True
     gathered_bytes = 1 << 20  # many cells are added up block by block, and range by range they stay near the processor
 
     def __post_init__(self) -> None:
@@ -317,13 +312,8 @@ def _shifted(above: sp.csr_matrix) -> sp.csr_matrix:
 
 
 @dataclass
-class KnownRows(Statistic):
-    """Number, positive labels, and the features' minimum and maximum of the rows whose labels are all known."""
-
-    layout = "rows"
-    divisible = False
-    weighted = True  # a range; the rows are counted as they are
-    graded = True
+class KnownRows(Statistic, layout="rows", divisible=False, weighted=True, graded=True):
+    """Number, positive labels, and the features' minimum and maximum of rows whose labels are all known, whatever they weigh."""
 
     def partial(self, block: Block, profile: Profile) -> State:
         block = block.known()

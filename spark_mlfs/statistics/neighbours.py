@@ -165,16 +165,13 @@ class Neighbourhood:
 
 
 @dataclass
-class NearestRows(Statistic):
+class NearestRows(Statistic, layout="identified", divisible=False, graded=True):
     """The nearest rows of every query, for each neighbourhood. Result: a `Nearest` for each. State: Σ 24·k bytes a query."""
 
     queries: Queries
     neighbourhoods: tuple[Neighbourhood, ...]
     table: LabelsetSimilarity | None = None
     symmetric: bool = False  # the queries are all rows there are: a tile of two runs of them serves both
-    layout = "identified"
-    divisible = False
-    graded = True
 
     def takes_grades(self) -> bool:
         return all(each.condition in ("any", "sharing") for each in self.neighbourhoods)
@@ -296,15 +293,13 @@ def labelset_table(sets: Labelsets, q: int, similarity: str = "overlap") -> Labe
 
 
 @dataclass
-class EdgeDifferences(ExactSums):
+class EdgeDifferences(ExactSums, layout="identified", graded=True):
     """X'LX of a symmetric sparse S over the rows, the columns of S met wave by wave: Σ_i x_i (Σ_j S_ij (x_i − x_j))' over the j
     of the wave, x about their provisional centre. Exact sums of the quantised x_i and inner sums. State: 16·v² bytes."""
 
     wave: Block
     ids: np.ndarray  # of the rows of S, sorted
     columns: sp.csr_matrix  # S[:, wave]
-    layout = "identified"
-    graded = True
 
     def sums(self, rows: Block, profile: Profile) -> State:
         unit, x, others = unit_of(profile), features_of(rows, profile), features_of(self.wave, profile)

@@ -65,13 +65,11 @@ def from_key(keys: np.ndarray) -> np.ndarray:
 
 
 @dataclass
-class CountsBelow(Statistic):
+class CountsBelow(Statistic, layout="rows", graded=True):
     """How many values of each feature lie strictly below each of its edges; (v, edges) int64. `edges` are ordered keys."""
 
     edges: np.ndarray
     step: int
-    layout = "rows"
-    graded = True
 
     def partial(self, block: Block, profile: Profile) -> State:
         counts = np.zeros(self.edges.shape, np.int64)

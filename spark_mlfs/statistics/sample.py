@@ -22,14 +22,11 @@ def rows_bytes(profile: Profile, rows: int) -> int:
 
 
 @dataclass
-class SampledRows(Statistic):
+class SampledRows(Statistic, layout="identified", divisible=False, graded=True):
     """A `Block` of `count` rows (all, where there are fewer) in the order of their ids. State: the rows themselves."""
 
     count: int
     seed: int = 0
-    layout = "identified"
-    divisible = False
-    graded = True
 
     def _best(self, block: Block) -> Block:
         if block.n > self.count:
@@ -66,7 +63,5 @@ class SampledRows(Statistic):
 
 
 @dataclass
-class AllRows(SampledRows):
+class AllRows(SampledRows, weighted=True):
     """All rows whose labels are known, of `count` rows, with the weights they have. Result and state as of `SampledRows`."""
-
-    weighted = True

@@ -19,9 +19,15 @@ NOISE_BITS = 16  # of a row: what counts without noise are rounded to
 
 class Keyed:
     """Something known by its class and its fields, but for those left out of comparisons. Of what a field holds counts its own
-    key; with `wholly` each of its fields, too, those that change no count but what is made of counts."""
+    key; with `wholly` each of its fields, too, those that change no count but what is made of counts. Facts about a class stand
+    behind its bases: ``class Ranges(Statistic, layout="rows")``."""
 
     wholly: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **facts: Any) -> None:
+        for name, value in facts.items():
+            assert hasattr(cls, name)
+            setattr(cls, name, value)
 
     def key(self) -> Hashable:
         """Equal keys mean equal groups, states or results."""
@@ -125,12 +131,9 @@ class Labels(Target):
             watched = 1 + self.q + np.arange(len(self.watch))
             group_of_label = np.full(self.q, -1, np.int64)
             group_of_label[list(self.watch)] = watched
-            if block.unknown_indptr is not None:
-                rows.append(np.repeat(np.arange(block.n), np.diff(block.unknown_indptr)))
-                groups.append(group_of_label[block.unknown_indices])
-            if block.unlabelled is not None:
-                rows.append(np.repeat(block.unlabelled, len(watched)))
-                groups.append(np.tile(watched, len(block.unlabelled)))
+            unknown, unlabelled = block.unknown_entries(), block.unlabelled_rows()
+            rows += [unknown[0], np.repeat(unlabelled, len(watched))]
+            groups += [group_of_label[unknown[1]], np.tile(watched, len(unlabelled))]
         return np.concatenate(rows), np.concatenate(groups)
 
     def grade_units(self, block: Block) -> np.ndarray:
@@ -216,11 +219,10 @@ class Classes(Target):
 
 
 @dataclass(frozen=True)
-class LabelPairs(Target):
+class LabelPairs(Target, asked_once=True):
     """One group per pair (a, b), a < b, of the listed labels: rows with both. Rows with an unknown label are in no group."""
 
     labels: tuple[int, ...]
-    asked_once = True
 
     @property
     def size(self) -> int:
@@ -241,12 +243,8 @@ class LabelPairs(Target):
             listed &= block.complete[rows]
         positions, rows = positions[listed], rows[listed]
         # pair every entry with the later ones of its row, one distance at a time
-        out_rows, out_groups = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        distance = 1
-        while True:
-            same = np.flatnonzero(rows[distance:] == rows[:-distance])
-            if not len(same):
-                break
+        out_rows, out_groups, distance = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 1
+        while len(same := np.flatnonzero(rows[distance:] == rows[:-distance])):
             a, b = positions[same], positions[same + distance]
             a, b = np.minimum(a, b), np.maximum(a, b)
             out_rows.append(rows[same])
@@ -260,12 +258,11 @@ class LabelPairs(Target):
 
 
 @dataclass(frozen=True)
-class SomeLabels(Target):
+class SomeLabels(Target, asked_once=True):
     """Group 0: all rows; 1 + i: rows with label `labels`[i]. `only_known` leaves out the rows with any unknown label."""
 
     labels: tuple[int, ...]
     only_known: bool = False
-    asked_once = True
 
     @property
     def size(self) -> int:
@@ -291,14 +288,13 @@ class SomeLabels(Target):
 
 
 @dataclass(frozen=True)
-class Crossed(Target):
+class Crossed(Target, asked_once=True):
     """The groups of `target` once for each code of a feature but its `commonest`: rows that have this one are in none."""
 
     target: Target
     coding: Coding
     feature: int
     commonest: int
-    asked_once = True
 
     @property
     def size(self) -> int:

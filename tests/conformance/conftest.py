@@ -185,7 +185,7 @@ class PackedRows:
         block = concatenate([Block.decode(bytes(row.block)) for row in cells])
         block = block.take(np.argsort(block.ids, kind="stable"))
         self.ids, self.x, self.y = block.ids, block.dense().astype(float), block.labels(packed.profile.q).toarray()
-        self.profile, self.unknown = packed.profile, block.unknown(packed.profile.q)
+        self.profile, self.unknown = packed.profile, block.complete
         packed.release()
 
     def equals(self, other, labels=slice(None)):

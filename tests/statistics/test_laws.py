@@ -579,11 +579,11 @@ def test_what_a_profile_bounds(name):
     merged = parts[0]
     for part in parts[1:]:
         merged = Profile.decode(bytes(merged.merge(part).encode()))
-    x, y, unknown = block.csr() != 0, block.labels(profile.q), block.unknown(profile.q)
+    x, y, unknown = block.csr() != 0, block.labels(profile.q), block.unknown_indptr
     in_row, labels = np.asarray(x.sum(axis=1)).ravel(), np.diff(y.indptr)
     gone = np.zeros(block.n, bool)
     gone[[] if block.unlabelled is None else block.unlabelled] = True
-    missing = np.zeros(block.n, int) if unknown is None else np.where(gone, 0, np.diff(unknown.indptr))
+    missing = np.zeros(block.n, int) if unknown is None else np.where(gone, 0, np.diff(unknown))
     exact = profile.sparse
     for found in (profile, merged):
         for value, wanted in (
