@@ -71,11 +71,11 @@ class FilledSums(ExactSums):
 
     def _filled(self, block: Block, profile: Profile, x: tuple[Any, Any | None]) -> np.ndarray:
         """(n, q) f of the rows, of which `x` is quantised."""
-        f, unknown = block.labels(profile.q).toarray(), block.unknown(profile.q)
-        if unknown is not None and self.weights is not None:
-            rows, columns = unknown.nonzero()
-            guess = exact.applied(*x, unit_of(profile), self.weights) + self.intercept
-            f[rows, columns] = np.clip(guess[rows, columns], 0, 1)
+        f = block.labels(profile.q).toarray()
+        if block.complete is not None and self.weights is not None:
+            guess = np.clip(exact.applied(*x, unit_of(profile), self.weights) + self.intercept, 0, 1)
+            for unknown in (block.unknown_entries(), block.unlabelled_rows()):
+                f[unknown] = guess[unknown]
         return f
 
     def finish(self, state: State, profile: Profile) -> dict[str, np.ndarray]:
