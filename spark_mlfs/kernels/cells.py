@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from ..lazy import cached_property
 from .information import CountLogs
-from .matrix import sums_between
+from .matrix import runs, sums_between
 
 
 def numbered(values: np.ndarray) -> tuple[np.ndarray, int]:
@@ -172,8 +172,7 @@ def _untouched(logs: CountLogs, cell: np.ndarray, removed: np.ndarray, pairs: Ce
         z = min(len(cell), a + step)
         counts = length[a:z]
         which = np.repeat(np.arange(a, z), counts)
-        position = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
-        n_pair = pairs.in_pair[order[start[which] + position]]
+        n_pair = pairs.in_pair[order[runs(start[a:z], start[a:z] + counts)]]
         n_cell = pairs.in_cell[cell[which]]
         change = _label_terms(logs, n_pair, n_cell - removed[which]) - _label_terms(logs, n_pair, n_cell)
         out[a:z] = sums_between(change, np.concatenate([[0], np.cumsum(counts)]))

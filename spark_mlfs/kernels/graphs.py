@@ -28,7 +28,7 @@ from . import exact
 from .exact import BITS, State, power_above
 from .knn import CACHED_BYTES, CHUNK_BYTES, GRID, Rows, Tile, pair_squares, tiles
 from .labels import LabelsetSimilarity, shared_labels
-from .matrix import Matrix, dense, with_values
+from .matrix import Matrix, changed, dense
 from .nearest import NONE, Nearest
 
 SPARSE_BELOW = 0.04  # share of active pairs under which the weighted sums are sparse products
@@ -131,7 +131,7 @@ def hinge_state(
     the anchors (`closed`, `convex`): ``reach`` and six (d,) arrays, else (`paper`) four (a, d) ones."""
     d = block.width
     reference = block if weights is None else _weighted(block, np.sqrt(weights))
-    z, square = (exact.quantised(x, u) for x, u in ((block.x.copy(), grid.unit), (_squared(block.x), grid.unit**2)))
+    z, square = (exact.quantised(x, u) for x, u in ((block.x.copy(), grid.unit), (changed(block.x, np.square), grid.unit**2)))
     column, parts = np.zeros(len(block), np.int64), []
     out: State = {"active": np.zeros(1, np.int64)}
     if summed:
@@ -178,7 +178,7 @@ def hinges(
         near = anchors.squares(weights)
         losses.append((anchors.similarity * near).sum(axis=1) + lam * (own * (anchors.margin[:, None] + near)).sum(axis=1))
         hits.append(anchors.weighted_hits(anchors.similarity + lam * own, summed))
-        pulled.append(_scaled_rows(_squared(anchors.rows.x), own.sum(axis=1), summed))
+        pulled.append(_scaled_rows(changed(anchors.rows.x, np.square), own.sum(axis=1), summed))
         if not summed:
             high = {name: np.ldexp(state[name + " h"][part].astype(np.float64), -grid.bits) for name in ("z", "zz")}
             low = {name: np.ldexp(state[name + " m"][part].astype(np.float64), -grid.bits - BITS) for name in high}
@@ -246,13 +246,7 @@ class _Products:
 
 def _halves(value: Matrix) -> list[tuple[Matrix, int]]:
     """Whole numbers as what is above 2³¹ and the rest, with the powers of two that they count."""
-    if not sp.issparse(value):
-        return [(value >> 31, 31), (value & ((1 << 31) - 1), 0)]
-    return [(with_values(value, half), up) for half, up in _halves(value.data)]
-
-
-def _squared(x: Matrix) -> Matrix:
-    return with_values(x, x.data**2) if sp.issparse(x) else x * x
+    return [(changed(value, lambda v: v >> 31), 31), (changed(value, lambda v: v & ((1 << 31) - 1)), 0)]
 
 
 def _scaled_rows(x: Matrix, factors: np.ndarray, summed: bool) -> np.ndarray:

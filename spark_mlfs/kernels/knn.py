@@ -390,6 +390,13 @@ class Reference:
                 self.single = False
 
 
+def batched(query: Rows) -> tuple[Sieve | None, list[Rows]]:
+    """A sieve for queries, if it pays, and the queries in batches that tiles take."""
+    sieve = Sieve.of(query)
+    size = BATCH if sieve is None else SIEVED_BATCH
+    return sieve, [query.take(slice(first, first + size)) for first in range(0, len(query), size)]
+
+
 def tiles(query: Rows, reference: Rows, size: int = TILE) -> Iterator[tuple[Tile, slice]]:
     """The whole tiles of `query` against runs of at most `size` reference rows, with the run."""
     for tile, run in Reference(reference, None, size, single=False).tiles(query):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +14,11 @@ Matrix: TypeAlias = Any  # np.ndarray | sp.csr_matrix: SciPy tells no types, so 
 def with_values(x: sp.csr_matrix, values: np.ndarray) -> sp.csr_matrix:
     """The matrix with other `values` where it stores some."""
     return sp.csr_matrix((values, x.indices, x.indptr), shape=x.shape)
+
+
+def changed(x: Matrix, by: Callable[[np.ndarray], np.ndarray]) -> Matrix:
+    """The array, or what a CSR matrix stores, changed entry by entry."""
+    return with_values(x, by(x.data)) if sp.issparse(x) else by(x)
 
 
 def dense(x: Matrix) -> np.ndarray:

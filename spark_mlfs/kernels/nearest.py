@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .knn import BATCH, GRID, SIEVED_BATCH, Pairs, Reference, Rows, Sieve, Tile
+from .knn import GRID, Pairs, Reference, Rows, Tile, batched
 from .labels import Lookup
 from .matrix import Matrix
 
@@ -133,10 +133,9 @@ def _joined(parts: list[Nearest], axis: int) -> dict[str, np.ndarray]:
 
 def nearest(query: Rows, rows: Rows, k: int) -> Nearest:
     """The k nearest of every query among the rows, in memory."""
-    sieve = Sieve.of(query)
-    batch, reference, parts = BATCH if sieve is None else SIEVED_BATCH, Reference(rows, sieve), [Nearest(0, k)]
-    for first in range(0, len(query), batch):
-        some = query.take(slice(first, first + batch))
+    sieve, batches = batched(query)
+    reference, parts = Reference(rows, sieve), [Nearest(0, k)]
+    for some in batches:
         parts.append(Nearest(len(some), k))
         for tile, _ in reference.tiles(some):
             parts[-1].update(tile)

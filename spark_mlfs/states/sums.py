@@ -9,7 +9,7 @@ add up. All sums are linear: they merge, and are taken away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -23,7 +23,7 @@ from ..blocks.coding import CodedBlock
 from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS, group_of
 from ..frame import num_cores
-from ..kernels.matrix import with_values
+from ..kernels.matrix import changed, with_values
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from ..statistics.moments import WORD
@@ -206,17 +206,12 @@ def in_words(state: State) -> State:
         out[upper], out[name] = out[upper] + above, out[name] - (above << WORD)
     for name in [name for name in out if not name.endswith("+") and _base(name) in IN_WORDS]:
         value, before = out[name], out.get(name + "+")
-        out[name], above = _changed(value, lambda v: v & MASK), _changed(value, lambda v: v >> WORD)
+        out[name], above = changed(value, lambda v: v & MASK), changed(value, lambda v: v >> WORD)
         out[name + "+"] = above if before is None else above + before
     for name, value in out.items():
         if sp.issparse(value):
             out[name] = _canonical(value)
     return out
-
-
-def _changed(value: Any, by: Callable[[np.ndarray], np.ndarray]) -> Any:
-    """The array, or what a CSR matrix stores, changed entry by entry."""
-    return with_values(value, by(value.data)) if sp.issparse(value) else by(value)
 
 
 def _canonical(matrix: Any) -> sp.csr_matrix:
@@ -245,8 +240,8 @@ def lowered(state: State, bits: int) -> State:
         for name in state.keys() - out.keys():
             value, upper = state[name], name.removesuffix("rest") + "hh" if name.endswith("rest") else name + "+"
             if upper in state:
-                value = value + _changed(state[upper], lambda v, step=step: (v & (1 << step) - 1) << WORD)  # type: ignore[misc]
-            out[name] = _changed(value, lambda v, step=step: v >> step)  # type: ignore[misc]
+                value = value + changed(state[upper], lambda v, step=step: (v & (1 << step) - 1) << WORD)  # type: ignore[misc]
+            out[name] = changed(value, lambda v, step=step: v >> step)  # type: ignore[misc]
         state, bits = in_words(out), bits - step
     return state
 

@@ -63,25 +63,21 @@ def cut(state: State, pieces: int) -> list[State]:
     """The state cut along the first axis of each of its arrays: pieces merge on their own, `paste` puts them together."""
     out: list[State] = [{} for _ in range(pieces)]
     for name, value in state.items():
-        if isinstance(value, np.ndarray) or sp.issparse(value):
-            edges = np.linspace(0, value.shape[0], pieces + 1).astype(int)
-            for index in range(pieces):
-                out[index][name] = value[edges[index] : edges[index + 1]]
-        else:
-            for index in range(pieces):
-                out[index][name] = value
+        whole = not (isinstance(value, np.ndarray) or sp.issparse(value))
+        edges = None if whole else np.linspace(0, value.shape[0], pieces + 1).astype(int)
+        for index, piece in enumerate(out):
+            piece[name] = value if edges is None else value[edges[index] : edges[index + 1]]
     return out
 
 
 def paste(pieces: list[State]) -> State:
     """The inverse of `cut`."""
-    out: State = {}
-    for name, value in pieces[0].items():
-        parts = [piece[name] for piece in pieces]
+    out = dict(pieces[0])
+    for name, value in out.items():
         if sp.issparse(value):
-            out[name] = sp.vstack(parts, format="csr")
-        else:
-            out[name] = np.concatenate(parts) if isinstance(value, np.ndarray) else value
+            out[name] = sp.vstack([piece[name] for piece in pieces], format="csr")
+        elif isinstance(value, np.ndarray):
+            out[name] = np.concatenate([piece[name] for piece in pieces])
     return out
 
 

@@ -182,11 +182,8 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
         if block.onehot is not None:
             return {"table": count_sparse(block.onehot, rows, groups, size, mass), "totals": totals}
         assert block.codes is not None
-        every = 0, len(coding.features)
-        return {
-            "table": count_dense(block.codes, coding.width, coding.per_byte, rows, groups, size, every, mass),
-            "totals": totals,
-        }
+        packed, every = (block.codes, coding.width, coding.per_byte), (0, len(coding.features))
+        return {"table": count_dense(*packed, rows, groups, size, every, mass), "totals": totals}
 
     def finish(self, state: State, profile: Profile) -> Counts:
         table = state["table"]
@@ -304,16 +301,12 @@ def linked_information(logs: info.CountLogs, target: Target, counts: Counts, two
         counted = counted.reshape(-1, width, counts.size // size, size)
         rest = two_way.dense(counts.first + at.start, counts.first + at.stop) - counted.sum(axis=2)
         full = np.concatenate([counted, rest[:, :, None, :]], axis=2)
-        full = target.denoised_counts(full) if isinstance(target, Labels) else full
         if isinstance(target, Labels):
-            weights = None if target.weights is None else np.array(target.weights)
+            full, weights = target.denoised_counts(full), None if target.weights is None else np.array(target.weights)
             out[0, at] = info.conditional_label_information(logs, full, target.q, target.unknown(full), weights, target.joint)
-            out[1, at] = info.class_information(logs, full[..., 0])
         elif isinstance(target, Classes):
             out[0, at] = info.conditional_class_information(logs, full)
-            out[1, at] = info.class_information(logs, full.sum(axis=3))
-        else:
-            out[1, at] = info.class_information(logs, full[..., 0])
+        out[1, at] = info.class_information(logs, full.sum(axis=3) if isinstance(target, Classes) else full[..., 0])
     return out
 
 
@@ -370,20 +363,16 @@ class LabelPairInformation(Reduction):
         if not single.totals[0]:
             raise DataError("every row has an unknown label, so no pair of labels can be counted; use mim, jmi, d2f or mdmr")
         logs = info.CountLogs(int(single.totals[0]), self.terms, self.correction)
-        first, last, out = both.first, both.last, np.zeros((2, both.count))
-        ia, ib = self.target.pairs
-        step = max(1, CHUNK_BYTES // (8 * both.coding.width * self.target.size + 1))
-        for at in range(first, last, step):
-            part = at, min(last, at + step)
-            counts, pairs = single.dense(*part), both.dense(*part)
+        out, (ia, ib) = np.zeros((2, both.count)), self.target.pairs
+        for at, pairs in both.chunks(1):
+            counts = single.dense(both.first + at.start, both.first + at.stop)
             every, positive = counts[:, :, :1], counts[:, :, 1:]
             relevance = info.label_information(logs, counts, positive.shape[2])
             one, two = positive[:, :, ia], positive[:, :, ib]
             a_given_b = info.label_pair_information(logs, pairs, one, two, every)
             b_given_a = info.label_pair_information(logs, pairs, two, one, every)
-            place = slice(part[0] - first, part[1] - first)
-            out[0, place] = (relevance[:, ia] - a_given_b).sum(axis=1)
-            out[1, place] = (a_given_b + b_given_a).sum(axis=1)
+            out[0, at] = (relevance[:, ia] - a_given_b).sum(axis=1)
+            out[1, at] = (a_given_b + b_given_a).sum(axis=1)
         return out
 
 

@@ -15,7 +15,7 @@ from ..kernels import exact
 from ..kernels.counts import rows_by_group
 from .base import Statistic
 from .gram import features_of
-from .moments import Moments, provisional_centre, row_parts, unit_of
+from .moments import Moments, most_words, provisional_centre, row_parts, unit_of
 
 
 @dataclass
@@ -70,13 +70,12 @@ class LabelsetCounts(Statistic, layout="rows", divisible=False, by_labelset=True
         distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
         counts = np.zeros(len(distinct), np.int64)
         np.add.at(counts, inverse, np.concatenate([left["counts"], right["counts"]]))
-        indices = np.concatenate([left["indices"], right["indices"]])
-        indptr = np.concatenate([left["indptr"], right["indptr"][1:] + left["indptr"][-1]])
-        shape = (len(hashes), int(indices.max(initial=0)) + 1)
-        graded = self.by == "grades"
-        values = np.concatenate([left["grades"], right["grades"]]) if graded else np.ones(len(indices), np.int64)
-        sets = sp.csr_matrix((values, indices, indptr), shape=shape)[first]
-        return {"hashes": distinct, "counts": counts, **self._rows(sets)}
+        width = 1 + max(int(side["indices"].max(initial=0)) for side in (left, right))
+        parts = []
+        for side in (left, right):
+            values = side["grades"] if self.by == "grades" else np.ones(len(side["indices"]), np.int64)
+            parts.append(sp.csr_matrix((values, side["indices"], side["indptr"]), (len(side["hashes"]), width)))
+        return {"hashes": distinct, "counts": counts, **self._rows(sp.vstack(parts, format="csr")[first])}
 
     def finish(self, state: State, profile: Profile) -> Labelsets:
         return Labelsets(state["hashes"], state["counts"], state["indptr"], state["indices"], state.get("grades"))
@@ -126,10 +125,5 @@ class LabelsetSums(LabelsetCounts, quantised=True):
         return super().finish(state, profile), Moments(provisional_centre(profile), state["counts"], total, square)
 
     def state_bytes(self, profile: Profile) -> int:
-        one = bool(profile.binary[profile.varying].all())
-        arrays = (2 if one else 5) if self.squares else (1 if one else 2)
-        arrays += 0 if profile.n < exact.WIDE_ROWS or not self.squares else (1 if one else 3)
-        if profile.weighted:
-            arrays = (4 if one else 10) if self.squares else (2 if one else 4)
-        sums = 8 * arrays * profile.most_labelsets * len(profile.varying)
+        sums = 8 * most_words(profile, profile.weighted, self.squares) * profile.most_labelsets * len(profile.varying)
         return super().state_bytes(profile) + sums + envelope(10)

@@ -21,7 +21,7 @@ from ..blocks.profile import Profile
 from ..kernels import exact
 from ..kernels.counts import members, rows_by_group
 from ..kernels.information import LabelRows, PairMoments
-from ..kernels.matrix import Matrix, with_values
+from ..kernels.matrix import Matrix, changed, with_values
 from .base import PerFeatureStatistic, Runner, Statistic
 from .targets import Labels, Target
 
@@ -57,6 +57,14 @@ def row_parts(block: Block) -> Iterator[Block]:
     """The rows of a block in runs of one exact product; at least one run, of no rows."""
     for first in range(0, max(block.n, 1), exact.ROWS):
         yield block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+
+
+def most_words(profile: Profile, times: bool, squares: bool = True) -> int:
+    """How many numbers of a group and a feature `exact.group_moments` gives at most, of rows that may count several `times`."""
+    one = bool(profile.binary[profile.varying].all())  # values that need one slice
+    if times:
+        return ((2, 4), (4, 10))[squares][not one]
+    return ((1, 2), (2, 5))[squares][not one] + (squares and profile.n >= exact.WIDE_ROWS) * (1 if one else 3)
 
 
 class ExactSums(Statistic, quantised=True):
@@ -163,9 +171,7 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
     def state_bytes(self, profile: Profile) -> int:
         if self.stored:
             return self.shard_bytes(profile, 0, len(profile.varying))
-        one = bool(profile.binary[profile.varying].all())
-        arrays = (2 if one else 5) + (0 if profile.n < exact.WIDE_ROWS else 1 if one else 3)
-        arrays = (4 if one else 10) if profile.weighted or profile.graded else arrays
+        arrays = most_words(profile, profile.weighted or profile.graded)
         return 8 * self.target.size * (arrays * len(profile.varying) + 1) + envelope(11)
 
     @property
@@ -240,10 +246,8 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
         for name, each in values.items():
             put(name, each, heavy(profile) and name != "rows")
         if profile.n >= exact.WIDE_ROWS and not heavy(profile):
-            for name in ("hh", "hl", "ll"):
-                if name in state:
-                    above = with_values(state[name], state[name].data >> WORD)
-                    state[name + "+"], state[name] = above, state[name] - _shifted(above)
+            for name in [name for name in ("hh", "hl", "ll") if name in state]:
+                state[name], state[name + "+"] = _carry(state[name], 0)
         return state
 
     def finish_shard(self, state: State, first: int, last: int, profile: Profile) -> PairMoments:
@@ -301,14 +305,7 @@ def _two_words(
 
 def _carry(low: Any, above: Any) -> tuple[Any, Any]:
     """Two words, arrays or CSR, of which the lower one has 40 bits again."""
-    if not sp.issparse(low):
-        return low & ((1 << WORD) - 1), above + (low >> WORD)
-    over = with_values(low, low.data >> WORD)
-    return low - _shifted(over), above + over
-
-
-def _shifted(above: sp.csr_matrix) -> sp.csr_matrix:
-    return with_values(above, above.data << WORD)
+    return changed(low, lambda v: v & ((1 << WORD) - 1)), above + changed(low, lambda v: v >> WORD)
 
 
 @dataclass

@@ -19,7 +19,7 @@ from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..errors import ON_THE_DRIVER, BudgetError, DataError, beyond, setting
 from ..kernels import exact
-from ..kernels.knn import BATCH, SIEVED_BATCH, Reference, Rows, Sieve, Tile
+from ..kernels.knn import BATCH, Reference, Rows, Sieve, Tile, batched
 from ..kernels.labels import LabelsetSimilarity, Lookup
 from ..kernels.nearest import Nearest
 from ..kernels.scaling import Scaling
@@ -108,10 +108,7 @@ class Queries:
 
     def batches(self) -> list[Rows]:
         if self._batches is None:
-            rows = self.geometry.points(self.block)
-            self._sieve = Sieve.of(rows)
-            size = BATCH if self._sieve is None else SIEVED_BATCH
-            self._batches = [rows.take(slice(a, a + size)) for a in range(0, len(rows), size)]
+            self._sieve, self._batches = batched(self.geometry.points(self.block))
         return self._batches
 
     def sieve(self) -> Sieve | None:
@@ -252,16 +249,14 @@ def nearest_rows(
         told = beyond(size, "driver_bytes", engine.budgets.driver, ON_THE_DRIVER)
         remedy = f"lower {setting('num_anchors')} or {setting('k')}"
         raise BudgetError(f"the neighbours of {block.n} rows take {told}, or {remedy}")
-    parts: list[list[Nearest]] = [[] for _ in neighbourhoods]
+    parts: list[list[Nearest]] = []
     cuts = list(waves(block))
     whole = len(cuts) == 1 and block.n == engine.profile.n
     for number, wave in enumerate(cuts):
         if engine.progress:
             engine.progress("neighbours: wave", number, len(cuts))
-        (of_wave,) = engine.run(NearestRows(Queries(wave, geometry), neighbourhoods, table, whole), keep=False)
-        for part, nearest in zip(parts, of_wave, strict=True):
-            part.append(nearest)
-    return [Nearest.stacked(part) for part in parts]
+        parts.append(engine.run(NearestRows(Queries(wave, geometry), neighbourhoods, table, whole), keep=False)[0])
+    return [Nearest.stacked(list(part)) for part in zip(*parts, strict=True)]
 
 
 @dataclass
