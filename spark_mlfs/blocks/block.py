@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..kernels.hashing import mix, row_sums
 from ..kernels.matrix import Matrix, runs
 from ..lazy import cached_property
 from .codec import Buffer, State, decode, encode
 from .grades import BITS, ONE, Grades, fixed
-from .rowhash import mix, row_sums
 from .weights import in_units
 
 LABELSET = 0x1ABE1  # seed of the hashes of labels

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, ParameterError
+from ..kernels.hashing import GROUPS, group_of, mix, uniform
 from ..lazy import cached_property
 from .block import Block
 from .identity import feature_keys
 from .profile import Profile
-from .rowhash import GROUPS, group_of, mix, uniform
 
 
 def fold_of(block: Block, folds: int, profile: Profile) -> np.ndarray:
@@ -108,6 +108,6 @@ class Split:
 
     @property
     def groups(self) -> list[int] | None:
-        """The groups of rows (of 60, `blocks.rowhash.group_of`) that are tested; None where groups are divided."""
+        """The groups of rows (of 60, `kernels.hashing.group_of`) that are tested; None where groups are divided."""
         folds = self.folds.groups if isinstance(self.folds, Hashed) else None
         return None if folds is None else [int(group) for group in np.flatnonzero(folds == self.fold)]

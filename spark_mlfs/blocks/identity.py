@@ -15,12 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import DataError
-from ..kernels.hashing import GOLDEN
+from ..kernels.hashing import GOLDEN, mix, row_sums, unmix
 from ..kernels.matrix import with_values
 from .block import Block
 from .grades import ONE
 from .profile import Profile, profile_block
-from .rowhash import mix, row_sums, unmix
 
 OCCURRENCE, CONTENT = 0x0CC, 0xC0
 SHARED = (

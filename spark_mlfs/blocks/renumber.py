@@ -17,11 +17,11 @@ from pyspark.sql import functions as F
 
 from ..errors import DataError, worker_errors
 from ..frame import Batches
+from ..kernels.hashing import mix
 from .block import Block
 from .codec import binary_array, binary_cells, decode, encode, numbered_cells
 from .identity import OCCURRENCE, SHARED, content_hashes, occurrence_ids, occurrences
 from .pack import BLOCK_SCHEMA, Packed, block_row, collected, persist, row_value
-from .rowhash import mix
 
 SHARED_BYTES = 8 << 20  # of what is known of shared ids that travels with a task
 _KEY = re.compile(r"share the row id (-?\d+);")

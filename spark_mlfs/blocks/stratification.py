@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..kernels.hashing import mix
 from .arrays import labels_of
 from .folds import Listed
-from .rowhash import mix
 
 
 def positives(labels: Any, delimiter: str | None = None) -> sp.csr_matrix:

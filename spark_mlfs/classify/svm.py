@@ -13,8 +13,8 @@ from scipy.special import expit
 from ..blocks.block import Block
 from ..blocks.codec import State
 from ..blocks.profile import Profile
-from ..blocks.rowhash import mix
 from ..engine.base import Engine
+from ..kernels.hashing import mix
 from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
 from ..kernels.nearest import label_counts, nearest

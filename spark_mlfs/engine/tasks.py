@@ -19,9 +19,9 @@ from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded
 from ..blocks.pack import Packed
 from ..blocks.profile import Profile
 from ..blocks.renumber import with_row_value
-from ..blocks.rowhash import mix
 from ..errors import DataError, WorkerBudgetError, worker_errors
 from ..frame import Batches
+from ..kernels.hashing import mix
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, compact, cut
 from ..statistics.targets import Target
 from .base import Answer, one_thread

@@ -5,7 +5,7 @@ A row's fold depends on seed, row ids and labels alone, never on partitions: the
 - `Protocol.of("5-fold")`, `"10x5-fold"`, `"30x50/50"` (training/test per cent, 30 times), each with `"stratified "` in front.
 - Unstratified, up to 200,000 rows: the rows in the order of (seed, id), cut into folds that are equal within one row. Above,
   and where nothing but the ids is known, whole groups of rows move together: a row's group, of 60, by the hash of its id
-  (`blocks.rowhash.group_of`), the groups shuffled by (seed, repeat). Every such fold is a union of groups, so Gram matrices by
+  (`kernels.hashing.group_of`), the groups shuffled by (seed, repeat). Every such fold is a union of groups, so Gram matrices by
   block (`statistics.gram.Gram(60)`) give every training set of every repeat from one scan (`Split.groups`). Shares that are no
   sixtieths take each row's own hash.
 - Stratified: iterative stratification (Sechidis, Tsoumakas & Vlahavas 2011) of the label lists of all rows, on the driver, up to
@@ -38,11 +38,11 @@ from ..blocks.identity import with_unique_ids
 from ..blocks.labels import LabelSource, label_source, read_labels
 from ..blocks.pack import BLOCK_SCHEMA, Packed, at_once, block_row, check_column, collect_profile, collected, persist
 from ..blocks.profile import Profile, profile_block
-from ..blocks.rowhash import mix, normal, uniform
 from ..blocks.stratification import even, positives, stratify
 from ..errors import DataError, ParameterError, worker_errors
 from ..frame import Batches, Kind, LocalFrame, kinds_of
 from ..kernels import xxhash
+from ..kernels.hashing import mix, normal, uniform
 from ..lazy import Column, DataFrame, F
 from ..pipeline import compute
 from ..read.layout import quoted

@@ -26,7 +26,6 @@ from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.folds import Split
 from ..blocks.pack import Packed
 from ..blocks.profile import Profile
-from ..blocks.rowhash import GROUPS
 from ..classify import CLASSIFIERS
 from ..classify.base import Predictor, known_rows
 from ..engine.base import Cost, Engine, side_by_side
@@ -35,6 +34,7 @@ from ..errors import DataError, ParameterError, SparkMlfsError, WorkerBudgetErro
 from ..extract import EXTRACTORS
 from ..extract.base import label_slices, scaled
 from ..kernels.gram import GramStatistics, total
+from ..kernels.hashing import GROUPS
 from ..params import Choice, Integer
 from ..pipeline import Request, compute, ranked
 from ..read.sections import Field, Section

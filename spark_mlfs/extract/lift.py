@@ -26,9 +26,9 @@ import scipy.sparse as sp
 from ..blocks.block import Block, concatenate
 from ..blocks.codec import State, decode, envelope
 from ..blocks.profile import Profile
-from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
 from ..errors import ON_THE_DRIVER, BudgetError, beyond, setting
+from ..kernels.hashing import mix
 from ..kernels.knn import Rows, pair_squares
 from ..kernels.matrix import Matrix, dense
 from ..params import Integer, Number, Parameter, Values

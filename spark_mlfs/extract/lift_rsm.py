@@ -36,9 +36,9 @@ from scipy import linalg
 from ..blocks.block import Block
 from ..blocks.codec import State, binary_array, envelope
 from ..blocks.profile import Profile
-from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
 from ..errors import BudgetError, beyond, setting
+from ..kernels.hashing import mix
 from ..kernels.matrix import Matrix
 from ..params import Flag, Integer, Number, Parameter, Values
 from ..solvers.manifolds import signed

@@ -27,9 +27,9 @@ from scipy import linalg
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
-from ..blocks.rowhash import GROUPS, group_of, uniform
 from ..engine.base import Engine, one_thread
 from ..kernels import exact
+from ..kernels.hashing import GROUPS, group_of, uniform
 from ..kernels.labels import LabelRanks
 from ..kernels.matrix import Matrix
 from ..methods.regression import labelled_view

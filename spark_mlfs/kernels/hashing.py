@@ -1,10 +1,15 @@
-"""SplitMix64, the hash behind every random number by row: 64 mixed bits of 64 given ones, and numbers in [0, 1) made of bits."""
+"""Hashes of row ids: the library's one source of randomness by row, the same on any cluster and in NumPy.
+
+SplitMix64 makes 64 mixed bits of 64 given ones. `mix` gives 64 bits of (seed, row id), `uniform` a number in [0, 1), `normal` a
+deviate for each of several columns, `group_of` one of 60 groups."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri
 
 GOLDEN = 0x9E3779B97F4A7C15  # 2⁶⁴ over the golden ratio: what SplitMix64 adds from one state to the next
+GROUPS = 60  # rows fall into 60 groups by the hash of their id: 60 divides into 2, 3, 4, 5, 6, 10, 12, 15, 20 and 30 folds
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
@@ -19,15 +24,49 @@ def mixed(state: np.ndarray) -> np.ndarray:
     return state
 
 
-def unmixed(bits: np.ndarray) -> np.ndarray:
-    """The uint64 states that `mixed` made these bits of, in place."""
+def mix(ids: np.ndarray, seed: int = 0) -> np.ndarray:
+    """SplitMix64 of (seed, row id) as uint64."""
+    with np.errstate(over="ignore"):
+        return mixed(ids.astype(np.int64).view(np.uint64) + np.uint64((GOLDEN * (seed + 1)) & (2**64 - 1)))
+
+
+def unmix(bits: np.ndarray, seed: int = 0) -> np.ndarray:
+    """The int64 ids that `mix` made uint64 bits of."""
+    bits = bits.copy()
     with np.errstate(over="ignore"):
         for shift, factor in ((31, _SECOND), (27, _FIRST), (30, np.uint64(1))):
             bits ^= (bits >> np.uint64(shift)) ^ (bits >> np.uint64(2 * shift))
             bits *= np.uint64(pow(int(factor), -1, 1 << 64))
-    return bits
+        return (bits - np.uint64((GOLDEN * (seed + 1)) & (2**64 - 1))).view(np.int64)
+
+
+def row_sums(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    """Sums of uint64 values over the rows of a CSR layout, modulo 2⁶⁴."""
+    sums = np.zeros(len(values) + 1, np.uint64)
+    np.cumsum(values, dtype=np.uint64, out=sums[1:])
+    with np.errstate(over="ignore"):
+        return sums[indptr[1:]] - sums[indptr[:-1]]
 
 
 def in_unit(bits: np.ndarray) -> np.ndarray:
     """float64 in [0, 1) of the upper 53 bits of uint64: multiples of 2⁻⁵³, all as likely."""
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def uniform(ids: np.ndarray, seed: int = 0, draw: int | None = None) -> np.ndarray:
+    """Numbers in [0, 1), each of (seed, row id) alone; with `draw`, of (seed, row id, draw): as many a row as there are draws."""
+    bits = mix(ids, seed)
+    return in_unit(bits if draw is None else mix(bits.view(np.int64), draw))
+
+
+def group_of(ids: np.ndarray) -> np.ndarray:
+    """The row's group in 0..59, from its id alone."""
+    return (mix(ids, 0x5EED) % np.uint64(GROUPS)).astype(np.int64)
+
+
+def normal(ids: np.ndarray, columns: np.ndarray, seed: int = 0) -> np.ndarray:
+    """(len(ids), len(columns)) standard normal deviates, each from (seed, row id, column) alone."""
+    rows = mix(np.asarray(ids, np.int64), seed).view(np.int64)
+    with np.errstate(over="ignore"):
+        cells = rows[:, None] + mix(np.asarray(columns, np.int64), seed + 1).view(np.int64)
+    return ndtri(uniform(cells, seed) + 2.0**-54)  # the middle of each interval: never 0

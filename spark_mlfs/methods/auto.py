@@ -36,10 +36,10 @@ import scipy.sparse as sp
 
 from ..blocks.block import Block
 from ..blocks.profile import profile_block
-from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine
 from ..errors import DataError, ParameterError, SparkMlfsError
+from ..kernels.hashing import mix
 from ..kernels.labels import LabelRanks
 from ..kernels.matrix import distinct_rows
 from ..kernels.nearest import posteriors

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
-from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
 from ..errors import DataError
 from ..kernels.exact import add_words
@@ -29,6 +28,7 @@ from ..kernels.graphs import (
     label_pairs,
     whole_scale,
 )
+from ..kernels.hashing import mix
 from ..kernels.knn import tiles
 from ..kernels.labels import LabelsetSimilarity
 from ..kernels.nearest import NONE, Nearest

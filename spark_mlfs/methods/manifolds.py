@@ -8,10 +8,10 @@ from scipy.sparse.linalg import LinearOperator
 
 from ..blocks.block import Block
 from ..blocks.profile import Profile
-from ..blocks.rowhash import uniform
 from ..engine.base import Engine, one_thread
 from ..errors import ON_THE_DRIVER, BudgetError, ParameterError, beyond, setting
 from ..kernels.gram import GramView
+from ..kernels.hashing import uniform
 from ..kernels.knn import Tile
 from ..kernels.labels import LabelsetSimilarity
 from ..kernels.matrix import Matrix, distinct_rows

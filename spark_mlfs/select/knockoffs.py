@@ -14,11 +14,11 @@ import scipy.sparse as sp
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
-from ..blocks.rowhash import normal
 from ..engine.base import Engine, one_thread
 from ..errors import ParameterError
 from ..kernels import exact
 from ..kernels.gram import GramStatistics
+from ..kernels.hashing import normal
 from ..methods.base import Method
 from ..methods.regression import labelled_view
 from ..solvers import knockoffs
@@ -27,7 +27,7 @@ from ..statistics.base import Statistic
 from ..statistics.gram import Gram, features_of
 from ..statistics.moments import row_parts, unit_of
 
-NORMAL = 16.0  # no normal deviate of `rowhash.normal` is larger
+NORMAL = 16.0  # no normal deviate of `hashing.normal` is larger
 
 
 @dataclass

@@ -25,10 +25,10 @@ from scipy.linalg import cholesky, solve_triangular
 from ..blocks.block import Block, concatenate
 from ..blocks.codec import State
 from ..blocks.profile import Profile
-from ..blocks.rowhash import uniform
 from ..engine.base import Cost, Engine, one_thread
 from ..kernels import exact
 from ..kernels.gram import GramStatistics, total
+from ..kernels.hashing import uniform
 from ..statistics.base import FeatureShardedStatistic, Statistic, cuts
 from ..statistics.gram import Gram, exact_statistics
 from ..statistics.moments import GroupMoments

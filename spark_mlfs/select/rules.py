@@ -10,7 +10,7 @@
                    the method chooses noise features no more often than by chance and all alike (Meinshausen & Bühlmann, JRSS B
                    72 (2010), Theorem 1; Shah & Samworth, JRSS B 75 (2013), for complementary pairs, without these assumptions:
                    the expected number of kept features that a half-sample chooses with probability at most K̄/d).
-                   Half-samples are unions of 30 of the 60 groups of rows (`blocks.rowhash.group_of`) and come in 50
+                   Half-samples are unions of 30 of the 60 groups of rows (`kernels.hashing.group_of`) and come in 50
                    complementary pairs: sums of Gram matrices by group, from one scan, for methods that finish on the Gram
                    matrix; for the others where the data run in one task.
 
@@ -28,11 +28,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..blocks.folds import Hashed, Split
-from ..blocks.rowhash import GROUPS
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine, part_of
 from ..errors import DataError, ParameterError
 from ..kernels.gram import GramStatistics, leave_out, total
+from ..kernels.hashing import GROUPS
 from ..kernels.information import CountLogs
 from ..methods import METHODS
 from ..methods.base import GramProblem, Method, Scores

@@ -16,12 +16,12 @@ from ..blocks.codec import State
 from ..blocks.coding import Coding
 from ..blocks.dataset import Dataset
 from ..blocks.profile import Profile
-from ..blocks.rowhash import GROUPS
 from ..engine.base import Engine
 from ..errors import ParameterError
 from ..frame import num_cores
 from ..kernels import exact
 from ..kernels.gram import GramStatistics
+from ..kernels.hashing import GROUPS
 from ..kernels.matrix import runs
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureNumbers, FeatureShardedStatistic, PerFeatureStatistic, Statistic
 from ..statistics.contingency import TwoWay

@@ -21,8 +21,8 @@ from ..blocks.block import Block, labelset_hashes
 from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock
 from ..blocks.profile import Profile
-from ..blocks.rowhash import GROUPS, group_of
 from ..frame import num_cores
+from ..kernels.hashing import GROUPS, group_of
 from ..kernels.matrix import changed, with_values
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram

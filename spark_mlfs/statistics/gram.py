@@ -17,9 +17,9 @@ from ..blocks.codec import State, envelope
 from ..blocks.folds import fold_of
 from ..blocks.grades import BITS as GRADE_BITS
 from ..blocks.profile import Profile
-from ..blocks.rowhash import GROUPS, group_of
 from ..kernels import exact
 from ..kernels.gram import FoldSums, GramStatistics, alone
+from ..kernels.hashing import GROUPS, group_of
 from ..kernels.information import PairMoments
 from ..kernels.labels import entries, sign_sketch
 from ..kernels.matrix import Matrix
@@ -74,7 +74,7 @@ def about_centres(sums: dict[str, np.ndarray], profile: Profile, centre: np.ndar
 @dataclass
 class Gram(Statistic):
     """`GramStatistics` of the varying features and all labels; with `blocks` = b {group: its own} of the groups of rows that have
-    any, of b by hash of the row id (`blocks.rowhash.group_of`): folds of any division into groups, and half-samples, are sums of
+    any, of b by hash of the row id (`kernels.hashing.group_of`): folds of any division into groups, and half-samples, are sums of
     them. State: 8·b·(v² + vq + q²) bytes, half as much again where values need a second slice: 8·b·(2v² + 2vq + q²). With
     `sketch` = r above 0, r columns of the labels' sketch (`kernels.labels`) stand for the q labels, there and here."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock, Coding
 from ..blocks.profile import Profile
-from ..blocks.rowhash import mix
+from ..kernels.hashing import mix
 from .base import Statistic
 from .targets import Target, groups_of
 

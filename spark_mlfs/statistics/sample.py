@@ -9,7 +9,7 @@ import numpy as np
 from ..blocks.block import Block, concatenate
 from ..blocks.codec import State, decode, envelope
 from ..blocks.profile import Profile
-from ..blocks.rowhash import GROUPS, mix
+from ..kernels.hashing import GROUPS, mix
 from .base import Statistic
 
 PART = 64  # rows of a part at least, on average: smaller ones are joined

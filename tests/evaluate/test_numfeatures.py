@@ -21,9 +21,9 @@ from spark_mlfs import pipeline
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
-from spark_mlfs.blocks.rowhash import group_of, normal
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.kernels.hashing import group_of, normal
 from spark_mlfs.methods import METHODS
 from spark_mlfs.select.rules import PAIRS, Rule, error_bound, half_sample, halves, passing
 from spark_mlfs.solvers.knockoffs import sampler, statistic

@@ -18,7 +18,6 @@ from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.folds import Split
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
-from spark_mlfs.blocks.rowhash import group_of, mix, normal
 from spark_mlfs.blocks.stratification import stratify
 from spark_mlfs.engine.local import LocalEngine, part_of
 from spark_mlfs.engine.spark import SparkEngine
@@ -26,6 +25,7 @@ from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.evaluate import protocol as protocol
 from spark_mlfs.evaluate.protocol import Protocol, held_out, noisy, training
 from spark_mlfs.kernels.gram import leave_out
+from spark_mlfs.kernels.hashing import group_of, mix, normal
 from spark_mlfs.statistics.gram import Gram
 
 N, D, Q = 300, 6, 5

@@ -21,12 +21,12 @@ from spark_mlfs.adapters.classes import Fit
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
-from spark_mlfs.blocks.rowhash import mix
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import BudgetError, DataError, ParameterError
 from spark_mlfs.extract import EXTRACTORS, lift_rsm, mlnb
 from spark_mlfs.extract.lift import centre_counts, clusters_of
 from spark_mlfs.extract.lift import distances as lift_distances
+from spark_mlfs.kernels.hashing import mix
 from spark_mlfs.ml.extractors import ESTIMATORS, Project
 from spark_mlfs.pipeline import compute
 from spark_mlfs.schema import attribute_names, with_names
@@ -349,7 +349,7 @@ def test_naive_bayes_equals_scikit_learn():
     (found,) = engine.run(moments, keep=False)
     population = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 0, 0], [0, 0, 0, 0, 1]], bool)
     (loss,) = engine.run(mlnb.PopulationLoss(moments, *mlnb.bayes(found, 3), population), keep=False)
-    from spark_mlfs.blocks.rowhash import group_of
+    from spark_mlfs.kernels.hashing import group_of
 
     fold, Z = group_of(np.arange(150)) * 5 // 60, X @ P
     for i, mask in enumerate(population):

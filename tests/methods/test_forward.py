@@ -21,8 +21,8 @@ from spark_mlfs.blocks.folds import fold_of
 from spark_mlfs.blocks.grades import Grades
 from spark_mlfs.blocks.identity import feature_keys
 from spark_mlfs.blocks.pack import pack
-from spark_mlfs.blocks.rowhash import GROUPS, group_of, mix, unmix
 from spark_mlfs.cli.config import configure
+from spark_mlfs.kernels.hashing import GROUPS, group_of, mix, unmix
 from spark_mlfs.methods import forward
 from spark_mlfs.methods.base import HELD_OUT, NESTED
 from spark_mlfs.output.manifest import selection_manifest

@@ -14,9 +14,9 @@ from oracles.neighbours import label_similarity
 from oracles.regression import standardise
 from scipy.stats import spearmanr
 
-from spark_mlfs.blocks.rowhash import mix
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import DataError
+from spark_mlfs.kernels.hashing import mix
 from spark_mlfs.statistics.neighbours import labelset_table
 
 SETS = ["emotions", "flags", "planted", "planted-sparse"]

@@ -12,10 +12,10 @@ from sklearn.linear_model import ElasticNet, Lasso, MultiTaskElasticNet
 
 from spark_mlfs import pipeline
 from spark_mlfs.blocks.pack import pack
-from spark_mlfs.blocks.rowhash import mix
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import BudgetError, ParameterError
 from spark_mlfs.kernels.gram import leave_out, total
+from spark_mlfs.kernels.hashing import mix
 from spark_mlfs.methods.base import Scores
 from spark_mlfs.methods.manifolds import MSFS
 from spark_mlfs.methods.scanned import PATIENCE
@@ -304,7 +304,7 @@ def test_folds_are_sums_of_block_grams(rows, blocks):
     assert len(parts) == blocks
     added = total(parts)
     agrees(added.xx, whole.xx, 1e-12)
-    from spark_mlfs.blocks.rowhash import GROUPS, group_of
+    from spark_mlfs.kernels.hashing import GROUPS, group_of
 
     out = group_of(np.arange(len(data.x))) * blocks // GROUPS == 0
     rest = leave_out(parts, [0]).centred("standard")
@@ -374,7 +374,7 @@ def test_a_screen_runs_first(rows):
 )
 def test_the_loss_of_a_grid_is_that_of_the_folds(rows, method, parameters):
     """Against a fit on the rows of four folds and a prediction of the fifth's."""
-    from spark_mlfs.blocks.rowhash import GROUPS, group_of
+    from spark_mlfs.kernels.hashing import GROUPS, group_of
 
     data = rows("emotions")
     requests = [pipeline.Request.of(method, parameters, extras=[CrossValidation(5)])]

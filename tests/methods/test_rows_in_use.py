@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from spark_mlfs import pipeline
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.profile import profile_block
-from spark_mlfs.blocks.rowhash import GROUPS, group_of
 from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.kernels.hashing import GROUPS, group_of
 from spark_mlfs.methods import METHODS
 from spark_mlfs.select import CrossValidation
 from spark_mlfs.select.rules import held_out_error

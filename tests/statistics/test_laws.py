@@ -23,7 +23,6 @@ from spark_mlfs.blocks.codec import decode, encode
 from spark_mlfs.blocks.coding import code_block, plan_coding
 from spark_mlfs.blocks.folds import Marked, Split
 from spark_mlfs.blocks.profile import Profile, profile_block
-from spark_mlfs.blocks.rowhash import group_of
 from spark_mlfs.blocks.weights import fixed
 from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.engine.local import LocalEngine
@@ -31,6 +30,7 @@ from spark_mlfs.evaluate.compare import LabelsByPart
 from spark_mlfs.evaluate.trials import PredictionSums
 from spark_mlfs.extract import EXTRACTORS, lift, lift_rsm, mlnb
 from spark_mlfs.extract import base as extract_base
+from spark_mlfs.kernels.hashing import group_of
 from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.methods import METHODS, graphs, scanned
 from spark_mlfs.methods.counting import Relevance

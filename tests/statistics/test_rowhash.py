@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from spark_mlfs.blocks.rowhash import GROUPS, group_of, mix, normal, uniform
+from spark_mlfs.kernels.hashing import GROUPS, group_of, mix, normal, uniform
 
 WORD = 2**64
 

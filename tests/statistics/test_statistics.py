@@ -19,9 +19,9 @@ from spark_mlfs.blocks.codec import decode, encode
 from spark_mlfs.blocks.coding import code_block, plan_coding
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import Profile, profile_block
-from spark_mlfs.blocks.rowhash import group_of
 from spark_mlfs.engine import spark as runner
 from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.kernels.hashing import group_of
 from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.solvers.greedy import significant
 from spark_mlfs.statistics import contingency, labelsets, moments, quantiles, targets
