@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .information import CELLS, CountLogs
+from .information import CountLogs, LabelRows, untouched_sums
 from .matrix import sums_between, with_values
 
 PACKED_TABLE = 1 << 17  # largest table counted for several features of one byte at once
@@ -198,38 +198,23 @@ class LinkCells:
         n, positive = int(totals[0]), totals[1:].astype(np.int64)
         rows = self.rows - sum(column_of_rows(table) for table in away)
         rest = n - sums_between(rows, self.offsets)
-        out = self._untouched(logs, rest, positive, n) - sums_between(self.of_slot * logs(rows), self.offsets)
+        out = untouched_sums(logs, rest, LabelRows(positive, n), lambda value: value)
+        out -= sums_between(self.of_slot * logs(rows), self.offsets)
         of_label = logs(positive)
         for part in self.parts:
             count = part.count.astype(np.int64)
             for table in away:
                 key, _, _, less = self._keys(table, part.first, part.last)
                 count[np.searchsorted(part.key, key.astype(part.key.dtype))] -= less
-            terms = logs(count)
-            terms += logs(rows[part.slot] - count)
+            terms = logs(count) + logs(rows[part.slot] - count)
             out[part.first : part.last] += sums_between(terms, part.cells)
             if part.pair is not None:
                 count = np.add.reduceat(count, part.pair) if len(count) else count
             r = np.repeat(rest[part.first : part.last], np.diff(part.pairs))
             left = positive[part.label] - count
-            terms = logs(left)
-            terms += logs(r - left)
-            terms -= of_label[part.label]
-            terms -= logs(np.maximum(r - left - count, 0))
+            terms = logs(left) + logs(r - left) - of_label[part.label] - logs(np.maximum(r - left - count, 0))
             out[part.first : part.last] += sums_between(terms, part.pairs)
         return out
-
-    @staticmethod
-    def _untouched(logs: CountLogs, rest: np.ndarray, positive: np.ndarray, n: int) -> np.ndarray:
-        """(v,) what labels that meet no stored code give, were it all of them."""
-        r, case = np.unique(rest, return_inverse=True)
-        p, labels = np.unique(positive, return_counts=True)
-        table = np.empty(len(r), np.int64)
-        step = max(1, CELLS // max(1, len(p)))
-        for a in range(0, len(r), step):
-            some = r[a : a + step, None]
-            table[a : a + step] = (logs(np.maximum(some - p, 0)) - logs(some)) @ labels
-        return table[case] - int((logs(n - p) - logs(n)) @ labels)
 
 
 def column_of_rows(table: sp.csr_matrix) -> np.ndarray:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -214,19 +215,7 @@ def summed_stored_information(logs: CountLogs, stored: StoredCounts, rows: Label
     n, positive = rows.n, rows.positive
     rest = n - stored.by_feature(stored.rows)
     kept = logs.clip if clip else lambda value: value
-
-    of_rest, of_label = logs(rest), logs(n) - logs(n - positive)
-
-    r, place, case = np.unique(rest, return_index=True, return_inverse=True)
-    p, labels = rows.distinct, rows.labels
-    of_case, of_distinct = of_rest[place], logs(n) - logs(n - p)
-    table = np.empty(len(r), np.int64)
-    step = max(1, CELLS // max(1, len(p)))
-    for a in range(0, len(r), step):
-        some = slice(a, a + step)
-        # where p exceeds r the label meets a stored code, and the value cancels
-        each = logs(np.maximum(r[some, None] - p, 0)) - of_case[some, None] + of_distinct
-        table[some] = kept(each) @ labels
+    by_rest = untouched_sums(logs, rest, rows, kept)
     terms = logs(stored.count) + logs(stored.rows.take(stored.slot) - stored.count) - logs(stored.rows).take(stored.slot)
     f, label, met, terms = stored.pairs(stored.count, terms)
     p, r = positive.take(label), rest.take(f)
@@ -234,12 +223,23 @@ def summed_stored_information(logs: CountLogs, stored: StoredCounts, rows: Label
     terms = terms + logs(left) + logs(r - left) - logs(positive).take(label)
     untouched = logs(np.maximum(r - p, 0))
     if not clip:  # most of the two values' terms are the same
-        return table[case] + stored.over_pairs(terms - untouched)
-    common = of_label.take(label) - of_rest.take(f)
-    by_rest = table[case]
+        return by_rest + stored.over_pairs(terms - untouched)
+    common = (logs(n) - logs(n - positive)).take(label) - logs(rest).take(f)
     if logs.chance:
         by_rest -= stored.by_feature(logs.chance.summed(stored.rows, positive, n)) + logs.chance.summed(rest, positive, n)
     return by_rest + stored.over_pairs(kept(terms + common) - kept(untouched + common))
+
+
+def untouched_sums(logs: CountLogs, rest: np.ndarray, rows: LabelRows, kept: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """(F,) Σ_l g(r, p) of `summed_stored_information` over all labels, as `kept`, of features with `rest` (F,) rows r."""
+    r, case = np.unique(rest, return_inverse=True)
+    of_label, table = logs(rows.n) - logs(rows.n - rows.distinct), np.empty(len(r), np.int64)
+    step = max(1, CELLS // max(1, len(rows.distinct)))
+    for a in range(0, len(r), step):
+        some = r[a : a + step, None]
+        # where p exceeds r the label meets a stored code, and the value cancels
+        table[a : a + step] = kept(logs(np.maximum(some - rows.distinct, 0)) - logs(some) + of_label) @ rows.labels
+    return table[case]
 
 
 def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
@@ -306,12 +306,7 @@ def stored_label_information(logs: CountLogs, stored: StoredCounts, rows: LabelR
 def small_stored_information(stored: StoredCounts, rows: LabelRows, correction: str = "none") -> tuple[np.ndarray, Untouched]:
     """`small_label_information` of the pairs (feature, label) with a stored code, and of the others by (r, p)."""
     n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
-
-    def cell(count: np.ndarray, of_code: np.ndarray, of_label: np.ndarray) -> np.ndarray:
-        excess, expected = difference(n, count, of_code, of_label), of_code.astype(np.float64) * of_label
-        t = np.divide(excess, expected, out=np.zeros_like(expected), where=expected > 0)
-        return expected / n * _excess_entropy(t)
-
+    cell = partial(_small_terms, n)
     code, p = stored.rows[stored.slot], rows.positive[stored.group]
     terms = cell(stored.count, code, p) + cell(code - stored.count, code, n - p)
     codes = stored.by_feature((stored.rows > 0).astype(np.int64)) + (rest > 0)
@@ -422,13 +417,18 @@ def small_label_information(
     total, occupied = 0.0, 0
     for cells in (positive, observed - positive):
         share = cells.sum(axis=1, keepdims=True)
-        excess, expected = difference(n, cells, observed, share), observed.astype(np.float64) * share
-        t = np.divide(excess, expected, out=np.zeros_like(expected), where=expected > 0)
-        total = total + (expected / n * _excess_entropy(t)).sum(axis=1)
+        total = total + _small_terms(n, cells, observed, share).sum(axis=1)
         occupied = occupied + (cells > 0).sum(axis=1) - (share[:, 0] > 0)
     if correction == "miller-madow":
         total = total + 0.5 * ((observed > 0).sum(axis=1) - 1 - occupied + 0.0)
     return total / n[:, 0]
+
+
+def _small_terms(n: np.ndarray | int, count: np.ndarray, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """e·g((c − e)/e) of cells of `count` c, e = row·column/n."""
+    excess, expected = difference(n, count, row, column), row.astype(np.float64) * column
+    t = np.divide(excess, expected, out=np.zeros_like(expected), where=expected > 0)
+    return expected / n * _excess_entropy(t)
 
 
 def _excess_entropy(t: np.ndarray) -> np.ndarray:

@@ -32,15 +32,15 @@ class JointCounts(Statistic, divisible=False, weighted=True):
         rows, groups = groups_of(block, self.target)
         mass, size = block.masses(profile), self.target.size
         weights = None if mass is None else mass[rows].astype(np.float64)  # whole: sums are exact
-        parts = []
-        for hashes in self._hashes(block):
+        out: State = {}
+        for i, hashes in enumerate(self._hashes(block)):
             values, at = np.unique(hashes[rows], return_inverse=True)
-            table = np.zeros((0, size), np.int64)
-            if len(values) <= self.most:
-                cells = np.bincount(at * size + groups, weights, minlength=len(values) * size)
-                table = cells.astype(np.int64).reshape(len(values), size)
-            parts.append((values, table))
-        return self._state(parts)
+            if len(values) > self.most:
+                out |= {f"{i} values": None, f"{i} table": None}
+                continue
+            cells = np.bincount(at * size + groups, weights, minlength=len(values) * size)
+            out |= {f"{i} values": values, f"{i} table": cells.astype(np.int64).reshape(len(values), size)}
+        return out
 
     def _hashes(self, block: CodedBlock) -> Iterator[np.ndarray]:
         """(n,) uint64 of the joint value of each family in turn: the sum of its codes' hashes."""
@@ -59,40 +59,23 @@ class JointCounts(Statistic, divisible=False, weighted=True):
                         out[stored.indices[stored.indptr[slot] : stored.indptr[slot + 1]]] += of_code[code]
                 yield out
 
-    def _state(self, parts: list[tuple[np.ndarray, np.ndarray]]) -> State:
-        """From the values and counts of each family; −1 values are too many."""
-        few = [part for part in parts if len(part[0]) <= self.most]
-        return {
-            "lengths": np.array([len(values) if len(values) <= self.most else -1 for values, _ in parts], np.int64),
-            "values": np.concatenate([np.zeros(0, np.uint64), *(values for values, _ in few)]),
-            "table": np.concatenate([np.zeros((0, self.target.size), np.int64), *(table for _, table in few)]),
-        }
-
-    def _parts(self, state: State) -> list[tuple[np.ndarray, np.ndarray] | None]:
-        lengths = state["lengths"]
-        ends = np.cumsum(np.maximum(lengths, 0))
-        return [
-            None if length < 0 else (state["values"][end - length : end], state["table"][end - length : end])
-            for length, end in zip(lengths, ends, strict=True)
-        ]
-
     def merge(self, left: State, right: State) -> State:
-        over = (np.zeros(self.most + 1, np.uint64), np.zeros((0, self.target.size), np.int64))
-        parts = []
-        for one, other in zip(self._parts(left), self._parts(right), strict=True):
+        out: State = dict.fromkeys(left)
+        for i in range(len(self.families)):
+            one, other = left[f"{i} values"], right[f"{i} values"]
             if one is None or other is None:
-                parts.append(over)
                 continue
-            values, at = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
-            table = np.zeros((len(values) if len(values) <= self.most else 0, self.target.size), np.int64)
-            if len(table):
-                table[at[: len(one[0])]] = one[1]
-                table[at[len(one[0]) :]] += other[1]
-            parts.append((values, table))
-        return self._state(parts)
+            values, at = np.unique(np.concatenate([one, other]), return_inverse=True)
+            if len(values) <= self.most:
+                table = np.zeros((len(values), self.target.size), np.int64)
+                table[at[: len(one)]] = left[f"{i} table"]
+                table[at[len(one) :]] += right[f"{i} table"]
+                out |= {f"{i} values": values, f"{i} table": table}
+        return out
 
     def finish(self, state: State, profile: Profile) -> list[np.ndarray | None]:
-        return [None if part is None else part[1].astype(np.int64) for part in self._parts(state)]
+        tables = (state[f"{i} table"] for i in range(len(self.families)))
+        return [None if table is None else table.astype(np.int64) for table in tables]
 
     def bytes_of(self, profile: Profile) -> np.ndarray:
         """(families,) what each takes of a state at most."""
@@ -100,4 +83,4 @@ class JointCounts(Statistic, divisible=False, weighted=True):
         return np.minimum(values, min(self.most, profile.n)).astype(np.int64) * 8 * (1 + self.target.size) + 8
 
     def state_bytes(self, profile: Profile) -> int:
-        return int(self.bytes_of(profile).sum()) + envelope(3)
+        return int(self.bytes_of(profile).sum()) + envelope(2 * len(self.families))
