@@ -32,11 +32,10 @@ from ..solvers import drift
 from ..solvers.filters import combine, corrected
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, cuts
 from ..statistics.contingency import Counts, TwoWay
-from .basis import Basis
 from .collect import quantile_edges
 from .engine import StateRows
 from .needs import of_pairs
-from .states import States
+from .states import Basis, States
 from .states import check as check_states
 
 RANGE_SHARE = 4  # of the budgets: the counts of a range of features, of both windows

@@ -42,9 +42,8 @@ from ..statistics.gram import FoldGrams, Gram
 from ..statistics.labelsets import LabelsetCounts, Labelsets, LabelsetSums
 from ..statistics.moments import GroupMoments, KnownRows
 from ..statistics.targets import Classes, Crossed, Everything, LabelPairs, SomeLabels, Target
-from .basis import KEPT, Basis, Fit
 from .needs import EXTRACTING, PAIRED, PAIRS_OF, WITHOUT_GRADES, Need, needs_of
-from .states import Part, States, merge
+from .states import KEPT, Basis, Fit, Part, States, merge
 from .sums import PAIR_KINDS, KeyedGrams, Outside, ToldLabels, bins_of, in_words, name_of, triangle, without_empty
 
 CELL_BYTES = 12  # of a stored count of pairs and its place

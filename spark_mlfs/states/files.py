@@ -31,9 +31,8 @@ from ..output.manifest import as_json, now
 from ..params import from_json
 from ..pipeline import Request
 from ..statistics.base import compact, paste
-from .basis import KEPT, Basis
 from .needs import check_held, finer, kinds_of, of_pairs
-from .states import Part, States, check, shown, together
+from .states import KEPT, Basis, Part, States, check, shown, together
 from .sums import Later, axes_of, dims_of, some_rows
 
 FORMAT = 2  # 1 where there are no pairs of features
