@@ -94,13 +94,9 @@ def spread_ids(batches: Batches, buckets: int) -> Batches:
         order = np.argsort(bucket, kind="stable")
         edges = np.searchsorted(bucket[order], np.arange(buckets + 1))
         occupied = np.flatnonzero(np.diff(edges))
-        yield pa.record_batch(
-            {
-                "bucket": pa.array(occupied, pa.int64()),
-                "part": pa.array([part] * len(occupied), pa.int32()),
-                "ids": pa.array([ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied], pa.binary()),
-            }
-        )
+        cells = pa.array([ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied], pa.binary())
+        places = {"bucket": pa.array(occupied, pa.int64()), "part": pa.array([part] * len(occupied), pa.int32())}
+        yield pa.record_batch({**places, "ids": cells})
 
 
 def shared_ids(batches: Batches) -> Batches:

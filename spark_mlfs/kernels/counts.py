@@ -86,7 +86,7 @@ def count_sparse(
     return ((member if mass is None else with_values(member, mass[member.indices])) @ onehot).tocsr()
 
 
-def slots_first(onehots: list[sp.csr_matrix]) -> sp.csc_matrix:
+def slotwise(onehots: list[sp.csr_matrix]) -> sp.csc_matrix:
     """The one-hot slots of some blocks of rows, (n, slots), slot by slot: what `count_slots` cuts ranges from."""
     indices = np.concatenate([o.indices for o in onehots])
     lengths = np.concatenate([[0], *(np.diff(o.indptr) for o in onehots)])

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from . import exact
 from .exact import BITS, State, power_above
-from .knn import CACHED_BYTES, CHUNK_BYTES, GRID, Rows, Tile, pair_squares, tiles
+from .knn import GRID, Rows, Tile, differences, pair_squares, tiles
 from .labels import LabelsetSimilarity, shared_labels
 from .matrix import Matrix, changed, dense
 from .nearest import NONE, Nearest
@@ -387,22 +387,16 @@ class Links:
         at[at == len(sorted_ids)] = 0
         here = np.flatnonzero(sorted_ids[at] == self.ids) if len(sorted_ids) else np.zeros(0, np.int64)
         i, j, values = self.anchors[here], order[at[here]] if len(here) else here, self.values[here] * scale
-        out, sparse = np.zeros((values.shape[1], batch.width)), batch.sparse or block.sparse
-        step = max(1, (CHUNK_BYTES if sparse else CACHED_BYTES) // (8 * max(1, batch.width)))
-        for a in range(0, len(i), step):
-            part = slice(a, a + step)
-            if sparse:
-                diff = abs(sp.csr_matrix(batch.x[i[part]]) - sp.csr_matrix(block.x[j[part]]))
-                for total, value in zip(out, values[part].T, strict=True):
+        out = np.zeros((values.shape[1], batch.width))
+        for part, apart in differences(batch.x, block.x, i, j):
+            diff = changed(apart, lambda values: np.abs(values, out=values))
+            for total, value in zip(out, values[part].T, strict=True):
+                if sp.issparse(diff):
                     terms = np.rint(diff.data * np.repeat(value, np.diff(diff.indptr)))
                     total += np.bincount(diff.indices, terms, minlength=batch.width)
-                continue
-            diff = batch.x[i[part]]
-            diff -= block.x[j[part]]
-            np.abs(diff, out=diff)
-            for total, value in zip(out, values[part].T, strict=True):
-                terms = diff * value[:, None]
-                total += np.rint(terms, out=terms).sum(axis=0)
+                else:
+                    terms = diff * value[:, None]
+                    total += np.rint(terms, out=terms).sum(axis=0)
         return out.astype(np.int64)
 
 

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from ..errors import DataError
 from ..lazy import cached_property
 from .labels import Lookup
-from .matrix import Matrix, dense
+from .matrix import Matrix, changed, dense
 
 SievedParts = tuple[sp.csr_matrix, np.ndarray, np.ndarray, np.ndarray]  # of `Sieve.split`
 
@@ -110,24 +110,21 @@ class Rows:
 def pair_squares(left: Matrix, right: Matrix, i: np.ndarray, j: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """sum_f weights_f (left[i_t, f] - right[j_t, f])^2 for each t, from the differences, in bounded memory."""
     out = np.empty(len(i))
+    for part, diff in differences(left, right, i, j):
+        squares = changed(diff, lambda values: np.square(values, out=values))
+        out[part] = np.asarray(squares.sum(axis=1)).ravel() if weights is None else squares @ weights
+    return out
+
+
+def differences(left: Matrix, right: Matrix, i: np.ndarray, j: np.ndarray) -> Iterator[tuple[slice, Matrix]]:
+    """Yield runs of t and left[i_t] - right[j_t] for each, CSR where one of both is, in bounded memory."""
     sparse = sp.issparse(left) or sp.issparse(right)
-    if sparse:
-        wide = sum(x.nnz // max(1, x.shape[0]) if sp.issparse(x) else x.shape[1] for x in (left, right))
-        step = max(1, CHUNK_BYTES // (32 * max(1, wide)))
-    else:
-        step = max(1, CACHED_BYTES // (8 * max(1, left.shape[1])))
+    wide = sum(x.nnz // max(1, x.shape[0]) if sp.issparse(x) else x.shape[1] for x in (left, right)) if sparse else left.shape[1]
+    step = max(1, (CHUNK_BYTES // 32 if sparse else CACHED_BYTES // 8) // max(1, wide))
     for a in range(0, len(i), step):
         part = slice(a, a + step)
-        if sparse:
-            diff = sp.csr_matrix(left[i[part]]) - sp.csr_matrix(right[j[part]])
-            diff = diff.multiply(diff)
-            out[part] = np.asarray(diff.sum(axis=1)).ravel() if weights is None else diff @ weights
-        else:
-            diff = left[i[part]]
-            diff -= right[j[part]]
-            diff *= diff
-            out[part] = diff.sum(axis=1) if weights is None else diff @ weights
-    return out
+        one, other = left[i[part]], right[j[part]]
+        yield part, sp.csr_matrix(one) - sp.csr_matrix(other) if sparse else np.subtract(one, other, out=one)
 
 
 class Pairs:

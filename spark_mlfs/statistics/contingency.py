@@ -23,16 +23,7 @@ from ..blocks.profile import Profile
 from ..errors import DataError
 from ..kernels import information as info
 from ..kernels.cells import CellPairs, dense_cell_information, informative_rows, joint_cells, numbered, sparse_cell_information
-from ..kernels.counts import (
-    LinkCells,
-    column_of_rows,
-    count_dense,
-    count_slots,
-    count_sparse,
-    members,
-    rows_by_group,
-    slots_first,
-)
+from ..kernels.counts import LinkCells, column_of_rows, count_dense, count_slots, count_sparse, members, rows_by_group, slotwise
 from ..kernels.information import CountLogs
 from ..kernels.matrix import Matrix
 from ..lazy import cached_property
@@ -248,7 +239,7 @@ def range_tables(
                 for rows, groups, target in groupings
             ]
         return
-    n, columns = sum(block.n for block in blocks), slots_first([block.onehot for block in blocks])
+    n, columns = sum(block.n for block in blocks), slotwise([block.onehot for block in blocks])
     known = []
     for rows, groups, target in groupings:
         size, everyone = target.size, target.has_everyone
