@@ -85,8 +85,8 @@ def _aligned(values: Any, X: Any, what: str) -> Any:
     if not (kind_of(X) == "pandas" and hasattr(values, "reindex")) or values.index.equals(X.index) or len(values) != len(X):
         return values
     if not X.index.is_unique or not values.index.is_unique or len(values.index.intersection(X.index)) < len(X):
-        told = "holds other rows than that of X: give both the same, or leave theirs out"
-        raise DataError(f"the index of {what} {told}: {what}.to_numpy()")
+        remedy = f"give both the same, or leave theirs out: {what}.to_numpy()"
+        raise DataError(f"the index of {what} holds other rows than that of X: {remedy}")
     return values.reindex(X.index)
 
 
@@ -99,11 +99,10 @@ def _complete(x: Matrix, *others: Any) -> tuple[Any, ...]:
 
 def _rows_at(values: Any, keep: np.ndarray, rows: int) -> Any:
     """Return some of the rows of a table, list or series; what has not so many as it is, to be refused as it is."""
-    shape = getattr(values, "shape", None) or [len(values) if isinstance(values, list | tuple) else 0]
-    if shape[0] != rows:
-        return values
     if isinstance(values, list | tuple):
-        return [values[row] for row in keep]
+        return [values[row] for row in keep] if len(values) == rows else values
+    if (getattr(values, "shape", None) or [0])[0] != rows:
+        return values
     return values.iloc[keep] if hasattr(values, "iloc") else (values.tocsr() if sp.issparse(values) else values)[keep]
 
 
@@ -159,10 +158,15 @@ def _csr(X: Any) -> sp.csr_matrix:
     if X.dtype.kind in "iu" and X.dtype.itemsize == 8:
         data = X.tocsr().data
         _exact(data, data.astype(np.float64), "X")
-    x = sp.csr_matrix(X, dtype=np.float64, copy=True)
+    x = _without_zeros(X)
+    return sp.csr_matrix((narrowest(x.data), x.indices.astype(np.int32), x.indptr.astype(np.int32)), shape=x.shape)
+
+
+def _without_zeros(matrix: Any) -> sp.csr_matrix:
+    x = sp.csr_matrix(matrix, dtype=np.float64, copy=True)
     x.sum_duplicates()
     x.eliminate_zeros()
-    return sp.csr_matrix((narrowest(x.data), x.indices.astype(np.int32), x.indptr.astype(np.int32)), shape=x.shape)
+    return x
 
 
 def _sound(matrix: Any, what: str) -> None:
@@ -413,7 +417,7 @@ def _tags(Y: Sequence[Collection[Any] | None]) -> Labelled:
     number = {name: place for place, name in enumerate(names)}
     rows = np.repeat(np.arange(len(Y)), [0 if cell is None else len(cell) for cell in Y])
     labels = np.array([number[tag] for cell in Y if cell is not None for tag in cell])
-    unlabelled = np.array([row for row, cell in enumerate(Y) if cell is None], np.int64)
+    unlabelled = np.flatnonzero([cell is None for cell in Y])
     return Labelled(label_lists(len(Y), rows, labels, unlabelled=unlabelled), names)
 
 
@@ -422,12 +426,8 @@ def _indicators(Y: Any) -> Matrix:
     if sp.issparse(Y):
         _real(Y.dtype, "Y")
         _sound(Y, "Y")
-        y = sp.csr_matrix(Y, dtype=np.float64, copy=True)
-        y.sum_duplicates()
-        y.eliminate_zeros()
-        return y
-    kind = kind_of(Y)
-    y = _numbers_of_frame(Y, kind, "Y") if kind and len(Y.columns) > 1 else np.asarray(Y)
+        return _without_zeros(Y)
+    y = _numbers_of_frame(Y, kind, "Y") if (kind := kind_of(Y)) and len(Y.columns) > 1 else np.asarray(Y)
     _real(y.dtype, "Y")
     if y.ndim not in (1, 2):
         raise DataError(f"Y has {y.ndim} dimension(s); give a matrix of 0 and 1 of rows by labels, or lists of tags")

@@ -14,7 +14,7 @@ from ..kernels.hashing import mix, row_sums
 from ..kernels.matrix import Matrix, runs
 from ..lazy import cached_property
 from .codec import Buffer, State, decode, encode
-from .grades import BITS, ONE, Grades, fixed
+from .grades import BITS, ONE, Grades
 from .weights import in_units
 
 LABELSET = 0x1ABE1  # seed of the hashes of labels
@@ -347,7 +347,8 @@ def label_lists(
         else:
             rows, labels, units = grades.entries(rows[~absent], labels[~absent], values[~absent])
             order = np.lexsort((labels, rows))
-            rows, labels, units = rows[order], labels[order], fixed(units[order])
+            rows, labels = rows[order], labels[order]
+            units = None if (units == ONE).all() else units[order].astype(np.uint16)
             unknown = grades.unknown(*unknown) if unknown else None
     indptr, indices = _csr_of_pairs(n, rows, labels)
     unknown_indptr, unknown_indices = _csr_of_pairs(n, *unknown) if unknown else (None, None)

@@ -116,8 +116,3 @@ class Grades:
             rows, labels = np.repeat(rows, self.width), np.repeat(labels * self.width, self.width)
             labels = labels + np.arange(len(labels)) % self.width
         return rows, labels
-
-
-def fixed(units: np.ndarray) -> np.ndarray | None:
-    """(k,) uint16 units of 2⁻¹⁵ of a block's labels; None where all grades are 1."""
-    return None if (units == ONE).all() else units.astype(np.uint16)

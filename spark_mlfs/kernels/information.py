@@ -244,8 +244,7 @@ def untouched_sums(logs: CountLogs, rest: np.ndarray, rows: LabelRows, kept: Cal
 
 def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
     """(F,) fixed-point n·I(f; class) from stored counts of classes with `classes` (m,) rows: `class_information`, to the bit."""
-    n = classes.sum()
-    rest = n - stored.by_feature(stored.rows)
+    n, rest = classes.sum(), classes.sum() - stored.by_feature(stored.rows)
     _, group, met, terms = stored.pairs(stored.count, logs(stored.count))
     change = stored.over_pairs(terms + logs(classes[group] - met) - logs(classes[group]))
     if logs.chance:
@@ -375,8 +374,7 @@ def largest_stored(stored: StoredCounts, rows: LabelRows, touched: np.ndarray, u
 
 def stored_class_chi_square(stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
     """`class_chi_square` from stored counts whose groups are the classes, with `classes` (m,) rows."""
-    n = int(classes.sum())
-    rest = n - stored.by_feature(stored.rows)
+    n, rest = int(classes.sum()), classes.sum() - stored.by_feature(stored.rows)
 
     def term(count: np.ndarray, of_code: np.ndarray, of_class: np.ndarray) -> np.ndarray:
         expected = of_code.astype(np.float64) * of_class
@@ -399,10 +397,8 @@ def _label_terms(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarra
     everything, positive = counts[:, :, :1], counts[:, :, 1 : 1 + q]
     observed = everything if unknown is None else everything - unknown
     cells = (logs(positive) + logs(observed - positive)).sum(axis=1)
-    codes = logs(observed).sum(axis=1)
-    n = observed.sum(axis=1)
-    n_l = positive.sum(axis=1)
-    return cells - codes - logs(n_l) - logs(n - n_l) + logs(n), n
+    n, n_l = observed.sum(axis=1), positive.sum(axis=1)
+    return cells - logs(observed).sum(axis=1) - logs(n_l) - logs(n - n_l) + logs(n), n
 
 
 def small_label_information(
@@ -446,13 +442,11 @@ def _excess_entropy(t: np.ndarray) -> np.ndarray:
 
 def class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
     """I(f; class), (F,) nats, from `counts` (F, b, classes): label powerset; or I(f; s) from those of the codes of s."""
-    cells = logs(counts).sum(axis=(1, 2))
-    codes = logs(counts.sum(axis=2)).sum(axis=1)
-    classes = logs(counts.sum(axis=1)).sum(axis=1)
-    n = counts.sum(axis=(1, 2))
+    of_code, n = counts.sum(axis=2), counts.sum(axis=(1, 2))
+    value = logs(counts).sum(axis=(1, 2)) - logs(of_code).sum(axis=1) - logs(counts.sum(axis=1)).sum(axis=1) + logs(n)
     if logs.chance and len(counts):
-        codes = codes + logs.chance.summed(counts.sum(axis=2), counts[0].sum(axis=0)).sum(axis=1)
-    return logs.nats(cells - codes - classes + logs(n), n)
+        value -= logs.chance.summed(of_code, counts[0].sum(axis=0)).sum(axis=1)
+    return logs.nats(value, n)
 
 
 def conditional_label_information(
@@ -486,12 +480,10 @@ def conditional_label_information(
 
 def conditional_class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
     """I(f; class | s), (F,) nats, from `counts` (F, b, w, classes)."""
-    cells = logs(counts).sum(axis=(1, 2, 3))
     per_s = counts.sum(axis=1)
-    labels = logs(per_s).sum(axis=(1, 2))
-    codes = logs(counts.sum(axis=3)).sum(axis=(1, 2))
-    s = logs(per_s.sum(axis=2)).sum(axis=1)
-    return logs.nats(cells - labels - codes + s, counts.sum(axis=(1, 2, 3)))
+    value = logs(counts).sum(axis=(1, 2, 3)) - logs(per_s).sum(axis=(1, 2))
+    value += logs(per_s.sum(axis=2)).sum(axis=1) - logs(counts.sum(axis=3)).sum(axis=(1, 2))
+    return logs.nats(value, per_s.sum(axis=(1, 2)))
 
 
 def label_pair_information(
@@ -501,18 +493,14 @@ def label_pair_information(
 
     `both` (F, b, pairs) rows with code v and both labels of a pair, `first` and `second` (F, b, pairs) with the one and the
     other, `every` (F, b, 1) or (F, b, pairs) all rows (in which both labels are known)."""
-    neither = every - first - second + both
-    only_first, only_second = first - both, second - both
 
-    def table(x: np.ndarray) -> np.ndarray:
-        return logs(x).sum(axis=1)
+    def joint(both: np.ndarray, first: np.ndarray, second: np.ndarray, every: np.ndarray) -> np.ndarray:
+        """Fixed-point −n·H(Y_a | Y_b), of rows with each code or of all."""
+        pairs = logs(both) + logs(first - both) + logs(second - both) + logs(every - first - second + both)
+        return pairs - logs(second) - logs(every - second)
 
-    cells = table(both) + table(neither) + table(only_first) + table(only_second)
-    codes_and_second = table(second) + table(every - second)
     n_both, n_first, n_second, n = both.sum(1), first.sum(1), second.sum(1), every.sum(1)
-    labels = logs(n_both) + logs(n_first - n_both) + logs(n_second - n_both) + logs(n - n_first - n_second + n_both)
-    condition = logs(n_second) + logs(n - n_second)
-    return logs.nats(cells - codes_and_second - labels + condition, n)
+    return logs.nats(joint(both, first, second, every).sum(axis=1) - joint(n_both, n_first, n_second, n), n)
 
 
 def chi_square(counts: np.ndarray, q: int, unknown: np.ndarray | None = None) -> np.ndarray:
