@@ -220,11 +220,10 @@ def _note(
 
 
 @dataclass
-class LabelsByPart(Statistic):
+class LabelsByPart(Statistic, layout="rows"):
     """(q, 2) training and test rows of each label, of rows in files of their own (`marked`). State: 16·q bytes."""
 
     split: Split
-    layout = "rows"
 
     def partial(self, block: Block, profile: Profile) -> State:
         tested = np.repeat(self.split.of(block), np.diff(block.label_indptr))

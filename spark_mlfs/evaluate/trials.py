@@ -237,12 +237,11 @@ class GramPool:
 
 
 @dataclass
-class PredictionSums(Statistic):
+class PredictionSums(Statistic, layout="rows"):
     """`Sums` of a predictor's labels and scores over rows whose labels are known, one for each kind of metrics."""
 
     predictor: Predictor
     kinds: tuple[str, ...]
-    layout = "rows"
 
     def partial(self, block: Block, profile: Profile) -> State:
         rows = known_rows(block, profile)

@@ -84,13 +84,11 @@ def clusters_of(positive: np.ndarray, n: int, ratio: float) -> list[Cluster]:
 
 
 @dataclass
-class FirstRows(Statistic):
+class FirstRows(Statistic, layout="identified", divisible=False):
     """Each problem's rows with the smallest seeded hashes, one a centre: (block of distinct rows by id, positions by hash)."""
 
     clusters: tuple[Cluster, ...]
     seed: int
-    layout = "identified"
-    divisible = False
 
     def _chosen(self, block: Block) -> list[np.ndarray]:
         order = np.lexsort((block.ids, mix(block.ids, self.seed)))
@@ -118,15 +116,13 @@ class FirstRows(Statistic):
 
 
 @dataclass
-class ClusterSums(Statistic):
+class ClusterSums(Statistic, layout="identified", quantised=True):
     """One iteration of Lloyd's algorithm for all problems: `count` (m,) rows nearest to each centre (ties: the first centre), and
     their sum `total` (m, v), of coordinates that are whole numbers of 2⁻⁶² n times the largest (2⁻⁵² at most)."""
 
     clusters: tuple[Cluster, ...]
     centres: np.ndarray
     geometry: Geometry
-    layout = "identified"
-    quantised = True
 
     def partial(self, block: Block, profile: Profile) -> State:
         count, total = np.zeros(len(self.centres), np.int64), np.zeros(self.centres.shape, np.int64)

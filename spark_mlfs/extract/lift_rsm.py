@@ -245,13 +245,11 @@ Work = Callable[[Block, list[int]], State]
 
 
 @dataclass
-class SmallestHashes(Statistic):
+class SmallestHashes(Statistic, layout="identified", divisible=False):
     """The `count` smallest pairs (seeded hash, row id) of the rows whose labels are all known. State: 16 bytes a row."""
 
     count: int
     seed: int
-    layout = "identified"
-    divisible = False
 
     def _best(self, ids: np.ndarray) -> State:
         return {"ids": ids[np.lexsort((ids, mix(ids, self.seed)))[: self.count]]}

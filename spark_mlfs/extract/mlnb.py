@@ -44,7 +44,7 @@ FLOOR = 1e-9  # of a variance, relative to the component's own
 
 
 @dataclass
-class ComponentMoments(ExactSums):
+class ComponentMoments(ExactSums, layout="identified"):
     """Per fold, label and class: rows, sums and sums of squares of the components z = (x − c)P − shift, x the features at
     `positions` among those that vary, c their provisional centre; exact sums. State: 40·folds·(q + 1)·c bytes."""
 
@@ -52,7 +52,6 @@ class ComponentMoments(ExactSums):
     projection: np.ndarray
     shift: np.ndarray
     folds: int
-    layout = "identified"
 
     def features(self, block: Block, profile: Profile) -> Matrix:
         x = features_of(block, profile)
@@ -91,7 +90,7 @@ class ComponentMoments(ExactSums):
 
 
 @dataclass
-class PopulationLoss(Statistic):
+class PopulationLoss(Statistic, layout="identified", quantised=True):
     """Sums over the held-out rows of Hamming and ranking loss for every bit string; a row's ranking loss is a whole number of
     2⁻⁶² n (2⁻⁵² at most). What rounding could decide is decided by scores that depend on the row alone."""
 
@@ -101,8 +100,6 @@ class PopulationLoss(Statistic):
     constant: np.ndarray
     prior: np.ndarray  # (folds, q)
     population: np.ndarray  # (p, c) bool
-    layout = "identified"
-    quantised = True
 
     def partial(self, block: Block, profile: Profile) -> State:
         block = block.known()

@@ -207,13 +207,12 @@ class _Products:
     def add(self, i: np.ndarray, r: np.ndarray, w: np.ndarray, run: slice) -> None:
         """Take in pairs (anchor i, row r of the run) in the order of i, of whole numbers w below 2⁴⁰."""
         high = np.rint(np.ldexp(w, -BITS))
-        parts = [self._matrix(i, r, part, run) if part.any() else None for part in (high, w - np.ldexp(high, BITS))]
+        upper, lower = (self._matrix(i, r, part, run) if part.any() else None for part in (high, w - np.ldexp(high, BITS)))
         for name, (coarse, fine) in self.of.items():
             coarse, fine = coarse[run], None if fine is None else fine[run]
-            for kind, pairs, values in (("h", parts[0], coarse), ("m", parts[0], fine), ("m", parts[1], coarse)):
+            for key, pairs, values in ((f"{name} h", upper, coarse), (f"{name} m", upper, fine), (f"{name} m", lower, coarse)):
                 if pairs is not None and values is not None:
                     product = (pairs @ values).astype(np.int64)
-                    key = f"{name} {kind}"
                     self.sums[key] = self.sums[key] + product if key in self.sums else product
 
     def _matrix(self, i: np.ndarray, r: np.ndarray, w: np.ndarray, run: slice) -> Matrix:
@@ -308,11 +307,9 @@ class PairMembership:
         self._columns = sp.csc_matrix(self.members)
 
     def side(self, codes: np.ndarray, pair: int) -> np.ndarray:
-        a, b = self.pairs[pair]
-        table = np.zeros(self.members.shape[0], np.int8)
-        columns = self._columns
-        table[columns.indices[columns.indptr[a] : columns.indptr[a + 1]]] += 1
-        table[columns.indices[columns.indptr[b] : columns.indptr[b + 1]]] -= 1
+        table, columns = np.zeros(self.members.shape[0], np.int8), self._columns
+        for label, sign in zip(self.pairs[pair], (1, -1), strict=True):
+            table[columns.indices[columns.indptr[label] : columns.indptr[label + 1]]] += sign
         return table[codes]
 
     def sizes(self, counts: np.ndarray) -> np.ndarray:
@@ -382,11 +379,10 @@ class Links:
         """(w, d) int64 Σ_t of the whole numbers nearest to scale · values_t |x_anchor − x_neighbour| over the neighbours in the
         block: pass B, additive in any order. `scale` (w,): `whole_scale` of all links there are."""
         order = np.argsort(block.ids, kind="stable")
-        sorted_ids = block.ids[order]
-        at = np.searchsorted(sorted_ids, self.ids)
-        at[at == len(sorted_ids)] = 0
-        here = np.flatnonzero(sorted_ids[at] == self.ids) if len(sorted_ids) else np.zeros(0, np.int64)
-        i, j, values = self.anchors[here], order[at[here]] if len(here) else here, self.values[here] * scale
+        at = np.searchsorted(block.ids, self.ids, sorter=order)
+        at[at == len(order)] = 0
+        here = np.flatnonzero(block.ids[order][at] == self.ids) if len(order) else np.zeros(0, np.int64)
+        i, j, values = self.anchors[here], order[at[here]], self.values[here] * scale
         out = np.zeros((values.shape[1], batch.width))
         for part, apart in differences(batch.x, block.x, i, j):
             diff = changed(apart, lambda values: np.abs(values, out=values))
@@ -407,9 +403,9 @@ def whole_scale(links: list[Links]) -> np.ndarray:
 
 def hamming_links(best: Nearest, codes: np.ndarray, neighbour_codes: np.ndarray, members: sp.csr_matrix) -> Links:
     """The links of `hamming`, values (t, 2) delta and 1 − delta: a batch's nearest rows, labelset codes (a,) and (a, k)."""
-    a, k = best.ids.shape
+    k = best.ids.shape[1]
     filled = np.flatnonzero(best.ids.ravel() != NONE)
-    anchor = np.repeat(np.arange(a), k)[filled]
+    anchor = filled // k
     shared, both, at = shared_labels(members, codes[anchor], neighbour_codes.ravel()[filled])
     delta = ((both - 2 * shared) / members.shape[1])[at]
     return Links.of(anchor, best.ids.ravel()[filled], np.column_stack([delta, 1 - delta]))

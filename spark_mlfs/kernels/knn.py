@@ -90,9 +90,8 @@ class Rows:
     def take(self, rows: np.ndarray | slice) -> Rows:
         """Some of the rows; a slice of dense rows is not copied."""
         out = object.__new__(Rows)
-        out.x, out.ids, out.norms = self.x[rows], self.ids[rows], self.norms[rows]
+        out.x, out.ids, out.norms, out._split = self.x[rows], self.ids[rows], self.norms[rows], None
         out.codes = None if self.codes is None else self.codes[rows]
-        out._split = None
         out._single = self._single[rows] if self._single is not None and isinstance(rows, slice) else None
         return out
 
@@ -187,8 +186,7 @@ class Tile(Pairs):
         approx += reference.norms.astype(approx.dtype)
         _, mine, other = np.intersect1d(query.ids, reference.ids, assume_unique=True, return_indices=True)
         approx[mine, other] = np.inf
-        self.approx = approx
-        self.error = self._bound()
+        self.approx, self.error = approx, self._bound()
         self.rows: np.ndarray | None = None
         self.columns: np.ndarray | None = None
 

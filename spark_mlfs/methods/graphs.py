@@ -143,7 +143,7 @@ class MarginAnchors:
 
 
 @dataclass
-class HingeSums(Statistic):
+class HingeSums(Statistic, layout="identified", quantised=True):
     """The hinges of the anchors of a wave: `kernels.graphs.HingePart` over hits and misses, `summed` over the anchors, or one
     vector each. State: 8·k bytes an anchor and 48·v, or 8·(k + 4v) bytes an anchor."""
 
@@ -152,8 +152,6 @@ class HingeSums(Statistic):
     lam: float
     weights: np.ndarray | None
     summed: bool
-    layout = "identified"
-    quantised = True
 
     def _grid(self, profile: Profile) -> Grid:
         return Grid.of(profile.n, self.anchors.hit_rows.shape[1], self.anchors.queries.geometry.reach(profile))
@@ -297,7 +295,7 @@ PAIR_TILE = 2048  # rows in a tile of pairwise ReliefF: every label pair takes i
 
 
 @dataclass
-class PairNearest(Statistic):
+class PairNearest(Statistic, layout="identified", divisible=False):
     """Pass A of pairwise ReliefF: for each label pair the nearest rows on both sides of the queries in it, as `Links` a batch,
     with ±1/(N_ab k) as values. State: 48·k bytes a query and pair."""
 
@@ -305,8 +303,6 @@ class PairNearest(Statistic):
     membership: PairMembership
     sizes: np.ndarray
     k: int
-    layout = "identified"
-    divisible = False
 
     def _empty(self) -> list[PairNeighbours]:
         return [PairNeighbours(batch.labelset_codes, self.membership, self.k) for batch in self.queries.batches()]
@@ -345,14 +341,12 @@ class PairNearest(Statistic):
 
 
 @dataclass
-class LinkDifferences(Statistic):
+class LinkDifferences(Statistic, layout="identified", quantised=True):
     """Pass B: (w, v) Σ_t values_t |x_anchor − x_neighbour| over links, in units of 2⁻⁵² Σ_t |values_t|. State: 8·w·v bytes."""
 
     queries: Queries
     links: list[Links]
     width: int
-    layout = "identified"
-    quantised = True
 
     def partial(self, block: Block, profile: Profile) -> State:
         total, scale = np.zeros((self.width, len(self.queries.geometry.varying)), np.int64), whole_scale(self.links)

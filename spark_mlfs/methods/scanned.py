@@ -51,16 +51,13 @@ def scanner(engine: Engine, view: GramView, limit: int, stage: str) -> Callable[
 
 
 @dataclass
-class FilledSums(ExactSums):
+class FilledSums(ExactSums, layout="rows", graded=True, every=True):
     """`csfs` with unknown labels: Σ x f' (v, q), Σ f, Σ f² (q,) over all rows, where f is the label if known, else
     clip(xW + b, 0, 1), or 0 without weights. `weights` (v, q) are those of unscaled features, `intercept` (q,) is the prediction
     at their provisional centre (`statistics.moments`). Exact sums of quantised x and f. State: 16·vq bytes."""
 
     weights: np.ndarray | None
     intercept: np.ndarray | None
-    layout = "rows"
-    graded = True
-    every = True
 
     def sums(self, rows: Block, profile: Profile) -> State:
         wide = profile.n >= exact.WIDE_ROWS
@@ -173,7 +170,7 @@ CLASS_BITS, CLASSES = 12, 3  # row weights are told apart by so many powers of t
 
 
 @dataclass
-class ReweightedGram(ExactSums):
+class ReweightedGram(ExactSums, layout="rows", graded=True, weighted=True):
     """`rfs`: second moments weighted by 1/(2 max(‖xW + b − y‖, floor)), and the sum of the Huberised residual norms.
 
     `weights` (v, q) are those of unscaled features, `intercept` (q,) is the prediction at their provisional centre
@@ -189,9 +186,6 @@ class ReweightedGram(ExactSums):
     intercept: np.ndarray
     floor: float
     sketch: int = 0
-    layout = "rows"
-    graded = True
-    weighted = True
 
     def sums(self, block: Block, profile: Profile) -> State:
         x, size = features_of(block, profile), len(profile.varying) + self._outputs(profile) + 1

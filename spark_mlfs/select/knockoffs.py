@@ -31,7 +31,7 @@ NORMAL = 16.0  # no normal deviate of `hashing.normal` is larger
 
 
 @dataclass
-class KnockoffGram(Statistic):
+class KnockoffGram(Statistic, layout="identified", quantised=True):
     """`GramStatistics` of [X, X̃] over the labelled rows, k features of `sampler` and their knockoffs; `plain` (driver side only)
     is the Gram matrix of all varying features, which is not computed again. Exact sums of quantised knockoffs, each row's the
     same whatever the others. State: 32·k² + 16·kq bytes; the result has 32·k²."""
@@ -39,8 +39,6 @@ class KnockoffGram(Statistic):
     sampler: Sampler
     seed: int
     plain: GramStatistics | None
-    layout = "identified"
-    quantised = True
 
     def key(self) -> Hashable:
         return "knockoff gram", self.seed

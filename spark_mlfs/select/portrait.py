@@ -65,7 +65,7 @@ def _sampled(block: Block, profile: Profile, rows: int) -> Block:
 
 
 @dataclass
-class PortraitGrams(Gram):
+class PortraitGrams(Gram, layout="rows"):
     """`statistics.gram.Gram` by groups of rows, of the `picks` (ascending indices), some `shown` labels and about `rows` of the
     rows."""
 
@@ -73,7 +73,6 @@ class PortraitGrams(Gram):
     shown: tuple[int, ...] = ()
     rows: int = MOST_ROWS
     picks: tuple[int, ...] = ()
-    layout = "rows"
 
     def partial(self, block: Block, profile: Profile) -> State:
         return super().partial(_sampled(block, profile, self.rows), profile.only(np.array(self.picks)))
@@ -93,16 +92,13 @@ class PortraitGrams(Gram):
 
 
 @dataclass
-class LabelCorrelations(FeatureShardedStatistic):
+class LabelCorrelations(FeatureShardedStatistic, layout="rows", weighted=True, graded=True):
     """cov(x_j, y_l) / sd(x_j) of the `shown` labels and every varying feature, (labels, v), over about `rows` of the rows, those
     whose labels are all known; divided by sd(y_l) it is their correlation. A feature's state: 16 bytes a label, 40 where values
     need a second slice, twice that of weighted rows and of grades."""
 
     shown: tuple[int, ...] = ()
     rows: int = MOST_ROWS
-    layout = "rows"
-    weighted = True
-    graded = True
 
     def _of(self, profile: Profile, first: int, last: int) -> tuple[GroupMoments, Profile]:
         return GroupMoments(SomeLabels(self.shown, only_known=True)), profile.only(profile.varying[first:last])
