@@ -21,7 +21,7 @@ from ..errors import BudgetError, beyond
 from ..kernels.information import CountLogs
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, paste
 from ..statistics.contingency import CellInformation, cell_counts
-from ..statistics.quantiles import QuantileBounds, quantiles_from_bounds
+from ..statistics.quantiles import bracketed_quantiles
 from ..statistics.targets import Target
 from . import tasks
 from .base import DIRECT_BYTES, Answer, Engine
@@ -241,11 +241,7 @@ class SparkEngine(Engine):
         return np.concatenate([decode(bytes(row.block))["result"] for row in sorted(rows, key=lambda r: r.position)])
 
     def quantiles(self, shares: np.ndarray) -> np.ndarray:
-        bounds = QuantileBounds.start(self.profile, shares)
-        while not bounds.done:
-            (counts,) = self.run(bounds.statistic(), keep=False)
-            bounds = bounds.narrow(counts)
-        return quantiles_from_bounds(bounds)
+        return bracketed_quantiles(self.profile, shares, lambda counts: self.run(counts, keep=False)[0])
 
 
 def _writable(state: State) -> State:

@@ -133,10 +133,8 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
         return self.stored
 
     def partial(self, block: Block, profile: Profile) -> State:
-        if self.stored:
-            ((state,),) = self.shards([self], [block], profile, np.array([0, len(profile.varying)]))
-            return state
-        return super().partial(block, profile)
+        every = np.array([0, len(profile.varying)])
+        return next(self.shards([self], [block], profile, every))[0] if self.stored else super().partial(block, profile)
 
     def sums(self, rows: Block, profile: Profile) -> State:
         size, wide = self.target.size, profile.n >= exact.WIDE_ROWS
@@ -225,17 +223,6 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
             out = sp.csr_matrix((values, indices, indptr), shape=(last - first, member.shape[0])) @ by
             return out.tocsc().tocsr()  # twice turned: in order
 
-        def put(name: str, values: np.ndarray, words: bool) -> None:
-            if words:
-                everyone = sp.csr_matrix(np.ones((member.shape[0], 1), np.int64) if mass is None else mass[:, None])
-                state[name], state[name + "+"] = _two_words(values, member, product)
-                for word, total in zip(("", "+"), _two_words(values, everyone, product), strict=True):
-                    state["all " + name + word] = total.toarray().ravel()
-                return
-            state[name] = product(values, member)
-            before = np.concatenate([[0], np.cumsum(values if mass is None else values * mass[indices])])
-            state["all " + name] = before[indptr[1:]] - before[indptr[:-1]]
-
         values = {"rows": np.ones(z - a, np.int64)}
         if not profile.binary[profile.varying[first:last]].all():
             h = coarse.data[a:z]
@@ -244,7 +231,15 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
                 low = fine.data[a:z]
                 values |= {"l": low, "hl": h * low, "ll": low * low}
         for name, each in values.items():
-            put(name, each, heavy(profile) and name != "rows")
+            if heavy(profile) and name != "rows":
+                everyone = sp.csr_matrix(np.ones((member.shape[0], 1), np.int64) if mass is None else mass[:, None])
+                state[name], state[name + "+"] = _two_words(each, member, product)
+                for word, total in zip(("", "+"), _two_words(each, everyone, product), strict=True):
+                    state["all " + name + word] = total.toarray().ravel()
+                continue
+            state[name] = product(each, member)
+            before = np.concatenate([[0], np.cumsum(each if mass is None else each * mass[indices])])
+            state["all " + name] = before[indptr[1:]] - before[indptr[:-1]]
         if profile.n >= exact.WIDE_ROWS and not heavy(profile):
             for name in [name for name in ("hh", "hl", "ll") if name in state]:
                 state[name], state[name + "+"] = _carry(state[name], 0)

@@ -6,6 +6,7 @@ the double) and every scan cuts the bracket into 64 parts by counting: eleven sc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,58 +91,29 @@ class CountsBelow(Statistic, layout="rows", graded=True):
         return 8 * self.edges.size + envelope(1)
 
 
-@dataclass
-class QuantileBounds:
-    """Brackets [low, high] (keys, inclusive) of the order statistics of rank `rank`, for every feature and rank."""
-
-    low: np.ndarray
-    high: np.ndarray
-    rank: np.ndarray
-    shares: tuple[np.ndarray, np.ndarray, np.ndarray]  # of each quantile: lower rank, upper rank, fraction
-    step: int = 0
-
-    @staticmethod
-    def start(profile: Profile, shares: np.ndarray) -> QuantileBounds:
-        low_rank, high_rank, fraction = _ranks(profile.n, shares)
-        rank = np.unique(np.concatenate([low_rank, high_rank]))
-        v = profile.varying
-        shape = (len(v), len(rank))
-        low = np.broadcast_to(to_key(profile.low[v])[:, None], shape).copy()
-        high = np.broadcast_to(to_key(profile.high[v])[:, None], shape).copy()
-        return QuantileBounds(low, high, rank, (low_rank, high_rank, fraction))
-
-    @property
-    def done(self) -> bool:
-        return bool((self.low == self.high).all())
-
-    def _edges(self) -> np.ndarray:
-        """(v, ranks · (PARTS - 1)) cutting keys in order: low + width·j / PARTS, in integers that cannot overflow."""
-        width = self.high - self.low
-        part, rest = width // np.uint64(PARTS), width % np.uint64(PARTS)
-        j = np.arange(1, PARTS, dtype=np.uint64)
-        edges = self.low[..., None] + part[..., None] * j + (rest[..., None] * j) // np.uint64(PARTS)
-        edges = np.maximum(edges, np.minimum(self.low + np.uint64(1), self.high)[..., None])
-        return np.sort(edges.reshape(len(self.low), -1), axis=1)
-
-    def statistic(self) -> CountsBelow:
-        return CountsBelow(self._edges(), self.step)
-
-    def narrow(self, counts: np.ndarray) -> QuantileBounds:
-        edges, low, high = self._edges(), self.low.copy(), self.high.copy()
-        one = np.uint64(1)
-        for r, rank in enumerate(self.rank):
-            below = counts <= rank  # value >= edge
+def bracketed_quantiles(profile: Profile, shares: np.ndarray, count: Callable[[CountsBelow], np.ndarray]) -> np.ndarray:
+    """(v, len(shares)) quantiles of the varying features, of which each order statistic is in a bracket [low, high] of keys
+    that `count`, the result of a scan, narrows until the ends meet."""
+    low_rank, high_rank, fraction = _ranks(profile.n, shares)
+    ranks, one, step = np.unique(np.concatenate([low_rank, high_rank])), np.uint64(1), 0
+    low, high = (np.repeat(to_key(ends[profile.varying])[:, None], len(ranks), axis=1) for ends in (profile.low, profile.high))
+    while (low != high).any():
+        edges = _cuts(low, high)
+        counts, step = count(CountsBelow(edges, step)), step + 1
+        for r, rank in enumerate(ranks):
             above = counts > rank  # value < edge
-            at_least = np.where(below, edges, np.uint64(0)).max(axis=1)
+            at_least = np.where(above, np.uint64(0), edges).max(axis=1)
             less_than = np.where(above, edges, np.uint64(2**64 - 1)).min(axis=1)
             low[:, r] = np.maximum(low[:, r], at_least)
             high[:, r] = np.where(above.any(axis=1), np.minimum(high[:, r], less_than - one), high[:, r])
-        return QuantileBounds(low, high, self.rank, self.shares, self.step + 1)
+    lower, upper = (from_key(low)[:, np.searchsorted(ranks, each)] for each in (low_rank, high_rank))
+    return interpolate(lower, upper, fraction)
 
 
-def quantiles_from_bounds(bounds: QuantileBounds) -> np.ndarray:
-    """(v, shares) quantiles of brackets that are done."""
-    low_rank, high_rank, fraction = bounds.shares
-    values = from_key(bounds.low)
-    low = values[:, np.searchsorted(bounds.rank, low_rank)]
-    return interpolate(low, values[:, np.searchsorted(bounds.rank, high_rank)], fraction)
+def _cuts(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """(v, ranks · (PARTS - 1)) cutting keys in order: low + width·j / PARTS, in integers that cannot overflow."""
+    part, rest = np.divmod(high - low, np.uint64(PARTS))
+    j = np.arange(1, PARTS, dtype=np.uint64)
+    edges = low[..., None] + part[..., None] * j + (rest[..., None] * j) // np.uint64(PARTS)
+    edges = np.maximum(edges, np.minimum(low + np.uint64(1), high)[..., None])
+    return np.sort(edges.reshape(len(low), -1), axis=1)

@@ -307,8 +307,9 @@ def sketched_and_not(profile, name):
 
 
 def quantile_steps(profile, name):
-    bounds = quantiles.QuantileBounds.start(profile, np.array([0.25, 0.5]))
-    return [bounds.statistic()]
+    v = profile.varying
+    edges = np.linspace(profile.low[v], profile.high[v], 7, axis=1)[:, 1:-1]
+    return [quantiles.CountsBelow(np.sort(quantiles.to_key(edges), axis=1), 0)]
 
 
 def predictions(name):

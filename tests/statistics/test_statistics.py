@@ -147,15 +147,16 @@ def test_quantiles_by_bisection_are_exact():
     shares = np.array([0.2, 0.4, 0.5, 0.6, 0.8])
     for each in (block, dense):
         profile = profile_block(each, 4)
-        bounds = quantiles.QuantileBounds.start(profile, shares)
-        scans = 0
-        while not bounds.done:
-            statistic = bounds.statistic()
-            bounds = bounds.narrow(statistic.finish(statistic.partial(each, profile), profile))
-            scans += 1
-        assert scans <= 12
+        scans = []
+
+        def count(statistic, each=each, profile=profile, scans=scans):
+            scans.append(statistic.step)
+            return statistic.finish(statistic.partial(each, profile), profile)
+
+        found = quantiles.bracketed_quantiles(profile, shares, count)
+        assert scans == [*range(len(scans))] and 2 < len(scans) <= 12
         want = np.quantile(each.dense()[:, profile.varying].astype(float), shares, axis=0).T
-        assert np.array_equal(quantiles.quantiles_from_bounds(bounds), want)
+        assert np.array_equal(found, want)
         assert np.array_equal(quantiles.exact_quantiles(each.x, profile.varying, shares), want)
 
 
