@@ -74,8 +74,7 @@ def binary_array(data: Buffer | None) -> pa.Array:
 
 def binary_cells(batch: pa.RecordBatch, name: str) -> Iterator[memoryview]:
     """The cells of a binary column of a batch, without copying them."""
-    for value in batch.column(batch.schema.get_field_index(name)):
-        yield memoryview(value.as_buffer())
+    return (memoryview(value.as_buffer()) for value in batch.column(batch.schema.get_field_index(name)))
 
 
 def encoded_cells(batches: Iterable[pa.RecordBatch], name: str = "block") -> Iterator[memoryview]:

@@ -101,20 +101,16 @@ def check_and_name(rows: Dataset, features: str, labels: str, some: bool = False
         raise DataError(f"the vectors in {features!r} have no entries; give at least one feature")
     if rows.label_names and p.q > len(rows.label_names):
         raise DataError(f"label number {p.q - 1} occurs but the metadata of {labels!r} names {len(rows.label_names)} labels")
-    q = max(p.q, len(rows.label_names))
-    p.with_labels(q)
+    p.with_labels(max(p.q, len(rows.label_names)))
     if p.graded and p.total >= MOST_GRADED:
-        raise DataError(
-            f"graded labels take weights of at most 2^46 together, in units of the finest, {p.weight_unit:g}: round the weights"
-        )
+        unit = f"{p.weight_unit:g}"
+        raise DataError(f"graded labels take weights of at most 2^46 together, in units of the finest, {unit}: round the weights")
     if not some:
         _must_tell(p, features, labels)
-    if not rows.feature_names:
-        rows.feature_names = [f"{features}_{index}" for index in range(p.d)]
+    rows.feature_names = rows.feature_names or [f"{features}_{index}" for index in range(p.d)]
     if len(rows.feature_names) != p.d:
         raise DataError(f"the metadata of {features!r} names {len(rows.feature_names)} features, its vectors have {p.d}")
-    if not rows.label_names:
-        rows.label_names = [f"{labels}_{index}" for index in range(p.q)]
+    rows.label_names = rows.label_names or [f"{labels}_{index}" for index in range(p.q)]
     for column, names in ((features, rows.feature_names), (labels, rows.label_names)):
         if (twice := first_repeated(names)) is not None:
             raise DataError(f"two entries of {column!r} are both named {twice!r}; rename one, names identify a selection")

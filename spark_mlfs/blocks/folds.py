@@ -41,8 +41,7 @@ class Hashed:
         edges = np.cumsum(self.shares) * GROUPS
         if np.abs(edges - np.rint(edges)).max() > 1e-6:
             return None
-        rank = np.empty(GROUPS, np.int64)
-        rank[np.argsort(mix(np.arange(GROUPS), self.draw), kind="stable")] = np.arange(GROUPS)
+        rank = np.argsort(np.argsort(mix(np.arange(GROUPS), self.draw), kind="stable"))
         return np.searchsorted(np.rint(edges), rank, side="right")
 
     def of(self, rows: Block | SimpleNamespace) -> np.ndarray:

@@ -36,12 +36,11 @@ def occurrence_ids(ids: np.ndarray, occurrence: np.ndarray) -> np.ndarray:
 
 def occurrences(ids: np.ndarray) -> np.ndarray | None:
     """(n,) how many earlier rows have the same id; None where no id repeats."""
-    order = np.argsort(ids, kind="stable")
-    ordered = ids[order]
-    again = np.concatenate([[False], ordered[1:] == ordered[:-1]]) if len(ids) else np.zeros(0, bool)
+    order, position = np.argsort(ids, kind="stable"), np.arange(len(ids))
+    again = np.zeros(len(ids), bool)
+    again[1:] = ids[order[1:]] == ids[order[:-1]]
     if not again.any():
         return None
-    position = np.arange(len(ids))
     out = np.empty(len(ids), np.int64)
     out[order] = position - np.maximum.accumulate(np.where(again, 0, position))
     return out
@@ -74,10 +73,9 @@ def _beside(block: Block) -> np.ndarray:
     """(n,) uint64 what labels, grades and weights add to the hashes of the features."""
     with np.errstate(over="ignore"):
         total = mix(block.labelset_hash.view(np.int64), 1)
-        if block.unknown_indptr is not None and block.unknown_indices is not None:
-            total = total + row_sums(mix(block.unknown_indices, 2), block.unknown_indptr)
-        if block.unlabelled is not None:
-            total[block.unlabelled] += np.uint64(GOLDEN)
+        if block.unknown_indptr is not None:
+            total = total + row_sums(mix(block.unknown_entries()[1], 2), block.unknown_indptr)
+        total[block.unlabelled_rows()] += np.uint64(GOLDEN)
         if block.grades is not None:  # a grade of 1 is none
             short = (block.grades.astype(np.int64) - ONE).view(np.uint64)
             total = total + row_sums(mix(block.label_indices, 4) * short, block.label_indptr)

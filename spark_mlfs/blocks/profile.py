@@ -217,22 +217,19 @@ class Profile:
         """How many distinct labelsets the rows whose labels are all known have at most; of graded labels, rows of grades."""
         if self.labelsets:
             return self.labelsets
-        if self.graded:
-            return min(self.n, self.labelled + 1)
-        sets = 0
+        sets, most = 0, self.labelled + 1  # one more has no label
         for size in range(min(self.q, self.most_labels) + 1):
             sets += comb(self.q, size)
-            if sets > self.labelled:
-                return min(self.n, self.labelled + 1)  # one more has no label
+            if sets >= most or self.graded:
+                return min(self.n, most)
         return min(self.n, sets)
 
     def rows_bytes(self, rows: int) -> int:
         """How many bytes so many rows have as blocks at most, headers and alignment of a block aside."""
         features = 12 * min(self.widest, self.d) + 4 if self.sparse else 8 * self.d
-        features += 2 * self.most_labels if self.graded else 0
+        labels = (6 if self.graded else 4) * self.most_labels + 4
         unknown = 4 * self.most_unknown + 4 + (8 if self.unlabelled else 0)
-        weight = 8 if self.weighted else 0
-        return min(rows, self.n) * (features + 8 + weight + 4 * self.most_labels + 4 + unknown)
+        return min(rows, self.n) * (features + 8 + (8 if self.weighted else 0) + labels + unknown)
 
     def merge(self, other: Profile) -> Profile:
         """The profile of both sets of rows together."""

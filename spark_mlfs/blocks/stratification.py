@@ -62,9 +62,7 @@ def stratify(ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], 
     for row, known in enumerate(fold):
         if known < 0:
             deal(row, size)
-    by_id = np.empty(len(order), np.int16)
-    by_id[order] = fold
-    return Listed(unique, by_id)
+    return Listed(unique, np.array(fold, np.int16)[np.argsort(order)])
 
 
 def even(ids: np.ndarray, shares: tuple[float, ...], seed: int) -> Listed:
@@ -73,6 +71,5 @@ def even(ids: np.ndarray, shares: tuple[float, ...], seed: int) -> Listed:
     unique, weight = np.unique(np.asarray(ids, np.int64), return_counts=True)
     order = np.argsort(mix(unique, seed), kind="stable")
     before = np.cumsum(weight[order]) - weight[order]
-    by_id = np.empty(len(order), np.int16)
-    by_id[order] = np.searchsorted(np.floor(np.cumsum(shares) * weight.sum() + 0.5)[:-1], before, side="right")
-    return Listed(unique, by_id)
+    fold = np.searchsorted(np.floor(np.cumsum(shares) * weight.sum() + 0.5)[:-1], before, side="right")
+    return Listed(unique, fold.astype(np.int16)[np.argsort(order)])

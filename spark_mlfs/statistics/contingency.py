@@ -80,17 +80,14 @@ class Counts:
             part = self.table[first - self.first : last - self.first]
             return part if groups is None else part[:, :, groups]
         coding = self.coding
-        a, z = coding.offsets[first], coding.offsets[last]
-        start = coding.offsets[self.first]
+        start, a, z = coding.offsets[[self.first, first, last]]
         table, totals = self.table[:, a - start : z - start], self.totals
         if groups is not None:
             table, totals = table[groups], totals[groups]
         out = np.zeros((last - first, coding.width, len(totals)), np.int64)
-        slots = np.arange(a, z)
         feature = np.repeat(np.arange(first, last), coding.bins[first:last] - 1)
-        code = slots - coding.offsets[feature]
-        code = code + (code >= coding.zero[feature])
-        out[feature - first, code] = table.toarray().T
+        code = np.arange(a, z) - coding.offsets[feature]
+        out[feature - first, code + (code >= coding.zero[feature])] = table.toarray().T
         out[np.arange(last - first), coding.zero[first:last]] += totals - out.sum(axis=1)
         return out
 
@@ -98,10 +95,8 @@ class Counts:
         """(place among these features, counts) pieces of about `limit` stored cells of a sparse table, whose groups are all rows
         and the `labels`, or else classes: the pieces number the labels, or the classes, from 0."""
         table, offsets = self.table, self.coding.offsets[self.first : self.last + 1]
-        offsets = offsets - offsets[0]
-        bins = self.coding.bins[self.first : self.last]
+        offsets, bins, first = offsets - offsets[0], self.coding.bins[self.first : self.last], 0
         before = table.indptr[offsets]
-        first = 0
         while first < self.count:
             last = max(first + 1, int(np.searchsorted(before, before[first] + limit, side="right")) - 1)
             a, z = offsets[first], offsets[last]
@@ -390,21 +385,19 @@ class CellInformation(Statistic, layout="cells", weighted=True, wholly=True):
     logs: CountLogs
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
-        rows, _ = groups_of(block, self.target)
+        coding, cells = self.coding, cells_of(block, self.coding, self.selected)
         in_a_group = np.zeros(block.n, bool)
-        in_a_group[rows] = True
-        cells = cells_of(block, self.coding, self.selected)
+        in_a_group[groups_of(block, self.target)[0]] = True
         kept = informative_rows(cells, block.labelset_hash, np.flatnonzero(in_a_group))
         if not len(kept):
-            return {"sums": np.zeros(len(self.coding.features), np.int64)}
-        part = block.take(kept)
-        cell, _ = numbered(cells[kept])
+            return {"sums": np.zeros(len(coding.features), np.int64)}
+        part, (cell, _) = block.take(kept), numbered(cells[kept])
         pairs = CellPairs.of(cell, *groups_of(part, self.target), isinstance(self.target, Labels), part.masses(profile))
         if part.onehot is not None:
-            return {"sums": sparse_cell_information(part.onehot, self.coding.bins, pairs, self.logs)}
+            return {"sums": sparse_cell_information(part.onehot, coding.bins, pairs, self.logs)}
         assert part.codes is not None
-        width, per_byte, features = self.coding.width, self.coding.per_byte, len(self.coding.features)
-        return {"sums": dense_cell_information(part.codes, width, per_byte, features, pairs, self.logs)}
+        packing = coding.width, coding.per_byte, len(coding.features)
+        return {"sums": dense_cell_information(part.codes, *packing, pairs, self.logs)}
 
     def finish(self, state: State, profile: Profile) -> np.ndarray:
         return self.logs.nats(state["sums"])
@@ -452,15 +445,16 @@ class InformationInCells(Reduction):
     logs: CountLogs
 
     def __call__(self, counts: Counts) -> np.ndarray:
-        logs, target, cells, out = self.logs, self.cells.target, self.cells.cells, np.empty(counts.count, np.int64)
-        own = counts.totals.reshape(cells, target.size)
-        for at, part in counts.chunks(4):
-            part = part.reshape(-1, counts.coding.width, cells, target.size)
+        logs, target, out = self.logs, self.cells.target, np.empty(counts.count, np.int64)
+        shape = counts.coding.width, self.cells.cells, target.size
+
+        def summed(part: np.ndarray) -> np.ndarray:
+            """−n·H(target | code, cell), summed over codes and cells, of each feature."""
             if isinstance(target, Classes):
-                out[at] = logs(part).sum(axis=(1, 2, 3)) - logs(part.sum(axis=3)).sum(axis=(1, 2))
-                out[at] += logs(own.sum(axis=1)).sum() - logs(own).sum()
-                continue
+                return logs(part).sum(axis=(1, 2, 3)) - logs(part.sum(axis=3)).sum(axis=(1, 2))
             every, positive = part[..., :1], part[..., 1:]
-            out[at] = (logs(positive) + logs(every - positive) - logs(every)).sum(axis=(1, 2, 3))
-            out[at] -= (logs(own[:, 1:]) + logs(own[:, :1] - own[:, 1:]) - logs(own[:, :1])).sum()
-        return logs.nats(out)
+            return (logs(positive) + logs(every - positive) - logs(every)).sum(axis=(1, 2, 3))
+
+        for at, part in counts.chunks(4):
+            out[at] = summed(part.reshape(-1, *shape))
+        return logs.nats(out - summed(counts.totals.reshape(1, 1, *shape[1:])))

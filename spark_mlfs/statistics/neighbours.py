@@ -8,7 +8,7 @@ numbers, `kernels.exact`) do not depend on the order in which chunks are met."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -82,7 +82,7 @@ def geometry_of(engine: Runner, moments: Moments | None, scaling: str, sets: Lab
     s = Scaling.none(len(positions))
     if scaling == "standard":
         assert moments is not None
-        total, square = moments.total.sum(axis=0)[positions], moments.square.sum(axis=0)[positions]
+        total, square = (each.sum(axis=0)[positions] for each in (moments.total, moments.square))
         s = Scaling.of_moments(moments.count.sum(), total, square, moments.centre[positions])
     elif scaling == "minmax":
         s = Scaling.of_range(low[positions], high[positions])
@@ -279,7 +279,7 @@ def rows_by_id(engine: Runner, ids: np.ndarray) -> Block:
 
 def labelset_table(sets: Labelsets, q: int, similarity: str = "overlap") -> LabelsetSimilarity:
     """The similarity of the labelsets: ``"overlap"`` weighs labels by their rows (GMBA's Eq. 2), ``"jaccard"`` equally."""
-    members = sp.csr_matrix((np.ones(len(sets.indices)), sets.indices, sets.indptr), shape=(len(sets.counts), q))
+    members = replace(sets, grades=None).matrix(q)
     weights = np.asarray(members.T @ sets.counts).ravel() if similarity == "overlap" else None
     return LabelsetSimilarity(members, weights)
 
