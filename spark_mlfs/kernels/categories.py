@@ -47,10 +47,10 @@ class Categories:
         date = plain.dtype.kind == "M" or isinstance(some, datetime.date)
         if self.fitted and place in self.dates and not date:
             raise DataError(f"column {name!r} of X holds no dates, as it did in training; give dates")
-        if date and (place in self.dates or not self.fitted):
-            if not self.fitted:
-                warnings.warn(DataNotice(f"column {name!r} of X holds dates: its feature is days since 1970-01-01"), stacklevel=2)
+        if date and not self.fitted:
+            warnings.warn(DataNotice(f"column {name!r} of X holds dates: its feature is days since 1970-01-01"), stacklevel=2)
             self.dates.add(place)
+        if date and place in self.dates:
             return _days(cells, plain)
         known = self.values.get(place)
         if known is None and (self.fitted or not (text or _is_categorical(cells))):
@@ -60,8 +60,7 @@ class Categories:
         except TypeError:  # lists and the like
             return None
         if known is None:
-            known = self._learned(name, list(found), bool((numbered < 0).any()), _is_categorical(cells))
-            if known is None:
+            if (known := self._learned(name, list(found), bool((numbered < 0).any()), _is_categorical(cells))) is None:
                 return None
             self.values[place] = known
         code = {value: number for number, value in enumerate(known)}

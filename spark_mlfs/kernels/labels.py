@@ -36,11 +36,9 @@ class LabelsetSimilarity:
     def __init__(self, members: Matrix, weights: np.ndarray | None = None) -> None:
         members = sp.csr_matrix(members, dtype=np.float64)
         members.eliminate_zeros()
-        m, q = members.shape
+        self.size, q = members.shape
         weights = np.ones(q) if weights is None else np.asarray(weights, np.float64)
-        self.members = members
-        self.weights = weights
-        self.size = m
+        self.members, self.weights = members, weights
         self.totals = members @ weights  # weight of all labels of each labelset
         self._weighted = sp.csr_matrix(members.multiply(weights))
         self._columns = members.T.tocsr()
@@ -72,8 +70,7 @@ class LabelsetSimilarity:
 
     def degrees(self, counts: np.ndarray) -> np.ndarray:
         """(m,) degree of a row of each labelset in the graph of the rows, `counts` (m,): sum_v counts_v s(u, v) - s(u, u)."""
-        out = np.empty(self.size)
-        own = self.self_similarity
+        out, own = np.empty(self.size), self.self_similarity
         for rows, s in self.blocks():
             s[np.arange(len(rows)), rows] = 0.0  # added apart: a large count less one would lose a small degree
             out[rows] = s @ counts + own[rows] * np.maximum(counts[rows] - 1, 0)

@@ -84,10 +84,8 @@ def fill_values(fitted: Mapping[str, Any], width: int) -> np.ndarray | None:
     of the mean ``fill``, the first features' values; those of further ones are 0."""
     if fitted.get("missing") not in ("mean", "zero"):
         return None
-    out = np.zeros(width)
     values = np.asarray(fitted.get("fill", ()), np.float64)
-    out[: len(values)] = values
-    return out
+    return np.pad(values, (0, width - len(values)))
 
 
 def filled(x: Matrix, fill: np.ndarray | None) -> Matrix:

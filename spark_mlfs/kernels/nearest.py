@@ -34,7 +34,7 @@ class Nearest:
 
     def update(self, tile: Pairs, allowed: Lookup | None = None, rows: np.ndarray | None = None) -> None:
         """Take in a tile; `allowed`: which pairs may be neighbours; `rows`: where its queries stand here (None: in order)."""
-        worst = self.keys[:, -1] if rows is None else self.keys[rows, -1]
+        worst = self.keys[slice(None) if rows is None else rows, -1]
         cut = self._cut(tile, allowed, worst)
         crude = tile.single and not np.median(tile.error) <= SINGLE_SHARE * np.median(cut)
         if not crude:
@@ -45,9 +45,8 @@ class Nearest:
             queries, ids, i, j, approx = self._possible(tile, self._cut(tile, allowed, worst), allowed, rows)
         keys, squares = tile.keys(i, j, approx)
         better = self._better(queries, keys, ids)
-        if len(better):
-            better = better[np.argsort(queries[better], kind="stable")]
-            self._take(queries[better], [x[better] for x in (keys, ids, squares, i, j)], tile)
+        better = better[np.argsort(queries[better], kind="stable")]
+        self._take(queries[better], [x[better] for x in (keys, ids, squares, i, j)], tile)
 
     def _possible(
         self, tile: Pairs, cut: np.ndarray, allowed: Lookup | None, rows: np.ndarray | None
@@ -91,21 +90,17 @@ class Nearest:
 
     def _take_table(self, touched: np.ndarray, row: np.ndarray, column: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
         """New entries at (row, column) of a table beside the k old ones of the touched queries."""
-        k, wide = self.k, self.k + int(column.max()) + 1
-        keys, ids = np.full((len(touched), wide), np.inf), np.full((len(touched), wide), NONE)
-        keys[:, :k], ids[:, :k] = self.keys[touched], self.ids[touched]
-        keys[row, k + column], ids[row, k + column] = new[:2]
-        chosen = np.lexsort((ids, keys), axis=1)[:, :k]
-        squares = np.empty((len(touched), wide))
-        squares[:, :k] = self.squares[touched]
-        squares[row, k + column] = new[2]
-        kept = np.zeros((len(touched), wide), bool)
+        shape, column = (len(touched), self.k + int(column.max()) + 1), self.k + column
+        keys, ids, squares = tables = np.full(shape, np.inf), np.full(shape, NONE), np.empty(shape)
+        for table, old, values in zip(tables, (self.keys, self.ids, self.squares), new, strict=False):
+            table[:, : self.k], table[row, column] = old[touched], values
+        chosen = np.lexsort((ids, keys), axis=1)[:, : self.k]
+        kept = np.zeros(shape, bool)
         np.put_along_axis(kept, chosen, True, axis=1)
-        unknown = np.flatnonzero(kept[row, k + column] & np.isnan(new[2]))
-        squares[row[unknown], k + column[unknown]] = tile.squares(new[3][unknown], new[4][unknown])
-        self.keys[touched] = np.take_along_axis(keys, chosen, axis=1)
-        self.ids[touched] = np.take_along_axis(ids, chosen, axis=1)
-        self.squares[touched] = np.take_along_axis(squares, chosen, axis=1)
+        unknown = np.flatnonzero(kept[row, column] & np.isnan(new[2]))
+        squares[row[unknown], column[unknown]] = tile.squares(new[3][unknown], new[4][unknown])
+        for table, old in zip(tables, (self.keys, self.ids, self.squares), strict=True):
+            old[touched] = np.take_along_axis(table, chosen, axis=1)
 
     def merge(self, other: Nearest) -> Nearest:
         """The k best of two states over the same queries and disjoint reference rows."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from .matrix import Matrix
+from .matrix import Matrix, dense
 
 SCALINGS = ("standard", "minmax", "none")
 
@@ -48,7 +48,7 @@ class Scaling:
         """From the rows x (n, v) themselves, `how` one of `SCALINGS`; of sparse rows the offset is 0."""
         if how == "none":
             return Scaling.none(x.shape[1])
-        low, high = ((v.toarray().ravel() if sp.issparse(v) else v).astype(np.float64) for v in (x.min(axis=0), x.max(axis=0)))
+        low, high = (dense(end).ravel().astype(np.float64) for end in (x.min(axis=0), x.max(axis=0)))
         if how == "minmax":
             out = Scaling.of_range(low, high)
         elif sp.issparse(x):

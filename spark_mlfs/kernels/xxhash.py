@@ -68,7 +68,7 @@ def of_bytes(data: np.ndarray, first: np.ndarray, lengths: np.ndarray, seed: np.
     h = seed + _P5
     long = np.flatnonzero(left >= 32)
     if len(long):
-        s, where, rest = seed[long], at[long].copy(), left[long].copy()
+        s, where, rest = seed[long], at[long], left[long]
         lanes = [s + _P1 + _P2, s + _P2, s.copy(), s - _P1]
         while (some := np.flatnonzero(rest >= 32)).size:
             for k in range(4):
