@@ -29,6 +29,7 @@ sys.path.append(os.path.dirname(_here))
 import argparse  # noqa: E402
 import json  # noqa: E402
 import tempfile  # noqa: E402
+from functools import partial  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import numpy as np  # noqa: E402
@@ -306,6 +307,9 @@ def scoring(spark, rows, repeat):
                 }
 
 
+CASES = "planted real sparse methods graph neighbours regression score scale peers laptop model media".split()
+
+
 def show(row):
     print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
 
@@ -338,12 +342,8 @@ def tables(spark, case, names, args, share):
         return row
 
     if case == "peers":
-        size = {
-            "n": max(200, round(20_000 * share)),
-            "d": 100 if share >= 0.1 else 25,
-            "K": 20 if share >= 0.1 else 8,
-            "narrow": 20 if share >= 0.1 else 6,
-        }
+        d, K, narrow = (100, 20, 20) if share >= 0.1 else (25, 8, 6)
+        size = {"n": max(200, round(20_000 * share)), "d": d, "K": K, "narrow": narrow}
         yield from map(written, peers.run(peers.Data(spark, repeat=args.repeat or 1, **size), names))
         return
     more = {"folder": args.corpora} if args.corpora else {}
@@ -355,26 +355,7 @@ def tables(spark, case, names, args, share):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--case",
-        nargs="+",
-        default=["planted", "real", "sparse"],
-        choices=[
-            "planted",
-            "real",
-            "sparse",
-            "methods",
-            "graph",
-            "neighbours",
-            "regression",
-            "score",
-            "scale",
-            "peers",
-            "laptop",
-            "model",
-            "media",
-        ],
-    )
+    parser.add_argument("--case", nargs="+", default=CASES[:3], choices=CASES)
     parser.add_argument("--data", default=str(Path(_here).parents[1] / "shared" / "data"), help="folder of the real data sets")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--features", type=int, default=500)
@@ -432,6 +413,9 @@ def main(arguments=None):
     def arff(name, *files):
         return read.arff(spark, [str(data / name / f) for f in files], labels=str(data / name / f"{name}.xml")).coalesce(1)
 
+    def imdb():
+        return read.arff(spark, str(data / "imdb" / "Imdb.arff.gz"))
+
     rows = []
 
     def add(row):
@@ -446,25 +430,20 @@ def main(arguments=None):
         add(jmi(spark, "scene", arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), repeat))
         add(jmi(spark, "yeast", arff("yeast", "yeast.arff.gz"), repeat))
     if "sparse" in args.case:
-        add(jmi(spark, "imdb", read.arff(spark, str(data / "imdb" / "Imdb.arff.gz")), repeat))
+        add(jmi(spark, "imdb", imdb(), repeat))
         rcv1 = data / "rcv1sub1"
         add(mim_sparse(spark, "rcv1sub1", read.libsvm(spark, str(rcv1 / "rcv1sub1.svm.gz"), num_labels=101), repeat))
     if "methods" in args.case:
         rows += every_method(spark, "scene", arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), repeat)
-    if "graph" in args.case:
-        for row in graph(arff, lambda: read.arff(spark, str(data / "imdb" / "Imdb.arff.gz")), repeat):
-            add(row)
-    if "neighbours" in args.case:
-        for row in neighbours(spark, arff, lambda: read.arff(spark, str(data / "imdb" / "Imdb.arff.gz")), repeat):
-            add(row)
-    if "regression" in args.case:
-        for row in regression(arff, repeat):
-            add(row)
-    if "score" in args.case:
-        for row in scoring(spark, args.scored, repeat):
-            add(row)
-    for case, names in chosen.items():
-        for row in tables(spark, case, names, args, share):
+    further = {
+        "graph": lambda: graph(arff, imdb, repeat),
+        "neighbours": lambda: neighbours(spark, arff, imdb, repeat),
+        "regression": lambda: regression(arff, repeat),
+        "score": lambda: scoring(spark, args.scored, repeat),
+    }
+    further |= {case: partial(tables, spark, case, names, args, share) for case, names in chosen.items()}
+    for case, work in further.items():
+        for row in work() if case in args.case else ():
             add(row)
     if args.output:
         Path(args.output).write_text("".join(json.dumps(row) + "\n" for row in rows))

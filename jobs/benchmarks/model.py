@@ -276,18 +276,8 @@ def check(
         corpus = CORPORA[name].at(share)
         columns = ("--features", "features", "--labels-col", "tags", "--id", "doc", "--method", method)
         given = ("select", "--data", *parts_of(corpus, folder), "--format", "parquet", *columns)
-        dry = [
-            sys.executable,
-            "-m",
-            "spark_mlfs.cli",
-            *given,
-            "--engine",
-            "local",
-            "--dry-run",
-            "--json",
-            "--output",
-            str(folder / "x"),
-        ]
+        how = ("--engine", "local", "--dry-run", "--json", "--output", str(folder / "x"))
+        dry = [sys.executable, "-m", "spark_mlfs.cli", *given, *how]
         said = json.loads(subprocess.run(dry, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
         done = command(folder / "out", *given)
         told, memory = said["cost"]["core_seconds"], said["memory_bytes"] >> 20
