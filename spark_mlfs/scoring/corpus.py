@@ -75,39 +75,37 @@ def source(
         names, of_names, whole = corpus_of(spark, path, options)
         least = FILES if isinstance(spark, LocalSession) else 16 * FILES
         return Source(names, of_names, whole, min(PARTS, -(-len(names) // least)))
-    if tabular(format):
-        reader_options = options.pop("reader_options", None)
-        for name in options:
-            raise ParameterError(f"score takes no option {name!r} for {format}: the saved pipeline names its columns")
-        whole = open_table(spark, path, format, reader_options)
-        if isinstance(whole, LocalFrame):
-
-            def here(names: Sequence[str]) -> DataFrame:
-                some: Any = open_table(spark, names, format, reader_options)
-                if some.kinds != whole.kinds:
-                    raise NeedsSpark(f"{names[0]} alone has columns of other types than all files together")
-                return some
-
-            return Source(_files(path), here, whole)
-        if format not in ("delta", "table"):
-            schema, asked = whole.schema, {k: str(v) for k, v in (reader_options or {}).items()}
-
-            def of_files(names: Sequence[str]) -> DataFrame:
-                if format == "csv":
-                    return csv_rows(spark, list(names), schema, {"header": "true", **asked})
-                return spark.read.format(format).schema(schema).options(**asked).load(list(names))
-
-            return Source(sorted(unquote(name) for name in whole.inputFiles()), of_files, whole)
-    else:
+    if not tabular(format):
         if path is None or (isinstance(path, str) and "*" not in path and Path(path).is_file()):
             whole = read.load(spark, path, format, **options)
             name = path if isinstance(path, str) else f"{format} {json.dumps(options, sort_keys=True, default=str)}"
             return Source([name], lambda names: whole, whole)
-        local = isinstance(spark, LocalSession)
-        listed = _files(path) if local else map(unquote, spark.read.format("binaryFile").load(path).inputFiles())
-        files = sorted(listed)
+        on_spark = not isinstance(spark, LocalSession)
+        files = sorted(map(unquote, spark.read.format("binaryFile").load(path).inputFiles())) if on_spark else _files(path)
         whole = read.load(spark, path, format, **options)
         return Source(files, lambda names: read.load(spark, list(names), format, **options), whole)
+    reader_options = options.pop("reader_options", None)
+    for name in options:
+        raise ParameterError(f"score takes no option {name!r} for {format}: the saved pipeline names its columns")
+    whole = open_table(spark, path, format, reader_options)
+    if isinstance(whole, LocalFrame):
+
+        def here(names: Sequence[str]) -> DataFrame:
+            some: Any = open_table(spark, names, format, reader_options)
+            if some.kinds != whole.kinds:
+                raise NeedsSpark(f"{names[0]} alone has columns of other types than all files together")
+            return some
+
+        return Source(_files(path), here, whole)
+    if format not in ("delta", "table"):
+        schema, asked = whole.schema, {k: str(v) for k, v in (reader_options or {}).items()}
+
+        def of_files(names: Sequence[str]) -> DataFrame:
+            if format == "csv":
+                return csv_rows(spark, list(names), schema, {"header": "true", **asked})
+            return spark.read.format(format).schema(schema).options(**asked).load(list(names))
+
+        return Source(sorted(map(unquote, whole.inputFiles())), of_files, whole)
     cuts = {int(name.rsplit(" of ", 1)[1]) for name in held if name.startswith(f"{path} hash part ")}
     count = cuts.pop() if cuts else parts or HASH_PARTS  # a table is cut as it was
     row = F.pmod(F.xxhash64(*_all(whole)), F.lit(count))
