@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from ..session import java as classes
+from ..session import local as classes
 from .terminal import OK
 
 EPILOG = """\

@@ -1,6 +1,5 @@
 """A Spark session on one machine, with the embedded Java where there is none."""
 
-from .java import java_home
-from .local import local_session
+from .local import java_home, local_session
 
 __all__ = ["java_home", "local_session"]

