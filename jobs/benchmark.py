@@ -278,7 +278,7 @@ def scoring(spark, rows, repeat):
 
     from spark_mlfs import BRSVMClassifier, MLkNNClassifier, read
     from spark_mlfs.scoring.corpus import Scoring
-    from spark_mlfs.scoring.scorer import Scorer
+    from spark_mlfs.scoring.stages import Scorer
 
     with tempfile.TemporaryDirectory() as folder:
         training = read.planted(spark, 10_000, 50, 10, seed=1)

@@ -353,8 +353,7 @@ def scoring(bench: Bench) -> dict[str, Any]:
     """A pipeline fitted on some files' first rows (not counted) over all of them."""
     from spark_mlfs import MIMSelector, read
     from spark_mlfs.scoring.corpus import Scoring
-    from spark_mlfs.scoring.scorer import Scorer
-    from spark_mlfs.scoring.stages import fit_pipeline
+    from spark_mlfs.scoring.stages import Scorer, fit_pipeline
 
     corpus, paths = bench.corpus("texts")
     bench.release()

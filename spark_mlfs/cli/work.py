@@ -247,7 +247,7 @@ def load_pipeline(session: SparkSession | LocalSession, path: str) -> SavedPipel
     """The saved pipeline at `path`, by Spark or in this process."""
     if isinstance(session, LocalSession):
         return load_here(path)
-    from ..scoring.scorer import load_scorer
+    from ..scoring.stages import load_scorer
 
     return load_scorer(session, path)
 

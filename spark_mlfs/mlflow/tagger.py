@@ -44,8 +44,7 @@ class Steps:
         from ..ml.classifiers import MultiLabelClassificationModel
         from ..ml.extractors import MultiLabelExtractorModel
         from ..ml.selectors import MultiLabelSelectorModel
-        from ..scoring.scorer import stages_of
-        from ..scoring.stages import ColumnGatherer
+        from ..scoring.stages import ColumnGatherer, stages_of
 
         stages = stages_of(pipeline) if hasattr(pipeline, "stages") else list(pipeline)
         if not stages or not isinstance(stages[-1], MultiLabelClassificationModel):

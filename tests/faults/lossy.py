@@ -43,7 +43,7 @@ from spark_mlfs.ml import rows as row_tasks
 from spark_mlfs.ml.classifiers import ESTIMATORS
 from spark_mlfs.pipeline import Request
 from spark_mlfs.scoring.corpus import Scoring
-from spark_mlfs.scoring.scorer import Scorer
+from spark_mlfs.scoring.stages import Scorer
 from spark_mlfs.session.local import local_session
 from spark_mlfs.statistics.contingency import TwoWay
 

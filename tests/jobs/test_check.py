@@ -19,7 +19,7 @@ from spark_mlfs.adapters.tags import overtagged
 from spark_mlfs.read.encoded import Gallery, Named
 from spark_mlfs.scoring import check as checking
 from spark_mlfs.scoring.check import Check, MeasureBatches, keys_of, value_of
-from spark_mlfs.scoring.scorer import load_scorer
+from spark_mlfs.scoring.stages import load_scorer
 
 Q, TAGS = 6, [f"t{j}" for j in range(6)]
 

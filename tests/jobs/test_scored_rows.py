@@ -19,8 +19,7 @@ from spark_mlfs.adapters.tags import best_labels
 from spark_mlfs.read import words as read_words
 from spark_mlfs.read.words import WordCounts, words_of
 from spark_mlfs.scoring.base import word_counts
-from spark_mlfs.scoring.scorer import Scorer
-from spark_mlfs.scoring.stages import WordCounter, fit_pipeline
+from spark_mlfs.scoring.stages import Scorer, WordCounter, fit_pipeline
 
 LETTERS = st.sampled_from("aAbZ09_ .,-\n\tàÉßſ\u0130\u212aΣ\u2028日\U0001f600")
 

@@ -22,8 +22,8 @@ from spark_mlfs.ml.persistence import load_pipeline, save_pipeline
 from spark_mlfs.output import folder
 from spark_mlfs.output.folder import Place
 from spark_mlfs.read.words import WordCounts
-from spark_mlfs.scoring import corpus, scorer
-from spark_mlfs.scoring import stages as made
+from spark_mlfs.scoring import corpus
+from spark_mlfs.scoring import stages as scorer
 from spark_mlfs.scoring.check import Check
 
 
@@ -98,7 +98,7 @@ def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch
         return read, scored, {type(stage).__name__ for stage in loaded.stages}
 
     *with_jvm, _ = found("with")
-    for module in (import_module("spark_mlfs.read.tables"), made, persistence, folder):
+    for module in (import_module("spark_mlfs.read.tables"), scorer, persistence, folder):
         monkeypatch.setattr(module, "jvm_within_reach", lambda: False)
     *without, stages = found("without")
     assert without == with_jvm and "WordCounter" in stages and "CountVectorizerModel" not in stages
@@ -161,7 +161,7 @@ def test_long_texts_come_in_small_batches(spark, tmp_path):
     options = {"text": "body", "labels": "topics", "id": "doc", "min_df": 1}
     training = spark_mlfs.read.text(spark, table, **options)
     selector = spark_mlfs.MIMSelector(numTopFeatures=3, idCol="id").fit(training)
-    stages = made.fit_pipeline(training, selector, "br-svm", {}, table, "text", options).stages
+    stages = scorer.fit_pipeline(training, selector, "br-svm", {}, table, "text", options).stages
     (tmp_path / "noted").mkdir()
     noting = Noting(tmp_path / "noted")
     ready = scorer.Scorer("", [noting, *stages])

@@ -89,7 +89,7 @@ def answers_of(spark, folder: Path) -> dict[str, list]:
     from pyspark.ml import PipelineModel
 
     import spark_mlfs
-    from spark_mlfs.scoring.scorer import load_scorer
+    from spark_mlfs.scoring.stages import load_scorer
 
     numbers, documents = corpora(spark)
     pipeline = PipelineModel.load(f"file://{folder}/pipeline")
