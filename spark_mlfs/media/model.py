@@ -154,22 +154,19 @@ class SentModel:
         loaded: OnnxModel = pickle.loads(Path(SparkFiles.get(self.name)).read_bytes())
         return loaded
 
-    @staticmethod
-    def suits(spark: Any, model: Any) -> bool:
-        """Whether the model is too large for the messages of a session on Connect."""
-        own = isinstance(model, OnnxModel) and sum(map(len, model.files.values())) > LARGE
-        return own and ".connect." in type(spark).__module__
 
-    @staticmethod
-    def send(spark: Any, model: OnnxModel) -> SentModel:
-        """Send a model, once in a session."""
-        name, sent = f"{model.digest}.onnx", vars(spark).setdefault("_spark_mlfs_sent", set())
-        if name not in sent:
-            with tempfile.TemporaryDirectory() as folder:
-                Path(folder, name).write_bytes(pickle.dumps(model))
-                spark.addArtifacts(f"{folder}/{name}", file=True)
-            sent.add(name)
-        return SentModel(name, model.digest)
+def sent(spark: Any, model: OnnxModel | SentModel) -> OnnxModel | SentModel:
+    """A model as the workers of a session get it: as a file, once, where it is too large for the messages of Connect."""
+    small = isinstance(model, SentModel) or sum(map(len, model.files.values())) <= LARGE
+    if small or ".connect." not in type(spark).__module__:
+        return model
+    name, known = f"{model.digest}.onnx", vars(spark).setdefault("_spark_mlfs_sent", set())
+    if name not in known:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, name).write_bytes(pickle.dumps(model))
+            spark.addArtifacts(f"{folder}/{name}", file=True)
+        known.add(name)
+    return SentModel(name, model.digest)
 
 
 def _outside(where: str, name: str) -> ParameterError:

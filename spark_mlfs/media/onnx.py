@@ -22,7 +22,7 @@ from ..frame import num_cores
 from ..params import Choice, Integer, Number, NumberList, Optional, Parameter, Text, Values
 from .base import NO_CONTENT, Encode, Encoder, Unreadable, require
 from .images import MAX_PIXELS, PICTURE, opened, thumbnail
-from .model import KEPT, OnnxModel, SentModel, pruned
+from .model import KEPT, OnnxModel, pruned, sent
 from .passages import PASSAGES, passages_of, pooled, spans
 
 LEAST_BUCKET = 8  # tokens that a row is padded to at least
@@ -385,10 +385,7 @@ class OnnxEncoder(Encoder):
         return {**super().prepared(p), "encoding": Encoding.of(OnnxModel.of_state(state, where), p)}
 
     def sent(self, p: Values, spark: Any) -> Values:
-        encoding: Encoding = p["encoding"]
-        if not SentModel.suits(spark, encoding.model):
-            return p
-        return {**p, "encoding": replace(encoding, model=SentModel.send(spark, encoding.model))}
+        return {**p, "encoding": replace(p["encoding"], model=sent(spark, p["encoding"].model))}
 
     def pruned(self, p: Values, names: Sequence[str]) -> Values:
         return {**p, "encoding": p["encoding"].pruned(names)}

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -222,25 +223,25 @@ class _Rows:
 
     def refuse(self, nulls_only: bool) -> None:
         """Raise `DataError` for the first row that cannot be used."""
-        worst: tuple[int, str] | None = None
-        for what, message in self.layout.faults(nulls_only):
-            row, said = self._first(what)
-            if row is not None and (worst is None or row < worst[0]):
-                worst = row, _filled(message, {**self._named(row), **said})
-        if worst is not None:
-            raise DataError(worst[1])
-
-    def _named(self, row: int) -> dict[str, str]:
-        place = f"{self.at[row] + 1} of part {self.part}"
-        shown = None if self.layout.id is None else self.rows[self.layout.id][row].as_py()
-        return {"place": place, "row": f"row {place if shown is None else shown}: "}
+        found = [(self._first(what), message) for what, message in self.layout.faults(nulls_only)]
+        wrong = [(row, said, message) for (row, said), message in found if row is not None]
+        if wrong:
+            row, said, message = min(wrong, key=itemgetter(0))
+            place = f"{self.at[row] + 1} of part {self.part}"
+            shown = None if self.layout.id is None else self.rows[self.layout.id][row].as_py()
+            said |= {"place": place, "row": f"row {place if shown is None else shown}: "}
+            raise DataError("".join(said[piece] if at % 2 else piece for at, piece in enumerate(message.split("\x01"))))
 
     def _first(self, what: str) -> tuple[int | None, dict[str, str]]:
         """The first row with a fault, and what a message says of it."""
         x, y = self.layout.x, self.layout.y
-        if what in ("no id", "no features", "no labels"):
-            id = self.layout.id
-            column = self.x if what == "no features" else self.y if what == "no labels" else None if id is None else self.rows[id]
+        nulls = {
+            "no id": None if self.layout.id is None else self.rows[self.layout.id],
+            "no features": self.x,
+            "no labels": self.y,
+        }
+        if what in nulls:
+            column = nulls[what]
             at = None if column is None or not column.null_count else int(np.argmax(np.asarray(column.is_null())))
             return at, {}
         if what == "needed":
@@ -302,10 +303,6 @@ def labels_here(source: LocalFrame, y: ColumnOfCells, called: str) -> LocalFrame
 
 def _as_labels(labels: pa.Array, y: ColumnOfCells) -> pa.Array:
     return _as_vectors(labels) if y.form == "array" else labels
-
-
-def _filled(message: str, parts: Mapping[str, str]) -> str:
-    return "".join(parts[piece] if at % 2 else piece for at, piece in enumerate(message.split("\x01")))
 
 
 def _called(cells: ColumnOfCells, slot: int, without: str) -> str:
@@ -385,11 +382,8 @@ def _as_vectors(lists: pa.ListArray, fill: float | None = None) -> pa.StructArra
     values = lists.flatten().to_numpy(zero_copy_only=False)
     if fill is not None:
         values = np.where(np.isnan(values), fill, values)
-    n = len(lists)
-    dense = vectors.Vectors(0, np.ones(n, bool), lengths, np.empty(0, np.int32), values).to_arrow()
-    if not lists.null_count:
-        return dense
-    return pa.StructArray.from_arrays(dense.flatten(), [f.name for f in dense.type], mask=lists.is_null())
+    null, nothing = np.asarray(lists.is_null()), np.empty(0, np.int32)
+    return vectors.Vectors(0, np.ones(len(lists), bool), lengths, nothing, values, null).to_arrow()
 
 
 # ---- ids ----
