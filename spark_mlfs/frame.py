@@ -129,6 +129,18 @@ def check_memory(frame: Any, session: Any) -> None:
         )
 
 
+@dataclass(frozen=True)
+class Part:
+    """A part of a table that reads some `columns` alone (None: all), and has so many `rows`, where that is known."""
+
+    read: Callable[[Sequence[str] | None], Batches]
+    rows: int | None = None
+    columns: Sequence[str] | None = None
+
+    def __call__(self) -> Batches:
+        return self.read(self.columns)
+
+
 @dataclass
 class LocalFrame:
     """Arrow batches with the columns `kinds`, of `parts` that each give them anew; `metadata` of columns as Spark has it. `sizes`
@@ -156,13 +168,13 @@ class LocalFrame:
         return replace(self, metadata={**self.metadata, column: metadata})
 
     def select(self, *columns: str) -> LocalFrame:
-        """Return some columns in the order of the frame; parts that can read them alone (`only`) do."""
+        """Return some columns in the order of the frame; a `Part` reads no others."""
         wanted = [name for name in self.kinds if name in columns]
 
         def some(batches: Batches) -> Batches:
             return (batch.select(wanted) for batch in batches)
 
-        parts = [part.only(wanted) if hasattr(part, "only") else partial(_mapped, part, some) for part in self.parts]
+        parts = [replace(p, columns=wanted) if isinstance(p, Part) else partial(_mapped, p, some) for p in self.parts]
         sizes = {name: size for name, size in self.sizes.items() if name in wanted}
         return replace(self, parts=parts, kinds={name: self.kinds[name] for name in wanted}, sizes=sizes)
 

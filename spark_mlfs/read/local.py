@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -17,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import LARGE_WHOLE, DataError
-from ..frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark
+from ..frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark, Part
 from ..kernels import xxhash
 from ..kernels.categories import Categories
 from ..schema import FEATURES, ID, LABELS, WEIGHT
@@ -106,7 +105,7 @@ def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame
         each = ((k, group.num_rows, _decoded(group, kinds)) for k, group in enumerate(groups))
         for some in runs(each, lambda group: group[2].total(), PART_BYTES):
             numbers, rows, decoded = zip(*some, strict=True)
-            parts.append(_RowGroups(file, numbers, sum(rows)))
+            parts.append(Part(partial(_row_groups, file, numbers, sum(rows)), sum(rows)))
             sizes = sum(decoded, sizes)
         reader.close()
     return LocalFrame(parts, kinds, metadata, sizes)
@@ -124,25 +123,14 @@ def _decoded(group: Any, names: Container[str]) -> Counter[str]:
     return sizes
 
 
-@dataclass(frozen=True)
-class _RowGroups:
-    file: str
-    groups: tuple[int, ...]
-    rows: int
-    columns: tuple[str, ...] | None = None
+def _row_groups(file: str, groups: Sequence[int], rows: int, columns: Sequence[str] | None) -> Batches:
+    import pyarrow.parquet as pq
 
-    def only(self, columns: Sequence[str]) -> _RowGroups:
-        return replace(self, columns=tuple(columns))
-
-    def __call__(self) -> Batches:
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(self.file, buffer_size=READ_BYTES) as reader:
-            meta = [reader.metadata.row_group(group) for group in self.groups]
-            size = sum(m.total_byte_size for m in meta)
-            wanted = max(64, int(BATCH_BYTES * max(1, self.rows) / max(1, size)))
-            for batch in reader.iter_batches(wanted, list(self.groups), columns=self.columns, use_threads=False):
-                yield pa.RecordBatch.from_arrays([_plain(column) for column in batch.columns], batch.schema.names)
+    with pq.ParquetFile(file, buffer_size=READ_BYTES) as reader:
+        size = sum(reader.metadata.row_group(group).total_byte_size for group in groups)
+        wanted = max(64, int(BATCH_BYTES * max(1, rows) / max(1, size)))
+        for batch in reader.iter_batches(wanted, list(groups), columns=columns, use_threads=False):
+            yield pa.RecordBatch.from_arrays([_plain(column) for column in batch.columns], batch.schema.names)
 
 
 def _plain(column: pa.Array) -> pa.Array:
@@ -157,8 +145,9 @@ def assembled(source: LocalFrame, layout: Layout, checked: bool) -> LocalFrame:
     """Return ``id, features, labels``, and ``weight``, of a table: checked, as vectors, or unchecked, as packing takes them."""
     read = {*layout.hashed, *layout.needed, *filter(None, (layout.id, layout.weight))}
     narrow, labels = source.select(*read), source.select(*layout.y.columns)
-    both = zip(narrow.parts, labels.parts, strict=True)
-    parts = [_Assembled(number, part, own, source.kinds, layout, checked) for number, (part, own) in enumerate(both)]
+    rows = partial(_assembled_rows, kinds=source.kinds, layout=layout, checked=checked)
+    both = enumerate(zip(narrow.parts, labels.parts, strict=True))
+    parts = [Part(partial(rows, number=number, part=part, labels=own)) for number, (part, own) in both]
     kinds = {ID: Kind("bigint"), FEATURES: _kind(layout.x, checked), LABELS: _kind(layout.y, True)}
     return LocalFrame(parts, kinds | ({WEIGHT: Kind("double")} if layout.weight else {}), sizes=narrow.sizes)
 
@@ -170,40 +159,26 @@ def _kind(cells: ColumnOfCells, as_vectors: bool) -> Kind:
     return Kind("vector") if as_vectors or cells.form == "vector" else Kind("array<double>", Kind("double"))
 
 
-@dataclass(frozen=True)
-class _Assembled:
-    """The canonical rows of a `part` of a table, number `number`, of which `labels` has the label columns alone."""
-
-    number: int
-    part: Callable[[], Batches]
-    labels: Callable[[], Batches]
-    kinds: Mapping[str, Kind]
-    layout: Layout
-    checked: bool
-
-    def only(self, columns: Sequence[str]) -> Callable[[], Batches]:
-        """Return them with some columns: labels alone are read without the features, which decide which rows are dropped."""
-        if list(columns) == [LABELS] and self.layout.missing != "drop":
-            return self._labels
-        return lambda: (batch.select(columns) for batch in self())
-
-    def _labels(self) -> Batches:
-        return (
-            pa.RecordBatch.from_arrays([_as_labels(cells_of(batch, self.layout.y), self.layout.y)], [LABELS])
-            for batch in self.labels()
-        )
-
-    def __call__(self) -> Batches:
-        before = 0
-        for whole in self.part():
-            if not whole.num_rows:
-                continue
-            table = _Rows(whole, self.kinds, self.layout, self.number, np.arange(before, before + whole.num_rows))
-            before += whole.num_rows
-            if self.layout.missing == "drop":
-                table = table.complete()
-            table.refuse(nulls_only=not self.checked)
-            yield table.batch(self.checked)
+def _assembled_rows(
+    columns: Sequence[str] | None, number: int, part: Callable[[], Batches], labels: Callable[[], Batches],
+    kinds: Mapping[str, Kind], layout: Layout, checked: bool,
+) -> Batches:  # fmt: skip
+    """The canonical rows of a `part` of a table, number `number`, of which `labels` has the label columns alone: these need no
+    features but where those decide which rows are dropped."""
+    if columns is not None and [*columns] == [LABELS] and layout.missing != "drop":
+        for batch in labels():
+            yield pa.RecordBatch.from_arrays([_as_labels(cells_of(batch, layout.y), layout.y)], [LABELS])
+        return
+    before = 0
+    for whole in part():
+        if not whole.num_rows:
+            continue
+        table = _Rows(whole, kinds, layout, number, np.arange(before, before + whole.num_rows))
+        before += whole.num_rows
+        if layout.missing == "drop":
+            table = table.complete()
+        table.refuse(nulls_only=not checked)
+        yield table.batch(checked) if columns is None else table.batch(checked).select(columns)
 
 
 class _Rows:

@@ -55,7 +55,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import DataError
-from ..frame import Batches, Kind, LocalFrame, NeedsSpark
+from ..frame import Batches, Kind, LocalFrame, NeedsSpark, Part
 from .errors import BAD_CELLS, check_separator, refuse_headers, refuse_json, tell_unnamed
 from .lines import not_utf8
 from .local import kind_of_arrow
@@ -115,14 +115,14 @@ def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
         raise NeedsSpark(f"{where}: headers that are written differently are read by Spark")
     kinds = dict.fromkeys(names, Kind("string"))
     header = first if dialect.header else None
-    parts = [_CsvPart(split, dialect, tuple(names), kinds, frozenset(), header) for split in splits_of([*lines])]
+    rows = [_CsvRows(split, dialect, tuple(names), kinds, frozenset(), header) for split in splits_of([*lines])]
     plain: set[str] = set()
     if dialect.infer:
-        of_parts = [*LocalFrame(parts, kinds).each(partial(_classes, names))]
+        of_parts = [*LocalFrame([*map(Part, rows)], kinds).each(partial(_classes, names))]
         classes = {name: set[str]().union(*(part[name] for part in of_parts)) for name in names}
         kinds = {name: _kind(where, name, classes[name] - {_ODDLY}) for name in names}
         plain = {name for name in names if _ODDLY not in classes[name]}
-    parts = [replace(part, kinds=kinds, plain=frozenset(plain)) for part in parts]
+    parts = [Part(replace(part, kinds=kinds, plain=frozenset(plain))) for part in rows]
     return LocalFrame(parts, kinds, sizes=sizes_of(files, [*kinds]))
 
 
@@ -188,7 +188,7 @@ def _cells(data: np.ndarray, width: int, dialect: Dialect, types: Mapping[int, p
 
 
 @dataclass(frozen=True)
-class _CsvPart:
+class _CsvRows:
     """The rows of a part of a file, of the columns `kinds`; `plain` ones hold numbers as pyarrow reads them."""
 
     split: FileSplit
@@ -198,16 +198,11 @@ class _CsvPart:
     plain: frozenset[str]
     header: bytes | None
 
-    def only(self, columns: Sequence[str]) -> _CsvPart:
-        """Return the part with some of its columns; `NeedsSpark` for types that only Spark reads."""
-        kinds = {name: self.kinds[name] for name in columns}
-        for name, kind in kinds.items():
+    def __call__(self, columns: Sequence[str] | None) -> Batches:
+        part = replace(self, kinds={name: self.kinds[name] for name in columns or self.kinds})
+        for name, kind in part.kinds.items():
             if kind.name == "timestamp" or kind.name.startswith("decimal"):
                 raise NeedsSpark(f"column {name!r} of CSV is {kind.name}")
-        return replace(self, kinds=kinds)
-
-    def __call__(self) -> Batches:
-        part = self.only([*self.kinds])
         header = self.header is not None and self.split.start == 0
         try:
             for block in self.split.blocks():
@@ -375,7 +370,7 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
         raise NeedsSpark(f"{where}: fields without a name, or with names that differ by case alone")
     types = {name: _plain(types[name], pa.string()) for name in sorted(types)}
     kinds = {name: kind_of_arrow(kind) for name, kind in types.items()}
-    return LocalFrame([_JsonPart(split, types) for split in splits], kinds, sizes=sizes_of(files, [*kinds]))
+    return LocalFrame([Part(partial(_json_rows, split, types)) for split in splits], kinds, sizes=sizes_of(files, [*kinds]))
 
 
 def _table(block: bytes, types: Mapping[str, pa.DataType] | None = None) -> pa.Table:
@@ -386,25 +381,14 @@ def _table(block: bytes, types: Mapping[str, pa.DataType] | None = None) -> pa.T
     return reader.read_json(pa.BufferReader(block), reading, reader.ParseOptions(**told))
 
 
-@dataclass(frozen=True)
-class _JsonPart:
-    """The records of a part of a file."""
-
-    split: FileSplit
-    types: Mapping[str, pa.DataType]
-
-    def only(self, columns: Sequence[str]) -> _JsonPart:
-        """Return the part with some of its fields; `NeedsSpark` for types that only Spark reads."""
-        for name in columns:
-            if "struct" in kind_of_arrow(self.types[name]).name:
-                raise NeedsSpark(f"field {name!r} of JSON holds objects")
-        return replace(self, types={name: self.types[name] for name in columns})
-
-    def __call__(self) -> Batches:
-        part = self.only([*self.types])
-        for block in self.split.blocks():
-            if block.strip():
-                yield from _table(block, part.types).select([*part.types]).combine_chunks().to_batches()
+def _json_rows(split: FileSplit, types: Mapping[str, pa.DataType], columns: Sequence[str] | None) -> Batches:
+    types = {name: types[name] for name in columns or types}
+    for name, kind in types.items():
+        if "struct" in kind_of_arrow(kind).name:
+            raise NeedsSpark(f"field {name!r} of JSON holds objects")
+    for block in split.blocks():
+        if block.strip():
+            yield from _table(block, types).select([*types]).combine_chunks().to_batches()
 
 
 def _look(where: str, blocks: Iterable[Any]) -> tuple[pa.Schema, str, str | None]:

@@ -104,8 +104,7 @@ class Numbers(Reader):
     (405, SparseVector(10, {2: 1.0, 4: 1.0, 7: 1.0}))"""
 
     name, title, source = "numbers", "the Number set of the MSFS paper, rebuilt", "MSFS"
-    local = True
-    takes_path = False
+    local, takes_path = True, False
     parameters = (
         SEED,
         replace(NUM_ROWS, default=2000),
@@ -254,8 +253,7 @@ class Planted(Reader):
     (3, SparseVector(2, {1: 1.0}))"""
 
     name, title = "planted", "made rows whose relevant, redundant and noise features are known"
-    local = True
-    takes_path = False
+    local, takes_path = True, False
     parameters = (
         NUM_ROWS,
         NUM_FEATURES,

@@ -26,13 +26,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from .. import params
 from ..errors import DataError, ParameterError, of_spark, option
 from ..formats import READERS, Distinct, Either, Names, Reader, Texts, documentation, tabular
-from ..frame import Kind, LocalFrame, LocalSession, NeedsSpark, kinds_of
+from ..frame import Kind, LocalFrame, LocalSession, NeedsSpark, Part, kinds_of
 from ..lazy import DataFrame, F, SparkSession, T
 from ..params import REQUIRED, Choice, Flag, Integer, Number, Optional, Parameter
 from ..schema import FEATURES, with_names
@@ -42,7 +43,7 @@ from .layout import Facts, columns_of, quoted
 from .lines import checked, paths_of, plain
 from .missing import MISSING_FEATURES
 from .sessions import OF_THE_JVM, as_spark, jvm_within_reach
-from .words import PATTERN, CountedPart, WordCounts, counted, tokens_of, vocabulary_of
+from .words import PATTERN, WordCounts, counted, counted_rows, tokens_of, vocabulary_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,8 +80,7 @@ class Table(Reader):
     >>> frame.first()["labels"]
     ['a', 'b']"""
 
-    name, title = "table", "a table of the catalog, or a frame"
-    tabular = True
+    name, title, tabular = "table", "a table of the catalog, or a frame", True
     parameters = (
         FEATURES_COLUMN,
         *COLUMNS,
@@ -104,8 +104,7 @@ class Table(Reader):
 class Parquet(Table):
     """Parquet files."""
 
-    name, title = "parquet", "Parquet files"
-    local, endings = True, (".parquet",)
+    name, title, local, endings = "parquet", "Parquet files", True, (".parquet",)
 
 
 class Delta(Table):
@@ -117,15 +116,13 @@ class Delta(Table):
 class Csv(Table):
     """CSV files."""
 
-    name, title = "csv", "CSV files"
-    local, endings = True, (".csv",)
+    name, title, local, endings = "csv", "CSV files", True, (".csv",)
 
 
 class Json(Table):
     """JSON files."""
 
-    name, title = "json", "JSON, one record a line"
-    local, endings = True, (".json", ".jsonl", ".ndjson")
+    name, title, local, endings = "json", "JSON, one record a line", True, (".json", ".jsonl", ".ndjson")
 
 
 def table(
@@ -267,8 +264,7 @@ class Text(Reader):
     >>> frame.first()["features"]  # fish, red, blue
     SparseVector(3, {0: 1.0, 1: 2.0})"""
 
-    name, title = "text", "counts of the words of a table's text column"
-    local = True
+    name, title, local = "text", "counts of the words of a table's text column", True
     parameters = (
         Parameter("text", REQUIRED, params.Text("a column"), "the string column; a null counts as empty text"),
         *COLUMNS,
@@ -365,7 +361,8 @@ def counted_here(source: LocalFrame, column: str, counts: str, p: Mapping[str, A
         vocabulary = vocabulary_of(source.select(column), stop, p["vocab_size"], p["min_df"])
     _refuse_none(vocabulary, column, p)
     words = WordCounts(tuple(vocabulary), p["binary"], stop)
-    parts = [CountedPart(part, source.kinds, column, counts, words) for part in source.parts]
+    rows = partial(counted_rows, kinds=source.kinds, text=column, called=counts, counts=words)
+    parts = [Part(partial(rows, part=part)) for part in source.parts]
     table: Any = replace(source, parts=parts, kinds={**source.kinds, counts: Kind("vector")})
     return _assembled(table, counts, vocabulary, p)
 

@@ -5,7 +5,7 @@ otherwise (at ``\\W+``, in lower case), counting a batch at a time gives the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -122,29 +122,19 @@ def _together(tables: list[pa.Table]) -> pa.Table:
     return summed.select(["term", "total_sum", "rows_sum"]).rename_columns(["term", "total", "rows"])
 
 
-@dataclass(frozen=True)
-class CountedPart:
+def counted_rows(
+    columns: Sequence[str] | None, part: Callable[[], Batches], kinds: dict[str, Kind], text: str, called: str, counts: WordCounts
+) -> Batches:
     """A part of a table and the `counts` of its column `text`, a null's as of an empty text, as the column `called`."""
-
-    part: Callable[[], Batches]
-    kinds: Mapping[str, Kind]
-    text: str
-    called: str
-    counts: WordCounts
-
-    def only(self, columns: Sequence[str]) -> Callable[[], Batches]:
-        source = LocalFrame([self.part], dict(self.kinds))
-        if self.called not in columns:
-            return source.select(*columns).parts[0]
-        narrow = source.select(self.text, *columns)
-        return replace(self, part=narrow.parts[0], kinds=narrow.kinds)
-
-    def __call__(self) -> Batches:
-        for batch in self.part():
-            rows = self.counts(batch.column(self.text).fill_null(""))
+    wanted = [*kinds, called] if columns is None else [*columns]
+    read = {text if name == called else name for name in wanted}
+    for batch in LocalFrame([part], kinds).select(*read).batches():
+        if called in wanted:
+            rows = counts(batch.column(text).fill_null(""))
             dense = np.zeros(batch.num_rows, bool)
-            cells = Vectors(len(self.counts.vocabulary), dense, np.diff(rows.indptr), rows.indices, rows.data).to_arrow()
-            yield batch.append_column(self.called, cells)
+            cells = Vectors(len(counts.vocabulary), dense, np.diff(rows.indptr), rows.indices, rows.data).to_arrow()
+            batch = batch.append_column(called, cells)
+        yield batch.select(wanted)
 
 
 def tokens_of(texts: Column, stop: frozenset[str] = frozenset()) -> Column:
