@@ -169,31 +169,28 @@ class EncodeCells:
 
     def udf(self) -> Any:
         """The task as a UDF of cells and known reasons, not to be run twice (filters stay behind it): struct<c0, c1>."""
-        cells = self
         schema = "c0 array<double>, c1 string"
 
-        def made(task: Any, content: pa.Array, known: pa.Array) -> pa.StructArray:
-            values, reasons = task(content, known)
-            lists = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1]).cast(pa.list_(pa.float64()))
-            return pa.StructArray.from_arrays([lists, reasons], ["c0", "c1"])
+        def arrays(columns: Iterator[Any]) -> Iterator[pa.Array]:
+            task = self.open()
+            for content, known in columns:
+                values, reasons = task(content, known)
+                lists = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+                yield pa.StructArray.from_arrays([lists.cast(pa.list_(pa.float64())), reasons], ["c0", "c1"])
 
         if hasattr(F, "arrow_udf"):
-
-            def arrays(columns: Iterator[Any]) -> Iterator[pa.Array]:
-                task = cells.open()
-                for content, known in columns:
-                    yield made(task, content, known)
-
             arrays.__annotations__ = {"columns": Iterator[tuple[pa.Array, pa.Array]], "return": Iterator[pa.Array]}
             return F.arrow_udf(arrays, schema).asNondeterministic()
         import pandas as pd
 
+        def in_arrow(pair: Any) -> tuple[pa.Array, pa.Array]:
+            content, known = pair
+            texts = len(content) and isinstance(next((c for c in content if c is not None), b""), str)
+            kind = pa.string() if texts else None if len(content) else pa.binary()
+            return pa.array(content, kind, from_pandas=True), pa.array(known, pa.string(), from_pandas=True)
+
         def frames(columns: Iterator[Any]) -> Iterator[pd.DataFrame]:
-            task = cells.open()
-            for content, known in columns:
-                texts = len(content) and isinstance(next((c for c in content if c is not None), b""), str)
-                cast = pa.array(content, pa.string() if texts else None if len(content) else pa.binary(), from_pandas=True)
-                out = made(task, cast, pa.array(known, pa.string(), from_pandas=True))
+            for out in arrays(map(in_arrow, columns)):
                 yield pd.DataFrame({name: out.field(name).to_pandas() for name in ("c0", "c1")})
 
         frames.__annotations__ = {"columns": Iterator[tuple[pd.Series, pd.Series]], "return": Iterator[pd.DataFrame]}

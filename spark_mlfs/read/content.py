@@ -20,7 +20,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from ..errors import DataError, ParameterError, in_python, option, spelled
-from ..formats import Distinct, Names, Reader, Texts
+from ..formats import Distinct, Names, Reader, Texts, format_of
 from ..frame import Batches, Kind, LocalFrame, LocalSession
 from ..lazy import DataFrame, F, SparkSession
 from ..media.base import NO_CONTENT, EncodeCells
@@ -149,7 +149,7 @@ def open_files(
     table = p["labels_from"] if labelled and p.get("labels_from") else place.table
     told: _Told | None = None
     if table is not None:
-        whole = open_table(spark, table, _format_of(table))
+        whole = open_table(spark, table, str(format_of(table)))
         key = columns_of(whole, p["path_column"], "path_column")[0]
         labels = columns_of(whole, p["labels"], "labels", [key]) if labelled and p["labels"] is not None else []
         clash = next((name for name in labels if name in (*COLUMNS, FEATURES, FOLDER)), None)
@@ -204,10 +204,6 @@ class _Told:
 def _table_of_paths(path: Any) -> str | None:
     paths = [path] if not isinstance(path, (list, tuple)) else path
     return str(paths[0]) if len(paths) == 1 and str(paths[0]).endswith(ENDINGS) else None
-
-
-def _format_of(table: str) -> str:
-    return next(name for name in ("parquet", "json", "csv") if f".{name}" in posixpath.basename(table))
 
 
 def place_of(path: Any, root: str | None) -> Place:
@@ -436,7 +432,7 @@ def corpus_of(spark: Any, path: Any, options: Mapping[str, Any]) -> tuple[list[s
     absent = dict(listed.absent) if listed else {}  # of files that Spark does not scan
     names = listed.names if listed else [] if place.table else [f"file://{name}" for name in walk(place)]
     if place.table is not None:
-        there, told = set(names), open_table(spark, place.table, _format_of(place.table))
+        there, told = set(names), open_table(spark, place.table, str(format_of(place.table)))
         key = columns_of(told, p["path_column"], "path_column")[0]
         root = place.root if "://" in place.root else f"file://{place.root}"
         with reading():

@@ -240,17 +240,14 @@ def _ends(batches: Batches, series: Callable[[pa.RecordBatch], Series], count: i
         for at, named, values, among in series(batch) if batch.num_rows else ():
             for side, signed in ((2 * at, values), (2 * at + 1, -values)):
                 kept[side] = furthest([*kept[side], *named.ends(signed, among)])
-    rows = [(at, *end) for at, ends in enumerate(kept) for end in ends]
-    columns = zip(*rows, strict=True) if rows else ((), (), (), ())
-    kinds = pa.int64(), pa.float64(), pa.string(), pa.string()
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-    yield pa.RecordBatch.from_arrays(arrays, ["at", "value", "path", "passage"])
+    kinds = {"at": pa.int64(), "value": pa.float64(), "path": pa.string(), "passage": pa.string()}
+    rows = [dict(zip(kinds, (at, *end), strict=True)) for at, ends in enumerate(kept) for end in ends]
+    yield pa.RecordBatch.from_pylist(rows, pa.schema(kinds))
 
 
 def _pictured(batches: Batches, picture: Callable[[bytes], bytes | None]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         contents, paths = batch[CONTENT].to_pylist(), batch[PATH].to_pylist()
         made = [(path, picture(content)) for path, content in zip(paths, contents, strict=True) if content]
-        known = [(path, small) for path, small in made if small]
-        names, cells = zip(*known, strict=True) if known else ((), ())
-        yield pa.RecordBatch.from_arrays([pa.array(names, pa.string()), pa.array(cells, pa.binary())], ["path", "picture"])
+        rows = [{"path": path, "picture": small} for path, small in made if small]
+        yield pa.RecordBatch.from_pylist(rows, pa.schema({"path": pa.string(), "picture": pa.binary()}))
