@@ -76,14 +76,12 @@ def label_source(
             "array of numbers, one for every label (gather columns with F.array)"
         )
     if element is not None:
-        if grades is not None:
-            return LabelSource("multihot", grades=grades), "array<double>"
         if element.text:
             named = attribute_names(frame, column)
             tags = tuple(named) if named else _vocabulary(frame, column)
             return LabelSource("tags", vocabulary=tags, names=tags, told=bool(named)), None
-        if element.fractional or element.name == "boolean":
-            return LabelSource("multihot"), "array<double>"
+        if grades is not None or element.fractional or element.name == "boolean":
+            return LabelSource("multihot", grades=grades), "array<double>"
         if element.whole:
             if form == "auto":
                 form = "multihot" if _looks_multihot(frame, column) else "ids"
@@ -191,14 +189,11 @@ def _tag_numbers(flat: pa.Array, rows: np.ndarray, source: LabelSource) -> tuple
 
 def _check_stored(n: int, rows: np.ndarray, labels: np.ndarray, width: int, unlabelled: np.ndarray, grades: Grades) -> None:
     """`WrongRow` where sparse vectors leave grades open, or name one twice."""
-    if grades.zero_matters:
-        short = np.bincount(rows, minlength=n) < width
-        short[unlabelled] = False
-        if short.any():
-            raise WrongRow(
-                "its label vector is sparse, and a 0, which it does not store, would not be the lowest grade; give dense vectors",
-                int(np.argmax(short)),
-            )
+    short = np.bincount(rows, minlength=n) < width
+    short[unlabelled] = False
+    if grades.zero_matters and short.any():
+        told = "its label vector is sparse, and a 0, which it does not store, would not be the lowest grade; give dense vectors"
+        raise WrongRow(told, int(np.argmax(short)))
     key = np.sort(rows * max(width, 1) + labels)
     again = np.flatnonzero(key[1:] == key[:-1])
     if len(again):

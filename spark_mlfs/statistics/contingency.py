@@ -74,21 +74,17 @@ class Counts:
         table.sort_indices()
         return LinkCells(table, self.coding.offsets[self.first : self.last + 1] - self.coding.offsets[self.first])
 
-    def dense(self, first: int, last: int, groups: np.ndarray | None = None) -> np.ndarray:
-        """(last - first, width, size) int64; of some groups only, where they are given."""
+    def dense(self, first: int, last: int) -> np.ndarray:
+        """(last - first, width, size) int64."""
         if not sp.issparse(self.table):
-            part = self.table[first - self.first : last - self.first]
-            return part if groups is None else part[:, :, groups]
+            return self.table[first - self.first : last - self.first]
         coding = self.coding
         start, a, z = coding.offsets[[self.first, first, last]]
-        table, totals = self.table[:, a - start : z - start], self.totals
-        if groups is not None:
-            table, totals = table[groups], totals[groups]
-        out = np.zeros((last - first, coding.width, len(totals)), np.int64)
+        out = np.zeros((last - first, coding.width, self.size), np.int64)
         feature = np.repeat(np.arange(first, last), coding.bins[first:last] - 1)
         code = np.arange(a, z) - coding.offsets[feature]
-        out[feature - first, code + (code >= coding.zero[feature])] = table.toarray().T
-        out[np.arange(last - first), coding.zero[first:last]] += totals - out.sum(axis=1)
+        out[feature - first, code + (code >= coding.zero[feature])] = self.table[:, a - start : z - start].toarray().T
+        out[np.arange(last - first), coding.zero[first:last]] += self.totals - out.sum(axis=1)
         return out
 
     def stored(self, labels: bool, limit: int = info.CELLS) -> Iterator[tuple[slice, info.StoredCounts]]:
