@@ -101,7 +101,6 @@ class LabelledRows:
         return out
 
     def attributes(self) -> Attributes:
-        """The attributes by the names of their fields."""
         return {name: getattr(self, name) for name in ROW_ATTRIBUTES}
 
     def encoded(self) -> State:
@@ -172,7 +171,6 @@ class Block(LabelledRows):
 
     @staticmethod
     def empty(d: int) -> Block:
-        """No rows of d features."""
         return Block(np.zeros((0, d)), np.zeros(0, np.int64), np.zeros(1, np.int32), np.zeros(0, np.int32))
 
     @property
@@ -194,11 +192,9 @@ class Block(LabelledRows):
         return size + self.ids.nbytes + sum(each.nbytes for each in self.attributes().values() if each is not None)
 
     def dense(self) -> np.ndarray:
-        """The features as a dense (n, d) matrix."""
         return self.x.toarray() if self.sparse else self.x
 
     def csr(self) -> sp.csr_matrix:
-        """The features as CSR."""
         return self.x if self.sparse else sp.csr_matrix(self.x)
 
     def labels(self, q: int) -> sp.csr_matrix:
@@ -250,7 +246,6 @@ class Block(LabelledRows):
         return replace(self, x=x)
 
     def encode(self) -> bytearray:
-        """The block as bytes."""
         return encode({"x": self.x, "ids": self.ids, **self.encoded()})
 
     @staticmethod

@@ -287,7 +287,6 @@ class Profile:
             self.weight_exponent = None
 
     def encode(self) -> bytearray:
-        """The profile as bytes."""
         return encode({k: v for k, v in vars(self).items() if k != "varying"})
 
     @staticmethod

@@ -33,12 +33,11 @@ from ..blocks.arrays import kind_of
 from ..blocks.block import Block, WrongRow
 from ..blocks.codec import binary_array, decode, encode, encoded_cells
 from ..blocks.dataset import Dataset, InMemoryDataset
-from ..blocks.folds import ByLabelset, Hashed, Listed, Marked, Split
+from ..blocks.folds import ByLabelset, Hashed, Listed, Marked, Split, even, positives, stratify
 from ..blocks.identity import with_unique_ids
 from ..blocks.labels import LabelSource, label_source, read_labels
 from ..blocks.pack import BLOCK_SCHEMA, Packed, at_once, block_row, check_column, collect_profile, collected, persist
 from ..blocks.profile import Profile, profile_block
-from ..blocks.stratification import even, positives, stratify
 from ..errors import DataError, ParameterError, worker_errors
 from ..frame import Batches, Kind, LocalFrame, kinds_of
 from ..kernels import xxhash

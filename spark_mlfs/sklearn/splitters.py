@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.model_selection._split import _validate_shuffle_split
 from sklearn.utils import check_random_state
 
-from ..blocks.stratification import positives, stratify
+from ..blocks.folds import positives, stratify
 from ..errors import DataError
 
 

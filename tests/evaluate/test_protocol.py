@@ -15,10 +15,9 @@ from scipy import stats
 
 from spark_mlfs import pipeline
 from spark_mlfs.blocks.block import Block
-from spark_mlfs.blocks.folds import Split
+from spark_mlfs.blocks.folds import Split, stratify
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
-from spark_mlfs.blocks.stratification import stratify
 from spark_mlfs.engine.local import LocalEngine, part_of
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import DataError, ParameterError
