@@ -307,9 +307,6 @@ class PairNearest(Statistic, layout="identified", divisible=False):
     def _empty(self) -> list[PairNeighbours]:
         return [PairNeighbours(batch.labelset_codes, self.membership, self.k) for batch in self.queries.batches()]
 
-    def partial(self, block: Block, profile: Profile) -> State:
-        return self.fold(None, block, profile)
-
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
         neighbours = self._empty() if state is None else self._neighbours(state)
         for rows in self.queries.geometry.chunks(block.known()):

@@ -128,8 +128,8 @@ class Statistic(Keyed):
         return self.graded or isinstance(target, Everything)
 
     def partial(self, block: Any, profile: Profile) -> State:
-        """The state of one block of rows: a `Block`, or a `CodedBlock` by `layout`."""
-        raise NotImplementedError
+        """The state of one block of rows: a `Block`, or a `CodedBlock` by `layout`. A subclass has this, or `fold`."""
+        return self.fold(None, block, profile)
 
     def fold(self, state: State | None, block: Any, profile: Profile) -> State:
         """`state` (None: of no rows, may be changed) with one more block, as by `merge` and `partial`: for states that help."""

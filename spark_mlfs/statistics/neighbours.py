@@ -173,9 +173,6 @@ class NearestRows(Statistic, layout="identified", divisible=False, graded=True):
     def takes_grades(self) -> bool:
         return all(each.condition in ("any", "sharing") for each in self.neighbourhoods)
 
-    def partial(self, block: Block, profile: Profile) -> State:
-        return self.fold(None, block, profile)
-
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
         # what is near already cuts off most pairs of the next chunk
         size = len(self.queries)
