@@ -20,7 +20,7 @@ from ..read.encoded import PATH, Gallery
 from ..read.layout import columns_of
 from ..read.lines import near
 from ..read.tables import open_table
-from ..report.pipeline_pages import check_page
+from ..report.page import check_page
 from ..schema import LABELS
 from ..scoring.base import SavedPipeline
 from ..scoring.check import AT, FEW_TAGS, SIDES, Check, suggest_threshold

@@ -1,4 +1,5 @@
-"""report.html: one page, self-contained, for light and dark, wide and narrow."""
+"""report.html of `spark-mlfs select`, of `check` (which threshold), and _report.html of `score` (which labels): pages that are
+self-contained, for light and dark, wide and narrow."""
 
 from __future__ import annotations
 
@@ -8,22 +9,28 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..adapters.tags import BEST, output_names
 from ..markup import figure, number, render, some
 from ..methods import METHODS
 from ..methods.base import HELD_OUT
 from ..pipeline import Result, meaning
-from ..read.encoded import SHOWN, Gallery
+from ..read.encoded import SHOWN, Gallery, Shown
+from ..scoring.check import SIDES, Measured
 from ..select import Evidence
 from ..select.modes import COLUMNS, MODES, TESTS
 from ..select.portrait import HALVINGS, MOST_LABELS, Portrait
 from ..select.portrait import MOST_ROWS as MOST_PORTRAYED
 from ..solvers.greedy import by_score
 from ..statistics.joint import MOST_VALUES
-from .figures import Plot, curve, path_of
+from .figures import Plot, curve, lines, path_of
 
 MOST_NAMES = 20  # of a list of features
 MOST_ROWS = 500  # rows of a table at all; ranking.csv has every one
 SHOWN_PICKS, SHOWN_LABELS = 30, 20
+MOST_FIGURES = 60  # labels of a check that get figures of their own
+MOST_POINTS = 120  # of such a figure
+RATES = ("precision", "recall", "F1")
+BARS, MOST_TAGS = 20, 200  # of the scores that were given, of the labels
 NEAR_COPY, FAINT = 0.9, 0.1  # |r| from which a pick repeats another, below which it tells nothing of a label
 
 
@@ -95,11 +102,11 @@ def _cut(evidence: Evidence, kept: int) -> Plot | None:
     values = values[::-1]
     if rule.mode == "knockoffs":
         cut = facts["threshold"]
-        lines = [((cut, cut), f"threshold at fdr {rule.level:g}")] if cut < float("inf") else []
-        return curve(values, "features by W", "W: own weight less its knockoff's", kept, f"kept {kept}", levels=lines)
+        levels = [((cut, cut), f"threshold at fdr {rule.level:g}")] if cut < float("inf") else []
+        return curve(values, "features by W", "W: own weight less its knockoff's", kept, f"kept {kept}", levels=levels)
     near = min(len(values), max(2 * kept, 2 * facts["count"], 20))
-    lines = [((rule.level, rule.level), f"threshold {rule.level:g}")]
-    return curve(values[:near], "features by frequency", "share of half-samples", kept, f"kept {kept}", levels=lines)
+    levels = [((rule.level, rule.level), f"threshold {rule.level:g}")]
+    return curve(values[:near], "features by frequency", "share of half-samples", kept, f"kept {kept}", levels=levels)
 
 
 def _features(result: Result, rows: Sequence[Any]) -> dict[str, Any]:
@@ -216,13 +223,13 @@ def sections(result: Result, portrait: Portrait | None) -> dict[str, Any] | None
 
 def _by_label(result: Result, p: Portrait, names: Sequence[str]) -> dict[str, Any]:
     """Return a line a label: its name, its correlation with each pick, its best features."""
-    top, lines = float(np.abs(p.relevance[: len(names)]).max()) or 1.0, []
+    top, rows = float(np.abs(p.relevance[: len(names)]).max()) or 1.0, []
     for at, label in enumerate(p.labels[:SHOWN_LABELS]):
         best = zip(p.best[at], p.strength[at], strict=True)
         told = [f"{result.feature_names[i]}\u00a0{number(round(float(v), 2))}" for i, v in best if abs(v) >= 0.005]
         name, cells = result.label_names[label], _cells(p.relevance[: len(names), at], names, top)
-        lines.append({"title": name, "name": name, "cells": cells, "say": ", ".join(told) or "none"})
-    return {"heads": list(range(1, len(names) + 1)), "lines": lines, "top": top}
+        rows.append({"title": name, "name": name, "cells": cells, "say": ", ".join(told) or "none"})
+    return {"heads": list(range(1, len(names) + 1)), "lines": rows, "top": top}
 
 
 def _alike(p: Portrait, names: Sequence[str]) -> dict[str, Any]:
@@ -230,8 +237,8 @@ def _alike(p: Portrait, names: Sequence[str]) -> dict[str, Any]:
     r = p.redundancy[: len(names), : len(names)]
     order = clustered(r)
     across = [names[i] for i in order]
-    lines = [{"title": names[i], "name": f"{i + 1} {names[i]}", "cells": _cells(r[i, order], across), "say": ""} for i in order]
-    return {"heads": list(order + 1), "lines": lines, "top": 1.0}
+    rows = [{"title": names[i], "name": f"{i + 1} {names[i]}", "cells": _cells(r[i, order], across), "say": ""} for i in order]
+    return {"heads": list(order + 1), "lines": rows, "top": 1.0}
 
 
 def clustered(r: np.ndarray) -> np.ndarray:
@@ -247,3 +254,70 @@ def clustered(r: np.ndarray) -> np.ndarray:
 def _cells(r: np.ndarray, names: Sequence[str], top: float = 1.0) -> list[tuple[float, str, str]]:
     """Return for each correlation its value, its share of full colour, which it has where it is ±`top`, and what it is of."""
     return [(float(v), f"{100 * abs(v) / top:.0f}", f"{name} {v:.2f}") for v, name in zip(r, names, strict=True)]
+
+
+# ---- of saved pipelines ----
+
+
+def check_page(
+    checked: Measured,
+    names: list[str],
+    trained: Mapping[str, float],
+    manifest: Mapping[str, Any],
+    shown: Mapping[str, list[list[Shown]]] | None = None,
+) -> str:
+    """Return a check as one page; `trained` are the labels' shares in training, where they are known, `shown` some labels' rows
+    on each of `SIDES`."""
+    curves = [checked.by_threshold(j) for j in range(len(names))]
+    few = sorted(range(len(names)), key=lambda j: (-checked.sums.labels[2, j], j))[:MOST_FIGURES]
+    together, counts = checked.by_threshold(), checked.by_count()
+    return render(
+        "check.html.j2", checked=checked, manifest=manifest, trained=trained, rates=RATES, shown=shown, sides=SIDES,
+        metrics=[(number(value, 3), name) for name, value in manifest["metrics"].items()],
+        best=_best(together), top_n=int(counts[2].argmax()) + 1, top_n_f1=counts[2].max(), figures=_figures(together, counts),
+        labels=list(zip(names, manifest["labels"], checked.sums.labels[1], map(_best, curves), strict=True)),
+        few=[(names[j], _figures(curves[j], checked.by_count(j))) for j in few],
+    )  # fmt: skip
+
+
+def _best(curves: np.ndarray) -> np.ndarray:
+    """Return threshold, precision, recall and F1 where F1 is largest."""
+    return curves[:, curves[3].argmax()]
+
+
+def _figures(curves: np.ndarray, counts: np.ndarray) -> list[Plot | None]:
+    first = max(0, int((curves[2] >= 0.995).sum()) - 1)  # below it nothing changes but how much is given
+    shown = curves[:, np.unique(np.linspace(first, curves.shape[1] - 1, MOST_POINTS).astype(int))]
+    places = {name: i for i, name in enumerate(RATES)}
+    across = range(1, counts.shape[1] + 1)
+    return [
+        lines("by threshold", shown[0].tolist(), dict(zip(RATES, shown[1:].tolist(), strict=True)), places, "threshold"),
+        lines("by top-n", across, dict(zip(RATES, counts.tolist(), strict=True)), places, "labels a row"),
+    ]
+
+
+def scoring_page(
+    manifest: Mapping[str, Any], trained: Mapping[str, float], shown: pd.DataFrame, gallery: Gallery | None = None
+) -> str:
+    """Return the run as a small page, of its manifest, the labels' shares in training (if known) and some of its rows; a
+    `gallery` shows files of the labels, or their best passages."""
+    commonest, columns = [*manifest["tags"]][:SHOWN], [str(name) for name in shown]
+    named = output_names([]) if "tags" in columns else output_names(["tags"])
+    passages = [BEST] if BEST in columns else []
+    files = [] if gallery is None else gallery.of_tags(commonest, columns[0], *named, *passages)
+    scores, histogram = manifest.get("scores") or {}, []
+    if scores:  # how often the given labels scored what
+        counts, edges = np.histogram([float(s) for s in scores], BARS, weights=list(scores.values()))
+        histogram = list(zip(edges[:-1], edges[1:], counts, strict=True))
+    return render(
+        "scoring.html.j2", manifest=manifest, tags=manifest["tags"], most=MOST_TAGS, trained=trained, histogram=histogram,
+        columns=columns, rows=[[_cell(value) for value in row] for row in shown.itertuples(index=False)],
+        files=dict(zip(commonest, files, strict=False)),
+    )  # fmt: skip
+
+
+def _cell(value: Any) -> str:
+    cells = value if isinstance(value, (list, np.ndarray)) else [value]
+    values = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in cells]
+    text = ", ".join(values[:8]) + (", …" if len(values) > 8 else "")
+    return text if len(text) <= 120 else text[:119] + "…"
