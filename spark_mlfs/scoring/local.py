@@ -93,8 +93,7 @@ class LocalScorer(SavedPipeline):
 
         def judged(batches: Batches) -> Batches:
             for batch, values in predicted(batches):
-                truth = batch[labels]
-                truth = pc.if_else(batch[REASON].is_null(), truth, pa.nulls(len(truth), truth.type)) if encodes else truth
+                truth = _where_none(batch[REASON], batch[labels]) if encodes else batch[labels]
                 called = [_texts(batch, id), _texts(batch, shown if shown != id else None)] if shown else []
                 yield pa.RecordBatch.from_arrays([truth, *values, *called], names_of)
 
@@ -177,11 +176,9 @@ def _texts(batch: pa.RecordBatch, name: str | None) -> pa.Array:
     return pc.utf8_slice_codeunits(cells.fill_null(""), 0, PASSAGE)
 
 
-def _where_none(reasons: pa.Array, lists: pa.ListArray) -> pa.ListArray:
-    """Lists of the rows that have no reason, null where there is one."""
-    if reasons.null_count == len(reasons):
-        return lists
-    return pa.ListArray.from_arrays(lists.offsets, lists.values, mask=pc.or_(reasons.is_valid(), lists.is_null()))
+def _where_none(reasons: pa.Array, cells: pa.Array) -> pa.Array:
+    """The cells of rows that have no reason, null where there is one."""
+    return pc.if_else(reasons.is_null(), cells, pa.nulls(len(cells), cells.type))
 
 
 def _gathered(batch: pa.RecordBatch, made: Categories) -> pa.ListArray:
