@@ -98,7 +98,7 @@ class Learned(Fitted):
     def places_in(self, slots: Sequence[str] | None, column: str) -> np.ndarray | None:
         """Return where the training features are in such a column (`find`); None where they are in their order."""
         every = np.arange(self.numFeatures)
-        places = self.find(every, slots, column)
+        places = self.find(every, slots, repr(column))
         return None if places is every else places
 
 

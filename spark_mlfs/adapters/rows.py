@@ -77,23 +77,24 @@ class Fitted:
                 )
         return attribute_names(frame, column)
 
-    def find(self, indices: np.ndarray, slots: Sequence[str] | None, column: str) -> np.ndarray:
+    def find(self, indices: np.ndarray, slots: Sequence[str] | None, where: str) -> np.ndarray:
         """Return where the features of these indices are in a column whose entries are called `slots`, by name where both sides
-        have names; `indices` where they are in their places. `DataError` where they are not those of the training."""
+        have names; `indices` where they are in their places. `DataError` where they are not those of the training; it calls the
+        column `where`."""
         if slots is None:
             return indices
         names = self.featureNames
         if not self._extra.get("named"):
             if len(slots) != len(names):
-                raise DataError(f"{column!r} has {len(slots)} features, {self.said} was fitted on {len(names)}")
+                raise DataError(f"{where} has {len(slots)} features, {self.said} was fitted on {len(names)}")
             return indices
         if len(slots) == len(names) and all(slots[i] == names[i] for i in indices):
             return indices
         problem = unmatched(np.array(names, object), indices, slots)
         if problem is not None:
-            raise DataError(f"{column!r} {problem}")
-        where = {name: index for index, name in enumerate(slots)}
-        return np.array([where[names[i]] for i in indices], np.int64)
+            raise DataError(f"{where} {problem}")
+        places = {name: index for index, name in enumerate(slots)}
+        return np.array([places[names[i]] for i in indices], np.int64)
 
     def names_told(self, kept: np.ndarray) -> list[str] | None:
         """Return the names of features for messages, where they are not too many to travel to the workers."""

@@ -153,7 +153,7 @@ class Selected(Fitted):
 
     def places_in(self, slots: Sequence[str] | None, column: str) -> tuple[np.ndarray, int]:
         """Return where the selected features are in a column whose entries are called `slots` (`find`), and how many it has."""
-        places = self.find(np.array(self.selectedFeatures, np.int64), slots, column)
+        places = self.find(np.array(self.selectedFeatures, np.int64), slots, repr(column))
         return places, self.numFeatures if slots is None else len(slots)
 
     def reading(self, slots: Sequence[str] | None, column: str, order: np.ndarray | None = None) -> tuple[Any, ...]:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-import numpy as np
-
-from ..adapters.rows import unmatched
 from ..adapters.selection import Selected
 from ..errors import DataError, ParameterError
 from ..evaluate import compare as trials
@@ -148,23 +145,16 @@ def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
     data.options = reader_options_of(model, data.format or "", data.options)
     frame, _ = trials.open_data(spark, data)
     slots = attribute_names(frame, FEATURES)
-    order = model.ranking.sort_values("rank")["index"].to_numpy()
-    if slots is None or not model.summary.get("named"):
+    if slots is None:
         with reading():
-            rows = frame.limit(1).collect() if slots is None else []
-        first = rows[0][FEATURES] if rows else slots
+            rows = frame.limit(1).collect()
+        first = rows[0][FEATURES] if rows else range(model.numFeatures)
         if isinstance(first, dict):  # a vector in this process
             first = first["values"] if first["size"] is None else range(first["size"])
-        width = None if first is None else len(first)
-        if width is not None and width != model.numFeatures:
-            raise DataError(f"{path}: has {width} features, the selection was fitted on {model.numFeatures}")
-        return Candidate("the saved ranking", order=tuple(int(i) for i in order))
-    names = np.array(model.featureNames, object)
-    problem = unmatched(names, order, slots)
-    if problem is not None:
-        raise DataError(f"{path}: {problem}")
-    where = {name: index for index, name in enumerate(slots)}
-    return Candidate("the saved ranking", order=tuple(where[names[i]] for i in order))
+        if len(first) != model.numFeatures:
+            raise DataError(f"{path}: has {len(first)} features, the selection was fitted on {model.numFeatures}")
+    order = model.ranking.sort_values("rank")["index"].to_numpy()
+    return Candidate("the saved ranking", order=tuple(model.find(order, slots, f"{path}:").tolist()))
 
 
 def _write(target: Place, work: Work, outcome: trials.Outcome, plan: Comparison, counts: dict[str, int]) -> dict[str, Any]:
