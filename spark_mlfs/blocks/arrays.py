@@ -85,8 +85,8 @@ def _aligned(values: Any, X: Any, what: str) -> Any:
     if not (kind_of(X) == "pandas" and hasattr(values, "reindex")) or values.index.equals(X.index) or len(values) != len(X):
         return values
     if not X.index.is_unique or not values.index.is_unique or len(values.index.intersection(X.index)) < len(X):
-        remedy = f"give both the same, or leave theirs out: {what}.to_numpy()"
-        raise DataError(f"the index of {what} holds other rows than that of X: {remedy}")
+        said = "holds other rows than that of X: give both the same, or leave theirs out"
+        raise DataError(f"the index of {what} {said}: {what}.to_numpy()")
     return values.reindex(X.index)
 
 
