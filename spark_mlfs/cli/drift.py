@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     config: DriftConfig = configure(
         args.config,
         {
-            "data": data_flags(argparse.Namespace(**vars(args), data=None)),
+            "data": data_flags(args),
             "drift": {**windows, **({"after_options": options} if options else {})},
             "method": set_values(name=args.method, parameters=own or None),
             "run": given(args, RunSettings),

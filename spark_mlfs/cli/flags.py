@@ -132,7 +132,7 @@ def data_flags(args: argparse.Namespace) -> dict[str, Any]:
             raise ParameterError(f"{flag} and --option {name}= say the same thing; give one of them")
         options[name] = value if isinstance(value, str) else single(value)
     graded = {name: getattr(args, name, None) or None for name in ("graded_labels", "grade_range", "label_cuts")}
-    return set_values(path=single(args.data), format=args.format, options=options or None, **graded)
+    return set_values(path=single(getattr(args, "data", None)), format=args.format, options=options or None, **graded)
 
 
 def single(values: Sequence[str] | None) -> str | Sequence[str] | None:
