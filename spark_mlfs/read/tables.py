@@ -287,6 +287,11 @@ class Text(Reader):
         ),
     )  # fmt: skip
 
+    @classmethod
+    def documentation(cls) -> str:
+        """Return what it makes of texts; those of the module are of tables."""
+        return "Raw text as features: tokens counted by Spark ML's own stages, the vocabulary as feature names."
+
     def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         p = super().check(path, options)
         if "source" not in options and isinstance(path, str) and ("/" in path or path.endswith(_ENDINGS)):

@@ -459,6 +459,7 @@ def test_methods_lists_every_method_and_parameter(capsys):
         assert name in said and method.source in said
         assert all(p.name in said for p in method.parameters)
     assert cli.main(["methods", "jmi"]) == 0 and "greedy" in capsys.readouterr().out.lower()
+    assert cli.main(["methods", "text"]) == 0 and "\nRaw text as features: tokens" in capsys.readouterr().out
     assert cli.main(["methods", "jm"]) == 2
 
 
