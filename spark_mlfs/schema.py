@@ -20,6 +20,8 @@ ID, FEATURES, LABELS, WEIGHT = "id", "features", "labels", "weight"
 FILL = "missing_values"  # column metadata beside ml_attr: what became of missing values (`kernels.missing.fill_values`)
 CATEGORIES = "categories"  # within FILL: what columns of texts and dates stand for (`kernels.categories`)
 SLICES = "label_slices"  # column metadata beside ml_attr: (q + 1) places where each label's own features begin
+# attributes of frames: the rows that packing takes, the same in the same columns, features as vectors or arrays; what is left out
+PACKED_FROM, REJECTED = "_spark_mlfs_packed_from", "_spark_mlfs_rejected"
 
 
 def attribute_metadata(names: Sequence[str]) -> dict[str, Any]:
@@ -63,7 +65,7 @@ def with_names(frame: DataFrame, column: str, names: Sequence[str]) -> DataFrame
 def packed_from(frame: DataFrame) -> DataFrame | None:
     """The rows of a reader's frame before their values were checked, which packing does itself: None where there are none, where
     something was done to the frame since, and where it is cached, whose rows are the ones to take."""
-    rows = vars(frame).get(_PACKED_FROM)  # on Connect any other name is a column
+    rows = vars(frame).get(PACKED_FROM)  # on Connect any other name is a column
     try:
         return None if rows is None or frame.is_cached else rows
     except Exception as error:  # the platform's own message, where nothing can be cached: anything else must not be hidden
@@ -72,22 +74,6 @@ def packed_from(frame: DataFrame) -> DataFrame | None:
         raise
 
 
-def with_packed_from(frame: DataFrame, rows: DataFrame) -> DataFrame:
-    """`frame`, which packing takes as `rows`: the same ones in the same columns, features as vectors or arrays."""
-    setattr(frame, _PACKED_FROM, rows)
-    return frame
-
-
-def with_rejected(frame: Any, rejected: Any) -> Any:
-    """`frame` with what its reader left out (`read.encoded.Rejected`)."""
-    setattr(frame, _REJECTED, rejected)
-    return frame
-
-
 def rejected_of(frame: Any) -> Any:
-    """Return what the reader of a frame left out; None of a reader that leaves nothing out."""
-    return vars(frame).get(_REJECTED)
-
-
-_REJECTED = "_spark_mlfs_rejected"
-_PACKED_FROM = "_spark_mlfs_packed_from"
+    """Return what the reader of a frame left out (`read.encoded.Rejected`); None of a reader that leaves nothing out."""
+    return vars(frame).get(REJECTED)

@@ -132,7 +132,13 @@ class Encoding:
                 f"{name}: the batch axis of input {first.name!r} is fixed at {fixed}, not dynamic: set "
                 f"{setting('batch_size', fixed)}, or export the model with a dynamic batch axis"
             )
-        output = _output(session, settings["output"], name)
+        outputs, output = [each.name for each in session.get_outputs()], settings["output"]
+        if output is None and len(outputs) > 1:
+            told = f"set {setting('output', outputs[0])}, or another"
+            raise ParameterError(f"{name} has the outputs {', '.join(outputs)[:200]}: {told}")
+        if output is not None and output not in outputs:
+            raise ParameterError(f"{name} has no output {output!r}; it has {', '.join(outputs)[:200]}")
+        output = output or str(outputs[0])
         dtype = first.type[7:-1].replace("float16", "e").replace("float", "f").replace("double", "d").replace("string", "O")
         encoding = Encoding(model, dict(settings), kind, (first.name, *others), shape, dtype, output)
         try:
@@ -288,14 +294,22 @@ class Encoding:
         return out.reshape(len(mask), -1)
 
     def _image(self, cell: Any) -> np.ndarray:
-        first = self.shape[0] in (1, 3)
+        """The pixels of an image's file as the model takes them; `Unreadable` where it is none, damaged or too large."""
+        from PIL import Image, ImageOps
+
+        if not isinstance(cell, bytes | bytearray):
+            raise Unreadable(f"a {type(cell).__name__}, not the bytes of a file")
+        p, first = self.settings, self.shape[0] in (1, 3)
         height, width = self.shape[1:] if first else self.shape[:2]
         planes = self.shape[0] if first else self.shape[2]
-        pixels = pixels_of(cell, height, width, planes, self.settings)
-        if self.settings["channels"] == "bgr":
+        picture, how = opened(bytes(cell), (width, height), p["max_pixels"]), Image.Resampling.BILINEAR
+        picture = picture if planes == 3 else picture.convert("L")
+        made = ImageOps.fit(picture, (width, height), how) if p["resize"] == "crop" else picture.resize((width, height), how)
+        pixels = np.asarray(made).reshape(height, width, planes)
+        if p["channels"] == "bgr":
             pixels = pixels[:, :, ::-1]
         if self.dtype != "uint8":
-            mean, deviation = (np.array(self.settings[name], np.float32) for name in ("mean", "deviation"))
+            mean, deviation = (np.array(p[name], np.float32) for name in ("mean", "deviation"))
             pixels = ((pixels.astype(np.float32) / np.float32(255) - mean) / deviation).astype(self.dtype)
         return np.ascontiguousarray(pixels.transpose(2, 0, 1) if first else pixels)
 
@@ -331,27 +345,6 @@ def _kind(given: Any, settings: Values, name: str) -> tuple[str, tuple[int, ...]
         return "text", (1,) * (rank - 1)
     told = f"{given.type[7:-1]} of shape {list(given.shape)}"
     raise ParameterError(f"{name}: input {given.name!r} is {told}; {TAKES}")
-
-
-def _output(session: Any, wanted: str | None, name: str) -> str:
-    known = [output.name for output in session.get_outputs()]
-    if wanted is None and len(known) > 1:
-        raise ParameterError(f"{name} has the outputs {', '.join(known)[:200]}: set {setting('output', known[0])}, or another")
-    if wanted is not None and wanted not in known:
-        raise ParameterError(f"{name} has no output {wanted!r}; it has {', '.join(known)[:200]}")
-    return wanted or str(known[0])
-
-
-def pixels_of(cell: Any, height: int, width: int, planes: int, p: Values) -> np.ndarray:
-    """(height, width, planes) bytes of an image's file; `Unreadable` where it is none, damaged or too large."""
-    from PIL import Image, ImageOps
-
-    if not isinstance(cell, bytes | bytearray):
-        raise Unreadable(f"a {type(cell).__name__}, not the bytes of a file")
-    picture, how = opened(bytes(cell), (width, height), p["max_pixels"]), Image.Resampling.BILINEAR
-    picture = picture if planes == 3 else picture.convert("L")
-    made = ImageOps.fit(picture, (width, height), how) if p["resize"] == "crop" else picture.resize((width, height), how)
-    return np.asarray(made).reshape(height, width, planes)
 
 
 class OnnxEncoder(Encoder):

@@ -10,7 +10,7 @@ from ..errors import LARGE_WHOLE, DataError
 from ..frame import Kind, LocalFrame, kinds_of
 from ..kernels.categories import Categories
 from ..lazy import Column, DataFrame, F
-from ..schema import FEATURES, ID, LABELS, WEIGHT, with_names, with_packed_from
+from ..schema import FEATURES, ID, LABELS, PACKED_FROM, WEIGHT, with_names
 from .layout import DAY, NUMBER, ColumnOfCells, Layout, cells_of_labels, columns_of, layout_of, quoted, with_categories
 from .missing import impute
 
@@ -29,7 +29,9 @@ def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     frame = impute(frame, missing, x.names, settled=missing != "zero" or x.form != "vector", made=x.made)
     if y.names:
         frame, unchecked = (with_names(each, LABELS, y.names) for each in (frame, unchecked))
-    return with_packed_from(frame, unchecked) if missing in ("error", "drop") else frame
+    if missing in ("error", "drop"):
+        setattr(frame, PACKED_FROM, unchecked)
+    return frame
 
 
 def _assembled(source: DataFrame, layout: Layout) -> tuple[DataFrame, DataFrame]:

@@ -25,7 +25,7 @@ from ..frame import Batches, Kind, LocalFrame, LocalSession
 from ..lazy import DataFrame, F, SparkSession
 from ..media.base import NO_CONTENT, EncodeCells
 from ..params import Choice, Integer, Optional, Parameter, Text
-from ..schema import FEATURES, with_names, with_rejected
+from ..schema import FEATURES, REJECTED, with_names
 from .columns import assemble
 from .encoded import CONTENT, PATH, REASON, Gallery, Rejected, encoded, persisted, refuse, rejected_rows
 from .errors import notice, reading
@@ -111,7 +111,8 @@ class Files(Reader):
         further = {"features": FEATURES, "labels": labels, "id": PATH, "missing": "error", "graded": False, "needed": ()}
         further |= {"weight": None, "categories": "auto"}
         frame = with_names(assemble(kept, {**p, **further}), FEATURES, encoder.names)
-        return with_rejected(frame, replace(found, gallery=gallery_of(spark, path, p, kept, encoder)))
+        setattr(frame, REJECTED, replace(found, gallery=gallery_of(spark, path, p, kept, encoder)))
+        return frame
 
 
 def gallery_of(spark: SparkSession, path: Any, options: Mapping[str, Any], rows: Any, encoder: EncodeCells) -> Gallery:
@@ -210,16 +211,16 @@ def place_of(path: Any, root: str | None) -> Place:
     """Return where the files are that a path, or several, stand for."""
     table, paths = _table_of_paths(path), paths_of(path)
     if root is None:
-        fixed = [re.split(r"[*?\[{]", one)[0] for one in paths]
-        whole = [one == path and not _is_file(one) for one, path in zip(fixed, paths, strict=True)]
-        folders = [one if itself else posixpath.dirname(one) for one, itself in zip(fixed, whole, strict=True)]
-        folders = [_absolute(folder or ".") for folder in folders]
-        root = folders[0] if len(set(folders)) == 1 else os.path.commonpath(folders)
+        folders = {*map(_folder_of, paths)}
+        root = os.path.commonpath(folders) if len(folders) > 1 else folders.pop()
     return Place(_absolute(root), [] if table else paths, table)
 
 
-def _is_file(path: str) -> bool:
-    return os.path.isfile(re.sub(r"^file:(//)?(?=/)", "", path)) or bool(re.search(r"\.\w{1,5}$", path) and "://" in path)
+def _folder_of(path: str) -> str:
+    """The folder that a path is, or is in; of a glob the one before its first sign."""
+    fixed = re.split(r"[*?\[{]", path)[0]
+    is_file = os.path.isfile(re.sub(r"^file:(//)?(?=/)", "", path)) or (re.search(r"\.\w{1,5}$", path) and "://" in path)
+    return _absolute((fixed if fixed == path and not is_file else posixpath.dirname(fixed)) or ".")
 
 
 def _absolute(path: str) -> str:
