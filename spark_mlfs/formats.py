@@ -114,8 +114,7 @@ def tabular(format: str | None) -> bool:
 
 
 def format_of(path: str | Sequence[str] | None) -> str | None:
-    """Return the format whose files end as `path`, or all of them, do (but for ``.gz`` and ``.bz2``); None where none or several
-    are."""
+    """Return the format whose files end as `path`, or all of them, but for ``.gz`` and ``.bz2``; None where not one does."""
     names = [name.lower().removesuffix(".gz").removesuffix(".bz2") for name in ([path] if isinstance(path, str) else path or ())]
     alike = [f for f in READERS if READERS[f].endings and all(name.endswith(READERS[f].endings) for name in names)]
     return alike[0] if names and len(alike) == 1 else None

@@ -123,8 +123,7 @@ class EncodeCells:
 
     @staticmethod
     def of(name: str, parameters: Values, state: Mapping[str, Any] | None = None, where: str = "") -> EncodeCells:
-        """The encoder of that name, with the state that was saved at `where`; `ParameterError` for a name or a parameter that
-        there is not."""
+        """The encoder of a name, with the state that was saved at `where`; `ParameterError` for an unknown name or parameter."""
         encoder = ENCODERS.create(name)
         p = check(encoder.parameters, parameters, f"encoder {name!r}")
         return EncodeCells(encoder, encoder.prepared(p) if state is None else encoder.restored(p, state, where))

@@ -308,8 +308,7 @@ def _from_triples(n: int, row: np.ndarray, attribute: np.ndarray, raw: np.ndarra
 
 
 def _columns(row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(row, column, value) with one-hot columns for the attributes that have them; unknown is NaN in every column, and what no
-    training row had is 0."""
+    """(row, column, value), one-hot where attributes are: unknown is NaN in every column, what no training row had is 0."""
     raw = plan.coded(attribute, raw)
     if not plan.onehot[attribute].any():
         return row, plan.feature_of[attribute], raw

@@ -31,7 +31,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from .. import params
-from ..errors import DataError, ParameterError, of_spark, option
+from ..errors import DataError, ParameterError, option
 from ..formats import READERS, Distinct, Either, Names, Reader, Texts, documentation, tabular
 from ..frame import Kind, LocalFrame, LocalSession, NeedsSpark, Part, kinds_of
 from ..lazy import DataFrame, F, SparkSession, T
@@ -171,15 +171,11 @@ def open_table(
     lenient = {k.lower() for k in options} & {"mode", "columnnameofcorruptrecord"}
     if format == "json" and not lenient:
         options["columnNameOfCorruptRecord"] = _BAD
+    in_catalog = format == "table"
+    paths = [str(path)] if in_catalog else paths_of(path)
+    where, reader = ", ".join(paths[:3]), spark.read.format(format).options(**options)
     try:
-        if format == "table":
-            frame = spark.table(str(path))
-            _ = frame.schema
-            return frame
-        paths = paths_of(path)
-        where = ", ".join(paths[:3])
-        reader = spark.read.format(format).options(**options)
-        frame = checked(lambda: reader.load(paths if len(paths) > 1 else paths[0]), where)
+        frame = checked(lambda: spark.table(where) if in_catalog else reader.load(paths if len(paths) > 1 else paths[0]), where)
     except DataError:
         raise
     except Exception as error:
@@ -192,15 +188,12 @@ def open_table(
             ) from None
         if "TABLE_OR_VIEW_NOT_FOUND" in text:
             raise DataError(f"no table or view {path!r} in the catalog; check the name with spark.catalog.listTables()") from None
-        if format == "table" and any(s in text for s in ("PARSE_", "SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND")):
+        if in_catalog and any(s in text for s in ("PARSE_", "SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND")):
             hint = "to read a file give its format, such as parquet or csv" if "/" in str(path) else "write it as database.table"
             raise DataError(f"{str(path)[:80]!r} is no name of a table; {hint}") from None
         if "UNABLE_TO_INFER_SCHEMA" in text:
             raise DataError(f"{path}: no {format} data there; check the path and the format") from None
-        own = of_spark(error)
-        if own is None:
-            raise
-        raise own from None
+        raise
     if format == "csv":
         check_separator(frame.columns, where, options)
         tell_unnamed(frame.columns, where)

@@ -223,8 +223,7 @@ def whole(values: np.ndarray) -> np.ndarray:
 
 
 def pairs(lines: pa.Array, delimiter: str, table: bytes, dropped: bytes = b"") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return row, index and value of every ``index<delimiter>value``; `table`: what parts pairs becomes a newline. Raises
-    `Irregular` where a row has an index twice, too."""
+    """Return row, index and value of every ``index<delimiter>value``, no index twice; `table`: what parts pairs is a newline."""
     data = joined(lines, "\r").translate(table, dropped)  # \r ends a row, \n a pair: both end a line of the CSV
     while b"  " in data:
         data = data.replace(b"  ", b" ")
