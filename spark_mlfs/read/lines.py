@@ -244,7 +244,9 @@ def _number(files: TextFiles, header: bool, counts: Sequence[Any]) -> None:
             raise _no_data(name, line, blank=not any(map(str.strip, head)) and not any(r["rows"] for r in of_file))
         if row == first_row:
             raise DataError(f"{name}{_NO_ROWS[header]}")
-        files.data_from[name], declared = marker or 0, _declared(head)
+        files.data_from[name] = marker or 0
+        lines = (re.sub(r"\s+", " ", h.strip()) for h in head)  # white space is made equal
+        declared = [re.sub(r"\s*([{},])\s*", r"\1", h[10:].strip()) for h in lines if h[:10].lower() == "@attribute"]
         if reference is None:
             reference, files.header = declared, head
         elif header and declared != reference:
@@ -252,12 +254,6 @@ def _number(files: TextFiles, header: bool, counts: Sequence[Any]) -> None:
             others = (f"attribute {k} is {own[:60]!r} but {other[:60]!r}" for k, (own, other) in pairs if own != other)
             told = next(others, f"{len(declared)} attributes but {len(reference)}")
             raise DataError(f"{name}: {told} in {files.names[0]}; load files of one header together")
-
-
-def _declared(head: Sequence[str]) -> list[str]:
-    """The attribute lines of a header, white space made equal."""
-    lines = (re.sub(r"\s+", " ", h.strip()) for h in head)
-    return [re.sub(r"\s*([{},])\s*", r"\1", h[10:].strip()) for h in lines if h[:10].lower() == "@attribute"]
 
 
 def _valid_text(column: pa.Array) -> tuple[pa.Array, bool]:

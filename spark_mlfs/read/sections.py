@@ -82,8 +82,13 @@ class Section:
 
     def as_dict(self, only_given: bool = False, only_set: bool = False) -> dict[str, Any]:
         """The values as plain dicts and lists; of the keys that were given only, or of those that are not None."""
-        names = [n for n in self.fields if not only_given or n in self.given]
-        values = {n: plain(getattr(self, n), only_given, only_set) for n in names}
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, Section):
+                return value.as_dict(only_given, only_set)
+            return [*map(plain, value)] if isinstance(value, list) else value
+
+        values = {n: plain(getattr(self, n)) for n in self.fields if not only_given or n in self.given}
         return {n: v for n, v in values.items() if not only_set or v is not None}
 
     def __repr__(self) -> str:
@@ -93,15 +98,6 @@ class Section:
         return type(self) is type(other) and all(getattr(self, n) == getattr(other, n) for n in self.fields)
 
 
-def plain(value: Any, only_given: bool, only_set: bool) -> Any:
-    """Return a value with dicts in place of sections."""
-    if isinstance(value, Section):
-        return value.as_dict(only_given, only_set)
-    if isinstance(value, list):
-        return [plain(item, only_given, only_set) for item in value]
-    return value
-
-
 def checked(value: Any, kind: Any, path: tuple[str | int, ...]) -> Any:
     """Return a value as a type or a constraint of `params` takes it. Raises `InvalidValue`."""
     origin, inner = get_origin(kind), get_args(kind)
@@ -109,7 +105,13 @@ def checked(value: Any, kind: Any, path: tuple[str | int, ...]) -> Any:
     if kind is Any:
         return value
     if origin in (Union, UnionType):
-        return _of_union(value, [each for each in inner if each is not NoneType], path)
+        kinds, problem = [each for each in inner if each is not NoneType], InvalidValue((), "")
+        for each in sorted(kinds, key=lambda each: each is not str):  # a text stays one where it may
+            try:
+                return checked(value, each, path)
+            except InvalidValue as error:
+                problem = max(problem, error, key=lambda each: len(each.path))  # the type that got furthest tells most
+        raise problem
     if origin is list:
         if isinstance(value, (list, tuple)):
             return [checked(item, inner[0], (*path, k)) for k, item in enumerate(value)]
@@ -135,17 +137,6 @@ def checked(value: Any, kind: Any, path: tuple[str | int, ...]) -> Any:
         except (ValueError, TypeError, OverflowError):
             pass
     raise InvalidValue(path, f"must be {said}, not {shown(value)}")
-
-
-def _of_union(value: Any, kinds: list[Any], path: tuple[str | int, ...]) -> Any:
-    """Return the value as the first type that takes it; a text stays one where it may."""
-    problem = InvalidValue((), "")
-    for kind in sorted(kinds, key=lambda kind: kind is not str):
-        try:
-            return checked(value, kind, path)
-        except InvalidValue as error:
-            problem = max(problem, error, key=lambda each: len(each.path))  # the type that got furthest tells most
-    raise problem
 
 
 # ---- files of TOML, and one line for whatever is wrong with them ----

@@ -294,7 +294,15 @@ class Text(Reader):
         return p
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
-        check_pattern(spark, p["pattern"])
+        pattern = p["pattern"]
+        if pattern is not None and not isinstance(spark, LocalSession):
+            try:
+                spark.range(1).select(F.split(F.lit("a"), pattern)).head()
+            except Exception as error:
+                said = re.search(r"(?:Unclosed|Dangling|Illegal|Unknown|Unmatched|Bad|Look)[^\n]*", str(error))
+                wrong = f"no regular expression of Java's{f' ({said[0].strip()[:80]})' if said else ''}"
+                remedy = "correct it, or write \\ before a character that means itself"
+                raise ParameterError(f"pattern={pattern[:60]!r} is {wrong}; {remedy}") from None
         return _counted(source_of(spark, path, p["source"], p["reader_options"]), p)
 
 
@@ -373,19 +381,6 @@ def _refuse_none(vocabulary: Sequence[str], column: str, p: Mapping[str, Any]) -
 def _assembled(words: DataFrame, counts: str, vocabulary: Sequence[str], p: Mapping[str, Any]) -> DataFrame:
     frame = assemble(words, {**p, "features": counts, "missing": "error", "graded": False, "needed": ()})
     return with_names(frame, FEATURES, vocabulary)
-
-
-def check_pattern(spark: SparkSession, pattern: str | None) -> None:
-    """`ParameterError` where `pattern` is no regular expression of Java's, by which Spark splits."""
-    if pattern is None or isinstance(spark, LocalSession):
-        return
-    try:
-        spark.range(1).select(F.split(F.lit("a"), pattern)).head()
-    except Exception as error:
-        said = re.search(r"(?:Unclosed|Dangling|Illegal|Unknown|Unmatched|Bad|Look)[^\n]*", str(error))
-        wrong = f"no regular expression of Java's{f' ({said[0].strip()[:80]})' if said else ''}"
-        remedy = "correct it, or write \\ before a character that means itself"
-        raise ParameterError(f"pattern={pattern[:60]!r} is {wrong}; {remedy}") from None
 
 
 def word_stages(
