@@ -27,11 +27,12 @@ six products that are exact as above. Such states are always wide, those of sing
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg.blas import dsyrk
 
 from .matrix import Matrix, dense, with_values
 
@@ -39,6 +40,7 @@ BITS = 20
 ROWS = 3072  # of one product: ROWS · (1.5 · 2^BITS)² < 2^53
 SPARSE_ROWS = 32 * ROWS  # of one product of columns that store few of them
 WIDE_ROWS = 1 << 22  # from here on a sum of h² is two words
+MOST_PRODUCTS = 512  # whose sums stay below 2⁶³, of rows fewer than `WIDE_ROWS`
 NEAR = 1 << 15  # values at once that stay near the processor from one step to the next
 _ONE, _WORD = float(1 << BITS), 40
 _LEAST = -1000  # of a unit: 2^20 of a smaller one leave float64
@@ -51,16 +53,27 @@ def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
     return np.asarray(np.maximum(reach, np.ldexp(1.0, _LEAST)))
 
 
-def quantised(x: Matrix, unit: np.ndarray) -> tuple[Any, Any | None]:
+Room = tuple[np.ndarray, np.ndarray]  # to write h and l on, of rows of so many columns
+
+
+def quantised(x: Matrix, unit: np.ndarray, shift: np.ndarray | None = None, room: Room | None = None) -> tuple[Any, Any | None]:
     """h and l, whole numbers, of shifted values (n, v), float64 or CSR, which may be overwritten; l is None where it is 0
-    throughout."""
+    throughout. With `shift` (v,) of an array less it, which is not overwritten: on `room`, whose first rows are taken then."""
     values = x.data if sp.issparse(x) else x
-    scale = _ONE / unit
-    coarse, some = np.empty_like(values), False
+    if shift is None:
+        coarse = np.empty_like(values)
+    else:
+        coarse, values = (each[: len(x)] for each in room) if room else (np.empty(x.shape), np.empty(x.shape))
+    scale, some, moved = _ONE / unit, False, shift is not None and bool(shift.any())
     step = max(1, NEAR // max(1, values[:1].size))
     for first in range(0, len(values), step):
-        rest, whole = values[first : first + step], coarse[first : first + step]
-        rest *= scale[x.indices[first : first + step]] if sp.issparse(x) else scale
+        near = slice(first, first + step)
+        rest, whole = values[near], coarse[near]
+        if shift is not None:
+            np.copyto(rest, x[near])  # a float32 less a float64 takes twice as long
+            if moved:
+                rest -= shift
+        rest *= scale[x.indices[near]] if sp.issparse(x) else scale
         np.rint(rest, out=whole)
         rest -= whole
         some = some or bool(rest.any())
@@ -121,30 +134,48 @@ def _whole(values: Any) -> np.ndarray:
 # ---- second moments ----
 
 
+Quantised = tuple[Any, Any | None]  # h and l, (n, v)
+Rows = Quantised | Callable[[slice], Quantised]  # of a part: there, or arrays of some of its rows when they are asked for
+
+
 def second_moments(
-    coarse: Any, fine: Any | None, y: sp.csr_matrix, wide: bool = False, mass: np.ndarray | None = None, across: bool = True
+    parts: Iterable[tuple[Rows, sp.csr_matrix, np.ndarray | None]], wide: bool = False, across: bool = True, step: int = ROWS
 ) -> State:
-    """The state of [X, Y, 1]'[X, Y, 1]: coarse and fine (n, v) of the features, y (n, q) CSR of 0 and 1, or of whole numbers up
-    to 2¹⁵ (of 2²⁷ rows at most without `mass`). `mass` (n,) int64: how many times each row counts. Unless labels go `across`
-    each other, ``yy`` is the diagonal of Y'Y. An array `coarse` may be overwritten."""
-    n, v = coarse.shape
-    whole, y = y.astype(np.int64), y.astype(np.float64)
-    if mass is not None:
-        return _weighted_moments(coarse, fine, y, mass, across)
-    state: State = {"n": np.array([n], np.int64)}
-    sparse = sp.issparse(coarse) and np.bincount(coarse.indices).max(initial=0) <= ROWS  # in no column more rows meet
-    step = max(n, 1) if sparse else ROWS
-    for first in range(0, max(n, 1), step):
-        part = slice(first, first + step)
-        a, b, c, w = coarse[part], None if fine is None else fine[part], y[part], whole[part]
-        if not sp.issparse(a) and 8 * c.nnz > c.shape[0] * c.shape[1]:  # the dense product is the quicker one
-            c = c.toarray()
-        one: State = {"h": _whole(a.sum(axis=0)).reshape(v), "hy": _whole(c.T @ a).T}
-        one |= {"y": _whole(w.sum(axis=0)).ravel(), "yy": _whole(w.T @ w) if across else _whole(_times(w, w).sum(axis=0)).ravel()}
-        if b is not None:
-            one |= {"l": _whole(b.sum(axis=0)).reshape(v), "ly": _whole(c.T @ b).T}
-        state = add(state, one | _square(a, b, spent=True))
-    return carried(state) if wide else state
+    """The state of [X, Y, 1]'[X, Y, 1] of the rows of some parts, `SPARSE_ROWS` each at most: `Rows` of the features, an array of
+    h may be overwritten; y (n, q) CSR of 0 and 1, or of whole numbers up to 2¹⁵ (of 2²⁷ rows at most without mass); None or (n,)
+    int64 how many times each row counts. Arrays are taken `step` rows at a time. Unless labels go `across` each other, ``yy`` is
+    the diagonal of Y'Y."""
+    state, square = State(), _Words(wide)
+    for rows, y, mass in parts:
+        y, whole = y.astype(np.float64), y.astype(np.int64)
+        if mass is not None:
+            state = add(state, _weighted_moments(*(rows(slice(None)) if callable(rows) else rows), y, mass, across))
+            continue
+        one: State = {"n": np.array([y.shape[0]]), "y": whole.sum(axis=0)}
+        one["yy"] = whole.T @ whole if across else _times(whole, whole).sum(axis=0)
+        for a, b, labels in _steps(rows, y, step):
+            for name, values in (("h", a), ("l", b)):
+                if values is not None:
+                    for key, sums in ((name, values.sum(axis=0)), (name + "y", (labels.T @ values).T)):
+                        one[key] = one[key] + sums if key in one else sums
+            state = square.add_square(state, a, b)
+        state = add(
+            state, {name: _whole(sums).ravel() if name in ("h", "l", "y") else _whole(sums) for name, sums in one.items()}
+        )
+    return square.flushed(state)
+
+
+def _steps(rows: Rows, y: sp.csr_matrix, step: int) -> Iterator[tuple[Any, Any | None, Matrix]]:
+    """Yield h, l and the labels of rows of a part of which so few meet in a column that their products are exact."""
+    n, labels = max(y.shape[0], 1), y
+    if not callable(rows) and sp.issparse(rows[0]):
+        step = n if np.bincount(rows[0].indices).max(initial=0) <= ROWS else step
+    elif 8 * y.nnz > n * y.shape[1]:  # the dense product is the quicker one
+        labels = y.toarray()
+    for first in range(0, n, step):
+        some = slice(first, first + step)
+        a, b = rows(some) if callable(rows) else (each if each is None else each[some] for each in rows)
+        yield a, b, labels[some]
 
 
 def _weighted_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, mass: np.ndarray, across: bool = True) -> State:
@@ -240,32 +271,72 @@ def _linear(name: str, total: Any, v: int | None = None) -> State:
     return {name: whole & _MASK, name + "+": (upper >> BITS) + (whole >> _WORD)}
 
 
-def _square(a: Any, b: Any | None, spent: bool = False) -> State:
-    """The two words of X'X of at most `ROWS` rows; h'l + l'h = (h + l)'(h + l) − h'h − l'l, three symmetric products. An array
-    `a` that is `spent` may be overwritten."""
-    square = dense(a.T @ a)
-    if b is None:
-        return {"hh": _whole(square)}
-    both = np.add(a, b, out=a) if spent and not sp.issparse(a) else _plus(a, b)
-    middle, fine = dense(both.T @ both), dense(b.T @ b)
-    middle -= square
-    middle -= fine
-    return _words_of(square, middle, fine)
+class _Words:
+    """A sum of products as the two words ``hh`` and ``rest`` of a state, from upper · 2⁴⁰ + middle · 2²⁰ + lower of whole float64
+    below 2⁵³, of which each is added up by itself and carried at the end: `MOST_PRODUCTS` of them stay within int64. Products of
+    arrays with themselves are one triangle, which BLAS adds up while the rows are `ROWS` at most."""
 
+    def __init__(self, wide: bool) -> None:
+        self.wide, self.count, self.sums = wide, 0, dict[int, np.ndarray]()
+        self.rows, self.triangles, self.symmetric = 0, dict[str, np.ndarray](), False
 
-def _words_of(upper: np.ndarray, middle: np.ndarray, lower: np.ndarray) -> State:
-    """The two words of upper · 2⁴⁰ + middle · 2²⁰ + lower, of whole float64 below 2⁵², which are overwritten: fresh memory takes
-    longer than sums."""
-    above = np.empty_like(middle)
-    for rest, bits in ((middle, BITS), (lower, _WORD)):
-        np.floor(np.multiply(rest, 2.0**-bits, out=above), out=above)
-        upper += above
-        above *= 2.0**bits
-        rest -= above
-        if rest is middle:
-            middle *= _ONE
-            lower += middle
-    return {"hh": _whole(upper), "rest": _whole(lower)}
+    def add_square(self, state: State, a: Any, b: Any | None) -> State:
+        """Add X'X of at most `ROWS` rows; h'l + l'h = (h + l)'(h + l) − h'h − l'l, three symmetric products. An array `a` is
+        overwritten."""
+        self.symmetric = True
+        if sp.issparse(a):
+            square = dense(a.T @ a)
+            if b is None:
+                return self.add(state, square)
+            both = _plus(a, b)
+            middle, fine = dense(both.T @ both), dense(b.T @ b)
+            return self.add(state, square, middle - square - fine, fine)
+        if self.rows + len(a) > ROWS:
+            state = self._whole_triangles(state)
+        self.rows += len(a)
+        self._triangle("alone" if b is None else "upper", a)
+        if b is not None:
+            self._triangle("both", np.add(a, b, out=a))
+            self._triangle("lower", b)
+        return state
+
+    def _triangle(self, name: str, a: np.ndarray) -> None:
+        known = {"beta": 1.0, "c": self.triangles[name], "overwrite_c": 1} if name in self.triangles else {}
+        self.triangles[name] = dsyrk(1.0, a.T, **known)
+
+    def _whole_triangles(self, state: State) -> State:
+        of, self.triangles, self.rows = self.triangles, {}, 0
+        if "alone" in of:
+            state = self.add(state, of["alone"])
+        if "both" in of:
+            state = self.add(state, of["upper"], of["both"] - of["upper"] - of["lower"], of["lower"])
+        return state
+
+    def add(self, state: State, *places: np.ndarray) -> State:
+        """Add products, from the upper one on; return the state, with what was added up before once that is much."""
+        for place, value in enumerate(places):
+            whole = _whole(value)
+            self.sums[place] = np.add(self.sums[place], whole, out=self.sums[place]) if place in self.sums else whole
+        self.count += 1
+        return self.flushed(state) if self.count == MOST_PRODUCTS else state
+
+    def flushed(self, state: State) -> State:
+        """Return the state with the products that were added up, which are let go."""
+        state = self._whole_triangles(state) if self.triangles else state
+        if not self.sums:
+            return state
+        upper, *below = (self.sums[place] for place in sorted(self.sums))
+        if self.symmetric:
+            upper, *below = (np.triu(each) + np.triu(each, 1).T for each in (upper, *below))
+        out = {"hh": upper}
+        if below:
+            middle, lower = below
+            upper += middle >> BITS
+            lower += (middle & _LOW) << BITS
+            upper += lower >> _WORD
+            out["rest"] = lower & _MASK
+        self.count, self.sums = 0, {}
+        return add(state, carried(out) if self.wide else out)
 
 
 def moments_of(state: State, unit: np.ndarray, q: int) -> dict[str, np.ndarray]:
@@ -341,20 +412,20 @@ def sums_of(state: State, unit: np.ndarray, shape: tuple[int, ...]) -> tuple[np.
 
 def cross(left: tuple[Any, Any | None], right: tuple[Any, Any | None], wide: bool = False) -> State:
     """The two words ``hh`` and ``rest`` of A'B: coarse and fine of A (n, v) and of B (n, w)."""
-    n, state = left[0].shape[0], {"hh": np.zeros((left[0].shape[1], right[0].shape[1]), np.int64)}
+    n, words = left[0].shape[0], _Words(wide)
+    state: State = {"hh": np.zeros((left[0].shape[1], right[0].shape[1]), np.int64)}
     for first in range(0, n, ROWS):
         part = slice(first, first + ROWS)
         parts: list[Any] = [None if each is None else each[part] for each in (*left, *right)]
         a, b, c, d = parts
         if left is right:
-            one = _square(a, b)
+            state = words.add_square(state, a if sp.issparse(a) or b is None else a.copy(), b)
         elif mixed := [dense(x.T @ y) for x, y in ((a, d), (b, c)) if x is not None and y is not None]:
             fine = dense(b.T @ d) if len(mixed) > 1 else np.zeros_like(mixed[0])
-            one = _words_of(dense(a.T @ c), sum(mixed[1:], mixed[0]), fine)
+            state = words.add(state, dense(a.T @ c), sum(mixed[1:], mixed[0]), fine)
         else:
-            one = {"hh": _whole(a.T @ c)}
-        state = add(state, one)
-    return carried(state) if wide else state
+            state = words.add(state, dense(a.T @ c))
+    return words.flushed(carried(state) if wide else state)
 
 
 def product_of(state: State, left: np.ndarray, right: np.ndarray, prefix: str = "") -> np.ndarray:

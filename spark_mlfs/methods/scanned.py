@@ -90,9 +90,8 @@ class FilledSums(ExactSums, layout="rows", graded=True, every=True):
 class AllRowsGram(Gram):
     """The features' second moments over all rows, labelled or not. State as `Gram` without labels."""
 
-    def parts(self, block: Block, profile: Profile) -> Iterator[tuple[str, Block]]:
-        for part in row_parts(block):
-            yield "0 ", part
+    def parts(self, block: Block, profile: Profile) -> Iterator[tuple[str, Iterator[Block]]]:
+        yield "0 ", row_parts(block)
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
         return sp.csr_matrix((block.n, 0))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -28,6 +29,7 @@ from .moments import Moments, provisional_centre, shifted, unit_of
 from .targets import Labels, Target
 
 MANY_GRADED = 1 << 27  # rows, from which sums with grades take a further word, as those with weights do
+NEAR_VALUES, NEAR_FEATURES = 96_000, 1000  # that stay near the processor from one step to the next, of so many features at most
 DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicker one
 
 
@@ -94,32 +96,46 @@ class Gram(Statistic):
         """(n,) the group of each row."""
         return group_of(block.ids) * self.blocks // GROUPS
 
-    def parts(self, block: Block, profile: Profile) -> Iterator[tuple[str, Block]]:
+    def parts(self, block: Block, profile: Profile) -> Iterator[tuple[str, Iterator[Block]]]:
         """The known rows group by group, a product's worth at a time."""
         block = block.known()
-        groups = [np.arange(block.n)]
-        if self.blocks > 1:
-            group = self.groups_of(block, profile)
-            order = np.argsort(group, kind="stable")
-            groups = np.split(order, np.searchsorted(group[order], np.arange(1, self.blocks)))
         step = exact.SPARSE_ROWS if block.sparse and profile.density < DENSE_FROM else exact.ROWS
-        for number, rows in enumerate(groups):
-            for first in range(0, len(rows), step):
-                some = rows[first : first + step]
-                yield f"{number} ", block if len(some) == block.n else block.take(some)
+        if self.blocks == 1:
+            yield "0 ", (block.part(first, min(first + step, block.n)) for first in range(0, block.n, step))
+            return
+        group = self.groups_of(block, profile)
+        order = np.argsort(group, kind="stable")
+        for number, rows in enumerate(np.split(order, np.searchsorted(group[order], np.arange(1, self.blocks)))):
+            yield f"{number} ", (block.take(rows[first : first + step]) for first in range(0, len(rows), step))
 
     def partial(self, block: Block, profile: Profile) -> State:
-        out: dict[str, State] = {}
-        for prefix, part in self.parts(block, profile):
-            x = features_of(part, profile)
-            coarse, fine = exact.quantised(x, unit_of(profile))
-            wide = profile.n >= exact.WIDE_ROWS
+        v, wide, out = len(profile.varying), profile.n >= exact.WIDE_ROWS, State()
+        step = min(exact.ROWS, max(1, NEAR_VALUES // max(1, v))) if v <= NEAR_FEATURES else exact.ROWS
+        for prefix, parts in self.parts(block, profile):
+            state = exact.second_moments(self._rows(parts, profile), wide, self.across, step)
+            out |= {prefix + name: value for name, value in state.items()}
+        return out
+
+    def _rows(self, parts: Iterator[Block], profile: Profile) -> Iterator[tuple[exact.Rows, sp.csr_matrix, np.ndarray | None]]:
+        """Yield the parts as `exact.second_moments` takes them."""
+        v, centre, unit, room = profile.varying, provisional_centre(profile), unit_of(profile), list[np.ndarray]()
+
+        def quantised(part: Block, rows: slice) -> exact.Quantised:
+            x = part.x[rows]
+            x = x.toarray() if part.sparse else x
+            if not room or len(room[0]) < len(x):
+                room[:] = np.empty((len(x), len(v))), np.empty((len(x), len(v)))
+            return exact.quantised(x if len(v) == part.d else x[:, v], unit, centre, (room[0], room[1]))
+
+        for part in parts:
             mass = part.masses(profile)
             if mass is None and _heavy(profile):
                 mass = np.ones(part.n, np.int64)
-            state = exact.second_moments(coarse, fine, self.labels(part, profile), wide, mass, self.across)
-            out[prefix] = exact.add(out[prefix], state) if prefix in out else state
-        return {prefix + name: value for prefix, state in out.items() for name, value in state.items()}
+            if part.sparse and profile.density < DENSE_FROM:
+                rows: exact.Rows = exact.quantised(features_of(part, profile), unit)
+            else:
+                rows = partial(quantised, part)
+            yield rows, self.labels(part, profile), mass
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
         """(n, q) 0/1, or grades in units of 2⁻¹⁵; or (n, r) whole numbers."""

@@ -40,6 +40,10 @@ def same(one, other):
         assert np.array_equal(value, other[name]), name
 
 
+def moments(coarse, fine, y, **options):
+    return exact.second_moments([((coarse, fine), y, None)], **options)
+
+
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_sum_has_one_value(sparse, wide):
@@ -53,7 +57,7 @@ def test_a_sum_has_one_value(sparse, wide):
         for rows in np.split(order, cuts):
             block = x[rows] - shift if not sparse else x[rows].copy()
             coarse, fine = exact.quantised(block, unit)
-            states.append(exact.second_moments(coarse, fine, y[rows], wide=wide))
+            states.append(moments(coarse, fine, y[rows], wide=wide))
         return states
 
     def total(states):
@@ -74,7 +78,7 @@ def test_second_moments_are_as_close_as_announced():
     """1e-11 of the product of the columns' norms, against sums of fractions."""
     x, y, shift, unit = table(1500)
     coarse, fine = exact.quantised(x - shift, unit)
-    found = exact.moments_of(exact.second_moments(coarse, fine, y), unit, y.shape[1])
+    found = exact.moments_of(moments(coarse, fine, y), unit, y.shape[1])
     centred = x - shift
     fractions = [[Fraction(v) for v in column] for column in centred.T]
     norms = [np.abs(c).max() * np.linalg.norm(c / np.abs(c).max()) for c in centred.T]
@@ -95,7 +99,7 @@ def test_products_of_equal_columns_are_equal():
     x, y, shift, unit = table(5000)
     x, shift, unit = np.column_stack([x, x]), np.tile(shift, 2), np.tile(unit, 2)
     coarse, fine = exact.quantised(x - shift, unit)
-    xx = exact.moments_of(exact.second_moments(coarse, fine, y), unit, y.shape[1])["xx"]
+    xx = exact.moments_of(moments(coarse, fine, y), unit, y.shape[1])["xx"]
     d = len(KINDS)
     assert np.array_equal(xx[:d, :d], xx[d:, d:]) and np.array_equal(xx[:d, :d], xx[:d, d:]) and np.array_equal(xx, xx.T)
     some = [i for i, kind in enumerate(KINDS) if kind not in ("tiny", "huge")]
@@ -108,7 +112,7 @@ def test_few_bits_are_exact_and_cost_one_slice():
     x, y, shift, unit = table(3000, kinds=kinds)
     coarse, fine = exact.quantised(x - shift, unit)
     assert fine is None
-    state = exact.second_moments(coarse, fine, y)
+    state = moments(coarse, fine, y)
     assert not {"l", "rest", "ly"} & set(state)
     found = exact.moments_of(state, unit, y.shape[1])
     assert np.array_equal(found["xx"], (x - shift).T @ (x - shift)) and np.array_equal(found["xy"], (x - shift).T @ y)
@@ -144,7 +148,7 @@ def test_two_words_hold_what_one_cannot():
     """States as of 2²⁶ rows at the largest value: their sum of squares is beyond int64."""
     coarse = np.full((4096, 1), float(1 << 20))
     y = sp.csr_matrix((4096, 1))
-    state = exact.second_moments(coarse, None, y, wide=True)
+    state = moments(coarse, None, y, wide=True)
     times = 14  # doublings: 2^12 rows become 2^26
     for _ in range(times):
         state = exact.add(state, state)
