@@ -152,7 +152,7 @@ def second_moments(
             state = add(state, _weighted_moments(*(rows(slice(None)) if callable(rows) else rows), y, mass, across))
             continue
         one: State = {"n": np.array([y.shape[0]]), "y": whole.sum(axis=0)}
-        one["yy"] = whole.T @ whole if across else _times(whole, whole).sum(axis=0)
+        one["yy"] = whole.T @ whole if across else np.asarray(_times(whole, whole).sum(axis=0)).ravel()
         for a, b, labels in _steps(rows, y, step):
             for name, values in (("h", a), ("l", b)):
                 if values is not None:
@@ -301,8 +301,11 @@ class _Words:
         return state
 
     def _triangle(self, name: str, a: np.ndarray) -> None:
-        known = {"beta": 1.0, "c": self.triangles[name], "overwrite_c": 1} if name in self.triangles else {}
-        self.triangles[name] = dsyrk(1.0, a.T, **known)
+        known = self.triangles.get(name)
+        known = np.zeros((a.shape[1], a.shape[1]), order="F") if known is None else known
+        self.triangles[name] = (
+            dsyrk(1.0, a.T, beta=1.0, c=known, overwrite_c=1) if a.size else known
+        )  # BLAS takes none that is empty
 
     def _whole_triangles(self, state: State) -> State:
         of, self.triangles, self.rows = self.triangles, {}, 0

@@ -144,6 +144,24 @@ def test_sums_by_group_are_those_of_the_quantised_values(sparse):
     same(exact.add(again[2], exact.add(again[0], again[1])), state)
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (4, 0), (0, 0)])
+def test_sums_of_nothing(shape):
+    found = moments(np.zeros(shape), np.zeros(shape), sp.csr_matrix((shape[0], 2)))
+    assert found["hh"].shape == (shape[1], shape[1]) and not found["hh"].any() and found["hy"].shape == (shape[1], 2)
+
+
+def test_rows_asked_for_in_steps_of_any_size_give_the_same(monkeypatch):
+    """Some steps have fine parts, others none; and what is added up is carried before it leaves int64."""
+    x, y, shift, unit = table(5000)
+    x[:2000] = np.rint(x[:2000] / unit * 64) * unit / 64 + shift
+    x = np.clip(x, shift - unit, shift + unit)
+    want = moments(*exact.quantised(x - shift, unit), y)
+    parts = [(lambda rows: exact.quantised(x[rows], unit, shift), y, None)]
+    for step, products in ((1, 512), (7, 3), (700, 512), (4000, 1)):
+        monkeypatch.setattr(exact, "MOST_PRODUCTS", products)
+        same(exact.second_moments(parts, step=step), want)
+
+
 def test_two_words_hold_what_one_cannot():
     """States as of 2²⁶ rows at the largest value: their sum of squares is beyond int64."""
     coarse = np.full((4096, 1), float(1 << 20))
