@@ -1,4 +1,5 @@
-"""Properties that are computed once, and what is imported from pyspark when it is first used; its types are for type checkers."""
+"""Properties that are computed once, and what is imported when it is first used: pyspark, whose types are for type checkers, and
+SciPy's statistics, which take half a second."""
 
 import functools
 import sys
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import worker_errors
 
-__all__ = ["Column", "DataFrame", "F", "Row", "SparkSession", "T", "cached_property", "names_of"]
+__all__ = ["Column", "DataFrame", "F", "Row", "SparkSession", "T", "cached_property", "names_of", "stats"]
 
 if TYPE_CHECKING:
     from functools import cached_property as cached_property
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row, SparkSession
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
+    from scipy import stats as stats
 else:
 
     class cached_property(functools.cached_property):
@@ -43,7 +45,7 @@ else:
             setattr(self, name, value)
             return value
 
-    F, T = _Module("pyspark.sql.functions"), _Module("pyspark.sql.types")
+    F, T, stats = _Module("pyspark.sql.functions"), _Module("pyspark.sql.types"), _Module("scipy.stats")
     Column = DataFrame = Row = SparkSession = Any
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from ..errors import DataError, ParameterError
+from ..lazy import stats
 from ..solvers.greedy import significant
 
 
