@@ -347,14 +347,9 @@ def label_lists(
             unknown = grades.unknown(*unknown) if unknown else None
     indptr, indices = _csr_of_pairs(n, rows, labels)
     unknown_indptr, unknown_indices = _csr_of_pairs(n, *unknown) if unknown else (None, None)
-    return {
-        "label_indptr": indptr,
-        "label_indices": indices,
-        "unknown_indptr": unknown_indptr,
-        "unknown_indices": unknown_indices,
-        "unlabelled": unlabelled if unlabelled is not None and len(unlabelled) else None,
-        "grades": units,
-    }
+    marks = unlabelled if unlabelled is not None and len(unlabelled) else None
+    listed = {"label_indptr": indptr, "label_indices": indices, "grades": units, "unlabelled": marks}
+    return {**listed, "unknown_indptr": unknown_indptr, "unknown_indices": unknown_indices}
 
 
 def _csr_of_pairs(n: int, rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

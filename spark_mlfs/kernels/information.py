@@ -450,12 +450,7 @@ def class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
 
 
 def conditional_label_information(
-    logs: CountLogs,
-    counts: np.ndarray,
-    q: int,
-    unknown: np.ndarray | None = None,
-    weights: np.ndarray | None = None,
-    joint: bool = False,
+    logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None, weights: np.ndarray | None, joint: bool
 ) -> np.ndarray:
     """(F,) nats Σ_l w_l I(f; Y_l | s), with `joint` I((f, s); Y_l), from `counts` (F, b, w, 1 + q); w_l 1 or `weights`."""
 

@@ -70,14 +70,8 @@ def write(states: States, folder: Path, opening: dict[str, Any]) -> None:
     columns = map(pa.array, rows, (pa.string(), pa.int64(), pa.large_binary()))
     _write(folder / "sums.parquet", dict(zip(("kind", "first", "state"), columns, strict=True)), row_group_size=1)
     facts = {"tool": "spark_mlfs", **opening, "format": FORMAT if basis.options.get(KEPT) else 1, "basis": basis.id}
-    facts |= {
-        "options": basis.options,
-        "sparse": basis.sparse,
-        "thin": basis.thin,
-        "kinds": sorted(states.sums),
-        "rows": states.rows,
-    }
-    facts |= {"features": len(states.features), "labels": len(states.labels), "parts": shown(states)}
+    facts |= {"options": basis.options, "sparse": basis.sparse, "thin": basis.thin, "kinds": sorted(states.sums)}
+    facts |= {"rows": states.rows, "features": len(states.features), "labels": len(states.labels), "parts": shown(states)}
     (folder / MANIFEST).write_text(as_json(facts), encoding="utf-8")
 
 

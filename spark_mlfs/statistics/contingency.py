@@ -31,6 +31,7 @@ from .base import FeatureNumbers, PerFeatureStatistic, Reduction, Statistic
 from .targets import Classes, Crossed, LabelPairs, Labels, SomeLabels, Target, groups_of
 
 CHUNK_BYTES = 32 << 20
+Grouping = tuple[np.ndarray, np.ndarray, Target]  # rows, the groups that they are in, of a target
 
 
 @dataclass
@@ -214,11 +215,7 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
 
 
 def range_tables(
-    blocks: list[CodedBlock],
-    coding: Coding,
-    groupings: list[tuple[np.ndarray, np.ndarray, Target]],
-    edges: np.ndarray,
-    mass: np.ndarray | None,
+    blocks: list[CodedBlock], coding: Coding, groupings: list[Grouping], edges: np.ndarray, mass: np.ndarray | None
 ) -> Iterator[list[Matrix]]:
     """Range by range, the table of each grouping (rows, groups, target): (features, width, size), or CSR (slots, size)."""
     if not coding.sparse:

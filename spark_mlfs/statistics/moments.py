@@ -317,12 +317,8 @@ class KnownRows(Statistic, layout="rows", divisible=False, weighted=True, graded
         return {"n": np.array([block.n]), "positive": positive, "low": low, "high": high}
 
     def merge(self, left: State, right: State) -> State:
-        return {
-            "n": left["n"] + right["n"],
-            "positive": left["positive"].astype(np.int64) + right["positive"],
-            "low": np.minimum(left["low"], right["low"]),
-            "high": np.maximum(left["high"], right["high"]),
-        }
+        out = {name: left[name].astype(np.int64) + right[name] for name in ("n", "positive")}
+        return out | {"low": np.minimum(left["low"], right["low"]), "high": np.maximum(left["high"], right["high"])}
 
     def state_bytes(self, profile: Profile) -> int:
         return 8 * (1 + profile.q + 2 * profile.d) + envelope(4)
