@@ -121,10 +121,9 @@ def joined(blocks: Sequence[LabelledRows]) -> Attributes:
         if all(value is None for value in values):
             continue
         if name == starts:  # lists are empty in blocks without
-            lengths = [
-                np.zeros(b.n, np.int32) if value is None else np.diff(value) for value, b in zip(values, blocks, strict=True)
-            ]
-            out[name] = _starts(np.concatenate(lengths))
+            each = zip(values, blocks, strict=True)
+            lengths = (np.zeros(block.n, np.int32) if value is None else np.diff(value) for value, block in each)
+            out[name] = _starts(np.concatenate([*lengths]))
             continue
         if name == MARKS:
             before = np.cumsum([0] + [block.n for block in blocks])

@@ -278,9 +278,7 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
         return PairMoments(last - first, rows, feature, group, total, square, all_total, all_square)
 
 
-def _two_words(
-    values: np.ndarray, by: sp.csr_matrix, product: Callable[[np.ndarray, sp.csr_matrix], sp.csr_matrix]
-) -> list[sp.csr_matrix]:
+def _two_words(values: np.ndarray, by: sp.csr_matrix, product: Callable[..., sp.csr_matrix]) -> list[sp.csr_matrix]:
     """The 40 bits below and what is above them of `product`(values, by): values, below 2⁴¹, by 20 bits, `by` ≥ 0 by `DIGITS`."""
     low, above, raised = None, None, 0
     half = (1 << WORD // 2) - 1
