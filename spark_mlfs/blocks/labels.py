@@ -32,19 +32,18 @@ Outcome = TypeVar("Outcome")
 @dataclass(frozen=True)
 class LabelSource:
     """How to read a label column: `kind` "vector" (``VectorUDT``), "multihot" (array of 0/1), "ids" (array of label numbers),
-    "tags" (array of strings, of a `vocabulary` in label order); the labels' `names` where the column tells them; `grades` of
+    "tags" (array of strings); the labels' `names`, of tags all there may be, else where the column tells them; `grades` of
     entries."""
 
     kind: str
-    vocabulary: tuple[str, ...] | None = None
     names: tuple[str, ...] | None = None
     told: bool = False  # whether the column's metadata named the tags
     grades: Grades | None = None  # how values between 0 and 1 are read
 
     @cached_property
     def tags(self) -> pa.Array:
-        """The vocabulary as Arrow has it."""
-        return pa.array(self.vocabulary, pa.string())
+        """The tags that there may be, as Arrow has them."""
+        return pa.array(self.names, pa.string())
 
 
 def label_source(
@@ -64,11 +63,10 @@ def label_source(
     `grades`, an array of numbers of any type holds one for every label."""
     if form not in FORMS:
         raise ParameterError(f"{setting('labels_form')} must be one of {', '.join(map(repr, FORMS))}, not {form!r}")
-    kind = kinds_of(frame)[column]
+    kind, named = kinds_of(frame)[column], tuple(attribute_names(frame, column) or ()) or None
     element = kind.element
     if kind.vector:
-        names = attribute_names(frame, column)
-        return LabelSource("vector", names=tuple(names) if names else None, grades=grades), None
+        return LabelSource("vector", named, grades=grades), None
     if grades is not None and (form not in ("auto", "multihot") or element is None or not element.number):
         form = f", {setting('labels_form', form)}" if form in ("tags", "ids") else ""
         raise ParameterError(
@@ -77,17 +75,13 @@ def label_source(
         )
     if element is not None:
         if element.text:
-            named = attribute_names(frame, column)
-            tags = tuple(named) if named else _vocabulary(frame, column)
-            return LabelSource("tags", vocabulary=tags, names=tags, told=bool(named)), None
+            return LabelSource("tags", named or _vocabulary(frame, column), told=named is not None), None
         if grades is not None or element.fractional or element.name == "boolean":
             return LabelSource("multihot", grades=grades), "array<double>"
         if element.whole:
             if form == "auto":
                 form = "multihot" if _looks_multihot(frame, column) else "ids"
-            named = attribute_names(frame, column)
-            source = LabelSource(form, names=tuple(named) if named else None)
-            return source, "array<double>" if form == "multihot" else "array<bigint>"
+            return LabelSource(form, named), "array<double>" if form == "multihot" else "array<bigint>"
     raise ParameterError(
         f"labels column {column!r} is {kind.name}; give a multi-hot vector, array<string> tags, array<int> label "
         "numbers or an array of 0/1 (split a delimited string with F.split, gather 0/1 columns with F.array)"
@@ -148,9 +142,9 @@ def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]
         lengths: Any = np.diff(np.asarray(column.offsets, np.int64))
         lengths[unlabelled] = 0
         flat, rows = column.flatten(), np.repeat(np.arange(n), lengths)
-        if source.kind == "tags" and source.vocabulary is not None:
+        if source.kind == "tags":
             rows, labels = _tag_numbers(flat, rows, source)
-            return label_lists(n, rows, labels, unlabelled=unlabelled), len(source.vocabulary)
+            return label_lists(n, rows, labels, unlabelled=unlabelled), len(source.tags)
         if source.kind == "ids":
             labels = flat.fill_null(-1).to_numpy(zero_copy_only=False)
             if (labels < 0).any():

@@ -16,6 +16,7 @@ the first rows in the order of |z_r|, and only what passes is completed (`Sieve`
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -241,11 +242,11 @@ class Tile(Pairs):
         return super().squares(i if self.rows is None else self.rows[i], j if self.columns is None else self.columns[j])
 
 
+@dataclass(eq=False)
 class Sieve:
     """The frequent features of sparse rows: where most products come from, up to a tenth of the squared norms and 512 of them."""
 
-    def __init__(self, frequent: np.ndarray) -> None:
-        self.frequent = frequent
+    frequent: np.ndarray
 
     @staticmethod
     def of(rows: Rows) -> Sieve | None:
