@@ -216,10 +216,8 @@ def read_features(
     if vectors:
         kind, _, _, values = column.flatten()
         kinds = kind.to_numpy(zero_copy_only=False)
-        if not kinds.any():
-            x = _all_sparse(column, narrow)
-            if x is not None:
-                return x
+        if not kinds.any() and (x := _all_sparse(column)) is not None:
+            return narrowest(x) if narrow else x
         if not kinds.all():  # some sparse row
             positions, slots, flat, width = vector_entries(column, "feature")
             bad = np.isinf(flat) if keep_missing else ~np.isfinite(flat)
@@ -230,8 +228,8 @@ def read_features(
                 raise WrongRow(_not_finite(flat[at]), positions[at], int(slots[at]))
             keep = flat != 0  # true of NaN
             indptr = np.concatenate([[0], np.cumsum(np.bincount(positions[keep], minlength=rows))]).astype(np.int32)
-            data = narrowest(flat[keep]) if narrow else flat[keep]
-            return sp.csr_matrix((data, slots[keep].astype(np.int32), indptr), shape=(rows, width))
+            x = sp.csr_matrix((flat[keep], slots[keep].astype(np.int32), indptr), shape=(rows, width))
+            return narrowest(x) if narrow else x
     lists = values if vectors else column
     lengths = np.diff(np.asarray(lists.offsets, np.int64))
     width = int(lengths[0])
@@ -251,15 +249,14 @@ def read_features(
     return narrowest(x) if narrow else np.asarray(x, np.float64)
 
 
-def _all_sparse(column: pa.StructArray, narrow: bool) -> sp.csr_matrix | None:
+def _all_sparse(column: pa.StructArray) -> sp.csr_matrix | None:
     """Sparse cells as CSR, straight from their buffers; None where something is wrong with them, or a zero is stored."""
     _, size, indices, values = column.flatten()
     sizes, offsets = size.to_numpy(zero_copy_only=False), np.asarray(values.offsets)
     flat, slots = values.flatten().to_numpy(zero_copy_only=False), indices.flatten().to_numpy(zero_copy_only=False)
     if (sizes != sizes[0]).any() or len(slots) != len(flat) or not np.isfinite(flat).all() or (flat == 0).any():
         return None
-    data = narrowest(flat) if narrow else flat
-    return sp.csr_matrix((data, slots, offsets - offsets[0]), shape=(len(column), int(sizes[0])))
+    return sp.csr_matrix((flat, slots, offsets - offsets[0]), shape=(len(column), int(sizes[0])))
 
 
 def _nulls(column: pa.Array) -> np.ndarray:

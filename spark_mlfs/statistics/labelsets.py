@@ -68,14 +68,13 @@ class LabelsetCounts(Statistic, layout="rows", divisible=False, by_labelset=True
     def merge(self, left: State, right: State) -> State:
         hashes = np.concatenate([left["hashes"], right["hashes"]])
         distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-        counts = np.zeros(len(distinct), np.int64)
-        np.add.at(counts, inverse, np.concatenate([left["counts"], right["counts"]]))
+        counts = np.bincount(inverse, np.concatenate([left["counts"], right["counts"]]), len(distinct))  # whole, below 2⁵³
         width = 1 + max(int(side["indices"].max(initial=0)) for side in (left, right))
         parts = []
         for side in (left, right):
             values = side["grades"] if self.by == "grades" else np.ones(len(side["indices"]), np.int64)
             parts.append(sp.csr_matrix((values, side["indices"], side["indptr"]), (len(side["hashes"]), width)))
-        return {"hashes": distinct, "counts": counts, **self._rows(sp.vstack(parts, format="csr")[first])}
+        return {"hashes": distinct, "counts": counts.astype(np.int64), **self._rows(sp.vstack(parts, format="csr")[first])}
 
     def finish(self, state: State, profile: Profile) -> Labelsets:
         return Labelsets(state["hashes"], state["counts"], state["indptr"], state["indices"], state.get("grades"))

@@ -137,11 +137,8 @@ def waves(block: Block) -> Iterator[Block]:
     """The rows in runs of at most about `WAVE_BYTES`, whole batches each."""
     pieces = max(1, -(-block.nbytes // WAVE_BYTES))
     step = max(1, -(-block.n // pieces // BATCH)) * BATCH
-    if block.n <= step:
-        yield block
-        return
-    for a in range(0, block.n, step):
-        yield block.take(np.arange(a, min(a + step, block.n)))
+    for a in range(0, max(1, block.n), step):
+        yield block if block.n <= step else block.take(np.arange(a, min(a + step, block.n)))
 
 
 @dataclass(frozen=True)

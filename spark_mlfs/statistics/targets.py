@@ -138,12 +138,10 @@ class Labels(Target):
 
     def grade_units(self, block: Block) -> np.ndarray:
         """(k,) int64 how much each row of `groups` is of its group, in units of 2⁻¹⁵: its grade of a label, else all of it."""
-        whole, units = np.full(block.n, ONE), block.grade_units()
+        units = np.concatenate([np.full(block.n, ONE), block.grade_units()])
         if self.only_known and block.complete is not None:
-            units = np.concatenate([whole, units])
             return units[block.complete[np.concatenate([np.arange(block.n), block.label_rows()])]]
-        more = len(self.groups(block)[0]) - block.n - len(units)
-        return np.concatenate([whole, units, np.full(more, ONE)])
+        return np.concatenate([units, np.full(len(self.groups(block)[0]) - len(units), ONE)])
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
         each, met = 1 + profile.most_labels, profile.nonzero + profile.feature_label_pairs
