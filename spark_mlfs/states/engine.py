@@ -258,9 +258,8 @@ class StateEngine(Engine):
         out |= {"indptr": sets.indptr.astype(np.int64), "indices": sets.indices.astype(np.int64)}
         out |= {"grades": sets.data} if statistic.by == "grades" else {}
         if isinstance(statistic, LabelsetSums):
-            sums = {n: v for n, v in state.items() if n not in ("sets", "counts")}
-            sums = sums if statistic.squares else {n: v for n, v in sums.items() if n[:2] not in ("hh", "hl", "ll")}
-            out |= {n: v[self.profile.varying][:, order].T.astype(np.int64) for n, v in sums.items()}
+            sums = {n: v[self.profile.varying][:, order] for n, v in state.items() if n not in ("sets", "counts")}
+            out |= {n: v.T.astype(np.int64) for n, v in sums.items()}
         return out
 
     def _moments(self, statistic: Gram) -> Any:

@@ -200,10 +200,8 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
             rows = np.concatenate([rows + a for (rows, _), a in zip(pairs, before, strict=False)])
             groups = np.concatenate([groups for _, groups in pairs])
             groupings.append((rows, groups, part.target))
-            own = State()
-            if part.target.totals(profile) is None:
-                own["totals"] = sp.csr_matrix(rows_by_group(rows, groups, part.target.size, mass))
-            totals.append(own)
+            told = part.target.totals(profile) is not None
+            totals.append({} if told else {"totals": sp.csr_matrix(rows_by_group(rows, groups, part.target.size, mass))})
         for tables in range_tables(blocks, parts[0].coding, groupings, edges, mass):
             yield [{"table": table, **own} for table, own in zip(tables, totals, strict=True)]
 
