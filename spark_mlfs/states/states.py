@@ -203,12 +203,8 @@ class Fit:
         fit = Fit(*places, len(features), len(labels), len(basis.features), rows.profile.named_ids, weighted)
         return fit, new, new_labels
 
-    @property
-    def moves(self) -> bool:
-        return len(self.columns) < self.d or not np.array_equal(self.columns, np.arange(self.d))
-
     def __call__(self, block: Block) -> Block:
-        if self.moves:
+        if len(self.columns) < self.d or not np.array_equal(self.columns, np.arange(self.d)):
             if block.sparse:
                 moved = self.columns[block.x.indices], block.x.indptr
                 x = sp.csr_matrix((block.x.data.copy(), *moved), shape=(block.n, self.d))  # sorting moves the values
