@@ -58,7 +58,9 @@ def hold(
     x, names = features_of(X, made)
     wrong_value(x, names, missing != "error")
     if missing == "drop":
-        x, Y, weights = _complete(x, Y, weights)
+        lacking = with_values(x, np.isnan(x.data)) if sp.issparse(x) else np.isnan(x)
+        keep = np.flatnonzero(np.asarray(lacking.sum(axis=1)).ravel() == 0)
+        x, Y, weights = (_rows_at(values, keep, x.shape[0]) for values in (x, Y, weights))
     fitted = fill_of_rows(x, missing)
     x = narrowest(filled(x, fill_values(fitted, x.shape[1]))) if missing != "error" else x
     labels = labels_of(Y, grades, delimiter)
@@ -88,13 +90,6 @@ def _aligned(values: Any, X: Any, what: str) -> Any:
         said = "holds other rows than that of X: give both the same, or leave theirs out"
         raise DataError(f"the index of {what} {said}: {what}.to_numpy()")
     return values.reindex(X.index)
-
-
-def _complete(x: Matrix, *others: Any) -> tuple[Any, ...]:
-    """Return the rows of x that lack no value, and those of what goes with them row by row."""
-    lacking = with_values(x, np.isnan(x.data)) if sp.issparse(x) else np.isnan(x)
-    keep = np.flatnonzero(np.asarray(lacking.sum(axis=1)).ravel() == 0)
-    return tuple(_rows_at(values, keep, x.shape[0]) for values in (x, *others))
 
 
 def _rows_at(values: Any, keep: np.ndarray, rows: int) -> Any:
