@@ -149,7 +149,7 @@ class Solve:
         """Return the statistics that the methods will ask for first."""
         out = [s for r in self.requests for s in r.implementation.needs(engine, r.settings)]
         for r in self.requests:
-            groups = members_of(terms_of(r, engine))
+            groups = [group.members for group in terms_of(r, engine).groups]
             out += r.implementation.group_needs(engine, r.settings, groups) if groups else []
         return out
 
@@ -185,11 +185,6 @@ def terms_of(request: Request, engine: Engine) -> PickConstraints:
     return request.resolved.terms(engine.profile.varying, request.implementation.row_norms)
 
 
-def members_of(terms: PickConstraints) -> list[tuple[int, ...]]:
-    """The features of each group."""
-    return [group.members for group in terms.groups]
-
-
 def score(engine: Engine, request: Request) -> Scores:
     """The scores of the requested method over an engine's features."""
     count = engine.num_features if request.most is None else min(request.most, engine.num_features)
@@ -198,7 +193,8 @@ def score(engine: Engine, request: Request) -> Scores:
         scores = method.score(engine, request.settings, count, terms)  # type: ignore[call-arg]
     else:
         scores = method.score(engine, request.settings, count)
-    together = method.group_scores(engine, request.settings, members_of(terms)) if terms.groups else None
+    members = [group.members for group in terms.groups]
+    together = method.group_scores(engine, request.settings, members) if members else None
     if together is not None:
         named = {group.name: float(value) for group, value in zip(terms.groups, together, strict=True)}
         scores.joint = {name: value for name, value in named.items() if not np.isnan(value)}
@@ -444,12 +440,11 @@ def conditional_gains(scores: Scores, profile: Profile) -> dict[str, np.ndarray]
     path = scores.path
     if path is None:
         return {}
-    given, out = scores.values if path.given is None else path.given, np.full(profile.d, np.nan)  # None: all constant
+    given = scores.values if path.given is None else path.given  # None: all constant
     values = np.where(np.isfinite(given), given, np.nan)
     for pick, gain in zip(path.picks[: path.included], path.gains, strict=False):
         values[pick] = gain
-    out[profile.varying] = values
-    return {"gain": out}
+    return {"gain": profile.over_all(values)}
 
 
 def ranking_schema(ranking: pd.DataFrame) -> str:

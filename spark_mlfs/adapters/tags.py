@@ -14,7 +14,7 @@ import pyarrow as pa
 from ..classify.base import Predictor
 from ..errors import ParameterError, setting
 from ..kernels.matrix import Matrix
-from ..media.passages import passages_of
+from ..media.base import passages_of
 from ..read.words import WordCounts
 
 BEST = "best_passages"  # the column that tells them

@@ -20,10 +20,9 @@ import numpy as np
 from ..errors import ParameterError, setting, task_context
 from ..frame import num_cores
 from ..params import Choice, Integer, Number, NumberList, Optional, Parameter, Text, Values
-from .base import NO_CONTENT, Encode, Encoder, Unreadable, require
+from .base import NO_CONTENT, PASSAGES, Encode, Encoder, Unreadable, passages_of, pooled, require, spans
 from .images import MAX_PIXELS, PICTURE, opened, thumbnail
 from .model import KEPT, OnnxModel, pruned, sent
-from .passages import PASSAGES, passages_of, pooled, spans
 
 LEAST_BUCKET = 8  # tokens that a row is padded to at least
 MOST_SESSIONS = 4  # that a process keeps

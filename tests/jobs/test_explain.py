@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_mlfs import cli
-from spark_mlfs.media.passages import passages_of
+from spark_mlfs.media.base import passages_of
 
 WORDS = 8
 

@@ -16,10 +16,9 @@ from onnx_models import T, images, jpeg, model, saved, texts, tokens, weight
 from PIL import Image
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.media.base import EncodeCells
+from spark_mlfs.media.base import EncodeCells, passages_of, pooled, spans
 from spark_mlfs.media.model import OnnxModel
 from spark_mlfs.media.onnx import _SESSIONS
-from spark_mlfs.media.passages import passages_of, pooled, spans
 
 
 def encoder(path, **settings):
