@@ -123,10 +123,8 @@ def default_memory() -> int:
 def check_memory(frame: Any, session: Any) -> None:
     """Raise `NeedsSpark` where the rows of a frame of this process are more than its memory holds."""
     if isinstance(frame, LocalFrame) and isinstance(session, LocalSession) and HELD * frame.bytes > session.memory:
-        raise NeedsSpark(
-            f"the rows take about {size(HELD * frame.bytes)} in this process, more than {setting('memory_bytes')} = "
-            f"{size(session.memory)}"
-        )
+        most = f"{setting('memory_bytes')} = {size(session.memory)}"
+        raise NeedsSpark(f"the rows take about {size(HELD * frame.bytes)} in this process, more than {most}")
 
 
 @dataclass(frozen=True)

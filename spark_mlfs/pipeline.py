@@ -84,10 +84,8 @@ class Result:
             return None
         gain = self.ranking["cumulative_gain"]
         most = f"{gain.max():.3g} ± {self.ranking['standard_error'][gain.idxmax()]:.2g}" if gain.notna().any() else "0"
-        return (
-            f"no feature explains the labels of rows held out (together at most {most} of their variance): there are too few "
-            "rows, or nothing to find; give more rows, or a number of features"
-        )
+        why = "there are too few rows, or nothing to find; give more rows, or a number of features"
+        return f"no feature explains the labels of rows held out (together at most {most} of their variance): {why}"
 
     @property
     def kept(self) -> pd.DataFrame:
@@ -155,10 +153,8 @@ class Solve:
 
     def __call__(self, engine: Engine) -> tuple[list[tuple[Scores, dict[SideAnalysis, Any], float]], Cost]:
         if engine.tame() and any(r.parameters.get("scaling") == "none" for r in self.requests):
-            raise DataError(
-                "a feature is beyond 1e144 in size, or below 1e-144 throughout: the squares of unscaled features leave double "
-                f"precision; give {setting('scaling', 'standard')}, or the feature in another unit"
-            )
+            told = "a feature is beyond 1e144 in size, or below 1e-144 throughout: the squares of unscaled features leave"
+            raise DataError(f"{told} double precision; give {setting('scaling', 'standard')}, or the feature in another unit")
         extras = [(extra, r) for r in self.requests for extra in r.extras]
         for extra, r in extras:
             extra.before(engine, r.implementation, r.settings)
@@ -232,10 +228,8 @@ def score_column(scores: Scores, profile: Profile, relevance: np.ndarray) -> np.
 def meaning(greedy: bool) -> str:
     """Explain the columns score and relevance of a ranking, in one sentence."""
     if greedy:
-        return (
-            "score is what the criterion gave a feature when it was picked (empty where it was not), relevance what it gives the "
-            "feature alone, as for the first pick."
-        )
+        score = "score is what the criterion gave a feature when it was picked (empty where it was not)"
+        return f"{score}, relevance what it gives the feature alone, as for the first pick."
     return "score is the method's own score, which the features are ranked by; relevance is the same here."
 
 
@@ -353,10 +347,8 @@ def _held_to(resolved: Resolved, requests: list[Request], packed: Dataset) -> Da
     """The data without the excluded features; `ParameterError` where more are included than a request keeps."""
     for request in requests:
         if request.count is not None and not request.rules and len(resolved.include) > request.count:
-            raise ParameterError(
-                f"include lists {len(resolved.include)} features, more than the {request.count} that are kept: raise "
-                f"{setting('num_top_features')}, or include fewer"
-            )
+            told = f"include lists {len(resolved.include)} features, more than the {request.count} that are kept"
+            raise ParameterError(f"{told}: raise {setting('num_top_features')}, or include fewer")
     return packed.with_profile(packed.profile.only(resolved.allowed(packed.profile.varying)))
 
 
@@ -423,15 +415,11 @@ def _why_nothing(result: Result) -> str:
     if resolved.costs is not None:
         if resolved.budget is None:
             return f"{request.method} gives no feature a score above 0, so that there is no gain per cost: leave the costs out"
-        return (
-            f"{request.method} gives no feature that costs at most {resolved.budget:g} a score above 0: raise the budget, or "
-            "leave the costs out"
-        )
+        remedy = "raise the budget, or leave the costs out"
+        return f"{request.method} gives no feature that costs at most {resolved.budget:g} a score above 0: {remedy}"
     name = result.ranking["group"].iloc[0]
-    return (
-        f"group {name!r} is the best and has {len(resolved.groups[name])} features, more than the {request.count} that are kept: "
-        f"raise {setting('num_top_features')}, or divide the group"
-    )
+    told = f"has {len(resolved.groups[name])} features, more than the {request.count} that are kept"
+    return f"group {name!r} is the best and {told}: raise {setting('num_top_features')}, or divide the group"
 
 
 def conditional_gains(scores: Scores, profile: Profile) -> dict[str, np.ndarray]:

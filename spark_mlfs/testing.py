@@ -105,9 +105,8 @@ def check_ranking(order: np.ndarray, values: np.ndarray, profile: Profile, score
     assert (np.diff(rest)[tied] > 0).all(), "a tie does not go to the smaller index"
     trace = np.array(scores.objective)
     assert (np.diff(trace) <= 1e-12 * np.abs(trace).max(initial=0)).all(), "the objective rises"
-    assert scores.converged in (None, True, False) and (scores.converged is not None or not len(trace)), (
-        "a method with an objective does not say whether it converged"
-    )
+    told = scores.converged in (None, True, False) and (scores.converged is not None or not len(trace))
+    assert told, "a method with an objective does not say whether it converged"
 
 
 def values_of(constraint: Any, default: Any) -> list[Any]:

@@ -146,9 +146,8 @@ def colours(rgb: np.ndarray, hues: int) -> np.ndarray:
         at = np.minimum((values * steps).astype(np.int64), steps - 1).ravel()
         return np.bincount(at, None if weights is None else weights.ravel(), steps) / values.size
 
-    return np.concatenate(
-        [histogram(hue, hues, saturation), histogram(saturation, SATURATIONS), histogram(top / 255, BRIGHTNESSES)]
-    )
+    of_hues = histogram(hue, hues, saturation)
+    return np.concatenate([of_hues, histogram(saturation, SATURATIONS), histogram(top / 255, BRIGHTNESSES)])
 
 
 def gradients(grey: np.ndarray, cells: int, orientations: int) -> np.ndarray:

@@ -127,10 +127,8 @@ class Encoding:
             raise ParameterError(f"{name} also has an input {unknown[0]!r}, which nothing is known to fill: export it without")
         size, fixed = settings["batch_size"], first.shape[0]
         if isinstance(fixed, int) and fixed > 0 and fixed != size:
-            raise ParameterError(
-                f"{name}: the batch axis of input {first.name!r} is fixed at {fixed}, not dynamic: set "
-                f"{setting('batch_size', fixed)}, or export the model with a dynamic batch axis"
-            )
+            told = f"the batch axis of input {first.name!r} is fixed at {fixed}, not dynamic: set {setting('batch_size', fixed)}"
+            raise ParameterError(f"{name}: {told}, or export the model with a dynamic batch axis")
         outputs, output = [each.name for each in session.get_outputs()], settings["output"]
         if output is None and len(outputs) > 1:
             told = f"set {setting('output', outputs[0])}, or another"

@@ -131,10 +131,8 @@ class Plan:
         used = {k: a for k, a in enumerate(attributes) if a.name not in ignore}
         unusable = next((a for a in used.values() if a.kind in UNUSABLE), None)
         if unusable is not None:
-            raise DataError(
-                f"{header.at(unusable)} is of type {unusable.kind}, which is neither a feature nor a label; drop it with "
-                f"ignore=[{unusable.name!r}] or encode it as numbers first"
-            )
+            remedy = f"drop it with ignore=[{unusable.name!r}] or encode it as numbers first"
+            raise DataError(f"{header.at(unusable)} is of type {unusable.kind}, which is neither a feature nor a label; {remedy}")
         self.label_at = np.array([k for k, a in used.items() if a.name in labels], int)
         self.label_of = np.full(n, -1)
         self.label_of[self.label_at] = np.arange(len(self.label_at))
@@ -232,9 +230,11 @@ def _categories(header: Header, features: Sequence[Attribute], how: Any, missing
     for place, a in enumerate(features):
         if how != "index" and a.categories is not None and len(a.categories) > 2:
             if len(a.categories) > MAX_BINS - (a.name in lacking):
+                most = (
+                    f"a category has at most {MAX_BINS}: join the rare ones, ignore it, or pass {option('categories', 'index')}"
+                )
                 raise DataError(
-                    f"{header.at(a)} has {len(a.categories)} values, and a category has at most {MAX_BINS}: join the rare ones, "
-                    f"ignore it, or pass {option('categories', 'index')}, which takes their numbers as they are"
+                    f"{header.at(a)} has {len(a.categories)} values, and {most}, which takes their numbers as they are"
                 )
             made.values[place] = [*a.categories, *([None] if a.name in lacking else [])]
     return made
@@ -475,8 +475,6 @@ def _slow_value(k: int, text: str, quoted: bool, where: str, plan: Plan) -> floa
         try:
             plan.labels(np.array([k]), np.array([value]))
         except Irregular:
-            raise DataError(
-                f"{where}: label {a.name!r} is {text[:40]!r}, not 0 or 1; correct it, or pass {option('binarize_labels', True)} "
-                "to take value > 0 as positive"
-            ) from None
+            remedy = f"correct it, or pass {option('binarize_labels', True)} to take value > 0 as positive"
+            raise DataError(f"{where}: label {a.name!r} is {text[:40]!r}, not 0 or 1; {remedy}") from None
     return value

@@ -92,10 +92,8 @@ def parse_header(lines: Sequence[str], file: str) -> Header:
         elif word.startswith("@data"):
             break
         else:
-            raise DataError(
-                f"{file}:{k}: the header line starts with {word[:20]!r}; before @data there are only @relation, "
-                "@attribute, comments (%) and blank lines"
-            )
+            allowed = "before @data there are only @relation, @attribute, comments (%) and blank lines"
+            raise DataError(f"{file}:{k}: the header line starts with {word[:20]!r}; {allowed}")
     if not attributes:
         raise DataError(f"{file}:{max(len(lines), 1)}: no @attribute before @data; declare the attributes")
     return Header(relation, attributes, file)
@@ -194,10 +192,8 @@ def chosen_labels(
         if chosen is None:
             if n is None:
                 why = f"{broken or 'no label XML beside it'}, no -C in @relation"
-                remedy = (
-                    f"pass {option('labels', 'labels.xml')}, n for the first n attributes, -n for the last n, or a list of names"
-                )
-                raise DataError(f"{file}: nothing says which attributes are labels ({why}); {remedy}")
+                remedy = f"{option('labels', 'labels.xml')}, n for the first n attributes, -n for the last n, or a list of names"
+                raise DataError(f"{file}: nothing says which attributes are labels ({why}); pass {remedy}")
             chosen = _first_or_last(n, names, f"{file}: -C {n} in @relation", DataError)
             if broken:
                 notice(f"{broken}; the labels of {file} are those of -C {n} in @relation")
@@ -259,8 +255,6 @@ def _from_xml_beside(spark: SparkSession, header: Header, known: set[str]) -> tu
     if len({frozenset(names) for names in fitting.values()}) > 1:
         fitting = {p: names for p, names in fitting.items() if own(p)} or fitting
         if not any(map(own, fitting)):
-            raise DataError(
-                f"{header.file}: {len(fitting)} label XML files beside it fit and differ "
-                f"({', '.join(map(posixpath.basename, fitting))}); pass {option('labels')} with the path of one"
-            )
+            told = f"{len(fitting)} label XML files beside it fit and differ ({', '.join(map(posixpath.basename, fitting))})"
+            raise DataError(f"{header.file}: {told}; pass {option('labels')} with the path of one")
     return *next(iter(fitting.items()), ("", None)), broken

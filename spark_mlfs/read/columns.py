@@ -112,10 +112,9 @@ class Expressions:
         return nan | F.array_contains(values, _INFINITY).isNull() if self.of.nulls else nan
 
     def infinite(self, column: str) -> Column:
-        values = self.values(column)
-        return F.coalesce(F.array_contains(values, _INFINITY), F.lit(False)) | F.coalesce(
-            F.array_contains(values, -_INFINITY), F.lit(False)
-        )
+        ends = (F.array_contains(self.values(column), end) for end in (_INFINITY, -_INFINITY))
+        above, below = (F.coalesce(found, F.lit(False)) for found in ends)
+        return above | below
 
     def slot(self, column: str, wrong: Callable[[Column], Column]) -> Column:
         """The number of the first entry of a row that is wrong, from 0."""
@@ -142,9 +141,8 @@ _LONGEST_NAMES = 1 << 16  # letters of all names that go into a plan, for messag
 def _checked(rows: DataFrame, layout: Layout, nulls_only: bool = False) -> DataFrame:
     """`rows` (at, key, shown, x, y) as they are; an action on one that cannot be used raises `DataError` (`Layout.faults`)."""
     x, y = Expressions(layout.x), Expressions(layout.y)
-    place = F.concat(
-        (F.col("at").bitwiseAND((1 << 33) - 1) + 1).cast("string"), F.lit(" of part "), F.shiftright("at", 33).cast("string")
-    )
+    number = (F.col("at").bitwiseAND((1 << 33) - 1) + 1).cast("string")
+    place = F.concat(number, F.lit(" of part "), F.shiftright("at", 33).cast("string"))
     entry = f"column {x.of.said!r}, feature "
     parts = {"place": place, "row": F.concat(F.lit("row "), F.coalesce("shown", place), F.lit(": "))}
     conditions = {"no id": F.col("key").isNull(), "no features": F.col("x").isNull(), "no labels": F.col("y").isNull()}

@@ -132,13 +132,13 @@ class Layout:
         if self.missing == "error":
             out.append(("missing", f"{feature}: the value is missing; pass {MISSING_TAKES}, or correct the data"))
         if y.form != "asis":
-            remedy = (
-                "labels are 0, 1 or null (unknown): correct it, or make it 0/1 first (value > 0), or leave the column out of the "
-                f"labels, or read grades ({option('graded', True)}; spark-mlfs select --graded-labels)"
-            )
+            remedy = "correct it, or make it 0/1 first (value > 0), or leave the column out of the labels, or read grades"
+            remedy += f" ({option('graded', True)}; spark-mlfs select --graded-labels)"
             out.append(no_labels)
             if not y.grades:
-                out.append(("no label", f"{row}label {mark('label')} is {mark('value')}; {remedy}"))
+                out.append(
+                    ("no label", f"{row}label {mark('label')} is {mark('value')}; labels are 0, 1 or null (unknown): {remedy}")
+                )
         return out
 
 
@@ -210,10 +210,8 @@ def cells_of_labels(
             return ColumnOfCells(columns, "vector", attribute_names(source, columns[0]), grades=graded)
         element = first.element or first
         if graded and not element.number:
-            raise ParameterError(
-                f"{option('labels')}: column {columns[0]!r} is {first.name}, and grades are numbers: give "
-                "numeric columns, a vector or an array of numbers, or leave graded out"
-            )
+            remedy = "give numeric columns, a vector or an array of numbers, or leave graded out"
+            raise ParameterError(f"{option('labels')}: column {columns[0]!r} is {first.name}, and grades are numbers: {remedy}")
         if first.element is not None:
             if element.text:
                 return ColumnOfCells(columns, "asis")
@@ -288,11 +286,9 @@ def with_categories(source: DataFrame, x: ColumnOfCells, how: Any, missing: str)
         wrong = f"{option('features')}: column {name!r} is {kinds[name].name}"
         number = next((word for word in words if re.match(NUMBER, word)), None)
         if len(words) > MAX_BINS - lacking or any(len(word) > LONGEST for word in words):
-            raise DataError(
-                f"{wrong}{not_a_number(source, name, kinds[name])} has over {MAX_BINS} different values or {LONGEST} letters: "
-                "correct it where it is numbers, join rare values of a category, leave it out, or to count words "
-                f"{as_text(name)}"
-            )
+            wrong += f"{not_a_number(source, name, kinds[name])} has over {MAX_BINS} different values or {LONGEST} letters"
+            remedy = "correct it where it is numbers, join rare values of a category, leave it out, or to count words"
+            raise DataError(f"{wrong}: {remedy} {as_text(name)}")
         if not words:
             raise DataError(f"{wrong} and holds no value; leave it out")
         if auto and number is not None:
@@ -339,9 +335,7 @@ def _distinct(batches: Batches, names: Sequence[str]) -> Batches:
     for batch in batches:
         for place, name in enumerate(names):
             if len(found[place]) <= MAX_BINS + 1:
-                cells = pc.utf8_slice_codeunits(
-                    batch.column(batch.schema.get_field_index(name)).cast(pa.string()), 0, LONGEST + 1
-                )
+                cells = pc.utf8_slice_codeunits(batch[name].cast(pa.string()), 0, LONGEST + 1)
                 found[place] = pc.unique(pa.concat_arrays([found[place], pc.unique(cells)]))[: MAX_BINS + 2]
     places = np.repeat(np.arange(len(names), dtype=np.int32), [*map(len, found)])
     yield pa.RecordBatch.from_arrays([pa.array(places), pa.concat_arrays(found)], ["place", "value"])

@@ -313,9 +313,8 @@ def _count_splits(batches: Batches, comment: str, header: bool) -> Batches:
                     found["head"] += [lines[k].as_py()[: None if may_be_header[k] else 2] for k in range(upto)]
                     found["latin"] |= latin
                 if sum(map(len, found["head"])) > MAX_HEADER:
-                    raise DataError(
-                        f"{plain(str(file))}:1: a header of more than {MAX_HEADER >> 20} MB; check it, or drop attributes"
-                    )
+                    told = f"a header of more than {MAX_HEADER >> 20} MB; check the file, or drop attributes"
+                    raise DataError(f"{plain(str(file))}:1: {told}")
                 if marker is not None:
                     found["marker"], found["after"] = found["lines"] + marker + 1, int(rows[marker + 1 :].sum())
             elif header:
@@ -357,10 +356,9 @@ def _parse_splits(batches: Batches, parser: Callable[[Lines], tuple[np.ndarray, 
             if (name, start) != current:
                 current = (name, start)
                 if current not in files.splits:
-                    raise DataError(
-                        f"{name}: Spark splits the file differently now than when its rows were counted; load it again, "
-                        "and keep spark.sql.files.maxPartitionBytes and spark.sql.files.minPartitionNum fixed"
-                    )
+                    remedy = "keep spark.sql.files.maxPartitionBytes and spark.sql.files.minPartitionNum fixed"
+                    told = "Spark splits the file differently now than when its rows were counted; load it again"
+                    raise DataError(f"{name}: {told}, and {remedy}")
                 line, row = files.splits[current]
             text = pc.ascii_trim_whitespace(_valid_text(column)[0])
             numbers = np.arange(line + 1, line + 1 + len(text))

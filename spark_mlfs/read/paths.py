@@ -144,9 +144,8 @@ class FileSplit:
         except (OSError, EOFError, zlib.error) as error:
             if not packed:
                 raise
-            raise DataError(
-                f"{self.name}: damaged, or not packed as its name says ({error}); test it (gzip -t, bzip2 -t), or fetch it again"
-            ) from None
+            remedy = "test it (gzip -t, bzip2 -t), or fetch it again"
+            raise DataError(f"{self.name}: damaged, or not packed as its name says ({error}); {remedy}") from None
 
     def lines(self) -> Iterator[pa.StringArray]:
         """Iterate over the lines, each with the white space around it; a lone carriage return ends a line, too."""

@@ -410,9 +410,8 @@ def _tagged(column: str, kind: pa.DataType, values: Callable[[int], Value], seed
             topics = np.sort(rng.choice(len(TOPICS), size=1 + rng.binomial(2, 0.3), replace=False))
             cells.append(value(rng, topics))
             tags.append([TOPICS[t] for t in topics])
-        yield pa.record_batch(
-            {"doc": batch.column(0), column: pa.array(cells, kind), "tags": pa.array(tags, pa.list_(pa.string()))}
-        )
+        made = {column: pa.array(cells, kind), "tags": pa.array(tags, pa.list_(pa.string()))}
+        yield pa.record_batch({"doc": batch.column(0), **made})
 
 
 def _bodies(seed: int) -> Value:

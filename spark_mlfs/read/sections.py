@@ -145,9 +145,7 @@ def checked(value: Any, kind: Any, path: tuple[str | int, ...]) -> Any:
 class Data(Section):
     """The source of the rows."""
 
-    path: str | list[str] | None = Field(
-        None, description="file, folder, glob, list of them, or table name; none for the samples"
-    )
+    path: str | list[str] | None = Field(None, None, "file, folder, glob, list of them, or table name; none for the samples")
     format: str | None = Field(None, description="name of a reader")
     options: dict[str, Any] = Field({}, description="the reader's options")
 

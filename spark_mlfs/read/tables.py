@@ -181,11 +181,10 @@ def open_table(
     except Exception as error:
         text = str(error)
         if format == "delta" and any(s in text for s in ("DATA_SOURCE_NOT_FOUND", "Failed to find", "DeltaSparkSession")):
-            raise DataError(
-                "this Spark session has no Delta: install delta-spark of your Spark version and start the session with "
-                "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension and "
-                "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"
-            ) from None
+            told = "this Spark session has no Delta: install delta-spark of your Spark version and start the session with"
+            settings = "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension and "
+            settings += "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"
+            raise DataError(f"{told} {settings}") from None
         if "TABLE_OR_VIEW_NOT_FOUND" in text:
             raise DataError(f"no table or view {path!r} in the catalog; check the name with spark.catalog.listTables()") from None
         if in_catalog and any(s in text for s in ("PARSE_", "SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND")):
@@ -397,9 +396,8 @@ def word_stages(
     try:
         listed = list(StopWordsRemover.loadDefaultStopWords(stop_words) if isinstance(stop_words, str) else stop_words)
     except Exception:
-        raise ParameterError(
-            f"stop_words={stop_words!r}: give a list of words or one of the languages of StopWordsRemover, as 'english'"
-        ) from None
+        remedy = "give a list of words or one of the languages of StopWordsRemover, as 'english'"
+        raise ParameterError(f"stop_words={stop_words!r}: {remedy}") from None
     kept = _unused("_kept", used)
     return [*stages, StopWordsRemover(inputCol=tokens, outputCol=kept, stopWords=listed)], kept
 
