@@ -31,9 +31,6 @@ from .classes import COLUMN, FEATURES, OUTPUT_DEFAULT
 from .rows import Fitted
 from .saved import PACKAGE, SavedData, stage_here
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 ORDER = Parameter("order", "rank", Choice(("rank", "index")), "order of the kept features: as ranked, or as in the data")
 SELECTION = (*modes.parameters(), ORDER)
 OUTPUT = Parameter("output_col", OUTPUT_DEFAULT, COLUMN, "column of the selected features, with their names in its metadata")
@@ -255,8 +252,6 @@ def _reduced(
 
 
 FIRST = 10  # features that a notebook shows
-
-
 MARK = "score at the pick"  # on a scale of its own: criteria that add up over the picks grow
 
 

@@ -299,7 +299,11 @@ def outcome(journal: Journal, plan: Comparison, candidates: list[Candidate]) -> 
         raise DataError(f"all {len(failed)} trials failed: {'; '.join(reasons[:NAMES_TOLD])}{more}")
     apart = ("label_names", "feature_names", "unseen")
     choices = [line for result in results for line in _choices_of(result, plan)]
-    rankings = [line for result in results for line in _rankings_of(result, by_name)]
+    rankings = [
+        _about(result) | {"rank": rank, "index": feature, "name": by_name[result["data"]]["feature_names"][feature]}
+        for result in results
+        for rank, feature in enumerate(result["order"], 1)
+    ]
     return Outcome(
         pd.DataFrame([line for result in results for line in _cells_of(result, plan)]),
         pd.DataFrame([_trial_of(result) for result in results]),
@@ -354,12 +358,6 @@ def _choices_of(result: Line, plan: Comparison) -> Iterator[Line]:
         parameters = json.dumps(choice["parameters"], sort_keys=True)
         for size, value in zip(sizes, choice["values"], strict=True):
             yield _about(result) | {"parameters": parameters, "size": size, "value": value}
-
-
-def _rankings_of(result: Line, data: dict[str, Line]) -> Iterator[Line]:
-    names = data[result["data"]]["feature_names"]
-    for position, feature in enumerate(result["order"]):
-        yield _about(result) | {"rank": position + 1, "index": feature, "name": names[feature]}
 
 
 def _labels_of(results: list[Line], plan: Comparison, data: dict[str, Line]) -> list[Line]:

@@ -118,22 +118,11 @@ class Comparison(Section):
     def checked(self, where: str | None = None) -> Comparison:
         """The same with every name, parameter and size checked; `ParameterError` saying what is wrong."""
         at = f"{where}: " if where else ""
-        self._check_titles(at)
-        self._check_data(at)
-        self._check_protocol(at)
-        published(self.published)
-        self.candidates()
-        self.design()
-        return self
-
-    def _check_titles(self, at: str) -> None:
         methods = [*self.method, *self.extractor]
         for kind, entries in (("data", self.data), ("method", methods), ("classifier", self.classifier)):
             titles = [getattr(e, "title", None) or getattr(e, "name", "") for e in entries]
             if twice := next((t for t in titles if titles.count(t) > 1), None):
                 raise ParameterError(f"{at}two entries of [[{kind}]] are both called {twice!r}; give one of them another title")
-
-    def _check_data(self, at: str) -> None:
         if not self.data:
             raise ParameterError(f"{at}[[data]] is missing: give a data set")
         for entry in self.data:
@@ -145,8 +134,6 @@ class Comparison(Section):
             if (self.protocol.folds == FILES) != (entry.test_path is not None):
                 told = "protocol files needs test_path", "test_path needs [protocol] folds = 'files'"
                 raise ParameterError(f"{at}[[data]] {entry.name}: {told[entry.test_path is not None]}")
-
-    def _check_protocol(self, at: str) -> None:
         if self.protocol.folds != FILES:
             Protocol.of(self.protocol.folds)
         if not self.method and not self.extractor and not self.protocol.all_features:
@@ -155,6 +142,10 @@ class Comparison(Section):
             raise ParameterError(f"{at}[protocol] sizes is empty; give some, such as ['10%', 50]")
         for size in (*self.protocol.sizes, *self.protocol.choose.sizes):
             size_of(str(size), 1)
+        published(self.published)
+        self.candidates()
+        self.design()
+        return self
 
     def candidates(self) -> list[Candidate]:
         """The methods, then the extractors, all features last."""

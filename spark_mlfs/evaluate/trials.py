@@ -200,18 +200,12 @@ class RowSet:
         self.packed.release()
 
 
+@dataclass(frozen=True)
 class GramPool:
     """The Gram matrices of the sixty groups of rows, from one scan: those of any training set that is a union of groups."""
 
-    def __init__(self, packed: Packed, budgets: Budgets) -> None:
-        from ..engine.spark import SparkEngine
-
-        engine = SparkEngine(packed, budgets)
-        try:
-            (self.parts,) = engine.run(Gram(GROUPS))
-        finally:
-            engine.release()
-        self.varying = packed.profile.varying
+    parts: dict[Any, GramStatistics]
+    varying: np.ndarray
 
     @staticmethod
     def over(packed: Packed, trials: Sequence[Trial], budgets: Budgets) -> GramPool | None:
@@ -222,13 +216,19 @@ class GramPool:
         fits = Gram(GROUPS).state_bytes(packed.profile) <= min(budgets.driver, budgets.worker)
         if not (wanted and fits and trials[0].split.groups is not None):  # all splits of a protocol are of one kind
             return None
-        pool = GramPool(packed, budgets)
-        return pool if len(pool.parts) == GROUPS else None
+        from ..engine.spark import SparkEngine
+
+        engine = SparkEngine(packed, budgets)
+        try:
+            (parts,) = engine.run(Gram(GROUPS))
+        finally:
+            engine.release()
+        return GramPool(parts, packed.profile.varying) if len(parts) == GROUPS else None
 
     def preload_gram(self, engine: Engine, tested: frozenset[Any]) -> None:
         """Let an engine over groups not `tested` know its Gram matrix, unless other features are constant there."""
         if np.array_equal(engine.profile.varying, self.varying):
-            rest: GramStatistics = total([part for group, part in self.parts.items() if group not in tested])
+            rest = total([part for group, part in self.parts.items() if group not in tested])
             low, high = (getattr(engine.profile, name)[self.varying] for name in ("low", "high"))
             engine.cache_result(Gram(), replace(rest, low=low, high=high))
 
@@ -341,7 +341,7 @@ def run_trial(train: RowSet, test: RowSet, candidate: Candidate, design: Design)
     selected = time.perf_counter()
     cells = []
     # the labels are told of at the cut: all features say nothing of a selection
-    (every,) = candidate.counts(["100%"], width).values()
+    every = candidate.number(np.arange(width))
     told = sizes[size] if size else max((count for count in sizes.values() if count < every), default=every)
     for judge in design.judges:
         done: dict[int, dict[str, Any]] = {}

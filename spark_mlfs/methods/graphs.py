@@ -13,21 +13,8 @@ from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import DataError
+from ..kernels import graphs as pairwise
 from ..kernels.exact import add_words
-from ..kernels.graphs import (
-    Anchors,
-    Grid,
-    HingePart,
-    Links,
-    PairMembership,
-    PairNeighbours,
-    hamming_links,
-    hamming_scores,
-    hinge_state,
-    hinges,
-    label_pairs,
-    whole_scale,
-)
 from ..kernels.hashing import mix
 from ..kernels.knn import tiles
 from ..kernels.labels import LabelsetSimilarity
@@ -35,20 +22,12 @@ from ..kernels.nearest import NONE, Nearest
 from ..kernels.scaling import SCALINGS
 from ..params import Choice, Flag, Integer, Number, Optional, Parameter, Values
 from ..solvers import graphs
+from ..solvers.linear import Solution
+from ..statistics import neighbours
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts, LabelsetSums
 from ..statistics.moments import known_range
-from ..statistics.neighbours import (
-    Geometry,
-    Neighbourhood,
-    Queries,
-    anchors_of,
-    geometry_of,
-    labelset_table,
-    nearest_rows,
-    rows_by_id,
-    waves,
-)
+from ..statistics.neighbours import Geometry, Neighbourhood, Queries
 from .base import Method, Scores
 
 SIMILARITY = Parameter(
@@ -93,7 +72,7 @@ class SPEC(Method):
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         ((sets, m),) = engine.run(*self.always)
-        table = labelset_table(sets, engine.profile.q, p["similarity"])
+        table = neighbours.labelset_table(sets, engine.profile.q, p["similarity"])
         low, high = known_range(engine)
         varying = np.flatnonzero(high > low)
         with one_thread():
@@ -121,12 +100,12 @@ class MarginAnchors:
     hit_rows: np.ndarray  # (a, k) positions in hits
     margin: np.ndarray
     table: LabelsetSimilarity
-    _anchors: list[Anchors] | None = field(default=None, repr=False)
+    _anchors: list[pairwise.Anchors] | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_anchors": None}
 
-    def batches(self) -> list[Anchors]:
+    def batches(self) -> list[pairwise.Anchors]:
         if self._anchors is None:
             hits = self.hits.geometry.points(self.hits.block)
             self._anchors, first = [], 0
@@ -134,12 +113,9 @@ class MarginAnchors:
                 part = slice(first, first + len(rows))
                 hit_rows = self.hit_rows[part]
                 x = hits.x[hit_rows.ravel()]
-                self._anchors.append(Anchors.of(rows, x, hits.labelset_codes[hit_rows], self.margin[part], self.table))
+                self._anchors.append(pairwise.Anchors.of(rows, x, hits.labelset_codes[hit_rows], self.margin[part], self.table))
                 first += len(rows)
         return self._anchors
-
-    def __len__(self) -> int:
-        return len(self.queries)
 
 
 @dataclass
@@ -153,24 +129,24 @@ class HingeSums(Statistic, layout="identified", quantised=True):
     weights: np.ndarray | None
     summed: bool
 
-    def _grid(self, profile: Profile) -> Grid:
-        return Grid.of(profile.n, self.anchors.hit_rows.shape[1], self.anchors.queries.geometry.reach(profile))
+    def _grid(self, profile: Profile) -> pairwise.Grid:
+        return pairwise.Grid.of(profile.n, self.anchors.hit_rows.shape[1], self.anchors.queries.geometry.reach(profile))
 
     def partial(self, block: Block, profile: Profile) -> State:
         geometry, known, out = self.anchors.queries.geometry, block.known(), State()
         for rows in geometry.chunks(known) if known.n else [geometry.points(known)]:
             grid, batches, table = self._grid(profile), self.anchors.batches(), self.anchors.table
-            out = add_words(out, hinge_state(batches, rows, table, grid, self.s_min, self.weights, self.summed))
+            out = add_words(out, pairwise.hinge_state(batches, rows, table, grid, self.s_min, self.weights, self.summed))
         return out
 
     def merge(self, left: State, right: State) -> State:
         return add_words(left, right)
 
-    def finish(self, state: State, profile: Profile) -> HingePart:
-        return hinges(self.anchors.batches(), state, self._grid(profile), self.lam, self.weights, self.summed)
+    def finish(self, state: State, profile: Profile) -> pairwise.HingePart:
+        return pairwise.hinges(self.anchors.batches(), state, self._grid(profile), self.lam, self.weights, self.summed)
 
     def state_bytes(self, profile: Profile) -> int:
-        a, k, v = len(self.anchors), self.anchors.hit_rows.shape[1], len(profile.varying)
+        (a, k), v = self.anchors.hit_rows.shape, len(profile.varying)
         return 8 * (a * k + 1 + (6 * v if self.summed else 4 * a * v)) + envelope(8)
 
 
@@ -232,16 +208,15 @@ class GMBA(AnchoredMethod):
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         ((sets, moments),) = engine.run(*self.always)
-        table = labelset_table(sets, engine.profile.q, p["similarity"])
-        geometry = geometry_of(engine, moments, p["scaling"], sets)
+        table = neighbours.labelset_table(sets, engine.profile.q, p["similarity"])
+        geometry = neighbours.geometry_of(engine, moments, p["scaling"], sets)
         with one_thread():
             anchors = self._anchors(engine, p, geometry, table)
-            usable = sum(map(len, anchors))
-            more: dict[str, Any] = {"details": {"anchors": usable}}
+            more: dict[str, Any] = {"details": {"anchors": sum(len(each.queries) for each in anchors)}}
             if p["mode"] == "convex":
                 solution = self._convex(engine, p, anchors, len(geometry.varying))
-                more |= {"objective": [float(v) for v in solution.trace], "converged": solution.converged}
-                more["details"] |= {"passes": solution.passes, "gap": solution.gap}
+                more |= {"objective": [float(v) for v in solution.objective], "converged": solution.converged}
+                more["details"] |= {"passes": solution.iterations, **solution.extra}
                 values: Any = solution.weights
             elif p["mode"] == "closed":
                 values = -sum(self._sums(engine, p, each).gradient for each in anchors)
@@ -249,23 +224,23 @@ class GMBA(AnchoredMethod):
                 gradients = np.concatenate([self._sums(engine, p, each, summed=False).gradient for each in anchors])
                 ids = np.concatenate([each.queries.block.ids for each in anchors])
                 order = np.argsort(mix(ids, p["seed"] + 1) if p["shuffle"] else ids, kind="stable")
-                values = graphs.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"]).weights
+                values = graphs.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"])
             return Scores.of_varying(values, geometry.positions, engine.num_features, **more)
 
     def _anchors(self, engine: Engine, p: Values, geometry: Geometry, table: LabelsetSimilarity) -> list[MarginAnchors]:
         """Pass A: the anchors that have k hits and a miss, wave by wave."""
-        block = anchors_of(engine, p["num_anchors"] or MOST_ANCHORS, p["seed"])
+        block = neighbours.anchors_of(engine, p["num_anchors"] or MOST_ANCHORS, p["seed"])
         neighbourhoods = (Neighbourhood(p["k"], "hits", p["s_min"]), Neighbourhood(1, "misses", p["s_min"]))
-        hits, misses = nearest_rows(engine, block, geometry, neighbourhoods, table)
+        hits, misses = neighbours.nearest_rows(engine, block, geometry, neighbourhoods, table)
         usable = np.flatnonzero((hits.filled == p["k"]) & (misses.filled == 1))
         if not len(usable):
             told = f"no row has {p['k']} rows of similarity ≥ {p['s_min']:g} and one below"
             raise DataError(f"{told}: lower k or s_min, or give more anchors")
         margins = np.abs(hits.squares[usable, 0] - misses.squares[usable, 0])
-        near = rows_by_id(engine, hits.ids[usable])
+        near = neighbours.rows_by_id(engine, hits.ids[usable])
         hit_rows = np.searchsorted(near.ids, hits.ids[usable])
         out, first = [], 0
-        for wave in waves(block.take(usable)):
+        for wave in neighbours.waves(block.take(usable)):
             part = slice(first, first + wave.n)
             mine = np.unique(hit_rows[part])
             own = Queries(near.take(mine), geometry)
@@ -275,10 +250,10 @@ class GMBA(AnchoredMethod):
 
     def _sums(
         self, engine: Engine, p: Values, anchors: MarginAnchors, weights: np.ndarray | None = None, summed: bool = True
-    ) -> HingePart:
+    ) -> pairwise.HingePart:
         return engine.run(HingeSums(anchors, p["s_min"], p["lam"], weights, summed), keep=False)[0]
 
-    def _convex(self, engine: Engine, p: Values, anchors: list[MarginAnchors], width: int) -> graphs.MarginSolution:
+    def _convex(self, engine: Engine, p: Values, anchors: list[MarginAnchors], width: int) -> Solution:
         def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
             parts = [self._sums(engine, p, each, v) for each in anchors]
             slope: Any = sum(part.gradient for part in parts)
@@ -300,38 +275,35 @@ class PairNearest(Statistic, layout="identified", divisible=False):
     with ±1/(N_ab k) as values. State: 48·k bytes a query and pair."""
 
     queries: Queries
-    membership: PairMembership
+    membership: pairwise.PairMembership
     sizes: np.ndarray
     k: int
 
-    def _empty(self) -> list[PairNeighbours]:
-        return [PairNeighbours(batch.labelset_codes, self.membership, self.k) for batch in self.queries.batches()]
+    def _empty(self) -> list[pairwise.PairNeighbours]:
+        return [pairwise.PairNeighbours(batch.labelset_codes, self.membership, self.k) for batch in self.queries.batches()]
 
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
-        neighbours = self._empty() if state is None else self._neighbours(state)
+        every = self._empty() if state is None else self._neighbours(state)
         for rows in self.queries.geometry.chunks(block.known()):
-            for batch, best in zip(self.queries.batches(), neighbours, strict=True):
+            for batch, best in zip(self.queries.batches(), every, strict=True):
                 for tile, _ in tiles(batch, rows, PAIR_TILE):
                     best.update(tile)
-        return self._pack(neighbours)
-
-    def _pack(self, neighbours: list[PairNeighbours]) -> State:
-        return Nearest.stacked([Nearest(0, self.k), *(nearest for each in neighbours for nearest in each.best.values())]).state()
+        return Nearest.stacked([Nearest(0, self.k), *(nearest for each in every for nearest in each.best.values())]).state()
 
     def merge(self, left: State, right: State) -> State:
         return Nearest.from_state(left).merge(Nearest.from_state(right)).state()
 
-    def finish(self, state: State, profile: Profile) -> list[Links]:
+    def finish(self, state: State, profile: Profile) -> list[pairwise.Links]:
         return [best.links(self.sizes) for best in self._neighbours(state)]
 
-    def _neighbours(self, state: State) -> list[PairNeighbours]:
-        neighbours, first = self._empty(), 0
-        for each in neighbours:
+    def _neighbours(self, state: State) -> list[pairwise.PairNeighbours]:
+        every, first = self._empty(), 0
+        for each in every:
             for pair, nearest in each.best.items():
                 part = slice(first, first + len(nearest.ids))
                 each.best[pair] = Nearest.from_state({name: value[part] for name, value in state.items()})
                 first = part.stop
-        return neighbours
+        return every
 
     def state_bytes(self, profile: Profile) -> int:
         return 48 * self.k * sum(len(rows) for best in self._empty() for rows in best.rows.values()) + envelope(3)
@@ -342,18 +314,18 @@ class LinkDifferences(Statistic, layout="identified", quantised=True):
     """Pass B: (w, v) Σ_t values_t |x_anchor − x_neighbour| over links, in units of 2⁻⁵² Σ_t |values_t|. State: 8·w·v bytes."""
 
     queries: Queries
-    links: list[Links]
+    links: list[pairwise.Links]
     width: int
 
     def partial(self, block: Block, profile: Profile) -> State:
-        total, scale = np.zeros((self.width, len(self.queries.geometry.varying)), np.int64), whole_scale(self.links)
+        total, scale = np.zeros((self.width, len(self.queries.geometry.varying)), np.int64), pairwise.whole_scale(self.links)
         for rows in self.queries.geometry.chunks(block.known()):
             for batch, links in zip(self.queries.batches(), self.links, strict=True):
                 total += links.differences(batch, rows, scale)
         return {"differences": total}
 
     def finish(self, state: State, profile: Profile) -> np.ndarray:
-        return state["differences"] / whole_scale(self.links)[:, None]
+        return state["differences"] / pairwise.whole_scale(self.links)[:, None]
 
     def state_bytes(self, profile: Profile) -> int:
         return 8 * self.width * len(profile.varying) + envelope(1)
@@ -392,20 +364,20 @@ class ReliefF(AnchoredMethod):
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         (sets,) = engine.run(LabelsetCounts())
         members = sets.matrix(engine.profile.q).astype(np.float64)
-        geometry = geometry_of(engine, None, "minmax", sets)
+        geometry = neighbours.geometry_of(engine, None, "minmax", sets)
         with one_thread():
-            block = anchors_of(engine, p["num_anchors"] or MOST_ANCHORS, p["seed"])
+            block = neighbours.anchors_of(engine, p["num_anchors"] or MOST_ANCHORS, p["seed"])
             if p["mode"] == "hamming":
                 return self._hamming(engine, p, geometry, members, block)
-            pairs = label_pairs(members, sets.counts, p["k"])
+            pairs = pairwise.label_pairs(members, sets.counts, p["k"])
             if not len(pairs):
                 told = f"no two labels have {p['k'] + 1} rows each with the one and not the other"
                 raise DataError(f"{told}: lower k, or use mode='hamming'")
-            membership = PairMembership(members, pairs)
+            membership = pairwise.PairMembership(members, pairs)
             codes = np.searchsorted(sets.hashes, block.labelset_hash)
             sizes = membership.sizes(np.bincount(codes, minlength=len(sets.counts)))
             total = np.zeros(len(geometry.varying))
-            for wave in waves(block):
+            for wave in neighbours.waves(block):
                 queries = Queries(wave, geometry)
                 (links,) = engine.run(PairNearest(queries, membership, sizes, p["k"]), keep=False)
                 (differences,) = engine.run(LinkDifferences(queries, links, 1), keep=False)
@@ -414,20 +386,20 @@ class ReliefF(AnchoredMethod):
             return Scores.of_varying(total, geometry.positions, engine.num_features, details=details)
 
     def _hamming(self, engine: Engine, p: Values, geometry: Geometry, members: sp.csr_matrix, block: Block) -> Scores:
-        (best,) = nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
-        near = rows_by_id(engine, best.ids[best.ids != NONE])
+        (best,) = neighbours.nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
+        near = neighbours.rows_by_id(engine, best.ids[best.ids != NONE])
         of_near = geometry.points(near).labelset_codes
         codes = of_near[np.minimum(np.searchsorted(near.ids, best.ids), near.n - 1)]
         differences, weights, first = np.zeros((2, len(geometry.varying))), np.zeros(2), 0
-        for wave in waves(block):
+        for wave in neighbours.waves(block):
             queries = Queries(wave, geometry)
-            links: list[Links] = []
+            links: list[pairwise.Links] = []
             for batch in queries.batches():
                 part = slice(first, first + len(batch))
-                some = type(best).from_state({name: value[part] for name, value in best.state().items()})
-                links.append(hamming_links(some, batch.labelset_codes, codes[part], members))
+                some = Nearest.from_state({name: value[part] for name, value in best.state().items()})
+                links.append(pairwise.hamming_links(some, batch.labelset_codes, codes[part], members))
                 weights += links[-1].values.sum(axis=0)
                 first += len(batch)
             differences += engine.run(LinkDifferences(queries, links, 2), keep=False)[0]
-        scores = hamming_scores({"differences": differences, "weights": weights})
+        scores = pairwise.hamming_scores({"differences": differences, "weights": weights})
         return Scores.of_varying(scores, geometry.positions, engine.num_features, details={"anchors": block.n})

@@ -18,21 +18,13 @@ from ..kernels.matrix import Matrix, distinct_rows
 from ..kernels.nearest import NONE, Nearest
 from ..params import Choice, Integer, Number, Optional, Parameter, Values
 from ..solvers import l21, manifolds, mifs
-from ..solvers.l21 import omfs_armijo
-from ..solvers.manifolds import FACTORIZERS, factor_bytes, latent_width, leading, nmf, svd
+from ..solvers.manifolds import FACTORIZERS, latent_width, leading, nmf, svd
+from ..statistics import neighbours
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from ..statistics.labelsets import LabelsetCounts, Labelsets, LabelsetSums
 from ..statistics.moments import Moments
-from ..statistics.neighbours import (
-    EdgeDifferences,
-    Geometry,
-    NearestRows,
-    Neighbourhood,
-    anchors_of,
-    nearest_rows,
-    quadratic_form,
-)
+from ..statistics.neighbours import Geometry, Neighbourhood
 from ..statistics.sample import SampledRows
 from .base import Method, Scores
 from .regression import LABEL_SKETCH, MAX_ITER, SCALING, TOL, labelled_view, no_sketch, scores_of, sketch_width
@@ -60,7 +52,7 @@ class MIFS(Method):
     title = "joint label factorisation and selection"
     source = "Jian et al. 2016"
     row_norms = True
-    statistics = (Gram, SampledRows, NearestRows)
+    statistics = (Gram, SampledRows, neighbours.NearestRows)
     when = "noisy labels that a few factors stand behind"
     cost = "one scan; neighbours where β > 0"
     always = (Gram(),)
@@ -86,8 +78,8 @@ class MIFS(Method):
             if p["beta"]:
                 columns = engine.profile.varying[view.varying]
                 geometry = Geometry(columns, view.offset, view.scale, centre=view.centre)
-                block = anchors_of(engine, None, 0)
-                (near,) = nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
+                block = neighbours.anchors_of(engine, None, 0)
+                (near,) = neighbours.nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
                 at = np.where(near.ids == NONE, -1, np.searchsorted(block.ids, near.ids))
                 options |= {
                     "X": _operator(block, columns, view),
@@ -176,8 +168,8 @@ class OMFS(Method):
             else:  # V = ZB' of the sketch Z, or of grades
                 size, B = leading(view.S, p["c"] or latent_width(engine.profile.q))
                 cross, constant, converged = view.C @ B.T, float(size @ size), True
-            solve = l21.omfs if p["solver"] == "irls" else omfs_armijo
-            solution = solve(view, cross, p["gamma"], constant, max_iter=p["max_iter"])
+            solve = l21.minimise_l21 if p["solver"] == "irls" else l21.omfs_armijo
+            solution = solve(view.G, cross, p["gamma"], constant, max_iter=p["max_iter"])
             out = scores_of(solution, view, engine, sketch)
         out.details |= {"latent_width": cross.shape[1], "factorisation_converged": converged}
         return out
@@ -186,14 +178,15 @@ class OMFS(Method):
         self, engine: Engine, p: Values, view: GramView, sets: Labelsets, sums: Moments
     ) -> tuple[np.ndarray, float, bool]:
         """X'V in the view's coordinates, ‖V‖², and whether the factorisation converged."""
-        q = engine.profile.q
-        need = factor_bytes(len(sets.counts), q, p["c"] or latent_width(q))
+        m, q = len(sets.counts), engine.profile.q
+        # three arrays of the labelsets' size, Y'Y and its vectors, V four times
+        need = 8 * (3 * m * q + 4 * q * q + 4 * m * (p["c"] or latent_width(q)))
         if need > engine.budgets.driver:
             remedy = f"let a sketch stand for the labels ({setting('label_sketch', 256)}, without {setting('factorizer', 'nmf')})"
             if engine.profile.graded:
                 remedy = f"take {setting('factorizer', 'svd')}, which needs second moments only"
             told = beyond(need, "driver_bytes", engine.budgets.driver, ON_THE_DRIVER)
-            raise BudgetError(f"the factors of {len(sets.counts)} labelsets of {q} labels need {told}, or {remedy}")
+            raise BudgetError(f"the factors of {m} labelsets of {q} labels need {told}, or {remedy}")
         counts, unit = sets.counts * engine.profile.weight_unit, engine.profile.weight_unit
         factorise = svd if p["factorizer"] == "svd" else nmf
         factors = factorise(sets.matrix(q).toarray().astype(np.float64), counts, p["c"])
@@ -239,7 +232,7 @@ class MSFS(Method):
     title = "random manifold sampling and joint sparsity"
     source = "Li & Zhai"
     row_norms = True
-    statistics = (Gram, LabelsetCounts, SampledRows, NearestRows, EdgeDifferences)
+    statistics = (Gram, LabelsetCounts, SampledRows, neighbours.NearestRows, neighbours.EdgeDifferences)
     when = "nearest neighbours behind: rows of like labels shall be predicted alike"
     cost = "one scan, and neighbours"
     parameters = (
@@ -276,7 +269,7 @@ class MSFS(Method):
     def _form(self, engine: Engine, p: Values, view: GramView, sets: Labelsets) -> np.ndarray:
         """X'LX in the view's coordinates."""
         geometry = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, sets.hashes, centre=view.centre)
-        block = anchors_of(engine, None, 0)
+        block = neighbours.anchors_of(engine, None, 0)
         expected = p["walk"] == "expected"
         size = 32 * manifolds.COLUMNS * block.n if expected else manifolds.VISIT_BYTES * block.n * p["steps"]
         if size > engine.budgets.driver:  # said before the neighbours are looked for
@@ -292,13 +285,13 @@ class MSFS(Method):
         if expected:
             return manifolds.expected_form(P, p["steps"], geometry.points(block).x)
         C = manifolds.sampled_visits(P, p["steps"], p["walk"], lambda step: uniform(block.ids, p["seed"], step + 1))
-        return quadratic_form(engine, block, geometry, manifolds.neighbourhood(C))
+        return neighbours.quadratic_form(engine, block, geometry, 0.5 * (C + C.T))
 
     def _sparse(
         self, engine: Engine, p: Values, block: Block, geometry: Geometry, labels: sp.csr_matrix, table: LabelsetSimilarity
     ) -> sp.csr_matrix:
         neighbourhoods = (Neighbourhood(p["neighbors"], "sharing"), *(() if p["sigma"] else (Neighbourhood(TUNING),)))
-        near, *tuning = nearest_rows(engine, block, geometry, neighbourhoods, table)
+        near, *tuning = neighbours.nearest_rows(engine, block, geometry, neighbourhoods, table)
         rows, place = np.nonzero(near.ids != NONE)
         columns, squares = np.searchsorted(block.ids, near.ids[rows, place]), near.squares[rows, place]
         if p["sigma"]:
@@ -341,7 +334,7 @@ def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) 
     left, k = np.arange(len(kinds)), TUNING
     while len(left) and k < block.n:
         k = min(8 * k, block.n)
-        (more,) = nearest_rows(engine, block.take(zero[kinds[left]]), geometry, (Neighbourhood(k),))
+        (more,) = neighbours.nearest_rows(engine, block.take(zero[kinds[left]]), geometry, (Neighbourhood(k),))
         positive = np.where((more.squares > 0) & (more.ids != NONE), more.squares, np.inf).min(axis=1)
         known = np.isfinite(positive)
         scales[left[known]] = positive[known]

@@ -13,7 +13,7 @@ from ..errors import DataError, ParameterError
 from ..kernels.gram import GramView, row_norms
 from ..kernels.scaling import SCALINGS
 from ..params import Choice, Flag, Integer, Number, Optional, Parameter, Values
-from ..solvers import l21, regression
+from ..solvers import l21, linear
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
@@ -131,7 +131,7 @@ class Ridge(GramMethod):
     parameters = (Parameter("alpha", 1.0, Number(0), "weight of the penalty"), SCALING, LABEL_SKETCH, LABEL_WEIGHTS)
 
     def solve(self, view: GramView, p: Values) -> Solution:
-        return regression.ridge(view, p["alpha"])
+        return linear.ridge(view, p["alpha"])
 
 
 class Lasso(GramMethod):
@@ -165,7 +165,7 @@ class Lasso(GramMethod):
         return super().sketch(profile, p) if p["group"] else no_sketch(p, "goes with group=True: the ℓ1 norm is of single labels")
 
     def solve(self, view: GramView, p: Values) -> Solution:
-        return regression.elastic_net(view, p["alpha"], p.get("rho", 1.0), group=p["group"], max_iter=p["max_iter"])
+        return linear.elastic_net(view, p["alpha"], p.get("rho", 1.0), group=p["group"], max_iter=p["max_iter"])
 
 
 class ElasticNet(Lasso):

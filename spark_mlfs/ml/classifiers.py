@@ -12,19 +12,9 @@ from pyspark.ml.param import Param
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ..adapters import tags as tagging
 from ..adapters.classes import FEATURES, LABELS, ROW_ID, EstimatorClasses, Fit
 from ..adapters.learned import slices_of
-from ..adapters.tags import (
-    BEST,
-    BestLabels,
-    Columns,
-    ColumnsOf,
-    LabelVectors,
-    PassageReader,
-    PredictionOfRows,
-    check_choice,
-    output_names,
-)
 from ..blocks.profile import Profile
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier, Predictor
@@ -52,9 +42,9 @@ class PredictionOfNeighbours:
     """The same of the nearest training rows, as `map_against` calls it."""
 
     predictor: NeighbourVote
-    columns: ColumnsOf
+    columns: tagging.ColumnsOf
 
-    def __call__(self, nearest: Nearest) -> Columns:
+    def __call__(self, nearest: Nearest) -> tagging.Columns:
         return self.columns(*self.predictor.vote(label_counts(nearest, self.predictor.state["y"].astype(np.float64))))
 
 
@@ -83,7 +73,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         return isinstance(predictor, NeighbourVote) and predictor.nbytes > BROADCAST_BYTES
 
     def predicted(
-        self, dataset: DataFrame, columns: ColumnsOf, outputs: dict[str, str], cells: FeatureSource | None = None
+        self, dataset: DataFrame, columns: tagging.ColumnsOf, outputs: dict[str, str], cells: FeatureSource | None = None
     ) -> DataFrame:
         """`dataset` with what `columns` makes of the predictions of its rows, whose features `cells` reads where it is given."""
         predictor = self.predictor()
@@ -100,7 +90,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
                 dataset, self.getFeaturesCol(), read, self._blocks, light.rows, light.stored, self.state["k"],
                 PredictionOfNeighbours(light, columns), outputs,
             )  # fmt: skip
-        return map_rows(dataset, cells, PredictionOfRows(predictor, columns), outputs)
+        return map_rows(dataset, cells, tagging.PredictionOfRows(predictor, columns), outputs)
 
     _blocks: DataFrame | None = None
 
@@ -114,7 +104,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         prediction, raw = self.getPredictionCol(), self.getRawPredictionCol()
-        out = self.predicted(dataset, LabelVectors(prediction, raw), {prediction: "vector", raw: "vector"})
+        out = self.predicted(dataset, tagging.LabelVectors(prediction, raw), {prediction: "vector", raw: "vector"})
         return with_names(with_names(out, prediction, self.labelNames), raw, self.labelNames)
 
     def tagged(
@@ -130,15 +120,15 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         `top_n` best scores, or the labels that score at least `threshold`. `all_scores` adds rawPredictionCol as
         array<double>. `names` of the two columns; without, a frame that has ``tags`` or ``scores`` of its own gets
         ``predicted_tags`` and ``predicted_scores``. `cells` reads the features elsewhere than in featuresCol."""
-        check_choice(top_n, threshold, len(self.labelNames))
+        tagging.check_choice(top_n, threshold, len(self.labelNames))
         raw = self.getRawPredictionCol()
-        tagged, scored = names or output_names(dataset.columns)
+        tagged, scored = names or tagging.output_names(dataset.columns)
         outputs = {"__labels__": "array<int>", scored: "array<double>"} | ({raw: "array<double>"} if all_scores else {})
-        if cells is not None and isinstance(cells.read, PassageReader):
-            outputs[BEST] = "array<string>"
+        if cells is not None and isinstance(cells.read, tagging.PassageReader):
+            outputs[tagging.BEST] = "array<string>"
         if tagged in dataset.columns:
             raise ParameterError(f"column {tagged!r} exists already; rename it first")
-        out = self.predicted(dataset, BestLabels(top_n, threshold, raw, scored), outputs, cells)
+        out = self.predicted(dataset, tagging.BestLabels(top_n, threshold, raw, scored), outputs, cells)
         every = F.array(*(F.lit(name) for name in self.labelNames))
         tags = F.transform("__labels__", lambda label: F.element_at(every, label + 1))
         return out.withColumn(tagged, tags).drop("__labels__")

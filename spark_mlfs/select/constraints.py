@@ -55,6 +55,7 @@ PARAMETERS = (
     Parameter("penalties", None, Optional(MULTIPLES), "what a feature's penalty is multiplied by; 0: never shrunk"),
     Parameter("budget", None, Optional(Number(0, above=True)), "what the selection may cost; num_top_features bounds it if set"),
 )
+MAX_PATTERN = 1000  # characters
 Listed = tuple[str | int, ...]
 
 
@@ -77,16 +78,10 @@ class Constraints:
             raise ParameterError("a budget needs costs: give what every feature costs, such as costs={'*': 1}")
         if not any(given.values()):
             return None
-        groups, numbers = given["groups"] or {}, (given[name] or () for name in ("costs", "penalties"))
-        costs, penalties = (tuple(each.items() if isinstance(each, Mapping) else each) for each in numbers)
-        return Constraints(
-            tuple(given["include"] or ()),
-            tuple(given["exclude"] or ()),
-            tuple((name, tuple(listed)) for name, listed in groups.items()),
-            costs,
-            given["budget"],
-            penalties,
-        )
+        budget = given.pop("budget")
+        held: dict[str, Any] = {name: tuple(v.items() if isinstance(v, Mapping) else v or ()) for name, v in given.items()}
+        held["groups"] = tuple((name, tuple(listed)) for name, listed in held["groups"])
+        return Constraints(budget=budget, **held)
 
     def check(self, method: Method, rule: str | None) -> None:
         """`ParameterError` where the method, or the rule that says which features are kept, cannot be held to them."""
@@ -248,32 +243,15 @@ class Resolved:
         return out
 
 
-def whole_groups(groups: Sequence[str | None], count: int) -> int:
-    """How many of the best `count` features are kept, from the column ``group`` of a ranking: a group that would pass the count
-    is left out."""
-    count = min(count, len(groups))
-    while 0 < count < len(groups) and groups[count] is not None and groups[count] == groups[count - 1]:
-        count -= 1
-    return count
-
-
-def rows_of(groups: Sequence[str | None], count: int, columns: Mapping[str, int]) -> int:
-    """How many rows of a ranking the best `count` features take, from its column ``group``: each of the `columns` is one."""
-    for row, group in enumerate(groups):
-        if group not in columns or row == 0 or group != groups[row - 1]:
-            if not count:
-                return row
-            count -= 1
-    return len(groups)
-
-
 def kept_rows(groups: Sequence[str | None], count: int, columns: Mapping[str, int], auto: bool) -> int:
-    """How many rows of a ranking are kept of which the best `count` features were asked for, each of the `columns` one; or with
-    `auto` so many rows, which were found to be enough, and what is left of the last one's group."""
-    if not auto:
-        return whole_groups(groups, rows_of(groups, count, columns))
+    """How many rows of a ranking, of the column ``group``, are kept where the best `count` features were asked for, each of the
+    `columns` one, without a group that would pass it; or with `auto` so many rows, which were found to be enough, and what is
+    left of the last one's group."""
+    if not auto:  # a row that goes on with one of the columns is no further feature
+        new = [at for at, group in enumerate(groups) if group not in columns or at == 0 or group != groups[at - 1]]
+        count = new[count] if count < len(new) else len(groups)
     while 0 < count < len(groups) and groups[count] is not None and groups[count] == groups[count - 1]:
-        count += 1
+        count += 1 if auto else -1
     return count
 
 
@@ -313,23 +291,16 @@ def places(what: str, listed: Listed, place: Mapping[str, int]) -> list[int]:
         elif each in place:
             out[place[each]] = None
         else:
-            if is_pattern(each) and len(each) > MAX_PATTERN:  # its translation takes the square of its length
+            pattern = any(sign in each for sign in "*?[")
+            if pattern and len(each) > MAX_PATTERN:  # its translation takes the square of its length
                 said = f"a pattern of {len(each)} characters, {each[:20]!r} and on"
                 raise ParameterError(f"{what}: {said}; give at most {MAX_PATTERN}")
-            matches = re.compile(translate(each)).match if is_pattern(each) else None
+            matches = re.compile(translate(each)).match if pattern else None
             found = [i for name, i in place.items() if matches(name)] if matches else []
             if not found:
                 near = get_close_matches(each, list(place)[:20_000], n=1, cutoff=0.5) if len(each) <= 80 else []
                 hint = f"did you mean {near[0]!r}?" if near else f"they are named like {next(iter(place))[:80]!r}"
-                kind = "pattern matches no feature" if is_pattern(each) else "data have no feature"
+                kind = "pattern matches no feature" if pattern else "data have no feature"
                 raise ParameterError(f"{what}: the {kind} {each[:80]!r}; {hint}")
             out.update(dict.fromkeys(found))
     return list(out)
-
-
-MAX_PATTERN = 1000
-
-
-def is_pattern(text: str) -> bool:
-    """Return whether a text has signs of a pattern."""
-    return any(sign in text for sign in "*?[")

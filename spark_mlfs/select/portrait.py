@@ -180,9 +180,8 @@ def portrait(
     and its `LabelCorrelations`. None where no label varies."""
     whole = total(parts).flattened()
     view = whole.centred("standard")
-    place = {feature: number for number, feature in enumerate(view.varying)}
-    known = np.array([number for number, feature in enumerate(at) if feature in place], np.int64)
-    own = np.array([place[at[number]] for number in known], np.int64)
+    known = np.flatnonzero(np.isin(at, view.varying))
+    own = np.searchsorted(view.varying, at[known])
     spread = np.sqrt(np.maximum(np.diag(view.S), 0) / view.n)
     if not len(known) or not (spread > 0).any():
         return None
@@ -223,14 +222,14 @@ def _curve(train: GramStatistics, test: GramStatistics, at: np.ndarray) -> np.nd
     view = train.centred("standard")
     moved = test.in_view(view)
     whole = moved.squared_error(np.zeros((len(view.varying), test.q)), view.offset_y).sum()
-    place = {feature: number for number, feature in enumerate(view.varying)}
-    own = np.array([place[feature] for feature in at if feature in place], np.int64)
+    varies = np.isin(at, view.varying)
+    own = np.searchsorted(view.varying, at[varies])
     values, before, done = np.zeros(len(at)), 0.0, 0
     if len(own):
         lower = cholesky(view.G[np.ix_(own, own)] + PENALTY * np.eye(len(own)), lower=True)
         half = solve_triangular(lower, view.C[own], lower=True)
-    for number, feature in enumerate(at):
-        if feature in place and whole > 0:
+    for number in range(len(at)):
+        if varies[number] and whole > 0:
             done += 1
             weights = np.zeros((len(view.varying), test.q))
             weights[own[:done]] = solve_triangular(lower[:done, :done], half[:done], lower=True, trans="T")

@@ -46,10 +46,6 @@ class Screen:
             raise ParameterError(f"screen {text!r}: {name} picks one by one; screen by a method of one scan, such as mim or chi2")
         return Screen(name, int(count), method)
 
-    def survivors(self, order: np.ndarray, varying: np.ndarray) -> np.ndarray:
-        """The features that the method sees, ascending: those among the first of the filter's `order` that vary."""
-        return np.intersect1d(order[: self.count], varying)
-
 
 @dataclass(frozen=True)
 class Cut:
@@ -213,9 +209,9 @@ class Request:
         return dataclasses.replace(self, count=count, extras=extras, cut=None, resolved=resolved)
 
     def seen(self, filtered: np.ndarray, varying: np.ndarray) -> np.ndarray:
-        """The features that the method sees behind its filter, which ranked them in the order `filtered`."""
+        """The features that the method sees behind its filter, ascending, of the order `filtered` the first that vary."""
         assert self.screen is not None
-        survivors = self.screen.survivors(filtered, varying)
+        survivors = np.intersect1d(filtered[: self.screen.count], varying)
         return survivors if self.resolved is None else self.resolved.seen(survivors, varying)
 
     def arrange(self, scores: Scores, profile: Profile, filtered: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

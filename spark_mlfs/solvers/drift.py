@@ -92,10 +92,11 @@ def fit(cells: np.ndarray) -> np.ndarray:
     log_odds, low, high = np.log(odds), np.full(len(x), -FARTHEST), np.full(len(x), FARTHEST)  # from Mantel and Haenszel's
     left = np.arange(len(x))
     for _ in range(STEPS):  # each pair on its own, so that its bits do not depend on the others
-        e = _cell(np.exp(log_odds[left])[:, None], n[left], r[left], c[left])
-        slope = _harmonic(e, r[left], c[left], n[left]).sum(axis=1)
+        some_n, some_r, some_c, at = n[left], r[left], c[left], log_odds[left]
+        e = _cell(np.exp(at)[:, None], some_n, some_r, some_c)
+        with np.errstate(divide="ignore"):  # by how much a fitted cell grows with the log of the odds ratio
+            slope = (1 / (1 / e + 1 / (some_r - e) + 1 / (some_c - e) + 1 / (some_n - some_r - some_c + e))).sum(axis=1)
         short = wanted[left] - e.sum(axis=1)
-        at = log_odds[left]
         low[left], high[left] = np.where(short > 0, at, low[left]), np.where(short > 0, high[left], at)
         there = at + short / np.maximum(slope, 1e-300)
         there = np.where((there > low[left]) & (there < high[left]), there, (low[left] + high[left]) / 2)
@@ -114,12 +115,6 @@ def _cell(odds: np.ndarray, n: np.ndarray, r: np.ndarray, c: np.ndarray) -> np.n
     with np.errstate(divide="ignore", invalid="ignore"):  # neither form subtracts like from like
         e = np.where(s >= 0, 2 * odds * r * c / (s + root), (root - s) / (2 * (1 - odds)))
     return np.clip(np.where(r * c > 0, e, 0.0), np.maximum(0.0, r + c - n), np.minimum(r, c))
-
-
-def _harmonic(e: np.ndarray, r: np.ndarray, c: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """By how much a fitted cell grows with the log of the odds ratio."""
-    with np.errstate(divide="ignore"):
-        return 1 / (1 / e + 1 / (r - e) + 1 / (c - e) + 1 / (n - r - c + e))
 
 
 def _testable(known: tuple[np.ndarray, np.ndarray], positive: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

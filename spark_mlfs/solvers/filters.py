@@ -160,7 +160,6 @@ def floored_ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
         return np.where(numerator > 0, numerator / np.maximum(denominator, floor), 0.0)
 
 
-SATURATED = TIE
 BLOCK = 512  # rows whose distances are computed together
 DECIMALS = 10  # the grid on which distances are compared
 HALF = 0.5 * 10.0**-DECIMALS
@@ -179,14 +178,9 @@ def information(x: np.ndarray, classes: np.ndarray, k: int) -> float:
     values = x[order]
     neighbours = np.minimum(k, ends - starts - 1)
     radius = np.round(_kth_distance(values, starts, ends, neighbours), DECIMALS)
-    return _estimate(len(x), neighbours, ends - starts, _strictly_nearer(np.sort(x), values, radius))
-
-
-def _strictly_nearer(line: np.ndarray, values: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """How many of the sorted `line` have a rounded distance below `radius` (on the grid), or, where that is 0, equal to 0."""
-    reach = np.maximum(radius - HALF, HALF)
+    line, reach = np.sort(x), np.maximum(radius - HALF, HALF)  # those nearer than the radius, or, where that is 0, at 0
     inside = np.searchsorted(line, values + reach, "left") - np.searchsorted(line, values - reach, "right")
-    return np.maximum(inside, 1)
+    return _estimate(len(x), neighbours, ends - starts, np.maximum(inside, 1))
 
 
 def _estimate(n: int, k: np.ndarray, same: np.ndarray, inside: np.ndarray) -> float:
@@ -212,7 +206,7 @@ def select_jointly(
 ) -> Path:
     """Greedy selection by the estimate of I((f, X_S); class), distances in the maximum norm over the standardised columns of `x`,
     rounded to ten decimals, until no candidate raises it by 1e-10. Cost: count · v · n²; blocks of rows bound the memory."""
-    pool, reached = Pool(x.shape[1], count, terms, SATURATED), 0.0
+    pool, reached = Pool(x.shape[1], count, terms, TIE), 0.0
 
     def revalue(pick: int, path: Path) -> np.ndarray:
         nonlocal reached
@@ -228,9 +222,9 @@ def _joint_estimates(joint: np.ndarray, candidates: np.ndarray, classes: np.ndar
     n, v = candidates.shape
     same = np.bincount(classes)[classes]
     neighbours = np.minimum(k, same - 1)
-    members = {c: np.flatnonzero(classes == c) for c in np.unique(classes)}
     inside = np.empty((n, v))
-    for c, rows in members.items():
+    for c in np.unique(classes):
+        rows = np.flatnonzero(classes == c)
         kth = int(neighbours[rows[0]])
         for start in range(0, len(rows), BLOCK):
             some = rows[start : start + BLOCK]
@@ -239,8 +233,8 @@ def _joint_estimates(joint: np.ndarray, candidates: np.ndarray, classes: np.ndar
                 np.maximum(base, np.abs(joint[some, j, None] - joint[None, :, j]), out=base)
             for f in range(v):
                 distance = np.maximum(base, np.abs(candidates[some, f, None] - candidates[None, :, f]))
-                own = distance[:, members[c]]
-                radius = np.round(np.partition(own, kth, axis=1)[:, kth], DECIMALS)  # the row itself is among them, at 0
+                kept = np.partition(distance[:, rows], kth, axis=1)[:, kth]  # the row itself is among them, at 0
+                radius = np.round(kept, DECIMALS)
                 # radius 0: the rows equal to this one, as scikit-learn counts
                 inside[some, f] = (distance < np.maximum(radius - HALF, HALF)[:, None]).sum(axis=1)
     inside = np.maximum(inside, 1)

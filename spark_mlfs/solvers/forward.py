@@ -241,14 +241,6 @@ def correlation_with(G: np.ndarray, s: int) -> np.ndarray:
     return np.where(r >= 1 - COPY, 1.0, np.maximum(r, FLOOR))
 
 
-def criterion(scheme: str, relevance: np.ndarray, redundancy: np.ndarray) -> np.ndarray:
-    """The value of every candidate: relevance less (``"difference"``) or over (``"quotient"``) its mean redundancy. Of a quotient
-    a mean redundancy of exactly 1 counts as infinite: a copy of all that is picked has value 0."""
-    if scheme == "difference":
-        return relevance - redundancy
-    return np.where(redundancy == 1.0, 0.0, relevance / redundancy)
-
-
 def select_mrmr(
     relevance: np.ndarray,
     links: Callable[[Sequence[int]], dict[int, np.ndarray]],
@@ -259,9 +251,10 @@ def select_mrmr(
     progress: Callable[[int, int], None] | None = None,
     terms: PickConstraints = UNCONSTRAINED,
 ) -> Path:
-    """Greedy selection: the argmax of `relevance` (v,), then of `criterion` with the mean redundancy over the picks.
-    `links(features)` gives {s: (v,) redundancy of every feature with s}, asked for `ahead` at a time; only `candidates`
-    (ascending; all by default) and what `terms` include are picked, `count` at most. A quotient floors redundancies at .001."""
+    """Greedy selection: the argmax of `relevance` (v,), then of that less (``"difference"``) or over (``"quotient"``) the mean
+    redundancy over the picks. `links(features)` gives {s: (v,) redundancy of every feature with s}, asked for `ahead` at a time;
+    only `candidates` (ascending; all by default) and what `terms` include are picked, `count` at most. A quotient floors
+    redundancies at .001; its mean redundancy of exactly 1 counts as infinite: a copy of all that is picked has value 0."""
     at = np.arange(len(relevance))
     if candidates is not None:
         at = np.union1d(candidates, np.array(terms.include, int))
@@ -275,7 +268,8 @@ def select_mrmr(
         return np.maximum(redundancy, FLOOR) if scheme == "quotient" else redundancy
 
     def value(total: np.ndarray, picks: int) -> np.ndarray:
-        return criterion(scheme, first, total / picks)
+        mean = total / picks
+        return first - mean if scheme == "difference" else np.where(mean == 1.0, 0.0, first / mean)
 
     path = forward(first, term, value, of, min(count, len(at)), ahead, progress, terms.among(at))
     return path.spread(at, len(relevance))

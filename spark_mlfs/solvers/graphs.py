@@ -30,6 +30,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..errors import BudgetError, DataError
 from ..kernels.labels import LabelsetSimilarity
+from .linear import Solution
 
 WORST = -2.0  # the largest eigenvalue a normalised Laplacian can have
 EIGENSPACE = 1e-9
@@ -46,13 +47,6 @@ class PowerSums:
     total: np.ndarray
     square: np.ndarray
 
-    def moments(self) -> tuple[np.ndarray, np.ndarray]:
-        n = self.count.sum()
-        mean = self.total.sum(axis=0) / n
-        # from squares about the mean: adding before subtracting would lose what is small
-        spread = (self.square - 2 * mean * self.total + self.count[:, None] * mean * mean).sum(axis=0)
-        return mean, np.sqrt(np.maximum(spread, 0.0) / n)
-
     def scaled(self, offset: np.ndarray, scale: np.ndarray) -> PowerSums:
         c = self.count[:, None]
         total = (self.total - c * offset) / scale
@@ -68,8 +62,11 @@ def spec_scores(sums: PowerSums, similarity: LabelsetSimilarity, criterion: str 
 
     A feature with x'Dx = 0 (zero on every row that has a neighbour) scores −2 under phi1 and phi2, one that is constant there −2
     under phi2; phi3 is 0 for both. Raises `DataError` when no two rows share a label, `BudgetError`."""
-    mean, deviation = sums.moments()
-    sums = sums.scaled(mean, deviation)
+    n = sums.count.sum()
+    mean = sums.total.sum(axis=0) / n
+    # from squares about the mean: adding before subtracting would lose what is small
+    spread = (sums.square - 2 * mean * sums.total + sums.count[:, None] * mean * mean).sum(axis=0)
+    sums = sums.scaled(mean, np.sqrt(np.maximum(spread, 0.0) / n))
     count = sums.count.astype(np.float64)
     degree = similarity.degrees(count)
     live = (degree > 0) & (count > 0)
@@ -151,36 +148,22 @@ Evaluate = Callable[[np.ndarray], tuple[float, np.ndarray]]
 Watch = Callable[[int, float, float], None] | None
 
 
-@dataclass
-class MarginSolution:
-    """`weights` (d,) to rank by; `trace` the objective after each pass; `gap` the objective less a proven lower bound."""
-
-    weights: np.ndarray
-    trace: list[float]
-    converged: bool
-    passes: int
-    gap: float | None = None
-
-
-def paper_descent(gradients: Iterable[np.ndarray], width: int, beta: float = 0.9) -> MarginSolution:
-    """`mode="paper"`: w ← w − β·grad / ‖grad‖, grad = 2w∘g_i, from w = 1, the anchors in the order given, each once: `gradients`
-    yields g_i (d,) or blocks of them. A zero gradient makes no step. The weights may become negative and are ranked as they are,
-    as the paper does. No objective falls: no trace, and it has converged by definition."""
+def paper_descent(gradients: Iterable[np.ndarray], width: int, beta: float = 0.9) -> np.ndarray:
+    """(d,) the weights of `mode="paper"`: w ← w − β·grad / ‖grad‖, grad = 2w∘g_i, from w = 1, each anchor once, in the order
+    of `gradients`, which yields g_i (d,). A zero gradient makes no step. The weights may become negative and are ranked as they
+    are, as the paper does."""
     weights = np.ones(width)
-    steps = 0
-    for block in gradients:
-        for g in np.atleast_2d(block):
-            step = weights * g
-            length = np.sqrt(step @ step)
-            if length > 0:
-                weights -= (beta / length) * step
-            steps += 1
-    return MarginSolution(weights, [], True, steps)
+    for g in gradients:
+        step = weights * g
+        length = np.sqrt(step @ step)
+        if length > 0:
+            weights -= (beta / length) * step
+    return weights
 
 
 def convex(
     evaluate: Evaluate, width: int, eta: float | None = None, tol: float = 1e-5, max_passes: int = 100, progress: Watch = None
-) -> MarginSolution:
+) -> Solution:
     """`mode="convex"`: minimise f(v) = Loss(v) + η/2 ‖v − 1‖² over v ≥ 0.
 
     `evaluate` v (d,) → (Loss(v), a subgradient (d,)), one distributed pass; Loss convex. `eta` None: .01 of the mean absolute
@@ -189,7 +172,7 @@ def convex(
     The loss is piecewise linear, but of so many pieces that L-BFGS-B with bounds works as on a smooth function; it leads. Every
     pass also gives a plane below the loss, Loss(v_t) + g_t'(v − v_t). The minimum of the highest plane plus the quadratic bounds
     f from below: when the bound is within `tol` the solution is proved. Where L-BFGS-B stalls at kinks, as on a few dozen rows,
-    steps towards the model's minimiser take over. `trace` is the best objective after each pass."""
+    steps towards the model's minimiser take over. `objective` is the best after each pass, `extra["gap"]` it less the bound."""
     search = _Search(evaluate, width, eta, tol, max_passes, progress)
     try:
         search(np.ones(width))
@@ -203,7 +186,8 @@ def convex(
             search.certify()
             search(search.best + STEP * (search.model - search.best))
     except _Finished:
-        return MarginSolution(search.best, search.trace, search.converged, len(search.trace), search.gap)
+        trace, gap = search.trace, {"gap": search.gap}
+        return Solution(search.best, np.zeros(0), trace, search.converged, len(trace), gap)
 
 
 class _Finished(Exception):

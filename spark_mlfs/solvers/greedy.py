@@ -193,16 +193,6 @@ class Units:
         return [int(f) for f in members[np.argsort(-values[members], kind="stable")]]
 
 
-@dataclass(frozen=True)
-class _Purchase:
-    """A unit that can be paid: its features, the values of these, its gain and its price."""
-
-    members: list[int]
-    values: list[float]
-    gain: float
-    price: float
-
-
 class Pool:
     """The features that may still be picked, and whose turn it is: the included ones, then the best unit, member by member.
 
@@ -220,7 +210,7 @@ class Pool:
         self._valued = not terms.include
         self._money = terms.budget
         self._purchases: list[tuple[int, float, float]] = []
-        self._single: _Purchase | None = None
+        self._single: Path | None = None  # what the best single purchase is
 
     def next(self, values: np.ndarray) -> int | None:
         """The next pick by the criterion's `values` (v,); None where there is none."""
@@ -265,7 +255,8 @@ class Pool:
             place = best(worth, payable)
             members = self._units.members(place, values)
             price = float(self._units.price[place])  # type: ignore[index]
-            self._single = _Purchase(members, [float(values[f]) for f in members], float(worth[place]), price)
+            bought = len(self._terms.include) + len(members), price, float(worth[place])
+            self._single = Path(members, [float(values[f]) for f in members], purchases=[bought])
 
     def _purchase_at(self, place: int, values: np.ndarray, gain: float) -> list[int]:
         members, price = self._units.members(place, values), float(self._units.price[place])  # type: ignore[index]
@@ -288,16 +279,6 @@ class Pool:
                 out += members
         return out
 
-    def priority(self, values: np.ndarray) -> np.ndarray:
-        """(v,) what the next picks are likely to go by; −∞ for what is picked."""
-        costs = self._terms.costs
-        return np.where(self.open, values if costs is None else values / np.array(costs), -np.inf)
-
-    @property
-    def done(self) -> bool:
-        """Whether nobody asks for further values of the criterion."""
-        return not self.left and self._valued
-
     def run(self, values: np.ndarray, revalue: Callable[[int, Path], np.ndarray], count: int, progress: Progress = None) -> Path:
         """Pick to the end, by `values` (v,) first, after each pick by `revalue(pick, path)`; `progress(picks, count)`."""
         path = Path([], [])
@@ -306,7 +287,7 @@ class Pool:
             path.gains.append(float(values[pick]))
             if progress:
                 progress(len(path.picks), count)
-            if not self.done:
+            if self.left or not self._valued:  # else nobody asks for further values of the criterion
                 values = revalue(pick, path)
         return self.end(path)
 
@@ -315,23 +296,21 @@ class Pool:
         path.given, path.included = self.given, len(self._terms.include)
         path.purchases = self._purchases
         single = self._single
-        if single is not None and single.gain > sum(gain for _, _, gain in self._purchases) + TIE:
-            path.picks = [*path.picks[: path.included], *single.members]
-            path.gains = [*path.gains[: path.included], *single.values]
-            path.purchases = [(len(path.picks), single.price, single.gain)]
-            path.single = True
+        if single is not None and single.purchases[0][2] > sum(gain for _, _, gain in self._purchases) + TIE:
+            path.picks = [*path.picks[: path.included], *single.picks]
+            path.gains = [*path.gains[: path.included], *single.gains]
+            path.purchases, path.single = single.purchases, True
         return path
 
 
 def select_within_budget(values: np.ndarray, count: int, terms: PickConstraints) -> Path:
     """The picks of features that each have a value of their own: the included ones, then the most value per cost, to nine
     significant digits; what cannot be paid is passed over. The same rules as `Pool`, from one sort."""
-    pool, path = Pool(len(values), count, terms), Path([], [])
+    pool = Pool(len(values), count, terms)
     pool.open[list(terms.include)] = False
     pool.left, pool.coming = pool.left - len(terms.include), []
     picks = [*terms.include, *pool.affordable(values)]
-    path.picks, path.gains = picks, [float(values[f]) for f in picks]
-    return pool.end(path)
+    return pool.end(Path(picks, [float(values[f]) for f in picks]))
 
 
 def forward(
@@ -359,7 +338,8 @@ def forward(
             if ahead > 1:
                 if path.batches and path.used >= 0.8 * path.asked:
                     ahead = ahead * 3 // 2
-                order = np.argsort(-pool.priority(values), kind="stable")
+                likely = np.where(pool.open, values if terms.costs is None else values / np.array(terms.costs), -np.inf)
+                order = np.argsort(-likely, kind="stable")
                 size = min(ahead, max(1, pool.left), int(pool.open.sum()) + 1)  # the last pick needs no link
                 for f in (*pool.coming, *order):
                     if len(wanted) >= size:

@@ -356,12 +356,6 @@ def csfs(gram: GramView, mu: float = 1.0, **options: Any) -> Solution:
     return _with_intercept(gram, minimise_l21(gram.G, gram.C, mu, float(np.trace(gram.S)), **options))
 
 
-def omfs(gram: GramView, cross: np.ndarray, gamma: float = 0.8, constant: float = 0.0, **options: Any) -> Solution:
-    """`methods.manifolds` once Y ≈ VB is factorised: `gram` uncentred, `cross` = X'V (v × c) in its
-    coordinates, `constant` = ‖V‖²."""
-    return minimise_l21(gram.G, cross, gamma, constant, **options)
-
-
 def msfs(gram: GramView, xlx: np.ndarray, alpha: float = 0.1, beta: float = 10.0, rho: float = 0.5, **options: Any) -> Solution:
     """`methods.manifolds`, given X'LX (v × v) of the sampled neighbourhood graph in the view's coordinates. ρ = 0, α = 0 is
     ridge(β); α = 0, ρ = 1 is fully labelled CSFS(β)."""
@@ -403,9 +397,10 @@ def feature_laplacian(G: np.ndarray, n: float, k: int) -> sparse.csr_matrix:
 
 
 def omfs_armijo(
-    gram: GramView, cross: np.ndarray, gamma: float = 0.8, constant: float = 0.0, tol: float = 1e-9, max_iter: int = 20_000
+    A: np.ndarray, C: np.ndarray, gamma: float = 0.8, constant: float = 0.0, tol: float = 1e-9, max_iter: int = 20_000
 ) -> Solution:
-    """OMFS by the paper's own descent (Valadi et al., algorithm, steps 2-7): W ← W − step * gradient of
+    """OMFS once Y ≈ VB is factorised, A = X'X (v × v), C = X'V (v × c), `constant` = ‖V‖², by the paper's own descent (Valadi et
+    al., algorithm, steps 2-7) where `minimise_l21` finds the same: W ← W − step * gradient of
 
         J(W) = ‖XW − V‖² + γ Σ_i √(‖w_i‖² + e),    gradient 2(X'(XW − V) + γD W),
 
@@ -413,7 +408,6 @@ def omfs_armijo(
     row by 2 (X'X)_ii + 2 γD_ii (else rows near 0 stall the descent), the first trial step is Barzilai and Borwein's, and e falls
     by hundreds to (1e-6 of the largest row norm)²: J falls with it. Stops when at the last e the scaled gradient is below `tol`
     times its first size, or 100 steps lower J by less than 1e-12 relative."""
-    A, C = gram.G, cross
     W = np.zeros(C.shape, dtype=np.float64)
     q = C.shape[1]
     if not np.any(C):

@@ -36,11 +36,6 @@ class Factorisation:
     iterations: int
 
 
-def factor_bytes(m: int, q: int, c: int) -> int:
-    """Estimate the bytes of the factors of m labelsets of q labels: three of their size, Y'Y and its vectors, V four times."""
-    return 8 * (3 * m * q + 4 * q * q + 4 * m * c)
-
-
 def latent_width(q: int) -> int:
     """c = ⌈0.3 q⌉, at least 1; the arithmetic is exact (0.3·10 is not 3 in binary)."""
     return max(1, -(-3 * q // 10))
@@ -111,15 +106,14 @@ def nmf(
         if trace[-2] - trace[-1] <= tol * size:
             converged = True
             break
-    V, B = normalise(V, B)
-    return Factorisation(V, B, trace, converged, len(trace) - 1)
+    length = lengths(B)
+    return Factorisation(V * length, B / length[:, None], trace, converged, len(trace) - 1)
 
 
-def normalise(V: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same product VB with ‖b_r‖ = 1; a row of zeros stays."""
-    size = np.linalg.norm(B, axis=1)
-    size = np.where(size > 0, size, 1.0)
-    return V * size, B / size[:, None]
+def lengths(B: np.ndarray) -> np.ndarray:
+    """(c,) ‖b_r‖ of each row, 1 of a row of zeros."""
+    length = np.linalg.norm(B, axis=1)
+    return np.where(length > 0, length, 1.0)
 
 
 def _loss(L: np.ndarray, counts: np.ndarray, V: np.ndarray, B: np.ndarray) -> float:
@@ -207,13 +201,6 @@ def sampled_visits(P: Matrix, steps: int, walk: str, uniform: Callable[[int], np
     visits = sp.csr_matrix((np.ones(len(seen), np.float32), seen, ends), shape=(n, n))  # whole numbers, exact
     visits.sum_duplicates()
     return visits
-
-
-def neighbourhood(visits: sp.csr_matrix) -> sp.csr_matrix:
-    """S = (C + C')/2."""
-    S = sp.csr_matrix(visits + visits.T)
-    S.data *= 0.5
-    return S
 
 
 def expected_form(P: Matrix, steps: int, X: Matrix) -> np.ndarray:

@@ -23,7 +23,7 @@ from ..kernels.gram import GramView
 from ..kernels.matrix import Matrix
 from .l21 import EPS, BoxNewton, factored_step, huber, reweighted_step, steady
 from .linear import Anderson, Solution, copies, settled, solve_positive
-from .manifolds import laplacian, latent_width, normalise, symmetric_edges, truncated_svd
+from .manifolds import laplacian, latent_width, lengths, symmetric_edges, truncated_svd
 
 CONSTRAINTS = ("orthonormal", "none")
 _PLAIN = 30  # cycles before the first extrapolation
@@ -65,8 +65,8 @@ class _SpannedLatent:
     def eliminated(self, alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.G * (alpha / (1 + alpha)), self.C / (1 + alpha), self.S / (1 + alpha)
 
-    def factors(self, B: np.ndarray, scale: np.ndarray) -> dict[str, np.ndarray]:
-        return {"P": self.P * scale, "Q": self.Q * scale, "B": B / scale[:, None]}
+    def factors(self, scale: np.ndarray) -> dict[str, np.ndarray]:
+        return {"P": self.P * scale, "Q": self.Q * scale}
 
 
 class _ExplicitLatent:
@@ -110,9 +110,8 @@ class _ExplicitLatent:
         y = _solve_shifted(self.L, beta, np.repeat(shift, self.Y.shape[1]), self.Y, self.Y / shift)
         return (P + P.T) / 2, self.X.rmatmat(y), self.Y.T @ y
 
-    def factors(self, B: np.ndarray, scale: np.ndarray) -> dict[str, np.ndarray]:
-        V, B = normalise(self.V, B)
-        return {"V": V, "B": B}
+    def factors(self, scale: np.ndarray) -> dict[str, np.ndarray]:
+        return {"V": self.V * scale}
 
 
 _Latent = _SpannedLatent | _ExplicitLatent  # V and what the updates need of it
@@ -184,11 +183,9 @@ def mifs(
         problem.eliminated = _Eliminated(*latent.eliminated(alpha, beta), problem.size, alpha, gamma, problem.eps)
         problem.run(max_iter, tol, accelerate)
         latent.update(problem.W, problem.B, alpha, beta)
-    W, B, trace = problem.W, problem.B, problem.trace
-    scale = np.linalg.norm(B, axis=1)
-    scale = np.where(scale > 0, scale, 1.0)
-    extra: dict[str, Any] = {"eps": problem.eps, **latent.factors(B, scale)}
-    return Solution(W * scale, np.zeros(len(Vt)), trace, problem.converged, len(trace), extra)
+    scale, trace = lengths(problem.B), problem.trace
+    extra: dict[str, Any] = {"eps": problem.eps, "B": problem.B / scale[:, None], **latent.factors(scale)}
+    return Solution(problem.W * scale, np.zeros(len(Vt)), trace, problem.converged, len(trace), extra)
 
 
 class _Alternation:
@@ -272,16 +269,37 @@ class _Eliminated:
     tr W'PW − 2α tr W'HB' + α tr Y'Y − α² tr BNB' + γ Σ h(‖w_i‖),   P = X'X − X'A⁻¹X, H = X'A⁻¹Y, N = Y'A⁻¹Y."""
 
     def __init__(self, P: np.ndarray, H: np.ndarray, N: np.ndarray, size: float, alpha: float, gamma: float, eps: float) -> None:
-        self.P, self.H, self.N, self.size, self.alpha = P, H, N, size, alpha
-        self.newton = _NewtonStep(P, gamma, eps)
+        self.P, self.H, self.N, self.size, self.alpha, self.gamma = P, H, N, size, alpha, gamma
+        self.floor, self.damping = np.full(len(P), eps), 1e-2
+        self.group = np.arange(len(P))  # of identical columns, which rounding must not tell apart
+        for j, i, _ in copies(P):
+            self.group[j] = i
+        self.count = np.maximum(np.bincount(self.group, minlength=len(P)), 1)
 
     def value(self, W: np.ndarray, B: np.ndarray) -> float:
         fit = float((W * (self.P @ W)).sum() - 2 * self.alpha * (W * (self.H @ B.T)).sum())
         return fit + self.alpha * (self.size - self.alpha * float((B * (B @ self.N)).sum()))
 
-    def weights(self, B: np.ndarray, s2: np.ndarray) -> np.ndarray:
-        """W for a given B, from D = diag(1/s2)."""
-        return self.newton.step(self.alpha * (self.H @ B.T), s2)
+    def weights(self, B: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """W for a given B by one Newton step from D = diag(1/x), or by the reweighting when that is no descent."""
+        cross = self.alpha * (self.H @ B.T)
+        W, factor = factored_step(self.P, cross, self.gamma, x)
+        if factor is None:
+            return W
+        value = self._of_weights(W, cross, x)
+        moved = BoxNewton.of_l21(factor, W, x, self.gamma, self.floor).step(self.damping)
+        moved = (np.bincount(self.group, moved, minlength=len(x)) / self.count)[self.group]
+        trial = reweighted_step(self.P, cross, self.gamma, moved)
+        if self._of_weights(trial, cross, moved) <= value:
+            self.damping = max(0.1 * self.damping, 1e-8)
+            return trial
+        self.damping = min(30 * self.damping, 1.0)
+        return W
+
+    def _of_weights(self, W: np.ndarray, cross: np.ndarray, x: np.ndarray) -> float:
+        """tr W'PW − 2 tr W'X'V + γ Σ h, where PW = X'V − γW/x."""
+        t = np.linalg.norm(W, axis=1)
+        return float(-(W * cross).sum() + self.gamma * (huber(t, self.floor) - t * t / x).sum())
 
     def labels(self, W: np.ndarray, B: np.ndarray) -> np.ndarray:
         """B for a given W: each step raises tr BH'W + α/2 tr BNB'."""
@@ -300,43 +318,10 @@ def _orthonormal(A: np.ndarray) -> np.ndarray:
     return left @ right
 
 
-class _NewtonStep:
-    """W for a given X'V by one Newton step from D = diag(1/x), or by the reweighting when that is no descent."""
-
-    def __init__(self, G: np.ndarray, gamma: float, eps: float):
-        self.G, self.gamma, self.floor, self.damping = G, gamma, np.full(len(G), eps), 1e-2
-        self.group = np.arange(len(G))  # of identical columns, which rounding must not tell apart
-        for j, i, _ in copies(G):
-            self.group[j] = i
-        self.count = np.maximum(np.bincount(self.group, minlength=len(G)), 1)
-
-    def value(self, W: np.ndarray, cross: np.ndarray, x: np.ndarray) -> float:
-        """tr W'GW − 2 tr W'X'V + γ Σ h, where GW = X'V − γW/x."""
-        t = np.linalg.norm(W, axis=1)
-        return float(-(W * cross).sum() + self.gamma * (huber(t, self.floor) - t * t / x).sum())
-
-    def step(self, cross: np.ndarray, x: np.ndarray) -> np.ndarray:
-        W, factor = factored_step(self.G, cross, self.gamma, x)
-        if factor is None:
-            return W
-        value = self.value(W, cross, x)
-        moved = BoxNewton.of_l21(factor, W, x, self.gamma, self.floor).step(self.damping)
-        moved = (np.bincount(self.group, moved, minlength=len(x)) / self.count)[self.group]
-        trial = reweighted_step(self.G, cross, self.gamma, moved)
-        if self.value(trial, cross, moved) <= value:
-            self.damping = max(0.1 * self.damping, 1e-8)
-            return trial
-        self.damping = min(30 * self.damping, 1.0)
-        return W
-
-
 def heat_laplacian(neighbours: np.ndarray, squared: np.ndarray) -> sparse.csr_matrix:
     """Laplacian of the k-nearest-neighbour heat graph of the rows: `neighbours` (n × k row numbers; −1: none), `squared` (n ×
     k, d²), weight exp(−d²/t), t the mean d² of the directed edges (0: weight 1), an edge if either end lists the other."""
-    n = len(neighbours)
-    rows = np.repeat(np.arange(len(neighbours)), neighbours.shape[1])
-    columns, d2 = neighbours.ravel(), squared.ravel()
-    real = columns >= 0
-    rows, columns, d2 = rows[real], columns[real], d2[real]
+    rows, place = np.nonzero(neighbours >= 0)
+    columns, d2 = neighbours[rows, place], squared[rows, place]
     t = float(d2.mean()) if len(d2) else 0.0
-    return laplacian(symmetric_edges(rows, columns, np.exp(-d2 / t) if t > 0 else np.ones(len(d2)), n))
+    return laplacian(symmetric_edges(rows, columns, np.exp(-d2 / t) if t > 0 else np.ones(len(d2)), len(neighbours)))

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from sklearn.covariance import oas
 
 from spark_mlfs.errors import DataError
-from spark_mlfs.solvers import l21, regression
+from spark_mlfs.solvers import l21, linear
 from spark_mlfs.solvers.knockoffs import equicorrelated, joined, minimum_variance, sampler, shrunk, statistic, threshold
 
 
@@ -124,9 +124,7 @@ def run(seed, solve, n=1000, d=100, q=5, relevant=20, binary=False, copies=0):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("binary", [False, True], ids=["gaussian", "binary"])
-@pytest.mark.parametrize(
-    "solve", [lambda view: regression.ridge(view, 1.0), lambda view: l21.csfs(view, 1.0)], ids=["ridge", "csfs"]
-)
+@pytest.mark.parametrize("solve", [lambda view: linear.ridge(view, 1.0), lambda view: l21.csfs(view, 1.0)], ids=["ridge", "csfs"])
 def test_false_discoveries_are_held_and_features_found(solve, binary):
     """40 planted runs, 20 of 100 correlated features relevant to five labels: mean share of false ones at most 1.2 times the
     target of 0.1, power 0.7; W of an irrelevant feature is no more often positive than negative (a

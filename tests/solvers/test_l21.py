@@ -12,7 +12,7 @@ from oracles import regression as oracle
 from spark_mlfs.kernels.gram import row_norms
 from spark_mlfs.solvers import l21, l21_scans
 from spark_mlfs.solvers.l21 import omfs_armijo
-from spark_mlfs.solvers.regression import elastic_net, ridge
+from spark_mlfs.solvers.linear import elastic_net, ridge
 
 
 def planted():
@@ -143,8 +143,8 @@ def test_omfs_both_solvers(case):
     V, _ = oracle.nmf(Y, 2, 50)
     for gamma in (0.8, 30.0):
         square = (V**2).sum()
-        fast = l21.omfs(gram, X.T @ V, gamma, square)
-        slow = omfs_armijo(gram, X.T @ V, gamma, square)
+        fast = l21.minimise_l21(gram.G, X.T @ V, gamma, square)
+        slow = omfs_armijo(gram.G, X.T @ V, gamma, square)
         assert fast.converged and falls(fast.objective) and slow.converged and falls(slow.objective)
         assert agree(fast.weights, oracle.omfs(X, V, gamma), 1e-5)
         J = [((X @ W - V) ** 2).sum() + gamma * oracle.l21(W) for W in (fast.weights, slow.weights)]

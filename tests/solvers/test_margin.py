@@ -161,7 +161,7 @@ def test_real_sets(name, sparse, data_dir):
     close(-sum(g for g, _ in got.values()), naive.closed(), 1e-10)
     order = np.random.default_rng(0).permutation(len(X))
     descent = graphs.paper_descent((got[i][0] for i in order if i in got), X.shape[1])
-    close(descent.weights, naive.paper(order), 1e-6)  # which its steps make larger
+    close(descent, naive.paper(order), 1e-6)  # which its steps make larger
 
 
 def test_dense_product_and_sparse_product_agree(monkeypatch):
@@ -215,10 +215,9 @@ def test_rows_without_hits_or_misses_are_no_anchors():
 
 def test_descent_by_hand():
     g = np.array([[3.0, -4.0], [0.0, 0.0], [1.0, 0.0]])
-    solution = graphs.paper_descent([g[:2], g[2:]], 2, beta=0.5)
+    weights = graphs.paper_descent(g, 2, beta=0.5)
     # first step (0.3, -0.4), the second none, the third along the first axis
-    np.testing.assert_allclose(solution.weights, [1 - 0.3 - 0.5, 1 + 0.4], atol=1e-15)
-    assert solution.passes == 3 and solution.trace == []
+    np.testing.assert_allclose(weights, [1 - 0.3 - 0.5, 1 + 0.4], atol=1e-15)
 
 
 # ---- convex ----
@@ -236,12 +235,12 @@ def test_convex_reaches_the_dual_bound_of_the_oracle(seed):
     v, value, bound = naive.minimise()
     assert value - bound <= 1e-6 * value  # the oracle proves itself
     solution = graphs.convex(ours.evaluate, 5, tol=1e-6, max_passes=400)
-    assert solution.converged and never_rises(solution.trace)
-    assert bound * (1 - 1e-9) <= solution.trace[-1] <= value * (1 + 1e-6)
-    close(solution.trace[-1], naive.objective(solution.weights))
+    assert solution.converged and never_rises(solution.objective)
+    assert bound * (1 - 1e-9) <= solution.objective[-1] <= value * (1 + 1e-6)
+    close(solution.objective[-1], naive.objective(solution.weights))
     assert (solution.weights >= 0).all()
     # eta/2 ||v - v*||^2 <= gap: the minimiser is one point
-    far = np.sqrt(2 * (value - bound + solution.gap) / naive.eta())
+    far = np.sqrt(2 * (value - bound + solution.extra["gap"]) / naive.eta())
     assert np.linalg.norm(solution.weights - v) <= far
 
 
@@ -253,10 +252,10 @@ def test_convex_on_real_sets(name, data_dir):
     ours = InBlocks(X, Y, tile=512)
     seen = []
     solution = graphs.convex(ours.evaluate, X.shape[1], progress=lambda *state: seen.append(state))
-    assert solution.converged and never_rises(solution.trace) and solution.gap <= 1e-5 * solution.trace[-1]
-    assert len(seen) >= solution.passes - 1 and solution.passes <= 60
+    assert solution.converged and never_rises(solution.objective) and solution.extra["gap"] <= 1e-5 * solution.objective[-1]
+    assert len(seen) >= solution.iterations - 1 and solution.iterations <= 60
     finer = graphs.convex(ours.evaluate, X.shape[1], tol=3e-6)
-    assert finer.trace[-1] >= solution.trace[-1] - solution.gap
+    assert finer.objective[-1] >= solution.objective[-1] - solution.extra["gap"]
     assert spearmanr(solution.weights, finer.weights)[0] > 0.99
 
 
@@ -287,15 +286,15 @@ def test_convex_past_kinks():
     # the same by brute force over a mesh around the answer
     around = np.maximum(0, solution.weights + 0.05 * rng.normal(size=(20_000, 4)))
     values = (heights + around @ slopes.T).max(axis=1) + 0.5 * ((around - 1) ** 2).sum(axis=1)
-    assert solution.trace[-1] <= values.min() + 1e-12
+    assert solution.objective[-1] <= values.min() + 1e-12
 
 
 def test_convex_without_slope_and_out_of_passes():
     flat = graphs.convex(lambda v: (0.0, np.zeros(3)), 3)
-    assert flat.converged and flat.passes == 1 and (flat.weights == 1).all()
+    assert flat.converged and flat.iterations == 1 and (flat.weights == 1).all()
     X, Y = planted()
     short = graphs.convex(InBlocks(X, Y).evaluate, 8, max_passes=3)
-    assert not short.converged and short.passes == 3 and never_rises(short.trace) and short.gap > 0
+    assert not short.converged and short.iterations == 3 and never_rises(short.objective) and short.extra["gap"] > 0
 
 
 @pytest.mark.parametrize("mode", ["closed", "convex"])

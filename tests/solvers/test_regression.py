@@ -10,7 +10,7 @@ from in_memory.grams import gram_of_rows
 from oracles import regression as oracle
 from sklearn.linear_model import ElasticNet, Lasso, MultiTaskElasticNet, Ridge
 
-from spark_mlfs.solvers.regression import elastic_net, ridge
+from spark_mlfs.solvers.linear import elastic_net, ridge
 
 
 def planted():

@@ -36,7 +36,7 @@ from spark_mlfs.methods import METHODS, graphs, scanned
 from spark_mlfs.methods.counting import Relevance
 from spark_mlfs.methods.filters import InformationNorm
 from spark_mlfs.params import check
-from spark_mlfs.select import knockoffs, portrait
+from spark_mlfs.select import portrait, rules
 from spark_mlfs.select.rules import Rule
 from spark_mlfs.states import sums
 from spark_mlfs.statistics import contingency, gram, joint, labelsets, moments, neighbours, quantiles, sample, targets
@@ -359,7 +359,7 @@ EXAMPLES = {
         FEW,
         on(lambda p, name: [portrait.LabelCorrelations(tuple(range(p.q - 1, -1, -2)), rows) for rows in (p.n, p.n // 2)]),
     ),
-    knockoffs.KnockoffGram: (FEW, lambda name: of(knockoffs.KnockoffGram, asked_by_rule(name))),
+    rules.KnockoffGram: (FEW, lambda name: of(rules.KnockoffGram, asked_by_rule(name))),
     labelsets.LabelsetSums: (
         (*FEW, "many_sets", "wide", "wide_dense"),
         on(lambda p, name: [labelsets.LabelsetSums(), labelsets.LabelsetSums(squares=True)]),
@@ -680,7 +680,7 @@ QUANTISED = (
     scanned.FilledSums,
     scanned.AllRowsGram,
     scanned.ReweightedGram,
-    knockoffs.KnockoffGram,
+    rules.KnockoffGram,
     moments.GroupMoments,
 )
 ABOUT_LABELS = ("centre_y", "sum_y", "xy", "yy")  # whose centre is the positive rows' share of the number of rows
