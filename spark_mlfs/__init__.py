@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from .media import ENCODERS
     from .methods import METHODS
     from .ml.classifier_classes import *
-    from .ml.classifiers import ClassifierEstimator, MultiLabelClassificationModel
     from .ml.encoder_classes import *
     from .ml.extractor_classes import *
-    from .ml.extractors import ExtractorEstimator, MultiLabelExtractorModel
+    from .ml.learners import ClassifierEstimator, ExtractorEstimator, MultiLabelClassificationModel, MultiLabelExtractorModel
     from .ml.selector_classes import *
     from .ml.selectors import MultiLabelSelector, MultiLabelSelectorModel, SelectorEstimator
     from .report.comparison_page import compare
@@ -65,8 +64,7 @@ _NAMES = {
     "media": "ENCODERS",
     "methods": "METHODS",
     "errors": "BudgetError DataError ParameterError SparkMlfsError errors",
-    "ml.classifiers": "MultiLabelClassificationModel",
-    "ml.extractors": "MultiLabelExtractorModel",
+    "ml.learners": "MultiLabelClassificationModel MultiLabelExtractorModel",
     "ml.selectors": "MultiLabelSelector MultiLabelSelectorModel",
     "report.comparison_page": "compare",
     "report.drift_page": "drift",
@@ -145,8 +143,8 @@ def extractor_class(extractor: str) -> type[ExtractorEstimator]:
     >>> extractor_class("lift").__name__
     'LIFTExtractor'"""
     with worker_errors():
-        from .ml.extractors import ESTIMATORS
-    return cast("type[ExtractorEstimator]", ESTIMATORS.of(extractor))
+        from .ml.learners import EXTRACTING
+    return cast("type[ExtractorEstimator]", EXTRACTING.of(extractor))
 
 
 def classifier_class(classifier: str) -> type[ClassifierEstimator]:
@@ -156,5 +154,5 @@ def classifier_class(classifier: str) -> type[ClassifierEstimator]:
     >>> classifier_class("mlknn").__name__
     'MLkNNClassifier'"""
     with worker_errors():
-        from .ml.classifiers import ESTIMATORS
-    return cast("type[ClassifierEstimator]", ESTIMATORS.of(classifier))
+        from .ml.learners import CLASSIFYING
+    return cast("type[ClassifierEstimator]", CLASSIFYING.of(classifier))

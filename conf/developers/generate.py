@@ -19,7 +19,8 @@ from pages import pages
 import spark_mlfs
 from spark_mlfs import formats
 from spark_mlfs.adapters.classes import WIDTH, EstimatorClasses, annotation, literal
-from spark_mlfs.ml import classifiers, encoders, extractors, selectors, shared
+from spark_mlfs.ml import encoders, selectors, shared
+from spark_mlfs.ml import learners as spark_learners
 from spark_mlfs.ml.params import Checked
 from spark_mlfs.params import REQUIRED, Optional, Parameter
 from spark_mlfs.sklearn import encoders as array_encoders
@@ -57,7 +58,7 @@ TITLES = {
     "encoder": "A transformer for every encoder of files",
 }
 ROOMS = {
-    "ml": (selectors.SELECTORS, extractors.ESTIMATORS, classifiers.ESTIMATORS, encoders.ENCODING),
+    "ml": (selectors.SELECTORS, spark_learners.EXTRACTING, spark_learners.CLASSIFYING, encoders.ENCODING),
     "sklearn": (array_selectors.SELECTORS, learners.EXTRACTING, learners.CLASSIFYING, array_encoders.ENCODING),
 }
 

@@ -138,18 +138,13 @@ def rank(
 
 def asked(method: str, k: Any, own: Mapping[str, Any], screen: str | None, held_to: Mapping[str, Any]) -> pipeline.Request:
     """The request that the arguments of `rank` make: the method with its `own` parameters, held to constraints."""
-    _not_ours(own, method)
-    count = K.accept(k)
-    cut, count = (Cut(count), None) if count == modes.AUTO else (None, count)
-    return pipeline.Request.of(method, own, count, SCREEN.accept(screen), constraints=Constraints.of(held_to), cut=cut)
-
-
-def _not_ours(given: Mapping[str, Any], method: str) -> None:
-    own = {name for p in type(METHODS.create(method)).parameters for name in (p.name, p.camel)}
-    for name in given.keys() - own:
+    for name in own.keys() - {name for p in type(METHODS.create(method)).parameters for name in (p.name, p.camel)}:
         for near in get_close_matches(name, [COUNT, *inspect.signature(rank).parameters], n=1):
             meant = near.replace(COUNT, "k")
             raise ParameterError(f"method {method!r} has no parameter {name!r}; did you mean {meant!r} of rank?")
+    count = K.accept(k)
+    cut, count = (Cut(count), None) if count == modes.AUTO else (None, count)
+    return pipeline.Request.of(method, own, count, SCREEN.accept(screen), constraints=Constraints.of(held_to), cut=cut)
 
 
 def grades_of(values: Mapping[str, Any], request: pipeline.Request, weighted: bool) -> Grades | None:

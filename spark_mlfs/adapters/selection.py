@@ -95,7 +95,11 @@ class Selected(Fitted):
             paid = self._extra.get("constraints", {}).get("paid")
             count = cut.keep(len(self._ranking), paid is not None)
             if cut.auto:
-                count = max(self._enough(), len(self._held_to("include")))
+                if HELD_OUT[0] not in self._ranking:
+                    auto = setting("num_top_features", modes.AUTO)
+                    told = f"this model's method does not say how many features are enough, which {auto} asks for"
+                    raise ParameterError(f"{told}: give a number")
+                count = max(enough(self._ranking), len(self._held_to("include")))
             if paid is not None:
                 count = min(count, paid)
             if "group" in self._ranking:
@@ -110,14 +114,6 @@ class Selected(Fitted):
         passed = passing(mode, cut.rule.level, self._ranking[column].to_numpy())
         passed[: len(self._held_to("include"))] = True  # these rank first
         return self._ranking[passed]
-
-    def _enough(self) -> int:
-        if HELD_OUT[0] not in self._ranking:
-            auto = setting("num_top_features", modes.AUTO)
-            raise ParameterError(
-                f"this model's method does not say how many features are enough, which {auto} asks for: give a number"
-            )
-        return enough(self._ranking)
 
     def _held_to(self, what: str) -> list[str]:
         """Names of the features that were included, in rank order, or excluded, by index."""

@@ -1,6 +1,6 @@
 """The contract of a classifier: parameters, a fit on an engine that gives a state of arrays, and a NumPy prediction from it.
 
-The pyspark.ml classes (`ml.classifiers.py`), saving, names, jobs and checks are the base's business, as for methods."""
+The pyspark.ml classes (`ml.learners`), saving, names, jobs and checks are the base's business, as for methods."""
 
 from __future__ import annotations
 

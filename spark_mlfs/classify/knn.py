@@ -46,15 +46,16 @@ class _KNN(Classifier):
         else:
             refuse_unknown(engine.profile)
             rows = anchors_of(engine, None, 0)
-        return self.learn(rows, engine.profile.varying, engine.profile.q, p, engine)
+        return self.learn(engine, rows, p)
 
-    def learn(self, rows: Block, columns: np.ndarray, q: int, p: Values, engine: Engine | None = None) -> State:
+    def learn(self, engine: Engine, rows: Block, p: Values) -> State:
         if rows.n <= p["k"]:
             raise DataError(f"{rows.n} labelled training rows, but k = {p['k']} neighbours need at least {p['k'] + 1}: lower k")
-        scaling = Scaling.of_rows(rows.x[:, columns], p["scaling"])
-        y = rows.labels(q)
+        columns, y = engine.profile.varying, rows.labels(engine.profile.q)
+        x = rows.x[:, columns]
+        scaling = Scaling.of_rows(x, p["scaling"])
         return {
-            "x": rows.x[:, columns],
+            "x": x,
             "y": sp.csr_matrix((np.ones(y.nnz, np.uint8), y.indices, y.indptr), shape=y.shape),
             "columns": columns,
             "offset": scaling.offset,
@@ -125,15 +126,15 @@ class MLkNN(_KNN):
         SCALING,
     )
 
-    def learn(self, rows: Block, columns: np.ndarray, q: int, p: Values, engine: Engine | None = None) -> State:
-        state = super().learn(rows, columns, q, p, engine)
-        vote = NeighbourVote(state)
-        if engine is None or engine.in_one_process:
+    def learn(self, engine: Engine, rows: Block, p: Values) -> State:
+        state = super().learn(engine, rows, p)
+        if engine.in_one_process:
+            vote = NeighbourVote(state)
             reference, y = vote.training
             counts = vote.counts(reference)
         else:  # every row against every row: over the cluster
             y = state["y"].astype(np.float64)
-            geometry = Geometry(columns, state["offset"], state["scale"])
+            geometry = Geometry(state["columns"], state["offset"], state["scale"])
             (best,) = nearest_rows(engine, rows, geometry, (Neighbourhood(p["k"]),))
             best.ids[best.ids != NONE] = np.searchsorted(rows.ids, best.ids[best.ids != NONE])
             counts = label_counts(best, y)

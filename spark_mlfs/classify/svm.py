@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,15 +54,14 @@ class LabelMachines:
         width = v + (self.profile.q if self.order is not None else 0)
         weights, further = np.zeros((len(labels), width)), np.zeros((len(labels), 4))
         for at, label in enumerate(labels):
-            inputs = x
-            used: slice | np.ndarray = slice(v)
+            inputs, used = x, np.arange(v)
             if self.slices is not None:  # the features that an extractor made for this label
                 first, last = self.slices[label], self.slices[label + 1]
                 used = np.flatnonzero((self.profile.varying >= first) & (self.profile.varying < last))
                 inputs = x[:, used]
             if self.order is not None:
                 before = list(self.order[: self.order.index(label)])
-                inputs, used = beside(x, y[:, before]), slice(v + len(before))
+                inputs, used = beside(x, y[:, before]), np.arange(v + len(before))
             weights[at, used], further[at] = self._train(inputs, y[:, label], rows.ids)
         return {
             "labels": np.asarray(labels, np.int64),
@@ -105,14 +105,15 @@ def beside(x: Matrix, labels: np.ndarray) -> Matrix:
     return sp.hstack([x, sp.csr_matrix(y)], format="csr") if sp.issparse(x) else np.hstack([x, y])
 
 
-def gather_machines(parts: list[State], q: int) -> State:
-    """The machines of all labels, by label, from the parts that were trained apart."""
+def machines_of(engine: Engine, work: LabelMachines, **further: Any) -> State:
+    """The machines of all labels, by label, which are trained apart, and what is `further` known of them."""
+    parts, profile = engine.over_labels(work), engine.profile
     labels = np.concatenate([part["labels"] for part in parts])
-    order = np.argsort(labels)
-    assert len(labels) == q
+    assert len(labels) == profile.q
     names = "weights", "intercept", "a", "b", "iterations"
-    out = {name: np.concatenate([part[name] for part in parts])[order] for name in names}
-    return out | {"offset": parts[0]["offset"], "scale": parts[0]["scale"]}
+    out = {name: np.concatenate([part[name] for part in parts])[np.argsort(labels)] for name in names}
+    out |= {"offset": parts[0]["offset"], "scale": parts[0]["scale"], "columns": profile.varying, **further}
+    return out | {"converged": bool((out["iterations"] < work.parameters["max_iter"]).all())}
 
 
 class BRSVM(Classifier):
@@ -146,12 +147,9 @@ class BRSVM(Classifier):
     )
 
     def fit(self, engine: Engine, p: Values) -> State:
-        profile = engine.profile
         slices = tuple(p["slices"]) if p["label_specific"] else None
-        parts = engine.over_labels(LabelMachines(profile, p, calibrated=p["scores"] == "calibrated", slices=slices))
-        machines = gather_machines(parts, profile.q)
-        converged = bool((machines["iterations"] < p["max_iter"]).all())
-        return machines | {"columns": profile.varying, "scores": p["scores"], "converged": converged}
+        work = LabelMachines(engine.profile, p, calibrated=p["scores"] == "calibrated", slices=slices)
+        return machines_of(engine, work, scores=p["scores"])
 
     def by_label(self, p: Values) -> bool:
         return True
@@ -208,13 +206,12 @@ class ClassifierChain(Classifier):
     )
 
     def fit(self, engine: Engine, p: Values) -> State:
-        profile = engine.profile
-        order = chain_order(profile.positive, p["order"], p["seed"])
+        q, positive = engine.profile.q, engine.profile.positive
+        orders = {"index": np.arange(q), "frequency": np.argsort(-positive, kind="stable")}
+        order = orders[p["order"]] if p["order"] in orders else np.random.default_rng(p["seed"]).permutation(q)
         if p["base"] == "knn":
             return BRkNN().fit(engine, p) | {"order": order, "base": "knn"}
-        machines = gather_machines(engine.over_labels(LabelMachines(profile, p, order=tuple(order.tolist()))), profile.q)
-        converged = bool((machines["iterations"] < p["max_iter"]).all())
-        return machines | {"columns": profile.varying, "order": order, "base": "svm", "converged": converged}
+        return machines_of(engine, LabelMachines(engine.profile, p, order=tuple(order.tolist())), order=order, base="svm")
 
     def by_label(self, p: Values) -> bool:
         return p["base"] == "svm"
@@ -224,16 +221,6 @@ class ClassifierChain(Classifier):
 
     def predictor(self, state: State) -> Predictor:
         return NeighbourChain(state) if state["base"] == "knn" else MachineChain(state)
-
-
-def chain_order(positive: np.ndarray, how: str, seed: int) -> np.ndarray:
-    """(q,) labels in the order of the chain."""
-    q = len(positive)
-    if how == "index":
-        return np.arange(q)
-    if how == "frequency":
-        return np.argsort(-positive, kind="stable")
-    return np.random.default_rng(seed).permutation(q)
 
 
 class MachineChain(Predictor):

@@ -187,13 +187,11 @@ def ends_of_blocks(frame: Any, read: Read, shares: tuple[float, ...], draws: lis
 
 def by_labelset(states: list[dict[str, Any]], draws: list[int]) -> list[ByLabelset]:
     """The folds of each draw from where they end."""
-    hashes = np.concatenate([s["hashes"] for s in states])
-    order = np.argsort(hashes)
-
-    def together(name: str) -> np.ndarray:
-        return np.concatenate([s[name] for s in states])[order]
-
-    return [ByLabelset(hashes[order], together(f"ends {i}"), together(f"order {i}"), draw) for i, draw in enumerate(draws)]
+    whole = {name: np.concatenate([s[name] for s in states]) for name in states[0]}
+    at = np.argsort(whole["hashes"])
+    return [
+        ByLabelset(*(whole[name][at] for name in ("hashes", f"ends {i}", f"order {i}")), draw) for i, draw in enumerate(draws)
+    ]
 
 
 def _hashes(read: Read, batches: Batches) -> Batches:

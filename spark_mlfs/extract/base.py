@@ -1,6 +1,6 @@
 """The contract of an extractor: parameters, a fit on an engine that gives a state of arrays, and a NumPy projection from it.
 
-The pyspark.ml classes (`ml.extractors.py`), saving, names and checks are common. Rows with unknown labels do not take part in a
+The pyspark.ml classes (`ml.learners`), saving, names and checks are common. Rows with unknown labels do not take part in a
 fit, and neither do features that are constant on the other rows; any row can be transformed."""
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Extractor(Entry):
         return {**self.learn(engine, p), "varying": engine.profile.varying}
 
     def learn(self, engine: Engine, p: Values) -> State:
-        """At least `columns`, `offset`, `scale` (the features used are (x − offset)/scale) and what `project` needs."""
+        """At least `columns`, `offset`, `scale` (the features used are (x − offset)/scale) and what `project` needs; `scores`
+        (v,) of the original features `varying`, where the extractor ranks them."""
         raise NotImplementedError
 
     def pairs(self, profile: Profile, p: Values) -> float:
@@ -49,10 +50,6 @@ class Extractor(Entry):
 
     def names(self, state: State, labels: Sequence[str]) -> list[str]:
         raise NotImplementedError
-
-    def scores(self, state: State) -> np.ndarray | None:
-        """(v,) scores of the original features `varying`, where the extractor ranks them."""
-        return state.get("scores")
 
 
 def restrict(engine: Engine) -> None:

@@ -233,14 +233,6 @@ class Counting:
         edges = cuts(wanted.bytes_of(engine.profile), limit)
         return [replace(wanted, families=wanted.families[a:z]) for a, z in itertools.pairwise(edges)]
 
-    def joint_relevance(self, groups: Sequence[tuple[int, ...]]) -> np.ndarray:
-        """(groups,) the relevance of the joint value of each group of features; NaN where it has too many values."""
-        out = []
-        for wanted in self.joint_counts(groups):
-            (tables,) = self.engine.run(wanted, keep=False)
-            out += [np.nan if table is None else float(self.relevance_of.of_tables(table[None])[0]) for table in tables]
-        return np.array(out)
-
     @property
     def relevance_of(self) -> Relevance:
         assert isinstance(self.target, (Labels, Classes))
@@ -286,17 +278,6 @@ class Counting:
         profile = self.engine.profile
         wanted = label_pair_counts(self.coding, target, profile.has_unknown, 8 * (profile.q + 2), self.correction)
         return self.engine.run(wanted, keep=False)[0]
-
-    def select(self, criterion: Criterion, count: int, terms: PickConstraints) -> Scores:
-        def term(s: int, link: Any) -> np.ndarray:
-            return criterion.term(s, *link)
-
-        def links(features: Sequence[int]) -> dict[int, Any]:
-            return self.links(list(features), criterion.target)
-
-        most, ahead = min(count, self.engine.num_features), self.engine.look_ahead
-        path = forward(criterion.first, term, criterion.value, links, most, ahead, picking(self.engine), terms)
-        return Scores(criterion.first, path)
 
 
 @dataclass(frozen=True)
@@ -347,4 +328,15 @@ class GreedyCountingMethod(CountingMethod):
 
     def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         counting = Counting(engine, p)
-        return counting.select(self.criterion(counting, terms.costs is not None), count, terms)
+        criterion = self.criterion(counting, terms.costs is not None)
+        path = forward(
+            criterion.first,
+            lambda s, link: criterion.term(s, *link),
+            criterion.value,
+            lambda features: counting.links(list(features), criterion.target),
+            min(count, engine.num_features),
+            engine.look_ahead,
+            picking(engine),
+            terms,
+        )
+        return Scores(criterion.first, path)

@@ -302,7 +302,11 @@ class MIM(CountingMethod):
         return [*wanted] if len(wanted) == 1 else []
 
     def group_scores(self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]) -> np.ndarray:
-        return Counting(engine, p).joint_relevance(groups)
+        counting, out = Counting(engine, p), list[float]()
+        for wanted in counting.joint_counts(groups):
+            (tables,) = engine.run(wanted, keep=False)
+            out += [np.nan if table is None else float(counting.relevance_of.of_tables(table[None])[0]) for table in tables]
+        return np.array(out)
 
 
 @dataclass(frozen=True)
@@ -316,7 +320,10 @@ class FisherScores(Reduction):
 
     def __call__(self, moments: Moments | PairMoments) -> np.ndarray:
         if isinstance(moments, PairMoments):
-            return self._of_stored(moments)
+            if self.labels == "br":
+                return np.stack(stored_two_class_ratio(moments))
+            centre = moments.all_total / moments.rows.n if self.labels == "overlap" else None
+            return np.stack([floored_ratio(*stored_scatter(moments, centre)), np.ones(moments.count)])
         if self.labels == "br":
             return self._of_each(moments)
         out = np.ones((2, moments.total.shape[1]))
@@ -328,12 +335,6 @@ class FisherScores(Reduction):
         mean = moments.total[0] / moments.count[0]
         out[0] = floored_ratio(*class_scatter(moments.count[part], moments.total[part], moments.square[part], mean))
         return out
-
-    def _of_stored(self, moments: PairMoments) -> np.ndarray:
-        if self.labels == "br":
-            return np.stack(stored_two_class_ratio(moments))
-        centre = moments.all_total / moments.rows.n if self.labels == "overlap" else None
-        return np.stack([floored_ratio(*stored_scatter(moments, centre)), np.ones(moments.count)])
 
     def _of_each(self, m: Moments) -> np.ndarray:
         """Of every label by itself, and the mean."""

@@ -1,5 +1,5 @@
 """An estimator for every classifier: `help` tells what each takes, and editors read the stub."""
 
-from .classifiers import ESTIMATORS
+from .learners import CLASSIFYING
 
-__getattr__ = ESTIMATORS.named  # makes a class when it is first asked for
+__getattr__ = CLASSIFYING.named  # makes a class when it is first asked for

@@ -7,7 +7,7 @@ from typing import Literal, TypedDict
 from pyspark.ml.param import Param
 from typing_extensions import Self, Unpack
 
-from .classifiers import ClassifierEstimator
+from .learners import ClassifierEstimator
 
 class _Common(TypedDict, total=False):
     featuresCol: str

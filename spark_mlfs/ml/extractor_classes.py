@@ -1,5 +1,5 @@
 """An estimator for every extractor: `help` tells what each takes, and editors read the stub."""
 
-from .extractors import ESTIMATORS
+from .learners import EXTRACTING
 
-__getattr__ = ESTIMATORS.named  # makes a class when it is first asked for
+__getattr__ = EXTRACTING.named  # makes a class when it is first asked for

@@ -7,7 +7,7 @@ from typing import Literal, TypedDict
 from pyspark.ml.param import Param
 from typing_extensions import Self, Unpack
 
-from .extractors import ExtractorEstimator
+from .learners import ExtractorEstimator
 
 class _Common(TypedDict, total=False):
     featuresCol: str

@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 from typing import Any, cast
 
-import pandas as pd
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.ml import PipelineModel
 from pyspark.ml.param import Params
@@ -136,12 +135,6 @@ def load_state(spark: SparkSession, path: str, expected: int | None = None) -> S
     if not {"piece", "state"} <= set(frame.columns):
         raise DataError(f"{path} holds no saved state (its columns are {', '.join(frame.columns)}): {AGAIN}")
     return saved.whole_state([row.asDict() for row in frame.toLocalIterator()], path, expected)
-
-
-def load_ranking(spark: SparkSession, path: str, excluded: int = 0, expected: int | None = None) -> pd.DataFrame:
-    """The saved ranking at a path of Spark's (`adapters.saved.whole_ranking`)."""
-    rows: Any = spark.read.parquet(path).toPandas()
-    return saved.whole_ranking(rows, path, excluded, expected)
 
 
 def save_pipeline(spark: SparkSession, pipeline: PipelineModel, path: str, overwrite: bool = False) -> None:

@@ -21,7 +21,7 @@ from .. import pipeline
 from ..adapters import selection
 from ..adapters.arrays import SCREEN, grades_of
 from ..adapters.classes import FEATURES, LABELS, ROW_ID, WEIGHT, EstimatorClasses
-from ..adapters.saved import SavedData
+from ..adapters.saved import SavedData, whole_ranking
 from ..adapters.selection import OUTPUT, Selected, facts_of
 from ..blocks.dataset import Dataset
 from ..blocks.grades import Grades
@@ -32,7 +32,6 @@ from ..schema import CATEGORIES, with_categories, with_names
 from ..select import Constraints, Cut, modes
 from .base import FRAME, MultiLabelEstimator, Saved
 from .params import FITTING
-from .persistence import load_ranking
 from .rows import FeatureSource, feature_cells, filled_array, filled_vector, sliced
 from .shared import CONSTRAINTS, GRADING, SELECTION, FeatureAccessors, RankingAccessors, SelectionAccessors
 
@@ -160,7 +159,8 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
         self._extra = dict(metadata["selection"])
-        self._ranking = load_ranking(spark, path, len(self._held_to("exclude")), metadata.get("data"))
+        rows: Any = spark.read.parquet(path).toPandas()
+        self._ranking = whole_ranking(rows, path, len(self._held_to("exclude")), metadata.get("data"))
 
 
 class SelectorEstimator(RankingAccessors, MultiLabelEstimator[MultiLabelSelectorModel, pipeline.Request], _Selection):

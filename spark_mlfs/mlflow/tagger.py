@@ -41,8 +41,7 @@ class Steps:
     def of(pipeline: Any) -> Steps:
         """The steps of a fitted pipeline. `ParameterError` where it has others."""
         from ..ml.base import StateModel
-        from ..ml.classifiers import MultiLabelClassificationModel
-        from ..ml.extractors import MultiLabelExtractorModel
+        from ..ml.learners import MultiLabelClassificationModel, MultiLabelExtractorModel
         from ..ml.selectors import MultiLabelSelectorModel
         from ..scoring.stages import ColumnGatherer, stages_of
 

@@ -23,8 +23,8 @@ from ..errors import DataError, ParameterError, SparkMlfsError, camel, worker_er
 from ..frame import kinds_of
 from ..kernels.categories import Categories
 from ..media.base import encoder_of_class
-from ..ml.classifiers import ESTIMATORS, MultiLabelClassificationModel
 from ..ml.encoders import ENCODING
+from ..ml.learners import CLASSIFYING, MultiLabelClassificationModel
 from ..ml.persistence import Storable, load_pipeline, metadata_at
 from ..ml.rows import FeatureSource
 from ..ml.selectors import MultiLabelSelectorModel
@@ -104,7 +104,7 @@ def fit_pipeline(
     """A classifier fitted on the selected features, in a PipelineModel with the selection and what makes its features."""
     selector = selector.copy()
     selector._set(outputCol="selected").setFeaturesCol(FEATURES)
-    estimator = ESTIMATORS[name]().setParams(**{camel(k): v for k, v in parameters.items()})
+    estimator = CLASSIFYING[name]().setParams(**{camel(k): v for k, v in parameters.items()})
     estimator.setFeaturesCol("selected").setLabelsCol(LABELS).setIdCol(ID)
     fitted = estimator.onProgress(progress).fit(selector.transform(frame))
     jvm = jvm_within_reach()

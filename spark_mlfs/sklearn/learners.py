@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
@@ -34,11 +35,11 @@ class LearningEstimator(ArrayEstimator, Generic[Learner]):
     """Common part of extractors and classifiers: their entry's `fit` learns a state of arrays."""
 
     @spelled_by(in_arrays)
-    def _learn(self, X: Any, y: Any, further: dict[str, Any] | None = None) -> Labelled:
+    def _learn(self, X: Any, y: Any, further: Mapping[str, Any]) -> Labelled:
         parameters = self._own_parameters()
         held, labels = self._hold(X, y)
         memory = memory_of(self.memory_bytes)
-        fit, budgets = Fit(self.entry(), parameters, further or {}), Budgets(driver=memory, worker=memory)
+        fit, budgets = Fit(self.entry(), parameters, further), Budgets(driver=memory, worker=memory)
         self.state_: State = pipeline.compute(held, fit, None, budgets)[0]
         if "max_iter" in parameters:
             self.n_iter_ = int(np.max(self.state_.get("iterations", 1), initial=1))
@@ -65,7 +66,7 @@ class ExtractorOfArrays(TransformerMixin, LearningEstimator[Extractor]):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learns from X (n, d) and its labels y, given as to a selector."""
-        self._learn(X, y)
+        self._learn(X, y, {})
         self.label_slices_ = np.array(label_slices(self.state_), np.int64)
         return self
 
@@ -114,22 +115,18 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learns from X (n, d) and its labels y, given as to a selector."""
-        labels = self._learn(X, y, self._further(X))
+        further: dict[str, Any] = {}
+        if self._own_parameters().get("label_specific"):  # an extractor's frame tells where each label's features begin
+            if (slices := getattr(X, "attrs", {}).get(SLICES)) is None:
+                raise ParameterError(
+                    "label_specific needs features made label by label, and X does not say whose they are: put LIFTExtractor or "
+                    'LIFTRSMExtractor in front, with set_output(transform="pandas")'
+                )
+            further["slices"] = list(slices)
+        labels = self._learn(X, y, further)
         self.single_ = labels.classes is not None
         self.classes_: Any = labels.classes if self.single_ else np.arange(len(labels.names))
         return self
-
-    def _further(self, X: Any) -> dict[str, Any]:
-        """`slices`, where the features are each label's own: an extractor's frame tells them."""
-        if not self._own_parameters().get("label_specific"):
-            return {}
-        slices = getattr(X, "attrs", {}).get(SLICES)
-        if slices is None:
-            raise ParameterError(
-                "label_specific needs features made label by label, and X does not say whose they are: put LIFTExtractor or "
-                'LIFTRSMExtractor in front, with set_output(transform="pandas")'
-            )
-        return {"slices": list(slices)}
 
     def _predicted(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         x = self._rows(X)

@@ -20,7 +20,7 @@ from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.ml.classifiers import ESTIMATORS, MultiLabelClassificationModel
+from spark_mlfs.ml.learners import CLASSIFYING, MultiLabelClassificationModel
 from spark_mlfs.schema import attribute_names, with_names
 from spark_mlfs.testing import engine_of
 
@@ -148,7 +148,7 @@ def test_calibrated_scores_are_plattish():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(ESTIMATORS))
+@pytest.mark.parametrize("name", list(CLASSIFYING))
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("partitions", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_one_answer_whatever_the_layout(spark, name, sparse, partitions):
@@ -170,12 +170,12 @@ def test_one_answer_whatever_the_layout(spark, name, sparse, partitions):
                 np.testing.assert_array_equal(value, other[key], err_msg=key)
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n != "cc" else n for n in ESTIMATORS])
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n != "cc" else n for n in CLASSIFYING])
 def test_pipeline_saves_and_loads_as_a_whole(spark, tmp_path, name):
     x, y = data()
     frame = frame_of(spark, x, y)
     selector = spark_mlfs.MIMSelector(numTopFeatures=4, outputCol="selected")
-    estimator = ESTIMATORS[name]().setFeaturesCol("selected")
+    estimator = CLASSIFYING[name]().setFeaturesCol("selected")
     model = Pipeline(stages=[selector, estimator]).fit(frame)
     model.write().overwrite().save(f"file://{tmp_path}/m")
     loaded = PipelineModel.load(f"file://{tmp_path}/m")
@@ -230,7 +230,7 @@ def test_wrong_input_is_told(spark):
 def test_a_label_with_one_value_is_predicted_as_that_value():
     x, y = data()
     y[:, 0], y[:, 3] = 0, 1
-    for name in ESTIMATORS:
+    for name in CLASSIFYING:
         labels, _ = Learned(name, x, y).predict(x)
         assert (labels[:, 0] == 0).all() and (labels[:, 3] == 1).all(), name
 
@@ -250,17 +250,17 @@ def test_mlknn_on_emotions(spark, emotions):
     ("name", "sparse"), [("brknn", True), *(pytest.param("mlknn", s, marks=pytest.mark.slow) for s in (False, True))]
 )
 def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name, sparse):
-    from spark_mlfs.ml import classifiers
+    from spark_mlfs.ml import learners
     from spark_mlfs.ml import rows as blockjoin
 
     x, y = data(sparse=sparse)
     z, u = data(90, seed=1, sparse=sparse)
     z[1] = z[0]
-    model = ESTIMATORS[name](k=4).fit(frame_of(spark, x, y, sparse))
+    model = CLASSIFYING[name](k=4).fit(frame_of(spark, x, y, sparse))
     test = frame_of(spark, z, u, sparse, partitions=3)
     want = collected(model, test)
     tags = {r.id: (r.tags, r.scores) for r in model.tagged(test, top_n=2).collect()}
-    monkeypatch.setattr(classifiers, "BROADCAST_BYTES", 0)
+    monkeypatch.setattr(learners, "BROADCAST_BYTES", 0)
     monkeypatch.setattr(blockjoin, "BLOCK_BYTES", 2000)
     monkeypatch.setattr(blockjoin, "CHUNK_BYTES", 1500)
     joined = model.copy()

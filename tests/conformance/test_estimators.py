@@ -21,7 +21,7 @@ from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.extract import EXTRACTORS
 from spark_mlfs.methods import METHODS
 from spark_mlfs.methods.auto import MethodNames
-from spark_mlfs.ml import classifiers, extractors
+from spark_mlfs.ml import learners
 from spark_mlfs.ml import selectors as estimator
 from spark_mlfs.ml.params import FITTING
 from spark_mlfs.ml.persistence import StageReader
@@ -37,11 +37,11 @@ SCHEMA = T.StructType(
 # class of the estimator, its own parameters, class of the model, the params that name its output columns
 KINDS = {
     "selector": (estimator.SELECTORS, METHODS, estimator.MultiLabelSelectorModel, ("outputCol",)),
-    "extractor": (extractors.ESTIMATORS, EXTRACTORS, extractors.MultiLabelExtractorModel, ("outputCol",)),
+    "extractor": (learners.EXTRACTING, EXTRACTORS, learners.MultiLabelExtractorModel, ("outputCol",)),
     "classifier": (
-        classifiers.ESTIMATORS,
+        learners.CLASSIFYING,
         CLASSIFIERS,
-        classifiers.MultiLabelClassificationModel,
+        learners.MultiLabelClassificationModel,
         ("predictionCol", "rawPredictionCol"),
     ),
 }

@@ -18,8 +18,7 @@ from spark_mlfs.blocks.identity import content_hashes, feature_keys, occurrence_
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.renumber import identified
 from spark_mlfs.evaluate.protocol import Protocol, collect_labels, held_out, training
-from spark_mlfs.ml.classifiers import ESTIMATORS
-from spark_mlfs.ml.extractors import ESTIMATORS as EXTRACTING
+from spark_mlfs.ml.learners import CLASSIFYING, EXTRACTING
 from spark_mlfs.select import CrossValidation, Rule
 from spark_mlfs.testing import block_of
 
@@ -230,7 +229,7 @@ def test_mlknn_learns_from_other_places(case, small, monkeypatch):
 def test_fitted_on_repeated_rows_as_on_rows_with_ids(case, spark, kind):
     """Extractors and classifiers: what they learn is that of unique ids, to the bit."""
     this = case("emotions")
-    cls, own = (EXTRACTING[kind], EXTRACTORS[kind]) if kind in EXTRACTORS else (ESTIMATORS[kind], CLASSIFIERS[kind])
+    cls, own = (EXTRACTING[kind], EXTRACTORS[kind]) if kind in EXTRACTORS else (CLASSIFYING[kind], CLASSIFIERS[kind])
     few = {"subspaces": 2, "generations": 2, "population": 4}
     given = {p.camel: few[p.name] for p in own.parameters if p.name in few}
     numbered = this.table.numbered(spark, occurrence_ids(this.hashes, this.times))

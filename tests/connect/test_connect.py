@@ -19,7 +19,7 @@ from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.extract import EXTRACTORS, lift_rsm
-from spark_mlfs.ml.extractors import Project
+from spark_mlfs.ml.learners import Project
 
 pytestmark = pytest.mark.slow(every=5, together="file")
 

@@ -27,7 +27,7 @@ from spark_mlfs.extract import EXTRACTORS, lift_rsm, mlnb
 from spark_mlfs.extract.lift import centre_counts, clusters_of
 from spark_mlfs.extract.lift import distances as lift_distances
 from spark_mlfs.kernels.hashing import mix
-from spark_mlfs.ml.extractors import ESTIMATORS, Project
+from spark_mlfs.ml.learners import EXTRACTING, Project
 from spark_mlfs.pipeline import compute
 from spark_mlfs.schema import attribute_names, with_names
 from spark_mlfs.statistics.base import Budgets
@@ -413,7 +413,7 @@ def test_pipeline_saves_and_loads_as_a_whole(spark, tmp_path, name):
     x, y = data()
     frame = frame_of(spark, x, y)
     given = {"generations": 3} if name == "mlnb" else {}
-    extractor = ESTIMATORS[name](outputCol="z", **given)
+    extractor = EXTRACTING[name](outputCol="z", **given)
     classifier = spark_mlfs.MLkNNClassifier(k=3).setFeaturesCol("z")
     model = Pipeline(stages=[extractor, classifier]).fit(frame)
     model.write().overwrite().save(f"file://{tmp_path}/m")
@@ -479,7 +479,7 @@ def test_label_specific_machines_see_their_own_features(spark, name):
 
     x, y = data(140)
     frame = frame_of(spark, x, y)
-    extractor = ESTIMATORS[name](outputCol="z", ratio=0.1)
+    extractor = EXTRACTING[name](outputCol="z", ratio=0.1)
     model = Pipeline(
         stages=[extractor, spark_mlfs.BRSVMClassifier(labelSpecific=True, tol=1e-8).setFeaturesCol("z").setIdCol("id")]
     ).fit(frame)

@@ -37,10 +37,10 @@ from spark_mlfs.blocks import pack as packing
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.engine import spark as cluster
 from spark_mlfs.evaluate import metrics, split
-from spark_mlfs.ml import classifiers
+from spark_mlfs.ml import learners
 from spark_mlfs.ml import rows as joins
 from spark_mlfs.ml import rows as row_tasks
-from spark_mlfs.ml.classifiers import ESTIMATORS
+from spark_mlfs.ml.learners import CLASSIFYING
 from spark_mlfs.pipeline import Request
 from spark_mlfs.scoring.corpus import Scoring
 from spark_mlfs.scoring.stages import Scorer
@@ -221,16 +221,16 @@ def folds(frame: DataFrame) -> str:
 
 def evaluated(frame: DataFrame) -> str:
     """The metrics of predictions by a training set that no task holds whole."""
-    before, classifiers.BROADCAST_BYTES = classifiers.BROADCAST_BYTES, 0
+    before, learners.BROADCAST_BYTES = learners.BROADCAST_BYTES, 0
     try:
-        return digest(repr(metrics.evaluate_frame(ESTIMATORS["brknn"]().fit(frame).transform(frame))).encode())
+        return digest(repr(metrics.evaluate_frame(CLASSIFYING["brknn"]().fit(frame).transform(frame))).encode())
     finally:
-        classifiers.BROADCAST_BYTES = before
+        learners.BROADCAST_BYTES = before
 
 
 def fitted(name: str) -> Callable[[DataFrame], str]:
     def run(frame: DataFrame) -> str:
-        estimator = ESTIMATORS[name]()
+        estimator = CLASSIFYING[name]()
         estimator._small_bytes = lambda *_: 0  # on the executors, however small the data
         model = estimator.fit(frame)
         some = frame.where(F.pmod(F.xxhash64("features"), F.lit(30)) == 0)  # a limit takes other rows when a shuffle is run again
@@ -240,7 +240,7 @@ def fitted(name: str) -> Callable[[DataFrame], str]:
     return run
 
 
-def scored(name: str, broadcast: int = classifiers.BROADCAST_BYTES) -> Callable[[DataFrame], str]:
+def scored(name: str, broadcast: int = learners.BROADCAST_BYTES) -> Callable[[DataFrame], str]:
     """A corpus of four files by a model that was fitted without a loss; what it learned from travels up to `broadcast` bytes."""
     known: dict[str, Any] = {}
 
@@ -249,17 +249,17 @@ def scored(name: str, broadcast: int = classifiers.BROADCAST_BYTES) -> Callable[
         if not known:
             struck_then = dict(struck)
             struck.update(stage=None, loss=None, begun=tempfile.mkdtemp())
-            known["model"], known["corpus"] = ESTIMATORS[name]().fit(frame), str(folder / "corpus")
+            known["model"], known["corpus"] = CLASSIFYING[name]().fit(frame), str(folder / "corpus")
             corpus = frame.withColumn("doc", F.monotonically_increasing_id()).select("doc", "features")
             corpus.repartition(4).write.parquet("file://" + known["corpus"])
             struck.update(struck_then)
         spark, out = frame.sparkSession, folder / "out"
-        before, classifiers.BROADCAST_BYTES = classifiers.BROADCAST_BYTES, broadcast
+        before, learners.BROADCAST_BYTES = learners.BROADCAST_BYTES, broadcast
         try:
             scorer = Scorer("", [known["model"]])
             manifest = Scoring(spark, scorer, known["corpus"], "parquet", str(out), id="doc", all_scores=True).run()
         finally:
-            classifiers.BROADCAST_BYTES = before
+            learners.BROADCAST_BYTES = before
         rows = sorted(spark.read.parquet(f"file://{out}/data").drop("part").collect())
         assert manifest["rows"] == len(rows) == len({row.doc for row in rows}) == frame.count()
         assert [p.name for p in folder.iterdir() if p.name.startswith(".")] == []

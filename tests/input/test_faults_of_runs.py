@@ -417,7 +417,7 @@ INSIDE = {  # functions that are called within such a block only
     ("blocks/pack.py", "_collect_wide"),
     ("ml/persistence.py", "_metadata"),
     ("ml/persistence.py", "load_state"),
-    ("ml/persistence.py", "load_ranking"),
+    ("ml/selectors.py", "_load_data"),
     ("scoring/corpus.py", "_count"),
     ("read/missing.py", "_by_slot"),
     ("blocks/pack.py", "_pack_here"),  # of rows of this process, as the next three

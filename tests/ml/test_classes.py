@@ -19,8 +19,7 @@ from spark_mlfs.classify.base import Classifier
 from spark_mlfs.extract.base import Extractor
 from spark_mlfs.methods.filters import MIM
 from spark_mlfs.ml import shared
-from spark_mlfs.ml.classifiers import ESTIMATORS as CLASSIFYING
-from spark_mlfs.ml.extractors import ESTIMATORS as EXTRACTING
+from spark_mlfs.ml.learners import CLASSIFYING, EXTRACTING
 from spark_mlfs.ml.selectors import SELECTORS
 from spark_mlfs.params import Choice, Flag, Integer, Number, NumberList, Optional, Parameter, Text
 

@@ -55,9 +55,9 @@ def test_transform_of_a_stream_is_that_of_the_batch(spark, fitted, tmp_path):
 
 def test_neighbours_by_blocks_say_what_to_do(spark, fitted, tmp_path, monkeypatch):
     """A training set too large for every task is joined, and a stream joins no batch that is to come together again."""
-    from spark_mlfs.ml import classifiers
+    from spark_mlfs.ml import learners
 
-    monkeypatch.setattr(classifiers, "BROADCAST_BYTES", 0)
+    monkeypatch.setattr(learners, "BROADCAST_BYTES", 0)
     frame = fitted[0]
     model = spark_mlfs.MLkNNClassifier(k=3, idCol="id").fit(frame)
     frame.select("id", "features").limit(5).write.parquet(str(tmp_path / "in"))

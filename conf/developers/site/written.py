@@ -48,8 +48,8 @@ OWN = {
 MODULES = ("errors", "evaluate", "pipeline", "read")  # of the names of the package those that are modules
 FACES = ("spark_mlfs", "spark_mlfs.sklearn")
 BASES = {  # what all classes of a face share is said of these
-    "spark_mlfs": {"Selector": "ml.selectors.SelectorEstimator", "Extractor": "ml.extractors.ExtractorEstimator",
-                   "Classifier": "ml.classifiers.ClassifierEstimator"},
+    "spark_mlfs": {"Selector": "ml.selectors.SelectorEstimator", "Extractor": "ml.learners.ExtractorEstimator",
+                   "Classifier": "ml.learners.ClassifierEstimator"},
     "spark_mlfs.sklearn": {"Selector": "sklearn.selectors.SelectorOfArrays", "Extractor": "sklearn.learners.ExtractorOfArrays",
                            "Classifier": "sklearn.learners.ClassifierOfArrays"},
 }  # fmt: skip
