@@ -99,9 +99,12 @@ class Protocol:
             if self.stratified:
                 raise ParameterError("stratified folds are made from the labels: give the packed data")
             return self.named([Hashed(self.shares, self.seed, repeat) for repeat in range(self.repeats)])
-        if packed.profile.n > STRATIFY_ROWS:
-            return self.named(_by_labelset(packed, self.shares, self.draws))
-        return self.named(self.divide(*collect_labels(packed)))
+        if packed.profile.n <= STRATIFY_ROWS:
+            return self.named(self.divide(*collect_labels(packed)))
+        known, cut = identified(packed), (self.shares, self.draws)
+        if isinstance(known, InMemoryDataset):
+            return self.named(by_labelset([_ends(known.block.labelset_hash, known.block.ids, *cut)], self.draws))
+        return self.named(by_labelset(ends_of_blocks(known.blocks(), blocks_of, *cut), self.draws))
 
     @property
     def draws(self) -> list[int]:
@@ -169,16 +172,8 @@ def _label_lists(read: Read, batches: Batches) -> Batches:
         yield _state(ids=block.ids, lp=block.label_indptr, li=block.label_indices)
 
 
-def _by_labelset(packed: Dataset, shares: tuple[float, ...], draws: list[int]) -> list[ByLabelset]:
-    """`ByLabelset` folds of each draw: one job, in which the rows of a labelset meet by their hashes."""
-    known = identified(packed)
-    if isinstance(known, InMemoryDataset):
-        return by_labelset([_ends(known.block.labelset_hash, known.block.ids, shares, draws)], draws)
-    return by_labelset(ends_of_blocks(known.blocks(), blocks_of, shares, draws), draws)
-
-
 def ends_of_blocks(frame: Any, read: Read, shares: tuple[float, ...], draws: list[int]) -> list[dict[str, Any]]:
-    """Where the folds end in each labelset, of the blocks that `read` makes of a Spark frame: one job."""
+    """Where the folds end in each labelset, whose rows meet by their hashes, of the blocks that `read` makes of a Spark frame."""
     hashes = frame.mapInArrow(partial(_hashes, read), "labelset bigint, id bigint")
     gathered = hashes.repartition("labelset").mapInArrow(partial(_ends_of_part, shares, draws), "state binary")
     with worker_errors():
@@ -189,9 +184,8 @@ def by_labelset(states: list[dict[str, Any]], draws: list[int]) -> list[ByLabels
     """The folds of each draw from where they end."""
     whole = {name: np.concatenate([s[name] for s in states]) for name in states[0]}
     at = np.argsort(whole["hashes"])
-    return [
-        ByLabelset(*(whole[name][at] for name in ("hashes", f"ends {i}", f"order {i}")), draw) for i, draw in enumerate(draws)
-    ]
+    whole = {name: values[at] for name, values in whole.items()}
+    return [ByLabelset(whole["hashes"], whole[f"ends {i}"], whole[f"order {i}"], draw) for i, draw in enumerate(draws)]
 
 
 def _hashes(read: Read, batches: Batches) -> Batches:
@@ -436,8 +430,7 @@ def _of_frame(frame: DataFrame, chosen: Protocol, labels: str, row_id: str) -> l
         return _sides(frame, identity, chosen, chosen.divide(ids, sp.csr_matrix((len(ids), 1))))
     check_column(frame, labels)
     source, cast = label_source(frame, labels)
-    y = F.col(quoted(labels))
-    y = y if cast is None else y.cast(cast)
+    y = F.col(quoted(labels)) if cast is None else F.col(quoted(labels)).cast(cast)
     rows, read = frame.select(y.alias("y"), identity.alias("i")), partial(_label_blocks, source)
     with small_batches(frame.sparkSession):
         if small:
@@ -446,14 +439,11 @@ def _of_frame(frame: DataFrame, chosen: Protocol, labels: str, row_id: str) -> l
     if source.kind in ("vector", "multihot"):  # checked by now: Python takes the places of ones in a fifth of the time
         values, at = (F.unwrap_udt(y)[name] for name in ("values", "indices")) if source.kind == "vector" else (y, F.lit(None))
         at = F.coalesce(at, F.sequence(F.lit(0), F.size(values) - 1))
-        y, read = (
-            F.filter(at, lambda _, k: F.get(values, k) == 1).cast("array<bigint>"),
-            partial(_label_blocks, LabelSource("ids")),
-        )
+        y = F.filter(at, lambda _, k: F.get(values, k) == 1).cast("array<bigint>")
+        read = partial(_label_blocks, LabelSource("ids"))
     given = [f"_fold_{turn}" for turn in range(chosen.repeats)]
-    told = frame.select(y.alias("y"), identity.alias("i")).mapInArrow(
-        partial(_folds, folds, read), ", ".join(["_row bigint", *(f"{name} int" for name in given)])
-    )
+    schema = ", ".join(["_row bigint", *(f"{name} int" for name in given)])
+    told = frame.select(y.alias("y"), identity.alias("i")).mapInArrow(partial(_folds, folds, read), schema)
     told = told.groupBy("_row").agg(*(F.min(name).alias(name) for name in given))  # rows of one id stay together
     joined = frame.withColumn("_row", identity).join(told, "_row")
     metadata = {column: frame.schema[column].metadata for column in frame.columns}

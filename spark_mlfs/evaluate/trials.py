@@ -45,6 +45,7 @@ from ..statistics.gram import Gram
 from .metrics import KINDS, LARGER_IS_BETTER, METRICS, Sums
 from .protocol import Protocol, held_out, mapped, training
 
+Done = Callable[[Any, dict[str, Any]], None]  # what takes the result of a trial, by its key
 INNER_SEED = 0x1AAE  # inner folds are drawn apart from the outer ones
 ALL_FEATURES = "all features"
 EXTRACTED = "extracted"  # the size of a cell whose features an extractor made
@@ -412,11 +413,7 @@ class Trial:
 
 
 def run_trials(
-    packed: Dataset,
-    trials: Mapping[Any, Trial],
-    done: Callable[[Any, dict[str, Any]], None],
-    parallelism: int = 2,
-    budgets: Budgets = DEFAULT_BUDGETS,
+    packed: Dataset, trials: Mapping[Any, Trial], done: Done, parallelism: int = 2, budgets: Budgets = DEFAULT_BUDGETS
 ) -> None:
     """Run the trials of one data set and hand each result to `done(key, result)`, in this thread. What cannot be run gives
     {"error": why} (`too_large`: the memory); what one task may not hold runs over the cluster, or alone in this process."""
@@ -446,14 +443,9 @@ def _in_one_task(packed: Any, trial: Trial, budgets: Budgets) -> Any:
     return tasks.run_in_one_task(packed, trial, budgets)[0]
 
 
-def _run_in_tasks(
-    packed: Any, trials: Mapping[Any, Trial], done: Callable[[Any, dict[str, Any]], None], parallelism: int, budgets: Budgets
-) -> dict[Any, Trial]:
+def _run_in_tasks(packed: Any, trials: Mapping[Any, Trial], done: Done, parallelism: int, budgets: Budgets) -> dict[Any, Trial]:
     """Runs every trial as one task, `parallelism` at a time; the trials that one task may not hold."""
     too_large: dict[Any, Trial] = {}
-
-    def one(trial: Trial) -> dict[str, Any]:
-        return _result(partial(_in_one_task, packed, trial, budgets), but=WorkerBudgetError)
 
     def ended(key: Any, future: Future[dict[str, Any]]) -> None:
         if isinstance(future.exception(), WorkerBudgetError):
@@ -462,7 +454,8 @@ def _run_in_tasks(
             done(key, future.result())
 
     spark = None if isinstance(packed, InMemoryDataset) else packed.frame.sparkSession
-    side_by_side(spark, parallelism, {key: partial(one, trial) for key, trial in trials.items()}, ended)
+    work = {key: partial(_in_one_task, packed, trial, budgets) for key, trial in trials.items()}
+    side_by_side(spark, parallelism, {key: partial(_result, one, WorkerBudgetError) for key, one in work.items()}, ended)
     return too_large
 
 

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from ..blocks.block import Block, concatenate
-from ..blocks.codec import State, decode, envelope
+from ..blocks.block import Block
+from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import ON_THE_DRIVER, BudgetError, beyond, setting
@@ -35,7 +35,7 @@ from ..params import Integer, Number, Parameter, Values
 from ..statistics.base import Statistic
 from ..statistics.moments import GroupMoments
 from ..statistics.neighbours import Geometry, geometry_of
-from ..statistics.sample import rows_bytes
+from ..statistics.sample import SampledRows
 from ..statistics.targets import SomeLabels
 from .base import SCALING, Extractor
 
@@ -84,11 +84,11 @@ def clusters_of(positive: np.ndarray, n: int, ratio: float) -> list[Cluster]:
 
 
 @dataclass
-class FirstRows(Statistic, layout="identified", divisible=False):
-    """Each problem's rows with the smallest seeded hashes, one a centre: (block of distinct rows by id, positions by hash)."""
+class FirstRows(SampledRows, graded=False):
+    """Each problem's rows with the smallest seeded hashes, one a centre: (block of distinct rows by id, positions by hash). A
+    state holds 2 · `count` of them at most."""
 
-    clusters: tuple[Cluster, ...]
-    seed: int
+    clusters: tuple[Cluster, ...] = ()
 
     def _chosen(self, block: Block) -> list[np.ndarray]:
         order = np.lexsort((block.ids, mix(block.ids, self.seed)))
@@ -96,23 +96,13 @@ class FirstRows(Statistic, layout="identified", divisible=False):
         rank[order] = np.arange(block.n)
         return [rows[np.argsort(rank[rows])][: cluster.count] for cluster, rows in sides(block, self.clusters)]
 
-    def partial(self, block: Block, profile: Profile) -> State:
-        return self._pack(block.known())
+    def _best(self, block: Block) -> Block:
+        block = block.take(np.unique(np.concatenate(self._chosen(block))))
+        return block.take(np.argsort(block.ids, kind="stable"))
 
-    def _pack(self, block: Block) -> State:
-        kept = block.take(np.unique(np.concatenate(self._chosen(block))))
-        return {"rows": np.frombuffer(bytes(kept.encode()), np.uint8)}
-
-    def merge(self, left: State, right: State) -> State:
-        return self._pack(concatenate([Block.from_state(decode(side["rows"].tobytes())) for side in (left, right)]))
-
-    def finish(self, state: State, profile: Profile) -> tuple[Block, list[np.ndarray]]:
-        block = Block.from_state(decode(state["rows"].tobytes()))
-        block = block.take(np.argsort(block.ids, kind="stable"))
+    def finish(self, state: State, profile: Profile) -> tuple[Block, list[np.ndarray]]:  # type: ignore[override]
+        block = super().finish(state, profile)
         return block, self._chosen(block)
-
-    def state_bytes(self, profile: Profile) -> int:
-        return rows_bytes(profile, sum(cluster.count for cluster in self.clusters))
 
 
 @dataclass
@@ -178,7 +168,8 @@ def cluster_centres(
 ) -> tuple[np.ndarray, int, bool]:
     """(Σ counts, v) centres of all problems, iterations, whether no centre moved in the last one."""
     problems = tuple(clusters)
-    block, chosen = engine.run(FirstRows(problems, seed), keep=False)[0]
+    first = FirstRows(-(-sum(cluster.count for cluster in clusters) // 2), seed, problems)
+    block, chosen = engine.run(first, keep=False)[0]
     x = geometry.points(block).x
     centres = np.concatenate([dense(x[rows]) for rows in chosen]).astype(np.float64)
     for iteration in range(1, max_iter + 1):

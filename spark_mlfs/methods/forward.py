@@ -240,9 +240,7 @@ class FastCan(Method):
         view = labelled_view(engine, "standard")
 
         with one_thread():  # the same bits on any driver
-            first, path = forward.select_canonical(
-                view.G, view.C, view.S, count, p["tol"], terms.among(view.varying), picking(engine)
-            )
+            first, path = forward.select_canonical(view, count, p["tol"], terms.among(view.varying), picking(engine))
         path.spread(view.varying, engine.num_features)
         return Scores.of_varying(first, view.varying, engine.num_features, path=path, details={"labelled_rows": int(view.n)})
 
@@ -325,8 +323,7 @@ class MRMR(Method):
             known = int((engine.profile.observed > 0).sum())
             scores, candidates = Scores(Counting(engine, p).relevance / max(1, known)), None
         else:
-            relevance = forward.f_relevance(labelled.G, labelled.C, labelled.S, labelled.n)
-            scores = Scores.of_varying(relevance, labelled.varying, engine.num_features)
+            scores = Scores.of_varying(forward.f_relevance(labelled), labelled.varying, engine.num_features)
             candidates = np.flatnonzero(scores.values > 0)
 
         links, ahead = self._links(engine, p, labelled)

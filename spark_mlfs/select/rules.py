@@ -392,20 +392,35 @@ def error_bound(kept: float, threshold: float, d: int) -> float:
 
 
 def _stability(rule: Rule, engine: Engine, method: Method, p: Mapping[str, Any]) -> Gathered:
-    """How often each feature is among the `count` best of a half-sample."""
-    count = min(rule.count or engine.num_features, engine.num_features)
-    problem = method.gram_problem(engine.profile, p)
-    if problem is not None:
-        chosen = _halves_of_grams(engine, problem, rule, count)
-    elif engine.in_one_process:
-        chosen = _halves_of_rows(engine, method, p, rule, count)
-    else:
+    """How often each feature is among the `count` best of a half-sample, of Gram matrices by group or of the rows."""
+    count, profile = min(rule.count or engine.num_features, engine.num_features), engine.profile
+    problem = method.gram_problem(profile, p)
+    if problem is None and not engine.in_one_process:
         raise ParameterError(
             f"stability of {method.name} needs 100 runs on half of the rows, which are only done where the data run in one task; "
             f"take a sample of the rows, or a method that finishes on the Gram matrix: {gram_methods()}"
         )
+    groups = {} if problem is None else engine.run(Gram(GROUPS, problem.sketch))[0]
+    chosen = np.zeros((2 * PAIRS, profile.d), bool)
+    with one_thread():
+        for number, half in enumerate(halves(rule.seed)):
+            if problem is not None:
+                if engine.progress:
+                    engine.progress("half-samples", number, 2 * PAIRS)
+                view = problem.view(half_sample([part for group, part in groups.items() if half[group]]))
+                if len(view.varying):
+                    chosen[number] = _top(view.scores(problem.solve(view).weights), profile.varying, profile.d, count)
+                continue
+            assert isinstance(engine, LocalEngine)
+            repeat, side = divmod(number, 2)
+            split = Split(f"half-sample {number + 1}", repeat, side, Hashed((0.5, 0.5), rule.seed, repeat))
+            rows = part_of(engine, split, True)
+            if len(rows.profile.varying):
+                scores = method.score(rows, p, min(count, rows.num_features))
+                picks = None if scores.path is None else scores.path.picks
+                chosen[number] = _top(scores.values, rows.profile.varying, profile.d, count, picks, scores.constant)
     kept = float(chosen.sum(axis=1).mean())
-    return {"frequency": chosen.mean(axis=0)[engine.profile.varying]}, {
+    return {"frequency": chosen.mean(axis=0)[profile.varying]}, {
         "half_samples": len(chosen),
         "count": count,
         "mean_chosen": kept,
@@ -432,41 +447,9 @@ def _top(
     return out
 
 
-def _halves_of_grams(engine: Engine, problem: GramProblem, rule: Rule, count: int) -> np.ndarray:
-    """(100, d) choices, from Gram matrices by group."""
-    (groups,) = engine.run(Gram(GROUPS, problem.sketch))
-    d, varying = engine.profile.d, engine.profile.varying
-    out = np.zeros((2 * PAIRS, d), bool)
-    with one_thread():
-        for number, half in enumerate(halves(rule.seed)):
-            if engine.progress:
-                engine.progress("half-samples", number, 2 * PAIRS)
-            view = problem.view(half_sample([part for group, part in groups.items() if half[group]]))
-            if len(view.varying):
-                out[number] = _top(view.scores(problem.solve(view).weights), varying, d, count)
-    return out
-
-
 def half_sample(parts: list[GramStatistics]) -> GramStatistics:
     """The sum of Gram matrices by group, as statistics whose constant features are known: what does not vary beyond rounding over
     these rows is taken as constant."""
     if not parts or not sum(part.n for part in parts):
         raise DataError("a half-sample has no labelled rows; there are too few of them for stability selection")
     return total(parts).flattened()
-
-
-def _halves_of_rows(engine: Engine, method: Method, p: Mapping[str, Any], rule: Rule, count: int) -> np.ndarray:
-    """(100, d) choices, from the rows."""
-    assert isinstance(engine, LocalEngine)
-    d = engine.profile.d
-    out = np.zeros((2 * PAIRS, d), bool)
-    for repeat in range(PAIRS):
-        for side in (0, 1):
-            name = f"half-sample {2 * repeat + side + 1}"
-            half = part_of(engine, Split(name, repeat, side, Hashed((0.5, 0.5), rule.seed, repeat)), True)
-            if not len(half.profile.varying):
-                continue
-            scores = method.score(half, p, min(count, half.num_features))
-            picks = None if scores.path is None else scores.path.picks
-            out[2 * repeat + side] = _top(scores.values, half.profile.varying, d, count, picks, scores.constant)
-    return out

@@ -25,8 +25,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy import linalg
 
-from ..kernels.gram import FoldSums, divisor, positive
-from .greedy import UNCONSTRAINED, Path, PickConstraints, Pool, forward
+from ..kernels.gram import FoldSums, GramView, divisor, positive
+from .greedy import UNCONSTRAINED, Path, PickConstraints, Pool, Progress, forward
 
 
 class _Folds:
@@ -101,20 +101,14 @@ class _Folds:
 
 
 def select_held_out(
-    sums: FoldSums,
-    weights: np.ndarray,
-    penalty: np.ndarray | float,
-    count: int,
-    terms: PickConstraints = UNCONSTRAINED,
-    progress: Callable[[int, int], None] | None = None,
+    sums: FoldSums, weights: np.ndarray, penalty: np.ndarray, count: int, terms: PickConstraints, progress: Progress = None
 ) -> tuple[np.ndarray, Path, np.ndarray]:
     """(J of every feature before the first pick (v,), the picks with their J, the share that each explains of each fold (F, k)).
 
-    `sums` of features that vary, `weights` (q,) of the labels, `penalty` of all features or (v,) of each; at most `count` are
-    picked."""
+    `sums` of features that vary, `weights` (q,) of the labels, `penalty` (v,) of each; at most `count` are picked."""
     v, variation = sums.sum_x.shape[1], sums.variation(weights)
     pool, whole, each = Pool(v, count, terms), positive(variation.sum()), positive(variation)
-    folds = _Folds(sums, weights, np.broadcast_to(penalty, v), pool.left)
+    folds = _Folds(sums, weights, penalty, pool.left)
     explained = folds.explained
     relevance, shares = explained.sum(axis=0) / whole, list[np.ndarray]()
 
@@ -139,16 +133,14 @@ def enough(gain: np.ndarray, error: np.ndarray) -> int:
     return 1 + int(np.flatnonzero(gain >= gain[best] - error[best])[0])
 
 
-def nested(
-    sums: FoldSums, weights: np.ndarray, penalty: np.ndarray | float, count: int, terms: PickConstraints = UNCONSTRAINED
-) -> np.ndarray:
+def nested(sums: FoldSums, weights: np.ndarray, penalty: np.ndarray, count: int, terms: PickConstraints) -> np.ndarray:
     """(F, count) what each of the picks made without a fold explains of it: of noise nothing, though of many features the best
     seems to explain some of the rows that it was picked by. With two folds there are none to pick by: zeros."""
     folds = np.arange(len(sums.n))
     out, each = np.zeros((len(folds), count)), positive(sums.variation(weights))
     for f in folds if len(folds) > 2 else ():
         _, path, _ = select_held_out(sums.of(folds != f), weights, penalty, count, terms)
-        fold = _Folds(sums, weights, np.broadcast_to(penalty, sums.sum_x.shape[1]), len(path.picks), slice(f, f + 1))
+        fold = _Folds(sums, weights, penalty, len(path.picks), slice(f, f + 1))
         for at, pick in enumerate(path.picks):
             out[f, at] = fold.explained[0, pick] / each[f]
             fold.take(pick)
@@ -177,22 +169,17 @@ def label_basis(S: np.ndarray) -> np.ndarray:
 
 
 def select_canonical(
-    G: np.ndarray,
-    C: np.ndarray,
-    S: np.ndarray,
-    count: int,
-    tol: float = 0.01,
-    terms: PickConstraints = UNCONSTRAINED,
-    progress: Callable[[int, int], None] | None = None,
+    view: GramView, count: int, tol: float = 0.01, terms: PickConstraints = UNCONSTRAINED, progress: Progress = None
 ) -> tuple[np.ndarray, Path]:
-    """(J of every feature before the first pick (v,), the picks with their J), from X'X (v, v) with a positive diagonal, X'Y (v,
-    q) and Y'Y (q, q) of centred X and Y; equal J (within 1e-10) go to the smaller index.
+    """(J of every feature before the first pick (v,), the picks with their J), from a centred view, whose G has a positive
+    diagonal; equal J (within 1e-10) go to the smaller index.
 
     `count` features at most; fewer where no feature is left, or none adds anything (every J below 1e-10). Features with ‖x_f⊥‖ ≤
     tol·‖x_f‖ are linearly dependent on the picks and left out; those that `terms` include are picked first, J = 0 if they depend.
     """
+    G = view.G
     squares = np.diag(G).copy()
-    share = C @ label_basis(S)  # V'x_f⊥, row by row
+    share = view.C @ label_basis(view.S)  # V'x_f⊥, row by row
     relevance = (share**2).sum(axis=1) / squares
     least = tol * tol * squares
     pool = Pool(len(G), count, terms, SATURATED)
@@ -221,17 +208,17 @@ NONE = 1e-11  # a correlation this small is what rounding leaves of none
 SEPARATED = 1e-12  # floor of 1 − r²
 
 
-def f_relevance(G: np.ndarray, C: np.ndarray, S: np.ndarray, n: float) -> np.ndarray:
+def f_relevance(view: GramView) -> np.ndarray:
     """(v,) mean over the labels of the two-class F statistic r²(n − 2)/(1 − r²), r the correlation of feature and 0/1 label, 1 −
-    r² ≥ 1e-12, from centred second moments G (v, v), C (v, q), S (q, q) of n rows. A label with one value adds 0."""
-    squares = np.diag(S)
+    r² ≥ 1e-12, from a centred view. A label with one value adds 0."""
+    squares = np.diag(view.S)
     # what rounding leaves of the spread of a constant 0/1 label is far below that of a single row
     two_valued = squares > 1e-6
     if not two_valued.any():
-        return np.zeros(len(C))
-    r = C[:, two_valued] / np.sqrt(np.diag(G)[:, None] * squares[two_valued])
+        return np.zeros(len(view.C))
+    r = view.C[:, two_valued] / np.sqrt(np.diag(view.G)[:, None] * squares[two_valued])
     square = np.where(np.abs(r) <= NONE, 0.0, np.minimum(r * r, 1.0))
-    return max(n - 2, 1) * (square / np.maximum(1 - square, SEPARATED)).sum(axis=1) / len(S)
+    return max(view.n - 2, 1) * (square / np.maximum(1 - square, SEPARATED)).sum(axis=1) / len(squares)
 
 
 def correlation_with(G: np.ndarray, s: int) -> np.ndarray:
@@ -248,7 +235,7 @@ def select_mrmr(
     count: int,
     candidates: np.ndarray | None = None,
     ahead: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
     terms: PickConstraints = UNCONSTRAINED,
 ) -> Path:
     """Greedy selection: the argmax of `relevance` (v,), then of that less (``"difference"``) or over (``"quotient"``) the mean

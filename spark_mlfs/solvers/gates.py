@@ -12,6 +12,7 @@ from .linear import Solution
 
 _LOW, _HIGH, _T = -0.1, 1.1, 2.0 / 3.0
 _SHIFT = _T * np.log(-_LOW / _HIGH)
+PATIENCE = 10
 
 
 def keep_probability(log_alpha: np.ndarray) -> np.ndarray:
@@ -20,31 +21,21 @@ def keep_probability(log_alpha: np.ndarray) -> np.ndarray:
 
 
 def deepfs(
-    X: np.ndarray,
-    Y: np.ndarray,
-    hidden: Sequence[int] = (32,),
-    lam: float = 0.05,
-    epochs: int = 100,
-    batch: int = 64,
-    rate: float = 0.01,
-    seed: int = 0,
-    patience: int = 10,
+    X: np.ndarray, Y: np.ndarray, hidden: Sequence[int], lam: float, epochs: int, batch: int, rate: float, seed: int
 ) -> Solution:
     """Train gates and network by Adam; `weights` (d × 1) are the keep probabilities.
 
     X n × d standardised and dense, Y n × q in {0, 1}; `hidden` one or two layer widths. The best parameters by the penalised loss
     of the whole sample after an epoch, every gate noise-free, are returned; `objective` is the best so far. `converged`:
-    `patience` epochs brought no improvement of 1e-4 relative, no claim of an optimum. `extra["loss"]`: of every epoch."""
+    `PATIENCE` epochs brought no improvement of 1e-4 relative, no claim of an optimum. `extra["loss"]`: of every epoch."""
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     n, d = X.shape
     q = Y.shape[1]
     rng = np.random.default_rng(seed)
     parameters = _start([d, *hidden, q], Y, rng)
     adam = _Adam(parameters, rate)
-    best, best_value, since = None, np.inf, 0
-    trace: list[float] = []
-    raw: list[float] = []
-    converged = False
+    best, best_value, since, converged = None, np.inf, 0, False
+    trace, raw = list[float](), list[float]()
     for _ in range(epochs):
         order = rng.permutation(n)
         for start in range(0, n, batch):
@@ -59,8 +50,7 @@ def deepfs(
         else:
             since += 1
         trace.append(best_value)
-        if since >= patience:
-            converged = True
+        if converged := since >= PATIENCE:
             break
     if best is None:
         raise DataError("the training loss is not a number; are there missing or infinite feature values?")

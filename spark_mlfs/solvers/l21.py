@@ -87,14 +87,14 @@ def minimise_l21(
 ) -> Solution:
     """Minimise factor * (tr W'AW − 2 tr W'C + β‖W‖₂,₁ + constant) over W (d × q), or with `penalties` p (d,) βΣ p_i ‖w_i‖.
 
-    `constant` (usually ‖HY‖²) and `factor` only serve the reported objective. `start` is a warm start, W of a neighbouring
+    `constant` (usually ‖HY‖²) and `factor` only serve the reported objective. `start` (without penalties): W of a neighbouring
     problem. `accelerate=False` runs the plain iteration, which may need thousands of steps. `iterations` counts linear solves.
     Rows set aside end as exact zeros. The intercept is left at 0. `unit` (d,): what counts as 1 of each row where rows are
     compared, by the start, the bound of U and `tol`."""
     if penalties is not None:
         part = Penalised(A, C, penalties)
-        constant, start = constant - float(np.trace(part.explained)), None if start is None else part.gathered(start)
-        solution = minimise_l21(part.A, part.C, beta, constant, factor, start, tol, max_iter, accelerate, unit=part.p)
+        constant -= float(np.trace(part.explained))
+        solution = minimise_l21(part.A, part.C, beta, constant, factor, None, tol, max_iter, accelerate, unit=part.p)
         return replace(solution, weights=part.weights(solution.weights))
     d, q = C.shape
     zero = np.zeros(q)

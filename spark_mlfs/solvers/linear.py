@@ -93,10 +93,6 @@ class Penalised:
         left[gone] = left[:, gone] = C[gone] = 0.0
         self.A, self.C = 0.5 * (left + left.T) / np.outer(self.p, self.p), C / self.p[:, None]
 
-    def gathered(self, W: np.ndarray) -> np.ndarray:
-        """(k, q) what is solved for, of weights (d, q) of all rows."""
-        return W[self.kept] * self.p[:, None]
-
     def weights(self, V: np.ndarray) -> np.ndarray:
         """(d, q) the weights of all rows from those (k, q) of the kept ones as they were solved for."""
         out = np.zeros((len(self.free) + len(self.kept), V.shape[1]))
@@ -224,19 +220,12 @@ def ridge(gram: GramView, alpha: float = 1.0) -> Solution:
 
 
 def elastic_net(
-    gram: GramView,
-    alpha: float = 0.01,
-    rho: float = 0.5,
-    group: bool = False,
-    start: np.ndarray | None = None,
-    tol: float = 1e-10,
-    max_iter: int = 10_000,
+    gram: GramView, alpha: float = 0.01, rho: float = 0.5, group: bool = False, tol: float = 1e-10, max_iter: int = 10_000
 ) -> Solution:
     """Elastic net by coordinate descent on the Gram matrix.
 
-    `group=True` takes P = ‖W‖₂,₁ (one feature in or out for all outputs). `start` is a warm start (W of a neighbouring α). `tol`
-    bounds the duality gap, in the units of the objective and summed over outputs; `extra["gap"]` is that reached. `max_iter`
-    counts sweeps; `objective` has one value per sweep."""
+    `group=True` takes P = ‖W‖₂,₁ (one feature in or out for all outputs). `tol` bounds the duality gap, in the units of the
+    objective, summed over outputs; `extra["gap"]` is that reached. `max_iter` counts sweeps; `objective` has a value a sweep."""
     n, d, q = gram.n, *gram.C.shape
     if d == 0 or q == 0:
         return Solution(np.zeros((d, q)), gram.offset_y.copy(), [float(np.trace(gram.S)) / (2 * n)], True, 0)
@@ -244,12 +233,12 @@ def elastic_net(
         solution = ridge(gram, n * alpha)
         solution.objective = [value / (2 * n) for value in solution.objective]
         return solution
-    l1, l2, start = n * alpha * rho, n * alpha * (1 - rho), np.zeros((d, q)) if start is None else np.array(start, np.float64)
+    l1, l2 = n * alpha * rho, n * alpha * (1 - rho)
     if gram.penalties is None:
-        return _Descent(gram, l1, l2, group, tol * n).run(start, max_iter)
+        return _Descent(gram, l1, l2, group, tol * n).run(max_iter)
     part = Penalised(gram.G + np.diag(l2 * gram.penalties), gram.C, gram.penalties)  # squares are rows of 0 labels
     some = replace(gram, G=part.A, C=part.C, S=gram.S - part.explained)
-    solution = _Descent(some, l1, 0.0, group, tol * n, least=0.0).run(part.gathered(start), max_iter)
+    solution = _Descent(some, l1, 0.0, group, tol * n, least=0.0).run(max_iter)
     solution.weights = part.weights(solution.weights)
     return solution
 
@@ -314,12 +303,9 @@ class _Descent:
                     Wb[j] = new
                     R[j + 1 :] -= inner[j + 1 :, j, None] * step
 
-    def run(self, W: np.ndarray, max_iter: int) -> Solution:
-        d, q = W.shape
-        everything = np.arange(d)
-        for copy, first, sign in self.copies:
-            W[first] += sign * W[copy]
-            W[copy] = 0.0
+    def run(self, max_iter: int) -> Solution:
+        d, q = self.C.shape
+        W, everything = np.zeros((d, q)), np.arange(d)
         open_ = np.arange(q)  # outputs still to be solved; the group form couples them all
         gaps = np.full(1 if self.group else q, np.inf)
         objectives = np.full(1 if self.group else q, np.inf)

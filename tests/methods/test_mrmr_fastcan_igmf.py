@@ -233,7 +233,7 @@ def test_fastcan_picks_what_the_package_picks(data_dir, name, include):
     view = engine.run(Gram())[0].centred()
     want, scores = FASTCAN_PICKS[name, include], FASTCAN_SCORES[name, include]
     at = {int(f): place for place, f in enumerate(engine.profile.varying[view.varying])}
-    _, path = forward.select_canonical(view.G, view.C, view.S, len(want), terms=PickConstraints(tuple(at[f] for f in include)))
+    _, path = forward.select_canonical(view, len(want), terms=PickConstraints(tuple(at[f] for f in include)))
     assert list(engine.profile.varying[view.varying[path.picks]]) == want
     assert np.abs(np.array(path.gains[: len(scores)]) - scores).max() <= 1e-9
     if not include:
@@ -296,7 +296,7 @@ def test_fastcan_include_conditions_on_what_is_there():
     x, y = near_copies()
     engine = engine_of(x, y.astype(float))
     view = engine.run(Gram())[0].centred()
-    first, path = forward.select_canonical(view.G, view.C, view.S, 5, terms=PickConstraints((4, 10, 0)))
+    first, path = forward.select_canonical(view, 5, terms=PickConstraints((4, 10, 0)))
     assert path.picks[:3] == [4, 10, 0] and path.gains[1] == 0.0 and len(path.picks) == 5
     for size in (0, 2):
         (added,) = naive.gains_by_definition(x, y, path.picks[:size], [path.picks[size]]).values()
@@ -305,7 +305,7 @@ def test_fastcan_include_conditions_on_what_is_there():
     assert max(added, key=added.get) == path.picks[3] and path.gains[3] == pytest.approx(max(added.values()), rel=1e-8)
     for f in range(11):
         assert first[f] == pytest.approx(naive.squared_correlations(x[:, [f]], y), rel=1e-9)
-    _, only = forward.select_canonical(view.G, view.C, view.S, 1, terms=PickConstraints((4, 10, 0)))
+    _, only = forward.select_canonical(view, 1, terms=PickConstraints((4, 10, 0)))
     assert only.picks == [4, 10, 0]
 
 
@@ -315,7 +315,7 @@ def test_fastcan_leaves_the_gram_matrix_alone():
     before = view.G.copy(), view.C.copy(), view.S.copy()
     for array in (view.G, view.C, view.S):
         array.flags.writeable = False
-    forward.select_canonical(view.G, view.C, view.S, 11)
+    forward.select_canonical(view, 11)
     assert all(np.array_equal(a, b) for a, b in zip(before, (view.G, view.C, view.S), strict=True))
 
 

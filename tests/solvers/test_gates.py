@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 
 from spark_mlfs.errors import DataError
-from spark_mlfs.solvers.gates import deepfs, keep_probability, loss_and_gradients
+from spark_mlfs.solvers import gates
+from spark_mlfs.solvers.gates import keep_probability, loss_and_gradients
+
+deepfs = partial(gates.deepfs, hidden=(32,), lam=0.05, epochs=100, batch=64, rate=0.01, seed=0)
 
 
 def planted():
@@ -50,7 +54,7 @@ def test_keep_probability_is_the_share_of_open_gates():
 @pytest.mark.parametrize("hidden", [(16,), (16, 8)])
 def test_planted_features_come_first(hidden):
     X, Y = planted()
-    got = deepfs(X, Y, hidden, lam=0.02, epochs=60, seed=3)
+    got = deepfs(X, Y, hidden=hidden, lam=0.02, epochs=60, seed=3)
     p = got.weights.ravel()
     assert set(np.argsort(-p)[:4]) == {0, 1, 2, 3}
     assert ((p > 0) & (p < 1)).all()
@@ -64,9 +68,10 @@ def test_one_seed_gives_one_answer():
     assert (a == b).all() and not (a == c).all()
 
 
-def test_honest_about_stopping_and_errors():
+def test_honest_about_stopping_and_errors(monkeypatch):
     X, Y = planted()
     assert not deepfs(X, Y, epochs=2).converged
-    assert deepfs(X, Y, epochs=400, rate=0.05, patience=3).converged
+    monkeypatch.setattr(gates, "PATIENCE", 3)
+    assert deepfs(X, Y, epochs=400, rate=0.05).converged
     with np.errstate(invalid="ignore"), pytest.raises(DataError, match="not a number"):
         deepfs(X * np.nan, Y, epochs=1)

@@ -119,14 +119,6 @@ def test_of_equal_columns_the_first_takes_all(group):
 
 
 @pytest.mark.parametrize("group", [False, True])
-def test_warm_start_gives_the_same_answer(case, group):
-    gram = case[2]
-    near = elastic_net(gram, 0.03, 0.8, group).weights
-    cold, warm = elastic_net(gram, 0.02, 0.8, group), elastic_net(gram, 0.02, 0.8, group, start=near)
-    assert warm.converged and close(warm.weights, cold.weights, 1e-5) and falls(warm.objective)
-
-
-@pytest.mark.parametrize("group", [False, True])
 def test_a_near_copy_is_no_copy(group):
     X, Y = planted()
     noise = np.random.default_rng(0).normal(size=len(X))
