@@ -27,7 +27,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -81,7 +81,7 @@ class LIFTRSM(Extractor):
             raise BudgetError(f"lift-rsm: {n} rows of a label with {D} LIFT features need {told}, or lower {setting('ratio')}")
         reduced: State = {}
         with one_thread():
-            for part in over_labels(engine, MOST_ROWS, p["seed"] + SAMPLE, Reduce(lift, dict(p))):
+            for part in over_labels(engine, MOST_ROWS, p["seed"] + SAMPLE, partial(reduced_labels, lift, dict(p))):
                 reduced.update(part)
         return {
             **lift,
@@ -106,30 +106,22 @@ class LIFTRSM(Extractor):
         return [f"{label}/{i}" for label, width in zip(labels, state["widths"], strict=True) for i in range(int(width))]
 
 
-@dataclass(frozen=True)
-class Reduce:
-    """The projections of some labels, from the rows of a block: `mean l` (D,) and `projection l` (D, r) for label l."""
-
-    lift: State
-    p: dict[str, Any]
-
-    def __call__(self, block: Block, labels: list[int]) -> State:
-        s, p = self.lift, self.p
-        x = scaled(s, block.x)
-        out: State = {}
-        for label in labels:
-            part = slice(s["slices"][label], s["slices"][label + 1])
-            phi = distances(x, s["centres"][part], s["offset"] / s["scale"])
-            out[f"mean {label}"] = mean = phi.mean(axis=0)
-            phi -= mean
-            have = np.zeros(block.n, bool)
-            have[block.label_rows()[block.label_indices == label]] = True
-            W, _ = projection(phi, have, p, (p["seed"], label))
-            if p["whiten"]:
-                spread = np.linalg.norm(phi @ W, axis=0) / np.sqrt(block.n)  # φ is centred
-                W /= np.where(spread > 0, spread, 1.0)
-            out[f"projection {label}"] = W
-        return out
+def reduced_labels(s: State, p: Values, block: Block, labels: list[int]) -> State:
+    """The projections of some labels by LIFT's state, from the rows of a block: `mean l` (D,), `projection l` (D, r)."""
+    x, out = scaled(s, block.x), State()
+    for label in labels:
+        part = slice(s["slices"][label], s["slices"][label + 1])
+        phi = distances(x, s["centres"][part], s["offset"] / s["scale"])
+        out[f"mean {label}"] = mean = phi.mean(axis=0)
+        phi -= mean
+        have = np.zeros(block.n, bool)
+        have[block.label_rows()[block.label_indices == label]] = True
+        W, _ = projection(phi, have, p, (p["seed"], label))
+        if p["whiten"]:
+            spread = np.linalg.norm(phi @ W, axis=0) / np.sqrt(block.n)  # φ is centred
+            W /= np.where(spread > 0, spread, 1.0)
+        out[f"projection {label}"] = W
+    return out
 
 
 def subspaces(D: int, count: int, width: int, seed: tuple[int, int]) -> list[np.ndarray]:
@@ -264,22 +256,16 @@ class SmallestHashes(Statistic, layout="identified", divisible=False):
         return 8 * min(self.count, profile.n) + envelope(1)
 
 
-@dataclass(frozen=True)
-class RowsOfSample:
+def rows_of_sample(seed: int, last: int | None, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Worker side: of each block the known rows up to `last`, the id of the last row of the sample (None: all of them)."""
-
-    seed: int
-    last: int | None
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for cell in batch.column(0):
-                block = Block.decode(memoryview(cell.as_buffer())).known()
-                if self.last is not None:
-                    mine, limit = mix(block.ids, self.seed), mix(np.array([self.last]), self.seed)
-                    block = block.take(np.flatnonzero((mine < limit) | ((mine == limit) & (block.ids <= self.last))))
-                if block.n:
-                    yield pa.RecordBatch.from_arrays([binary_array(block.encode())], names=["block"])
+    for batch in batches:
+        for cell in batch.column(0):
+            block = Block.decode(memoryview(cell.as_buffer())).known()
+            if last is not None:
+                mine, limit = mix(block.ids, seed), mix(np.array([last]), seed)
+                block = block.take(np.flatnonzero((mine < limit) | ((mine == limit) & (block.ids <= last))))
+            if block.n:
+                yield pa.RecordBatch.from_arrays([binary_array(block.encode())], names=["block"])
 
 
 def over_labels(engine: Engine, count: int, seed: int, work: Work) -> list[State]:
@@ -295,7 +281,7 @@ def over_labels(engine: Engine, count: int, seed: int, work: Work) -> list[State
     if profile.n > count:
         (smallest,) = engine.run(SmallestHashes(count, seed), keep=False)
         last, kept = int(smallest["ids"][-1]), len(smallest["ids"])
-    rows = engine.identified().mapInArrow(RowsOfSample(seed, last), "block binary")
+    rows = engine.identified().mapInArrow(partial(rows_of_sample, seed, last), "block binary")
     fewer = dataclasses.replace(profile, n=kept, size=int(profile.size * kept / max(1, profile.n)) + 1)
     tasks = SparkEngine(dataclasses.replace(engine.packed, frame=rows, profile=fewer), engine.budgets)
     out = tasks.over_labels(work)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -299,32 +300,21 @@ class PPTCMI(CountingMethod):
         if p["estimator"] == "plug-in":
             counting = Counting(engine, p, target, rows)
             return Scores(counting.relevance) if p["criterion"] == "mim" else select_jointly(counting, count, terms)
-        relevance = engine.over_columns(RossByColumn(p["k"]), target)
+        relevance = engine.over_columns(partial(ross_by_column, p["k"]), target)
         if p["criterion"] == "mim":
             return Scores(relevance)
-        return Scores(relevance, engine.in_memory(JointRoss(target, p["k"], relevance, min(count, engine.num_features), terms)))
+        count = min(count, engine.num_features)
+        return Scores(relevance, engine.in_memory(partial(joint_ross, target, p["k"], relevance, count, terms)))
 
 
-@dataclass(frozen=True)
-class RossByColumn:
+def ross_by_column(k: int, values: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Ross' estimate of I(f; class) for every column of a slice."""
-
-    k: int
-
-    def __call__(self, values: np.ndarray, classes: np.ndarray) -> np.ndarray:
-        return np.array([filters.information(values[:, j], classes, self.k) for j in range(values.shape[1])])
+    return np.array([filters.information(values[:, j], classes, k) for j in range(values.shape[1])])
 
 
-@dataclass(frozen=True)
-class JointRoss:
+def joint_ross(
+    target: Classes, k: int, relevance: np.ndarray, count: int, terms: PickConstraints, x: np.ndarray, block: Block
+) -> Path:
     """Greedy selection by Ross' estimate of I((f, X_S); class); needs the kept rows in one memory."""
-
-    target: Classes
-    k: int
-    relevance: np.ndarray
-    count: int
-    terms: PickConstraints
-
-    def __call__(self, x: np.ndarray, block: Block) -> Path:
-        rows, classes = self.target.groups(block)
-        return filters.select_jointly(x[rows], classes, self.k, self.relevance, self.count, terms=self.terms)
+    rows, classes = target.groups(block)
+    return filters.select_jointly(x[rows], classes, k, relevance, count, terms=terms)

@@ -5,7 +5,7 @@ whole."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,16 +45,9 @@ SIDE_BY_SIDE_BYTES = 256 << 10
 BROADCAST_BYTES = 32 << 20
 
 
-@dataclass(frozen=True)
-class Project:
-    """A projection as the column of `map_rows`."""
-
-    extractor: Extractor
-    state: State
-    output: str
-
-    def __call__(self, x: Matrix) -> dict[str, np.ndarray]:
-        return {self.output: self.extractor.project(self.state, scaled(self.state, x))}
+def project(extractor: Extractor, state: State, output: str, x: Matrix) -> dict[str, np.ndarray]:
+    """A projection of rows as the column of `map_rows`."""
+    return {output: extractor.project(state, scaled(state, x))}
 
 
 class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
@@ -93,7 +86,7 @@ class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
         output = self.getOutputCol()
         if output in dataset.columns:
             raise ParameterError(f"outputCol {output!r} exists already; set another outputCol or drop the column")
-        task = Project(self._extractor, self.state, output)
+        task = partial(project, self._extractor, self.state, output)
         out = map_rows(dataset, self.cells(dataset), task, {output: "vector"})
         metadata = attribute_metadata(self.names)
         if len(widths := self.label_slices()) > 1:
@@ -119,15 +112,9 @@ True"""
         return 0 if fit.learner.pairs(profile, fit.parameters) > pipeline.MANY_PAIRS else Budgets.small
 
 
-@dataclass(frozen=True)
-class PredictionOfNeighbours:
-    """The same of the nearest training rows, as `map_against` calls it."""
-
-    predictor: NeighbourVote
-    columns: tagging.ColumnsOf
-
-    def __call__(self, nearest: Nearest) -> tagging.Columns:
-        return self.columns(*self.predictor.vote(label_counts(nearest, self.predictor.state["y"].astype(np.float64))))
+def predicted_by(predictor: NeighbourVote, columns: tagging.ColumnsOf, nearest: Nearest) -> tagging.Columns:
+    """What `columns` makes of a prediction from the nearest training rows, as `map_against` calls it."""
+    return columns(*predictor.vote(label_counts(nearest, predictor.state["y"].astype(np.float64))))
 
 
 class MultiLabelClassificationModel(StateModel, PredictionAccessors):
@@ -170,7 +157,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
             light = type(predictor)({name: value for name, value in self.state.items() if name != "x"})
             return map_against(
                 dataset, self.getFeaturesCol(), read, self._blocks, light.rows, light.stored, self.state["k"],
-                PredictionOfNeighbours(light, columns), outputs,
+                partial(predicted_by, light, columns), outputs,
             )  # fmt: skip
         return map_rows(dataset, cells, tagging.PredictionOfRows(predictor, columns), outputs)
 

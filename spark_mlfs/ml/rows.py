@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -97,6 +99,7 @@ CHUNK_BYTES = 4 << 20  # of the rows of one chunk
 BLOCK_BYTES = 8 << 20  # of the training rows of one block
 FRAME_BLOCKS = 8  # handed to Spark at once
 KEYED = "key bigint, first bigint, data binary"
+Points = Callable[[Matrix, np.ndarray], Rows]  # of features and ids
 
 
 def training_blocks(spark: SparkSession, x: Matrix) -> DataFrame:
@@ -115,8 +118,8 @@ def map_against(
     features: str,
     cells: FeatureCells,
     blocks: DataFrame,
-    points: Callable[[Matrix, np.ndarray], Rows],
-    training: Callable[[Matrix, np.ndarray], Rows],
+    points: Points,
+    training: Points,
     k: int,
     finish: Callable[[Nearest], Mapping[str, Any]],
     outputs: Mapping[str, str],
@@ -130,17 +133,17 @@ def map_against(
     refuse_taken(dataset, outputs)
     vectors, extra = cells.vectors, "__spark_mlfs_features__"
     whole = by_hash(dataset if vectors else dataset.withColumn(extra, F.col(features).cast("array<double>")))
-    chunks = whole.mapInArrow(RowChunks(features if vectors else extra, cells, not vectors), KEYED)
+    chunks = whole.mapInArrow(partial(row_chunks, features if vectors else extra, cells, not vectors), KEYED)
     chunks = chunks.repartition("key").withColumnRenamed("data", "chunk").withColumnRenamed("first", "nothing")
     start = blocks.agg(F.min("first").alias("start"), F.count("first").alias("blocks"))
     carries = F.when(F.col("first") == F.col("start"), F.col("blocks")).alias("carries")
     pairs = chunks.crossJoin(blocks.crossJoin(start)).select("key", "first", "chunk", "block", carries)
-    partial = pairs.mapInArrow(NearestInBlock(points, training, k), KEYED)
+    near = pairs.mapInArrow(partial(nearest_in_block, points, training, k), KEYED)
     schema = T.StructType(list(dataset.schema.fields))
     for i, type_name in enumerate(outputs.values()):
         schema = schema.add(f"__c{i}__", T.ArrayType(T.IntegerType() if type_name == "array<int>" else T.DoubleType()))
-    together = partial.repartition("key").sortWithinPartitions("key", "first")
-    out = together.mapInArrow(FinishedRows(k, finish, tuple(outputs)), schema)
+    together = near.repartition("key").sortWithinPartitions("key", "first")
+    out = together.mapInArrow(partial(finished_rows, finish, tuple(outputs)), schema)
     out = with_outputs(out, outputs, "__c{}__").drop(*(f"__c{i}__" for i in range(len(outputs))))
     for field in dataset.schema.fields:  # names of vector slots do not pass through Arrow
         if field.metadata:
@@ -157,35 +160,21 @@ def by_hash(rows: DataFrame) -> DataFrame:
     return spread.sortWithinPartitions(key).drop(key)
 
 
-@dataclass(frozen=True)
-class RowChunks:
+def row_chunks(features: str, cells: FeatureCells, drop: bool, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Arrow batches to chunks: the rows whole, and their features as a matrix."""
-
-    features: str
-    cells: FeatureCells
-    drop: bool
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            step = max(1, min(4096, int(batch.num_rows * CHUNK_BYTES / max(1, batch.nbytes))))
-            for first in range(0, batch.num_rows, step):
-                yield self._chunk(batch.slice(first, step))
-
-    def _chunk(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        column = rows.column(rows.schema.get_field_index(self.features))
-        x = self.cells(column, None)
-        if self.drop:
-            keep = [i for i, name in enumerate(rows.schema.names) if name != self.features]
-            rows = pa.RecordBatch.from_arrays([rows.column(i) for i in keep], names=[rows.schema.names[i] for i in keep])
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, rows.schema) as writer:
-            writer.write_batch(rows)
-        whole = sink.getvalue().to_pybytes()
-        data = encode({"x": x, "rows": np.frombuffer(whole, np.uint8)})
-        key = int.from_bytes(hashlib.blake2b(whole, digest_size=8).digest(), "little", signed=True)
-        return _row(key, 0, data)
+    for batch in batches:
+        step = max(1, min(4096, int(batch.num_rows * CHUNK_BYTES / max(1, batch.nbytes))))
+        for first in range(0, batch.num_rows, step):
+            rows = batch.slice(first, step)
+            x = cells(rows.column(rows.schema.get_field_index(features)), None)
+            if drop:
+                rows = rows.select([i for i, name in enumerate(rows.schema.names) if name != features])
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, rows.schema) as writer:
+                writer.write_batch(rows)
+            whole = sink.getvalue().to_pybytes()
+            key = int.from_bytes(hashlib.blake2b(whole, digest_size=8).digest(), "little", signed=True)
+            yield _row(key, 0, encode({"x": x, "rows": np.frombuffer(whole, np.uint8)}))
 
 
 def _row(key: int, first: int, data: bytes | bytearray) -> pa.RecordBatch:
@@ -193,65 +182,40 @@ def _row(key: int, first: int, data: bytes | bytearray) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(cells, names=["key", "first", "data"])
 
 
-@dataclass(frozen=True)
-class NearestInBlock:
+def nearest_in_block(points: Points, training: Points, k: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Chunks beside blocks: the k best of each row; the pair of the first block carries the rows on."""
-
-    points: Callable[[Matrix, np.ndarray], Rows]
-    training: Callable[[Matrix, np.ndarray], Rows]
-    k: int
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with one_thread():
-            for batch in batches:
-                for i in range(batch.num_rows):
-                    key, first = batch.column(0)[i].as_py(), batch.column(1)[i].as_py()
-                    chunk, block = (decode(memoryview(batch.column(c)[i].as_buffer())) for c in (2, 3))
-                    x, z = chunk["x"], block["x"]
-                    rows = self.points(x, -1 - np.arange(x.shape[0]))
-                    reference = self.training(z, first + np.arange(z.shape[0]))
-                    state: State = nearest(rows, reference, self.k).state()
-                    blocks = batch.column(4)[i].as_py()
-                    if blocks:
-                        state["rows"], state["blocks"] = chunk["rows"], blocks
-                    yield _row(key, first, encode(state))
-
-
-@dataclass(frozen=True)
-class FinishedRows:
-    """All partial results of a chunk (they arrive together) to its rows with the new columns."""
-
-    k: int
-    finish: Callable[[Nearest], Mapping[str, Any]]
-    names: tuple[str, ...]
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        key: int | None = None
-        parts: list[State] = []
+    with one_thread():
         for batch in batches:
             for i in range(batch.num_rows):
-                own = batch.column(0)[i].as_py()
-                if parts and own != key:
-                    yield from self._rows(parts)
-                    parts = []
-                key = own
-                parts.append(decode(batch.column(2)[i].as_py()))
-        if parts:
-            yield from self._rows(parts)
+                key, first, blocks = (batch.column(c)[i].as_py() for c in (0, 1, 4))
+                chunk, block = (decode(memoryview(batch.column(c)[i].as_buffer())) for c in (2, 3))
+                x, z = chunk["x"], block["x"]
+                reference = training(z, first + np.arange(z.shape[0]))
+                state: State = nearest(points(x, -1 - np.arange(x.shape[0])), reference, k).state()
+                if blocks:
+                    state["rows"], state["blocks"] = chunk["rows"], blocks
+                yield _row(key, first, encode(state))
 
-    def _rows(self, parts: list[State]) -> Iterator[pa.RecordBatch]:
+
+def finished_rows(
+    finish: Callable[[Nearest], Mapping[str, Any]], names: Sequence[str], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """All partial results of a chunk (they arrive together) to its rows with the new columns."""
+    cells = ((batch.column(0)[i].as_py(), batch.column(2)[i].as_py()) for batch in batches for i in range(batch.num_rows))
+    for _, of_chunk in itertools.groupby(cells, lambda cell: cell[0]):
+        parts: list[State] = [decode(data) for _, data in of_chunk]
         carriers = [part["rows"] for part in parts if "rows" in part]
         count = len(carriers)  # equal chunks share a key: each of them leaves
         if not count or len(parts) != count * next(part["blocks"] for part in parts if "blocks" in part):
             raise DataError("the data changed while they were read (another reading gave other rows): write them down first")
         own = parts[::count]
         nearest = (Nearest.from_state({name: part[name] for name in ("keys", "ids", "squares")}) for part in own)
-        columns = self.finish(functools.reduce(Nearest.merge, nearest))
+        columns = finish(functools.reduce(Nearest.merge, nearest))
         for data in carriers:
             with pa.ipc.open_stream(pa.py_buffer(data.tobytes())) as reader:
                 rows = reader.read_next_batch()
-            arrays = [*rows.columns, *(lists_of(columns[name]) for name in self.names)]
-            yield pa.RecordBatch.from_arrays(arrays, names=[*rows.schema.names, *(f"__c{i}__" for i in range(len(self.names)))])
+            arrays = [*rows.columns, *(lists_of(columns[name]) for name in names)]
+            yield pa.RecordBatch.from_arrays(arrays, names=[*rows.schema.names, *(f"__c{i}__" for i in range(len(names)))])
 
 
 SPARSE = 0  # the struct's `type` of a sparse vector; 1 of a dense one

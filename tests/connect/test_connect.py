@@ -19,7 +19,7 @@ from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.extract import EXTRACTORS, lift_rsm
-from spark_mlfs.ml.learners import Project
+from spark_mlfs.ml.learners import project
 
 pytestmark = pytest.mark.slow(every=5, together="file")
 
@@ -69,4 +69,4 @@ def test_extractors_by_connect_equal_those_without_spark(rows, remote, monkeypat
                 np.testing.assert_array_equal(found[key], value, err_msg=f"{name} {key}")
         if name == "mddm":
             z = np.load(folder / "out.npz")["z"]
-            np.testing.assert_allclose(z, Project(extractor, state, "o")(x)["o"], rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(z, project(extractor, state, "o", x)["o"], rtol=1e-12, atol=1e-12)

@@ -27,7 +27,7 @@ from spark_mlfs.extract import EXTRACTORS, lift_rsm, mlnb
 from spark_mlfs.extract.lift import centre_counts, clusters_of
 from spark_mlfs.extract.lift import distances as lift_distances
 from spark_mlfs.kernels.hashing import mix
-from spark_mlfs.ml.learners import EXTRACTING, Project
+from spark_mlfs.ml.learners import EXTRACTING, project
 from spark_mlfs.pipeline import compute
 from spark_mlfs.schema import attribute_names, with_names
 from spark_mlfs.statistics.base import Budgets
@@ -60,7 +60,7 @@ def engine_of(x, y, sparse=False, unlabelled=None, **options):
 def fitted(name, x, y, sparse=False, **given):
     extractor = EXTRACTORS.create(name)
     state = extractor.fit(engine_of(x, y, sparse), params.check(extractor.parameters, given, name))
-    out = Project(extractor, state, "o")(sp.csr_matrix(x) if sparse else x)["o"]
+    out = project(extractor, state, "o", sp.csr_matrix(x) if sparse else x)["o"]
     return state, out
 
 
@@ -287,7 +287,7 @@ def test_rows_without_labels_do_not_take_part(name, sparse):
         np.testing.assert_allclose(state[key], value, rtol=1e-6, atol=1e-9, err_msg=key)
     far = x[75:].copy()
     far[:, 4] = 1e12
-    rows = [Project(extractor, state, "o")(sp.csr_matrix(part) if sparse else part)["o"] for part in (x[75:], far)]
+    rows = [project(extractor, state, "o", sp.csr_matrix(part) if sparse else part)["o"] for part in (x[75:], far)]
     np.testing.assert_allclose(*rows, rtol=1e-12)
 
 

@@ -29,9 +29,9 @@ FAMILIES = {  # the stages that must be among those a family is seen to have
     "label by label": {"Pack", "spread_ids", "shared_ids", "renumbered", "over_labels", "rows"},
     "gathering": {"Pack", "spread_ids", "shared_ids", "renumbered", "rows"},
     "folds": {"Pack", "spread_ids", "shared_ids", "renumbered", "_hashes", "_ends_of_part", "_mapped"},
-    "evaluation": {"Pack", "in_one_task", "RowChunks", "NearestInBlock", "FinishedRows", "_sums_of_batches"},
+    "evaluation": {"Pack", "in_one_task", "row_chunks", "nearest_in_block", "finished_rows", "_sums_of_batches"},
     "scoring": {"rows"},
-    "scoring by blocks": {"RowChunks", "NearestInBlock", "FinishedRows"},
+    "scoring by blocks": {"row_chunks", "nearest_in_block", "finished_rows"},
 }
 IN_A_STAGE = ("worker", "executor", "late", "task", "slow")
 BETWEEN = ("cache", "skew")

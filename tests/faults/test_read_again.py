@@ -12,11 +12,11 @@ from spark_mlfs import DataError
 from spark_mlfs.blocks import pack as packing
 from spark_mlfs.blocks import renumber
 from spark_mlfs.blocks.block import Block
-from spark_mlfs.blocks.codec import binary_array
+from spark_mlfs.blocks.codec import binary_array, encode
 from spark_mlfs.blocks.identity import with_unique_ids
 from spark_mlfs.blocks.pack import collected, pack
 from spark_mlfs.blocks.renumber import Known, identified, renumbered, shared_ids, spread_ids
-from spark_mlfs.ml.rows import FinishedRows, by_hash
+from spark_mlfs.ml.rows import by_hash, finished_rows
 from spark_mlfs.read import sessions
 from spark_mlfs.testing import frame_of
 
@@ -149,8 +149,9 @@ def test_chunks_are_the_same_whatever_the_order_of_the_rows(spark):
 
 
 def test_a_chunk_that_has_not_met_every_block_is_told():
-    parts = [{"rows": np.zeros(3), "blocks": 2, "keys": np.zeros((1, 1)), "ids": np.zeros((1, 1)), "squares": np.zeros((1, 1))}]
-    finished = FinishedRows(1, lambda nearest: {}, ())
-    for some in (parts, [{k: v for k, v in parts[0].items() if k not in ("rows", "blocks")}]):
+    parts = {"rows": np.zeros(3), "blocks": 2, "keys": np.zeros((1, 1)), "ids": np.zeros((1, 1)), "squares": np.zeros((1, 1))}
+    for part in (parts, {k: v for k, v in parts.items() if k not in ("rows", "blocks")}):
+        cells = [pa.array([1]), pa.array([0]), binary_array(encode(part))]
+        batch = pa.RecordBatch.from_arrays(cells, names=["key", "first", "data"])
         with pytest.raises(DataError, match="write them down first"):
-            list(finished._rows(some))
+            list(finished_rows(lambda nearest: {}, (), [batch]))
