@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,69 +34,55 @@ LINEAR = (
 )
 
 
-@dataclass(frozen=True)
-class LabelMachines:
-    """Trains the machines of some labels on all rows. `order` (chain) adds the labels before a label as features; None: none."""
+def label_machines(profile: Profile, p: Values, order: list[int] | None, block: Block, labels: Sequence[int]) -> State:
+    """The machines of some labels, trained on all rows. `order` (chain) adds the labels before a label as features."""
+    rows = known_rows(block, profile)
+    x = rows.x[:, profile.varying]
+    scaling = Scaling.of_rows(x, p["scaling"])
+    x, y = scaling.apply(x), rows.labels(profile.q).toarray().astype(np.int8)
+    v = x.shape[1]
+    weights, further = np.zeros((len(labels), v + (0 if order is None else profile.q))), np.zeros((len(labels), 4))
+    for at, label in enumerate(labels):
+        inputs, used = x, np.arange(v)
+        if p.get("label_specific"):  # the features that an extractor made for this label
+            first, last = p["slices"][label], p["slices"][label + 1]
+            used = np.flatnonzero((profile.varying >= first) & (profile.varying < last))
+            inputs = x[:, used]
+        if order is not None:
+            before = order[: order.index(label)]
+            inputs, used = beside(x, y[:, before]), np.arange(v + len(before))
+        weights[at, used], further[at] = _machine(inputs, y[:, label], rows.ids, p)
+    return {
+        "labels": np.asarray(labels, np.int64),
+        "weights": weights,
+        **dict(zip(("intercept", "a", "b"), further.T, strict=False)),
+        "iterations": further[:, 3].astype(np.int64),
+        "offset": scaling.offset,
+        "scale": scaling.scale,
+    }
 
-    profile: Profile
-    parameters: Values
-    order: tuple[int, ...] | None = None
-    calibrated: bool = False
-    slices: tuple[int, ...] | None = None  # (q + 1,) where each label's own features begin
 
-    def __call__(self, block: Block, labels: Sequence[int]) -> State:
-        rows = known_rows(block, self.profile)
-        x = rows.x[:, self.profile.varying]
-        scaling = Scaling.of_rows(x, self.parameters["scaling"])
-        x = scaling.apply(x)
-        y = rows.labels(self.profile.q).toarray().astype(np.int8)
-        v = x.shape[1]
-        width = v + (self.profile.q if self.order is not None else 0)
-        weights, further = np.zeros((len(labels), width)), np.zeros((len(labels), 4))
-        for at, label in enumerate(labels):
-            inputs, used = x, np.arange(v)
-            if self.slices is not None:  # the features that an extractor made for this label
-                first, last = self.slices[label], self.slices[label + 1]
-                used = np.flatnonzero((self.profile.varying >= first) & (self.profile.varying < last))
-                inputs = x[:, used]
-            if self.order is not None:
-                before = list(self.order[: self.order.index(label)])
-                inputs, used = beside(x, y[:, before]), np.arange(v + len(before))
-            weights[at, used], further[at] = self._train(inputs, y[:, label], rows.ids)
-        return {
-            "labels": np.asarray(labels, np.int64),
-            "weights": weights,
-            "intercept": further[:, 0],
-            "a": further[:, 1],
-            "b": further[:, 2],
-            "iterations": further[:, 3].astype(np.int64),
-            "offset": scaling.offset,
-            "scale": scaling.scale,
-        }
+def _machine(x: Matrix, y: np.ndarray, ids: np.ndarray, p: Values) -> tuple[np.ndarray, tuple[float, float, float, float]]:
+    """Weights, and (intercept, a, b of the probability, iterations)."""
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import LinearSVC
 
-    def _train(self, x: Matrix, y: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, tuple[float, float, float, float]]:
-        """Weights, and (intercept, a, b of the probability, iterations)."""
-        from sklearn.calibration import CalibratedClassifierCV
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.svm import LinearSVC
-
-        if y.min() == y.max():
-            value = 2.0 * float(y[0]) - 1
-            return np.zeros(x.shape[1]), (value, -1e3, 0.0, 0)
-        p = self.parameters
-        machine = LinearSVC(C=p["c"], max_iter=p["max_iter"], tol=p["tol"], random_state=p["seed"], dual="auto")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the count of iterations says it
-            fold = (mix(ids, p["seed"] + 0xF01D) % np.uint64(FOLDS)).astype(int)
-            splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(FOLDS)]
-            few = any(len(test) == 0 or y[train].min() == y[train].max() for train, test in splits)
-            if few or not self.calibrated:  # with too few of one kind to calibrate on Platt's prior
-                machine.fit(x, y)
-                return machine.coef_[0], (float(machine.intercept_[0]), -1.0, 0.0, machine.n_iter_)
-            platt = CalibratedClassifierCV(machine, method="sigmoid", cv=splits, ensemble=False).fit(x, y)
-            (one,) = platt.calibrated_classifiers_
-            inner, curve = one.estimator, one.calibrators[0]
-        return inner.coef_[0], (float(inner.intercept_[0]), float(curve.a_), float(curve.b_), inner.n_iter_)
+    if y.min() == y.max():
+        return np.zeros(x.shape[1]), (2.0 * float(y[0]) - 1, -1e3, 0.0, 0)
+    machine = LinearSVC(C=p["c"], max_iter=p["max_iter"], tol=p["tol"], random_state=p["seed"], dual="auto")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the count of iterations says it
+        fold = (mix(ids, p["seed"] + 0xF01D) % np.uint64(FOLDS)).astype(int)
+        splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(FOLDS)]
+        few = any(len(test) == 0 or y[train].min() == y[train].max() for train, test in splits)
+        if few or p.get("scores") != "calibrated":  # with too few of one kind to calibrate on Platt's prior
+            machine.fit(x, y)
+            return machine.coef_[0], (float(machine.intercept_[0]), -1.0, 0.0, machine.n_iter_)
+        platt = CalibratedClassifierCV(machine, method="sigmoid", cv=splits, ensemble=False).fit(x, y)
+        (one,) = platt.calibrated_classifiers_
+        inner, curve = one.estimator, one.calibrators[0]
+    return inner.coef_[0], (float(inner.intercept_[0]), float(curve.a_), float(curve.b_), inner.n_iter_)
 
 
 def beside(x: Matrix, labels: np.ndarray) -> Matrix:
@@ -105,15 +91,16 @@ def beside(x: Matrix, labels: np.ndarray) -> Matrix:
     return sp.hstack([x, sp.csr_matrix(y)], format="csr") if sp.issparse(x) else np.hstack([x, y])
 
 
-def machines_of(engine: Engine, work: LabelMachines, **further: Any) -> State:
+def machines_of(engine: Engine, p: Values, chain: list[int] | None = None, **further: Any) -> State:
     """The machines of all labels, by label, which are trained apart, and what is `further` known of them."""
-    parts, profile = engine.over_labels(work), engine.profile
+    profile = engine.profile
+    parts = engine.over_labels(partial(label_machines, profile, p, chain))
     labels = np.concatenate([part["labels"] for part in parts])
     assert len(labels) == profile.q
     names = "weights", "intercept", "a", "b", "iterations"
     out = {name: np.concatenate([part[name] for part in parts])[np.argsort(labels)] for name in names}
     out |= {"offset": parts[0]["offset"], "scale": parts[0]["scale"], "columns": profile.varying, **further}
-    return out | {"converged": bool((out["iterations"] < work.parameters["max_iter"]).all())}
+    return out | {"converged": bool((out["iterations"] < p["max_iter"]).all())}
 
 
 class BRSVM(Classifier):
@@ -147,9 +134,7 @@ class BRSVM(Classifier):
     )
 
     def fit(self, engine: Engine, p: Values) -> State:
-        slices = tuple(p["slices"]) if p["label_specific"] else None
-        work = LabelMachines(engine.profile, p, calibrated=p["scores"] == "calibrated", slices=slices)
-        return machines_of(engine, work, scores=p["scores"])
+        return machines_of(engine, p, scores=p["scores"])
 
     def by_label(self, p: Values) -> bool:
         return True
@@ -211,7 +196,7 @@ class ClassifierChain(Classifier):
         order = orders[p["order"]] if p["order"] in orders else np.random.default_rng(p["seed"]).permutation(q)
         if p["base"] == "knn":
             return BRkNN().fit(engine, p) | {"order": order, "base": "knn"}
-        return machines_of(engine, LabelMachines(engine.profile, p, order=tuple(order.tolist())), order=order, base="svm")
+        return machines_of(engine, p, order.tolist(), order=order, base="svm")
 
     def by_label(self, p: Values) -> bool:
         return p["base"] == "svm"
