@@ -106,30 +106,18 @@ def _largest(scores: np.ndarray, count: int) -> np.ndarray:
     return chosen
 
 
-@dataclass(frozen=True)
-class PredictionOfRows:
-    """Columns made of a predictor's labels and scores, as `map_rows` calls them."""
-
-    predictor: Predictor
-    columns: ColumnsOf
-
-    def __call__(self, x: Matrix | RowsAndPassages) -> Columns:
-        if not isinstance(x, RowsAndPassages):
-            return self.columns(*self.predictor.predict(x))
-        columns = self.columns(*self.predictor.predict(x.x))
-        labels, counts = columns["__labels__"]
-        return {**columns, BEST: x.best(labels, counts, self.predictor.predict(x.of_passages)[1])}
+def predicted_columns(predictor: Predictor, columns: ColumnsOf, x: Matrix | RowsAndPassages) -> Columns:
+    """What `columns` makes of a predictor's labels and scores of rows, as `map_rows` calls it."""
+    if not isinstance(x, RowsAndPassages):
+        return columns(*predictor.predict(x))
+    out = columns(*predictor.predict(x.x))
+    labels, counts = out["__labels__"]
+    return {**out, BEST: x.best(labels, counts, predictor.predict(x.of_passages)[1])}
 
 
-@dataclass(frozen=True)
-class LabelVectors:
-    """Labels and scores as vector columns."""
-
-    prediction: str
-    raw: str
-
-    def __call__(self, labels: np.ndarray, scores: np.ndarray) -> Columns:
-        return {self.prediction: labels.astype(np.float64), self.raw: scores}
+def label_vectors(prediction: str, raw: str, labels: np.ndarray, scores: np.ndarray) -> Columns:
+    """Labels and scores as vector columns of these names."""
+    return {prediction: labels.astype(np.float64), raw: scores}
 
 
 def output_names(beside: Sequence[str]) -> tuple[str, str]:
@@ -138,18 +126,12 @@ def output_names(beside: Sequence[str]) -> tuple[str, str]:
     return ("predicted_tags", "predicted_scores") if taken else ("tags", "scores")
 
 
-@dataclass(frozen=True)
-class BestLabels:
-    """The chosen labels of each row and their scores as arrays, best first."""
-
-    top_n: int | None
-    threshold: float | None
-    raw: str
-    scores: str = "scores"
-
-    def __call__(self, labels: np.ndarray, scores: np.ndarray) -> Columns:
-        chosen, values, counts = best_labels(labels, scores, self.top_n, self.threshold)
-        return {"__labels__": (chosen, counts), self.scores: (values, counts), self.raw: scores}
+def label_lists(
+    top_n: int | None, threshold: float | None, raw: str, scored: str, labels: np.ndarray, scores: np.ndarray
+) -> Columns:
+    """The chosen labels of each row and their scores as arrays, best first (`best_labels`)."""
+    chosen, values, counts = best_labels(labels, scores, top_n, threshold)
+    return {"__labels__": (chosen, counts), scored: (values, counts), raw: scores}
 
 
 def overtagged(given: Mapping[str, int], rows: int, trained: Mapping[str, float]) -> str | None:

@@ -159,7 +159,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
                 dataset, self.getFeaturesCol(), read, self._blocks, light.rows, light.stored, self.state["k"],
                 partial(predicted_by, light, columns), outputs,
             )  # fmt: skip
-        return map_rows(dataset, cells, tagging.PredictionOfRows(predictor, columns), outputs)
+        return map_rows(dataset, cells, partial(tagging.predicted_columns, predictor, columns), outputs)
 
     _blocks: DataFrame | None = None
 
@@ -173,7 +173,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         prediction, raw = self.getPredictionCol(), self.getRawPredictionCol()
-        out = self.predicted(dataset, tagging.LabelVectors(prediction, raw), {prediction: "vector", raw: "vector"})
+        out = self.predicted(dataset, partial(tagging.label_vectors, prediction, raw), {prediction: "vector", raw: "vector"})
         return with_names(with_names(out, prediction, self.labelNames), raw, self.labelNames)
 
     def tagged(
@@ -197,7 +197,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
             outputs[tagging.BEST] = "array<string>"
         if tagged in dataset.columns:
             raise ParameterError(f"column {tagged!r} exists already; rename it first")
-        out = self.predicted(dataset, tagging.BestLabels(top_n, threshold, raw, scored), outputs, cells)
+        out = self.predicted(dataset, partial(tagging.label_lists, top_n, threshold, raw, scored), outputs, cells)
         every = F.array(*(F.lit(name) for name in self.labelNames))
         tags = F.transform("__labels__", lambda label: F.element_at(every, label + 1))
         return out.withColumn(tagged, tags).drop("__labels__")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..adapters.tags import BestLabels, check_choice
+from ..adapters.tags import best_labels, check_choice
 from ..blocks.codec import binary_array, binary_cells, decode, encode
 from ..blocks.pack import collected
 from ..errors import DataError, option, worker_errors
@@ -148,7 +149,8 @@ class Check:
         names = self.scorer.classifier.labelNames
         check_choice(self.top_n, self.threshold, len(names))
         rows = self.scorer.judged(frame, self.labels, self.id or ("id" if "id" in frame.columns else None), self.shown)
-        chosen = None if self.top_n is None and self.threshold is None else BestLabels(self.top_n, self.threshold, "")
+        told = self.top_n is not None or self.threshold is not None
+        chosen = partial(best_labels, top_n=self.top_n, threshold=self.threshold) if told else None
         with worker_errors():
             measure = MeasureBatches(len(names), chosen, self.curves, self.pictured(), told_labels(frame, self.labels, names))
             states = rows.mapInArrow(measure, "state binary")
@@ -181,7 +183,7 @@ class MeasureBatches:
     labels `shown` rows are named by the two columns behind; `told` says how the first column tells the truth (`told_labels`)."""
 
     q: int
-    chosen: BestLabels | None
+    chosen: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, ...]] | None
     curves: bool = False
     shown: Sequence[int] = ()
     told: tuple[bool, list[Any]] = (False, [])

@@ -23,7 +23,7 @@ from ..adapters.learned import CLASSIFIER, LocalClassifier, facts_of_learned, sl
 from ..adapters.rows import CellReader, FeatureCells, RowTask
 from ..adapters.saved import ENCODED, PACKAGE, metadata_here, rows_here, saved_encoder, stage_here, whole_state
 from ..adapters.selection import MODEL, LocalSelection
-from ..adapters.tags import BEST, RAW, BestLabels, LabelVectors, PassageReader, PredictionOfRows, check_choice, output_names
+from ..adapters.tags import BEST, RAW, PassageReader, check_choice, label_lists, label_vectors, output_names, predicted_columns
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.pack import are_vectors, pack
 from ..classify import CLASSIFIERS
@@ -70,7 +70,7 @@ class LocalScorer(SavedPipeline):
         kinds |= dict.fromkeys(written, Kind("array<double>", Kind("double")))
         kinds |= {REASON: Kind("string")} if self.encoder else {}
         kinds |= dict.fromkeys(texts, Kind("array<string>", Kind("string")))
-        function = PredictionOfRows(self.classifier.predictor(), BestLabels(top_n, threshold, RAW, scores))
+        function = partial(predicted_columns, self.classifier.predictor(), partial(label_lists, top_n, threshold, RAW, scores))
         lists = {"__labels__": pa.list_(pa.int32()), **dict.fromkeys(written, LISTS), **texts}
         known, id = pa.array(self.classifier.labelNames, pa.string()), keep[0] if keep and named else None
         predicted = partial(_predicted, column=column, task=partial(RowTask, function, lists, read), id=id)
@@ -85,7 +85,7 @@ class LocalScorer(SavedPipeline):
         return replace(frame.mapInArrow(tagged, kinds), metadata={k: v for k, v in frame.metadata.items() if k in keep})
 
     def judged(self, frame: LocalFrame, labels: str, id: str | None, shown: str | None = None) -> LocalFrame:
-        function = PredictionOfRows(self.classifier.predictor(), LabelVectors("z", "s"))
+        function = partial(predicted_columns, self.classifier.predictor(), partial(label_vectors, "z", "s"))
         keep = dict.fromkeys(name for name in (labels, id, shown) if name is not None)
         frame = self._encoded(frame, list(keep))
         column, read = self._features(frame)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -18,7 +19,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
 from ..adapters.saved import AGAIN, AbsentError
-from ..adapters.tags import BEST, RAW, LabelVectors, PassageReader, output_names
+from ..adapters.tags import BEST, RAW, PassageReader, label_vectors, output_names
 from ..errors import DataError, ParameterError, SparkMlfsError, camel, worker_errors
 from ..frame import kinds_of
 from ..kernels.categories import Categories
@@ -176,7 +177,7 @@ class Scorer(SavedPipeline):
         read = self.read_of(truth, ["_truth", *([id] if id else []), *named])
         rows, cells = self.features(read, F.col("_kept_1") if id else None)
         both = {"_prediction": "array<double>", "_raw": "array<double>"}
-        predicted: DataFrame = self.classifier.predicted(rows, LabelVectors(*both), both, cells)
+        predicted: DataFrame = self.classifier.predicted(rows, partial(label_vectors, "_prediction", "_raw"), both, cells)
         readable = F.when(F.col(REASON).isNull(), F.col("_kept_0")) if self.encoder else F.col("_kept_0")
         first = 2 if id else 1
         return predicted.select(readable.alias("_kept_0"), *both, *(f"_kept_{first + i}" for i in range(len(named))))
