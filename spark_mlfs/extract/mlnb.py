@@ -222,20 +222,6 @@ class MLNB(Linear):
         return self.state_of(engine, view, P[:, best], components=components, loss=loss_trace, eigenvalues=values[::-1])
 
 
-class HashedNumbers:
-    """Random numbers by hash of (seed, number of the draw): one sequence whatever the versions of the libraries."""
-
-    def __init__(self, seed: int) -> None:
-        self.seed, self.used = seed, 0
-
-    def uniform(self, *shape: int) -> np.ndarray:
-        first, self.used = self.used, self.used + int(np.prod(shape))
-        return uniform(np.arange(first, self.used), self.seed).reshape(shape)
-
-    def below(self, limit: int, *shape: int) -> np.ndarray:
-        return (self.uniform(*shape) * limit).astype(np.int64)
-
-
 def search(
     loss: Callable[[np.ndarray], np.ndarray],
     width: int,
@@ -245,8 +231,15 @@ def search(
     progress: Callable[[str, int, int], None] | None = None,
 ) -> tuple[np.ndarray, list[float]]:
     """(bits of the best string, its loss after each generation)."""
-    draws = HashedNumbers(seed)
-    population = draws.uniform(size, width) < 0.5
+    used = 0
+
+    def draws(*shape: int) -> np.ndarray:
+        """Random numbers by hash of (seed, number of the draw): one sequence whatever the versions of the libraries."""
+        nonlocal used
+        first, used = used, used + int(np.prod(shape))
+        return uniform(np.arange(first, used), seed).reshape(shape)
+
+    population = draws(size, width) < 0.5
     population[~population.any(axis=1), 0] = True
     value = loss(population)
     trace = []
@@ -255,12 +248,12 @@ def search(
             progress("mlnb: generation", generation, generations)
         best = int(np.argmin(value))
         trace.append(float(value[best]))
-        pairs = draws.below(size, 2 * (size - 1), 2)
+        pairs = (draws(2 * (size - 1), 2) * size).astype(np.int64)
         parents = np.where(value[pairs[:, 0]] <= value[pairs[:, 1]], pairs[:, 0], pairs[:, 1])
-        cut = draws.below(width + 1, size - 1)
+        cut = (draws(size - 1) * (width + 1)).astype(np.int64)
         left = np.arange(width) < cut[:, None]
         children = np.where(left, population[parents[::2]], population[parents[1::2]])
-        children ^= draws.uniform(*children.shape) < 1.0 / width
+        children ^= draws(*children.shape) < 1.0 / width
         children[~children.any(axis=1), 0] = True
         fresh = loss(children)
         population = np.concatenate([population[best : best + 1], children])

@@ -226,9 +226,6 @@ class Verdict:
             else {"method": t.name, "refused": t.refused}
             for t in tried
         ]
-        return {"chosen_method": self.name, "tried": table, "verdict": self.verdict(tried, inner)}
-
-    def verdict(self, tried: Sequence[Tried], inner: InnerFolds) -> str:
         able = {t.name: t for t in tried if not t.refused}
         mine = able[self.name]
         text = (
@@ -244,7 +241,8 @@ class Verdict:
             if self.margin < 0:
                 text += f". It stands first and {self.runner_up} is not better by more than a standard error"
         out = [f"{t.name} ({t.refused})" for t in tried if t.refused]
-        return text + "." + (f" Not tried: {'; '.join(out)}." if out else "")
+        text += "." + (f" Not tried: {'; '.join(out)}." if out else "")
+        return {"chosen_method": self.name, "tried": table, "verdict": text}
 
 
 def choose(tried: Sequence[Tried], seed: int) -> Verdict:

@@ -23,7 +23,7 @@ def keep_probability(log_alpha: np.ndarray) -> np.ndarray:
 def deepfs(
     X: np.ndarray, Y: np.ndarray, hidden: Sequence[int], lam: float, epochs: int, batch: int, rate: float, seed: int
 ) -> Solution:
-    """Train gates and network by Adam; `weights` (d × 1) are the keep probabilities.
+    """Train gates and network by Adam (Kingma & Ba 2015); `weights` (d × 1) are the keep probabilities.
 
     X n × d standardised and dense, Y n × q in {0, 1}; `hidden` one or two layer widths. The best parameters by the penalised loss
     of the whole sample after an epoch, every gate noise-free, are returned; `objective` is the best so far. `converged`:
@@ -33,7 +33,7 @@ def deepfs(
     q = Y.shape[1]
     rng = np.random.default_rng(seed)
     parameters = _start([d, *hidden, q], Y, rng)
-    adam = _Adam(parameters, rate)
+    first, second, steps = [np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters], 0
     best, best_value, since, converged = None, np.inf, 0, False
     trace, raw = list[float](), list[float]()
     for _ in range(epochs):
@@ -41,7 +41,11 @@ def deepfs(
         for start in range(0, n, batch):
             rows = order[start : start + batch]
             _, gradients = loss_and_gradients(parameters, X[rows], Y[rows], lam, rng.random((len(rows), d)))
-            adam.step(gradients)
+            steps += 1
+            for p, g, m, v in zip(parameters, gradients, first, second, strict=True):  # Adam with decay .9 and .999
+                m += 0.1 * (g - m)
+                v += 0.001 * (g * g - v)
+                p -= rate * (m / (1 - 0.9**steps)) / (np.sqrt(v / (1 - 0.999**steps)) + 1e-8)
         value, _ = loss_and_gradients(parameters, X, Y, lam, None)
         raw.append(value)
         if value < best_value:
@@ -66,21 +70,6 @@ def _start(widths: list[int], Y: np.ndarray, rng: np.random.Generator) -> list[n
     prior = np.clip(Y.mean(axis=0), 1e-3, 1 - 1e-3)
     parameters[-1] = np.log(prior / (1 - prior))
     return parameters
-
-
-class _Adam:
-    """Adam (Kingma & Ba 2015) with decay .9 and .999, on parameters that are changed in place."""
-
-    def __init__(self, parameters: list[np.ndarray], rate: float) -> None:
-        self.parameters, self.rate, self.steps = parameters, rate, 0
-        self.first, self.second = [np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters]
-
-    def step(self, gradients: list[np.ndarray]) -> None:
-        self.steps += 1
-        for p, g, m, v in zip(self.parameters, gradients, self.first, self.second, strict=True):
-            m += 0.1 * (g - m)
-            v += 0.001 * (g * g - v)
-            p -= self.rate * (m / (1 - 0.9**self.steps)) / (np.sqrt(v / (1 - 0.999**self.steps)) + 1e-8)
 
 
 def loss_and_gradients(
