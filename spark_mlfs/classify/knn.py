@@ -68,7 +68,7 @@ class _KNN(Classifier):
 
 
 class NeighbourVote(Predictor):
-    """Prediction from the neighbours among the training rows of a state."""
+    """Prediction from the neighbours among the training rows of a state: ML-kNN's where it has the tables, else majority."""
 
     def rows(self, x: Matrix, ids: np.ndarray) -> Rows:
         """Rows ready for distances."""
@@ -97,6 +97,9 @@ class NeighbourVote(Predictor):
         return self.vote(self.counts(self.rows(x, -1 - np.arange(x.shape[0]))))
 
     def vote(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if "prior" in self.state:  # ML-kNN's tables
+            yes, no = odds(counts, self.state)
+            return (yes > no).astype(np.uint8), yes / (yes + no)
         share = counts / self.state["k"]
         return (share > 0.5).astype(np.uint8), share
 
@@ -139,14 +142,3 @@ class MLkNN(_KNN):
             best.ids[best.ids != NONE] = np.searchsorted(rows.ids, best.ids[best.ids != NONE])
             counts = label_counts(best, y)
         return state | posterior_tables(counts, y, p["s"], p["k"])
-
-    def predictor(self, state: State) -> Predictor:
-        return Posterior(state)
-
-
-class Posterior(NeighbourVote):
-    """ML-kNN's decision."""
-
-    def vote(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        yes, no = odds(counts, self.state)
-        return (yes > no).astype(np.uint8), yes / (yes + no)

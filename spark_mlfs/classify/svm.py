@@ -147,12 +147,19 @@ class BRSVM(Classifier):
 
 
 class Machines(Predictor):
-    """Prediction of independent machines."""
+    """Prediction of independent machines, or of a chain of them."""
 
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         s = self.state
-        decision = decisions(self.scaled(x, s["columns"]), s["weights"]) + s["intercept"]
-        return (decision > 0).astype(np.uint8), decision if s["scores"] == "decision" else expit(-(s["a"] * decision + s["b"]))
+        x = self.scaled(x, s["columns"])
+        v, order = x.shape[1], s.get("order", ())
+        scores = decisions(x, s["weights"][:, :v]) + s["intercept"]
+        labels = (scores > 0).astype(np.uint8)
+        for position, label in enumerate(order):  # the labels before are predicted by now
+            before = labels[:, order[:position]].astype(np.float64)
+            scores[:, label] += decisions(before, s["weights"][[label], v : v + position])[:, 0]
+            labels[:, label] = scores[:, label] > 0
+        return labels, expit(-(s["a"] * scores + s["b"])) if s.get("scores") == "calibrated" else scores
 
 
 def decisions(x: Matrix, weights: np.ndarray) -> np.ndarray:
@@ -205,23 +212,7 @@ class ClassifierChain(Classifier):
         return p["base"] == "knn"
 
     def predictor(self, state: State) -> Predictor:
-        return NeighbourChain(state) if state["base"] == "knn" else MachineChain(state)
-
-
-class MachineChain(Predictor):
-    """Prediction of a chain of machines."""
-
-    def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
-        s = self.state
-        x = self.scaled(x, s["columns"])
-        v, order = x.shape[1], s["order"]
-        scores = decisions(x, s["weights"][:, :v]) + s["intercept"]
-        labels = np.zeros(scores.shape, np.uint8)
-        for position, label in enumerate(order):
-            before = order[:position]
-            scores[:, label] += decisions(labels[:, before].astype(np.float64), s["weights"][[label], v : v + position])[:, 0]
-            labels[:, label] = scores[:, label] > 0
-        return labels, scores
+        return NeighbourChain(state) if state["base"] == "knn" else Machines(state)
 
 
 class NeighbourChain(Predictor):

@@ -93,7 +93,7 @@ class Auto(Method):
         names, tried = p["methods"].split(","), []
         if rows.n < FEWEST:
             told = f"{rows.n} rows with all labels known are too few to try methods on (at least {FEWEST}): {names[0]} is taken"
-            name, details = names[0], {"chosen_method": names[0], "verdict": told}
+            details = {"chosen_method": names[0], "verdict": told}
         else:
             rows = replace(rows, x=rows.x[:, engine.profile.varying])
             with one_thread():
@@ -102,9 +102,8 @@ class Auto(Method):
                     if engine.progress:
                         engine.progress("trying methods", number, len(names))
                     tried.append(inner.of(each))
-            choice = choose(tried, p["seed"])
-            name, details = choice.name, choice.details(tried, inner)
-        scores = _own(name, engine, count)
+            details = choose(tried, inner, p["seed"])
+        scores = _own(details["chosen_method"], engine, count)
         order, _ = complete(scores.values, np.arange(engine.num_features), engine.num_features, None, scores.constant)
         left_out = 0 if scores.constant is None else len(scores.constant)
         picks = order[: min(count, engine.num_features - left_out)]
@@ -207,67 +206,45 @@ def predict(judge: str, x: Any, y: sp.csr_matrix, query: Any) -> np.ndarray:
 # ---- choosing ----
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The chosen method; `best` share of the resamplings in which each is best; `margin` its lead over the next best (negative
-    where it was kept in doubt), `error` 1.96 standard errors of that."""
-
-    name: str
-    best: dict[str, float]
-    runner_up: str
-    margin: float
-    error: float
-
-    def details(self, tried: Sequence[Tried], inner: InnerFolds) -> dict[str, Any]:
-        table = [
-            {"method": t.name, "average_precision": t.mean, **t.by_judge, "best_in": self.best[t.name]}
-            | {"stability": t.stability, "seconds": round(t.seconds, 3)}
-            if not t.refused
-            else {"method": t.name, "refused": t.refused}
-            for t in tried
-        ]
-        able = {t.name: t for t in tried if not t.refused}
-        mine = able[self.name]
-        text = (
-            f"{self.name}, of {len(able)} tried: average precision {mine.mean:.4f} of held-out rows "
-            f"({len(inner.parts)} folds of {inner.rows} rows, {' and '.join(map(str, inner.sizes))} features)"
-        )
-        if self.runner_up:
-            text += (
-                f", {abs(self.margin):.4f} ± {self.error:.4f} {'above' if self.margin >= 0 else 'below'} {self.runner_up}"
-                f"; best in {100 * self.best[self.name]:.0f} % of {RESAMPLINGS} resamplings; its picks agree between folds to "
-                f"{100 * mine.stability:.0f} %"
-            )
-            if self.margin < 0:
-                text += f". It stands first and {self.runner_up} is not better by more than a standard error"
-        out = [f"{t.name} ({t.refused})" for t in tried if t.refused]
-        text += "." + (f" Not tried: {'; '.join(out)}." if out else "")
-        return {"chosen_method": self.name, "tried": table, "verdict": text}
-
-
-def choose(tried: Sequence[Tried], seed: int) -> Verdict:
-    """The first method, unless another is better by more than a standard error; raises `DataError` where none could rank."""
+def choose(tried: Sequence[Tried], inner: InnerFolds, seed: int) -> dict[str, Any]:
+    """The choice and why: the first method, unless another is better by more than a standard error; raises `DataError` where none
+    could rank. Told are the share of the resamplings in which each is best, and the lead over the next best."""
     able = [t for t in tried if not t.refused]
     if not able:
         raise DataError(f"none of {', '.join(t.name for t in tried)} can rank these rows: {tried[0].refused}")
     table = np.stack([t.precision for t in able], axis=1)  # rows × methods
     n, m = table.shape
-    if m == 1 or not n:
-        return Verdict(able[0].name, {t.name: float(t is able[0]) for t in able}, "", 0.0, 0.0)
-    means = table.mean(axis=0)
+    at, best, lead = 0, {t.name: float(t is able[0]) for t in able}, ""
+    if m > 1 and n:
+        means = table.mean(axis=0)
 
-    def error(a: int, b: int) -> float:
-        return float((table[:, a] - table[:, b]).std() / np.sqrt(n))
+        def error(a: int, b: int) -> float:
+            return float((table[:, a] - table[:, b]).std() / np.sqrt(n))
 
-    top = int(np.argmax(np.round(means, 12)))
-    at = top if means[top] - means[0] > error(top, 0) else 0
-    draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), RESAMPLINGS)
-    wins = np.bincount(np.argmax(np.round(draws @ table / n, 12), axis=1), minlength=m) / RESAMPLINGS
-    next_ = int(np.argmax(np.where(np.arange(m) == at, -np.inf, means)))
-    return Verdict(
-        able[at].name,
-        {t.name: float(w) for t, w in zip(able, wins, strict=True)},
-        able[next_].name,
-        float(means[at] - means[next_]),
-        1.96 * error(at, next_),
+        top = int(np.argmax(np.round(means, 12)))
+        at = top if means[top] - means[0] > error(top, 0) else 0
+        draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), RESAMPLINGS)
+        wins = np.bincount(np.argmax(np.round(draws @ table / n, 12), axis=1), minlength=m) / RESAMPLINGS
+        best = {t.name: float(w) for t, w in zip(able, wins, strict=True)}
+        second = int(np.argmax(np.where(np.arange(m) == at, -np.inf, means)))
+        margin, next_ = float(means[at] - means[second]), able[second].name
+        lead = (
+            f", {abs(margin):.4f} ± {1.96 * error(at, second):.4f} {'above' if margin >= 0 else 'below'} {next_}"
+            f"; best in {100 * best[able[at].name]:.0f} % of {RESAMPLINGS} resamplings; its picks agree between folds to "
+            f"{100 * able[at].stability:.0f} %"
+        )
+        if margin < 0:
+            lead += f". It stands first and {next_} is not better by more than a standard error"
+    lines = [
+        {"method": t.name, "average_precision": t.mean, **t.by_judge, "best_in": best[t.name]}
+        | {"stability": t.stability, "seconds": round(t.seconds, 3)}
+        if not t.refused
+        else {"method": t.name, "refused": t.refused}
+        for t in tried
+    ]
+    out = [f"{t.name} ({t.refused})" for t in tried if t.refused]
+    text = (
+        f"{able[at].name}, of {m} tried: average precision {able[at].mean:.4f} of held-out rows "
+        f"({len(inner.parts)} folds of {inner.rows} rows, {' and '.join(map(str, inner.sizes))} features){lead}."
     )
+    return {"chosen_method": able[at].name, "tried": lines, "verdict": text + (f" Not tried: {'; '.join(out)}." if out else "")}

@@ -6,27 +6,27 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from spark_mlfs.classify.svm import MachineChain, Machines, decisions
+from spark_mlfs.classify.svm import Machines, decisions
 
 
 def machines(rng, v, q, further=0):
     return {
         "weights": rng.normal(size=(q, v + further)), "intercept": rng.normal(size=q), "offset": np.zeros(v), "scale": np.ones(v),
-        "columns": None, "scores": "decision", "a": np.ones(q), "b": np.zeros(q), "order": np.arange(q)[::-1],
-    }  # fmt: skip
+        "columns": None, "scores": "decision", "a": np.ones(q), "b": np.zeros(q),
+    } | ({"order": np.arange(q)[::-1]} if further else {})  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [Machines, MachineChain])
+@pytest.mark.parametrize("chained", [False, True])
 @pytest.mark.parametrize(("v", "q"), [(24, 4), (300, 6)])
-def test_a_row_is_predicted_alike_in_any_batch(kind, v, q):
+def test_a_row_is_predicted_alike_in_any_batch(chained, v, q):
     rng = np.random.default_rng(v)
-    x, state = rng.normal(size=(500, v + 5)), machines(rng, v, q, q if kind is MachineChain else 0)
+    x, state = rng.normal(size=(500, v + 5)), machines(rng, v, q, q if chained else 0)
     state["columns"] = np.arange(2, v + 2)
     for rows in (x, sp.csr_matrix(np.where(x > 0.5, x, 0))):
-        labels, whole = kind(state).predict(rows)
+        labels, whole = Machines(state).predict(rows)
         for n in (1, 2, 3, 7, 50, 333):
             some = rng.permutation(500)[:n]
-            mine, scores = kind(state).predict(rows[some])
+            mine, scores = Machines(state).predict(rows[some])
             assert np.array_equal(mine, labels[some]) and np.array_equal(scores, whole[some])
 
 
