@@ -62,18 +62,14 @@ class FilledSums(ExactSums, layout="rows", graded=True, every=True):
     def sums(self, rows: Block, profile: Profile) -> State:
         wide = profile.n >= exact.WIDE_ROWS
         x = exact.quantised(features_of(rows, profile), unit_of(profile))
-        f = exact.quantised(self._filled(rows, profile, x), np.ones(profile.q))
+        filled = rows.labels(profile.q).toarray()
+        if rows.complete is not None and self.weights is not None:
+            guess = np.clip(exact.applied(*x, unit_of(profile), self.weights) + self.intercept, 0, 1)
+            for unknown in (rows.unknown_entries(), rows.unlabelled_rows()):
+                filled[unknown] = guess[unknown]
+        f = exact.quantised(filled, np.ones(profile.q))
         state = {"xf " + name: value for name, value in exact.cross(x, f, wide).items()}
         return state | exact.group_moments(*f, sp.csr_matrix(np.ones((1, rows.n))), wide=wide)
-
-    def _filled(self, block: Block, profile: Profile, x: tuple[Any, Any | None]) -> np.ndarray:
-        """(n, q) f of the rows, of which `x` is quantised."""
-        f = block.labels(profile.q).toarray()
-        if block.complete is not None and self.weights is not None:
-            guess = np.clip(exact.applied(*x, unit_of(profile), self.weights) + self.intercept, 0, 1)
-            for unknown in (block.unknown_entries(), block.unlabelled_rows()):
-                f[unknown] = guess[unknown]
-        return f
 
     def finish(self, state: State, profile: Profile) -> dict[str, np.ndarray]:
         ones = np.ones(profile.q)

@@ -254,7 +254,7 @@ def sliced(dataset: DataFrame, column: str, output: str, places: np.ndarray, wid
 def filled_vector(column: Column, fill: np.ndarray) -> Column:
     """Return vectors with `fill` in place of their NaN; the others as they are."""
     parts = F.unwrap_udt(column)
-    values, stored, of = parts["values"], parts["indices"], _doubles(fill)
+    values, stored, of = parts["values"], parts["indices"], _numbers(fill, "double")
     dense = array_to_vector(filled_array(values, fill))
     entries = F.transform(values, lambda v, at: F.nanvl(v, F.element_at(of, F.element_at(stored, at + 1) + 1)))
     whole = F.when(parts["type"] == SPARSE, _sparse_cell(stored, entries, len(fill))).otherwise(dense)
@@ -263,7 +263,7 @@ def filled_vector(column: Column, fill: np.ndarray) -> Column:
 
 def filled_array(column: Column, fill: np.ndarray) -> Column:
     """Return arrays of doubles with `fill` in place of NaN and null."""
-    of = _doubles(fill)
+    of = _numbers(fill, "double")
     return F.transform(column, lambda v, at: F.coalesce(F.nanvl(v, F.element_at(of, at + 1)), F.element_at(of, at + 1)))
 
 
@@ -292,11 +292,6 @@ def _sparse_cell(indices: Column, entries: Column, width: int) -> Column:
     return F.from_json(F.to_json(F.struct(cell.alias("v"))), _CELL)["v"]
 
 
-def _numbers(values: np.ndarray) -> Column:
-    """Numbers as an array column: one literal, folded once, where `F.array` would plan an expression a number."""
-    return F.split(F.lit(",".join(map(str, values.tolist()))), ",").cast("array<int>")
-
-
-def _doubles(values: np.ndarray) -> Column:
-    """The same of doubles, to the bit."""
-    return F.split(F.lit(",".join(map(repr, values.tolist()))), ",").cast("array<double>")
+def _numbers(values: np.ndarray, kind: str = "int") -> Column:
+    """Numbers as an array column, to the bit: one literal, folded once, where `F.array` would plan an expression a number."""
+    return F.split(F.lit(",".join(map(repr, values.tolist()))), ",").cast(f"array<{kind}>")

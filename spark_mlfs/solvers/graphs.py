@@ -1,8 +1,6 @@
 """The solvers of `methods.graphs`: criteria from labelset statistics alone, and GMBA's steps from the margin loss and its
 gradient, which `kernels.graphs` sums, to weights.
 
-The criteria of `methods.graphs` from labelset statistics alone.
-
 Let u run over the m distinct labelsets, c_u its rows, d_u the degree of each of them, S_u = Σ x_i and Q_u = Σ x_i² over its rows:
 
     x'Dx = Σ_u d_u Q_u

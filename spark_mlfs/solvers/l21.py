@@ -35,6 +35,8 @@ from .manifolds import laplacian, symmetric_edges
 
 EPS = 1e-10  # of the largest 2‖w_i‖: the bound of U
 _REWEIGHTINGS = 8  # before the first Newton step
+# of the largest norm, and of a row's last one: below both it is on its way to 0; the smaller, the slower it may shrink
+VANISHING = (1e-3, 0.8), (1e-5, 0.9), (1e-7, 0.99)
 
 
 def huber(norms: np.ndarray, eps: float | np.ndarray) -> np.ndarray:
@@ -104,7 +106,12 @@ def minimise_l21(
         W = solve_positive(A, C)
         value = (W * (A @ W)).sum() - 2 * (W * C).sum()
         return Solution(W, zero, [factor * float(value + constant)], True, 1)
-    merged = Merged([copy for copy in copies(A) if _same_row(A, C, *copy)] if accelerate else [], d)
+    alike = [  # all through, to rounding: a correlation of 1 − 1e-12 is not
+        (j, i, sign)
+        for j, i, sign in (copies(A) if accelerate else ())
+        if np.abs(A[j] - sign * A[i]).max() <= 1e-11 * A[i, i] and np.abs(C[j] - sign * C[i]).max() <= 1e-11 * np.abs(C).max()
+    ]
+    merged = Merged(alike, d)
     kept = merged.kept
     if merged.alike:
         A, C = A[np.ix_(kept, kept)], C[kept]
@@ -117,12 +124,6 @@ def minimise_l21(
     for i in range(1, len(trace)):
         trace[i] = settled(trace[i - 1], trace[i], slack)
     return Solution(merged.spread(state.W), zero, trace, state.converged, state.solves, {"eps": state.eps})
-
-
-def _same_row(A: np.ndarray, C: np.ndarray, j: int, i: int, sign: float) -> bool:
-    """Whether coordinate j is coordinate i times `sign`, all through, to rounding (a correlation of 1 − 1e-12 is not)."""
-    near = np.abs(A[j] - sign * A[i]).max() <= 1e-11 * A[i, i]
-    return bool(near and np.abs(C[j] - sign * C[i]).max() <= 1e-11 * np.abs(C).max())
 
 
 class _Reweighting:
@@ -217,7 +218,8 @@ class _Reweighting:
                 x, memory, guessed = np.maximum(2 * t, self.floor), Anderson(), False
                 continue
             if self.accelerate:
-                keep = ~_vanishing(t / unit, ratio)
+                share = (t / unit) / (t / unit).max()
+                keep = ~np.any([(share < size) & (ratio < rate) for size, rate in VANISHING], axis=0)
                 if keep.sum() <= 0.9 * len(keep):
                     W, t, value, keep = self.set_aside(W, t, value, keep)
                     image, at = image[keep], at[keep]
@@ -280,15 +282,6 @@ class _Reweighting:
         self.restrict(np.union1d(self.rows, small))
         W, t = full[self.rows], np.linalg.norm(full[self.rows], axis=1)
         return W, t, self.objective(W, t)
-
-
-def _vanishing(norms: np.ndarray, ratio: np.ndarray) -> np.ndarray:
-    """Rows on their way to 0, from the `ratio` of a row's norm to the last one: the smaller, the slower it may shrink."""
-    share = norms / norms.max()
-    gone = np.zeros(len(norms), dtype=bool)
-    for size, rate in ((1e-3, 0.8), (1e-5, 0.9), (1e-7, 0.99)):
-        gone |= (share < size) & (ratio < rate)
-    return gone
 
 
 class BoxNewton:

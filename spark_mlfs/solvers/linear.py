@@ -256,12 +256,6 @@ class _Descent:
         self.copies = copies(self.G) if l2 == 0 else []
         self.usable[[j for j, _, _ in self.copies]] = False
 
-    def penalty(self, W: np.ndarray) -> np.ndarray:
-        """l1 P(W), per output (per problem for the group form)."""
-        if self.group:
-            return np.array([self.l1 * np.linalg.norm(W, axis=1).sum()])
-        return self.l1 * np.abs(W).sum(axis=0)
-
     def values(self, W: np.ndarray, C: np.ndarray, R: np.ndarray, yy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Objective and duality gap per output (one of each for the group form), from R = C − GW."""
         wc, wr, ww = (W * C).sum(axis=0), (W * R).sum(axis=0), (W * W).sum(axis=0)
@@ -269,11 +263,11 @@ class _Descent:
         dual = R - self.l2 * W
         if self.group:
             wc, rss, ww, yy = (part.sum(keepdims=True) for part in (wc, rss, ww, yy))
+            penalty = np.array([self.l1 * np.linalg.norm(W, axis=1).sum()])
             largest = np.array([np.linalg.norm(dual, axis=1).max(initial=0.0)])
         else:
-            largest = np.abs(dual).max(axis=0, initial=0.0)
+            penalty, largest = self.l1 * np.abs(W).sum(axis=0), np.abs(dual).max(axis=0, initial=0.0)
         scale = np.minimum(1.0, self.l1 / np.maximum(largest, 1e-300))
-        penalty = self.penalty(W)
         objective = 0.5 * rss + penalty + 0.5 * self.l2 * ww
         gap = 0.5 * rss * (1 + scale**2) + penalty - scale * (yy - wc) + 0.5 * self.l2 * (1 + scale**2) * ww
         return objective, gap
