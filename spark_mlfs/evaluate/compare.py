@@ -160,12 +160,9 @@ def _beside(packed: Mapping[int, Dataset], budgets: Budgets) -> Budgets:
 
 def _trials_left(plan: Comparison, journal: Journal, each: int, described: set[str]) -> dict[int, list[int]]:
     """The numbers of the trials still to run or failed, `each` a data set, by position; undescribed data sets are there, too."""
-    left, done = {}, {number for number, entry in journal.parts.items() if "error" not in entry}
-    for position, data in enumerate(plan.data):
-        numbers = [n for n in range(position * each, (position + 1) * each) if n not in done]
-        if numbers or data.name not in described:
-            left[position] = numbers
-    return left
+    done = {number for number, entry in journal.parts.items() if "error" not in entry}
+    left = {at: [n for n in range(at * each, (at + 1) * each) if n not in done] for at in range(len(plan.data))}
+    return {at: numbers for at, numbers in left.items() if numbers or plan.data[at].name not in described}
 
 
 @contextmanager
@@ -230,9 +227,6 @@ class LabelsByPart(Statistic, layout="rows"):
         counts = [np.bincount(block.label_indices[tested == part], minlength=profile.q) for part in (False, True)]
         return {"counts": np.column_stack(counts).astype(np.int64)}
 
-    def finish(self, state: State, profile: Profile) -> np.ndarray:
-        return state["counts"]
-
     def state_bytes(self, profile: Profile) -> int:
         return 16 * profile.q + envelope(1)
 
@@ -240,7 +234,7 @@ class LabelsByPart(Statistic, layout="rows"):
 def _described(split: Split | None, engine: Engine) -> tuple[tuple[dict[str, float], np.ndarray | None], Cost]:
     """Label statistics, and `LabelsByPart` where the rows came divided; in a task or over the cluster."""
     sets, *counts = engine.run(LabelsetCounts(), *([] if split is None else [LabelsByPart(split)]))
-    return (label_statistics(sets, engine.profile.q), counts[0] if counts else None), engine.cost
+    return (label_statistics(sets, engine.profile.q), counts[0]["counts"] if counts else None), engine.cost
 
 
 def describe(packed: Dataset, name: str, split: Split | None = None, budgets: Budgets = DEFAULT_BUDGETS) -> dict[str, Any]:

@@ -321,7 +321,7 @@ def test_labels_by_part_are_counted():
     lists = sp.csr_matrix(y)
     block = Block(np.arange(10.0).reshape(5, 2), ids, lists.indptr, lists.indices)
     split = Split("files", 0, 0, Marked())
-    (counts,) = LocalEngine(profile_block(block, 3), [block]).run(compare.LabelsByPart(split))
+    counts = LocalEngine(profile_block(block, 3), [block]).run(compare.LabelsByPart(split))[0]["counts"]
     assert counts.tolist() == [[1, 1], [0, 2], [3, 1]]
     unseen = compare.unseen_labels(counts, ["u", "v", "w"])
     assert unseen == {"labels": 1, "of": 3, "share": 0.5, "names": ["v"]}
