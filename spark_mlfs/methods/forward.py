@@ -91,13 +91,15 @@ class Forward(Method):
         if not len(seen):
             raise DataError("no feature varies over the rows whose labels are all known; label more rows")
         width, details = len(seen), dict[str, Any](labelled_rows=int(sums.n.sum()))
+        given = penalties_of(engine.profile, p)
+        penalties = p["penalty"] * (np.ones(engine.num_features) if given is None else given)
         if whole.sketch:
             details["label_sketch"] = whole.sketch
         with one_thread():  # the same bits on any driver
             values = np.zeros(engine.num_features)
             varying = seen
             if not fits(engine, whole):
-                values = first_gains(engine, p, sums, times)
+                values = first_gains(engine, p, sums, times, penalties)
                 varying = seen[np.isfinite(values[seen])]
                 seen = best(engine, whole, values, varying, terms)
                 (sums,) = engine.run(replace(whole, features=seen))
@@ -108,8 +110,7 @@ class Forward(Method):
             elif width < engine.num_features:
                 sums = replace(sums, sum_x=sums.sum_x[:, seen], xx=sums.xx[:, seen[:, None], seen], xy=sums.xy[:, seen])
             weights = np.ones(whole.sketch) if whole.sketch else sums.label_weights(1.0 if times is None else times)
-            penalty = p["penalty"] * multiples(engine.profile, p)[seen]
-            terms = terms.among(seen)
+            penalty, terms = penalties[seen], terms.among(seen)
             relevance, path, shares = forward.select_held_out(sums, weights, penalty, count, terms, picking(engine))
             told = {} if path.single else dict(zip(HELD_OUT, _cumulative(np.cumsum(path.gains), shares), strict=True))
             if p.get(ENOUGH) and (few := forward.enough(*told.values())):
@@ -155,28 +156,22 @@ def fits(engine: Engine, wanted: FoldGrams) -> bool:
     )
 
 
-def first_gains(engine: Engine, p: Values, base: FoldSums, times: np.ndarray | None) -> np.ndarray:
-    """(v,) J of each feature alone, NaN of a constant one: finished range by range of features."""
+def first_gains(engine: Engine, p: Values, base: FoldSums, times: np.ndarray | None, penalties: np.ndarray) -> np.ndarray:
+    """(v,) J of each feature alone, of its penalty, NaN of a constant one: finished range by range of features."""
     profile = engine.profile
     target = FoldedLabels(profile.q, p["folds"], profile)
     if sketch_width(profile, p):
         (base,) = engine.run(FoldGrams(p["folds"], features=np.zeros(0, np.int64)))
     weights = base.label_weights(1.0 if times is None else times)
-    distinct, place = np.unique(multiples(profile, p), return_inverse=True)
+    distinct, place = np.unique(penalties, return_inverse=True)
     if len(distinct) > FEW_PENALTIES:
         raise ParameterError(
             f"penalties: {len(distinct)} different numbers for features that exceed driver_bytes together, where forward takes "
             f"{FEW_PENALTIES}: round them, raise {setting('driver_bytes')}, or give a {setting('screen')}"
         )
-    each = [Alone(base, weights, p["penalty"] * float(multiple), unit_of_moments(profile)) for multiple in distinct]
+    each = [Alone(base, weights, float(penalty), unit_of_moments(profile)) for penalty in distinct]
     found = engine.run(*(FeatureNumbers((GroupMoments(target, thin(profile)),), numbers) for numbers in each))
     return np.concatenate(found)[place, np.arange(len(place))]
-
-
-def multiples(profile: Profile, p: Values) -> np.ndarray:
-    """(v,) what the penalty of each feature is multiplied by."""
-    given = penalties_of(profile, p)
-    return np.ones(len(profile.varying)) if given is None else given
 
 
 def best(engine: Engine, whole: FoldGrams, values: np.ndarray, varying: np.ndarray, terms: PickConstraints) -> np.ndarray:
