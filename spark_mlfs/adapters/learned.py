@@ -14,7 +14,7 @@ from ..classify import CLASSIFIERS
 from ..classify.base import Predictor
 from ..engine.base import Cost
 from ..errors import ParameterError
-from ..schema import CATEGORIES, SLICES
+from ..schema import SLICES
 from .classes import Fit
 from .rows import Fitted
 from .saved import PACKAGE, PIECES, SavedData, check_format, rows_here, stage_here, state_rows, whole_state
@@ -68,6 +68,7 @@ class Learned(Fitted):
     """A model whose learned part is `state`."""
 
     state: State
+    _aside = (*Fitted._aside, "feature_names", "label_names", "label_shares")
 
     @property
     def featureNames(self) -> list[str]:
@@ -80,11 +81,6 @@ class Learned(Fitted):
     @property
     def numFeatures(self) -> int:
         return len(self._extra["feature_names"])
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        aside = ("feature_names", "label_names", "label_shares", "fill", CATEGORIES)
-        return {k: v for k, v in self._extra.items() if k not in aside}
 
     @property
     def labelShares(self) -> dict[str, float]:

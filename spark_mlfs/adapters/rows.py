@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -43,9 +43,13 @@ class Fitted:
 
     numFeatures: Any
     featureNames: Any
-    summary: Any
     _extra: dict[str, Any]
     said = "the model"  # of it in messages
+    _aside: ClassVar[tuple[str, ...]] = ("fill", CATEGORIES)  # of `_extra`, what is not for the summary
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        return {k: v for k, v in self._extra.items() if k not in self._aside}
 
     def fill(self) -> np.ndarray | None:
         """Return (numFeatures,) what stands for a missing value of each feature (`kernels.missing`); None where nothing does."""

@@ -73,6 +73,7 @@ class Selected(Fitted):
 
     _ranking: pd.DataFrame
     said = "the selection"
+    _aside = (*Fitted._aside, "gains", "objective", "converged")
 
     if TYPE_CHECKING:
 
@@ -167,10 +168,6 @@ class Selected(Fitted):
     @property
     def converged(self) -> bool | None:
         return self._extra.get("converged")
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        return {k: v for k, v in self._extra.items() if k not in ("gains", "objective", "converged", "fill", schema.CATEGORIES)}
 
 
 class LocalSelection(Selected):
