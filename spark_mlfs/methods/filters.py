@@ -310,34 +310,31 @@ class MIM(CountingMethod):
 
 
 @dataclass(frozen=True)
-class FisherScores(Reduction):
-    """Score, and whether a feature varies (under "lp" of the `varying` alone); `watch` the labels some rows do not know."""
+class Scatter(Reduction):
+    """Between and within the groups from the `first` on, `count` of them (None: all), about their mean or that of all rows."""
 
-    labels: str
-    watch: tuple[int, ...] = ()
-    weights: np.ndarray | None = None
-    varying: np.ndarray | None = None
+    first: int = 0
+    count: int | None = None
+    about_all: bool = False
 
-    def __call__(self, moments: Moments | PairMoments) -> np.ndarray:
-        if isinstance(moments, PairMoments):
-            if self.labels == "br":
-                return np.stack(stored_two_class_ratio(moments))
-            centre = moments.all_total / moments.rows.n if self.labels == "overlap" else None
-            return np.stack([floored_ratio(*stored_scatter(moments, centre)), np.ones(moments.count)])
-        if self.labels == "br":
-            return self._of_each(moments)
-        out = np.ones((2, moments.total.shape[1]))
-        if self.labels == "lp":
-            some = self.varying
-            out[0, some] = floored_ratio(*class_scatter(moments.count, moments.total[:, some], moments.square[:, some]))
-            return out
-        part = slice(1, len(moments.count) - len(self.watch))  # group 0 is all rows
-        mean = moments.total[0] / moments.count[0]
-        out[0] = floored_ratio(*class_scatter(moments.count[part], moments.total[part], moments.square[part], mean))
-        return out
+    def __call__(self, m: Moments | PairMoments) -> np.ndarray:
+        if isinstance(m, PairMoments):
+            return np.stack(stored_scatter(m, m.all_total / m.rows.n if self.about_all else None))
+        part = slice(self.first, None if self.count is None else self.first + self.count)
+        centre = m.total[0] / m.count[0] if self.about_all else None  # group 0 is all rows then
+        return np.stack(class_scatter(m.count[part], m.total[part], m.square[part], centre))
 
-    def _of_each(self, m: Moments) -> np.ndarray:
-        """Of every label by itself, and the mean."""
+
+@dataclass(frozen=True)
+class LabelRatios(Reduction):
+    """The mean over the labels of the ratio of scatters, and whether a feature varies; `watch`: labels that some rows do not know."""
+
+    watch: tuple[int, ...]
+    weights: np.ndarray | None
+
+    def __call__(self, m: Moments | PairMoments) -> np.ndarray:
+        if isinstance(m, PairMoments):
+            return np.stack(stored_two_class_ratio(m))
         q, watch = len(m.count) - 1 - len(self.watch), list(self.watch)
         rows, total, square = (np.repeat(each[:1], q, axis=0) for each in (m.count, m.total, m.square))
         for all_, each in ((rows, m.count), (total, m.total), (square, m.square)):
@@ -393,14 +390,15 @@ class Fisher(Method):
         return p["label_coding"] != "lp"
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        if p["label_coding"] != "br":
-            refuse_with_labelsets(p)
+        profile, labels = engine.profile, engine.labels()
+        if p["label_coding"] == "br":
+            alone = profile.has_unknown or p["label_weights"] != "uniform"
+            numbers: Reduction = LabelRatios(labels.watch, label_weights(profile, p))
+            return [FeatureNumbers((label_moments(profile, labels, watched=alone),), numbers)]
+        refuse_with_labelsets(p)
         if p["label_coding"] == "lp":
             return [LabelsetCounts()]
-        profile, weights = engine.profile, label_weights(engine.profile, p) if p["label_coding"] == "br" else None
-        alone = p["label_coding"] == "br" and (profile.has_unknown or p["label_weights"] != "uniform")
-        moments = label_moments(profile, engine.labels(), watched=alone)
-        return [FeatureNumbers((moments,), FisherScores(p["label_coding"], engine.labels().watch, weights))]
+        return [FeatureNumbers((label_moments(profile, labels),), Scatter(1, profile.q, about_all=True))]
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         if p["label_coding"] == "lp":
@@ -408,26 +406,15 @@ class Fisher(Method):
             low, high = known_range(engine)
             varying = np.flatnonzero(high > low)
             moments = GroupMoments(Classes(sets.hashes, sets.counts), thin(engine.profile))
-            (numbers,) = engine.run(FeatureNumbers((moments,), FisherScores("lp", varying=varying)))
-            return Scores.of_varying(numbers[0][varying], varying, engine.num_features)
-        ((scores, varies),) = engine.run(*self.needs(engine, p))
-        varying = np.flatnonzero(varies)
+            (scatter,) = engine.run(FeatureNumbers((moments,), Scatter()))
+            return Scores.of_varying(floored_ratio(*scatter)[varying], varying, engine.num_features)
+        (numbers,) = engine.run(*self.needs(engine, p))
+        if p["label_coding"] == "overlap":
+            return Scores(floored_ratio(*numbers))
+        scores, varying = numbers[0], np.flatnonzero(numbers[1])
         if not len(varying):  # no label takes both values
             return Scores(np.zeros(engine.num_features))
         return Scores.of_varying(scores[varying], varying, engine.num_features)
-
-
-@dataclass(frozen=True)
-class BetweenWithin(Reduction):
-    """Sb and Sw over `q` labels."""
-
-    q: int
-
-    def __call__(self, moments: Moments | PairMoments) -> np.ndarray:
-        if isinstance(moments, PairMoments):
-            return np.stack(stored_scatter(moments))
-        part = slice(1, 1 + self.q)  # group 0 is all rows
-        return np.stack(class_scatter(moments.count[part], moments.total[part], moments.square[part]))
 
 
 class FStatistic(Method):
@@ -451,7 +438,7 @@ class FStatistic(Method):
     statistics = (GroupMoments,)
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        return [FeatureNumbers((label_moments(engine.profile, engine.labels()),), BetweenWithin(engine.profile.q))]
+        return [FeatureNumbers((label_moments(engine.profile, engine.labels()),), Scatter(1, engine.profile.q))]
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         ((between, within),) = engine.run(*self.needs(engine, p))
