@@ -327,7 +327,7 @@ class Scatter(Reduction):
 
 @dataclass(frozen=True)
 class LabelRatios(Reduction):
-    """The mean over the labels of the ratio of scatters, and whether a feature varies; `watch`: labels that some rows do not know."""
+    """The mean over the labels of the ratio of scatters, and whether a feature varies; `watch`: labels some rows do not know."""
 
     watch: tuple[int, ...]
     weights: np.ndarray | None

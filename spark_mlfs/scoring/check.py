@@ -207,7 +207,7 @@ class MeasureBatches:
     def measured(self, t: np.ndarray, z: np.ndarray, s: np.ndarray, named: Named = NOBODY) -> Measured:
         """The state of rows (n, q) of truth, labels and scores."""
         if self.chosen is not None:
-            flat, counts = self.chosen(z, s)["__labels__"]
+            flat, _, counts = self.chosen(z, s)
             z = np.zeros(s.shape)
             z[np.repeat(np.arange(len(s)), counts), flat] = 1
         order = np.argsort(-s, axis=1, kind="stable")
