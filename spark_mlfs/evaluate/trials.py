@@ -297,8 +297,10 @@ def run_extraction(train: RowSet, test: RowSet, candidate: Candidate, design: De
                 judge = replace(judge, parameters={**judge.parameters, "label_specific": True, "slices": slices})
             cell = _cell(new_train, new_test, np.arange(new_train.profile.d), judge, design.kinds, True)
             cells.append({"classifier": judge.title, "size": EXTRACTED, "chosen": False, **cell})
-    widths = {"dimensions": [int(w) for w in np.diff(slices)]} if len(slices) > 1 else {}
-    return _common(train, test, cells) | widths | {"seconds": {"choose": 0.0, "select": round(selected - started, 4)}}
+    out = {"cells": cells, "features": train.profile.d, "rows": [int(train.profile.n), int(test.profile.n)]}
+    out |= {"order": [], "parameters": {}, "choices": [], "chosen_size": None, "converged": None}
+    out |= {"dimensions": [int(w) for w in np.diff(slices)]} if len(slices) > 1 else {}
+    return out | {"seconds": {"choose": 0.0, "select": round(selected - started, 4)}}
 
 
 def _cell(
@@ -309,13 +311,6 @@ def _cell(
     cell: dict[str, Any] = {"count": len(features), "fit": round(fit, 4), "predict": round(predict, 4)}
     cell |= {kind: s.metrics() | s.tail() for kind, s in zip(kinds, sums, strict=True)}
     return cell | ({"labels": sums[0].labels.tolist()} if labels else {})
-
-
-def _common(train: RowSet, test: RowSet, cells: list[dict[str, Any]]) -> dict[str, Any]:
-    """The parts of a trial's result that all kinds of candidates have."""
-    rows = [int(train.profile.n), int(test.profile.n)]
-    empty: dict[str, Any] = {"order": [], "parameters": {}, "choices": [], "chosen_size": None, "converged": None}
-    return {"cells": cells, "features": train.profile.d, "rows": rows, **empty}
 
 
 def run_trial(train: RowSet, test: RowSet, candidate: Candidate, design: Design) -> dict[str, Any]:
@@ -351,8 +346,10 @@ def run_trial(train: RowSet, test: RowSet, candidate: Candidate, design: Design)
                 some = candidate.head(order, count)
                 done[count] = _cell(train, test, some, judge, design.kinds, count == told) | {"count": candidate.number(some)}
             cells.append({"classifier": judge.title, "size": text, "chosen": text == size, **done[count]})
-    return _common(train, test, cells) | {
+    return {
+        "cells": cells,
         "features": every,
+        "rows": [int(train.profile.n), int(test.profile.n)],
         "order": candidate.head(order, max(sizes.values())).tolist() if candidate.requests or candidate.order else [],
         "parameters": candidate.chosen(choice) if candidate.requests else {},
         "choices": choices,
