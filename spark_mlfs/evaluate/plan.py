@@ -201,17 +201,8 @@ def requests_of(entry: MethodEntry, seed: int) -> list[Request]:
 
 
 def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:
-    """A checked comparison of what a file or flags give; `ParameterError` with the file and key for whatever is wrong."""
-    _refuse_what_select_takes(layer, f"{file}: " if file else "")
-    try:
-        plan = Comparison.of(layer)
-    except InvalidValue as error:
-        raise ParameterError(explain(error, file, Comparison)) from None
-    return plan.checked(file)
-
-
-def _refuse_what_select_takes(layer: Mapping[str, Any], at: str) -> None:
-    """`ParameterError` for settings of a selection that no comparison takes, saying what to do instead."""
+    """A checked comparison of what a file or flags give; `ParameterError` with the file and key for whatever is wrong, and for
+    settings of a selection that no comparison takes, saying what to do instead."""
     constrained = (
         "compared methods rank feature by feature; leave it out, or give a [[method]] what it includes and excludes, such as "
         "exclude = ['leak_*']"
@@ -223,7 +214,13 @@ def _refuse_what_select_takes(layer: Mapping[str, Any], at: str) -> None:
         for entry in entries if isinstance(entries, list) else [entries]:
             for key in [section, *(entry if isinstance(entry, Mapping) else ())]:
                 if key in refused and not (section == "method" and key in OF_METHODS):
+                    at = f"{file}: " if file else ""
                     raise ParameterError(f"{at}{key} is for spark-mlfs select: {refused[key]}")
+    try:
+        plan = Comparison.of(layer)
+    except InvalidValue as error:
+        raise ParameterError(explain(error, file, Comparison)) from None
+    return plan.checked(file)
 
 
 def read_comparison(file: str, over: Mapping[str, Any] | None = None) -> Comparison:

@@ -117,9 +117,6 @@ def _own(name: str, engine: Engine, count: int) -> Scores:
     return method.score(engine, {q.name: q.default for q in method.parameters}, count)
 
 
-# ---- trying ----
-
-
 @dataclass
 class Tried:
     """Held-out quality of a method: `precision` (rows,) of each held-out row, mean over judges and sizes; `by_judge` their means;
@@ -201,9 +198,6 @@ def predict(judge: str, x: Any, y: sp.csr_matrix, query: Any) -> np.ndarray:
     z, mean = scaling.apply(x), np.asarray(y.mean(axis=0)).ravel()
     weights = np.linalg.solve(z.T @ z + PENALTY * np.eye(z.shape[1]), z.T @ (y.toarray() - mean))
     return scaling.apply(query) @ weights + mean
-
-
-# ---- choosing ----
 
 
 def choose(tried: Sequence[Tried], inner: InnerFolds, seed: int) -> dict[str, Any]:

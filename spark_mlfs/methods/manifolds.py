@@ -27,7 +27,7 @@ from ..statistics.moments import Moments
 from ..statistics.neighbours import Geometry, Neighbourhood
 from ..statistics.sample import SampledRows
 from .base import Method, Scores
-from .regression import LABEL_SKETCH, MAX_ITER, SCALING, TOL, labelled_view, no_sketch, scores_of, sketch_width
+from .regression import ITERATED, LABEL_SKETCH, MAX_ITER, SCALING, TOL, labelled_view, no_sketch, scores_of, sketch_width
 
 
 class MIFS(Method):
@@ -65,7 +65,7 @@ class MIFS(Method):
         Parameter("constraint", "orthonormal", Choice(mifs.CONSTRAINTS), "BB' = I, or none as in the paper"),
         SCALING,
         Parameter("max_iter", 2000, Integer(1), "iterations at most"),
-        Parameter("tol", 1e-9, Number(0, above=True), "stops when no weight changes by more than this share of the largest"),
+        TOL,
     )
 
     def pairs(self, profile: Profile, p: Values) -> int:
@@ -244,10 +244,7 @@ class MSFS(Method):
         Parameter("neighbors", 30, Optional(Integer(1)), "label-sharing rows kept a row; None: all (the paper's dense form)"),
         Parameter("sigma", None, Optional(Number(0, above=True)), "width of the kernel; None: self-tuning"),
         Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the walks"),
-        SCALING,
-        MAX_ITER,
-        TOL,
-        LABEL_SKETCH,
+        *ITERATED,
     )
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:

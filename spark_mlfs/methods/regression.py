@@ -31,6 +31,7 @@ LABEL_SKETCH = Parameter(
     f"columns of the random sketch that stands for the labels; None: {SKETCH_WIDTH} above {MANY_LABELS} labels; 0: never",
 )
 TOL = Parameter("tol", 1e-9, Number(0, above=True), "stops when no weight changes by more than this share of the largest")
+ITERATED = (SCALING, MAX_ITER, TOL, LABEL_SKETCH)
 
 
 class GramMethod(Method):
@@ -212,10 +213,7 @@ class MSSL(GramMethod):
         Parameter("alpha", 0.1, Number(0), "weight of the feature manifold"),
         Parameter("beta", 1.0, Number(0, above=True), "weight of the ℓ2,1 norm"),
         Parameter("k", 10, Integer(1), "nearest features in the graph"),
-        SCALING,
-        MAX_ITER,
-        TOL,
-        LABEL_SKETCH,
+        *ITERATED,
         LABEL_WEIGHTS,
     )
 
