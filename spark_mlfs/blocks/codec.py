@@ -110,10 +110,9 @@ def _decode(view: memoryview, rows: Callable[[str, int], slice] | None) -> State
         kind, shape, at = spec
         if type(kind) is not str or not _DTYPE.fullmatch(kind):
             raise ValueError("an array of a type that is not encoded")
-        if type(shape) is not list or any(type(size) is not int or size < 0 for size in [*shape, at]):
-            raise ValueError("an array of no size or type that is encoded")
-        dtype, count = np.dtype(kind), math.prod(shape)
-        if count * dtype.itemsize > view.nbytes:
+        sized = type(shape) is list and all(type(size) is int and size >= 0 for size in [*shape, at])
+        dtype, count = np.dtype(kind), math.prod(shape) if sized else 0
+        if not sized or count * dtype.itemsize > view.nbytes:
             raise ValueError("an array of no size or type that is encoded")
         return np.frombuffer(view, dtype, count, start + at).reshape(shape) if count else np.zeros(shape, dtype)
 

@@ -373,8 +373,8 @@ class States:
         """The sums of a kind over some features, ascending; what is not made yet is made of these alone."""
         first, last = (int(features[0]), int(features[-1]) + 1) if len(features) else (0, 0)
         ends = self.ends(kind, first, last)
-        later = self.sums if isinstance(self.sums, kinds.Later) else None
-        state = kinds.some_rows(kind, self.sums[kind], ends) if later is None else later.of(kind, first, last)
+        held = self.sums
+        state = held.of(kind, first, last) if isinstance(held, kinds.Later) else kinds.some_rows(kind, held[kind], ends)
         if len(features) < last - first:
             within: dict[str, Any] = {"f": features - first}
             if "s" in ends:

@@ -116,9 +116,7 @@ class Later(Mapping[str, State]):
         return kind in self._kinds
 
     def __getitem__(self, kind: str) -> State:
-        if kind not in self:
-            raise KeyError(kind)
-        if kind not in self._made:
+        if kind not in self._made and kind in self:
             self._made[kind] = self.of(kind)
         return self._made[kind]
 

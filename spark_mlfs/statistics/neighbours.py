@@ -23,6 +23,7 @@ from ..kernels.knn import BATCH, Reference, Rows, Sieve, Tile, batched
 from ..kernels.labels import LabelsetSimilarity, Lookup
 from ..kernels.nearest import Nearest
 from ..kernels.scaling import Scaling
+from ..lazy import cached_property
 from .base import Runner, Statistic
 from .gram import features_of
 from .labelsets import Labelsets
@@ -97,24 +98,23 @@ class Queries:
 
     block: Block
     geometry: Geometry
-    _batches: list[Rows] | None = field(default=None, repr=False)
-    _sieve: Sieve | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"block": bytes(self.block.encode()), "geometry": self.geometry}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.block, self.geometry, self._batches = Block.decode(state["block"]), state["geometry"], None
+        self.block, self.geometry = Block.decode(state["block"]), state["geometry"]
+
+    @cached_property
+    def _ready(self) -> tuple[Sieve | None, list[Rows]]:
+        return batched(self.geometry.points(self.block))
 
     def batches(self) -> list[Rows]:
-        if self._batches is None:
-            self._sieve, self._batches = batched(self.geometry.points(self.block))
-        return self._batches
+        return self._ready[1]
 
     def sieve(self) -> Sieve | None:
         """Return the bounds that spare pairs of sparse rows, if they pay."""
-        self.batches()
-        return self._sieve
+        return self._ready[0]
 
     def places(self, ids: np.ndarray) -> np.ndarray:
         order = np.argsort(self.block.ids)
