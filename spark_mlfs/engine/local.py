@@ -127,16 +127,18 @@ class LocalEngine(Engine):
         lanes = max(1, min(self.cores, len(blocks), 1 + spare // max(1, self._held(statistic))))
 
         def folded(some: Sequence[Any]) -> Any:
-            read = some if coding is None else (code_block(block, coding) for block in some)
+            read = some if coding is None else (concatenate_coded([code_block(b, coding) for b in run]) for run in some)
             return reduce(lambda state, block: statistic.fold(state, block, self.profile), read, None)
 
         return reduce(statistic.merge, self._each(folded, [blocks[lane::lanes] for lane in range(lanes)]))
 
-    def _passing(self) -> list[Block]:
-        """The rows in parts that are coded one after the other; codes that were kept are let go for them."""
+    def _passing(self) -> list[list[Block]]:
+        """The rows in runs that are coded one after the other; codes that were kept are let go for them."""
         self._coded.clear()
         most = PASSING_ENTRIES // self.cores
-        return [part for block in self._given for part in block.parts(-(-int(block.x.size) // most))]
+        parts = [part for block in self._given for part in block.parts(-(-int(block.x.size) // most))]
+        run_of = np.cumsum([part.x.size for part in parts]) // most
+        return [[parts[at] for at in np.flatnonzero(run_of == run)] for run in np.unique(run_of)]
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
         """As on the cluster for what finishes on the driver; and everything together must fit this process."""
