@@ -27,7 +27,7 @@ six products that are exact as above. Such states are always wide, those of sing
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,17 +53,15 @@ def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
     return np.asarray(np.maximum(reach, np.ldexp(1.0, _LEAST)))
 
 
-Room = tuple[np.ndarray, np.ndarray]  # to write h and l on, of rows of so many columns
+Quantised = tuple[Any, Any | None]  # h and l, (n, v)
+Rows = Quantised | Callable[[slice], Quantised]  # of a part: there, or arrays of some of its rows when they are asked for
 
 
-def quantised(x: Matrix, unit: np.ndarray, shift: np.ndarray | None = None, room: Room | None = None) -> tuple[Any, Any | None]:
+def quantised(x: Matrix, unit: np.ndarray, shift: np.ndarray | None = None, room: Sequence[np.ndarray] = ()) -> Quantised:
     """h and l, whole numbers, of shifted values (n, v), float64 or CSR, which may be overwritten; l is None where it is 0
-    throughout. With `shift` (v,) of an array less it, which is not overwritten: on `room`, whose first rows are taken then."""
-    values = x.data if sp.issparse(x) else x
-    if shift is None:
-        coarse = np.empty_like(values)
-    else:
-        coarse, values = (each[: len(x)] for each in room) if room else (np.empty(x.shape), np.empty(x.shape))
+    throughout. With `shift` (v,) of an array less it, which is not overwritten: on the first rows of `room`, two arrays."""
+    values = (x.data if sp.issparse(x) else x) if shift is None else (room[1][: len(x)] if room else np.empty(x.shape))
+    coarse = room[0][: len(x)] if room else np.empty_like(values)
     scale, some, moved = _ONE / unit, False, shift is not None and bool(shift.any())
     step = max(1, NEAR // max(1, values[:1].size))
     for first in range(0, len(values), step):
@@ -134,10 +132,6 @@ def _whole(values: Any) -> np.ndarray:
 # ---- second moments ----
 
 
-Quantised = tuple[Any, Any | None]  # h and l, (n, v)
-Rows = Quantised | Callable[[slice], Quantised]  # of a part: there, or arrays of some of its rows when they are asked for
-
-
 def second_moments(
     parts: Iterable[tuple[Rows, sp.csr_matrix, np.ndarray | None]], wide: bool = False, across: bool = True, step: int = ROWS
 ) -> State:
@@ -151,18 +145,20 @@ def second_moments(
         if mass is not None:
             state = add(state, _weighted_moments(*(rows(slice(None)) if callable(rows) else rows), y, mass, across))
             continue
-        one: State = {"n": np.array([y.shape[0]]), "y": whole.sum(axis=0)}
-        one["yy"] = whole.T @ whole if across else np.asarray(_times(whole, whole).sum(axis=0)).ravel()
+        one: State = {"n": np.array([y.shape[0]]), "y": _sums(whole)}
+        one["yy"] = whole.T @ whole if across else _sums(_times(whole, whole))
         for a, b, labels in _steps(rows, y, step):
             for name, values in (("h", a), ("l", b)):
                 if values is not None:
-                    for key, sums in ((name, values.sum(axis=0)), (name + "y", (labels.T @ values).T)):
+                    for key, sums in ((name, _sums(values)), (name + "y", (labels.T @ values).T)):
                         one[key] = one[key] + sums if key in one else sums
             state = square.add_square(state, a, b)
-        state = add(
-            state, {name: _whole(sums).ravel() if name in ("h", "l", "y") else _whole(sums) for name, sums in one.items()}
-        )
+        state = add(state, {name: _whole(sums) for name, sums in one.items()})
     return square.flushed(state)
+
+
+def _sums(columns: Any) -> np.ndarray:
+    return np.asarray(columns.sum(axis=0)).ravel()
 
 
 def _steps(rows: Rows, y: sp.csr_matrix, step: int) -> Iterator[tuple[Any, Any | None, Matrix]]:
@@ -186,7 +182,7 @@ def _weighted_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, mass: np.
         upper, lower = _split(_rows_times(a, m))
         one: State = {"n": np.array([int(m.sum())], np.int64), "y": _whole(c.T @ m).ravel()}
         label_upper, label_lower = _split(_rows_times(c, m))
-        squares = [c.T @ part if across else _whole(_times(c, part).sum(axis=0)).ravel() for part in (label_upper, label_lower)]
+        squares = [c.T @ part if across else _whole(_sums(_times(c, part))) for part in (label_upper, label_lower)]
         one |= _linear("yy", tuple(squares))
         one |= _linear("h", m @ a, v) | _linear("hy", ((c.T @ upper).T, (c.T @ lower).T))
         middle, top = [(a, lower)], _whole(a.T @ upper)
@@ -285,12 +281,8 @@ class _Words:
         overwritten."""
         self.symmetric = True
         if sp.issparse(a):
-            square = dense(a.T @ a)
-            if b is None:
-                return self.add(state, square)
-            both = _plus(a, b)
-            middle, fine = dense(both.T @ both), dense(b.T @ b)
-            return self.add(state, square, middle - square - fine, fine)
+            square, *two = (dense(each.T @ each) for each in ([a] if b is None else [a, _plus(a, b), b]))
+            return self.add(state, square, *([two[0] - square - two[1], two[1]] if two else []))
         if self.rows + len(a) > ROWS:
             state = self._whole_triangles(state)
         self.rows += len(a)
@@ -301,11 +293,8 @@ class _Words:
         return state
 
     def _triangle(self, name: str, a: np.ndarray) -> None:
-        known = self.triangles.get(name)
-        known = np.zeros((a.shape[1], a.shape[1]), order="F") if known is None else known
-        self.triangles[name] = (
-            dsyrk(1.0, a.T, beta=1.0, c=known, overwrite_c=1) if a.size else known
-        )  # BLAS takes none that is empty
+        known = self.triangles.setdefault(name, np.zeros((a.shape[1], a.shape[1]), order="F"))
+        self.triangles[name] = dsyrk(1.0, a.T, beta=1.0, c=known, overwrite_c=1) if a.size else known  # BLAS refuses empty ones
 
     def _whole_triangles(self, state: State) -> State:
         of, self.triangles, self.rows = self.triangles, {}, 0

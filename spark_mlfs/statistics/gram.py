@@ -125,7 +125,7 @@ class Gram(Statistic):
             x = x.toarray() if part.sparse else x
             if not room or len(room[0]) < len(x):
                 room[:] = np.empty((len(x), len(v))), np.empty((len(x), len(v)))
-            return exact.quantised(x if len(v) == part.d else x[:, v], unit, centre, (room[0], room[1]))
+            return exact.quantised(x if len(v) == part.d else x[:, v], unit, centre, room)
 
         for part in parts:
             mass = part.masses(profile)
