@@ -34,8 +34,8 @@ SMALL = (
     (5000, 2000, 20, 10, 20), (20_000, 2000, 20, 10, 20), (5000, 2000, 80, 10, 20), (5000, 6000, 20, 30, 20),
 )  # fmt: skip
 Run = tuple[str, dict[str, float], float]  # whether rows are sparse or dense, the quantities, CPU seconds
-LARGE = ("mim", "ridge", "jmi", "forward")  # also over corpora of up to 100,000 rows
-SHARES = {"sparse of few words": (0.03,), "sparse": (0.01, 0.03, 0.1), "dense": (0.005, 0.02, 0.1)}
+LARGE = ("mim", "ridge", "jmi", "forward")  # also over corpora of up to 1,000,000 sparse rows, 100,000 dense ones
+SHARES = {"sparse of few words": (0.03,), "sparse": (0.01, 0.03, 0.1, 1.0), "dense": (0.005, 0.02, 0.1)}
 
 
 @contextmanager
@@ -265,7 +265,7 @@ def of_spark(folder: Path) -> dict[str, float]:
 
 
 def check(
-    folder: Path, cases: tuple[tuple[str, str, float], ...] = (("mim", "sparse", 1.0), ("ridge", "dense", 0.3))
+    folder: Path, cases: tuple[tuple[str, str, float], ...] = (("mim", "sparse", 10.0), ("ridge", "dense", 1.0))
 ) -> list[str]:
     """Lines of a table: what ``--dry-run`` says of a whole command beside what it then takes."""
     import subprocess
@@ -336,13 +336,13 @@ def page(checked: list[str], n: int = 10**9, d: int = 10**6, q: int = 10**5, cor
     text = f"""# What larger data take
 
 Written by `jobs/benchmark.py --case model`, which fits the seconds that rows, stored values, labels and picks take
-(`spark_mlfs/cli/costs.json`) from runs of at most 100,000 rows on one machine; `spark-mlfs select --dry-run` says the same of
+(`spark_mlfs/cli/costs.json`) from runs of at most 1,000,000 rows on one machine; `spark-mlfs select --dry-run` says the same of
 your data, `--cores N` on a cluster of so many. Measured on {known["measured"]}.
 
 ## {n:,} rows × {d:,} features × {q:,} labels on {cores:,} cores
 
 Rows of 50 words and 3 labels with power-law frequencies, {size(profile.size)} packed
-({size(profile.size // cores)} a core); 1,000 features are kept. These are extrapolations, by ten thousand times
+({size(profile.size // cores)} a core); 1,000 features are kept. These are extrapolations, by a thousand times
 the rows that were measured: read them as orders of magnitude.
 *to the driver* and *shuffled*: states of the first scan. *ends first*: the statistic beyond its budget (1 GiB for the driver and
 for each worker unless `--driver-bytes` and `--worker-bytes` say otherwise).

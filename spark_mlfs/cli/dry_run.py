@@ -31,16 +31,9 @@ from .config import RunConfig
 from .terminal import print_forecast
 from .work import Work, load_model, packed
 
-# what one process does after the others, or alone
-SERIAL: tuple[str, ...] = (
-    "run",
-    "feature",
-    "feature and label",
-    "feature that meets a label",
-    "pick of a feature and label",
-    "cubed feature",
-)
-SERIAL += ("squared feature and label",)
+# what one process does after the others, or alone; on Spark tasks finish the counts, by ranges of features
+SERIAL: tuple[str, ...] = ("run", "feature", "pick of a feature and label", "cubed feature", "squared feature and label")
+COUNTS = ("feature and label", "feature that meets a label")
 
 
 @cache
@@ -98,8 +91,9 @@ def seconds(format: str, profile: Profile, ranked: Sequence[tuple[str, dict[str,
     kind = "sparse" if profile.sparse else "dense"
     chosen = [(by_kind.get(kind) or next(iter(by_kind.values())), amounts) for by_kind, amounts in parts]
     costs = [(term, by * amounts[term]) for coefficients, amounts in chosen for term, by in coefficients.items()]
-    alone = sum(cost for term, cost in costs if term in SERIAL)
-    shared = sum(cost for term, cost in costs if term not in SERIAL) * (known["spark"]["times"] if spark else 1)
+    serial = SERIAL if spark else SERIAL + COUNTS
+    alone = sum(cost for term, cost in costs if term in serial)
+    shared = sum(cost for term, cost in costs if term not in serial) * (known["spark"]["times"] if spark else 1)
     alone += known["spark"]["session"] if spark else 0
     return {"cores": cores, "seconds": alone + shared / cores, "core_seconds": alone + shared, "of_it_alone": alone}
 
@@ -136,6 +130,7 @@ def dry_run(work: Work, config: RunConfig, spark: Any) -> int:
             if engine == "local":
                 check_foreseen(looked, rows, config, spark.memory)
             found = forecast(looked.profile, rows, config, kept, looked.label_names, engine)
+            found["memory_allowed"] = spark.memory if engine == "local" else None
         finally:
             looked.release()
     return print_forecast(work.args, _lines(found, config), found)
@@ -245,6 +240,8 @@ def _lines(found: dict[str, Any], config: RunConfig) -> dict[str, str | None]:
     ranked = "in one task" if found["one_task"] else "job by job over all workers"
     ranked = "in this process" if found["engine"] == "local" else ranked
     cost, moved = found["cost"], (size(found[f"{what}_bytes"]) for what in ("shuffled", "collected"))
+    here = {"needed": found["memory_bytes"], "allowed": found["memory_allowed"] or 0}
+    beyond_it = "; the run is refused where it needs more than that" if here["needed"] > here["allowed"] else ""
     where = "of Spark" if found["engine"] == "spark" else "of this machine"
     return {
         "data": f"{found['rows']} rows x {found['features']} features x {found['labels']} labels{sampled}",
@@ -255,7 +252,7 @@ def _lines(found: dict[str, Any], config: RunConfig) -> dict[str, str | None]:
         "statistics": states or None,
         "seconds": cost and f"about {cost['seconds']:.3g} on {cost['cores']} cores {where} ({cost['core_seconds']:.3g} on one)",
         "moved": "about {} shuffled, {} collected, of the first scan".format(*moved) if found["engine"] == "spark" else None,
-        "memory": f"at most {size(found['memory_bytes'])} in this process (--memory-bytes)"
+        "memory": f"at most {_of(here)} in this process (--memory-bytes)" + beyond_it
         if found["engine"] == "local"
         else f"at most {_of(found['worker_bytes'])} in a worker (--worker-bytes), {_of(found['driver_bytes'])} on the "
         "driver (--driver-bytes)",

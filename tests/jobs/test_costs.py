@@ -34,7 +34,7 @@ def test_coefficients_are_of_every_method_and_of_known_quantities():
     for by_kind in known["read"].values():
         assert all(set(terms) <= set(dry_run.read_quantities(held.profile)) for terms in by_kind.values())
     assert {"parquet", "csv", "json", "arff", "libsvm", "text"} <= set(known["read"])
-    assert set(dry_run.SERIAL) <= {*amounts, "feature"} and 0 < known["command"]["seconds"]["run"] < 10
+    assert {*dry_run.SERIAL, *dry_run.COUNTS} <= {*amounts, "feature"} and 0 < known["command"]["seconds"]["run"] < 10
 
 
 def test_quantities_are_those_of_the_data():
@@ -99,7 +99,7 @@ def test_seconds_by_hand(plain):
     here = dry_run.seconds("parquet", profile, [("mim", amounts)], 2, False)
     assert here["seconds"] == pytest.approx(alone + shared / 2) and here["core_seconds"] == pytest.approx(alone + shared)
     there = dry_run.seconds("libsvm", profile, [("mim", amounts)] * 2, 100, True)  # a format that was not measured is read as CSV
-    alone, shared = 2 + 0.5 * 4 + 2 * 12 + 5, 3 * (0.01 * 100 + 2 * 0.1 * 100)
+    alone, shared = 2 + 0.5 * 4 + 5, 3 * (0.01 * 100 + 2 * (0.1 * 100 + 12))  # tasks finish the counts
     assert there["seconds"] == pytest.approx(alone + shared / 100) and there["of_it_alone"] == pytest.approx(alone)
     assert dry_run.seconds("csv", profile, [("jmi", amounts)], 1, False) is None
 
@@ -124,7 +124,9 @@ def test_a_dry_run_says_what_it_will_cost(run, tmp_path):
     text = run(*base, "--cores", 1000)[1]
     assert "on 1000 cores of Spark" in text and "shuffled" in text and "in a worker" in text
     text = run(*base, "--engine", "local", "--cores", 1)[1]
-    assert "on 1 cores of this machine" in text and "in this process (--memory-bytes)" in text
+    assert "on 1 cores of this machine" in text and "in this process (--memory-bytes)" in text and "refused" not in text
+    text = run(*base, "--engine", "local", "--memory-bytes", 1 << 27)[1]
+    assert " of 128 MB in this process (--memory-bytes); the run is refused where it needs more than that" in text
     config = tmp_path / "run.toml"
     config.write_text(
         '[data]\nformat = "planted"\noptions = {num_rows = 300, num_features = 9, num_labels = 2}\n'
