@@ -4,7 +4,7 @@
     [--rows 100000] [--repeat 3] [--output FILE]
     python jobs/benchmark.py --case scale [--quick] [--only mim-sparse ...] [--master local-cluster[2,1,2048]] [--corpora DIR]
     python jobs/benchmark.py --case peers [--quick]
-    python jobs/benchmark.py --case laptop [--share 0.1] [--only small mim ridge texts] [--corpora DIR]
+    python jobs/benchmark.py --case laptop [--share 0.1] [--only small mim tenfold ridge texts] [--corpora DIR]
     python jobs/benchmark.py --case model [--limit 300] [--corpora DIR]
     python jobs/benchmark.py --case media [--share 0.1] [--corpora DIR]
 

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ Whole commands in a process of their own with `--engine local`, cold: wall and C
 seconds of what *bare* says, a process of its own, too: a script on one thread reads the same files and does the products."""
 REACH: dict[str, tuple[str, float | None, float | None, int | None]] = {  # in words; seconds, a multiple of the bare, MB at most
     "quickstart": ("3 s", 3.0, None, None), "jmi scene": ("2.5 s", 2.5, None, None), "score texts": ("10 s", 10.0, None, None),
-    "mim": ("1.5 × bare, 2 GB", None, 1.5, 2048), "ridge": ("15 s", 15.0, None, None),
+    "mim": ("1.5 × bare, 2 GB", None, 1.5, 2048), "mim tenfold": ("11 × a tenth", None, 11.0, None),
+    "ridge": ("15 s", 15.0, None, None),
 }  # fmt: skip
 ORDER = [*REACH]
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -63,9 +64,18 @@ def _from_parquet(folder: Path, share: float, name: str, method: str) -> Iterato
     files = parts_of(corpus, folder)
     script = f"from jobs.benchmarks import bare; import sys; print({BARE[method]})"
     bare = measured("-c", script, *files, **ONE_THREAD)
+    yield _row(method, corpus.title, _selected(folder, files, method), "SciPy script, one thread", bare)
+
+
+def _tenfold(folder: Path, share: float) -> Iterator[dict[str, Any]]:
+    few, many = (CORPORA["sparse"].at(times * share) for times in (1, 10))
+    tenth, own = (_selected(folder, parts_of(corpus, folder), "mim") for corpus in (few, many))
+    yield _row("mim tenfold", many.title, own, "mim of a tenth of the rows", tenth)
+
+
+def _selected(folder: Path, files: Sequence[str], method: str) -> dict[str, float]:
     columns = ("--features", "features", "--labels-col", "tags", "--id", "doc", "--method", method, "--no-report")
-    own = command(folder / "out", "select", "--data", *files, "--format", "parquet", *columns)
-    yield _row(method, corpus.title, own, "SciPy script, one thread", bare)
+    return command(folder / "out", "select", "--data", *files, "--format", "parquet", *columns)
 
 
 def _row(row: str, data: str, own: dict[str, float], said: str, bare: dict[str, float]) -> dict[str, Any]:
@@ -110,7 +120,7 @@ def _texts(folder: Path, share: float) -> Iterator[dict[str, Any]]:
     yield _row("score texts", corpus.title, own, "imports of NumPy, SciPy, pandas, pyarrow", imports)
 
 
-ROWS = ("small", "mim", "ridge", "texts")
+ROWS = ("small", "mim", "tenfold", "ridge", "texts")
 
 
 def run(folder: Path, data: Path, share: float, only: list[str] | None = None) -> Iterator[dict[str, Any]]:
@@ -118,7 +128,7 @@ def run(folder: Path, data: Path, share: float, only: list[str] | None = None) -
     for name in only or ROWS:
         if name == "small":
             yield from _small(folder, data)
-        elif name == "texts":
-            yield from _texts(folder, share)
+        elif name in ("texts", "tenfold"):
+            yield from (_texts if name == "texts" else _tenfold)(folder, share)
         else:
             yield from _from_parquet(folder, share, "sparse" if name == "mim" else "dense", name)
