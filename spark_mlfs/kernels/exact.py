@@ -27,12 +27,11 @@ six products that are exact as above. Such states are always wide, those of sing
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.blas import dsyrk
 
 from .matrix import Matrix, dense, with_values
 
@@ -54,7 +53,6 @@ def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
 
 
 Quantised = tuple[Any, Any | None]  # h and l, (n, v)
-Rows = Quantised | Callable[[slice], Quantised]  # of a part: there, or arrays of some of its rows when they are asked for
 
 
 def quantised(x: Matrix, unit: np.ndarray, shift: np.ndarray | None = None, room: Sequence[np.ndarray] = ()) -> Quantised:
@@ -133,21 +131,20 @@ def _whole(values: Any) -> np.ndarray:
 
 
 def second_moments(
-    parts: Iterable[tuple[Rows, sp.csr_matrix, np.ndarray | None]], wide: bool = False, across: bool = True, step: int = ROWS
+    parts: Iterable[tuple[Quantised, sp.csr_matrix, np.ndarray | None]], wide: bool = False, across: bool = True
 ) -> State:
-    """The state of [X, Y, 1]'[X, Y, 1] of the rows of some parts, `SPARSE_ROWS` each at most: `Rows` of the features, an array of
-    h may be overwritten; y (n, q) CSR of 0 and 1, or of whole numbers up to 2¹⁵ (of 2²⁷ rows at most without mass); None or (n,)
-    int64 how many times each row counts. Arrays are taken `step` rows at a time. Unless labels go `across` each other, ``yy`` is
-    the diagonal of Y'Y."""
+    """The state of [X, Y, 1]'[X, Y, 1] of the rows of some parts, `SPARSE_ROWS` each at most: the features, an array of h may be
+    overwritten; y (n, q) CSR of 0 and 1, or of whole numbers up to 2¹⁵ (of 2²⁷ rows at most without mass); None or (n,) int64 how
+    many times each row counts. Unless labels go `across` each other, ``yy`` is the diagonal of Y'Y."""
     state, square = State(), _Words(wide)
     for rows, y, mass in parts:
         y, whole = y.astype(np.float64), y.astype(np.int64)
         if mass is not None:
-            state = add(state, _weighted_moments(*(rows(slice(None)) if callable(rows) else rows), y, mass, across))
+            state = add(state, _weighted_moments(*rows, y, mass, across))
             continue
         one: State = {"n": np.array([y.shape[0]]), "y": _sums(whole)}
         one["yy"] = whole.T @ whole if across else _sums(_times(whole, whole))
-        for a, b, labels in _steps(rows, y, step):
+        for a, b, labels in _steps(rows, y):
             for name, values in (("h", a), ("l", b)):
                 if values is not None:
                     for key, sums in ((name, _sums(values)), (name + "y", (labels.T @ values).T)):
@@ -161,17 +158,16 @@ def _sums(columns: Any) -> np.ndarray:
     return np.asarray(columns.sum(axis=0)).ravel()
 
 
-def _steps(rows: Rows, y: sp.csr_matrix, step: int) -> Iterator[tuple[Any, Any | None, Matrix]]:
+def _steps(rows: Quantised, y: sp.csr_matrix) -> Iterator[tuple[Any, Any | None, Matrix]]:
     """Yield h, l and the labels of rows of a part of which so few meet in a column that their products are exact."""
-    n, labels = max(y.shape[0], 1), y
-    if not callable(rows) and sp.issparse(rows[0]):
-        step = n if np.bincount(rows[0].indices).max(initial=0) <= ROWS else step
+    n, (coarse, fine), labels, step = max(y.shape[0], 1), rows, y, ROWS
+    if sp.issparse(coarse):
+        step = n if np.bincount(coarse.indices).max(initial=0) <= ROWS else step
     elif 8 * y.nnz > n * y.shape[1]:  # the dense product is the quicker one
         labels = y.toarray()
     for first in range(0, n, step):
         some = slice(first, first + step)
-        a, b = rows(some) if callable(rows) else (each if each is None else each[some] for each in rows)
-        yield a, b, labels[some]
+        yield coarse[some], None if fine is None else fine[some], labels[some]
 
 
 def _weighted_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, mass: np.ndarray, across: bool = True) -> State:
@@ -269,35 +265,31 @@ def _linear(name: str, total: Any, v: int | None = None) -> State:
 
 class _Words:
     """A sum of products as the two words ``hh`` and ``rest`` of a state, from upper · 2⁴⁰ + middle · 2²⁰ + lower of whole float64
-    below 2⁵³, of which each is added up by itself and carried at the end: `MOST_PRODUCTS` of them stay within int64. Products of
-    arrays with themselves are one triangle, which BLAS adds up while the rows are `ROWS` at most."""
+    below 2⁵³, of which each is added up by itself and carried at the end: `MOST_PRODUCTS` of them stay within int64. Squares are
+    added up as they are while the rows are `ROWS` at most."""
 
     def __init__(self, wide: bool) -> None:
         self.wide, self.count, self.sums = wide, 0, dict[int, np.ndarray]()
-        self.rows, self.triangles, self.symmetric = 0, dict[str, np.ndarray](), False
+        self.rows, self.squares = 0, dict[str, np.ndarray]()
 
     def add_square(self, state: State, a: Any, b: Any | None) -> State:
         """Add X'X of at most `ROWS` rows; h'l + l'h = (h + l)'(h + l) − h'h − l'l, three symmetric products. An array `a` is
         overwritten."""
-        self.symmetric = True
-        if sp.issparse(a):
-            square, *two = (dense(each.T @ each) for each in ([a] if b is None else [a, _plus(a, b), b]))
-            return self.add(state, square, *([two[0] - square - two[1], two[1]] if two else []))
-        if self.rows + len(a) > ROWS:
-            state = self._whole_triangles(state)
-        self.rows += len(a)
-        self._triangle("alone" if b is None else "upper", a)
+        if self.rows + a.shape[0] > ROWS:
+            state = self._whole_squares(state)
+        self.rows += a.shape[0]
+        self._square("alone" if b is None else "upper", a)
         if b is not None:
-            self._triangle("both", np.add(a, b, out=a))
-            self._triangle("lower", b)
+            self._square("both", _plus(a, b) if sp.issparse(a) else np.add(a, b, out=a))
+            self._square("lower", b)
         return state
 
-    def _triangle(self, name: str, a: np.ndarray) -> None:
-        known = self.triangles.setdefault(name, np.zeros((a.shape[1], a.shape[1]), order="F"))
-        self.triangles[name] = dsyrk(1.0, a.T, beta=1.0, c=known, overwrite_c=1) if a.size else known  # BLAS refuses empty ones
+    def _square(self, name: str, a: Any) -> None:
+        square = dense(a.T @ a)
+        self.squares[name] = np.add(self.squares[name], square, out=square) if name in self.squares else square
 
-    def _whole_triangles(self, state: State) -> State:
-        of, self.triangles, self.rows = self.triangles, {}, 0
+    def _whole_squares(self, state: State) -> State:
+        of, self.squares, self.rows = self.squares, {}, 0
         if "alone" in of:
             state = self.add(state, of["alone"])
         if "both" in of:
@@ -314,12 +306,10 @@ class _Words:
 
     def flushed(self, state: State) -> State:
         """Return the state with the products that were added up, which are let go."""
-        state = self._whole_triangles(state) if self.triangles else state
+        state = self._whole_squares(state)
         if not self.sums:
             return state
         upper, *below = (self.sums[place] for place in sorted(self.sums))
-        if self.symmetric:
-            upper, *below = (np.triu(each) + np.triu(each, 1).T for each in (upper, *below))
         out = {"hh": upper}
         if below:
             middle, lower = below

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -29,7 +28,6 @@ from .moments import Moments, provisional_centre, shifted, unit_of
 from .targets import Labels, Target
 
 MANY_GRADED = 1 << 27  # rows, from which sums with grades take a further word, as those with weights do
-NEAR_VALUES, NEAR_FEATURES = 96_000, 1000  # that stay near the processor from one step to the next, of so many features at most
 DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicker one
 
 
@@ -109,32 +107,27 @@ class Gram(Statistic):
             yield f"{number} ", (block.take(rows[first : first + step]) for first in range(0, len(rows), step))
 
     def partial(self, block: Block, profile: Profile) -> State:
-        v, wide, out = len(profile.varying), profile.n >= exact.WIDE_ROWS, State()
-        step = min(exact.ROWS, max(1, NEAR_VALUES // max(1, v))) if v <= NEAR_FEATURES else exact.ROWS
+        wide, out = profile.n >= exact.WIDE_ROWS, State()
         for prefix, parts in self.parts(block, profile):
-            state = exact.second_moments(self._rows(parts, profile), wide, self.across, step)
+            state = exact.second_moments(self._rows(parts, profile), wide, self.across)
             out |= {prefix + name: value for name, value in state.items()}
         return out
 
-    def _rows(self, parts: Iterator[Block], profile: Profile) -> Iterator[tuple[exact.Rows, sp.csr_matrix, np.ndarray | None]]:
-        """Yield the parts as `exact.second_moments` takes them."""
+    def _rows(
+        self, parts: Iterator[Block], profile: Profile
+    ) -> Iterator[tuple[exact.Quantised, sp.csr_matrix, np.ndarray | None]]:
+        """Yield the parts as `exact.second_moments` takes them; arrays are overwritten by the next."""
         v, centre, unit, room = profile.varying, provisional_centre(profile), unit_of(profile), list[np.ndarray]()
-
-        def quantised(part: Block, rows: slice) -> exact.Quantised:
-            x = part.x[rows]
-            x = x.toarray() if part.sparse else x
-            if not room or len(room[0]) < len(x):
-                room[:] = np.empty((len(x), len(v))), np.empty((len(x), len(v)))
-            return exact.quantised(x if len(v) == part.d else x[:, v], unit, centre, room)
-
         for part in parts:
             mass = part.masses(profile)
             if mass is None and _heavy(profile):
                 mass = np.ones(part.n, np.int64)
             if part.sparse and profile.density < DENSE_FROM:
-                rows: exact.Rows = exact.quantised(features_of(part, profile), unit)
+                rows = exact.quantised(features_of(part, profile), unit)
             else:
-                rows = partial(quantised, part)
+                x = part.dense()
+                room = room or [np.empty((exact.ROWS, len(v))), np.empty((exact.ROWS, len(v)))]
+                rows = exact.quantised(x if len(v) == part.d else x[:, v], unit, centre, room)
             yield rows, self.labels(part, profile), mass
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
