@@ -42,6 +42,36 @@ jobs/test_submit methods/test_mrmr_fastcan_igmf statistics/test_budgets statisti
 """.split()
 
 
+# Whole commands, pages and rows on Spark of more than three seconds, whose parts others test every day: on one day in three.
+TURNS = set(
+    """
+classify/test_classifiers::test_a_training_set_joined_by_blocks_gives_the_same
+conformance/test_engines::test_every_method_ranks_alike
+conformance/test_estimators::test_a_pipeline_of_them
+conformance/test_rankings::test_unknown_labels_through_spark
+conformance/test_repeated_rows::test_repeated_rows_rank_as_rows_with_ids_of_their_own
+evaluate/test_local_engine::test_data_sets_with_stratified_folds
+input/test_bad_input::test_score_finds_dotted_columns
+input/test_fuzz::test_label_xml input/test_fuzz::test_values_of_the_command_line
+jobs/test_benchmark::test_peers_are_compared_on_the_same_rows
+jobs/test_check::test_scoring_rows_that_carry_the_columns_of_the_training
+jobs/test_check::test_the_driver_takes_few_histograms_however_many_tasks_there_are
+jobs/test_cli::test_a_rule_that_nothing_passes jobs/test_cli::test_same_ranking_as_the_python_api
+jobs/test_compare::test_the_page_is_whole_light_and_self_contained
+jobs/test_engine::test_rows_whose_counts_are_beyond_the_memory_go_to_spark_unread
+jobs/test_local_apply::test_one_engine_goes_on_where_the_other_stopped
+media/test_files::test_new_files_are_known_by_their_names_and_a_check_of_them_asks_for_labels
+methods/test_counting_methods::test_whole_rankings_of_enron
+methods/test_groups_and_costs::test_saved_models_and_the_same_answer_job_by_job
+methods/test_joint_groups::test_on_spark_in_one_task_and_job_by_job
+ml/test_order::test_transform_writes_columns_under_their_names
+notebooks/test_site::test_the_site_builds_strictly
+read/test_local::test_a_large_file_in_parts_has_the_same_numbers
+read/test_local::test_several_files_and_packed_ones_are_numbered_as_spark_does
+read/test_tables::test_file_formats read/test_tables::test_means_do_not_depend_on_partitioning
+""".split()
+)
+
 # The same examples in each run, so that a change is judged by what it changed; others: HYPOTHESIS_PROFILE=search
 settings.register_profile("same", derandomize=True, database=None)
 settings.register_profile("search")
@@ -62,7 +92,8 @@ def wanted(item, which: str) -> bool:
     """Whether a test runs: every one that is not slow, and of the slow ones each on one day in ten, or in `every` (of two marks
     the rarer). Tests that share an expensive set-up, by ``together="file"`` or the value of the parameter it names, run on one
     day."""
-    slow = max(item.iter_markers("slow"), key=lambda mark: mark.kwargs.get("every", 10), default=None)
+    marks = [*item.iter_markers("slow"), *([pytest.mark.slow(every=3).mark] if _called(item) in TURNS else [])]
+    slow = max(marks, key=lambda mark: mark.kwargs.get("every", 10), default=None)
     if slow is None or which in ("all", "none"):
         return slow is None or which == "all"
     together = slow.kwargs.get("together")
@@ -72,10 +103,17 @@ def wanted(item, which: str) -> bool:
     return (zlib.crc32(key.encode()) - int(which)) % slow.kwargs.get("every", 10) == 0
 
 
+def _called(item) -> str:
+    """The file and the function of a test, as in `TURNS`."""
+    return item.nodeid.partition("[")[0].removeprefix("tests/").replace(".py::", "::")
+
+
 def pytest_collection_modifyitems(config, items):
     """Slow tests take turns by the day. The longest files go first, so that the processes, which take a file at a time, end
     together."""
     which = config.getoption("--slow")
+    gone = TURNS - {_called(item) for item in items}
+    assert len(items) < 5000 or not gone, f"TURNS names tests that are not there: {gone}"  # all files are run
     turn = [item for item in items if wanted(item, which)]
     if len(turn) < len(items):
         config.hook.pytest_deselected(items=[item for item in items if not wanted(item, which)])
