@@ -318,7 +318,7 @@ def page(checked: list[str], n: int = 10**9, d: int = 10**6, q: int = 10**5, cor
                     "method": {"name": method, **({"screen": screen} if screen else {})}, "selection": {"num_top_features": 1000},
                     "run": {"output": "/out", "cores": cores}}  # fmt: skip
         try:
-            found = forecast(profile, n, configure(None, settings), 1000, [f"l{j}" for j in range(q)], "spark")
+            found = forecast(profile, n, configure(None, settings), 1000, [f"l{j}" for j in range(q)], None)
         except Exception as error:
             rows.append(f"| {method} | {screen or '–'} | – | – | – | – | refused: {' '.join(str(error).split())[:160]} |")
             continue

@@ -126,11 +126,10 @@ def dry_run(work: Work, config: RunConfig, spark: Any) -> int:
         looked = packed(frame.limit(SAMPLE), spark, config.data.grades(), counted=True)
         try:
             kept = config.request().for_features(looked.feature_names).count
-            engine = "local" if isinstance(spark, LocalSession) else "spark"
-            if engine == "local":
-                check_foreseen(looked, rows, config, spark.memory)
-            found = forecast(looked.profile, rows, config, kept, looked.label_names, engine)
-            found["memory_allowed"] = spark.memory if engine == "local" else None
+            memory = spark.memory if isinstance(spark, LocalSession) else None
+            if memory is not None:
+                check_foreseen(looked, rows, config, memory)
+            found = forecast(looked.profile, rows, config, kept, looked.label_names, memory)
         finally:
             looked.release()
     return print_forecast(work.args, _lines(found, config), found)
@@ -164,14 +163,18 @@ def _sizing(
     return sizing, requests, [*sizing.computed(Solve(tuple(requests)).needs(sizing)).values()]
 
 
-def forecast(sample: Profile, rows: int, config: RunConfig, kept: int | None, labels: list[str], engine: str) -> dict[str, Any]:
-    """Forecast the cost of ranking so many rows like those of a sample, of which `kept` features stay; bytes are upper bounds as
-    far as the sample is like the rest.
+def forecast(
+    sample: Profile, rows: int, config: RunConfig, kept: int | None, labels: list[str], memory: int | None
+) -> dict[str, Any]:
+    """Forecast the cost of ranking so many rows like those of a sample, of which `kept` features stay, in a process that may take
+    so much `memory`, or on Spark (None); bytes are upper bounds as far as the sample is like the rest.
 
     `statistics` those that are known beforehand, which share one scan, with the bytes of each state.
     """
     profile = scaled(sample, rows)
-    sizing, requests, known = _sizing(profile, config, labels)
+    cores = config.run.cores or num_cores()
+    memory = memory if cores <= num_cores() else None  # more than this machine's are a cluster's
+    sizing, requests, known = _sizing(profile, config, labels, memory)
     asked = [request.for_labels(labels) for request in config.requests()]
     ranked, count, left = [], kept or profile.d, profile
     screen = Screen.of(config.method.screen) if config.method.screen else None
@@ -185,13 +188,13 @@ def forecast(sample: Profile, rows: int, config: RunConfig, kept: int | None, la
     together = sizing.bytes_in_one_process(known, sizes)
     pairs = max((r.implementation.pairs(profile, r.parameters) for r in requests), default=0)
     small = profile.size <= Budgets.small and pairs <= MANY_PAIRS and together <= config.run.worker_bytes
-    method, cores = requests[0].implementation, config.run.cores or num_cores()
-    of_spark = engine == "spark" or cores > num_cores()  # more than this machine's are a cluster's
+    method, of_spark = requests[0].implementation, memory is None
     return {
         "engine": "spark" if of_spark else "local",
         "cost": seconds(config.data.format or "", profile, ranked, cores, of_spark),
         **traffic(profile, known, sizes, cores if of_spark and not small else 0),
         "memory_bytes": fitted()["command"]["memory"] + together,
+        "memory_allowed": memory,
         "rows": rows,
         "rows_looked_at": sample.n,
         "features": profile.d,
