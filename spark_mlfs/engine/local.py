@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
@@ -18,7 +19,7 @@ from ..blocks.identity import with_unique_ids
 from ..blocks.profile import Profile, profile_block
 from ..errors import ON_THE_DRIVER, ONE_WORKER, DataError, WorkerBudgetError, beyond
 from ..kernels.information import CountLogs
-from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic
+from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, cuts
 from ..statistics.contingency import CellInformation
 from ..statistics.quantiles import exact_quantiles
 from ..statistics.targets import Target
@@ -137,8 +138,8 @@ class LocalEngine(Engine):
         self._coded.clear()
         most = PASSING_ENTRIES // self.cores
         parts = [part for block in self._given for part in block.parts(-(-int(block.x.size) // most))]
-        run_of = np.cumsum([part.x.size for part in parts]) // most
-        return [[parts[at] for at in np.flatnonzero(run_of == run)] for run in np.unique(run_of)]
+        edges = cuts(np.array([part.x.size for part in parts]), most)
+        return [parts[first:last] for first, last in itertools.pairwise(edges)]
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
         """As on the cluster for what finishes on the driver; and everything together must fit this process."""

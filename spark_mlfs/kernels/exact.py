@@ -39,7 +39,7 @@ BITS = 20
 ROWS = 3072  # of one product: ROWS · (1.5 · 2^BITS)² < 2^53
 SPARSE_ROWS = 32 * ROWS  # of one product of columns that store few of them
 WIDE_ROWS = 1 << 22  # from here on a sum of h² is two words
-MOST_PRODUCTS = 512  # whose sums stay below 2⁶³, of rows fewer than `WIDE_ROWS`
+MOST_PRODUCTS = 512  # whose sums stay below 2⁶³
 NEAR = 1 << 15  # values at once that stay near the processor from one step to the next
 _ONE, _WORD = float(1 << BITS), 40
 _LEAST = -1000  # of a unit: 2^20 of a smaller one leave float64
@@ -293,7 +293,10 @@ class _Words:
         if "alone" in of:
             state = self.add(state, of["alone"])
         if "both" in of:
-            state = self.add(state, of["upper"], of["both"] - of["upper"] - of["lower"], of["lower"])
+            middle = of["both"]
+            for other in (of["upper"], of["lower"]):
+                middle -= other
+            state = self.add(state, of["upper"], middle, of["lower"])
         return state
 
     def add(self, state: State, *places: np.ndarray) -> State:

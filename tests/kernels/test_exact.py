@@ -163,6 +163,14 @@ def test_parts_of_any_size_give_the_same(monkeypatch):
         same(exact.second_moments((exact.quantised(x[rows], unit, shift, room), y[rows], None) for rows in parts), want)
 
 
+def test_as_many_products_as_are_added_up_stay_exact():
+    """The largest values there are, of more rows than are carried at once, against whole numbers of Python."""
+    n = exact.ROWS * (exact.MOST_PRODUCTS + 1) + 7
+    for sign in (1, -1):
+        state = moments(np.full((n, 1), 2.0**20), np.full((n, 1), sign * 2.0**19), sp.csr_matrix((n, 0)))
+        assert (int(state["hh"][0, 0]) << 40) + int(state["rest"][0, 0]) == n * (2**40 + sign * 2**19) ** 2
+
+
 def test_two_words_hold_what_one_cannot():
     """States as of 2²⁶ rows at the largest value: their sum of squares is beyond int64."""
     coarse = np.full((4096, 1), float(1 << 20))

@@ -95,6 +95,8 @@ def test_sparse_codes_that_do_not_fit_are_let_go_part_by_part(monkeypatch, cores
     small = LocalEngine(profile, list(blocks), Budgets(worker=needed - 1), cores=cores)
     got = small.run(two_way, crossed)
     assert max(coded[kept:]) <= 4000 // cores + 200 and sum(coded[kept:]) == 2 * rows.nnz and not small._coded
+    runs = small._passing()
+    assert max(sum(part.x.nnz for part in run) for run in runs) <= 4000 // cores + 200 and len(runs) < 2 * rows.nnz * cores / 4000
     for ours, whole in zip(got, want, strict=True):
         assert (ours.table != whole.table).nnz == 0 and np.array_equal(ours.totals, whole.totals)
     least = needed - CODING_BYTES * (rows.nnz - 4000)
