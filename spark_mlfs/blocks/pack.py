@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +41,7 @@ SMALL_SUMMARY = 1 << 16  # bytes of a partition's profile that come with the fir
 WIDE_SUMMARIES = 256 << 20  # bytes of all profiles that go straight to the driver
 TRIES, GIVEN_UP = 3, "cannot rollback"  # of a job that is given up as `at_once` says, in Spark's words
 BLOCK_SCHEMA = "number bigint, block binary, summary binary"
+Columns = tuple[str, str, str | None, str | None]  # of features, labels, ids and weights
 
 
 @dataclass(frozen=True)
@@ -215,44 +217,24 @@ def pack(
     if weight is not None and not kinds[weight].numeric:
         raise ParameterError(f"weight column {weight!r} is {kinds[weight].name}; give numbers")
     given, frame = frame, packed_from(frame) or frame
-    vectors = are_vectors(frame, features)
     source, label_kind = label_source(frame, labels, labels_form, grades)
-    packer = Pack(source, vectors, row_id is not None, weight is not None)
-    if isinstance(frame, LocalFrame):
-        columns = [column for column in (features, labels, row_id, weight) if column is not None]
-        held = _pack_here(given, frame, packer, columns, label_kind, some)
-        note_categories(held, categories_of(given, features), counted)
-        return held
-    looked = source.kind in ("ids", "multihot") and labels_form == "auto" and grades is None
-    jobs = (source.kind == "tags" and not source.told) + looked
-    x = F.col(features)
-    if not vectors:
-        from ..read.columns import exact
-
-        element = kinds_of(frame)[features].element
-        x = (exact(x, x, [features]) if element is not None and element.name == "bigint" else x).cast("array<double>")
-    y = F.col(labels) if label_kind is None else F.col(labels).cast(label_kind)
-    columns, origin = [x.alias("x"), y.alias("y")], None
-    if row_id is not None:
-        id = F.col(row_id)
-        identity = F.coalesce(id.cast("bigint") if kinds[row_id].whole else F.xxhash64(id), F.lit(0))
-        columns.append(identity.alias("i"))
-        origin = (frame, row_id, identity)
-    if weight is not None:
-        columns.append(F.col(weight).cast("double").alias("w"))
-    blocks = frame.select(*columns).mapInArrow(packer, BLOCK_SCHEMA)
-    with small_batches(frame.sparkSession), worker_errors():
-        persisted = persist(blocks)  # which may evaluate a small local table
-        profile, more = collect_profile(blocks)
-    names = attribute_names(given, features)
-    profile.named_ids = row_id is not None
-    label_names = _label_names(source, labels, profile)
-    packed = Packed(blocks, profile, names or [], label_names, names is not None, persisted, jobs + more, origin)
+    packer = Pack(source, are_vectors(frame, features), row_id is not None, weight is not None)
+    work = _pack_here if isinstance(frame, LocalFrame) else _pack_there
+    packed: Any = work(frame, packer, (features, labels, row_id, weight), label_kind)
+    profile, names = packed.profile, attribute_names(given, features)
+    profile.named_ids, packed.named, packed.feature_names = packer.named, names is not None, names or []
+    packed.label_names = _label_names(source, labels, profile)
+    if isinstance(packed, InMemoryDataset):
+        packed.fitted = fill_of(given, features)
+    else:
+        looked = source.kind in ("ids", "multihot") and labels_form == "auto" and grades is None
+        packed.jobs += (source.kind == "tags" and not source.told) + looked
     try:
         if profile.problem is not None and given is not frame:
             with worker_errors():  # the reader says it better: it knows files and columns
-                given.select(F.count(features), F.count(labels)).collect()
-        _check_weights(weight, profile)
+                given.count() if isinstance(given, LocalFrame) else given.select(F.count(features), F.count(labels)).collect()
+        if weight is not None and profile.n == 0 and profile.problem is None:
+            raise DataError(f"the weights in {weight!r} are all zero; give some rows a weight above 0")
         check_and_name(packed, features, labels, some)
         note_categories(packed, categories_of(given, features), counted)
     except (DataError, ParameterError):
@@ -269,16 +251,35 @@ def _label_names(source: LabelSource, labels: str, profile: Profile) -> list[str
     return grades.names(names or [f"{labels}_{index}" for index in range(profile.q // grades.width)])
 
 
-def _check_weights(weight: str | None, profile: Profile) -> None:
-    if weight is not None and profile.n == 0 and profile.problem is None:
-        raise DataError(f"the weights in {weight!r} are all zero; give some rows a weight above 0")
+def _pack_there(frame: DataFrame, packer: Pack, named: Columns, label_kind: str | None) -> Packed:
+    """The rows of a frame of Spark's as persisted blocks."""
+    features, labels, row_id, weight = named
+    kinds, x = kinds_of(frame), F.col(features)
+    if not packer.vectors:
+        from ..read.columns import exact
+
+        element = kinds[features].element
+        x = (exact(x, x, [features]) if element is not None and element.name == "bigint" else x).cast("array<double>")
+    y = F.col(labels) if label_kind is None else F.col(labels).cast(label_kind)
+    columns, origin = [x.alias("x"), y.alias("y")], None
+    if row_id is not None:
+        id = F.col(row_id)
+        identity = F.coalesce(id.cast("bigint") if kinds[row_id].whole else F.xxhash64(id), F.lit(0))
+        columns.append(identity.alias("i"))
+        origin = (frame, row_id, identity)
+    if weight is not None:
+        columns.append(F.col(weight).cast("double").alias("w"))
+    blocks = frame.select(*columns).mapInArrow(packer, BLOCK_SCHEMA)
+    with small_batches(frame.sparkSession), worker_errors():
+        persisted = persist(blocks)  # which may evaluate a small local table
+        profile, jobs = collect_profile(blocks)
+    return Packed(blocks, profile, [], [], False, persisted, jobs, origin)
 
 
-def _pack_here(
-    given: LocalFrame, frame: LocalFrame, packer: Pack, columns: Sequence[str], label_kind: str | None, some: bool
-) -> InMemoryDataset:
-    """The rows of a frame of this process as one block; `given` raises the reader's own error for what is wrong with them."""
+def _pack_here(frame: LocalFrame, packer: Pack, named: Columns, label_kind: str | None) -> InMemoryDataset:
+    """The rows of a frame of this process as blocks."""
     blocks, waiting, profile = list[Block](), list[Block](), Profile()
+    columns = [column for column in named if column is not None]
     for read, part in frame.each(partial(_blocks_here, packer=packer, columns=columns, label_kind=label_kind)):
         for block in read:
             waiting.append(block)
@@ -287,17 +288,8 @@ def _pack_here(
                 waiting = []
         profile = profile.merge(part)
     blocks += [join(waiting)] if waiting else []
-    profile.partitions, profile.named_ids = 1, packer.named
-    if profile.problem is not None and given is not frame:
-        given.count()
-    features, labels = columns[:2]
-    _check_weights(columns[-1] if packer.weighted else None, profile)
-    names = attribute_names(given, features)
-    labelled = _label_names(packer.source, labels, profile)
-    fitted, named = fill_of(given, features), names is not None
-    held = InMemoryDataset(blocks or [Block.empty(0)], profile, names or [], labelled, named, cores=num_cores(), fitted=fitted)
-    check_and_name(held, features, labels, some)
-    return held
+    profile.partitions = 1
+    return InMemoryDataset(blocks or [Block.empty(0)], profile, [], [], False, cores=num_cores())
 
 
 def _blocks_here(batches: Batches, packer: Pack, columns: Sequence[str], label_kind: str | None) -> tuple[list[Block], Profile]:

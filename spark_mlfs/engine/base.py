@@ -148,6 +148,12 @@ class Engine:
         """Number of varying features."""
         return len(self.profile.varying)
 
+    @property
+    def state_budget(self) -> tuple[int, str]:
+        """The bytes that a state may take, and the setting."""
+        budgets = self.budgets
+        return (budgets.worker, budgets.worker_setting) if self.in_one_process else (budgets.driver, "driver_bytes")
+
     def tame(self) -> bool:
         """Multiply features whose squares leave float64 by powers of two (`Profile.excess`); whether there are any."""
         shift = self.profile.excess()

@@ -267,10 +267,9 @@ class Counting:
         if len(labels) < 2:
             return np.zeros((2, self.engine.num_features))
         target = LabelPairs(labels)
-        budget = self.engine.budgets.worker if self.engine.in_one_process else self.engine.budgets.driver
+        budget, name = self.engine.state_budget
         table = 8 * PAIR_COPIES * self.coding.width * target.size  # of one feature, while its informations are summed
         if table > budget:
-            name = self.engine.budgets.worker_setting if self.engine.in_one_process else "driver_bytes"
             error = WorkerBudgetError if self.engine.in_one_process else BudgetError
             needs = f"the {target.size} pairs of {len(labels)} labels need {beyond(table, name, budget, 'for each feature')}"
             remedy = f"lower {setting('num_bins')}, give fewer labels, or use mim, jmi, d2f or mdmr: they pair none"

@@ -37,6 +37,7 @@ from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
 from ..kernels.nearest import Nearest, nearest
 from ..read.sessions import jvm_within_reach
+from ..read.vectors import SPARSE, sparse_cell
 
 
 @dataclass(frozen=True)
@@ -218,9 +219,7 @@ def finished_rows(
             yield pa.RecordBatch.from_arrays(arrays, names=[*rows.schema.names, *(f"__c{i}__" for i in range(len(names)))])
 
 
-SPARSE = 0  # the struct's `type` of a sparse vector; 1 of a dense one
 _CHECKED = "__spark_mlfs_checked__"
-_CELL = T.StructType([T.StructField("v", VectorUDT())])
 
 
 def sliced(dataset: DataFrame, column: str, output: str, places: np.ndarray, width: int) -> DataFrame:
@@ -238,8 +237,7 @@ def sliced(dataset: DataFrame, column: str, output: str, places: np.ndarray, wid
         from pyspark.ml.feature import VectorSlicer
 
         # the slicer stumbles over a null: in its place a vector without entries
-        empty = F.from_json(F.lit(f'{{"v": {{"type": {SPARSE}, "size": {width}, "indices": [], "values": []}}}}'), _CELL)["v"]
-        cell = F.col(column)
+        empty, cell = sparse_cell(F.array(), F.array(), width), F.col(column)
         checked = dataset.withColumn(_CHECKED, F.when(cell.isNull(), empty).when(size == width, cell).otherwise(wrong))
         slicer = VectorSlicer(inputCol=_CHECKED, outputCol=output, indices=[int(place) for place in places])
         return slicer.transform(checked).drop(_CHECKED).withColumn(output, F.when(cell.isNotNull(), F.col(output)))
@@ -257,7 +255,7 @@ def filled_vector(column: Column, fill: np.ndarray) -> Column:
     values, stored, of = parts["values"], parts["indices"], _numbers(fill, "double")
     dense = array_to_vector(filled_array(values, fill))
     entries = F.transform(values, lambda v, at: F.nanvl(v, F.element_at(of, F.element_at(stored, at + 1) + 1)))
-    whole = F.when(parts["type"] == SPARSE, _sparse_cell(stored, entries, len(fill))).otherwise(dense)
+    whole = F.when(parts["type"] == SPARSE, sparse_cell(stored, entries, len(fill))).otherwise(dense)
     return F.when(F.array_contains(values, float("nan")), whole).otherwise(column)
 
 
@@ -281,15 +279,7 @@ def _sparse(stored: Column, values: Column, places: np.ndarray, width: int) -> C
     if (np.diff(places) < 0).any():
         pairs = F.array_sort(F.arrays_zip(indices.alias("i"), entries.alias("x")))
         indices, entries = pairs["i"], pairs["x"]
-    return _sparse_cell(indices, entries, len(places))
-
-
-def _sparse_cell(indices: Column, entries: Column, width: int) -> Column:
-    """A sparse vector of its parts."""
-    kind, size = F.lit(SPARSE).cast("tinyint").alias("type"), F.lit(width).alias("size")
-    cell = F.struct(kind, size, indices.alias("indices"), entries.alias("values"))
-    # no expression makes a sparse vector of its parts but the reader of JSON, which gives every double its bits back
-    return F.from_json(F.to_json(F.struct(cell.alias("v"))), _CELL)["v"]
+    return sparse_cell(indices, entries, len(places))
 
 
 def _numbers(values: np.ndarray, kind: str = "int") -> Column:

@@ -18,7 +18,7 @@ from pyarrow import csv
 
 from ..errors import DataError
 from ..frame import CANONICAL, Batches, LocalFrame
-from ..lazy import DataFrame, T
+from ..lazy import Column, DataFrame, F, T
 
 
 def canonical(frame: DataFrame, function: Callable[[Batches], Batches]) -> DataFrame:
@@ -31,7 +31,18 @@ def canonical(frame: DataFrame, function: Callable[[Batches], Batches]) -> DataF
     return frame.mapInArrow(function, T.StructType([T.StructField(name, each, False) for name, each in types.items()]))
 
 
+SPARSE = 0  # the struct's `type` of a sparse vector; 1 of a dense one
 _INT32_MAX = 2**31 - 1
+
+
+def sparse_cell(indices: Column, entries: Column, width: int) -> Column:
+    """A sparse vector of its parts."""
+    from pyspark.ml.linalg import VectorUDT
+
+    kind, size = F.lit(SPARSE).cast("tinyint").alias("type"), F.lit(width).alias("size")
+    cell = F.struct(kind, size, indices.alias("indices"), entries.alias("values"))
+    # no expression makes a sparse vector of its parts but the reader of JSON, which gives every double its bits back
+    return F.from_json(F.to_json(F.struct(cell.alias("v"))), T.StructType([T.StructField("v", VectorUDT())]))["v"]
 
 
 @dataclass

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from ..frame import Batches, Kind, LocalFrame
-from ..lazy import Column, F, T
-from .vectors import Vectors, raw_bytes
+from ..lazy import Column, F
+from .vectors import Vectors, raw_bytes, sparse_cell
 
 PATTERN = r"\W+"
 SLICE_BYTES = 16 << 20  # of texts that are split at a time: their words take some ten times that, measured
@@ -146,8 +146,6 @@ def tokens_of(texts: Column, stop: frozenset[str] = frozenset()) -> Column:
 def counted(texts: Column, counts: WordCounts) -> Column:
     """The counts of a column's texts as sparse vectors, a null's as those of an empty text."""
 
-    from pyspark.ml.linalg import VectorUDT
-
     @F.pandas_udf("indices array<int>, values array<double>")  # type: ignore[attr-defined, untyped-decorator]
     def parts(cells: pd.Series) -> pd.DataFrame:
         rows = counts(pa.array(cells.fillna(""), pa.string()))
@@ -156,7 +154,4 @@ def counted(texts: Column, counts: WordCounts) -> Column:
         return pd.DataFrame({"indices": [rows.indices[a:z] for a, z in bounds], "values": [rows.data[a:z] for a, z in bounds]})
 
     found = parts(texts)
-    sparse, size = F.lit(0).cast("tinyint").alias("type"), F.lit(len(counts.vocabulary)).alias("size")
-    cell = F.struct(sparse, size, found["indices"].alias("indices"), found["values"].alias("values"))
-    # no expression makes a sparse vector of its parts but the reader of JSON
-    return F.from_json(F.to_json(F.struct(cell.alias("v"))), T.StructType([T.StructField("v", VectorUDT())]))["v"]
+    return sparse_cell(found["indices"], found["values"], len(counts.vocabulary))

@@ -150,7 +150,7 @@ def collected(
         if paired:  # refused before anything is counted
             coding = basis.coding(np.arange(len(basis.features)), *bins_of(paired[0]))
             bins = coding.bins[basis.kept] if len(basis.kept) else np.sort(coding.bins)[-count:]
-            check_bytes(paired, bins, coding, own, *engine_budget(engine))
+            check_bytes(paired, bins, coding, own, *engine.state_budget)
         if own.has_unknown:
             part = replace(part, known=engine.run(KnownRows())[0])
         sums = _sums(engine, basis, [kind for kind in kinds if kind not in paired], own)
@@ -167,17 +167,10 @@ def collected(
         with one_thread():
             for kind in paired:
                 coding = basis.coding(basis.kept, *bins_of(kind))
-                sums[kind] = in_words(pair_sums(engine, kind, coding, engine_budget(engine)[0]))
+                sums[kind] = in_words(pair_sums(engine, kind, coding, engine.state_budget[0]))
     finally:
         release()
     return States(basis, (part,), sums)
-
-
-def engine_budget(engine: Engine) -> tuple[int, str]:
-    """The bytes that a state of an engine may take, and the setting."""
-    if engine.in_one_process:
-        return engine.budgets.worker, engine.budgets.worker_setting
-    return engine.budgets.driver, "driver_bytes"
 
 
 def _pairs_asked(paired: Sequence[str], needs: Sequence[Need], like: Basis | None, pairs_of: int | None) -> int:
