@@ -304,7 +304,9 @@ class MSFS(Method):
             told = f"neighbors=None forms a dense {block.n} x {block.n} graph"
             raise ParameterError(f"{told}; above {DENSE_ROWS} rows give neighbors, such as 30")
         points = geometry.points(block)
-        squares = np.maximum(Tile(points, points).approx, 0.0)
+        tile = Tile(points, points)
+        squares, (i, j, _) = tile.approx, tile.near(tile.error)
+        squares[i, j] = tile.squares(i, j)  # of equal rows exactly 0
         if p["sigma"]:
             product: float | np.ndarray = p["sigma"] ** 2
         else:

@@ -84,6 +84,7 @@ def spec_scores(sums: PowerSums, similarity: LabelsetSimilarity, criterion: str 
         flat = flat | (centred_energy <= np.maximum(noise, FLAT * energy))
     if criterion == "phi3":
         gain = _leading(centred, similarity, degree, live, k or similarity.members.shape[1])
+        flat = flat | (gain <= FLAT * FLAT * energy)  # ξ₁ itself leaves the square of rounding noise
         return np.where(flat, 0.0, gain / np.where(flat, 1.0, energy))
     rest = similarity.self_similarity @ centred.square
     joined = np.zeros(sums.total.shape[1])

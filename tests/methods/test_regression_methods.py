@@ -235,8 +235,9 @@ def test_msfs_in_the_papers_dense_form(rows, name, sigma):
     agrees(got[keep], norms(W), 1e-3)
 
 
+@pytest.mark.parametrize("neighbors", [30, None])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(frame_of, sparse):
+def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(frame_of, sparse, neighbors):
     rng = np.random.default_rng(0)
     times = [10, 10, 10, 10, 10, 350]
     kinds = rng.normal(size=(6, 4))
@@ -245,11 +246,11 @@ def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(frame_of
     y = np.repeat(np.eye(6)[:, :3] + np.eye(6)[::-1][:, :3], times, axis=0).clip(0, 1)
     packed = pack(frame_of(x, y, sparse), row_id="id")
     # the 350 equal rows need 350 neighbours: of all of them that would be over this budget
-    request = [pipeline.Request.of("msfs", {"walk": "expected", "neighbors": 30, "steps": 10})]
+    request = [pipeline.Request.of("msfs", {"walk": "expected", "neighbors": neighbors, "steps": 10})]
     (result,) = pipeline.rank(packed, request, driver_bytes=2 << 20)
     packed.release()
     X = standardise(x)
-    P = graphs.transitions(graphs.similarity(X, y, neighbors=30))
+    P = graphs.transitions(graphs.similarity(X, y, neighbors=neighbors))
     W, _ = oracle.msfs(X, y, graphs.neighbourhood(graphs.expected_visits(P, 10)), 0.1, 10.0, 0.5)
     agrees(result.scores.values, norms(W), 1e-3)
 

@@ -58,6 +58,11 @@ def test_phi3_takes_whole_eigenspaces_within_labelsets_too(seed, k):
     np.testing.assert_allclose(scores(X, Y, "phi3", k=k), oracle.spec(X, Y, "phi3", k), rtol=1e-9, atol=1e-12)
 
 
+def test_phi3_of_one_label_is_zero_without_rounding_noise():
+    X, Y = planted(90, 12, 1)
+    assert not scores(X, Y, "phi3").any()  # its one eigenvalue is that of D^½1, which does not count
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(CRITERIA), st.sampled_from([0.05, 0.3, 0.7]))
 def test_small_graphs_with_isolated_rows(seed, criterion, rate):
