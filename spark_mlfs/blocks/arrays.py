@@ -77,7 +77,7 @@ def hold(
     if codes and made.values:
         profile.categories = made.counts
     named, names = names is not None, names or [f"x{j}" for j in range(d)]
-    held = InMemoryDataset([block], profile, names, labels.names, named, categories=of, fitted=fitted)
+    held = InMemoryDataset(profile, names, labels.names, named, categories=of, blocks=[block], fitted=fitted)
     check_and_name(held, "X", "Y", some)
     return held, labels
 

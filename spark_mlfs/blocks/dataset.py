@@ -16,14 +16,15 @@ from .grades import MOST as MOST_GRADED
 from .profile import Profile
 
 
+@dataclass
 class Dataset:
     """Packed rows or rows of this process; `named`: the features' names came with the data; `jobs` of Spark they took."""
 
     profile: Profile
-    feature_names: list[str]
-    label_names: list[str]
-    named: bool
-    jobs: int
+    feature_names: list[str] = field(default_factory=list)
+    label_names: list[str] = field(default_factory=list)
+    named: bool = False
+    jobs: int = 0
     categories: Categories | None = None  # what columns were made of, where some were no numbers
 
     def release(self) -> None:
@@ -35,26 +36,20 @@ class Dataset:
 
     def with_profile(self, profile: Profile) -> Dataset:
         """Return the same rows with another profile."""
-        return replace(self, profile=profile)  # type: ignore[type-var]
+        return replace(self, profile=profile)
 
     def called(self, row: list[int]) -> str:
         """Return the name of the row of the profile's problem."""
         raise NotImplementedError
 
 
-@dataclass
+@dataclass(kw_only=True)
 class InMemoryDataset(Dataset):
     """All rows in this process, as one block or several; `block` joins them where they must be one."""
 
     blocks: list[Block]
-    profile: Profile
-    feature_names: list[str]
-    label_names: list[str]
-    named: bool
-    jobs: int = 0
     cores: int = 1  # that statistics of the rows may take
     memory: int | None = None  # bytes of this process that rows and statistics may take; None: what a worker may
-    categories: Categories | None = None  # what columns were made of, where some were no numbers
     fitted: dict[str, Any] = field(default_factory=dict)  # what became of missing values, as `missing.fill_values` takes it
 
     @property

@@ -21,7 +21,6 @@ import pyarrow as pa
 
 from ..errors import DataError, ParameterError, worker_errors
 from ..frame import Batches, LocalFrame, kinds_of, num_cores
-from ..kernels.categories import Categories
 from ..lazy import Column, DataFrame, F, Row
 from ..read.sessions import BATCH_BYTES, small_batches
 from ..schema import attribute_names, categories_of, fill_of, packed_from
@@ -128,24 +127,18 @@ def block_row(number: int, block: Buffer | None, summary: Buffer | None) -> pa.R
     )
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Packed(Dataset):
     """The persisted frame of blocks, its profile, and the names. `source`: the frame that was packed, its id column and the
     expression that made ids of it; None where ids are content hashes. `unique`: no two rows share an id; `memo`: what
     `renumber.identified` worked out. `shuffled`: parts of blocks were shuffled to make these (`at_once`)."""
 
     frame: DataFrame
-    profile: Profile
-    feature_names: list[str]
-    label_names: list[str]
-    named: bool  # whether the features' names came with the data
     persisted: bool
-    jobs: int
     source: tuple[DataFrame, str, Column] | None = None
     unique: bool = False
     shuffled: bool = False
     memo: list[tuple[DataFrame, bool, int, bool]] = field(default_factory=list, repr=False)
-    categories: Categories | None = None
 
     def blocks(self) -> DataFrame:
         """Return the frame of the blocks alone."""
@@ -273,7 +266,7 @@ def _pack_there(frame: DataFrame, packer: Pack, named: Columns, label_kind: str 
     with small_batches(frame.sparkSession), worker_errors():
         persisted = persist(blocks)  # which may evaluate a small local table
         profile, jobs = collect_profile(blocks)
-    return Packed(blocks, profile, [], [], False, persisted, jobs, origin)
+    return Packed(profile, jobs=jobs, frame=blocks, persisted=persisted, source=origin)
 
 
 def _pack_here(frame: LocalFrame, packer: Pack, named: Columns, label_kind: str | None) -> InMemoryDataset:
@@ -289,7 +282,7 @@ def _pack_here(frame: LocalFrame, packer: Pack, named: Columns, label_kind: str 
         profile = profile.merge(part)
     blocks += [join(waiting)] if waiting else []
     profile.partitions = 1
-    return InMemoryDataset(blocks or [Block.empty(0)], profile, [], [], False, cores=num_cores())
+    return InMemoryDataset(profile, blocks=blocks or [Block.empty(0)], cores=num_cores())
 
 
 def _blocks_here(batches: Batches, packer: Pack, columns: Sequence[str], label_kind: str | None) -> tuple[list[Block], Profile]:

@@ -397,7 +397,7 @@ class Trial:
     design: Design
 
     def __call__(self, engine: LocalEngine) -> tuple[dict[str, Any], Cost]:
-        rows = InMemoryDataset([engine.identified()], engine.profile, [], [], False, cores=engine.cores)
+        rows = InMemoryDataset(engine.profile, blocks=[engine.identified()], cores=engine.cores)
         return self.on(RowSet(rows, engine.budgets)), engine.cost
 
     def on(self, rows: RowSet) -> dict[str, Any]:

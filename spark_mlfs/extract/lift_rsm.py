@@ -25,7 +25,7 @@ Deviations:
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -34,10 +34,11 @@ import pyarrow as pa
 from scipy import linalg
 
 from ..blocks.block import Block
-from ..blocks.codec import State, binary_array, envelope
+from ..blocks.codec import State, binary_array, encoded_cells, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import BudgetError, beyond, setting
+from ..frame import Batches
 from ..kernels.hashing import mix
 from ..kernels.matrix import Matrix
 from ..params import Flag, Integer, Number, Parameter, Values
@@ -256,16 +257,15 @@ class SmallestHashes(Statistic, layout="identified", divisible=False):
         return 8 * min(self.count, profile.n) + envelope(1)
 
 
-def rows_of_sample(seed: int, last: int | None, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def rows_of_sample(seed: int, last: int | None, batches: Batches) -> Batches:
     """Worker side: of each block the known rows up to `last`, the id of the last row of the sample (None: all of them)."""
-    for batch in batches:
-        for cell in batch.column(0):
-            block = Block.decode(memoryview(cell.as_buffer())).known()
-            if last is not None:
-                mine, limit = mix(block.ids, seed), mix(np.array([last]), seed)
-                block = block.take(np.flatnonzero((mine < limit) | ((mine == limit) & (block.ids <= last))))
-            if block.n:
-                yield pa.RecordBatch.from_arrays([binary_array(block.encode())], names=["block"])
+    for data in encoded_cells(batches):
+        block = Block.decode(data).known()
+        if last is not None:
+            mine, limit = mix(block.ids, seed), mix(np.array([last]), seed)
+            block = block.take(np.flatnonzero((mine < limit) | ((mine == limit) & (block.ids <= last))))
+        if block.n:
+            yield pa.RecordBatch.from_arrays([binary_array(block.encode())], names=["block"])
 
 
 def over_labels(engine: Engine, count: int, seed: int, work: Work) -> list[State]:

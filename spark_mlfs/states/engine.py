@@ -32,16 +32,11 @@ from ..statistics.targets import Classes, Crossed, Everything, LabelPairs, Label
 from .sums import MOMENTS, hashes_of, in_words, kinds_said, said, triangle
 
 
-@dataclass
+@dataclass(kw_only=True)
 class StateRows(Dataset):
     """States in the place of rows."""
 
     states: Any
-    profile: Profile
-    feature_names: list[str]
-    label_names: list[str]
-    named: bool = True
-    jobs: int = 0
 
     def engine(self, budgets: Any) -> StateEngine:
         return StateEngine(self.states, self.profile, budgets)

@@ -339,7 +339,7 @@ class States:
         rows, summed."""
         for request in requests:
             check_held(self.sums, self.has_unknown, request)
-        out = StateRows(self, self.basis.frozen(self.profile), self.features, self.labels)
+        out = StateRows(self.basis.frozen(self.profile), self.features, self.labels, True, states=self)
         check_and_name(out, "the states", "the states", some)
         if of_pairs(requests):
             out.profile = out.profile.only(np.intersect1d(out.profile.varying, self.basis.kept))

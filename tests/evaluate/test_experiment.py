@@ -65,7 +65,7 @@ def held(ids, x, y):
     lists = sp.csr_matrix(y)
     block = Block(x, ids, lists.indptr, lists.indices)
     names = [[f"{what}_{j}" for j in range(width)] for what, width in (("features", D), ("labels", Q))]
-    return InMemoryDataset([block], profile_block(block, Q), *names, False)
+    return InMemoryDataset(profile_block(block, Q), *names, blocks=[block])
 
 
 @pytest.fixture(scope="module")
@@ -259,7 +259,7 @@ def test_budgets_go_with_the_rows():
     lists = sp.csr_matrix(y)
     block = Block(x, ids, lists.indptr, lists.indices)
     budgets = Budgets(driver=12345678, worker=23456789)
-    rows_ = experiment.RowSet(InMemoryDataset([block], profile_block(block, Q), [], [], False), budgets)
+    rows_ = experiment.RowSet(InMemoryDataset(profile_block(block, Q), blocks=[block]), budgets)
     with rows_.divided(Protocol.of("3-fold").splits()[0]) as (train, test):
         fewer = train.changed(lambda part: dataclasses.replace(part, x=part.x[:, :5]), True)
         engines = [e.engine() for e in (train, test, fewer)] + [e.engine(np.array([1, 3])) for e in (train, fewer)]
