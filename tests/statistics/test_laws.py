@@ -39,7 +39,7 @@ from spark_mlfs.params import check
 from spark_mlfs.select import portrait, rules
 from spark_mlfs.select.rules import Rule
 from spark_mlfs.states import sums
-from spark_mlfs.statistics import contingency, gram, joint, labelsets, moments, neighbours, quantiles, sample, targets
+from spark_mlfs.statistics import contingency, gram, labelsets, moments, neighbours, quantiles, sample, targets
 from spark_mlfs.statistics.base import (
     FeatureNumbers,
     FeatureShardedStatistic,
@@ -328,11 +328,11 @@ EXAMPLES = {
     contingency.TwoWay: (EVERY, on(lambda p, name: two_ways(p, name) + crossed(p, name) + in_cells(p, name))),
     FeatureNumbers: (EVERY, on(feature_numbers)),
     contingency.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(cell_informations)),
-    joint.JointCounts: (
+    contingency.JointCounts: (
         ("dense", "thin", "half_known", "thin_half_known", "wide"),
         on(
             lambda p, name: [
-                joint.JointCounts(c, t, ((0,), (1, 2, 4), (3, 5, 6, 7)), most)
+                contingency.JointCounts(c, t, ((0,), (1, 2, 4), (3, 5, 6, 7)), most)
                 for c in codings(p)
                 for t in all_targets(p, name)
                 for most in (1024, 30, 2)
