@@ -180,6 +180,8 @@ def open_data(session: Any, data: DataSet, seed: int = 0) -> tuple[Any, Split | 
     """The frame of a data set, cut to its number of rows, and the split it came with."""
     if data.options.get("weight") is not None:
         raise ParameterError("evaluate and compare take no row weights; leave the option weight out, or rank with select")
+    if data.options.get("missing") == "mean":
+        raise ParameterError("missing='mean' fills training rows with a mean of test rows, too: fill them, or give zero or drop")
     paths: list[Any] = [path for path in (data.path, data.test_path) if path is not None] or [None]
     parts = [read.load(session, paths[0], data.format or "", **data.options)]
     facts = categories_of(parts[0], FEATURES)  # of which test rows may hold other values

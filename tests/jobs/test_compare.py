@@ -464,6 +464,8 @@ def test_what_is_wrong_in_the_flags(refused, tmp_path):
     for command in (("evaluate", "--format", "planted"), ("compare", "--config", write_plan(tmp_path))):
         assert refused(*command, *few).startswith("spark-mlfs: error: --worker-bytes must be")
     assert "give --format" in refused("evaluate", "--output", tmp_path / "x")
+    gaps = ("--data", "x.csv", "--format", "csv", "--features", "f", "--labels-col", "y", "--option", "missing=mean")
+    assert "with a mean of test rows" in refused("evaluate", *gaps, "--output", tmp_path / "x")
     both = refused("evaluate", "--format", "planted", "--model", "m", "--method", "jmi", "--output", tmp_path / "x")
     assert "--model, or --method" in both
     assert "no saved selection" in refused(
