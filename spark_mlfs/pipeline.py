@@ -278,13 +278,10 @@ def compute(
                 return result, cost, False
             except WorkerBudgetError:
                 pass  # several tasks may hold what one may not
-    engine = SparkEngine(packed, budgets)
-    engine.progress = progress
-    engine.cost.jobs += tried
-    try:
+    with SparkEngine(packed, budgets) as engine:
+        engine.progress = progress
+        engine.cost.jobs += tried
         return *work(engine), True
-    finally:
-        engine.release()
 
 
 def rank(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import DataError, ParameterError, option
 from ..kernels.categories import Categories
@@ -15,9 +15,24 @@ from .block import Block, join
 from .grades import MOST as MOST_GRADED
 from .profile import Profile
 
+Own = TypeVar("Own", bound="Held")
+
+
+class Held:
+    """Something that holds memory until it is released, as a ``with`` does at its end."""
+
+    def release(self) -> None:
+        """Gives memory back."""
+
+    def __enter__(self: Own) -> Own:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
 
 @dataclass
-class Dataset:
+class Dataset(Held):
     """Packed rows or rows of this process; `named`: the features' names came with the data; `jobs` of Spark they took."""
 
     profile: Profile
@@ -26,9 +41,6 @@ class Dataset:
     named: bool = False
     jobs: int = 0
     categories: Categories | None = None  # what columns were made of, where some were no numbers
-
-    def release(self) -> None:
-        """Gives memory back."""
 
     def engine(self, budgets: Any) -> Any:
         """Return an engine of the data's own; None where they are rows, which those of `engine` read."""

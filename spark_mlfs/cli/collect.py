@@ -86,13 +86,10 @@ def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
     how |= {"missing": data.options.get("missing"), "grade_range": data.grade_range, "label_cuts": data.label_cuts}
     source = data.path if isinstance(data.path, str) else ", ".join(data.path or [data.format or ""])
     part = Part(args.name or Path(output.local).name, now(), source, [], [], rows.profile)
-    try:
-        with stages.stage("sums"):
-            like = head(args.like) if args.like else None
-            budgets = Budgets(driver=config.run.driver_bytes, worker=config.run.worker_bytes)
-            states = collected(rows, needs, like, part, how, budgets, args.pairs_of)
-    finally:
-        rows.release()
+    with rows, stages.stage("sums"):
+        like = head(args.like) if args.like else None
+        budgets = Budgets(driver=config.run.driver_bytes, worker=config.run.worker_bytes)
+        states = collected(rows, needs, like, part, how, budgets, args.pairs_of)
     with stages.stage("write"), output.writing(spark) as target:
         assert target.folder is not None
         write(states, target.folder, work.manifest(spark, {}))

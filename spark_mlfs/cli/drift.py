@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -99,17 +100,14 @@ def _drift(work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[s
     stages, windows = work.stages, []
     with stages.stage("read"):
         frames = _frames(spark, sides)
-    try:
+    with ExitStack() as held:
         with stages.stage("prepare"):
             for name, frame in zip(("before", "after"), frames, strict=True):
                 check_memory(frame, spark)
                 budgets = Budgets(driver=config.run.driver_bytes, worker=config.run.worker_bytes)
-                windows.append(Window(name, packed(frame, spark, config.data.grades()), budgets))
+                windows.append(Window(name, held.enter_context(packed(frame, spark, config.data.grades())), budgets))
         with stages.stage("compare"):
             found = over(windows, progress=stages.report, **how)
-    finally:
-        for window in windows:
-            window.rows.release()
     return written(work, found, spark, {"data": [side.as_dict() for side in sides]})
 
 
@@ -122,11 +120,8 @@ def _forecast(work: Work, config: DriftConfig, sides: list[DataChoice], how: dic
     bins = {p.name: how.get(p.name, p.default) for p in (NUM_BINS, BINNING)}
     lines, found = {}, []
     for name, frame, count in zip(("before", "after"), frames, rows, strict=True):
-        looked = packed(frame.limit(SAMPLE), spark, config.data.grades())
-        try:
+        with packed(frame.limit(SAMPLE), spark, config.data.grades()) as looked:
             profile = scaled(looked.profile, count)
-        finally:
-            looked.release()
         coding = SizingEngine(profile).coding(**bins)
         needed = TwoWay(coding, Labels(profile.q)).state_bytes(profile)
         found.append({"rows": count, "features": profile.d, "labels": profile.q, "counts_bytes": needed})

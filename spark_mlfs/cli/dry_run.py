@@ -122,16 +122,12 @@ def dry_run(work: Work, config: RunConfig, spark: Any) -> int:
     with stages.stage("read"):
         frame = load(spark, work.path, work.format, **config.reader_options())
         rows = work.count_rows(spark, frame)
-    with stages.stage("sample"):
-        looked = packed(frame.limit(SAMPLE), spark, config.data.grades(), counted=True)
-        try:
-            kept = config.request().for_features(looked.feature_names).count
-            memory = spark.memory if isinstance(spark, LocalSession) else None
-            if memory is not None:
-                check_foreseen(looked, rows, config, memory)
-            found = forecast(looked.profile, rows, config, kept, looked.label_names, memory)
-        finally:
-            looked.release()
+    with stages.stage("sample"), packed(frame.limit(SAMPLE), spark, config.data.grades(), counted=True) as looked:
+        kept = config.request().for_features(looked.feature_names).count
+        memory = spark.memory if isinstance(spark, LocalSession) else None
+        if memory is not None:
+            check_foreseen(looked, rows, config, memory)
+        found = forecast(looked.profile, rows, config, kept, looked.label_names, memory)
     return print_forecast(work.args, _lines(found, config), found)
 
 

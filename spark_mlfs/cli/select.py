@@ -195,7 +195,7 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
     check_beforehand(spark, frame, config)
     with stages.stage("prepare"):
         rows = packed(frame, spark, config.data.grades(), counted=config.counted)
-    try:
+    with rows:
         driver, worker = config.run.driver_bytes, config.run.worker_bytes
         with stages.stage("statistics and solve"):
             cells = pipeline.rank(rows, requests, progress=stages.report, driver_bytes=driver, worker_bytes=worker)
@@ -206,8 +206,6 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
             with stages.stage("portrait of the picks"):
                 seen, cost = pipeline.portrait(rows, result, kept, Budgets(driver=driver, worker=worker))
             jobs["portrait"] = cost.jobs
-    finally:
-        rows.release()
     return Ranked(result, kept, jobs, frame, cells, seen)
 
 

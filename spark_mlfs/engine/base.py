@@ -23,6 +23,7 @@ import threadpoolctl
 from ..blocks.block import Block
 from ..blocks.codec import State
 from ..blocks.coding import Coding, inner_edges, plan_coding
+from ..blocks.dataset import Held
 from ..blocks.profile import Profile
 from ..errors import ON_THE_DRIVER, ONE_WORKER, BudgetError, ParameterError, WorkerBudgetError, beyond, setting
 from ..kernels.information import CountLogs
@@ -128,7 +129,7 @@ class Cost:
     driver_bytes: int = 0
 
 
-class Engine:
+class Engine(Held):
     """The interface through which a method sees the data. Features are the varying ones, numbered 0..v-1 in their order."""
 
     look_ahead = 1  # how many link vectors a greedy method should ask for at once

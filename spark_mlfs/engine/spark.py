@@ -4,7 +4,7 @@ States are merged in each task, then on the driver, or, when they are many or la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any
 
@@ -111,32 +111,25 @@ class SparkEngine(Engine):
                 frame.unpersist()
 
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
-        jobs: dict[tuple[Layout, bool], tuple[DataFrame, list[tuple[Hashable, Statistic]]]] = {}
-        for key, statistic in statistics.items():
-            layout, frame = self._frame(statistic)
-            sharded = isinstance(statistic, FeatureShardedStatistic)
-            jobs.setdefault((layout, sharded), (frame, []))[1].append((key, statistic))
-        out: dict[Hashable, Any] = {}
-        for (layout, sharded), (frame, members) in jobs.items():
-            shuffled = self.packed.shuffled or layout[0] == "cells"
-            if sharded:
-                numbers = self._sharded_job(frame, [s for _, s in members if isinstance(s, FeatureShardedStatistic)], shuffled)
-                out |= {key: found for (key, _), found in zip(members, numbers, strict=True)}
-                continue
-            states = self._job(frame, [s for _, s in members], shuffled)
-            for (key, statistic), state in zip(members, states, strict=True):
-                out[key] = statistic.finish(state, self.profile)
-        return out
+        sharded = {key: s for key, s in statistics.items() if isinstance(s, FeatureShardedStatistic)}
+        whole = {key: s for key, s in statistics.items() if key not in sharded}
+        states = zip(whole.items(), self.states(*whole.values()), strict=True)
+        out = {key: statistic.finish(state, self.profile) for (key, statistic), state in states}
+        return out | dict(zip(sharded, self._jobs([*sharded.values()], self._sharded_job), strict=True))
 
     def states(self, *statistics: Statistic) -> list[State]:
+        return self._jobs(statistics, self._job)
+
+    def _jobs(self, statistics: Sequence[Any], job: Callable[[DataFrame, list[Any], bool], list[Any]]) -> list[Any]:
+        """What a `job` over the blocks of each layout makes of the statistics that read it, in their order."""
         by_layout: dict[Layout, tuple[DataFrame, list[int]]] = {}
         for index, statistic in enumerate(statistics):
             layout, frame = self._frame(statistic)
             by_layout.setdefault(layout, (frame, []))[1].append(index)
-        out: dict[int, State] = {}
-        for frame, members in by_layout.values():
-            found = self._job(frame, [statistics[index] for index in members], self.packed.shuffled)
-            out |= dict(zip(members, found, strict=True))
+        out: dict[int, Any] = {}
+        for layout, (frame, members) in by_layout.items():
+            shuffled = self.packed.shuffled or layout[0] == "cells"
+            out |= dict(zip(members, job(frame, [statistics[index] for index in members], shuffled), strict=True))
         return [out[index] for index in range(len(statistics))]
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:

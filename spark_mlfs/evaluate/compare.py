@@ -198,10 +198,8 @@ def _pack(frame: Any, plan: Comparison, budgets: Budgets) -> Dataset:
     packed: Dataset = pack(frame, FEATURES, LABELS, ID)
     if not plan.protocol.noise:
         return packed
-    try:
+    with packed:
         return noisy(packed, plan.protocol.noise, plan.protocol.seed, budgets)
-    finally:
-        packed.release()
 
 
 def _note(

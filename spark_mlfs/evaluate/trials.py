@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ import numpy as np
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
-from ..blocks.dataset import Dataset, InMemoryDataset
+from ..blocks.dataset import Dataset, Held, InMemoryDataset
 from ..blocks.folds import Split
 from ..blocks.pack import Packed
 from ..blocks.profile import Profile
@@ -149,7 +149,7 @@ def size_of(text: str, width: int) -> int:
 # ---- rows, here or on the cluster ----
 
 
-class RowSet:
+class RowSet(Held):
     """Rows in this process or on the cluster, divided and profiled; `tested`: the groups of rows that `pool` must leave out."""
 
     def __init__(self, packed: Dataset, budgets: Budgets, pool: GramPool | None = None, tested: frozenset[Any] = frozenset()):
@@ -184,11 +184,10 @@ class RowSet:
     def divided(self, split: Split) -> Iterator[tuple[RowSet, RowSet]]:
         """Training and test rows, released at the end."""
         pool, tested = self.pool if split.groups is not None else None, self.tested | frozenset(split.groups or ())
-        with ExitStack() as made:
-            train = RowSet(training(self.packed, split), self.budgets, pool, tested)
-            made.callback(train.release)
-            test = RowSet(held_out(self.packed, split), self.budgets)
-            made.callback(test.release)
+        with (
+            RowSet(training(self.packed, split), self.budgets, pool, tested) as train,
+            RowSet(held_out(self.packed, split), self.budgets) as test,
+        ):
             yield train, test
 
     def changed(self, function: Callable[[Block], Block], trained: bool) -> RowSet:
@@ -219,11 +218,8 @@ class GramPool:
             return None
         from ..engine.spark import SparkEngine
 
-        engine = SparkEngine(packed, budgets)
-        try:
+        with SparkEngine(packed, budgets) as engine:
             (parts,) = engine.run(Gram(GROUPS))
-        finally:
-            engine.release()
         return GramPool(parts, packed.profile.varying) if len(parts) == GROUPS else None
 
     def preload_gram(self, engine: Engine, tested: frozenset[Any]) -> None:
@@ -286,17 +282,14 @@ def run_extraction(train: RowSet, test: RowSet, candidate: Candidate, design: De
     started = time.perf_counter()
     state = EXTRACTORS.create(name).fit(train.engine(train.profile.varying), parameters)
     extracted, slices, cells = partial(_extracted, name, state), label_slices(state), []
-    with ExitStack() as made:
-        new_train = train.changed(extracted, True)
-        made.callback(new_train.release)
+    with train.changed(extracted, True) as new_train:
         selected = time.perf_counter()
-        new_test = test.changed(extracted, False)
-        made.callback(new_test.release)
-        for judge in design.judges:
-            if len(slices) > 1 and "label_specific" in judge.parameters:
-                judge = replace(judge, parameters={**judge.parameters, "label_specific": True, "slices": slices})
-            cell = _cell(new_train, new_test, np.arange(new_train.profile.d), judge, design.kinds, True)
-            cells.append({"classifier": judge.title, "size": EXTRACTED, "chosen": False, **cell})
+        with test.changed(extracted, False) as new_test:
+            for judge in design.judges:
+                if len(slices) > 1 and "label_specific" in judge.parameters:
+                    judge = replace(judge, parameters={**judge.parameters, "label_specific": True, "slices": slices})
+                cell = _cell(new_train, new_test, np.arange(new_train.profile.d), judge, design.kinds, True)
+                cells.append({"classifier": judge.title, "size": EXTRACTED, "chosen": False, **cell})
     out = {"cells": cells, "features": train.profile.d, "rows": [int(train.profile.n), int(test.profile.n)]}
     out |= {"order": [], "parameters": {}, "choices": [], "chosen_size": None, "converged": None}
     out |= {"dimensions": [int(w) for w in np.diff(slices)]} if len(slices) > 1 else {}

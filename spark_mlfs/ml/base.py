@@ -78,11 +78,8 @@ class MultiLabelEstimator(EntryStage, FittingAccessors, FeatureAccessors, Estima
         checked = self._check(dataset)
         started = time.perf_counter()
         columns = self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol()
-        packed = pack(dataset, *columns, self.getLabelsForm(), **self._row_settings(checked))
-        try:
+        with pack(dataset, *columns, self.getLabelsForm(), **self._row_settings(checked)) as packed:
             model = self._compute(packed, checked, started)
-        finally:
-            packed.release()
         model._extra |= fill_of(dataset, self.getFeaturesCol())
         return self._copyValues(model._resetUid(self.uid))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -77,8 +78,8 @@ def drift(
     no_mean(told["missing"])
     memory = memory_of(memory_bytes)
     budgets = Budgets(driver=memory, worker=memory, worker_setting="memory_bytes")
-    rows, packed, given = [], [], [before, *after]
-    try:
+    rows, given = [], [before, *after]
+    with ExitStack() as packed:
         for name, window in zip(named(given, names), given, strict=True):
             if isinstance(window, States):
                 held: Dataset = window.dataset()
@@ -86,16 +87,12 @@ def drift(
                 options = {"delimiter": told["label_delimiter"], "missing": told["missing"]}
                 held = hold(*window, **options)[0]
             elif not isinstance(window, tuple | list) and kind_of(window) == "pyspark":
-                held, budgets = pack(window, features, labels, weight=weight), Budgets()
-                packed.append(held)
+                held, budgets = packed.enter_context(pack(window, features, labels, weight=weight)), Budgets()
             else:
                 what = f"window {name!r} is {type(window).__name__}"
                 raise ParameterError(f"{what}: give (X, Y), (X, Y, weights), a Spark frame or states")
             rows.append(Window(name, held, budgets))
         return DriftOutcome(**vars(over(rows, method, method_params, against, **settings)))
-    finally:
-        for one in packed:
-            one.release()
 
 
 class _Shown:

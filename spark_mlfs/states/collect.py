@@ -10,7 +10,8 @@ and by label, of all codes where rows are dense; ``allboth``, ``allsingle`` the 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -101,10 +102,8 @@ def collect(
     else:
         no_mean(missing)
         rows, _ = hold(data, labels, sample_weight, grades, None, missing, some=True)
-    try:
+    with rows:
         return collected(rows, needs, like, Part(name, now(), "", [], [], rows.profile), told, budgets, pairs_of)
-    finally:
-        rows.release()
 
 
 def no_mean(missing: Any) -> None:
@@ -145,8 +144,7 @@ def collected(
     if own.q > MANY_LABELS and any(name_of(kind) in ("gram", "folds", "groups") for kind in kinds):
         raise ParameterError(f"second moments are kept of at most {MANY_LABELS} labels, the data have {own.q}: take mim or chi2")
     part = replace(part, features=new, labels=new_labels, profile=own)
-    engine, release = _engine_of(rows, fit, basis.grid(own).only(np.arange(own.d)), budgets)
-    try:
+    with _engine_of(rows, fit, basis.grid(own).only(np.arange(own.d)), budgets) as engine:
         if paired:  # refused before anything is counted
             coding = basis.coding(np.arange(len(basis.features)), *bins_of(paired[0]))
             bins = coding.bins[basis.kept] if len(basis.kept) else np.sort(coding.bins)[-count:]
@@ -154,22 +152,16 @@ def collected(
         if own.has_unknown:
             part = replace(part, known=engine.run(KnownRows())[0])
         sums = _sums(engine, basis, [kind for kind in kinds if kind not in paired], own)
-    finally:
-        release()
     if not paired:
         return States(basis, (part,), sums)
     if not len(basis.kept):
         by = {"num_bins": coding.num_bins, "binning": coding.binning}
         (best,) = pipeline.rank(States(basis, (part,), sums).dataset(), [pipeline.Request.of("mim", by)])
         basis = replace(basis, options=basis.options | {KEPT: best.ranking["name"].tolist()[:count]})
-    engine, release = _engine_of(rows, fit, basis.grid(own).only(basis.kept), budgets)
-    try:
-        with one_thread():
-            for kind in paired:
-                coding = basis.coding(basis.kept, *bins_of(kind))
-                sums[kind] = in_words(pair_sums(engine, kind, coding, engine.state_budget[0]))
-    finally:
-        release()
+    with _engine_of(rows, fit, basis.grid(own).only(basis.kept), budgets) as engine, one_thread():
+        for kind in paired:
+            coding = basis.coding(basis.kept, *bins_of(kind))
+            sums[kind] = in_words(pair_sums(engine, kind, coding, engine.state_budget[0]))
     return States(basis, (part,), sums)
 
 
@@ -240,26 +232,22 @@ def _kept(kind: str, raw: State, q: int, sets: Labelsets | None) -> State:
     return in_words(out)
 
 
-def _engine_of(rows: Dataset, fit: Fit, profile: Profile, budgets: Budgets) -> tuple[Engine, Callable[[], None]]:
-    """An engine over the rows as the basis has them, and what gives its memory back."""
+@contextmanager
+def _engine_of(rows: Dataset, fit: Fit, profile: Profile, budgets: Budgets) -> Iterator[Engine]:
+    """An engine over the rows as the basis has them; its memory is given back in the end."""
     if isinstance(rows, InMemoryDataset):
         if rows.memory is not None:
             budgets = Budgets(driver=rows.memory, worker=rows.memory, worker_setting="memory_bytes")
-        return LocalEngine(profile, [fit(block) for block in rows.blocks], budgets, rows.cores), lambda: None
+        yield LocalEngine(profile, [fit(block) for block in rows.blocks], budgets, rows.cores)
+        return
     from ..blocks.pack import Packed, persist
     from ..engine.spark import SparkEngine
 
     assert isinstance(rows, Packed)
     frame = rows.blocks().mapInArrow(fit.batches, "block binary")
-    persisted = persist(frame)
-    engine = SparkEngine(replace(rows, frame=frame, profile=profile, persisted=persisted, memo=[]), budgets)
-
-    def release() -> None:
-        engine.release()
-        if persisted:
-            frame.unpersist()
-
-    return engine, release
+    fitted = replace(rows, frame=frame, profile=profile, persisted=persist(frame), memo=[])
+    with fitted, SparkEngine(fitted, budgets) as engine:
+        yield engine
 
 
 def quantile_edges(rows: Dataset, kinds: Sequence[str], budgets: Budgets) -> dict[int, np.ndarray]:
@@ -268,17 +256,14 @@ def quantile_edges(rows: Dataset, kinds: Sequence[str], budgets: Budgets) -> dic
     if not wanted:
         return {}
     same = Fit(np.arange(p.d), np.arange(p.q), p.d, p.q, p.d, True, False)
-    engine, release = _engine_of(rows, same, p, budgets)
     out, constant = {}, p.low == p.high
-    try:
+    with _engine_of(rows, same, p, budgets) as engine:
         for bins in wanted:
             out[bins] = np.full((p.d, bins - 1), np.inf)
             out[bins][p.varying] = engine.coding(bins, "quantile").edges
             still = p.low[constant]  # its codes: below, it, above
             ends = np.stack([np.nextafter(still, -np.inf), still], axis=1)[:, 2 - min(2, bins - 1) :]
             out[bins][constant, : ends.shape[1]] = ends
-    finally:
-        release()
     return out
 
 

@@ -23,8 +23,8 @@ from ..kernels.hashing import GROUPS, group_of
 from ..kernels.information import PairMoments
 from ..kernels.labels import entries, sign_sketch
 from ..kernels.matrix import Matrix
-from .base import Reduction, Statistic
-from .moments import Moments, provisional_centre, shifted, unit_of
+from .base import Reduction
+from .moments import ExactSums, Moments, provisional_centre, shifted, unit_of
 from .targets import Labels, Target
 
 MANY_GRADED = 1 << 27  # rows, from which sums with grades take a further word, as those with weights do
@@ -72,7 +72,7 @@ def about_centres(sums: dict[str, np.ndarray], profile: Profile, centre: np.ndar
 
 
 @dataclass
-class Gram(Statistic):
+class Gram(ExactSums):
     """`GramStatistics` of the varying features and all labels; with `blocks` = b {group: its own} of the groups of rows that have
     any, of b by hash of the row id (`kernels.hashing.group_of`): folds of any division into groups, and half-samples, are sums of
     them. State: 8·b·(v² + vq + q²) bytes, half as much again where values need a second slice: 8·b·(2v² + 2vq + q²). With
@@ -80,7 +80,6 @@ class Gram(Statistic):
 
     blocks: int = 1
     sketch: int = 0
-    quantised = True
     weighted = True
     graded = True
     across: ClassVar[bool] = True  # whether Y'Y is whole, or its diagonal
@@ -144,9 +143,6 @@ class Gram(Statistic):
 
     def _statistics(self, state: State, profile: Profile, prefix: str) -> GramStatistics:
         return exact_statistics(state, profile, prefix, self.outputs(profile), bool(self.sketch))
-
-    def merge(self, left: State, right: State) -> State:
-        return exact.add(left, right)
 
     def finish(self, state: State, profile: Profile) -> GramStatistics | dict[int, GramStatistics]:
         if self.blocks == 1:
