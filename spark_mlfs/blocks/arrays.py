@@ -243,6 +243,9 @@ def _numbers_of_frame(X: Any, kind: str, what: str = "X", made: Categories | Non
     for place, name in enumerate(X.columns):
         cells = X.iloc[:, place] if kind == "pandas" else X[name]
         column = cells.to_numpy()
+        if column.ndim > 1:  # arrays and structs of Polars
+            wrong[name] = f"{column.shape[1]} numbers a row"
+            continue
         if made is not None and (known := made.column(place, name, cells, column, _is_text(column))) is not None:
             columns.append(known)
             continue

@@ -160,6 +160,7 @@ def _labelled(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, str]:
     if not tabular(format):
         return read.load(spark, path, format, **scorer.reader_options(format, options)), LABELS
     source = open_table(spark, path, format, options.pop("reader_options", None))
+    SavedPipeline.check(scorer, source, path if isinstance(path, str) else str(path), [])
     labels, delimiter = options.pop("labels"), options.pop("label_delimiter", None)
     options.pop("id", None)
     if options:

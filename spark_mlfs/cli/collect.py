@@ -110,6 +110,8 @@ def told(states: States) -> list[str]:
     for what in ("features", "labels"):
         new = getattr(states, what)[len(getattr(states.basis, what)) :]
         out += [f"new {what}: {some_of(new)}"] if new else []
+    absent = [label for label, rows in zip(states.labels, states.profile.positive, strict=True) if not rows]
+    out += [f"labels that no row has: {some_of(absent)}"] if absent else []  # as where a column of the first state's is not there
     if beyond:
         worst = max(beyond, key=beyond.__getitem__)
         most = f"{worst} in {beyond[worst]:.1%} of the rows"

@@ -143,7 +143,8 @@ def _check_surroundings(argv: Sequence[str]) -> None:
 
 @contextmanager
 def _controls_shown() -> Iterator[None]:
-    with redirect_stdout(_Shown(sys.stdout)), redirect_stderr(_Shown(sys.stderr, "\r")):  # where a bar grows
+    out, err = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115  # None: closed, as by >&-
+    with redirect_stdout(_Shown(out)), redirect_stderr(_Shown(err, "\r")):  # where a bar grows
         yield
         sys.stdout.flush()
 

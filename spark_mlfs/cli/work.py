@@ -20,7 +20,7 @@ from ..errors import DataError, NotInstalledError, ParameterError, WorkerBudgetE
 from ..formats import READERS, accept_options, tabular
 from ..frame import ENGINE, MEMORY, LocalSession, NeedsSpark
 from ..lazy import DataFrame, SparkSession
-from ..output.folder import Output, local_path
+from ..output.folder import Output, local_path, plain_path
 from ..output.manifest import opening, versions
 from ..output.table import OutputTable
 from ..read.content import open_files
@@ -57,8 +57,8 @@ def check_there(paths: Sequence[str], what: str = "file", remedy: str = "give a 
     if not of_our_own() or {*SPARKS_OWN} & set(os.environ):
         return
     for given in paths:
-        local = local_path(given)
-        if local is not None and not any(sign in given for sign in "*?[{,") and not local.exists():
+        plain = plain_path(given)
+        if plain is not None and not any(sign in given for sign in "*?[{,") and not os.path.exists(plain):
             raise DataError(f"{given}: no such {what}; {remedy}")
 
 

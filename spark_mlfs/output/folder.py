@@ -96,6 +96,8 @@ class Output:
         Of a remote output only Spark can tell whether it exists: give the session. Where a run `resumes`, a remote one that was
         cut short may be there.
         """
+        if self.path.split("/")[0] == "~":
+            raise ParameterError(f"the output {self.path}: only a shell knows ~, and only without quotes; write the whole path")
         mine = _canonical(self.path)
         for given in inputs:
             other = _canonical(given)

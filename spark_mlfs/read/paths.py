@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -51,6 +52,8 @@ def files_of(path: str, nested: bool = False) -> list[str]:
     if not matches:
         raise DataError(f"{path}: no such file; give a path that is there")
     out = [match for match in matches if not os.path.isdir(match)]
+    if not nested and any(Path(file).is_fifo() for file in out):  # as /dev/stdin may be
+        raise DataError(f"{path} is a pipe, and data are read more than once: save them in a file first")
     for match in matches:
         for folder, inner, names in os.walk(match, followlinks=True):
             inner[:] = [name for name in inner if name[0] not in "._"]

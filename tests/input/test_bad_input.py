@@ -206,6 +206,7 @@ EARLY = [
     ),
     flags("unknown command", r"there is no command 'selct'; did you mean select\?", "selct"),
     flags("empty output", r"where should the results go\?", *select("d.csv", "csv", *TABLE)[:-1], ""),
+    flags("home of the output", r"~/x: only a shell knows ~, and only", *select("d.csv", "csv", *TABLE)[:-1], "~/x"),
     flags(
         "rate of another rule",
         r"--fdr goes with --selection-mode fdr or knockoffs, not --selection-mode fwe",

@@ -148,6 +148,9 @@ def test_what_is_wrong_is_told(run, refused, home):
     assert "there are 6 labels" in refused(*flags(home, "--top-n", 7)[:-1])
     other = ("check", "--model", home / "run", "--data", home / "new.json", "--format", "json", "--labels-col", "x0", "x1")
     assert "the model predicts 't0', which the data do not have; they have x0, x1" in refused(*other)
+    frame_of(1, 5).drop(columns="x0").to_json(home / "less.json", orient="records", lines=True)
+    less = ("check", "--model", home / "run", "--data", home / "less.json", "--format", "json", "--labels-col", "tags")
+    assert "less.json: no column 'x0', which the saved pipeline reads" in refused(*less)
 
 
 @settings(max_examples=200, deadline=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import pickle
 import re
 import socket
@@ -259,6 +260,20 @@ def test_refused_before_a_session_starts(refused, monkeypatch, tmp_path, table, 
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     assert re.search(line, refused(*(str(a).format(data=table) for a in arguments)))
+
+
+@pytest.mark.local
+def test_a_pipe_is_no_file(refused, tmp_path):
+    os.mkfifo(tmp_path / "rows.csv")  # reading it would wait for ever
+    said = refused("select", "--data", tmp_path / "rows.csv", *TABLE, "--output", tmp_path / "x")
+    assert said.endswith("rows.csv is a pipe, and data are read more than once: save them in a file first")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+def test_a_closed_stream_is_written_to_nowhere(closed):
+    line = f"{sys.executable} -m spark_mlfs.cli methods mim {closed}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stderr == "" and bool(done.stdout) == (closed == "2>&-")
 
 
 @pytest.mark.local

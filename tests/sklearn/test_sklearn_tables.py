@@ -177,6 +177,7 @@ CASES = {
     "nan in two": (pd.DataFrame(broken(np.nan) + broken(np.nan, (4, 5)), columns=NAMES), Y, "(2 such value(s), and in 'x5')"),
     "text array": (X.astype(str).astype(object)[:, :1] + "m", Y, "X holds '-0.80"),
     "masked": (np.ma.masked_array(X, np.arange(X.size).reshape(X.shape) == 38), Y, "row 3 of X: feature 2 is missing"),
+    "arrays": (polars.DataFrame({"a": X[:, 0], "b": X[:, :2]}), Y, "alone: 'b' (2 numbers a row); encode them, or drop them"),
     "lazy": (polars.DataFrame(X, schema=NAMES).lazy(), Y, "a lazy frame of Polars has no rows yet; collect it"),
     "lazy labels": (X, polars.DataFrame(Y, schema=TAGS).lazy(), "a lazy frame"),
     "numbers as tags": (X, [[1, 2], [3]] * 100, "row 0 of Y is [1, 2] where others are lists of tags"),

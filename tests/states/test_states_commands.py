@@ -62,6 +62,14 @@ def test_from_days_to_a_ranking(days, capsys):
     assert [part["name"] for part in shown["parts"]] == ["day0", "day2"]
 
 
+def test_labels_that_no_row_has_are_told(days, capsys):
+    assert collect("day0") == 0
+    assert "no row has" not in capsys.readouterr().out
+    pd.read_parquet("day1.parquet").assign(y1=0).to_parquet("day1.parquet")
+    assert collect("day1", "--like", "states/day0") == 0
+    assert "labels that no row has: y1" in capsys.readouterr().out
+
+
 def test_pairs_of_the_best(days, capsys):
     asked = ["--for", "jmi", "--pairs-of", "4"]
     assert collect("day0", *asked) == collect("day1", "--for", "jmi", "--like", "states/day0") == 0
