@@ -34,16 +34,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from .matrix import Matrix, dense, with_values
+from .products import BITS, LOW, MASK, NAMES, NEAR, ROWS, WORD, State, Words, of_mass, rows_times, split
 
-BITS = 20
-ROWS = 3072  # of one product: ROWS · (1.5 · 2^BITS)² < 2^53
 SPARSE_ROWS = 32 * ROWS  # of one product of columns that store few of them
 WIDE_ROWS = 1 << 22  # from here on a sum of h² is two words
-MOST_PRODUCTS = 512  # whose sums stay below 2⁶³
-NEAR = 1 << 15  # values at once that stay near the processor from one step to the next
-_ONE, _WORD = float(1 << BITS), 40
+_ONE = float(1 << BITS)
 _LEAST = -1000  # of a unit: 2^20 of a smaller one leave float64
-State = dict[str, Any]
 
 
 def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
@@ -85,8 +81,11 @@ def quantised(x: Matrix, unit: np.ndarray, shift: np.ndarray | None = None, room
 def add(left: State, right: State) -> State:
     """The sum of two states. Of many groups, whose words are hundreds of names, only what `right` adds to is carried."""
     out = _summed(left, right)
-    for name in [name for name in right if name.endswith("rest")]:
-        out |= _two_words(out, name)
+    for name in [name for name in right if name.endswith("rest") and name in left]:
+        above = out[name] >> WORD
+        out[name] &= MASK
+        upper = name.removesuffix("rest") + "hh"
+        out[upper] = np.add(above, out[upper], out=above)
     return carried(out, right) if any(name.endswith("+") for name in out) else out
 
 
@@ -98,20 +97,13 @@ def _summed(left: State, right: State) -> State:
     return out
 
 
-def _two_words(state: State, rest: str) -> State:
-    """The words of a sum of products, of which the lower one may have grown past its 40 bits."""
-    upper = rest.removesuffix("rest") + "hh"
-    above = state[rest] >> _WORD
-    return {upper: state[upper] + above, rest: state[rest] - (above << _WORD)}
-
-
 def carried(state: State, names: Iterable[str] | None = None) -> State:
     """A state whose sums of products, or those of `names`, have what is above 2⁴⁰ apart."""
     out = dict(state)
     asked = list(state if names is None else names)
     for name in [name for name in asked if name + "+" in state or name.rsplit(" ", 1)[-1] in ("hh", "hl", "ll")]:
-        above = out[name] >> _WORD
-        out[name] = out[name] - (above << _WORD)
+        above = out[name] >> WORD
+        out[name] = out[name] - (above << WORD)
         out[name + "+"] = out.get(name + "+", 0) + above
     return out
 
@@ -120,7 +112,7 @@ def _float(state: State, name: str, shape: tuple[int, ...]) -> np.ndarray:
     if name not in state:
         return np.zeros(shape)
     value = np.asarray(state[name], np.float64)
-    return value + np.ldexp(np.asarray(state[name + "+"], np.float64), _WORD) if name + "+" in state else value
+    return value + np.ldexp(np.asarray(state[name + "+"], np.float64), WORD) if name + "+" in state else value
 
 
 def _whole(values: Any) -> np.ndarray:
@@ -131,27 +123,32 @@ def _whole(values: Any) -> np.ndarray:
 
 
 def second_moments(
-    parts: Iterable[tuple[Quantised, sp.csr_matrix, np.ndarray | None]], wide: bool = False, across: bool = True
+    parts: Iterable[tuple[Quantised, sp.csr_matrix, np.ndarray | None]],
+    wide: bool = False,
+    across: bool = True,
+    state: State | None = None,
 ) -> State:
-    """The state of [X, Y, 1]'[X, Y, 1] of the rows of some parts, `SPARSE_ROWS` each at most: the features, an array of h may be
-    overwritten; y (n, q) CSR of 0 and 1, or of whole numbers up to 2¹⁵ (of 2²⁷ rows at most without mass); None or (n,) int64 how
-    many times each row counts. Unless labels go `across` each other, ``yy`` is the diagonal of Y'Y."""
-    state, square = State(), _Words(wide)
+    """The state of [X, Y, 1]'[X, Y, 1] of the rows of some parts, `SPARSE_ROWS` each at most, and those of `state`, whose arrays
+    are changed. A part: the features; y (n, q) CSR of 0 and 1, or of whole numbers up to 2¹⁵ (of 2²⁷ rows at most without mass);
+    None or (n,) int64 how many times each row counts. Unless labels go `across` each other, ``yy`` is the diagonal of Y'Y."""
+    state = state or {}
+    products = Words({name: state[name] for name in NAMES if name in state}, wide)
+    sums: State = {name: value for name, value in state.items() if name not in NAMES}
     for rows, y, mass in parts:
         y, whole = y.astype(np.float64), y.astype(np.int64)
         if mass is not None:
-            state = add(state, _weighted_moments(*rows, y, mass, across))
+            sums = _add_weighted(sums, products, *rows, y, mass, across)
             continue
         one: State = {"n": np.array([y.shape[0]]), "y": _sums(whole)}
         one["yy"] = whole.T @ whole if across else _sums(_times(whole, whole))
         for a, b, labels in _steps(rows, y):
             for name, values in (("h", a), ("l", b)):
                 if values is not None:
-                    for key, sums in ((name, _sums(values)), (name + "y", (labels.T @ values).T)):
-                        one[key] = one[key] + sums if key in one else sums
-            state = square.add_square(state, a, b)
-        state = add(state, {name: _whole(sums) for name, sums in one.items()})
-    return square.flushed(state)
+                    for key, sum_ in ((name, _sums(values)), (name + "y", (labels.T @ values).T)):
+                        one[key] = one[key] + sum_ if key in one else sum_
+            products.square(a, b)
+        sums = add(sums, {name: _whole(sum_) for name, sum_ in one.items()})
+    return sums | products.carried()
 
 
 def _sums(columns: Any) -> np.ndarray:
@@ -170,35 +167,24 @@ def _steps(rows: Quantised, y: sp.csr_matrix) -> Iterator[tuple[Any, Any | None,
         yield coarse[some], None if fine is None else fine[some], labels[some]
 
 
-def _weighted_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, mass: np.ndarray, across: bool = True) -> State:
-    """`second_moments` of rows that count `mass` times."""
-    v, state = coarse.shape[1], State()
+def _add_weighted(
+    sums: State, products: Words, coarse: Any, fine: Any | None, y: sp.csr_matrix, mass: np.ndarray, across: bool
+) -> State:
+    """`sums` with those of rows that count `mass` times, and `products` with theirs."""
+    v = coarse.shape[1]
     for part, m, raised in _mass_parts(mass):
         a, b, c = coarse[part], None if fine is None else fine[part], y[part]
-        upper, lower = _split(_rows_times(a, m))
         one: State = {"n": np.array([int(m.sum())], np.int64), "y": _whole(c.T @ m).ravel()}
-        label_upper, label_lower = _split(_rows_times(c, m))
+        label_upper, label_lower = split(rows_times(c, m))
         squares = [c.T @ part if across else _whole(_sums(_times(c, part))) for part in (label_upper, label_lower)]
         one |= _linear("yy", tuple(squares))
-        one |= _linear("h", m @ a, v) | _linear("hy", ((c.T @ upper).T, (c.T @ lower).T))
-        middle, top = [(a, lower)], _whole(a.T @ upper)
-        low: list[tuple[Any, Any]] = []
-        if b is not None:
-            fine_upper, fine_lower = _split(_rows_times(b, m))
-            one |= _linear("l", m @ b, v) | _linear("ly", ((c.T @ fine_upper).T, (c.T @ fine_lower).T))
-            both = _plus(lower, fine_upper)
-            middle, low = [(a, both), (b, upper)], [(b, both), (a, fine_lower)]
-        one["hh"] = ((top & _LOW) << BITS) + sum(_whole(p.T @ q) for p, q in middle)
-        one["hh+"] = top >> BITS
-        if b is not None:
-            between = sum(_whole(p.T @ q) for p, q in low)
-            one["hh"] += between >> BITS
-            one["rest"] = ((between & _LOW) << BITS) + _whole(b.T @ fine_lower)
-        state = add(state, _raised(one, raised))
-    return state
-
-
-_LOW = (1 << BITS) - 1
+        of_rows, times = of_mass(a, b, m)
+        for name, values, (upper, lower) in (("h", a, times[0]), ("l", b, times[-1])):
+            if values is not None:
+                one |= _linear(name, m @ values, v) | _linear(name + "y", ((c.T @ upper).T, (c.T @ lower).T))
+        products.add_all([(place + raised, left, right) for place, left, right in of_rows])
+        sums = add(sums, _raised(one, raised))
+    return sums
 
 
 def _mass_parts(mass: np.ndarray) -> Iterator[tuple[slice, np.ndarray, int]]:
@@ -206,7 +192,7 @@ def _mass_parts(mass: np.ndarray) -> Iterator[tuple[slice, np.ndarray, int]]:
     for first in range(0, max(len(mass), 1), ROWS):
         rest, raised = mass[first : first + ROWS], 0
         while raised == 0 or rest.any():
-            yield slice(first, first + ROWS), (rest & _LOW).astype(np.float64), raised
+            yield slice(first, first + ROWS), (rest & LOW).astype(np.float64), raised
             rest, raised = rest >> BITS, raised + 1
 
 
@@ -217,7 +203,7 @@ def _member_parts(member: sp.csr_matrix) -> Iterator[tuple[slice, sp.csr_matrix,
         some = slice(first, first + ROWS)
         rest, raised = member[:, some], 0
         while raised == 0 or rest.data.any():
-            digits = (rest.data & _LOW).astype(np.float64)
+            digits = (rest.data & LOW).astype(np.float64)
             yield some, with_values(rest, digits), raised
             rest.data >>= BITS
             raised += 1
@@ -231,103 +217,29 @@ def _raised(state: State, times: int) -> State:
     return state
 
 
-def _split(x: Any) -> tuple[Any, Any]:
-    """Upper and lower parts of whole numbers below 2⁴⁰: x = 2²⁰·upper + lower."""
-    values = x.data if sp.issparse(x) else x
-    upper = np.rint(np.ldexp(values, -BITS))
-    lower = values - np.ldexp(upper, BITS)
-    if not sp.issparse(x):
-        return upper, lower
-    return with_values(x, upper), with_values(x, lower)
-
-
-def _plus(x: Any, y: Any) -> Any:
-    """The sum of two matrices that store the same entries."""
-    return with_values(x, x.data + y.data) if sp.issparse(x) else x + y
-
-
-def _rows_times(x: Any, m: np.ndarray) -> Any:
-    """The rows of x times m."""
-    if not sp.issparse(x):
-        return x * m[:, None]
-    return with_values(x, x.data * np.repeat(m, np.diff(x.indptr)))
-
-
 def _linear(name: str, total: Any, v: int | None = None) -> State:
     """A sum of whole numbers, of upper and lower parts where it is a pair, as a word of 40 bits and one of what is above."""
     if v is not None:
         whole = _whole(total).reshape(v)
-        return {name: whole & _MASK, name + "+": whole >> _WORD}
+        return {name: whole & MASK, name + "+": whole >> WORD}
     upper, lower = (_whole(part) for part in total)
-    whole = ((upper & _LOW) << BITS) + lower
-    return {name: whole & _MASK, name + "+": (upper >> BITS) + (whole >> _WORD)}
+    whole = ((upper & LOW) << BITS) + lower
+    return {name: whole & MASK, name + "+": (upper >> BITS) + (whole >> WORD)}
 
 
-class _Words:
-    """A sum of products as the two words ``hh`` and ``rest`` of a state, from upper · 2⁴⁰ + middle · 2²⁰ + lower of whole float64
-    below 2⁵³, of which each is added up by itself and carried at the end: `MOST_PRODUCTS` of them stay within int64. Squares are
-    added up as they are while the rows are `ROWS` at most."""
-
-    def __init__(self, wide: bool) -> None:
-        self.wide, self.count, self.sums = wide, 0, dict[int, np.ndarray]()
-        self.rows, self.squares = 0, dict[str, np.ndarray]()
-
-    def add_square(self, state: State, a: Any, b: Any | None) -> State:
-        """Add X'X of at most `ROWS` rows; h'l + l'h = (h + l)'(h + l) − h'h − l'l, three symmetric products. An array `a` is
-        overwritten."""
-        if self.rows + a.shape[0] > ROWS:
-            state = self._whole_squares(state)
-        self.rows += a.shape[0]
-        self._square("alone" if b is None else "upper", a)
-        if b is not None:
-            self._square("both", _plus(a, b) if sp.issparse(a) else np.add(a, b, out=a))
-            self._square("lower", b)
-        return state
-
-    def _square(self, name: str, a: Any) -> None:
-        square = dense(a.T @ a)
-        self.squares[name] = np.add(self.squares[name], square, out=square) if name in self.squares else square
-
-    def _whole_squares(self, state: State) -> State:
-        of, self.squares, self.rows = self.squares, {}, 0
-        if "alone" in of:
-            state = self.add(state, of["alone"])
-        if "both" in of:
-            middle = of["both"]
-            for other in (of["upper"], of["lower"]):
-                middle -= other
-            state = self.add(state, of["upper"], middle, of["lower"])
-        return state
-
-    def add(self, state: State, *places: np.ndarray) -> State:
-        """Add products, from the upper one on; return the state, with what was added up before once that is much."""
-        for place, value in enumerate(places):
-            whole = _whole(value)
-            self.sums[place] = np.add(self.sums[place], whole, out=self.sums[place]) if place in self.sums else whole
-        self.count += 1
-        return self.flushed(state) if self.count == MOST_PRODUCTS else state
-
-    def flushed(self, state: State) -> State:
-        """Return the state with the products that were added up, which are let go."""
-        state = self._whole_squares(state)
-        if not self.sums:
-            return state
-        upper, *below = (self.sums[place] for place in sorted(self.sums))
-        out = {"hh": upper}
-        if below:
-            middle, lower = below
-            upper += middle >> BITS
-            lower += (middle & _LOW) << BITS
-            upper += lower >> _WORD
-            out["rest"] = lower & _MASK
-        self.count, self.sums = 0, {}
-        return add(state, carried(out) if self.wide else out)
+def _of_products(state: State, shape: tuple[int, ...]) -> np.ndarray:
+    """The words of products in float64, in place: a matrix may be as large as memory allows."""
+    out = _float(state, "hh", shape)
+    if "rest" in state:
+        below = state["rest"].astype(np.float64)
+        out += np.ldexp(below, -WORD, out=below)
+    return np.ldexp(out, -2 * BITS, out=out)
 
 
 def moments_of(state: State, unit: np.ndarray, q: int) -> dict[str, np.ndarray]:
     """n, sum_x (v,), sum_y (q,), xx (v, v), xy (v, q), yy (q, q) in float64: of the shifted features, the labels as they are."""
     v = len(unit)
-    xx = np.ldexp(_float(state, "hh", (v, v)) + np.ldexp(_float(state, "rest", (v, v)), -_WORD), -2 * BITS)
+    xx = _of_products(state, (v, v))
     xx *= unit[:, None]
     xx *= unit
     xy = np.ldexp(_float(state, "hy", (v, q)) + np.ldexp(_float(state, "ly", (v, q)), -BITS), -BITS) * unit[:, None]
@@ -362,7 +274,7 @@ def group_moments(
             for name, x, y in (("h", a, None), ("l", b, None), ("hh", a, a), ("hl", a, b), ("ll", b, b)):
                 if (b is None and "l" in name) or (y is not None and not squares):
                     continue
-                parts = _split(x if y is None else _times(x, y))
+                parts = split(x if y is None else _times(x, y))
                 one |= _linear(name, tuple(each @ p for p in parts))
             state = add(state, _raised(one, raised))
         return state
@@ -397,27 +309,25 @@ def sums_of(state: State, unit: np.ndarray, shape: tuple[int, ...]) -> tuple[np.
 
 def cross(left: tuple[Any, Any | None], right: tuple[Any, Any | None], wide: bool = False) -> State:
     """The two words ``hh`` and ``rest`` of A'B: coarse and fine of A (n, v) and of B (n, w)."""
-    n, words = left[0].shape[0], _Words(wide)
-    state: State = {"hh": np.zeros((left[0].shape[1], right[0].shape[1]), np.int64)}
+    n, v, w = left[0].shape[0], left[0].shape[1], right[0].shape[1]
+    words = Words({"hh": np.zeros((v, w), np.int64)}, wide)
     for first in range(0, n, ROWS):
         part = slice(first, first + ROWS)
-        parts: list[Any] = [None if each is None else each[part] for each in (*left, *right)]
-        a, b, c, d = parts
+        a, b, c, d = (None if each is None else each[part] for each in (*left, *right))
         if left is right:
-            state = words.add_square(state, a if sp.issparse(a) or b is None else a.copy(), b)
-        elif mixed := [dense(x.T @ y) for x, y in ((a, d), (b, c)) if x is not None and y is not None]:
-            fine = dense(b.T @ d) if len(mixed) > 1 else np.zeros_like(mixed[0])
-            state = words.add(state, dense(a.T @ c), sum(mixed[1:], mixed[0]), fine)
-        else:
-            state = words.add(state, dense(a.T @ c))
-    return words.flushed(carried(state) if wide else state)
+            words.square(a, b)
+            continue
+        pairs: list[tuple[int, Any, Any]] = [(2, a, c), (1, a, d), (1, b, c), (0, b, d)]
+        present = [(place, x, y) for place, x, y in pairs if x is not None and y is not None]
+        words.add((slice(0, v), slice(0, w)), *((place, dense(x.T @ y)) for place, x, y in present))
+    return words.carried()
 
 
 def product_of(state: State, left: np.ndarray, right: np.ndarray, prefix: str = "") -> np.ndarray:
     """(v, w) A'B in float64 from a state of `cross`, the units (v,) and (w,) of its columns."""
     own = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
     shape = len(left), len(right)
-    out = np.ldexp(_float(own, "hh", shape) + np.ldexp(_float(own, "rest", shape), -_WORD), -2 * BITS)
+    out = _of_products(own, shape)
     out *= left[:, None]
     out *= right
     return out
@@ -451,13 +361,7 @@ def weighted_square(coarse: Any, fine: Any | None, mass: np.ndarray) -> list[tup
     """X'MX of quantised columns (n, v) of rows that count `mass` (n,) times: parts (int64, shift), as of `words`, of 2⁻⁸⁰."""
     parts = []
     for rows, m, raised in _mass_parts(mass):
-        a, b = coarse[rows], None if fine is None else fine[rows]
-        upper, lower = _split(_rows_times(a, m))
-        products = [(3, a, upper), (2, a, lower)]
-        if b is not None:
-            fine_upper, fine_lower = _split(_rows_times(b, m))
-            both = _plus(lower, fine_upper)
-            products = [(3, a, upper), (2, a, both), (2, b, upper), (1, b, both), (1, a, fine_lower), (0, b, fine_lower)]
+        products, _ = of_mass(coarse[rows], None if fine is None else fine[rows], m)
         parts += [(_whole(left.T @ right), BITS * (power + raised)) for power, left, right in products]
     return parts
 
@@ -466,7 +370,6 @@ def weighted_square(coarse: Any, fine: Any | None, mass: np.ndarray) -> list[tup
 
 WORDS = (" 0", " 1", " 2", " 3")  # of 40 bits each, the last one with all that is above
 THREE, FOUR = 3, 4
-_MASK = (1 << _WORD) - 1
 
 
 def words(name: str, *parts: tuple[np.ndarray, int], count: int = THREE) -> State:
@@ -474,13 +377,13 @@ def words(name: str, *parts: tuple[np.ndarray, int], count: int = THREE) -> Stat
     out = [np.zeros(np.shape(parts[0][0]), np.int64) for _ in range(count)]
     last = count - 1
     for value, shift in parts:
-        for piece, at in ((value & _MASK, shift), (value >> _WORD, shift + _WORD)):
-            word, above = divmod(at, _WORD)
+        for piece, at in ((value & MASK, shift), (value >> WORD, shift + WORD)):
+            word, above = divmod(at, WORD)
             if word >= last:
-                out[last] += piece << (at - last * _WORD)
+                out[last] += piece << (at - last * WORD)
                 continue
-            out[word] += (piece & ((1 << (_WORD - above)) - 1)) << above
-            out[word + 1] += piece >> (_WORD - above)
+            out[word] += (piece & ((1 << (WORD - above)) - 1)) << above
+            out[word + 1] += piece >> (WORD - above)
     return add_words({}, {name + word: value for word, value in zip(WORDS, out, strict=False)})
 
 
@@ -490,8 +393,8 @@ def add_words(left: State, right: State) -> State:
     for name in [name.removesuffix(WORDS[0]) for name in out if name.endswith(WORDS[0])]:
         for lower, upper in itertools.pairwise(WORDS):
             if name + upper in out:
-                above = out[name + lower] >> _WORD
-                out[name + lower] = out[name + lower] & _MASK
+                above = out[name + lower] >> WORD
+                out[name + lower] = out[name + lower] & MASK
                 out[name + upper] = out[name + upper] + above
     return out
 
@@ -499,27 +402,27 @@ def add_words(left: State, right: State) -> State:
 def number(state: State, name: str, exponent: int) -> np.ndarray:
     """The whole number of several words `name`, times 2^exponent, in float64: one value however many words it takes."""
     parts = [np.asarray(state[name + word], np.float64) for word in WORDS if name + word in state]
-    out = np.ldexp(parts[-1], exponent + (len(parts) - 1) * _WORD)
+    out = np.ldexp(parts[-1], exponent + (len(parts) - 1) * WORD)
     for at in range(len(parts) - 2, -1, -1):
-        out = out + np.ldexp(parts[at], exponent + at * _WORD)
+        out = out + np.ldexp(parts[at], exponent + at * WORD)
     return out
 
 
-TOTAL = -2 * _WORD  # the exponent by which `number` reads a `total`, in its units
+TOTAL = -2 * WORD  # the exponent by which `number` reads a `total`, in its units
 
 
 def total(name: str, values: np.ndarray, unit: float, mass: np.ndarray | None = None) -> State:
     """Σ over the first axis of float64 values of at most a power of two `unit`, in three words of unit · 2^`TOTAL`; `mass` (n,)
     int64 below 2⁵²: how many times each counts, 2⁵² times all together at most."""
-    scaled = np.ldexp(values / unit, _WORD)
+    scaled = np.ldexp(values / unit, WORD)
     coarse = np.rint(scaled)
-    fine = np.rint(np.ldexp(scaled - coarse, _WORD))
+    fine = np.rint(np.ldexp(scaled - coarse, WORD))
     if mass is not None:
         return words(name, *_times_mass(coarse.astype(np.int64), fine.astype(np.int64), mass))
     # 2²² rows of 2⁴⁰ fit int64
     parts = [
         (each[first : first + WIDE_ROWS].astype(np.int64).sum(axis=0), shift)
-        for each, shift in ((coarse, _WORD), (fine, 0))
+        for each, shift in ((coarse, WORD), (fine, 0))
         for first in range(0, max(1, len(values)), WIDE_ROWS)
     ]
     return words(name, *((np.atleast_1d(value), shift) for value, shift in parts))
@@ -530,8 +433,8 @@ def _times_mass(coarse: np.ndarray, fine: np.ndarray, mass: np.ndarray) -> list[
     parts = []
     for rows, m, raised in _mass_parts(mass):
         times = m.astype(np.int64).reshape(-1, *(1,) * (coarse.ndim - 1))
-        for each, shift in ((coarse[rows], _WORD), (fine[rows], 0)):
-            for piece, above in ((each & _LOW, 0), (each >> BITS, BITS)):
+        for each, shift in ((coarse[rows], WORD), (fine[rows], 0)):
+            for piece, above in ((each & LOW, 0), (each >> BITS, BITS)):
                 parts.append((np.atleast_1d((piece * times).sum(axis=0)), shift + above + BITS * raised))
     return parts
 

@@ -25,11 +25,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import exact
-from .exact import BITS, State, power_above
+from .exact import power_above
 from .knn import GRID, Rows, Tile, differences, pair_squares, tiles
 from .labels import LabelsetSimilarity, shared_labels
 from .matrix import Matrix, changed, dense
 from .nearest import NONE, Nearest
+from .products import BITS, State
 
 SPARSE_BELOW = 0.04  # share of active pairs under which the weighted sums are sparse products
 Quantised = tuple[Any, Any | None]  # coarse and fine (`exact.quantised`)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import ParameterError
-from ..kernels import exact
+from ..kernels import exact, products
 from ..kernels.gram import GramStatistics, GramView
 from ..kernels.labels import entries, sketched_labels
 from ..params import Flag, Integer, Number, Parameter, Values
@@ -27,7 +27,7 @@ from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram, about_centres, centre_of_labels, exact_statistics, features_of
 from ..statistics.labelsets import LabelsetCounts
-from ..statistics.moments import ExactSums, row_parts, unit_of
+from ..statistics.moments import ExactSums, unit_of
 from ..statistics.neighbours import Geometry
 from ..statistics.sample import AllRows
 from .base import GramProblem, Method, Scores
@@ -86,8 +86,7 @@ class FilledSums(ExactSums, layout="rows", graded=True, every=True):
 class AllRowsGram(Gram):
     """The features' second moments over all rows, labelled or not. State as `Gram` without labels."""
 
-    def parts(self, block: Block, profile: Profile) -> Iterator[tuple[str, Iterator[Block]]]:
-        yield "0 ", row_parts(block)
+    every = True
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
         return sp.csr_matrix((block.n, 0))
@@ -207,7 +206,7 @@ class ReweightedGram(ExactSums, layout="rows", graded=True, weighted=True):
             shift = CLASS_BITS * (CLASSES - 1 - int(c))
             if mass is None:
                 product = exact.cross(a, a)
-                parts = [(product["hh"], 2 * exact.BITS), *([(product["rest"], 0)] if "rest" in product else [])]
+                parts = [(product["hh"], 2 * products.BITS), *([(product["rest"], 0)] if "rest" in product else [])]
             else:
                 parts = exact.weighted_square(*a, mass[members])
             moments = exact.words("moments", *((part, at + shift) for part, at in parts), count=self._words(profile))
@@ -237,7 +236,7 @@ class ReweightedGram(ExactSums, layout="rows", graded=True, weighted=True):
 
     def finish(self, state: State, profile: Profile) -> tuple[GramStatistics, float]:
         unit, v = self._units(profile), len(profile.varying)
-        m = exact.number(state, "moments", -4 * exact.BITS - CLASS_BITS * (CLASSES - 1))
+        m = exact.number(state, "moments", -4 * products.BITS - CLASS_BITS * (CLASSES - 1))
         m *= unit[:, None]
         m *= unit
         m *= 0.5 / self.floor * profile.weight_unit

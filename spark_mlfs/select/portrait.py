@@ -74,8 +74,8 @@ class PortraitGrams(Gram, layout="rows"):
     rows: int = MOST_ROWS
     picks: tuple[int, ...] = ()
 
-    def partial(self, block: Block, profile: Profile) -> State:
-        return super().partial(_sampled(block, profile, self.rows), profile.only(np.array(self.picks)))
+    def fold(self, state: State | None, block: Block, profile: Profile) -> State:
+        return super().fold(state, _sampled(block, profile, self.rows), profile.only(np.array(self.picks)))
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
         return super().labels(block, profile)[:, list(self.shown)]

@@ -35,7 +35,7 @@ from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine, part_of
 from ..errors import DataError, ParameterError
-from ..kernels import exact
+from ..kernels import exact, products
 from ..kernels.gram import GramStatistics, leave_out, total
 from ..kernels.hashing import GROUPS, normal
 from ..kernels.information import CountLogs
@@ -335,7 +335,7 @@ class KnockoffGram(Statistic, layout="identified", quantised=True):
     def finish(self, state: State, profile: Profile) -> GramStatistics:
         plain, k, unit, reach = self.plain, self.sampler.positions, self._unit(profile), self._reach(profile)
         assert plain is not None and plain.low is not None and plain.high is not None
-        ones = np.full(profile.q + 1, 2.0**exact.BITS)  # a label is 1 of the grid
+        ones = np.full(profile.q + 1, 2.0**products.BITS)  # a label is 1 of the grid
         with_labels = exact.product_of(state, reach, ones, "xy ")
         total = with_labels[:, -1]
         own = {name: getattr(plain, name)[k] for name in ("sum_x", "xy", "centre_x", "low", "high")}

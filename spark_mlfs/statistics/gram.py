@@ -17,7 +17,7 @@ from ..blocks.codec import State, envelope
 from ..blocks.folds import fold_of
 from ..blocks.grades import BITS as GRADE_BITS
 from ..blocks.profile import Profile
-from ..kernels import exact
+from ..kernels import exact, products
 from ..kernels.gram import FoldSums, GramStatistics, alone
 from ..kernels.hashing import GROUPS, group_of
 from ..kernels.information import PairMoments
@@ -83,6 +83,7 @@ class Gram(ExactSums):
     weighted = True
     graded = True
     across: ClassVar[bool] = True  # whether Y'Y is whole, or its diagonal
+    every: ClassVar[bool] = False  # whether rows with unknown labels are among them
 
     @property
     def layout(self) -> str:  # type: ignore[override]
@@ -94,9 +95,10 @@ class Gram(ExactSums):
         return group_of(block.ids) * self.blocks // GROUPS
 
     def parts(self, block: Block, profile: Profile) -> Iterator[tuple[str, Iterator[Block]]]:
-        """The known rows group by group, a product's worth at a time."""
-        block = block.known()
-        step = exact.SPARSE_ROWS if block.sparse and profile.density < DENSE_FROM else exact.ROWS
+        """The rows group by group, a product's worth at a time."""
+        block = block if self.every else block.known()
+        sparse = block.sparse and profile.density < DENSE_FROM
+        step = exact.SPARSE_ROWS if sparse else products.rows_of(len(profile.varying))
         if self.blocks == 1:
             yield "0 ", (block.part(first, min(first + step, block.n)) for first in range(0, block.n, step))
             return
@@ -105,11 +107,14 @@ class Gram(ExactSums):
         for number, rows in enumerate(np.split(order, np.searchsorted(group[order], np.arange(1, self.blocks)))):
             yield f"{number} ", (block.take(rows[first : first + step]) for first in range(0, len(rows), step))
 
-    def partial(self, block: Block, profile: Profile) -> State:
-        wide, out = profile.n >= exact.WIDE_ROWS, State()
+    def fold(self, state: State | None, block: Block, profile: Profile) -> State:
+        wide, out, groups = profile.n >= exact.WIDE_ROWS, state or State(), dict[str, State]()
+        for name, value in out.items():
+            group, word = name.split(" ", 1)
+            groups.setdefault(group + " ", {})[word] = value
         for prefix, parts in self.parts(block, profile):
-            state = exact.second_moments(self._rows(parts, profile), wide, self.across)
-            out |= {prefix + name: value for name, value in state.items()}
+            own = exact.second_moments(self._rows(parts, profile), wide, self.across, groups.get(prefix))
+            out |= {prefix + name: value for name, value in own.items()}
         return out
 
     def _rows(
@@ -125,7 +130,7 @@ class Gram(ExactSums):
                 rows = exact.quantised(features_of(part, profile), unit)
             else:
                 x = part.dense()
-                room = room or [np.empty((exact.ROWS, len(v))), np.empty((exact.ROWS, len(v)))]
+                room = room or [np.empty((products.rows_of(len(v)), len(v))) for _ in range(2)]
                 rows = exact.quantised(x if len(v) == part.d else x[:, v], unit, centre, room)
             yield rows, self.labels(part, profile), mass
 
@@ -188,8 +193,8 @@ class FoldGrams(Gram):
     def groups_of(self, block: Block, profile: Profile) -> np.ndarray:
         return fold_of(block, self.blocks, profile)
 
-    def partial(self, block: Block, profile: Profile) -> State:
-        return super().partial(block, self.seen(profile))
+    def fold(self, state: State | None, block: Block, profile: Profile) -> State:
+        return super().fold(state, block, self.seen(profile))
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
         if self.sketch:

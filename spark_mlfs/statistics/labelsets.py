@@ -11,7 +11,7 @@ from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.grades import BITS as GRADE_BITS
 from ..blocks.profile import Profile
-from ..kernels import exact
+from ..kernels import exact, products
 from ..kernels.counts import rows_by_group
 from .base import Statistic
 from .gram import features_of
@@ -100,7 +100,7 @@ class LabelsetSums(LabelsetCounts, quantised=True):
         unit, wide = unit_of(profile), profile.n >= exact.WIDE_ROWS
         sums: State = {}
         for number, part in enumerate(row_parts(block)):
-            code = codes[number * exact.ROWS :][: part.n]
+            code = codes[number * products.ROWS :][: part.n]
             member = sp.csr_matrix((np.ones(part.n), (code, np.arange(part.n))), shape=(m, part.n))
             coarse, fine = exact.quantised(features_of(part, profile), unit)
             sums = exact.add(sums, exact.group_moments(coarse, fine, member, self.squares, wide, part.masses(profile)))

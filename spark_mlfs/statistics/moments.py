@@ -18,7 +18,7 @@ from ..blocks.codec import State, envelope
 from ..blocks.coding import SPARSE_DENSITY
 from ..blocks.grades import BITS as GRADE_BITS
 from ..blocks.profile import Profile
-from ..kernels import exact
+from ..kernels import exact, products
 from ..kernels.counts import members, rows_by_group
 from ..kernels.information import LabelRows, PairMoments
 from ..kernels.matrix import Matrix, changed, with_values
@@ -55,8 +55,8 @@ def shifted(block: Block, profile: Profile, dense_from: float = np.inf) -> Matri
 
 def row_parts(block: Block) -> Iterator[Block]:
     """The rows of a block in runs of one exact product; at least one run, of no rows."""
-    for first in range(0, max(block.n, 1), exact.ROWS):
-        yield block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+    for first in range(0, max(block.n, 1), products.ROWS):
+        yield block if block.n <= products.ROWS else block.part(first, min(block.n, first + products.ROWS))
 
 
 def most_words(profile: Profile, times: bool, squares: bool = True) -> int:

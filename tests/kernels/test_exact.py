@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_mlfs.kernels import exact
+from spark_mlfs.kernels import exact, products
 
 KINDS = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -157,18 +157,40 @@ def test_parts_of_any_size_give_the_same(monkeypatch):
     x = np.clip(x, shift - unit, shift + unit)
     want = moments(*exact.quantised(x - shift, unit), y)
     room = np.empty((4000, x.shape[1])), np.empty((4000, x.shape[1]))
-    for step, products in ((7, 3), (700, 512), (4000, 1)):
-        monkeypatch.setattr(exact, "MOST_PRODUCTS", products)
+    for step, most in ((7, 3), (700, 512), (4000, 1)):
+        monkeypatch.setattr(products, "MOST_PRODUCTS", most)
         parts = (slice(first, first + step) for first in range(0, 5000, step))
         same(exact.second_moments((exact.quantised(x[rows], unit, shift, room), y[rows], None) for rows in parts), want)
 
 
 def test_as_many_products_as_are_added_up_stay_exact():
     """The largest values there are, of more rows than are carried at once, against whole numbers of Python."""
-    n = exact.ROWS * (exact.MOST_PRODUCTS + 1) + 7
+    n = products.ROWS * (products.MOST_PRODUCTS + 1) + 7
     for sign in (1, -1):
         state = moments(np.full((n, 1), 2.0**20), np.full((n, 1), sign * 2.0**19), sp.csr_matrix((n, 0)))
         assert (int(state["hh"][0, 0]) << 40) + int(state["rest"][0, 0]) == n * (2**40 + sign * 2**19) ** 2
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_tiles_of_columns_give_the_whole(monkeypatch, sparse, weighted):
+    """Whatever the tiles; state upon state."""
+    rng = np.random.default_rng(7)
+    x = np.round(rng.normal(size=(900, 13)), 3) * (rng.random((900, 13)) < 0.4)
+    mass = rng.integers(1, 1 << 30, 900) if weighted else None
+    y, unit = sp.random(900, 3, 0.3, format="csr", random_state=0), exact.units(x.min(axis=0), x.max(axis=0), np.zeros(13))
+    y.data[:] = 1
+
+    def summed(state, rows):
+        values = sp.csr_matrix(x[rows]) if sparse else x[rows].copy()
+        return exact.second_moments([(exact.quantised(values, unit), y[rows], mass[rows] if weighted else None)], state=state)
+
+    want = summed(None, slice(None))
+    monkeypatch.setattr(products, "TILE", 4)
+    state = None
+    for first in range(0, 900, 250):
+        state = summed(state, slice(first, first + 250))
+    same(state, want)
 
 
 def test_two_words_hold_what_one_cannot():

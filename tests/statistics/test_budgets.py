@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from functools import reduce
 
 import numpy as np
@@ -22,6 +23,7 @@ from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import WorkerBudgetError, from_worker
 from spark_mlfs.statistics import contingency, labelsets, moments, quantiles, sample, targets
 from spark_mlfs.statistics.base import Budgets
+from spark_mlfs.statistics.gram import Gram
 
 
 def rows(n=4000, d=40, q=30, seed=0):
@@ -239,3 +241,19 @@ def test_the_budget_is_a_setting_everywhere(spark):
         MultiLabelSelector("ridge", workerBytes=1 << 20).fit(frame)
     assert isinstance(from_worker(WorkerBudgetError("x")), BudgetError)
     assert type(from_worker(RuntimeError("spark_mlfs.errors.WorkerBudgetError: too much"))) is WorkerBudgetError
+
+
+def test_products_take_little_more_than_their_words():
+    """Of many columns, in a state that is added to."""
+    x = np.random.default_rng(8).normal(size=(700, 2500))
+    block = Block(x, np.arange(700), np.zeros(701, np.int32), np.zeros(0, np.int32))
+    profile, gram = profile_block(block, 1), Gram()
+    state = gram.fold(None, block, profile)
+    tracemalloc.start()
+    try:
+        state = gram.fold(state, block, profile)
+        assert tracemalloc.get_traced_memory()[1] < 120 << 20 < 1.4 * gram.state_bytes(profile)
+    finally:
+        tracemalloc.stop()
+    expected = (x - moments.provisional_centre(profile)).T @ (x - moments.provisional_centre(profile))
+    np.testing.assert_allclose(gram.finish(state, profile).xx, 2 * expected, rtol=0, atol=1e-8)
