@@ -42,7 +42,8 @@ jobs/test_submit methods/test_mrmr_fastcan_igmf statistics/test_budgets statisti
 """.split()
 
 
-# Whole commands, pages and rows on Spark of more than three seconds, whose parts others test every day: on one day in three.
+# Whole commands, pages and rows on Spark of more than three seconds, whose parts others test every day, and checks of many cases,
+# which take turns one by one: on one day in three.
 TURNS = set(
     """
 classify/test_classifiers::test_a_training_set_joined_by_blocks_gives_the_same
@@ -53,6 +54,7 @@ conformance/test_repeated_rows::test_repeated_rows_rank_as_rows_with_ids_of_thei
 evaluate/test_local_engine::test_data_sets_with_stratified_folds
 input/test_bad_input::test_score_finds_dotted_columns
 input/test_fuzz::test_label_xml input/test_fuzz::test_values_of_the_command_line
+input/test_saved_models::test_a_command_tells_which_file_is_damaged
 jobs/test_benchmark::test_peers_are_compared_on_the_same_rows
 jobs/test_check::test_scoring_rows_that_carry_the_columns_of_the_training
 jobs/test_check::test_the_driver_takes_few_histograms_however_many_tasks_there_are
@@ -62,13 +64,18 @@ jobs/test_engine::test_rows_whose_counts_are_beyond_the_memory_go_to_spark_unrea
 jobs/test_local_apply::test_one_engine_goes_on_where_the_other_stopped
 media/test_files::test_new_files_are_known_by_their_names_and_a_check_of_them_asks_for_labels
 methods/test_counting_methods::test_whole_rankings_of_enron
+methods/test_counting_methods::test_whole_rankings_of_yeast
+methods/test_graph_methods::test_spec
 methods/test_groups_and_costs::test_saved_models_and_the_same_answer_job_by_job
 methods/test_joint_groups::test_on_spark_in_one_task_and_job_by_job
+methods/test_mrmr_fastcan_igmf::test_mrmr_rankings methods/test_mrmr_fastcan_igmf::test_fastcan_rankings
 ml/test_order::test_transform_writes_columns_under_their_names
-notebooks/test_site::test_the_site_builds_strictly
+notebooks/test_site::test_the_site_builds_strictly notebooks/test_site::test_what_a_page_shows_runs
 read/test_local::test_a_large_file_in_parts_has_the_same_numbers
 read/test_local::test_several_files_and_packed_ones_are_numbered_as_spark_does
 read/test_tables::test_file_formats read/test_tables::test_means_do_not_depend_on_partitioning
+states/test_states::test_any_cut_any_order_some_taken_away states/test_states_pairs::test_pairs_rank_as_rows_do
+statistics/test_laws::test_laws_of_weighted_rows
 """.split()
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlflow.pyfunc import PythonModel  # type: ignore[attr-defined]
+from mlflow.pyfunc import PythonModel
 
 from .tagger import Steps, tags
 

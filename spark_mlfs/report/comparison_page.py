@@ -277,7 +277,7 @@ def _curves(outcome: Outcome, data: str, judge: str) -> Any:
     if whole is not None:
         ax.axhline(whole, color="#1b2330", linewidth=1, linestyle="--", label=ALL_FEATURES)
     ax.set_title(data, fontsize=10, loc="left", parse_math=False)
-    ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.spines[["top", "right"]].set_visible(False)
     for text in figure.legend(loc="outside right upper", fontsize=8, frameon=False).get_texts():
         text.set_parse_math(False)

@@ -56,7 +56,7 @@ FIRST = {f"{kind} {next(iter(classes))}" for kind, (classes, *_) in KINDS.items(
 MODELS = [model for _, _, model, _ in KINDS.values()]
 # these run every day, the others take turns
 ALWAYS = {*FIRST, "selector mim", "selector auto", "extractor mddm", "classifier mlknn"}
-TURN = pytest.mark.slow(every=4, together="key")
+TURN = pytest.mark.slow(every=6, together="key")
 EVERY = pytest.mark.parametrize("key", [pytest.param(key, marks=() if key in ALWAYS else TURN) for key in STAGES])
 KIND = pytest.mark.parametrize("kind", KINDS)
 # the least that runs: nothing here depends on how well it is solved
