@@ -46,8 +46,7 @@ def solve_positive(A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return np.zeros_like(B)
     try:
         factor = linalg.cho_factor(A, lower=True, overwrite_a=False, check_finite=False)
-        pivots = np.diag(factor[0])
-        if pivots.min() > 1e-7 * pivots.max():  # its square bounds the condition: beyond 1e14 nothing is left
+        if (np.diag(factor[0]) > 1e-7 * np.sqrt(np.diag(A))).all():  # whatever the columns' units: beyond 1e-14 nothing is left
             return linalg.cho_solve(factor, B, check_finite=False)
     except linalg.LinAlgError:
         pass
@@ -238,7 +237,7 @@ def elastic_net(
         return _Descent(gram, l1, l2, group, tol * n).run(max_iter)
     part = Penalised(gram.G + np.diag(l2 * gram.penalties), gram.C, gram.penalties)  # squares are rows of 0 labels
     some = replace(gram, G=part.A, C=part.C, S=gram.S - part.explained)
-    solution = _Descent(some, l1, 0.0, group, tol * n, least=0.0).run(max_iter)
+    solution = _Descent(some, l1, 0.0, group, tol * n).run(max_iter)
     solution.weights = part.weights(solution.weights)
     return solution
 
@@ -246,13 +245,12 @@ def elastic_net(
 class _Descent:
     """min ½(tr S − 2 tr W'C + tr W'GW) + l1 P(W) + l2/2 ‖W‖²; reported divided by n."""
 
-    def __init__(self, gram: GramView, l1: float, l2: float, group: bool, tol: float, least: float = 1e-14):
+    def __init__(self, gram: GramView, l1: float, l2: float, group: bool, tol: float):
         self.G, self.C, self.n, self.offset_y = gram.G, gram.C, gram.n, gram.offset_y
         self.yy = np.diag(gram.S).astype(np.float64)
         self.l1, self.l2, self.group, self.tol = l1, l2, group, tol
         self.curvature = np.maximum(np.diag(self.G), 0.0) + l2
-        # A column that vanishes (possible in a subset of rows) has no curvature and must keep weight 0.
-        self.usable = self.curvature > least * self.curvature.max(initial=1e-300)
+        self.usable = self.curvature > 0  # the views leave out what does not vary
         self.copies = copies(self.G) if l2 == 0 else []
         self.usable[[j for j, _, _ in self.copies]] = False
 

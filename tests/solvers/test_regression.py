@@ -144,6 +144,16 @@ def test_more_features_than_rows():
     assert close(W, np.linalg.pinv(Z) @ (Y - Y.mean(axis=0)), 1e-7)
 
 
+@pytest.mark.parametrize("fit", [ridge, elastic_net])
+def test_a_column_in_small_units_takes_nothing_from_the_others(fit):
+    X, Y = planted()
+    basis = np.linalg.qr(np.column_stack([np.ones(120), X]))[0]
+    apart = np.random.default_rng(0).normal(size=120)
+    apart -= basis @ (basis.T @ apart)  # the others' weights are those without it
+    got = fit(gram_of_rows(np.column_stack([X, 1e10 * apart]), Y).centred("none")).weights
+    assert close(got[:-1], fit(gram_of_rows(X, Y).centred("none")).weights, 1e-7)
+
+
 def test_convergence_is_reported_honestly(case):
     got = elastic_net(case[2], 0.0005, 1.0, max_iter=2)
     assert not got.converged and got.extra["gap"] > 1e-10 and got.iterations <= 3
