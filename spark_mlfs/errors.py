@@ -175,6 +175,14 @@ class WorkerBudgetError(BudgetError):
     """One process may not hold all rows and what is asked of them; several tasks may."""
 
 
+def must_fit(
+    size: int, allowed: int, name: str, needs: str, remedy: str, where: str = "", error: type[BudgetError] = BudgetError
+) -> None:
+    """Raise an `error`, saying what `needs` the `size` in bytes and a further `remedy`, above what the setting `name` allows."""
+    if size > allowed:
+        raise error(f"{needs} {beyond(size, name, allowed, where)}, {remedy}")
+
+
 class DataNotice(UserWarning):
     """Something about the data that was read all the same and should be known, in one line."""
 

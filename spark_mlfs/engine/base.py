@@ -25,7 +25,7 @@ from ..blocks.codec import State
 from ..blocks.coding import Coding, inner_edges, plan_coding
 from ..blocks.dataset import Held
 from ..blocks.profile import Profile
-from ..errors import ON_THE_DRIVER, ONE_WORKER, BudgetError, ParameterError, WorkerBudgetError, beyond, setting
+from ..errors import ON_THE_DRIVER, ONE_WORKER, BudgetError, ParameterError, WorkerBudgetError, must_fit, setting
 from ..kernels.information import CountLogs
 from ..lazy import SparkSession
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureNumbers, FeatureShardedStatistic, PerFeatureStatistic, Statistic
@@ -253,11 +253,8 @@ class Engine(Held):
     def _fit(self, statistics: list[Statistic], sizes: list[int], name: str, budget: int, where: str) -> None:
         """`BudgetError` where a merged state would exceed a budget."""
         for statistic, size in zip(statistics, sizes, strict=True):
-            if size > budget:
-                raise BudgetError(
-                    f"{statistic.name} over {self.num_features} features needs "
-                    f"{beyond(size, name, budget, where)}, {FEWER_NUMBERS}"
-                )
+            needs = f"{statistic.name} over {self.num_features} features needs"
+            must_fit(size, budget, name, needs, FEWER_NUMBERS, where)
 
     def _sizes(self, statistics: list[Statistic]) -> list[int]:
         """The sizes of the states at most; the labelsets are counted first where their number could decide."""

@@ -17,7 +17,7 @@ from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded, i
 from ..blocks.folds import Split
 from ..blocks.identity import with_unique_ids
 from ..blocks.profile import Profile, profile_block
-from ..errors import ON_THE_DRIVER, ONE_WORKER, DataError, WorkerBudgetError, beyond
+from ..errors import ON_THE_DRIVER, ONE_WORKER, DataError, WorkerBudgetError, must_fit
 from ..kernels.information import CountLogs
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, cuts
 from ..statistics.contingency import CellInformation
@@ -147,12 +147,9 @@ class LocalEngine(Engine):
         there = [(s, size) for s, size in zip(statistics, sizes, strict=True) if s.layout == "identified" or s.quantised]
         self._fit([s for s, _ in there], [size for _, size in there], "driver_bytes", self.budgets.driver, ON_THE_DRIVER)
         size = self.bytes_in_one_process(statistics, sizes)
-        if size > self.budgets.worker:
-            largest = statistics[int(np.argmax(sizes))].name
-            raise WorkerBudgetError(
-                f"{largest} over {self.num_features} features and {self.profile.n} rows needs "
-                f"{beyond(size, self.budgets.worker_setting, self.budgets.worker, f'in {ONE_WORKER}')}, {FEWER_NUMBERS}"
-            )
+        largest = statistics[int(np.argmax(sizes))].name if sizes else ""
+        needs = f"{largest} over {self.num_features} features and {self.profile.n} rows needs"
+        must_fit(size, *self.state_budget, needs, FEWER_NUMBERS, f"in {ONE_WORKER}", WorkerBudgetError)
         return sizes
 
     def _room(self, statistics: list[Statistic]) -> tuple[int, bool]:
@@ -191,11 +188,8 @@ class LocalEngine(Engine):
     def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
         self.unweighted("a method that goes over the rows themselves")
         size = 2 * self.profile.size + 16 * self.profile.n * self.profile.d
-        if size > self.budgets.worker:
-            raise WorkerBudgetError(
-                f"this needs all {self.profile.n} rows of {self.num_features} features in one process, "
-                f"{beyond(size, self.budgets.worker_setting, self.budgets.worker)}, sample the rows, or screen the features first"
-            )
+        needs = f"this needs all {self.profile.n} rows of {self.num_features} features in one process,"
+        must_fit(size, *self.state_budget, needs, "sample the rows, or screen the features first", error=WorkerBudgetError)
         block = in_order_of_ids([self.identified()])
         x = block.dense()[:, self.profile.varying].astype(np.float64)
         x -= x.mean(axis=0)

@@ -17,7 +17,7 @@ from ..blocks.codec import State, decode
 from ..blocks.coding import Coding
 from ..blocks.pack import Packed, at_once, collected, persist
 from ..blocks.renumber import identified
-from ..errors import BudgetError, beyond
+from ..errors import must_fit
 from ..kernels.information import CountLogs
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, paste
 from ..statistics.contingency import CellInformation, cell_counts
@@ -193,22 +193,16 @@ class SparkEngine(Engine):
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
         self.unweighted("a method that goes over the rows themselves")
-        size = 8 * self.profile.n * self.num_features
-        if size > self.budgets.driver:
-            raise BudgetError(
-                f"this needs all {self.profile.n} rows of {self.num_features} features in one task, "
-                f"{beyond(size, 'driver_bytes', self.budgets.driver)}, sample the rows, or screen the features first"
-            )
+        size, needs = 8 * self.profile.n * self.num_features, f"{self.profile.n} rows of {self.num_features} features in one task"
+        remedy = "sample the rows, or screen the features first"
+        must_fit(size, self.budgets.driver, "driver_bytes", f"this needs all {needs},", remedy)
         self.cost.jobs += 1
         return tasks.run_in_one_task(self.packed, partial(tasks.in_memory, work=work), self.budgets)
 
     def _must_fit(self, where: str) -> None:
         """`BudgetError` where all rows exceed the driver's budget."""
-        if self.profile.size > self.budgets.driver:
-            raise BudgetError(
-                f"this needs all {self.profile.n} rows in {where}, "
-                f"{beyond(self.profile.size, 'driver_bytes', self.budgets.driver)}, sample the rows, or select features first"
-            )
+        needs, remedy = f"this needs all {self.profile.n} rows in {where},", "sample the rows, or select features first"
+        must_fit(self.profile.size, self.budgets.driver, "driver_bytes", needs, remedy)
 
     def gathered(self) -> Block:
         self.unweighted("a method that goes over the rows themselves")

@@ -27,7 +27,7 @@ from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
-from ..errors import ON_THE_DRIVER, BudgetError, beyond, setting
+from ..errors import ON_THE_DRIVER, must_fit, setting
 from ..kernels.hashing import mix
 from ..kernels.knn import Rows, pair_squares
 from ..kernels.matrix import Matrix, dense
@@ -205,10 +205,8 @@ class LIFT(Extractor):
         clusters = clusters_of(engine.profile.positive, int(moments.count.sum()), p["ratio"])
         count = sum(cluster.count for cluster in clusters)
         size = 16 * count * len(geometry.varying)  # the centres, and the sums of one iteration
-        if size > engine.budgets.driver:
-            told = beyond(size, "driver_bytes", engine.budgets.driver, ON_THE_DRIVER)
-            needs = f"{count} cluster centres of {len(geometry.varying)} features need {told}"
-            raise BudgetError(f"{needs}, lower {setting('ratio')}, or select features first")
+        needs, remedy = f"{count} cluster centres of {len(geometry.varying)} features need", f"lower {setting('ratio')}"
+        must_fit(size, engine.budgets.driver, "driver_bytes", needs, f"{remedy}, or select features first", ON_THE_DRIVER)
         with one_thread():
             centres, iterations, converged = cluster_centres(engine, clusters, geometry, p["seed"], p["max_iter"])
         width = np.bincount([c.label for c in clusters], [c.count for c in clusters]).astype(np.int64)

@@ -37,7 +37,7 @@ from ..blocks.block import Block
 from ..blocks.codec import State, binary_array, encoded_cells, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
-from ..errors import BudgetError, beyond, setting
+from ..errors import must_fit, setting
 from ..frame import Batches
 from ..kernels.hashing import mix
 from ..kernels.matrix import Matrix
@@ -76,10 +76,8 @@ class LIFTRSM(Extractor):
         lift = LIFT().learn(engine, {name: p[name] for name in ("ratio", "max_iter", "seed", "scaling")})
         q, n = engine.profile.q, min(engine.profile.n, MOST_ROWS)
         D = int(np.diff(lift["slices"]).max())
-        size = 16 * n * D + 48 * D * D
-        if size > engine.budgets.driver:
-            told = beyond(size, "driver_bytes", engine.budgets.driver, "in a task")
-            raise BudgetError(f"lift-rsm: {n} rows of a label with {D} LIFT features need {told}, or lower {setting('ratio')}")
+        size, needs = 16 * n * D + 48 * D * D, f"lift-rsm: {n} rows of a label with {D} LIFT features need"
+        must_fit(size, engine.budgets.driver, "driver_bytes", needs, f"or lower {setting('ratio')}", "in a task")
         reduced: State = {}
         with one_thread():
             for part in over_labels(engine, MOST_ROWS, p["seed"] + SAMPLE, partial(reduced_labels, lift, dict(p))):

@@ -16,7 +16,7 @@ import numpy as np
 from ..blocks.profile import Profile
 from ..blocks.weights import MOST
 from ..engine.base import Engine
-from ..errors import BudgetError, DataError, ParameterError, WorkerBudgetError, beyond, setting
+from ..errors import BudgetError, DataError, ParameterError, WorkerBudgetError, must_fit, setting
 from ..kernels import information as info
 from ..kernels.categories import MAX_BINS
 from ..lazy import cached_property
@@ -266,13 +266,11 @@ class Counting:
         if len(labels) < 2:
             return np.zeros((2, self.engine.num_features))
         target = LabelPairs(labels)
-        budget, name = self.engine.state_budget
         table = 8 * PAIR_COPIES * self.coding.width * target.size  # of one feature, while its informations are summed
-        if table > budget:
-            error = WorkerBudgetError if self.engine.in_one_process else BudgetError
-            needs = f"the {target.size} pairs of {len(labels)} labels need {beyond(table, name, budget, 'for each feature')}"
-            remedy = f"lower {setting('num_bins')}, give fewer labels, or use mim, jmi, d2f or mdmr: they pair none"
-            raise error(f"{needs}, {remedy}")
+        remedy = f"lower {setting('num_bins')}, give fewer labels, or use mim, jmi, d2f or mdmr: they pair none"
+        needs = f"the {target.size} pairs of {len(labels)} labels need"
+        error = WorkerBudgetError if self.engine.in_one_process else BudgetError
+        must_fit(table, *self.engine.state_budget, needs, remedy, "for each feature", error)
         profile = self.engine.profile
         wanted = label_pair_counts(self.coding, target, profile.has_unknown, 8 * (profile.q + 2), self.correction)
         return self.engine.run(wanted, keep=False)[0]

@@ -9,7 +9,7 @@ from scipy.sparse.linalg import LinearOperator
 from ..blocks.block import Block
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
-from ..errors import ON_THE_DRIVER, BudgetError, ParameterError, beyond, setting
+from ..errors import ON_THE_DRIVER, ParameterError, must_fit, setting
 from ..kernels.gram import GramView
 from ..kernels.hashing import uniform
 from ..kernels.knn import Tile
@@ -181,12 +181,11 @@ class OMFS(Method):
         m, q = len(sets.counts), engine.profile.q
         # three arrays of the labelsets' size, Y'Y and its vectors, V four times
         need = 8 * (3 * m * q + 4 * q * q + 4 * m * (p["c"] or latent_width(q)))
-        if need > engine.budgets.driver:
-            remedy = f"let a sketch stand for the labels ({setting('label_sketch', 256)}, without {setting('factorizer', 'nmf')})"
-            if engine.profile.graded:
-                remedy = f"take {setting('factorizer', 'svd')}, which needs second moments only"
-            told = beyond(need, "driver_bytes", engine.budgets.driver, ON_THE_DRIVER)
-            raise BudgetError(f"the factors of {m} labelsets of {q} labels need {told}, or {remedy}")
+        remedy = f"let a sketch stand for the labels ({setting('label_sketch', 256)}, without {setting('factorizer', 'nmf')})"
+        if engine.profile.graded:
+            remedy = f"take {setting('factorizer', 'svd')}, which needs second moments only"
+        needs = f"the factors of {m} labelsets of {q} labels need"
+        must_fit(need, engine.budgets.driver, "driver_bytes", needs, f"or {remedy}", ON_THE_DRIVER)
         counts, unit = sets.counts * engine.profile.weight_unit, engine.profile.weight_unit
         factorise = svd if p["factorizer"] == "svd" else nmf
         factors = factorise(sets.matrix(q).toarray().astype(np.float64), counts, p["c"])
@@ -269,10 +268,10 @@ class MSFS(Method):
         block = neighbours.anchors_of(engine, None, 0)
         expected = p["walk"] == "expected"
         size = 32 * manifolds.COLUMNS * block.n if expected else manifolds.VISIT_BYTES * block.n * p["steps"]
-        if size > engine.budgets.driver:  # said before the neighbours are looked for
-            told = beyond(size, "driver_bytes", engine.budgets.driver, "in one process")
-            fewer = "" if expected else f"take fewer {setting('steps')} or {setting('walk', 'expected')}, "
-            raise BudgetError(f"the walks among {block.n} rows take {told}, {fewer}or sample the rows")
+        # said before the neighbours are looked for
+        fewer = "" if expected else f"take fewer {setting('steps')} or {setting('walk', 'expected')}, "
+        needs, remedy = f"the walks among {block.n} rows take", f"{fewer}or sample the rows"
+        must_fit(size, engine.budgets.driver, "driver_bytes", needs, remedy, "in one process")
         labels = block.labels(engine.profile.q)
         if p["neighbors"] is None:
             T: Matrix = self._dense(p, block, geometry, labels)

@@ -31,7 +31,7 @@ from ..blocks.grades import Grades
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine
-from ..errors import BudgetError, ParameterError, beyond, setting, spelled_by
+from ..errors import ParameterError, must_fit, setting, spelled_by
 from ..extract import EXTRACTORS
 from ..methods import DEFAULT_METHOD
 from ..methods.regression import MANY_LABELS
@@ -323,11 +323,9 @@ def pair_bytes(kind: str, bins: np.ndarray, coding: Coding, profile: Profile) ->
 def check_bytes(kinds: Sequence[str], bins: np.ndarray, coding: Coding, profile: Profile, budget: int, name: str) -> None:
     """`BudgetError` for pairs that may take more than the `budget` of this `name`, before any is counted."""
     size = sum(pair_bytes(kind, bins, coding, profile) for kind in kinds)
-    if size > budget:
-        raise BudgetError(
-            f"the counts of pairs of {len(bins)} features by {profile.q} labels may need {beyond(size, name, budget)}, lower "
-            f"{setting('pairs_of')} or {setting('num_bins')}, or take scls or mrmr, which count pairs without labels"
-        )
+    remedy = f"{setting('pairs_of')} or {setting('num_bins')}, or take scls or mrmr, which count pairs without labels"
+    needs = f"the counts of pairs of {len(bins)} features by {profile.q} labels may need"
+    must_fit(size, budget, name, needs, f"lower {remedy}")
 
 
 def pair_sums(engine: Engine, kind: str, coding: Coding, budget: int) -> State:

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
-from ..errors import ON_THE_DRIVER, BudgetError, DataError, beyond, setting
+from ..errors import ON_THE_DRIVER, DataError, must_fit, setting
 from ..kernels import exact
 from ..kernels.knn import BATCH, Reference, Rows, Sieve, Tile, batched
 from ..kernels.labels import LabelsetSimilarity, Lookup
@@ -239,10 +239,8 @@ def nearest_rows(
 ) -> list[Nearest]:
     """The nearest rows of the rows of `block`, wave by wave; one job a wave."""
     size = 24 * block.n * sum(each.k for each in neighbourhoods)
-    if size > engine.budgets.driver:
-        told = beyond(size, "driver_bytes", engine.budgets.driver, ON_THE_DRIVER)
-        remedy = f"lower {setting('num_anchors')} or {setting('k')}"
-        raise BudgetError(f"the neighbours of {block.n} rows take {told}, or {remedy}")
+    needs, remedy = f"the neighbours of {block.n} rows take", f"or lower {setting('num_anchors')} or {setting('k')}"
+    must_fit(size, engine.budgets.driver, "driver_bytes", needs, remedy, ON_THE_DRIVER)
     parts: list[list[Nearest]] = []
     cuts = list(waves(block))
     whole = len(cuts) == 1 and block.n == engine.profile.n
