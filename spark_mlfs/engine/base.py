@@ -343,10 +343,6 @@ class Engine(Held):
         watch = range(p.q) if p.unlabelled else np.flatnonzero(p.unknown)
         return Labels(p.q, tuple(int(i) for i in watch))
 
-    def logs(self, n: int | None = None, correction: str = "none") -> CountLogs:
-        """Fixed-point c log c for counts up to n (all rows)."""
-        return CountLogs(self.profile.total if n is None else n, 8 * (self.profile.q + 2), correction)
-
 
 def side_by_side(
     spark: SparkSession | None,

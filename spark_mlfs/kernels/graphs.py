@@ -108,11 +108,10 @@ class Grid:
 
 @dataclass
 class HingePart:
-    """`gradient` (a, d) per anchor or (d,) summed, `loss` (a,) or a number, `active` pairs (hit, miss) whose hinge is active."""
+    """`gradient` (a, d) per anchor or (d,) summed, `loss` (a,) or a number."""
 
     gradient: np.ndarray
     loss: np.ndarray | float
-    active: int
 
 
 def hinge_state(
@@ -130,20 +129,16 @@ def hinge_state(
     `batches` anchors, a few hundred each so that tiles of `tile` rows stay in the cache; `block` rows with labelset codes, the
     anchors themselves may be among them (by id); `weights` (d,) the v of the distances in the hinges, None: ones; `summed` over
     the anchors (`closed`, `convex`): ``reach`` and six (d,) arrays, else (`paper`) four (a, d) ones."""
-    d = block.width
     reference = block if weights is None else _weighted(block, np.sqrt(weights))
     z, square = (exact.quantised(x, u) for x, u in ((block.x.copy(), grid.unit), (changed(block.x, np.square), grid.unit**2)))
     column, parts = np.zeros(len(block), np.int64), []
-    out: State = {"active": np.zeros(1, np.int64)}
-    if summed:
-        out |= exact.words("cross", (np.zeros(d, np.int64), 0))
+    out: State = exact.words("cross", (np.zeros(block.width, np.int64), 0)) if summed else {}
     for anchors in batches:
         reach, sums = np.zeros((len(anchors), anchors.k), np.int64), _Products(anchors, z, None if summed else square)
         limit = anchors.margin[:, None] + anchors.squares(weights)
         query = anchors.rows if weights is None else _weighted(anchors.rows, np.sqrt(weights))
         for piece, run in tiles(query, reference, tile):
             i, r, c = _active(piece, limit, anchors, block.take(run), similarity, s_min)
-            out["active"] += np.count_nonzero(c)
             c = np.rint(np.ldexp(c, grid.bits))
             for j in range(anchors.k):
                 reach[:, j] += np.bincount(i, c[j], minlength=len(anchors)).astype(np.int64)
@@ -185,15 +180,14 @@ def hinges(
             low = {name: np.ldexp(state[name + " m"][part].astype(np.float64), -grid.bits - BITS) for name in high}
             pulled[-1] += (high["zz"] + low["zz"]) * grid.unit**2
             pulled[-1] -= 2 * dense(anchors.rows.x) * ((high["z"] + low["z"]) * grid.unit)
-    active = int(state["active"][0])
     v = np.ones(len(grid.unit)) if weights is None else weights
     if not summed:
         apart = np.concatenate(pulled)
-        return HingePart(np.concatenate(hits) - lam * apart, np.concatenate(losses) - lam * (apart * v).sum(axis=1), active)
+        return HingePart(np.concatenate(hits) - lam * apart, np.concatenate(losses) - lam * (apart * v).sum(axis=1))
     cross = exact.number(state, "cross", -grid.bits - 3 * BITS) * grid.unit**2
     square = exact.number(state, "square", -grid.bits - 4 * BITS) * _most(batches, grid) * grid.unit**2
     apart = sum(pulled) - 2 * cross + square
-    return HingePart(sum(hits) - lam * apart, float(np.concatenate(losses).sum() - lam * (apart * v).sum()), active)
+    return HingePart(sum(hits) - lam * apart, float(np.concatenate(losses).sum() - lam * (apart * v).sum()))
 
 
 class _Products:

@@ -147,7 +147,7 @@ class HingeSums(Statistic, layout="identified", quantised=True):
 
     def state_bytes(self, profile: Profile) -> int:
         (a, k), v = self.anchors.hit_rows.shape, len(profile.varying)
-        return 8 * (a * k + 1 + (6 * v if self.summed else 4 * a * v)) + envelope(8)
+        return 8 * (a * k + (6 * v if self.summed else 4 * a * v)) + envelope(7)
 
 
 class GMBA(AnchoredMethod):
