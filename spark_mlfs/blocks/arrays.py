@@ -52,7 +52,7 @@ def hold(
     """The rows of X (n, d), labels Y and weights as one profiled block whose ids are content hashes, and the labels as they
     were read. `missing` says what becomes of NaN in X (`kernels.missing`), `codes` whether categories stay one feature
     (`categories`), `some` that they are some of the rows that are ranked. `DataError` for what is wrong with them."""
-    Y, weights = _aligned(Y, X, "Y"), _aligned(weights, X, "sample_weight")
+    Y, weights = aligned(Y, X, "Y"), aligned(weights, X, "sample_weight")
     missing = MISSING.accept(missing)
     made = Categories(missing, codes)
     x, names = features_of(X, made)
@@ -82,7 +82,7 @@ def hold(
     return held, labels
 
 
-def _aligned(values: Any, X: Any, what: str) -> Any:
+def aligned(values: Any, X: Any, what: str) -> Any:
     """A pandas frame or series in the order of the index of X; `DataError` where theirs holds other rows."""
     if not (kind_of(X) == "pandas" and hasattr(values, "reindex")) or values.index.equals(X.index) or len(values) != len(X):
         return values

@@ -15,6 +15,7 @@ from ..blocks.block import Block
 from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..engine.base import Engine
+from ..errors import DataError, setting
 from ..kernels.hashing import mix
 from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
@@ -26,6 +27,7 @@ from .base import SCALING, Classifier, Predictor, known_rows
 from .knn import BRkNN
 
 FOLDS = 3
+LARGEST = 1e75  # a feature; of one beyond 1e80 liblinear does not come to an end
 LINEAR = (
     Parameter("c", 1.0, Number(0, above=True), "weight of the loss against the penalty ½‖w‖²"),
     Parameter("max_iter", 10_000, Integer(1), "iterations of the solver, at most"),
@@ -40,6 +42,8 @@ def label_machines(profile: Profile, p: Values, order: list[int] | None, block: 
     x = rows.x[:, profile.varying]
     scaling = Scaling.of_rows(x, p["scaling"])
     x, y = scaling.apply(x), rows.labels(profile.q).toarray().astype(np.int8)
+    if x.size and max(x.max(), -x.min()) > LARGEST:
+        raise DataError(f"a support vector machine takes no features beyond {LARGEST:g}: give {setting('scaling', 'standard')}")
     v = x.shape[1]
     weights, further = np.zeros((len(labels), v + (0 if order is None else profile.q))), np.zeros((len(labels), 4))
     for at, label in enumerate(labels):

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import pipeline
 from ..adapters.arrays import in_arrays, memory_of
 from ..adapters.classes import ROWS, EstimatorClasses, Fit, Learner
-from ..blocks.arrays import COLLECTIONS, Labelled, are_tags
+from ..blocks.arrays import COLLECTIONS, Labelled, aligned, are_tags, kind_of
 from ..blocks.codec import State
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier
@@ -140,7 +140,11 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         return self.classes_[np.argmax(scores, axis=1)] if self.single_ else labels.astype(np.int64)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of the rows that are predicted whole; y as `fit` takes it. Rows without known tags do not count."""
+        """Return the share of the rows that are predicted whole; y as `fit` takes it, the columns of a frame
+        by name. Rows without known tags do not count."""
+        y = aligned(y, X, "y")
+        if kind_of(y) and set(y.columns) == set(self.label_names_):
+            y = y[list(self.label_names_)]
         if self.single_ or not are_tags(y):
             return float(super().score(X, y, sample_weight))
         place = {name: j for j, name in enumerate(self.label_names_)}

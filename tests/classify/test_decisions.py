@@ -7,6 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from spark_mlfs.classify.svm import Machines, decisions
+from spark_mlfs.errors import DataError
+from spark_mlfs.sklearn import BRSVMClassifier
+from spark_mlfs.testing import example
 
 
 def machines(rng, v, q, further=0):
@@ -35,3 +38,11 @@ def test_decisions_are_the_product():
     x, w = rng.normal(size=(40, 9)), rng.normal(size=(5, 9))
     for rows in (x, sp.csr_matrix(x)):
         np.testing.assert_allclose(decisions(rows, w), [[sum(a * b for a, b in zip(r, m, strict=True)) for m in w] for r in x])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_features_beyond_what_liblinear_ends_on_are_refused(form):
+    x, y = example()
+    with pytest.raises(DataError, match="no features beyond 1e\\+75: give scaling='standard'"):
+        BRSVMClassifier().fit(form(x * 1e100), y)
+    assert BRSVMClassifier(scaling="standard").fit(x * 1e100, y).score(x * 1e100, y) > 0.3

@@ -116,6 +116,15 @@ def test_a_pipeline_is_searched():
     assert ours.score(x, y) > 0.3
 
 
+def test_frames_are_scored_by_name_and_index():
+    x, y = example()
+    model, labels = face.MLkNNClassifier().fit(x, pd.DataFrame(y)), pd.DataFrame(y).rename(columns=str)
+    labels.columns = model.label_names_
+    turned = labels[labels.columns[::-1]]
+    assert model.score(x, turned) == model.score(x, y) > model.score(x, turned.to_numpy())
+    assert model.score(pd.DataFrame(x), labels[::-1]) == model.score(x, y)
+
+
 def test_lists_of_tags_are_scored():
     """By `score`, in a pipeline and in cross-validation: the accuracy of the same labels as a matrix."""
     x, y = example()
