@@ -112,7 +112,7 @@ class GramStatistics:
 
     def _view(self, scaling: str, centre: bool) -> GramView:
         if self.n <= 0:
-            raise DataError("there are no rows to compute a Gram matrix from; check the filter or the fold")
+            raise DataError("no row has all its labels known: label some rows, or drop the labels that are never known")
         if scaling == "minmax" and self.low is None:
             raise DataError("minmax scaling needs the features' minimum and maximum, which these statistics lack")
         mean_sx, mean_sy = self.sum_x / self.n, self.sum_y / self.n

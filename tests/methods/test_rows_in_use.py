@@ -10,6 +10,7 @@ from spark_mlfs import pipeline
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.errors import DataError
 from spark_mlfs.kernels.hashing import GROUPS, group_of
 from spark_mlfs.methods import METHODS
 from spark_mlfs.select import CrossValidation
@@ -151,3 +152,11 @@ def test_where_the_zero_lies_costs_no_scan(name, sparse):
     assert want.converged and got.converged and got.details == want.details
     assert len(got.objective) == len(want.objective) > 3
     agree(got.values, want.values, False)
+
+
+@pytest.mark.parametrize("name", ["ridge", "lasso", "fastcan", "omfs", "auto"])
+def test_a_label_that_is_never_known_is_named_as_the_reason(name):
+    x, y = table()
+    y[:, 2] = np.nan
+    with pytest.raises(DataError, match="no row has all its labels known"):
+        run(engine_of(x, y), name)
