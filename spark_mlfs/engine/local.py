@@ -131,7 +131,7 @@ class LocalEngine(Engine):
             read = some if coding is None else (concatenate_coded([code_block(b, coding) for b in run]) for run in some)
             return reduce(lambda state, block: statistic.fold(state, block, self.profile), read, None)
 
-        return reduce(statistic.merge, self._each(folded, [blocks[lane::lanes] for lane in range(lanes)]))
+        return reduce(statistic.merge_into, self._each(folded, [blocks[lane::lanes] for lane in range(lanes)]))
 
     def _passing(self) -> list[list[Block]]:
         """The rows in runs that are coded one after the other; codes that were kept are let go for them."""

@@ -88,7 +88,7 @@ def merged_states(statistics: list[Statistic], states: Iterable[tuple[tuple[int,
     """The states of each (statistic, piece) merged."""
     merged: dict[tuple[int, int], State] = {}
     for key, part in states:
-        merged[key] = statistics[key[0]].merge(merged[key], part) if key in merged else part
+        merged[key] = statistics[key[0]].merge_into(merged[key], part) if key in merged else part
     return merged
 
 

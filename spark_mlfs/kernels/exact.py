@@ -78,9 +78,10 @@ def quantised(x: Matrix, unit: np.ndarray, shift: np.ndarray | None = None, room
     return with_values(x, coarse), None if fine is None else with_values(x, fine)
 
 
-def add(left: State, right: State) -> State:
-    """The sum of two states. Of many groups, whose words are hundreds of names, only what `right` adds to is carried."""
-    out = _summed(left, right)
+def add(left: State, right: State, *, own: bool = False) -> State:
+    """The sum of two states; with `own` the arrays of `left` may be changed. Of many groups, whose words are hundreds of names,
+    only what `right` adds to is carried."""
+    out = _summed(left, right, own)
     for name in [name for name in right if name.endswith("rest") and name in left]:
         above = out[name] >> WORD
         out[name] &= MASK
@@ -89,11 +90,14 @@ def add(left: State, right: State) -> State:
     return carried(out, right) if any(name.endswith("+") for name in out) else out
 
 
-def _summed(left: State, right: State) -> State:
+def _summed(left: State, right: State, own: bool = False) -> State:
     """The sum word by word."""
     out = dict(left)
     for name, value in right.items():
-        out[name] = np.add(out[name], value, dtype=np.int64) if name in out else value
+        if name in out:
+            room = out[name] if own and out[name].dtype == np.int64 and out[name].flags.writeable else None
+            value = np.add(out[name], value, dtype=np.int64, out=room)
+        out[name] = value
     return out
 
 

@@ -134,13 +134,15 @@ class Statistic(Keyed):
     def fold(self, state: State | None, block: Any, profile: Profile) -> State:
         """`state` (None: of no rows, may be changed) with one more block, as by `merge` and `partial`: for states that help."""
         part = self.partial(block, profile)
-        if state is None:
-            return part
-        return accumulate(state, part) if type(self).merge is Statistic.merge else self.merge(state, part)
+        return part if state is None else self.merge_into(state, part)
 
     def merge(self, left: State, right: State) -> State:
         """The state of two sets of rows together."""
         return add(left, right)
+
+    def merge_into(self, state: State, part: State) -> State:
+        """The sum of `state`, which may be changed, and `part`."""
+        return accumulate(state, part) if type(self).merge is Statistic.merge else self.merge(state, part)
 
     def finish(self, state: State, profile: Profile) -> Any:
         """The result of the complete state."""

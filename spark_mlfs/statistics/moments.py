@@ -75,14 +75,16 @@ class ExactSums(Statistic, quantised=True):
     def sums(self, rows: Block, profile: Profile) -> State:
         raise NotImplementedError
 
-    def partial(self, block: Block, profile: Profile) -> State:
-        out = State()
+    def fold(self, state: State | None, block: Block, profile: Profile) -> State:
         for rows in row_parts(block if self.every else block.known()):
-            out = self.merge(out, self.sums(rows, profile))
-        return out
+            state = self.merge_into(state or State(), self.sums(rows, profile))
+        return state or State()
 
     def merge(self, left: State, right: State) -> State:
         return exact.add(left, right)
+
+    def merge_into(self, state: State, part: State) -> State:
+        return exact.add(state, part, own=True) if type(self).merge is ExactSums.merge else self.merge(state, part)
 
 
 @dataclass
@@ -132,9 +134,11 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
     def shardable(self, profile: Profile) -> bool:
         return self.stored
 
-    def partial(self, block: Block, profile: Profile) -> State:
-        every = np.array([0, len(profile.varying)])
-        return next(self.shards([self], [block], profile, every))[0] if self.stored else super().partial(block, profile)
+    def fold(self, state: State | None, block: Block, profile: Profile) -> State:
+        if not self.stored:
+            return super().fold(state, block, profile)
+        part, *_ = next(self.shards([self], [block], profile, np.array([0, len(profile.varying)])))
+        return part if state is None else self.merge(state, part)
 
     def sums(self, rows: Block, profile: Profile) -> State:
         size, wide = self.target.size, profile.n >= exact.WIDE_ROWS
