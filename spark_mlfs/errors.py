@@ -260,6 +260,8 @@ _OF_WORKERS: dict[str, tuple[type[SparkMlfsError], str]] = {
 _OF_PATHS = {
     r"(?:COLUMN_ALREADY_EXISTS|Found duplicate column)(?:[^`]*`([^`]+)`)?": "two columns differ in nothing but the case of their "
     "letters ({}); set spark.sql.caseSensitive=true for the session, or rename one",
+    r"Illegal Parquet type: ([^\n]{1,60}?)\.? ?(?:SQLSTATE|\n|$)": "Spark reads no Parquet column of type {}; of times write "
+    "microseconds, as by to_parquet(path, coerce_timestamps='us') of pandas",
     "while assembling a row": "a feature column holds a null or NaN; fill it, or drop those rows",
     r"Illegal file pattern: ([^\n]{1,200})": "no pattern of paths ({}): close its bracket, or write \\ before it",
     r"Expected scheme[^\n:]{1,60}: ([^\n]{1,200})": "{} is no path: write what follows the scheme, as in scheme://host/path",

@@ -131,7 +131,7 @@ def _first_line(file: str) -> bytes | None:
     every = (line for block in FileSplit(file, 0, None).blocks() for line in block.splitlines())
     line = next((line for line in every if line.strip(_WHITE.encode())), None)
     if line is not None and not_utf8(line):
-        raise NeedsSpark(f"{file} is not UTF-8")
+        raise NeedsSpark(f"{file} is not UTF-8 (save it as UTF-8, or give the format it has)")
     return line
 
 

@@ -440,6 +440,13 @@ CASES = [
     ),
     file("cut Parquet", "d.parquet", PARQUET[:-20], "parquet", r"d.parquet: no Parquet file, or a damaged one"),
     file("CSV as Parquet", "d.csv", CSV, "parquet", r"d.csv: no Parquet file, or a damaged one; give the format it has"),
+    file(
+        "Parquet with nanoseconds",
+        "d.parquet",
+        parquet({**NUMBERS, "t": pa.array(range(200), pa.timestamp("ns")), "y": [i % 2 for i in range(200)]}),
+        "parquet",
+        r"no Parquet column of type INT64 \(TIMESTAMP\(NANOS,false\)\); of times write microseconds",
+    ),
     file("empty Parquet", "d.parquet", b"", "parquet", r"no parquet data there|no Parquet file"),
     file("Parquet as CSV", "d.parquet", PARQUET, "csv", r"no column 'k'|no column 'y\*'|no column matches"),
     file(
@@ -885,6 +892,7 @@ IN_OTHER_WORDS: dict[str, str | None] = {
     "file: Parquet as CSV": r"d.parquet is not UTF-8",
     "file: Parquet columns that differ in case": r"d.parquet has columns whose names differ by case alone",
     "file: colon in a name": None,
+    "file: Parquet with nanoseconds": None,
     "csv: unknown encoding": r"CSV with reader_options encoding is read by Spark",
 }
 # What it should tell as Spark does: a remedy is not spelled as the command line has it, is absent, or there is a traceback.

@@ -308,6 +308,12 @@ def test_saved_and_loaded(tmp_path):
     sums.write_bytes(sums.read_bytes()[:-40])
     with pytest.raises(DataError, match="damaged"):
         states.load(str(tmp_path / "s" / "b"))
+    for name in ("sums", "parts"):  # without a row
+        states.save(first, str(tmp_path / name))
+        file = tmp_path / name / f"{name}.parquet"
+        pq.write_table(pq.read_table(file)[:0], file)
+        with pytest.raises(DataError, match="damaged"):
+            states.load(str(tmp_path / name))
 
 
 @pytest.mark.parametrize("kind", ["sparse unknown", "sparse weights", "dense"])
