@@ -304,8 +304,10 @@ class MSFS(Method):
             raise ParameterError(f"{told}; above {DENSE_ROWS} rows give neighbors, such as 30")
         points = geometry.points(block)
         tile = Tile(points, points)
-        squares, (i, j, _) = tile.approx, tile.near(tile.error)
-        squares[i, j] = tile.squares(i, j)  # of equal rows exactly 0
+        squares = tile.approx
+        for first in range(0, block.n, 1024):
+            i, j = np.nonzero(squares[first : first + 1024] <= tile.error[first : first + 1024, None])
+            squares[first + i, j] = tile.squares(first + i, j)  # of equal rows exactly 0
         if p["sigma"]:
             product: float | np.ndarray = p["sigma"] ** 2
         else:
