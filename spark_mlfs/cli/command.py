@@ -205,6 +205,7 @@ def spelling_of(argv: Sequence[str], flags: Collection[str]) -> Spelling:
     ``--set NAME=VALUE``, an option of the reader as ``--option NAME=VALUE``; what a file may have said as there."""
     typed = {word.partition("=")[0] for word in argv if word.startswith("--")}
     options = {word.partition("=")[0] for flag, word in itertools.pairwise(argv) if flag == "--option"}
+    owners = {word.partition("=")[0]: flag for flag, word in itertools.pairwise(argv) if flag in ("--classifier-set", "--grid")}
     format = next((word for flag, word in itertools.pairwise(argv) if flag == "--format"), None)
 
     def spell(kind: str, name: str, value: str | None) -> str:
@@ -222,7 +223,7 @@ def spelling_of(argv: Sequence[str], flags: Collection[str]) -> Spelling:
             if flag in typed or "--config" not in typed:
                 return f"{flag} {_typed(value)}"
         elif given or "--config" not in typed:
-            owner = "--option" if kind == "option" else "--set"
+            owner = "--option" if kind == "option" else owners.get(name, "--set")
             return f"{owner} {name}" if value is None else f"{owner} {shlex.quote(f'{name}={_typed(value)}')}"
         return in_python(kind, name, value)
 

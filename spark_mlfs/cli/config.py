@@ -24,6 +24,7 @@ from ..frame import ENGINE, MEMORY
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, from_json, text_in
 from ..pipeline import Request
+from ..read.errors import first_repeated
 from ..read.sections import Data, Field, InvalidValue, Section, explain, read_toml
 from ..schema import CATEGORIES
 from ..select import Constraints, CrossValidation, Cut
@@ -80,8 +81,10 @@ def mapping_in(path: str, what: str, column: str) -> dict[str, Any]:
         for row in rows if column == "group" else ():
             if row["group"]:
                 groups.setdefault(row["group"], []).append(row["name"])
+        if column != "group" and (twice := first_repeated([row["name"] for row in rows])) is not None:
+            raise ParameterError(f"{what}: {path} names {twice!r} twice: leave one")
         return groups if column == "group" else {row["name"]: row[column] for row in rows}
-    if kind == ".toml":
+    if kind == ".toml" and Path(path).is_file():
         return read_toml(path)
     try:
         found = from_json(_text_in(path, what).read())

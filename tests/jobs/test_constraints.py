@@ -57,6 +57,9 @@ def test_groups_and_costs_from_files(run, refused, tmp_path):
     assert "costs_from" in said and "cannot be read" in said
     costs.write_text("feature,price\nrelevant_0,1\n")
     assert "needs the columns 'name' and 'cost'" in refused(*PLANTED, "--costs", costs, "--output", folder)
+    costs.write_text("name,cost\na,1\na,2\n")
+    assert "names 'a' twice: leave one" in refused(*PLANTED, "--costs", costs, "--output", folder)
+    assert "no.toml cannot be read: No such file" in refused(*PLANTED, "--costs", "no.toml", "--output", folder)
     costs.write_text("name,cost\n*,2\nrelevant_2,0.5\n")
     code, _out, err = run(*PLANTED, "--groups", groups, "--costs", costs, "--budget", 7, "--output", folder)
     assert code == 0, err

@@ -61,6 +61,8 @@ def test_a_setting_is_named_as_each_face_has_it():
     flags = {"--worker-bytes", "--screen", "--labels-col", "--set"}
     said = "--worker-bytes 3 MB: raise --worker-bytes, lower --set num_bins, screen (--screen chi2:9) on the driver; "
     assert spelled(text, spelling_of(["select"], flags)) == said + "--option missing=mean, --labels-col"
+    typed = ["select", "--classifier-set", "k=0", "--grid", "alpha=1,x"]
+    assert spelled(f"{setting('k')}, {setting('alpha')}", spelling_of(typed, flags)) == "--classifier-set k, --grid alpha"
     said = spelled(text, spelling_of(["select", "--config", "f", "--option", "missing=drop"], flags))
     assert said.startswith("worker_bytes = 3 MB: raise --worker-bytes") and said.endswith("--option missing=mean, labels")
 
