@@ -186,7 +186,7 @@ def test_error_messages_are_those_of_the_code():
     headings = re.findall(r"^### `(.*)`$", (PAGES / "faq.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert len(headings) > 20
     code = "\n".join(texts)
-    lost = [heading for heading in headings if max(heading.split("…"), key=len).strip(" ;:()") not in code]
+    lost = [heading for heading in headings if max(heading.split("…"), key=len).strip(" ,;:()") not in code]
     assert not lost, f"notebooks/faq.md has messages that the code no longer says: {lost}"
 
 
