@@ -82,7 +82,7 @@ class Forward(Method):
         (sums,) = engine.run(*self.needs(engine, p))
         if len(sums.n) < 2:
             raise DataError(
-                "all rows with known labels share a fold, as equal rows do: give more rows that differ, or another method"
+                "all rows with known labels share a fold, as those of one id and equal ones do: give more, or another method"
                 if len(sums.n)
                 else "no row has all its labels known: label some rows, or drop the labels that are never known"
             )

@@ -149,7 +149,7 @@ def test_unknown_labels_leave_rows_out():
     unknown[:, 0] = np.nan
     with pytest.raises(DataError, match="no row has all its labels known"):
         scored(engine_of(x, unknown))
-    with pytest.raises(DataError, match="share a fold"):
+    with pytest.raises(DataError, match="share a fold, as those of one id and equal ones do"):
         scored(engine_of(x[:4], y[:4], np.zeros(4, int)))
 
 
