@@ -34,6 +34,7 @@ from .missing import MISSING_TAKES
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 PANDAS_INDEX = r"__index_level_\d+__"  # the column that pandas writes its index to
 DAY = 86_400e6  # microseconds
+MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", "-")
 
 
 def quoted(name: str) -> str:
@@ -243,11 +244,14 @@ def not_a_number(source: DataFrame, name: str, kind: Kind) -> str:
     if isinstance(source, LocalFrame):
         cells = (cell for batch in source.select(name).batches() for cell in batch.column(0).to_pylist())
         text = next((cell for cell in cells if cell is not None and not re.match(NUMBER, cell)), None)
-        return "" if text is None else f" (it holds {text[:40]!r})"
-    column = F.col(quoted(name))
-    with reading():
-        row = source.where(column.isNotNull() & ~column.rlike(NUMBER)).select(F.substring(column, 1, 41)).head()
-    return "" if row is None else f" (it holds {row[0][:40]!r})"
+    else:
+        column = F.col(quoted(name))
+        with reading():
+            row = source.where(column.isNotNull() & ~column.rlike(NUMBER)).select(F.substring(column, 1, 41)).head()
+        text = None if row is None else row[0]
+    if text in MISSING_WORDS:  # of a CSV, most often
+        return f" (it holds {text!r}: if that is missing pass {option('reader_options', {'nullValue': text})})"
+    return "" if text is None else f" (it holds {text[:40]!r})"
 
 
 # ---- columns of texts and dates ----
@@ -286,7 +290,7 @@ def with_categories(source: DataFrame, x: ColumnOfCells, how: Any, missing: str)
         wrong = f"{option('features')}: column {name!r} is {kinds[name].name}"
         number = next((word for word in words if re.match(NUMBER, word)), None)
         if len(words) > MAX_BINS - lacking or any(len(word) > LONGEST for word in words):
-            wrong += f"{not_a_number(source, name, kinds[name])} has over {MAX_BINS} different values or {LONGEST} letters"
+            wrong += f"{not_a_number(source, name, kinds[name])} and has over {MAX_BINS} different values or {LONGEST} letters"
             remedy = "correct it where it is numbers, join rare values of a category, leave it out, or to count words"
             raise DataError(f"{wrong}: {remedy} {as_text(name)}")
         if not words:

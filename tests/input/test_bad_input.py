@@ -489,6 +489,11 @@ CASES = [
     csv("an extra cell", CSV + "20,1,1,1,9\n", r"d.csv: the row '20,1,1,1,9' has not the 4 cells of the header"),
     csv("a cell too few", CSV + "20,1,1\n", r"d.csv: the row '20,1,1' has not the 4 cells of the header"),
     csv("an empty cell", CSV + "20,1,,1\n", r"row 20: feature 'b': the value is missing"),
+    csv(
+        "a word for a missing value",
+        CSV + "20,1,NA,1\n",
+        r"""'b' is string \(it holds 'NA': if that is missing pass .*reader_options={"nullValue": "NA"}'\)""",
+    ),
     csv("a word in a feature", CSV + "20,1,many,1\n", r"column 'b' is string \(it holds 'many'\)"),
     csv(
         "a word in a label",
@@ -696,7 +701,7 @@ CASES = [
     ),
     flags(
         "text without source",
-        r"format 'text' reads '.*d.csv' as the name of a table; .*source='csv'",
+        r"format 'text' reads '.*d.csv' as the name of a table; .*source='?csv",
         *select("d.csv", "text", "--option", "text=a", "--labels-col", "y"),
     ),
     flags(
