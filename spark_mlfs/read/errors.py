@@ -53,8 +53,8 @@ def check_separator(columns: Sequence[str], where: str, options: Mapping[str, st
     name = columns[0]
     separator = next((s for s in (";", "\t", "|") if s in name), None)
     if separator is not None and name.replace("\t", " ").isprintable():
-        remedy = f'pass reader_options={{"sep": "{separator if separator != chr(9) else chr(92) + "t"}"}}'
-        raise DataError(f"{where}: one column, {name[:40]!r}, that {separator!r} seems to separate; {remedy}")
+        remedy = option("reader_options", {"sep": separator})
+        raise DataError(f"{where}: one column, {name[:40]!r}, that {separator!r} seems to separate; pass {remedy}")
 
 
 def tell_unnamed(columns: Sequence[str], where: str) -> None:
