@@ -3,9 +3,10 @@ narrowest type that holds every value, labels as CSR lists of positive and unkno
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from ..errors import DataError, ParameterError, setting, worker_errors
-from ..frame import Batches, LocalFrame, kinds_of
+from ..frame import LocalFrame, kinds_of
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING
 from ..lazy import DataFrame, F, cached_property
@@ -25,6 +26,7 @@ from .grades import Grades
 
 FORMS = ("auto", "tags", "ids", "multihot")
 MAX_TAGS = 1_000_000
+Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True)
@@ -86,11 +88,16 @@ def label_source(
     )
 
 
+def _of_cells(frame: LocalFrame, column: str, work: Callable[[pa.Array], Outcome]) -> Iterator[Outcome]:
+    """Iterate over what `work` makes of the cells of a column, batch by batch; no other column is read."""
+    return chain.from_iterable(frame.select(column).each(lambda batches: [work(batch.column(0)) for batch in batches]))
+
+
 def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
     """The distinct tags of a column, in alphabetical order."""
     if isinstance(frame, LocalFrame):
-        parts = frame.select(column).each(lambda batches: [pc.unique(batch.column(0).flatten()).to_pylist() for batch in batches])
-        vocabulary = sorted(set(chain.from_iterable(chain.from_iterable(parts))) - {None})
+        distinct = set(chain.from_iterable(_of_cells(frame, column, lambda cells: pc.unique(cells.flatten()).to_pylist())))
+        vocabulary = sorted(distinct - {None})
     else:
         tags = frame.select(F.explode(F.col(column)).alias("tag")).where("tag is not null").distinct().limit(MAX_TAGS + 1)
         with worker_errors():
@@ -104,22 +111,25 @@ def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
 
 def _looks_multihot(frame: DataFrame, column: str) -> bool:
     """Whether an array of whole numbers is read as 0/1 flags and not as label numbers (`label_source`)."""
+    if isinstance(frame, LocalFrame):
+        looked = list(_of_cells(frame, column, _multihot_signs))
+        return any(repeat for repeat, _ in looked) and not any(number for _, number in looked)
+    entry = F.col(column)
+    repeated = (F.size(F.array_distinct(entry)) < F.size(entry)) | F.exists(entry, lambda e: e.isNull())
+    number = F.exists(entry, lambda e: e.isNotNull() & ~e.isin(0, 1))
     with worker_errors():
-        looked = frame.select(column).mapInArrow(_multihot_signs, "repeated boolean, number boolean").collect()
-    return any(signs["repeated"] for signs in looked) and not any(signs["number"] for signs in looked)
+        ((some_repeat, some_number),) = frame.select(F.max(repeated), F.max(F.coalesce(number, F.lit(False)))).collect()
+    return bool(some_repeat) and not some_number
 
 
-def _multihot_signs(batches: Batches) -> Batches:
-    """Whether some row of a batch repeats an entry or holds a null, and whether an entry is other than 0, 1 and null."""
-    for batch in batches:
-        cells: Any = batch.column(0)
-        flat = cells.flatten()
-        rows = np.repeat(np.arange(len(cells)), np.asarray(pc.list_value_length(cells).fill_null(0)))
-        values = flat.fill_null(-1).to_numpy()
-        pairs = np.unique(np.stack([rows, values]), axis=1)
-        other = pc.invert(pc.is_in(flat, pa.array([0, 1, None], flat.type)))
-        signs = flat.null_count > 0 or pairs.shape[1] < len(values), bool(pc.any(other).as_py())
-        yield pa.RecordBatch.from_arrays([pa.array([sign]) for sign in signs], ["repeated", "number"])
+def _multihot_signs(cells: pa.ListArray) -> tuple[bool, bool]:
+    """Whether some row repeats an entry or holds a null, and whether an entry is other than 0, 1 and null."""
+    flat = cells.flatten()
+    rows = np.repeat(np.arange(len(cells)), np.asarray(pc.list_value_length(cells).fill_null(0)))
+    values = flat.fill_null(-1).to_numpy()
+    pairs = np.unique(np.stack([rows, values]), axis=1)
+    other = pc.invert(pc.is_in(flat, pa.array([0, 1, None], flat.type)))
+    return flat.null_count > 0 or pairs.shape[1] < len(values), bool(pc.any(other).as_py())
 
 
 def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]:
