@@ -55,7 +55,7 @@ def need_of(name: str, parameters: Mapping[str, Any] | None = None) -> Need:
     if name in RULES:
         raise ParameterError("knockoffs are made row by row once all rows are known: select by them from the rows")
     if name in METHODS and name not in (*ADDITIVE, *PAIRED):
-        others = f"{', '.join(ADDITIVE)}; with {setting('pairs_of')} {', '.join(PAIRED)}"
+        others = f"{', '.join(ADDITIVE)}; of states collected with pairs of features {', '.join(PAIRED)}"
         raise ParameterError(f"{name} needs the rows, not sums over them: rank from the rows, or take {others}")
     entry: Any = _entry(name)
     p = spec.check(entry.parameters, {n: v for n, v in given.items() if _has(entry, n)}, f"{name!r}")
