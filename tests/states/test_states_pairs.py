@@ -149,7 +149,7 @@ def test_refusals():
         "features whose pairs are counted are others": lambda: states.merge(first, few),
         "not the counts of pairs of labels by feature .* --pairs-of 500": lambda: states.rank(first, "lrfs"),
         "jmi by labelset needs the rows": lambda: states.collect(X, Y, "jmi", method_params={"label_coding": "lp"}),
-        "with pairs_of jmi, d2f": lambda: states.collect(X, Y, "cmi"),
+        "collected with pairs of features jmi, d2f": lambda: states.collect(X, Y, "cmi"),
     }.items():
         with pytest.raises(ParameterError, match=text) as error:
             call()
