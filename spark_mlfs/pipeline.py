@@ -36,9 +36,8 @@ from .errors import DataError, ParameterError, WorkerBudgetError, setting
 from .lazy import DataFrame, SparkSession
 from .methods.base import Scores
 from .select import Constraints, Evidence, Resolved, Screen, SideAnalysis
-from .select.constraints import kept_rows
 from .select.portrait import Portrait, Portray
-from .select.request import Request, check_rows, enough, full_ranking
+from .select.request import Request, check_rows, full_ranking, kept_part
 from .solvers.greedy import UNCONSTRAINED, PickConstraints, select_within_budget
 from .statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 
@@ -96,16 +95,9 @@ class Result:
             if self.request.resolved is not None:
                 passed[list(self.request.resolved.include)] = True
             return self.ranking[passed[self.ranking["index"]]]
-        count = len(self.ranking) if self.request.count is None else self.request.count
-        if self.request.auto:
-            included = 0 if self.request.resolved is None else len(self.request.resolved.include)
-            count = max(enough(self.ranking), included)
-        if self.num_affordable is not None:
-            count = min(count, self.num_affordable)
-        if "group" in self.ranking:
-            groups = self.ranking["group"].tolist()
-            count = kept_rows(groups, count, self.request.columns, self.request.auto)
-        return self.ranking.iloc[:count]
+        request, included = self.request, 0 if self.request.resolved is None else len(self.request.resolved.include)
+        count = len(self.ranking) if request.count is None else request.count
+        return kept_part(self.ranking, count, request.auto, included, self.num_affordable, request.columns)
 
     @property
     def kept_count(self) -> int:

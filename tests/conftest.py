@@ -47,6 +47,7 @@ jobs/test_submit methods/test_mrmr_fastcan_igmf statistics/test_budgets statisti
 TURNS = set(
     """
 classify/test_classifiers::test_a_training_set_joined_by_blocks_gives_the_same
+classify/test_classifiers::test_before_arrow_functions_rows_pass_through_pandas
 conformance/test_engines::test_every_method_ranks_alike
 conformance/test_estimators::test_a_pipeline_of_them
 conformance/test_rankings::test_unknown_labels_through_spark

@@ -44,7 +44,10 @@ def _advice() -> dict[str, Any]:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
         import tomli as tomllib
-    return tomllib.loads((FOLDER / "advice.toml").read_text(encoding="utf-8"))
+    advice: dict[str, Any] = tomllib.loads((FOLDER / "advice.toml").read_text(encoding="utf-8"))
+    if missing := set(own()) - set(advice):
+        raise SystemExit(f"notebooks/methods/advice.toml: give [{min(missing)}] with `use` and `avoid`")
+    return advice
 
 
 def documentation(name: str) -> str:

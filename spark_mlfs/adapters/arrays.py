@@ -79,6 +79,7 @@ def rank(
     budget: float | None = None,
     memory_bytes: int | None = None,
     sample_weight: Any = None,
+    row_ids: Any = None,
     graded_labels: bool = False,
     grade_range: Any = None,
     label_cuts: Any = None,
@@ -111,6 +112,8 @@ def rank(
 
     sample_weight : (n,) how much each row counts (`spark_mlfs.blocks.weights`): one of weight 2 counts as two, one of 0 not at
         all; for methods of counts and moments
+    row_ids : (n,) whole numbers or texts by which rows are known, as of the column ``id`` of files and Spark frames; None: the
+        hash of a row's numbers. What is drawn at random, and folds, go by them: the same ids, the same ranking everywhere
     graded_labels : whether the labels are grades, numbers from 0 to 1 (`spark_mlfs.blocks.grades`); for methods of moments
     grade_range : what grades go from and to where that is not 0 and 1, such as [1, 5] of ratings
     missing : "error", "mean", "zero" or "drop": what a missing value (NaN) in X becomes (`spark_mlfs.kernels.missing`)
@@ -129,7 +132,7 @@ def rank(
     request = asked(method, k, {**(method_params or {}), **parameters}, screen, held_to)
     grading = {"graded_labels": graded_labels, "grade_range": grade_range, "label_cuts": label_cuts}
     grades = grades_of(grading, request, sample_weight is not None)
-    held, _ = hold(X, Y, sample_weight, grades, label_delimiter, missing, request.takes_codes)
+    held, _ = hold(X, Y, sample_weight, grades, label_delimiter, missing, request.takes_codes, ids=row_ids)
     result = selected(held, request, memory_bytes)
     if result.why_none is not None:
         warnings.warn(result.why_none, stacklevel=3)

@@ -22,9 +22,8 @@ from ..methods.base import HELD_OUT
 from ..params import Choice, Parameter
 from ..pipeline import Result, ranking_schema
 from ..select import Cut, modes
-from ..select.constraints import kept_rows
 from ..select.modes import COLUMNS
-from ..select.request import enough
+from ..select.request import kept_part
 from ..select.rules import passing
 from . import saved
 from .classes import COLUMN, FEATURES, OUTPUT_DEFAULT
@@ -95,17 +94,12 @@ class Selected(Fitted):
         if cut.rule is None:
             paid = self._extra.get("constraints", {}).get("paid")
             count = cut.keep(len(self._ranking), paid is not None)
-            if cut.auto:
-                if HELD_OUT[0] not in self._ranking:
-                    auto = setting("num_top_features", modes.AUTO)
-                    told = f"this model's method does not say how many features are enough, which {auto} asks for"
-                    raise ParameterError(f"{told}: give a number")
-                count = max(enough(self._ranking), len(self._held_to("include")))
-            if paid is not None:
-                count = min(count, paid)
-            if "group" in self._ranking:
-                count = kept_rows(self._ranking["group"].tolist(), count, self._extra.get("columns", {}), cut.auto)
-            return self._ranking.iloc[:count]
+            if cut.auto and HELD_OUT[0] not in self._ranking:
+                auto = setting("num_top_features", modes.AUTO)
+                told = f"this model's method does not say how many features are enough, which {auto} asks for"
+                raise ParameterError(f"{told}: give a number")
+            included, columns = len(self._held_to("include")), self._extra.get("columns", {})
+            return kept_part(self._ranking, count, cut.auto, included, paid, columns)
         mode = cut.rule.mode
         column = COLUMNS[mode]
         if column not in self._ranking:

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import LARGE_WHOLE, DataError, DataNotice, shown
+from ..kernels import xxhash
 from ..kernels.categories import Categories
 from ..kernels.matrix import Matrix, with_values
 from ..kernels.missing import MISSING, fill_of_rows, fill_values, filled
@@ -48,11 +49,12 @@ def hold(
     missing: str = "error",
     codes: bool = False,
     some: bool = False,
+    ids: Any = None,
 ) -> tuple[InMemoryDataset, Labelled]:
-    """The rows of X (n, d), labels Y and weights as one profiled block whose ids are content hashes, and the labels as they
-    were read. `missing` says what becomes of NaN in X (`kernels.missing`), `codes` whether categories stay one feature
+    """The rows of X (n, d), labels Y and weights as one profiled block, by their `ids` or else by content hashes, and the labels
+    as they were read. `missing` says what becomes of NaN in X (`kernels.missing`), `codes` whether categories stay one feature
     (`categories`), `some` that they are some of the rows that are ranked. `DataError` for what is wrong with them."""
-    Y, weights = aligned(Y, X, "Y"), aligned(weights, X, "sample_weight")
+    Y, weights, ids = (aligned(*each) for each in ((Y, X, "Y"), (weights, X, "sample_weight"), (ids, X, "row_ids")))
     missing = MISSING.accept(missing)
     made = Categories(missing, codes)
     x, names = features_of(X, made)
@@ -60,19 +62,20 @@ def hold(
     if missing == "drop":
         lacking = with_values(x, np.isnan(x.data)) if sp.issparse(x) else np.isnan(x)
         keep = np.flatnonzero(np.asarray(lacking.sum(axis=1)).ravel() == 0)
-        x, Y, weights = (_rows_at(values, keep, x.shape[0]) for values in (x, Y, weights))
+        x, Y, weights, ids = (_rows_at(values, keep, x.shape[0]) for values in (x, Y, weights, ids))
     fitted = fill_of_rows(x, missing)
     x = narrowest(filled(x, fill_values(fitted, x.shape[1]))) if missing != "error" else x
     labels = labels_of(Y, grades, delimiter)
     n, d = x.shape
     if labels.rows != n:
         raise DataError(f"X has {n} samples, Y has {labels.rows}: inconsistent numbers of samples; give every row its labels")
-    block = Block(x, np.zeros(n, np.int64), **labels.fields)
+    block = Block(x, np.zeros(n, np.int64) if ids is None else ids_of(ids, n), **labels.fields)
     if weights is not None:
         block.weights = weights_of(weights, n)
         if not block.weights.any():
             raise DataError("the weights in sample_weight are all zero; give some rows a weight above 0")
-    block, profile = profiled(block.of_some_weight(), len(labels.names), named=False)
+    block, profile = profiled(block.of_some_weight(), len(labels.names), named=ids is not None)
+    profile.named_ids = ids is not None
     profile.partitions, of = 1, made if made.values or made.dates else None
     if codes and made.values:
         profile.categories = made.counts
@@ -295,6 +298,22 @@ def wrong_value(x: Matrix, names: Sequence[str] | None = None, keep_missing: boo
         others = [repr(names[i]) if names else str(i) for i in np.unique(places[:, 1]) if i != column]
         also = f", and in {', '.join(others[:10])}{' …' if len(others) > 10 else ''}" if others else ""
         raise DataError(f"row {row} of X: feature {called} is {told} ({len(places)} such value(s){also})")
+
+
+def ids_of(ids: Any, rows: int) -> np.ndarray:
+    """(n,) int64 ids: whole numbers, or of texts the hashes by which the readers know them (`kernels.xxhash`)."""
+    values = np.asarray(ids)
+    if values.shape != (rows,):
+        raise DataError(f"row_ids has shape {values.shape}, X has {rows} samples; give every row one id")
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64)
+    texts = values.tolist()
+    if not all(isinstance(text, str) for text in texts):
+        raise DataError("row_ids holds other things than whole numbers, or than texts; give every row one of either kind")
+    content = [text.encode() for text in texts]
+    lengths = np.array([len(each) for each in content], np.int64)
+    data, first = np.frombuffer(b"".join(content), np.uint8), np.cumsum(lengths) - lengths
+    return xxhash.of_bytes(data, first, lengths, np.full(rows, xxhash.SEED, np.uint64)).view(np.int64)
 
 
 def weights_of(weights: Any, rows: int) -> np.ndarray:

@@ -24,7 +24,7 @@ from ..blocks.grades import SETTINGS as GRADING
 from ..classify import CLASSIFIERS
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
-from ..formats import READERS, accept_options
+from ..formats import READERS, accept_options, format_of, no_format
 from ..frame import ENGINE, MEMORY
 from ..methods import METHODS
 from ..params import Integer, Number
@@ -126,6 +126,9 @@ class Comparison(Section):
         if not self.data:
             raise ParameterError(f"{at}[[data]] is missing: give a data set")
         for entry in self.data:
+            entry.format = entry.format or format_of(entry.path)
+            if entry.format is None:
+                raise no_format(f"{at}[[data]] {entry.name}: format")
             if entry.format not in READERS:
                 raise ParameterError(f"{at}[[data]] {entry.name}: format {entry.format!r} is not one of {', '.join(READERS)}")
             entry.options = accept_options(entry.format, entry.options)

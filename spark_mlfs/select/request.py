@@ -19,7 +19,7 @@ from ..methods.base import ENOUGH, HELD_OUT, NESTED, PENALTIES, Method, Scores
 from ..methods.counting import by_place
 from ..solvers import forward
 from ..solvers.greedy import complete
-from .constraints import Constraints, Resolved
+from .constraints import Constraints, Resolved, kept_rows
 from .modes import AUTO, DEFAULT, LEVELS, RULES, SETTINGS, TESTS, level_setting
 from .rules import Rule, SideAnalysis
 
@@ -238,6 +238,16 @@ def enough(ranking: pd.DataFrame) -> int:
         gain, error = ranking[[*NESTED]].dropna().iloc[-1]
         return count if gain > error else 0
     return count
+
+
+def kept_part(
+    ranking: pd.DataFrame, count: int, auto: bool, included: int, affordable: int | None, columns: Mapping[str, int]
+) -> pd.DataFrame:
+    """The head of a ranking that is kept where `count` features were asked for, or with `auto` as few as are `enough`: at least
+    the `included` ones, no more than are `affordable`, each of the `columns` as one, no group in part (`kept_rows`)."""
+    count = max(enough(ranking), included) if auto else count
+    count = count if affordable is None else min(count, affordable)
+    return ranking.iloc[: kept_rows(ranking["group"].tolist(), count, columns, auto) if "group" in ranking else count]
 
 
 def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import io
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from spark_mlfs import METHODS, pipeline, read
+from spark_mlfs import METHODS, DataError, pipeline, rank, read
 from spark_mlfs.blocks.grades import Grades
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.frame import LocalSession
@@ -120,3 +124,29 @@ def test_lines_of_libsvm_rank_alike(spark, tmp_path):
     path.write_bytes(gzip.compress("\n".join(lines + lines[:250]).encode()))
     requests = [pipeline.Request.of(method, {}, 20) for method in ("mim", "jmi", "chi2", "ridge", "relieff")]
     same(spark, str(path), requests, format="libsvm")
+
+
+@pytest.mark.parametrize("kind", ["numbers", "texts"])
+def test_arrays_with_the_ids_of_a_file_rank_as_the_file(tmp_path, kind):
+    """What draws rows by their ids, or divides them into folds, too; rows are repeated, features cells of any type."""
+    rng = np.random.default_rng(6)
+    x = rng.integers(0, 5, (90, 6))[rng.integers(0, 60, 90)]
+    tags = [[f"t{j}" for j in range(3) if row[j] > 2] for row in x]
+    ids = rng.permutation(90) * 7 if kind == "numbers" else [f"document {number}" for number in rng.permutation(90)]
+    path = str(tmp_path / "rows.parquet")
+    pq.write_table(pa.table({"doc": ids, "tags": tags} | {f"f{j}": x[:, j] for j in range(6)}), path)
+    frame, differ = pd.DataFrame(x, columns=[f"f{j}" for j in range(6)]), []
+    options = {"format": "parquet", "features": ["f*"], "labels": "tags", "id": "doc"}
+    for method in ("forward", "msfs", "mifs", "relieff", "deepfs"):
+        (wanted,) = rankings(HERE, path, [pipeline.Request.of(method, {}, COUNT)], dict(options))
+        found = rank(frame, tags, method, COUNT, row_ids=ids)
+        wanted = pd.read_csv(io.StringIO(wanted), float_precision="round_trip").head(COUNT)
+        assert found.to_csv(index=False) == wanted[list(found)].to_csv(index=False), method
+        differ.append(not found.equals(rank(frame, tags, method, COUNT)))
+    assert any(differ)  # without them other rows are drawn
+    with pytest.raises(DataError, match=r"row_ids has shape \(89,\), X has 90 samples"):
+        rank(frame, tags, "mim", row_ids=ids[:-1])
+    with pytest.raises(DataError, match="row_ids holds other things than whole numbers"):
+        rank(frame, tags, "mim", row_ids=[None, *ids[1:]])
+    with pytest.raises(DataError, match="share the row id"):
+        rank(frame, tags, "relieff", row_ids=np.zeros(90, int))

@@ -426,6 +426,7 @@ def test_what_a_method_includes_and_excludes(run, tmp_path):
         ('title = "Ridge"', 'titel = "Ridge"', "[[method]] 2 has no key 'titel'; did you mean 'title'"),
         ('title = "Ridge"', 'title = "mim"', "both called 'mim'"),
         ('name = "one"\nformat = "planted"', 'name = "one"\nformat = "plantd"', "format 'plantd' is not one of"),
+        ('name = "one"\nformat = "planted"', 'name = "one"', "which format do the data have? give "),
         ('name = "one"\n', 'name = "one"\ntest_path = "x"\n', "test_path needs [protocol] folds = 'files'"),
         ('folds = "2-fold"', 'folds = "files"', "needs test_path"),
         ('name = "one"\n', "", "name is missing"),
@@ -445,6 +446,11 @@ def test_what_is_wrong_in_a_plan(tmp_path, old, new, told):
     with pytest.raises(ParameterError) as error:
         read_comparison(str(file))
     assert told in str(error.value) and "\n" not in str(error.value)
+
+
+def test_the_names_of_files_tell_their_format():
+    plan = comparison({"data": [{"name": "one", "path": ["a.svm", "b.svm.gz"]}], "method": [{"name": "mim"}]}, "p.toml")
+    assert plan.data[0].format == "libsvm"
 
 
 def test_a_plan_has_data():

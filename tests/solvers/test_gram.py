@@ -130,7 +130,7 @@ def test_solve_positive_handles_a_singular_matrix():
 
 def test_errors_name_the_cause(rows):
     X, Y = rows
-    with pytest.raises(DataError, match="no rows"):
+    with pytest.raises(DataError, match="no row has all its labels known"):
         gram_of_rows(X[:0], Y[:0]).centred()
     with pytest.raises(DataError, match="minimum and maximum"):
         (gram_of_rows(X, Y) - gram_of_rows(X[:5], Y[:5])).centred("minmax")
