@@ -141,10 +141,14 @@ def data_dir() -> Path:
 
 
 @pytest.fixture(scope="session")
-def spark():
-    """One local session for a test process: few shuffle partitions, and what `conf` says."""
+def spark(request):
+    """One local session for a test process: few shuffle partitions, and what `conf` says. Adaptive execution plans each stage
+    anew, a sixth of the time: it is on every third day, and always in sessions of commands, of faults and of Connect."""
     from spark_mlfs.session.local import local_session
 
-    session = local_session("tests", {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "2"})
+    which = request.config.getoption("--slow")
+    adaptive = which == "all" or which.isdigit() and int(which) % 3 == 0
+    settings = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": str(adaptive).lower()}
+    session = local_session("tests", {"spark.driver.memory": "2g", **settings})
     yield session
     session.stop()
