@@ -147,8 +147,8 @@ def spark(request):
     from spark_mlfs.session.local import local_session
 
     which = request.config.getoption("--slow")
-    adaptive = which == "all" or which.isdigit() and int(which) % 3 == 0
-    settings = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": str(adaptive).lower()}
-    session = local_session("tests", {"spark.driver.memory": "2g", **settings})
+    adaptive = which == "all" or (which.isdigit() and int(which) % 3 == 0)
+    conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": str(adaptive).lower()}
+    session = local_session("tests", {"spark.driver.memory": "2g", **conf})
     yield session
     session.stop()
