@@ -48,21 +48,31 @@ TURNS = set(
     """
 classify/test_classifiers::test_a_training_set_joined_by_blocks_gives_the_same
 classify/test_classifiers::test_before_arrow_functions_rows_pass_through_pandas
+classify/test_classifiers::test_vectors_from_a_parquet_file evaluate/test_local_engine::test_training_and_test_files
 conformance/test_engines::test_every_method_ranks_alike
 conformance/test_estimators::test_a_pipeline_of_them
 conformance/test_rankings::test_unknown_labels_through_spark
 conformance/test_repeated_rows::test_repeated_rows_rank_as_rows_with_ids_of_their_own
 evaluate/test_local_engine::test_data_sets_with_stratified_folds
+evaluate/test_protocol::test_noise_is_a_share_of_the_spread faults/test_read_again::test_profiles_merged_on_executors
+input/test_bad_input::test_a_java_that_cannot_write_is_told_in_a_line
 input/test_bad_input::test_score_finds_dotted_columns
 input/test_fuzz::test_label_xml input/test_fuzz::test_values_of_the_command_line
 input/test_saved_models::test_a_command_tells_which_file_is_damaged
+input/test_saved_models::test_evaluate_refuses_other_features_before_anything_runs
+input/test_saved_models::test_score_of_libsvm_parts_that_do_not_reach_the_last_feature
 jobs/test_benchmark::test_peers_are_compared_on_the_same_rows
+jobs/test_check::test_a_gate_is_an_exit_code_and_a_line
+jobs/test_check::test_many_rows_without_a_tag_are_told_with_what_helps
 jobs/test_check::test_scoring_rows_that_carry_the_columns_of_the_training
 jobs/test_check::test_the_driver_takes_few_histograms_however_many_tasks_there_are
 jobs/test_cli::test_a_rule_that_nothing_passes jobs/test_cli::test_same_ranking_as_the_python_api
+jobs/test_cli::test_transform_to_columns jobs/test_compare::test_figures_and_tables_as_files
 jobs/test_compare::test_the_page_is_whole_light_and_self_contained
 jobs/test_engine::test_rows_whose_counts_are_beyond_the_memory_go_to_spark_unread
 jobs/test_local_apply::test_one_engine_goes_on_where_the_other_stopped
+jobs/test_output_table::test_the_ranking_is_a_table jobs/test_output_table::test_transform_into_a_table
+jobs/test_score::test_a_catalog_table_in_hash_parts
 media/test_files::test_new_files_are_known_by_their_names_and_a_check_of_them_asks_for_labels
 methods/test_counting_methods::test_whole_rankings_of_enron
 methods/test_counting_methods::test_whole_rankings_of_yeast
@@ -70,13 +80,16 @@ methods/test_graph_methods::test_spec
 methods/test_groups_and_costs::test_saved_models_and_the_same_answer_job_by_job
 methods/test_joint_groups::test_on_spark_in_one_task_and_job_by_job
 methods/test_mrmr_fastcan_igmf::test_mrmr_rankings methods/test_mrmr_fastcan_igmf::test_fastcan_rankings
+methods/test_penalties::test_a_spark_frame_a_saved_model_and_the_same_answer_job_by_job
 ml/test_order::test_transform_writes_columns_under_their_names
+ml/test_pipelines::test_without_the_jvm_commands_save_and_load read/test_tables::test_text
 notebooks/test_site::test_the_site_builds_strictly notebooks/test_site::test_what_a_page_shows_runs
 read/test_local::test_a_large_file_in_parts_has_the_same_numbers
 read/test_local::test_several_files_and_packed_ones_are_numbered_as_spark_does
 read/test_tables::test_file_formats read/test_tables::test_means_do_not_depend_on_partitioning
 states/test_states::test_any_cut_any_order_some_taken_away states/test_states_pairs::test_pairs_rank_as_rows_do
 statistics/test_laws::test_laws_of_weighted_rows
+statistics/test_statistics::test_the_tree_merge_gives_the_same_bits
 """.split()
 )
 
@@ -141,14 +154,10 @@ def data_dir() -> Path:
 
 
 @pytest.fixture(scope="session")
-def spark(request):
-    """One local session for a test process: few shuffle partitions, and what `conf` says. Adaptive execution plans each stage
-    anew, a sixth of the time: it is on every third day, and always in sessions of commands, of faults and of Connect."""
+def spark():
+    """One local session for a test process: few shuffle partitions, and what `conf` says."""
     from spark_mlfs.session.local import local_session
 
-    which = request.config.getoption("--slow")
-    adaptive = which == "all" or (which.isdigit() and int(which) % 3 == 0)
-    conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": str(adaptive).lower()}
-    session = local_session("tests", {"spark.driver.memory": "2g", **conf})
+    session = local_session("tests", {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "2"})
     yield session
     session.stop()
