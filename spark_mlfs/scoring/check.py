@@ -100,10 +100,8 @@ class Measured:
 def _summed(cells: np.ndarray) -> np.ndarray:
     """Columns of a key and counts: each key once, rising, its counts added up."""
     keys, place = np.unique(cells[0], return_inverse=True)
-    out = np.zeros((len(cells), len(keys)), np.int64)
-    np.add.at(out, (slice(None), place), cells)  # type: ignore[arg-type]
-    out[0] = keys
-    return out
+    counts = [np.bincount(place, count, len(keys)).astype(np.int64) for count in cells[1:]]  # of rows: exact in float64
+    return np.array([keys, *counts])
 
 
 def keys_of(scores: np.ndarray) -> np.ndarray:
