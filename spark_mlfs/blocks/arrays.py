@@ -302,12 +302,14 @@ def wrong_value(x: Matrix, names: Sequence[str] | None = None, keep_missing: boo
 
 def ids_of(ids: Any, rows: int) -> np.ndarray:
     """(n,) int64 ids: whole numbers, or of texts the hashes by which the readers know them (`kernels.xxhash`)."""
-    values = np.asarray(ids)
+    values = np.asarray(ids) if hasattr(ids, "dtype") else np.array(ids, object)  # a list may mix numbers, texts and NaN
     if values.shape != (rows,):
         raise DataError(f"row_ids has shape {values.shape}, X has {rows} samples; give every row one id")
-    if values.dtype.kind in "iu":
+    texts = values.tolist() if values.dtype.kind not in "iu" else []
+    if not texts or all(type(number) is int for number in texts):
+        if rows and not -(1 << 63) <= values.min() <= values.max() < 1 << 63:
+            raise DataError("row_ids holds whole numbers beyond 64 bits with a sign; give smaller ones, or texts")
         return values.astype(np.int64)
-    texts = values.tolist()
     if not all(isinstance(text, str) for text in texts):
         raise DataError("row_ids holds other things than whole numbers, or than texts; give every row one of either kind")
     content = [text.encode() for text in texts]

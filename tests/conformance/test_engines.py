@@ -148,5 +148,10 @@ def test_arrays_with_the_ids_of_a_file_rank_as_the_file(tmp_path, kind):
         rank(frame, tags, "mim", row_ids=ids[:-1])
     with pytest.raises(DataError, match="row_ids holds other things than whole numbers"):
         rank(frame, tags, "mim", row_ids=[None, *ids[1:]])
+    for wrong in ([np.nan, *map(str, ids[1:])], [*map(str, ids[1:]), 5], [1.5, *range(89)]):
+        with pytest.raises(DataError, match="row_ids holds other things than whole numbers"):
+            rank(frame, tags, "mim", row_ids=wrong)
+    with pytest.raises(DataError, match="beyond 64 bits"):
+        rank(frame, tags, "mim", row_ids=np.arange(90, dtype=np.uint64) + np.uint64(1 << 63))
     with pytest.raises(DataError, match="share the row id"):
         rank(frame, tags, "relieff", row_ids=np.zeros(90, int))

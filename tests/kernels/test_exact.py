@@ -160,7 +160,10 @@ def test_parts_of_any_size_give_the_same(monkeypatch):
     for step, most in ((7, 3), (700, 512), (4000, 1)):
         monkeypatch.setattr(products, "MOST_PRODUCTS", most)
         parts = (slice(first, first + step) for first in range(0, 5000, step))
-        same(exact.second_moments((exact.quantised(x[rows], unit, shift, room), y[rows], None) for rows in parts), want)
+        cuts = list(parts)
+        for wide in (False, True):
+            states = ((exact.quantised(x[rows], unit, shift, room), y[rows], None) for rows in cuts)
+            same(exact.second_moments(states, wide), exact.carried(want) if wide else want)
 
 
 def test_as_many_products_as_are_added_up_stay_exact():
