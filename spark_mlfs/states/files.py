@@ -154,7 +154,9 @@ def head(path: str, known: Basis | None = None) -> States:
     try:
         basis = known if known is not None and known.id == manifest["basis"] else _basis(path, manifest)
         parts = tuple(_part(row) for row in pq.read_table(Path(path) / "parts.parquet").to_pylist())
-        return States(basis, (parts[0], *parts[1:]), {kind: {} for kind in manifest["kinds"]})
+        if not parts:
+            raise LookupError("no part")
+        return States(basis, parts, {kind: {} for kind in manifest["kinds"]})
     except (OSError, LookupError, pa.ArrowException) as error:
         raise _damaged(path, error) from None
 
@@ -189,7 +191,8 @@ class Stored(Later):
                 if row["kind"] in self:
                     cell = file.read_row_group(group, ["state"])["state"].chunk(0)[0].as_buffer()
                     self._cells[row["kind"]][row["first"]] = memoryview(cell)
-            [cells[-1] for cells in self._cells.values()]
+            if not all(-1 in cells for cells in self._cells.values()):  # what is not divided
+                raise KeyError("a kind without sums")
         except (OSError, KeyError, pa.ArrowException) as error:
             raise _damaged(path, error) from None
 
