@@ -11,6 +11,7 @@ from typing import Any
 from .. import read
 from ..adapters.tags import overtagged
 from ..errors import DataError, ParameterError
+from ..evaluate.at_k import AT, NAMES
 from ..evaluate.metrics import LARGER_IS_BETTER
 from ..formats import tabular
 from ..output.folder import MANIFEST
@@ -23,7 +24,7 @@ from ..read.tables import open_table
 from ..report.page import check_page
 from ..schema import LABELS
 from ..scoring.base import SavedPipeline
-from ..scoring.check import AT, FEW_TAGS, SIDES, Check, suggest_threshold
+from ..scoring.check import FEW_TAGS, SIDES, Check, suggest_threshold
 from .flags import ANY_NUMBER, Flags, require, tags_asked
 from .terminal import NOT_MET, OK, print_forecast, print_result, some_of
 from .work import Work, load_pipeline
@@ -126,7 +127,7 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
 
 def _gate(text: str) -> Gate:
     """One condition of --require: its text, the metric, and whether a value will do."""
-    known = [*LARGER_IS_BETTER, *(f"precisionAt{k}" for k in AT)]
+    known = [*LARGER_IS_BETTER, *(f"{name}{k}" for name in NAMES[0] for k in AT)]
     found = re.fullmatch(r"\s*(\w+)\s*(>=|<=)\s*(\S+)\s*", text)
     if found is None:
         raise ParameterError(f"--require {text!r}: write it as 'microF1>=0.6' or 'hammingLoss<=0.1'")

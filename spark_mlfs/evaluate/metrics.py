@@ -33,7 +33,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -268,12 +268,19 @@ def sums_of(
     metadata, unknown tags are not counted. Rows whose true labels are null, or hold a NaN or null, are left out. `ParameterError`
     for a column that is absent or of another type, `DataError` for values that cannot be used."""
     KIND.accept(metrics)
-    columns, vectors, names = [], [], (labelsCol, predictionCol, rawPredictionCol)
+    names = labelsCol, predictionCol, rawPredictionCol
+    return column_sums(frame, names, partial(Sums.of, kind=metrics), Sums.decode)
+
+
+def column_sums(frame: DataFrame, names: Sequence[str], of: Callable[..., Added], read: Callable[[bytes], Added]) -> Added:
+    """The sums `of` the matrices in some columns of a frame, the true labels first, over the rows where these are known; `read`
+    from what their `encode` gives. Columns, errors: see `sums_of`."""
+    columns, vectors = [], []
     for slot, name in enumerate(names):
         check_column(frame, name)
         kind = kinds_of(frame)[name]
         if slot == 0 and kind.element is not None and kind.element.text:
-            columns.append(_hot(frame, name, predictionCol).alias("c0"))
+            columns.append(_hot(frame, name, names[1]).alias("c0"))
             vectors.append(False)
             continue
         vectors.append(kind.vector)
@@ -281,10 +288,10 @@ def sums_of(
             raise ParameterError(f"column {name!r} is {kind.name}; give a vector or an array of one number a label")
         column = F.col(name) if vectors[-1] else F.col(name).cast("array<double>")
         columns.append(column.alias(f"c{slot}"))
-    task = partial(_sums_of_batches, vectors=vectors, names=names, kind=metrics)
-    rows = frame.where(F.col(labelsCol).isNotNull()).select(*columns).mapInArrow(task, "sums binary")
+    task = partial(_sums_of_batches, vectors=vectors, names=names, of=of)
+    rows = frame.where(F.col(names[0]).isNotNull()).select(*columns).mapInArrow(task, "sums binary")
     with worker_errors():
-        total = added(Sums.decode(bytes(row.sums)) for row in at_once(rows).collect())
+        total = added(read(bytes(row.sums)) for row in at_once(rows).collect())
     if total is None:
         raise DataError("the frame has no row with known labels; there is nothing to evaluate")
     return total
@@ -311,21 +318,23 @@ def evaluate_frame(
     return sums_of(frame, labelsCol, predictionCol, rawPredictionCol, metrics).metrics()
 
 
-def _sums_of_batches(batches: Batches, vectors: list[bool], names: tuple[str, ...], kind: str) -> Batches:
+def _sums_of_batches(batches: Batches, vectors: list[bool], names: Sequence[str], of: Callable[..., Any]) -> Batches:
     """The sums of a task's rows whose labels are known."""
 
-    def sums(batch: pa.RecordBatch) -> Sums:
-        truth, predicted, scores = map(_matrix, batch.columns, vectors, names)
-        known = ~np.isnan(truth).any(axis=1)
-        return Sums.of(truth[known], predicted[known], scores[known], kind)
+    def sums(batch: pa.RecordBatch) -> Any:
+        matrices = list(map(_matrix, batch.columns, vectors, names))
+        truth = matrices[0]
+        known = np.ones(truth.shape[0], bool)
+        known[np.repeat(np.arange(len(known)), np.diff(truth.indptr))[np.isnan(truth.data)]] = False
+        return of(*(matrix[known] for matrix in matrices))
 
     total = added(sums(batch) for batch in batches if batch.num_rows)
     if total is not None:
         yield pa.record_batch({"sums": binary_array(total.encode())})
 
 
-def _matrix(column: pa.Array, vectors: bool, name: str) -> np.ndarray:
-    """(rows, q) float64; a null entry is NaN."""
+def _matrix(column: pa.Array, vectors: bool, name: str) -> sp.csr_matrix:
+    """(rows, q) float64, what the column stores; a null entry is NaN."""
     if column.null_count:
         raise DataError(f"a cell of {name!r} is null in a row whose labels are known; drop such rows")
     if vectors:
@@ -333,13 +342,14 @@ def _matrix(column: pa.Array, vectors: bool, name: str) -> np.ndarray:
             rows, entries, values, width = vector_entries(column)
         except WrongRow:
             raise DataError(f"the vectors in {name!r} have different sizes; each must have one entry a label") from None
-        out = np.zeros((len(column), width))
-        out[rows, entries] = values
-        return out
-    lengths = np.diff(np.asarray(column.offsets, np.int64))
+        starts = np.concatenate([[0], np.bincount(rows, minlength=len(column)).cumsum()])
+        return sp.csr_matrix((values, entries, starts), (len(column), width))
+    starts = np.asarray(column.offsets, np.int64) - column.offsets[0].as_py()
+    lengths = np.diff(starts)
     if (lengths != lengths[0]).any():
         raise DataError(f"the arrays in {name!r} have different lengths; each must have one entry a label")
-    return column.flatten().fill_null(np.nan).to_numpy(zero_copy_only=False).reshape(len(column), int(lengths[0]))
+    values = column.flatten().fill_null(np.nan).to_numpy(zero_copy_only=False)
+    return sp.csr_matrix((values, np.tile(np.arange(lengths[0]), len(column)), starts), (len(column), int(lengths[0])))
 
 
 # ---- label statistics ----

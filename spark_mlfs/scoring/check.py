@@ -15,6 +15,7 @@ from ..adapters.tags import best_labels, check_choice
 from ..blocks.codec import binary_array, binary_cells, decode, encode
 from ..blocks.pack import collected
 from ..errors import DataError, option, worker_errors
+from ..evaluate.at_k import AT, SumsAtK
 from ..evaluate.metrics import Sums, added
 from ..frame import LocalFrame
 from ..lazy import F
@@ -22,26 +23,26 @@ from ..read.encoded import PATH, SHOWN, End, Named, furthest
 from ..read.local import entries_of
 from .base import SavedPipeline, told_labels
 
-AT = (1, 3, 5)  # precision at
 FEW_TAGS = 0.25  # share of the rows without a tag that is worth a word
 BITS = 20  # of a score's bits that its histogram goes by: 8 of its fraction
 CELLS = 1 << 14  # labels times steps between two powers of two: of more labels histograms are coarser
 RANKS = 20  # labels of a row, best first, that are told apart
 MERGERS = 16  # states that the driver takes at most, where they have histograms
 NO_CELLS, NOBODY = np.zeros((3, 0), np.int64), Named()
+SUMS: dict[str, Any] = {"sums": Sums, "at_k": SumsAtK}
 SIDES = "surest", "least sure", "given wrongly", "missed"  # of a label: two of those given it rightly, then those wrong
 
 
 @dataclass
 class Measured:
-    """Result of a pass. `sums` of the metrics; `hits` (3,) true labels among the 1, 3, 5 best scores; `untagged` rows that get
+    """Result of a pass. `sums` of the metrics; `at_k` of those of the 1, 3 and 5 best scores; `untagged` rows that get
     no label; `best` (2, b) of each value (its first bits) how often it is a row's best score; rows with an unknown label are in
     `left_out` only. Where they are asked for: `cells` (3, c) of label and score as one number, how many rows have it, how many
     of these truly; `ranks` (2, ranks, q) the same of a label's rank in a row; and `ends`, of some labels the rows on each of
     `SIDES`."""
 
     sums: Sums
-    hits: np.ndarray
+    at_k: SumsAtK
     untagged: int
     left_out: int
     best: np.ndarray
@@ -50,7 +51,7 @@ class Measured:
     ends: list[list[End]] = field(default_factory=list)
 
     def __add__(self, other: Measured) -> Measured:
-        plain = ("sums", "hits", "untagged", "left_out", "ranks")
+        plain = ("sums", "at_k", "untagged", "left_out", "ranks")
         values: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in plain}
         for name in ("best", "cells"):
             values[name] = _summed(np.concatenate([getattr(self, name), getattr(other, name)], axis=1))
@@ -58,21 +59,21 @@ class Measured:
         return Measured(**values)
 
     def encode(self) -> bytearray:
-        return encode({**vars(self), "sums": np.frombuffer(bytes(self.sums.encode()), np.uint8)})
+        of = {name: np.frombuffer(bytes(getattr(self, name).encode()), np.uint8) for name in SUMS}
+        return encode({**vars(self), **of})
 
     @staticmethod
     def decode(data: bytes) -> Measured:
         state = decode(data)
-        return Measured(**{**state, "sums": Sums.decode(state["sums"].tobytes())})
+        return Measured(**{**state, **{name: of.decode(state[name].tobytes()) for name, of in SUMS.items()}})
 
     @property
     def rows(self) -> int:
         return int(self.sums.counts[0])
 
     def metrics(self) -> dict[str, float]:
-        """The standard metrics, and precisionAt1, 3, 5: the mean share of true labels among so many best scores."""
-        hits = [(k, int(hit)) for k, hit in zip(AT, self.hits, strict=True) if k <= self.sums.q]
-        return {**self.sums.metrics(), **{f"precisionAt{k}": hit / (k * max(1, self.rows)) for k, hit in hits}}
+        """The standard metrics, and precision and gain at 1, 3, 5 where there are so many labels."""
+        return {**self.sums.metrics(), **self.at_k.metrics([k for k in AT if k <= self.sums.q])}
 
     def threshold(self, share: float) -> float:
         """The largest of the histogram's values that at most such a share of the rows stays below with every score."""
@@ -208,17 +209,15 @@ class MeasureBatches:
             flat, _, counts = self.chosen(z, s)
             z = np.zeros(s.shape)
             z[np.repeat(np.arange(len(s)), counts), flat] = 1
-        order = np.argsort(-s, axis=1, kind="stable")
-        found = np.take_along_axis(t, order, axis=1)
-        hits = np.array([found[:, :k].sum() for k in AT], np.int64)
         best = np.array(np.unique(keys_of(s.max(axis=1)), return_counts=True))
-        state = Measured(Sums.of(t, z, s), hits, int((z.sum(axis=1) == 0).sum()), 0, best)
+        state = Measured(Sums.of(t, z, s), SumsAtK.of(t, s), int((z.sum(axis=1) == 0).sum()), 0, best)
         if self.curves:
             coarse = max(0, 8 - (CELLS // self.q).bit_length() + 1)
             keys = (keys_of(s) >> coarse << coarse) + (1 << BITS - 1) + (np.arange(self.q) << BITS)
             state.cells = _summed(np.array([keys.ravel(), np.ones(s.size), t.ravel()], np.int64))
-            places = order[:, :RANKS] + self.q * np.arange(min(RANKS, self.q))
-            weights = np.ones(places.shape), found[:, :RANKS]
+            order = np.argsort(-s, axis=1, kind="stable")[:, :RANKS]
+            places = order + self.q * np.arange(min(RANKS, self.q))
+            weights = np.ones(places.shape), np.take_along_axis(t, order, axis=1)
             size = self.q * min(RANKS, self.q)
             ranks = [np.bincount(places.ravel(), w.ravel(), size).astype(np.int64) for w in weights]
             state.ranks = np.array(ranks).reshape(2, -1, self.q)

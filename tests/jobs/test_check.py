@@ -73,6 +73,12 @@ def at(truth, scores, k):
     return np.mean([truth[i, np.argsort(-scores[i], kind="stable")[:k]].mean() for i in range(len(truth))])
 
 
+def gain_at(truth, scores, k):
+    """Of ties the first label is first; a row without labels gains nothing."""
+    falling = -np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
+    return known.ndcg_score(truth, falling, k=k, ignore_ties=True)
+
+
 @pytest.mark.slow(every=4)
 def test_metrics_are_those_of_scikit_learn(run, home, predicted):
     truth, z, s = predicted
@@ -86,6 +92,7 @@ def test_metrics_are_those_of_scikit_learn(run, home, predicted):
     assert m["rankingLoss"] == pytest.approx(known.label_ranking_loss(truth, s), abs=1e-12)
     for k in (1, 3, 5):
         assert m[f"precisionAt{k}"] == pytest.approx(at(truth, s, k), abs=1e-12)
+        assert m[f"ndcgAt{k}"] == pytest.approx(gain_at(truth, s, k), abs=1e-12)
     assert [row["label"] for row in found["labels"]] == TAGS and [row["support"] for row in found["labels"]] == list(
         truth.sum(axis=0)
     )

@@ -38,6 +38,7 @@ OWN = {
     "ml.persistence": "save_pipeline load_pipeline",
     "evaluate": "split",
     "evaluate.metrics": "evaluate evaluate_frame sums_of label_statistics",
+    "evaluate.at_k": "at_k at_k_of_frame SumsAtK propensities",
     "evaluate.evaluator": "MultiLabelEvaluator",
     "evaluate.significance": "friedman Friedman ranks nemenyi_quantile bonferroni_dunn_quantile critical_difference cliques holm "
     "wilcoxon_holm",
@@ -293,6 +294,7 @@ TEXTS: dict[str, Callable[[], str]] = {
     "judging": described_all(
         "evaluate",
         "evaluate.metrics",
+        "evaluate.at_k",
         "evaluate.evaluator",
         "evaluate.significance",
         "evaluate.stability",
