@@ -20,7 +20,7 @@ from .lazy import names_of
 
 if TYPE_CHECKING:
     from . import errors, evaluate, pipeline, read, states
-    from .adapters.arrays import rank
+    from .adapters.typed import rank
     from .classify import CLASSIFIERS
     from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
     from .extract import EXTRACTORS

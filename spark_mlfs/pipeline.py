@@ -89,15 +89,11 @@ class Result:
     @property
     def kept(self) -> pd.DataFrame:
         """The part of the ranking that the request's extras, or its number of features, keep."""
-        masks = [mask for extra, outcome in self.outcomes.items() if (mask := extra.kept(outcome)) is not None]
-        if masks:
-            passed = np.all(masks, axis=0)
-            if self.request.resolved is not None:
-                passed[list(self.request.resolved.include)] = True
-            return self.ranking[passed[self.ranking["index"]]]
         request, included = self.request, 0 if self.request.resolved is None else len(self.request.resolved.include)
+        masks = [mask for extra, outcome in self.outcomes.items() if (mask := extra.kept(outcome)) is not None]
         count = len(self.ranking) if request.count is None else request.count
-        return kept_part(self.ranking, count, request.auto, included, self.num_affordable, request.columns)
+        kept = np.all(masks, axis=0)[self.ranking["index"]] if masks else count
+        return kept_part(self.ranking, kept, request.general, request.auto, included, self.num_affordable, request.columns)
 
     @property
     def kept_count(self) -> int:

@@ -22,7 +22,7 @@ TOP = (*GROUND, "pipeline", "testing", "__init__")  # the only files beside the 
 def modules() -> dict[tuple[str, ...], Path]:
     """Every module by its path within the package, packages by their folder's."""
     out = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in (*sorted(PACKAGE.rglob("*.pyi")), *sorted(PACKAGE.rglob("*.py"))):  # of some there is a stub alone
         parts = path.relative_to(PACKAGE).with_suffix("").parts
         out[parts[:-1] if parts[-1] == "__init__" else parts] = path
     return out

@@ -155,6 +155,27 @@ def shared_stub() -> str:
     return STUB.format(about="Params that many estimators have, typed", imports=imported(lines, own)) + lines
 
 
+def rank_stub(room: str, imports: str = "") -> str:
+    """Return the stub of the function `rank` of a room; a setting that is a list or a mapping may be a frame or an array, too."""
+    words, function = [], {"adapters": spark_mlfs, "states": spark_mlfs.states}[room].rank
+    for p in inspect.signature(function).parameters.values():
+        kind = "Any" if re.match(r"(list|dict|Sequence)\[.*\| None$", p.annotation) else p.annotation
+        words += ["*"] if p.name == "method_params" else []
+        words.append(
+            f"{'**' * (p.kind is p.VAR_KEYWORD)}{p.name}: {kind}" + ("" if p.default is p.empty else f" = {literal(p.default)}")
+        )
+    found = "from collections.abc import Mapping{}\nfrom typing import Any{}\n\nimport pandas as pd\n{}"
+    about = textwrap.indent(f'"""{inspect.getdoc(function)}"""', " " * 4)
+    text = textwrap.dedent(method("rank", words, "pd.DataFrame")).replace(": ...\n", f":\n{about}\n")
+    return (
+        STUB.format(
+            about="`rank`, typed",
+            imports=found.format(", Sequence" * ("Sequence[" in text), ", Literal" * ("Literal" in text), imports),
+        )
+        + text
+    )
+
+
 def option_type(constraint: Any) -> str:
     """Return the type of what an option of a reader takes."""
     if isinstance(constraint, formats.Names):
@@ -203,7 +224,9 @@ def with_names(path: Path, face: str) -> str:
 
 def files() -> dict[Path, str]:
     """Return every generated file and its text."""
-    out = {PACKAGE / "ml" / "shared.pyi": shared_stub(), PACKAGE / "read" / "__init__.pyi": reader_stub()}
+    out = {PACKAGE / "adapters" / "typed.pyi": rank_stub("adapters")}
+    out[PACKAGE / "states" / "typed.pyi"] = rank_stub("states", "\nfrom .states import States\n")
+    out |= {PACKAGE / "ml" / "shared.pyi": shared_stub(), PACKAGE / "read" / "__init__.pyi": reader_stub()}
     for face, rooms in ROOMS.items():
         for classes in rooms:
             out[PACKAGE / face / f"{kind_of(classes)}_classes.pyi"] = stub(face, classes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -13,20 +13,21 @@ import pandas as pd
 from .. import params as spec
 from .. import pipeline
 from ..blocks.arrays import hold
-from ..blocks.dataset import InMemoryDataset
+from ..blocks.dataset import Dataset
 from ..blocks.grades import SETTINGS, Grades
 from ..errors import ParameterError, in_python, spelled_by
 from ..frame import MEMORY, default_memory
+from ..kernels.missing import MISSING
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, Text
 from ..select import Constraints, Cut, constraints, modes
+from .classes import takes_settings
 
 COUNT = "num_top_features"  # the default mode, in snake case as every name here
 SCREEN = Parameter(
     "screen", None, Optional(Text("METHOD:COUNT, such as chi2:10000")), "filter that runs first, the method on its best"
 )
 K = Parameter("k", 50, Optional(Integer(1, word=modes.AUTO)), "features to return")
-
 
 _OURS = {"driver_bytes": "memory_bytes", "worker_bytes": "memory_bytes", "weight_col": "sample_weight"}
 _OURS |= {"on the driver": "in this process", "one worker process": "this process"}
@@ -41,6 +42,8 @@ def _selection() -> tuple[Parameter, ...]:
     """The settings of a selection, named and spelled as in Python; a default None stands for what the mode has."""
     out = []
     for p in modes.parameters():
+        if p.name in modes.GENERAL and modes.SETTINGS[p.name].of_models:
+            continue
         constraint, default, doc = p.constraint, p.default, p.doc
         if p.name == "selection_mode":
             constraint, default = Choice(tuple(COUNT if mode == modes.DEFAULT else mode for mode in modes.MODES)), COUNT
@@ -53,6 +56,8 @@ def _selection() -> tuple[Parameter, ...]:
 
 
 SELECTION, CONSTRAINTS, GRADING = _selection(), constraints.PARAMETERS, SETTINGS
+ON_SUMS = (SCREEN, *CONSTRAINTS, *(p for p in SELECTION if p.name in modes.GENERAL), MEMORY)  # settings of `states.rank`
+ON_ROWS = (*ON_SUMS, *GRADING, MISSING)  # and of `rank`
 
 
 def request_of(method: str, parameters: Mapping[str, Any], values: Mapping[str, Any]) -> pipeline.Request:
@@ -62,6 +67,7 @@ def request_of(method: str, parameters: Mapping[str, Any], values: Mapping[str, 
     return pipeline.Request.of(method, parameters, screen=screen, constraints=Constraints.of(values), cut=cut)
 
 
+@takes_settings(ON_ROWS)
 @spelled_by(in_arrays)
 def rank(
     X: Any,
@@ -70,21 +76,9 @@ def rank(
     k: int | str | None = 50,
     *,
     method_params: Mapping[str, Any] | None = None,
-    screen: str | None = None,
-    include: Any = None,
-    exclude: Any = None,
-    groups: Mapping[str, Any] | None = None,
-    costs: Any = None,
-    penalties: Any = None,
-    budget: float | None = None,
-    memory_bytes: int | None = None,
     sample_weight: Any = None,
     row_ids: Any = None,
-    graded_labels: bool = False,
-    grade_range: Any = None,
-    label_cuts: Any = None,
     label_delimiter: str | None = None,
-    missing: str = "error",
     **parameters: Any,
 ) -> pd.DataFrame:
     """The `k` best features of a table by a method: pandas frame of rank (from 1), index, name, score and relevance, best first.
@@ -128,26 +122,29 @@ def rank(
     >>> rank(X, tags, "mim", k=1)["name"].tolist()
     ['x0']
     """
-    held_to = {"include": include, "exclude": exclude, "groups": groups, "costs": costs, "budget": budget, "penalties": penalties}
-    request = asked(method, k, {**(method_params or {}), **parameters}, screen, held_to)
-    grading = {"graded_labels": graded_labels, "grade_range": grade_range, "label_cuts": label_cuts}
-    grades = grades_of(grading, request, sample_weight is not None)
-    held, _ = hold(X, Y, sample_weight, grades, label_delimiter, missing, request.takes_codes, ids=row_ids)
-    result = selected(held, request, memory_bytes)
+    request, settings = asked(method, k, method_params, parameters, ON_ROWS)
+    grades = grades_of(settings, request, sample_weight is not None)
+    held, _ = hold(X, Y, sample_weight, grades, label_delimiter, settings["missing"], request.takes_codes, ids=row_ids)
+    result = selected(held, request, settings["memory_bytes"])
     if result.why_none is not None:
         warnings.warn(result.why_none, stacklevel=3)
     return result.kept.reset_index(drop=True)
 
 
-def asked(method: str, k: Any, own: Mapping[str, Any], screen: str | None, held_to: Mapping[str, Any]) -> pipeline.Request:
-    """The request that the arguments of `rank` make: the method with its `own` parameters, held to constraints."""
+def asked(
+    method: str, k: Any, method_params: Mapping[str, Any] | None, given: Mapping[str, Any], table: Sequence[Parameter]
+) -> tuple[pipeline.Request, dict[str, Any]]:
+    """The request that the arguments of `rank` make, and the values of the settings of a `table`; what else is `given` are
+    parameters of the method."""
+    settings = {p.name: given.get(p.name, p.default) for p in table}
+    own = {**(method_params or {}), **{name: value for name, value in given.items() if name not in settings}}
     for name in own.keys() - {name for p in type(METHODS.create(method)).parameters for name in (p.name, p.camel)}:
         for near in get_close_matches(name, [COUNT, *inspect.signature(rank).parameters], n=1):
             meant = near.replace(COUNT, "k")
             raise ParameterError(f"method {method!r} has no parameter {name!r}; did you mean {meant!r} of rank?")
-    count = K.accept(k)
-    cut, count = (Cut(count), None) if count == modes.AUTO else (None, count)
-    return pipeline.Request.of(method, own, count, SCREEN.accept(screen), constraints=Constraints.of(held_to), cut=cut)
+    general = {name: p.accept(settings.get(name, p.default)) for name, p in modes.GENERAL.items()}
+    held_to, cut = Constraints.of(settings), Cut(K.accept(k), at_most=True, general=general)
+    return pipeline.Request.of(method, own, screen=SCREEN.accept(settings["screen"]), constraints=held_to, cut=cut), settings
 
 
 def grades_of(values: Mapping[str, Any], request: pipeline.Request, weighted: bool) -> Grades | None:
@@ -157,8 +154,8 @@ def grades_of(values: Mapping[str, Any], request: pipeline.Request, weighted: bo
     return grades
 
 
-def selected(held: InMemoryDataset, request: pipeline.Request, memory_bytes: int | None = None) -> pipeline.Result:
-    """The result of a request on rows of this process."""
+def selected(held: Dataset, request: pipeline.Request, memory_bytes: int | None = None) -> pipeline.Result:
+    """The result of a request on rows, or sums of rows, of this process."""
     memory = memory_of(memory_bytes)
     (result,) = pipeline.rank(held, [request], driver_bytes=memory, worker_bytes=memory)
     return result

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import textwrap
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence  # noqa: F401 (for the annotations that are made here)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from operator import attrgetter
@@ -25,6 +26,8 @@ from ..extract.base import Extractor
 from ..params import Choice, Costs, Features, Flag, Groups, Integer, Number, NumberList, Optional, Parameter, Text, camel_words
 from ..registry import Registry
 
+Learner = TypeVar("Learner", Extractor, Classifier)
+Function = TypeVar("Function", bound=Callable[..., Any])
 WIDTH = 130
 OUTPUT_DEFAULT = "<uid>__output"  # what pyspark's HasOutputCol gives a stage that is told nothing
 
@@ -79,7 +82,12 @@ snake: Spelling = attrgetter("name")  # as scikit-learn
 
 def described(parameters: Iterable[Parameter], spelled: Spelling = camel) -> str:
     """The section "Parameters" of a docstring: each with its type, default and meaning, and what values it takes."""
-    lines = ["Parameters", "----------"]
+    return "Parameters\n----------" + entries(parameters, spelled)
+
+
+def entries(parameters: Iterable[Parameter], spelled: Spelling) -> str:
+    """The entries of such a section, each on lines of its own."""
+    lines = [""]
     for p in parameters:
         kind, innermost = annotation(p.constraint), getattr(p.constraint, "of", p.constraint)
         if isinstance(innermost, Choice):
@@ -125,14 +133,25 @@ def signature(parameters: Iterable[Parameter], spelled: Spelling, returns: str) 
     return inspect.Signature([first, *keywords(parameters, spelled)], return_annotation=returns)
 
 
-def with_settings(function: Callable[..., Any], settings: Iterable[Parameter]) -> inspect.Signature:
-    """Return the signature of a function whose last argument, ``**settings``, stands for `settings`."""
-    written = inspect.signature(function)
-    *own, _ = written.parameters.values()
-    return written.replace(parameters=[*own, *keywords(settings, snake)])
+def takes_settings(settings: Sequence[Parameter], nothing_else: bool = False) -> Callable[[Function], Function]:
+    """Return a decorator of a function whose last argument, ``**parameters``, takes `settings`, so that `help` tells them."""
+
+    def tell(function: Any) -> Any:
+        written = inspect.signature(function)
+        *own, rest = written.parameters.values()
+        made = [*own, *keywords(settings, snake), *([] if nothing_else else [rest])]
+        function.__signature__, function.__doc__ = written.replace(parameters=made), completed(function.__doc__, settings, snake)
+        return function
+
+    return tell
 
 
-Learner = TypeVar("Learner", Extractor, Classifier)
+def completed(doc: str | None, parameters: Iterable[Parameter], spelled: Spelling) -> str | None:
+    """Return a docstring, if it has a section of parameters, with those that it does not name, before what it raises."""
+    if doc is None or "Parameters\n" not in doc:
+        return doc
+    new = [p for p in parameters if not re.search(rf"\b{spelled(p)}\b", doc)]
+    return doc.replace("\n\n    Raises", textwrap.indent(entries(new, spelled), "    ") + "\n\n    Raises", 1)
 
 
 @dataclass(frozen=True)
@@ -163,6 +182,8 @@ class EntryEstimator:
             cls.entry = cls.registry[entry]
             cls.__doc__ = vars(cls).get("__doc__") or docstring(cls, cls._parameters())
             cls._give_methods({cls._spelled(p): p.default for p in cls._parameters()})
+        else:
+            cls.__doc__ = completed(cls.__doc__, cls._common if hasattr(cls, "_common") else (), cls._spelled)
 
     @classmethod
     def _give_methods(cls, known: dict[str, Any]) -> None:

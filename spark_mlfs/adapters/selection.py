@@ -19,7 +19,7 @@ from ..frame import CANONICAL, Batches, Kind, LocalFrame
 from ..kernels.categories import Categories
 from ..markup import render
 from ..methods.base import HELD_OUT
-from ..params import Choice, Parameter
+from ..params import Parameter
 from ..pipeline import Result, ranking_schema
 from ..select import Cut, modes
 from ..select.modes import COLUMNS
@@ -30,8 +30,7 @@ from .classes import COLUMN, FEATURES, OUTPUT_DEFAULT
 from .rows import Fitted
 from .saved import PACKAGE, SavedData, stage_here
 
-ORDER = Parameter("order", "rank", Choice(("rank", "index")), "order of the kept features: as ranked, or as in the data")
-SELECTION = (*modes.parameters(), ORDER)
+SELECTION = modes.parameters()
 OUTPUT = Parameter("output_col", OUTPUT_DEFAULT, COLUMN, "column of the selected features, with their names in its metadata")
 MODEL = "MultiLabelSelectorModel"
 
@@ -68,15 +67,13 @@ def facts_of(result: Result) -> dict[str, Any]:
 
 
 class Selected(Fitted):
-    """The kept part of a ranking (`cut`, `getOrder`), and what is known of the run."""
+    """The kept part of a ranking (`cut`), and what is known of the run."""
 
     _ranking: pd.DataFrame
     said = "the selection"
     _aside = (*Fitted._aside, "gains", "objective", "converged")
 
     if TYPE_CHECKING:
-
-        def getOrder(self) -> Any: ...
 
         def cut(self) -> Cut: ...
 
@@ -87,28 +84,27 @@ class Selected(Fitted):
     def _kept(self) -> pd.DataFrame:
         """The part of the ranking that is selected, in `order`."""
         kept = self._passing()
-        return kept.sort_values("index") if self.getOrder() == "index" else kept
+        return kept.sort_values("index") if self.cut().general["order"] == "index" else kept
 
     def _passing(self) -> pd.DataFrame:
-        cut = self.cut()
+        cut, paid = self.cut(), self._extra.get("constraints", {}).get("paid")
+        kept: int | np.ndarray
         if cut.rule is None:
-            paid = self._extra.get("constraints", {}).get("paid")
-            count = cut.keep(len(self._ranking), paid is not None)
+            kept = cut.keep(len(self._ranking), paid is not None)
             if cut.auto and HELD_OUT[0] not in self._ranking:
                 auto = setting("num_top_features", modes.AUTO)
                 told = f"this model's method does not say how many features are enough, which {auto} asks for"
                 raise ParameterError(f"{told}: give a number")
-            included, columns = len(self._held_to("include")), self._extra.get("columns", {})
-            return kept_part(self._ranking, count, cut.auto, included, paid, columns)
-        mode = cut.rule.mode
-        column = COLUMNS[mode]
-        if column not in self._ranking:
-            raise ParameterError(
-                f"this model was fitted without {setting('selection_mode', mode)}: its ranking has no {column}; fit it again"
-            )
-        passed = passing(mode, cut.rule.level, self._ranking[column].to_numpy())
-        passed[: len(self._held_to("include"))] = True  # these rank first
-        return self._ranking[passed]
+        else:
+            mode = cut.rule.mode
+            column = COLUMNS[mode]
+            if column not in self._ranking:
+                raise ParameterError(
+                    f"this model was fitted without {setting('selection_mode', mode)}: its ranking has no {column}; fit it again"
+                )
+            kept = passing(mode, cut.rule.level, self._ranking[column].to_numpy())
+        included, columns = len(self._held_to("include")), self._extra.get("columns", {})
+        return kept_part(self._ranking, kept, cut.general, cut.auto, included, paid, columns)
 
     def _held_to(self, what: str) -> list[str]:
         """Names of the features that were included, in rank order, or excluded, by index."""
@@ -174,11 +170,8 @@ class LocalSelection(Selected):
     def _set(self, **values: Any) -> None:
         self.values |= values
 
-    def getOrder(self) -> str:
-        return str(self.values.get(ORDER.camel, ORDER.default))
-
     def cut(self) -> Cut:
-        return Cut.of({p.name: self.values[p.camel] for p in modes.parameters() if p.camel in self.values})
+        return Cut.of({p.name: self.values[p.camel] for p in SELECTION if p.camel in self.values})
 
     def reduced(self, frame: LocalFrame, columns: list[str], apart: bool = False) -> LocalFrame:
         """Return id, the selected features and the labels (if there is a column for them) of a canonical frame, called so; each

@@ -13,8 +13,9 @@ from ..classify import CLASSIFIERS
 from ..extract import EXTRACTORS
 from ..formats import READERS
 from ..methods import METHODS
+from ..params import Choice
 from ..read.samples import GENERATED
-from ..select.modes import RULES
+from ..select.modes import KEYS, RULES
 from .terminal import OK
 
 EPILOG = """\
@@ -41,9 +42,10 @@ def script(top: argparse.ArgumentParser, shell: str) -> str:
     """The script for the commands of a parser, which is of no further use."""
     names = (*METHODS, *EXTRACTORS, *CLASSIFIERS, *READERS)
     named: dict[str, Iterable[str]] = {  # the valid names of each flag that takes one, by the parser's name of the flag
-        "format": READERS, "kind": GENERATED, "order": ("rank", "index"), "selection_mode": RULES, "method": METHODS,
-        "name": names, "classifier": CLASSIFIERS,
+        "format": READERS, "kind": GENERATED, "selection_mode": RULES, "method": METHODS, "name": names,
+        "classifier": CLASSIFIERS,
     }  # fmt: skip
+    named |= {key: of.options for key, one in KEYS.items() if isinstance(of := one.parameter.constraint, Choice)}
     (commands,) = (action for action in top._actions if isinstance(action, argparse._SubParsersAction))
     every: list[Any] = [action for command in commands.choices.values() for action in command._actions]
     for action in every:

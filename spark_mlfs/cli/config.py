@@ -184,15 +184,11 @@ class ClassifierChoice(Section):
 def _key(one: Setting) -> Parameter:
     """A setting as a key of [selection]; None where the file and the flags leave it out."""
     p = one.parameter
-    doc = f"{p.doc} (mode {either(one.modes)})" if one.modes[0] in RULES else p.doc
+    doc = f"{p.doc} (mode {either(one.modes)})" if one.of_rules else p.doc
     return replace(p, name=one.key or p.name, default=None, doc=doc)
 
 
-_SELECTION = (
-    Parameter("mode", None, Choice(RULES), "rule instead of a number"),
-    Parameter("order", None, Choice(("rank", "index")), "order of the kept features: as ranked, or as in the data"),
-    *map(_key, KEYS.values()),
-)
+_SELECTION = (Parameter("mode", None, Choice(RULES), "rule instead of a number"), *map(_key, KEYS.values()))
 
 
 class Selection(Section, further=_SELECTION):
@@ -369,8 +365,7 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
     counted = "percentile" in above or ("num_top_features" in above and chosen is None)
     merged = dict(above) if counted or chosen != first else {**below, **above}
     merged["mode"] = chosen
-    if "order" in below:
-        merged.setdefault("order", below["order"])
+    merged = {key: below[key] for key, one in KEYS.items() if key in below and not one.modes} | merged
     in_file = bool(file and not above)
     at, mode_is = (f"{file}: [selection] ", "mode ") if in_file else ("", "--selection-mode ")
 

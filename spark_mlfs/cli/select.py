@@ -24,7 +24,7 @@ from ..pipeline import Result
 from ..report.page import feature_rows, page, smaller_index
 from ..schema import FEATURES, attribute_names, fill_of, rejected_of
 from ..scoring.local import fit_here
-from ..select.modes import AUTO, KEYS, flag_help, level_setting, rules_help
+from ..select.modes import AUTO, GENERAL, KEYS, flag_help, level_setting, rules_help
 from ..select.portrait import Portrait
 from ..states.files import load
 from ..statistics.base import Budgets
@@ -67,7 +67,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.one("--selection-mode", "RULE", f"keep the features worth keeping instead of a number: {rules_help()}")
     for key, setting in KEYS.items():
         flags.one("--" + key.replace("_", "-"), setting.metavar, flag_help(setting))
-    flags.one("--order", "ORDER", "order of the kept features: rank (default), or index as in the data")
     _constraint_arguments(Flags(parser, "constraints"))
     flags = Flags(parser, "classifier")
     flags.one("--classifier", "NAME", "fit it on the selected features and save both as pipeline/, for spark-mlfs score")
@@ -158,7 +157,7 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
     why = ranked.result.why_none
     if config.classifier.name and why is not None:
         raise DataError(f"{why}; there is nothing to fit the classifier on")
-    model = _model(ranked, config.selection.order or "rank")
+    model = _model(ranked)
     fitted = None
     if config.classifier.name:
         with stages.stage("classifier"):
@@ -221,10 +220,11 @@ def _rank_states(config: RunConfig, requests: list[Any], spark: Any, stages: Sta
     return Ranked(result, len(result.kept), {}, None, cells, None)
 
 
-def _model(ranked: Ranked, order: str) -> Selected:
-    """The model that keeps the best features, or those that the rule keeps, in that order."""
+def _model(ranked: Ranked) -> Selected:
+    """The model that keeps the best features, or those that the rule keeps."""
     count = AUTO if ranked.result.request.auto else max(1, ranked.result.kept_count)
-    values: dict[str, Any] = {"numTopFeatures": count, "outputCol": "selected", "order": order}
+    values: dict[str, Any] = {"numTopFeatures": count, "outputCol": "selected"}
+    values |= {GENERAL[name].camel: value for name, value in ranked.result.request.general.items()}
     if ranked.result.evidence is not None:
         rule = ranked.result.evidence.rule
         values |= {"selectionMode": rule.mode, "combination": rule.combination, "selectionSeed": rule.seed}

@@ -29,7 +29,7 @@ from ..blocks.pack import are_vectors, check_column
 from ..errors import ParameterError
 from ..methods import DEFAULT_METHOD, METHODS
 from ..schema import CATEGORIES, with_categories, with_names
-from ..select import Constraints, Cut, modes
+from ..select import Constraints, Cut
 from .base import FRAME, MultiLabelEstimator, Saved
 from .params import FITTING
 from .rows import FeatureSource, feature_cells, filled_array, filled_vector, sliced
@@ -53,7 +53,7 @@ class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
 
     def cut(self) -> Cut:
         """Return the cut of the selection. A number of features that was not set may be more than there are."""
-        return Cut.of({p.name: self.getOrDefault(p.camel) for p in modes.parameters() if self.isSet(p.camel)})
+        return Cut.of({p.name: self.getOrDefault(p.camel) for p in SELECTION if self.isSet(p.camel)})
 
 
 class MultiLabelSelectorModel(Selected, Saved, _Selection):

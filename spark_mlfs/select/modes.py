@@ -1,6 +1,7 @@
 """How many features, or which: the modes of a selection as one table.
 
 A mode keeps a number of the best, or it is a *rule* that keeps features with enough evidence (`rules` says what each promises).
+A setting that no mode goes by goes with every mode: `Cut.general` and `Request.general` hold its value.
 The estimators' Params, the keys of [selection], the flags of ``spark-mlfs select`` and the report's words are made from here."""
 
 from __future__ import annotations
@@ -31,13 +32,15 @@ class Mode:
 
 @dataclass(frozen=True)
 class Setting:
-    """Something modes go by: `parameter` as the estimators have it; `key` in [selection] and, with dashes, as a flag, None where
-    the run sets it (the seed); `metavar` of the flag; `besides`, what else it means to an estimator."""
+    """Something modes go by, or every selection: `parameter` as the estimators have it; `key` in [selection] and, with dashes, as
+    a flag, None where the run sets it (the seed); `metavar` of the flag; `besides`, what else it means to an estimator;
+    `of_models`, whether only saved models know it."""
 
     parameter: Parameter
     key: str | None
     metavar: str = "P"
     besides: str = ""
+    of_models: bool = False
 
     @property
     def name(self) -> str:
@@ -47,6 +50,11 @@ class Setting:
     def modes(self) -> tuple[str, ...]:
         """The modes that go by it."""
         return tuple(mode.name for mode in MODES.values() if self.name in mode.settings)
+
+    @property
+    def of_rules(self) -> bool:
+        """Whether rules alone go by it."""
+        return bool(self.modes) and self.modes[0] in RULES
 
     @property
     def level_of(self) -> tuple[str, ...]:
@@ -106,9 +114,14 @@ SETTINGS = {
             "stability_threshold",
         ),
         Setting(Parameter("selection_seed", 0, Integer(0, 2**31 - 1), "seed of the knockoffs and of the half-samples"), None),
+        Setting(
+            Parameter("order", "rank", Choice(("rank", "index")), "order of the kept features: as ranked, or as in the data"),
+            "order", "ORDER", of_models=True,
+        ),
     )
 }  # fmt: skip
 
+GENERAL = {name: setting.parameter for name, setting in SETTINGS.items() if not setting.modes}
 RULES = tuple(name for name, mode in MODES.items() if mode.evidence is not None)
 TESTS = tuple(name for name in RULES if MODES[name].evidence == "p_value")
 COLUMNS = {name: column for name, mode in MODES.items() if (column := mode.evidence) is not None}
@@ -139,10 +152,10 @@ def parameters() -> tuple[Parameter, ...]:
 
 def flag_help(setting: Setting) -> str:
     """The line of a setting's flag. Without a rule K has a default, a percentile none."""
-    p, counts = setting.parameter, setting.modes[0] not in RULES
-    rules = "" if counts else f", with --selection-mode {either(setting.modes)}"
+    p = setting.parameter
+    rules = f", with --selection-mode {either(setting.modes)}" if setting.of_rules else ""
     others = "".join(f", {mode} {level:g}" for mode, level in setting.other_levels.items())
-    default = "" if counts and setting.modes[0] != DEFAULT else f"; default {p.default}{others}"
+    default = "" if setting.modes == ("percentile",) else f"; default {p.default}{others}"
     return f"{p.doc}{rules} ({p.constraint}{default})"
 
 

@@ -20,7 +20,7 @@ from ..methods.counting import by_place
 from ..solvers import forward
 from ..solvers.greedy import complete
 from .constraints import Constraints, Resolved, kept_rows
-from .modes import AUTO, DEFAULT, LEVELS, RULES, SETTINGS, TESTS, level_setting
+from .modes import AUTO, DEFAULT, GENERAL, LEVELS, RULES, SETTINGS, TESTS, level_setting
 from .rules import Rule, SideAnalysis
 
 
@@ -50,11 +50,14 @@ class Screen:
 @dataclass(frozen=True)
 class Cut:
     """The `count` best features are kept, or with "auto" as few as are `enough`, or the share `percentile` of them, or those that
-    pass a `rule`; where none of these is said the default number, or all where there are fewer."""
+    pass a `rule`; where none of these is said the default number, or all where there are fewer. Or `at_most` the `count`, or all
+    where that is None. `general`: the values of `modes.GENERAL`."""
 
     count: int | str | None = None
     percentile: float | None = None
     rule: Rule | None = None
+    at_most: bool = False
+    general: Mapping[str, Any] = field(default_factory=dict)
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Cut:
@@ -65,12 +68,14 @@ class Cut:
         mode, count = given.get("selection_mode", DEFAULT), given.get("num_top_features")
         if count == AUTO and mode in (*RULES, "percentile"):
             raise ParameterError(f"{setting('num_top_features', AUTO)} says how many are kept, as {mode} does: leave one out")
+        general = {name: given[name] for name in GENERAL}
         if mode == "percentile":
-            return Cut(percentile=given.get(mode, SETTINGS[mode].parameter.default))
+            return Cut(percentile=given.get(mode, SETTINGS[mode].parameter.default), general=general)
         if mode not in RULES:
-            return Cut(count)
+            return Cut(count, general=general)
         level = given.get(level_setting(mode).name, LEVELS[mode])
-        return Cut(count, rule=Rule(mode, level, None, given["combination"], given["selection_seed"]))
+        rule = Rule(mode, level, None, given["combination"], given["selection_seed"])
+        return Cut(count, rule=rule, general=general)
 
     @property
     def auto(self) -> bool:
@@ -88,13 +93,13 @@ class Cut:
         if self.percentile is not None:
             return max(1, int(self.percentile * width))
         if self.count is None:
-            return width if budget else min(SETTINGS[level_setting(DEFAULT).name].parameter.default, width)
+            return width if budget or self.at_most else min(SETTINGS[level_setting(DEFAULT).name].parameter.default, width)
         if isinstance(self.count, str):
             return min(MOST_PICKS, width)
-        if self.count > width:
+        if self.count > width and not self.at_most:
             said = setting("num_top_features", self.count)
             raise ParameterError(f"{said} but the data have {width} features; give at most {width}")
-        return self.count
+        return min(self.count, width)
 
     def rule_among(self, width: int) -> Rule | None:
         """Which of `width` features are worth keeping, where a rule says that."""
@@ -119,6 +124,7 @@ class Request:
     resolved: Resolved | None = field(default=None, compare=False, repr=False)  # the constraints by places, once data are known
     auto: bool = False  # as few are kept as are `enough`, of the `count` that are picked
     columns: Mapping[str, int] = field(default_factory=dict)  # groups that `count` counts as one each, and their sizes
+    general: Mapping[str, Any] = field(default_factory=dict)  # values of `modes.GENERAL`, those of the cut
 
     def __post_init__(self) -> None:
         if self.implementation is None:
@@ -152,7 +158,8 @@ class Request:
         if constraints is not None:
             constraints.check(method, next((extra.mode for extra in extras if isinstance(extra, Rule)), None))
         checked = params.check(method.parameters, parameters or {}, f"method {name!r}")
-        return Request(name, checked, count, screen, extras, constraints, cut, method, auto=auto)
+        general = {} if cut is None else cut.general
+        return Request(name, checked, count, screen, extras, constraints, cut, method, auto=auto, general=general)
 
     @property
     def most(self) -> int | None:
@@ -241,11 +248,20 @@ def enough(ranking: pd.DataFrame) -> int:
 
 
 def kept_part(
-    ranking: pd.DataFrame, count: int, auto: bool, included: int, affordable: int | None, columns: Mapping[str, int]
+    ranking: pd.DataFrame,
+    kept: int | np.ndarray,
+    general: Mapping[str, Any],
+    auto: bool,
+    included: int,
+    affordable: int | None,
+    columns: Mapping[str, int],
 ) -> pd.DataFrame:
-    """The head of a ranking that is kept where `count` features were asked for, or with `auto` as few as are `enough`: at least
-    the `included` ones, no more than are `affordable`, each of the `columns` as one, no group in part (`kept_rows`)."""
-    count = max(enough(ranking), included) if auto else count
+    """The part of a ranking that is `kept`: so many of its rows, or those of this mask; with `auto` as few as are `enough`. At
+    least the `included` ones, no more than are `affordable`, each of the `columns` as one, no group in part (`kept_rows`); and as
+    the `general` settings of a selection have it."""
+    if isinstance(kept, np.ndarray):
+        return ranking[kept | (np.arange(len(ranking)) < included)]
+    count = max(enough(ranking), included) if auto else kept
     count = count if affordable is None else min(count, affordable)
     return ranking.iloc[: kept_rows(ranking["group"].tolist(), count, columns, auto) if "group" in ranking else count]
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..adapters import selection
 from ..adapters.arrays import CONSTRAINTS, GRADING, SCREEN, SELECTION, grades_of, in_arrays, request_of, selected
-from ..adapters.classes import ROWS, EstimatorClasses, with_settings
+from ..adapters.classes import ROWS, EstimatorClasses, takes_settings
 from ..blocks.arrays import features_of, kind_of, wrong_value
 from ..errors import spelled_by
 from ..frame import MEMORY
@@ -179,14 +179,12 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
     >>> MultiLabelSelector("chi2", num_top_features=1).fit(X, tags).transform(X).ravel().tolist()
     [0, 0, 1, 1]"""
 
+    @takes_settings(SelectorOfArrays._common, nothing_else=True)  # scikit-learn goes by the signature
     def __init__(
         self, method: str = DEFAULT_METHOD, *, method_params: Mapping[str, Any] | None = None, **settings: Unpack[Settings]
     ) -> None:
         self.method, self.method_params = method, method_params
         self._take(dict(settings), {p.name: p.default for p in self._common})
-
-    # what scikit-learn goes by: every setting is a keyword
-    __init__.__signature__ = with_settings(__init__, SelectorOfArrays._common)  # type: ignore[attr-defined]
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
         return self.method, self.method_params or {}

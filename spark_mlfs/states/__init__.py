@@ -11,10 +11,17 @@ A ranking from states is, to the bit, the one of all their rows with the codes a
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .changes import compare
-from .collect import collect, rank
+from .collect import collect
 from .files import load, save
 from .needs import ADDITIVE, FORS
 from .states import Part, States, merge, subtract
+
+if TYPE_CHECKING:
+    from .typed import rank
+else:
+    from .collect import rank
 
 __all__ = ["ADDITIVE", "FORS", "Part", "States", "collect", "compare", "load", "merge", "rank", "save", "subtract"]

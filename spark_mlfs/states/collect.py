@@ -21,7 +21,8 @@ import scipy.sparse as sp
 
 from .. import params as spec
 from .. import pipeline
-from ..adapters.arrays import K, asked, in_arrays, memory_of
+from ..adapters.arrays import ON_SUMS, K, asked, in_arrays, memory_of, selected
+from ..adapters.classes import takes_settings
 from ..blocks.arrays import hold
 from ..blocks.codec import State
 from ..blocks.coding import Coding
@@ -369,6 +370,7 @@ def pair_sums(engine: Engine, kind: str, coding: Coding, budget: int) -> State:
 # ---- rankings ----
 
 
+@takes_settings(ON_SUMS)
 @spelled_by(in_arrays)
 def rank(
     states: States | Sequence[States],
@@ -376,13 +378,6 @@ def rank(
     k: int | str | None = 50,
     *,
     method_params: Mapping[str, Any] | None = None,
-    screen: str | None = None,
-    include: Any = None,
-    exclude: Any = None,
-    costs: Any = None,
-    penalties: Any = None,
-    budget: float | None = None,
-    memory_bytes: int | None = None,
     **parameters: Any,
 ) -> pd.DataFrame:
     """The `k` best features by the rows of states, or of several that are merged first; the frame and the arguments are those of
@@ -395,12 +390,9 @@ def rank(
     merged = states if isinstance(states, States) else merge(*states)
     if method in EXTRACTING:
         return _by_projection(merged, method, k, {**(method_params or {}), **parameters})
-    held_to = {"include": include, "exclude": exclude, "costs": costs, "budget": budget, "penalties": penalties}
-    request = asked(method, k, {**(method_params or {}), **parameters}, screen, held_to)
-    rows, memory = merged.dataset(requests=[request]), memory_of(memory_bytes)
-    pipeline.check_rows([request], rows.profile.weighted, rows.profile.graded)
-    (result,) = pipeline.rank(rows, [request], driver_bytes=memory, worker_bytes=memory)
-    return result.kept.reset_index(drop=True)
+    request, settings = asked(method, k, method_params, parameters, ON_SUMS)
+    rows = merged.dataset(requests=[request])
+    return selected(rows, request, settings["memory_bytes"]).kept.reset_index(drop=True)
 
 
 def _by_projection(states: States, name: str, k: int | str | None, parameters: Mapping[str, Any]) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from spark_mlfs.errors import ParameterError
 from spark_mlfs.evaluate.plan import comparison
 from spark_mlfs.params import Integer, Parameter, grid_cells, seeded
 from spark_mlfs.select import Rule
-from spark_mlfs.select.modes import COLUMNS, KEYS, LEVELS, MODES, RULES, SETTINGS, TESTS, level_setting
+from spark_mlfs.select.modes import COLUMNS, GENERAL, KEYS, LEVELS, MODES, RULES, SETTINGS, TESTS, level_setting
 from spark_mlfs.solvers import filters
 
 FACES = {"data": {"format": "numbers"}, "run": {"output": "x"}, "method": {"name": "ridge"}}
@@ -25,7 +25,7 @@ def test_the_table_says_what_the_rules_do():
     assert set(RULES) == set(COLUMNS) == set(LEVELS)
     assert LEVELS == {"fpr": 0.05, "fdr": 0.05, "fwe": 0.05, "knockoffs": 0.1, "stability": 0.6}
     assert all(MODES[rule].basis and MODES[rule].verdict for rule in RULES)
-    assert {name for mode in MODES.values() for name in mode.settings} == set(SETTINGS)
+    assert {name for mode in MODES.values() for name in mode.settings} | GENERAL.keys() == SETTINGS.keys()
 
 
 def test_every_face_has_every_mode_and_setting():
