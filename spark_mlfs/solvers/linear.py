@@ -41,7 +41,8 @@ class Solution:
 
 
 def solve_positive(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A⁻¹ B by Cholesky for symmetric A ≥ 0; the least-norm solution when A is singular to working precision."""
+    """A⁻¹ B by Cholesky for symmetric A ≥ 0; the least-norm solution when A, its rows in units of like size, is singular to
+    working precision."""
     if not len(A):
         return np.zeros_like(B)
     try:
@@ -50,10 +51,15 @@ def solve_positive(A: np.ndarray, B: np.ndarray) -> np.ndarray:
             return linalg.cho_solve(factor, B, check_finite=False)
     except linalg.LinAlgError:
         pass
-    values, vectors = linalg.eigh(A, check_finite=False)
-    keep = values > len(A) * np.finfo(float).eps * max(values[-1], 0.0)
-    vectors = vectors[:, keep]
-    return vectors @ ((vectors.T @ B) / values[keep][:, None])
+    size = np.diag(A)
+    unit = np.ldexp(1.0, -np.frexp(np.sqrt(np.where(size > 0, size, max(size.max(), 0.0))))[1])[:, None]  # exact: powers of two
+    values, vectors = linalg.eigh(unit * A * unit.T, check_finite=False)
+    keep = values > max(len(A) * np.finfo(float).eps, 1e-14) * max(values[-1], 0.0)
+    W = unit * (vectors[:, keep] @ ((vectors[:, keep].T @ (unit * B)) / values[keep][:, None]))
+    if keep.all() or (unit == unit[0]).all():
+        return W
+    free = unit * np.where(np.abs(vectors[:, ~keep]) > 1e-7, vectors[:, ~keep], 0.0)  # what is less is rounding
+    return W - free @ linalg.lstsq(free, W, check_finite=False)[0]
 
 
 def copies(G: np.ndarray) -> list[tuple[int, int, float]]:

@@ -154,6 +154,16 @@ def test_a_column_in_small_units_takes_nothing_from_the_others(fit):
     assert close(got[:-1], fit(gram_of_rows(X, Y).centred("none")).weights, 1e-7)
 
 
+def test_dependent_columns_in_large_units_take_nothing_from_the_others():
+    """Of 3a and 4a the weights are 3/5 and 4/5 of that of 5a, and those of columns in small units stay what they are."""
+    X, Y = planted()
+    a, others = np.round(X[:, :1] * 64) * 2.0**24, np.round(X[:, 12:17] * 64) * 2.0**-13
+    got = ridge(gram_of_rows(np.hstack([3 * a, others, 4 * a]), Y).centred("none")).weights
+    one = ridge(gram_of_rows(np.hstack([5 * a, others]), Y).centred("none")).weights
+    assert close(got[1:-1], one[1:], 1e-9)
+    assert close(got[0], 0.6 * one[0], 1e-7) and close(got[-1], 0.8 * one[0], 1e-7)
+
+
 def test_convergence_is_reported_honestly(case):
     got = elastic_net(case[2], 0.0005, 1.0, max_iter=2)
     assert not got.converged and got.extra["gap"] > 1e-10 and got.iterations <= 3
