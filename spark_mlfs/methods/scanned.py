@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -310,10 +311,11 @@ class RFS(Method):
         n, v, q = int(engine.profile.observed.min() if engine.profile.weighted else view.n), len(view.varying), len(view.S)
         fits = p["accelerate"] and 16 * ((n + v) ** 2 + n * n + n * v) + 40 * (n + v) * q <= engine.budgets.driver
         if fits and n <= 3 * v:
-            with one_thread():
+            with suppress(np.linalg.LinAlgError), one_thread():  # rows that weigh much beside γ are left to the scans
                 out = scores_of(self._gathered(engine, p, view, sketch), view, engine, sketch)
-            out.details["scans"] = 0
-            return out
+                out.details["scans"] = 0
+                return out
+            fits = False
         # rows that are labelled alike leave no residual beside the intercept: any floor will do
         if sets:
             floor = residual_floor(sets[0].matrix(engine.profile.q), sets[0].counts) or 1.0
@@ -333,7 +335,8 @@ class RFS(Method):
             solution = l21_scans.rfs(reweighted, p["gamma"], p["tol"], limit, p["accelerate"])
             taken = solution.extra["scans"]
             if not solution.converged and limit < p["max_iter"]:
-                solution = self._gathered(engine, p, view, sketch)
+                with suppress(np.linalg.LinAlgError):
+                    solution = self._gathered(engine, p, view, sketch)
             out = scores_of(solution, view, engine, sketch)
         out.details["scans"] = taken
         return out

@@ -10,7 +10,7 @@ from oracles import regression as oracle
 from oracles.regression import standardise
 from sklearn.linear_model import ElasticNet, Lasso, MultiTaskElasticNet
 
-from spark_mlfs import pipeline
+from spark_mlfs import pipeline, rank
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import BudgetError, ParameterError
@@ -113,6 +113,18 @@ def test_rfs_iterates_are_nies(rows):
     for scans in (2, 3, 6, 12):
         got, _ = rows("planted").scores("rfs", accelerate=False, max_iter=scans, tol=1e-300)
         agrees(got[keep], norms(path[scans - 2][0]), 1e-9)
+
+
+def test_rfs_of_rows_that_weigh_much_beside_gamma():
+    """Rows that are fitted exactly, and of like ones no Cholesky factor of n × n is left: they are scanned."""
+    rng = np.random.default_rng(3)
+    rng.normal(size=320)  # draws of an example that failed
+    x = rng.integers(0, 3, (40, 20)).astype(float)
+    y = (x[:, :2] + 0.3 * rng.normal(size=(40, 2)) > 1).astype(float)
+    want = rank(x, y, "rfs", k=None, gamma=1e-5).set_index("index")["score"]
+    for weight in 2.0 ** np.array([27, 32, 35]):
+        got = rank(x, y, "rfs", k=None, sample_weight=np.full(40, weight)).set_index("index")["score"]
+        assert (got - want[got.index]).abs().max() <= 1e-2 * want.max()
 
 
 @pytest.mark.slow(every=4)
