@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import worker_errors
 
-__all__ = ["Column", "DataFrame", "F", "Row", "SparkSession", "T", "cached_property", "names_of", "stats"]
+__all__ = ["Column", "DataFrame", "F", "Row", "Self", "SparkSession", "T", "cached_property", "names_of", "stats"]
 
 if TYPE_CHECKING:
     from functools import cached_property as cached_property
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
     from scipy import stats as stats
+    from typing_extensions import Self as Self
 else:
 
     class cached_property(functools.cached_property):
@@ -46,7 +47,7 @@ else:
             return value
 
     F, T, stats = _Module("pyspark.sql.functions"), _Module("pyspark.sql.types"), _Module("scipy.stats")
-    Column = DataFrame = Row = SparkSession = Any
+    Column = DataFrame = Row = Self = SparkSession = Any
 
 
 def names_of(module: str, home: Callable[[str], str | None]) -> Callable[[str], Any]:

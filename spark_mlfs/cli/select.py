@@ -181,43 +181,38 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
 
 
 def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
-    """Read, prepare, rank. The result is the cell of the smallest cross-validated loss, the first where nothing is predicted."""
-    requests = config.requests()
+    """Read, prepare, rank; or rank by the sums of states, without their rows. The result is the cell of the smallest
+    cross-validated loss, the first where nothing is predicted."""
+    requests, frame, solving = config.requests(), None, "statistics and solve"
+    driver, worker = config.run.driver_bytes, config.run.worker_bytes
     if config.data.format == STATES:
-        return _rank_states(config, requests, spark, stages)
-    with stages.stage("read"):
-        frame = read.load(spark, config.data.path, config.data.format or "", **config.reader_options())
-    check_memory(frame, spark)
-    names = attribute_names(frame, FEATURES)
-    if names is not None:  # too many features are refused before the rows are read
-        requests[0].for_features(names)
-    check_beforehand(spark, frame, config)
-    with stages.stage("prepare"):
-        rows = packed(frame, spark, config.data.grades(), counted=config.counted)
+        with stages.stage("read"):
+            rows = load(*(config.data.path or ()), requests=requests).dataset(requests=requests)
+        driver = worker = getattr(spark, "memory", worker)
+        solving = "solve"
+    else:
+        with stages.stage("read"):
+            frame = read.load(spark, config.data.path, config.data.format or "", **config.reader_options())
+        check_memory(frame, spark)
+        names = attribute_names(frame, FEATURES)
+        if names is not None:  # too many features are refused before the rows are read
+            requests[0].for_features(names)
+        check_beforehand(spark, frame, config)
+        with stages.stage("prepare"):
+            rows = packed(frame, spark, config.data.grades(), counted=config.counted)
+    jobs, seen = dict[str, int](), None
     with rows:
-        driver, worker = config.run.driver_bytes, config.run.worker_bytes
-        with stages.stage("statistics and solve"):
+        with stages.stage(solving):
             cells = pipeline.rank(rows, requests, progress=stages.report, driver_bytes=driver, worker_bytes=worker)
         result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
         kept = len(result.kept)
-        jobs, seen = {"prepare": rows.jobs, "statistics": result.jobs - rows.jobs}, None
-        if config.run.report:
-            with stages.stage("portrait of the picks"):
-                seen, cost = pipeline.portrait(rows, result, kept, Budgets(driver=driver, worker=worker))
-            jobs["portrait"] = cost.jobs
+        if frame is not None:
+            jobs = {"prepare": rows.jobs, "statistics": result.jobs - rows.jobs}
+            if config.run.report:
+                with stages.stage("portrait of the picks"):
+                    seen, cost = pipeline.portrait(rows, result, kept, Budgets(driver=driver, worker=worker))
+                jobs["portrait"] = cost.jobs
     return Ranked(result, kept, jobs, frame, cells, seen)
-
-
-def _rank_states(config: RunConfig, requests: list[Any], spark: Any, stages: Stages) -> Ranked:
-    """Rank by the sums of states, without their rows."""
-    with stages.stage("read"):
-        rows = load(*(config.data.path or ()), requests=requests).dataset(requests=requests)
-    memory = getattr(spark, "memory", config.run.worker_bytes)
-    with stages.stage("solve"):
-        pipeline.check_rows(requests, rows.profile.weighted, rows.profile.graded)
-        cells = pipeline.rank(rows, requests, progress=stages.report, driver_bytes=memory, worker_bytes=memory)
-    result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
-    return Ranked(result, len(result.kept), {}, None, cells, None)
 
 
 def _model(ranked: Ranked) -> Selected:

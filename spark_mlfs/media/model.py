@@ -21,63 +21,6 @@ import numpy as np
 from ..errors import DataError, ParameterError
 from .base import require
 
-# the messages of ONNX that hold tensors: which of their fields are which message; a tensor's own are looked at
-_INSIDE = {
-    "model": {7: "graph", 20: "training", 25: "function"},
-    "training": {1: "graph", 2: "graph"},
-    "graph": {1: "node", 5: "tensor", 15: "sparse"},
-    "function": {7: "node", 11: "attribute"},
-    "node": {5: "attribute"},
-    "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
-    "sparse": {1: "tensor", 2: "tensor"},
-}
-_EXTERNAL, _DEPTH = 13, 100
-
-
-def _varint(data: memoryview, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while shift < 70:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value, at
-    raise ValueError("a number of too many bytes")
-
-
-def _fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Iterate over the numbers of a message's fields and what is in those of bytes."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        kind, value = key & 7, data[:0]
-        if kind == 0:
-            _, at = _varint(data, at)
-        elif kind == 2:
-            size, at = _varint(data, at)
-            value, at = data[at : at + size], at + size
-        elif kind in (1, 5):
-            at += 8 if kind == 1 else 4
-        else:
-            raise ValueError("no field of a message")
-        if at > len(data):
-            raise ValueError("cut off")
-        yield key >> 3, value
-
-
-def _external(data: memoryview, kind: str = "model", depth: int = 0) -> Iterator[str]:
-    """Iterate over the files that the tensors of a message ask for; `ValueError` or `IndexError` where it is none."""
-    if depth > _DEPTH:
-        raise ValueError("nested too deep")
-    for number, value in _fields(data):
-        if kind == "tensor" and number == _EXTERNAL:
-            entry = {key: bytes(text) for key, text in _fields(value)}
-            if entry.get(1) == b"location":
-                yield entry.get(2, b"").decode()
-        elif number in _INSIDE.get(kind, {}):
-            yield from _external(value, _INSIDE[kind][number], depth + 1)
-
-
 LARGE = 1 << 20  # bytes of a model that are not sent with every plan
 
 
@@ -176,13 +119,25 @@ def _outside(where: str, name: str) -> ParameterError:
 
 def external_files(content: bytes, where: str) -> list[str]:
     """Return the files that a model asks for; `ParameterError` where it is no model."""
+    onnx = require("onnx", "onnx", "an ONNX model")
     try:
-        if 7 not in {number for number, _ in _fields(memoryview(content))}:
-            raise ValueError("it has no graph")
-        return list(dict.fromkeys(_external(memoryview(content))))
-    except (ValueError, IndexError) as error:  # a text that is no UTF-8, too
-        said = "cut off" if isinstance(error, IndexError) else str(error)[:80]
-        raise ParameterError(f"{where} is no ONNX model ({said}): give the file that was exported") from None
+        model = onnx.load_model_from_string(content)
+    except Exception as error:  # of the library that reads it
+        raise ParameterError(f"{where} is no ONNX model ({str(error)[:80]}): give the file that was exported") from None
+    if not model.HasField("graph"):
+        raise ParameterError(f"{where} is no ONNX model (it has no graph): give the file that was exported")
+    entries = (entry for tensor in _tensors(model, onnx.TensorProto) for entry in tensor.external_data)
+    return list(dict.fromkeys(entry.value for entry in entries if entry.key == "location"))
+
+
+def _tensors(message: Any, kind: type) -> Iterator[Any]:
+    """Iterate over the tensors of a message, however deep they are in it."""
+    if isinstance(message, kind):
+        yield message
+        return
+    for field, value in message.ListFields():
+        for each in (value if isinstance(value, Sequence) else [value]) if field.message_type else ():
+            yield from _tensors(each, kind)
 
 
 def _content(name: str, where: str) -> bytes:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
+import pandas as pd
 from pyspark.ml import Estimator, Model
 from pyspark.ml.param import Param
 from pyspark.sql import DataFrame, SparkSession
@@ -20,6 +21,7 @@ from ..blocks.codec import State
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
 from ..errors import ParameterError
+from ..lazy import Self
 from ..read.sessions import as_spark
 from ..schema import fill_of
 from ..statistics.base import Budgets
@@ -27,10 +29,6 @@ from .params import Checked, known_params
 from .persistence import Storable, load_state
 from .rows import FeatureSource, feature_cells
 from .shared import FeatureAccessors, FittingAccessors
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from typing_extensions import Self
 
 Fitted = TypeVar("Fitted", bound="Saved")
 Trained = TypeVar("Trained", bound="StateModel")
@@ -136,11 +134,6 @@ class StateModel(Learned, Saved, FeatureAccessors):
         model = cls()
         model.state, model._extra = state, extra
         return model
-
-    def copy(self, extra: dict[Param[Any], Any] | None = None) -> Self:
-        copied = super().copy(extra)
-        copied.state, copied._extra = self.state, dict(self._extra)
-        return copied
 
     def places(self, dataset: DataFrame) -> np.ndarray | None:
         """Return where the training features are in `dataset` (`places_in`)."""

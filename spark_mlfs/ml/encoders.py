@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.ml import Transformer
 from pyspark.sql import DataFrame, SparkSession
@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ..adapters.classes import EstimatorClasses
 from ..adapters.saved import ENCODED, SavedData, saved_encoder
 from ..errors import ParameterError
+from ..lazy import Self
 from ..media import ENCODERS
 from ..media.base import EncodeCells
 from ..read.encoded import encoded
@@ -20,9 +21,6 @@ from .persistence import Storable, load_state
 from .rows import refuse_taken
 from .shared import ENCODED as COLUMNS
 from .shared import EncodedAccessors
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class EncoderStage(EntryStage, EncodedAccessors, Transformer, Storable):

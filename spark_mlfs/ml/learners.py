@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
 from ..kernels.matrix import Matrix
 from ..kernels.nearest import Nearest, label_counts
+from ..lazy import Self
 from ..schema import SLICES, attribute_metadata, with_names
 from ..solvers.greedy import complete
 from ..statistics.base import Budgets
@@ -35,9 +36,6 @@ from .base import FRAME, StateEstimator, StateModel
 from .params import FITTING
 from .rows import FeatureSource, map_against, map_rows, training_blocks
 from .shared import EXTRACTED, PREDICTIONS, ExtractedAccessors, PredictionAccessors
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 # training machines costs far more than reading the rows: above this, side by side
 SIDE_BY_SIDE_BYTES = 256 << 10

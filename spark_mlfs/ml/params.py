@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pyspark.ml.param import Param, Params
 
 from ..adapters.classes import annotation
 from ..blocks.labels import FORMS
 from ..errors import ParameterError
+from ..lazy import Self
 from ..params import Choice, Integer, Parameter, camel_words
 from ..statistics.base import Budgets
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 FITTING = (
     Parameter("labels_form", "auto", Choice(FORMS), "how an array column holds the labels"),

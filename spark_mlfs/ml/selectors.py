@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from ..blocks.dataset import Dataset
 from ..blocks.grades import Grades
 from ..blocks.pack import are_vectors, check_column
 from ..errors import ParameterError
+from ..lazy import Self
 from ..methods import DEFAULT_METHOD, METHODS
 from ..schema import CATEGORIES, with_categories, with_names
 from ..select import Constraints, Cut
@@ -34,9 +35,6 @@ from .base import FRAME, MultiLabelEstimator, Saved
 from .params import FITTING
 from .rows import FeatureSource, feature_cells, filled_array, filled_vector, sliced
 from .shared import CONSTRAINTS, GRADING, SELECTION, FeatureAccessors, RankingAccessors, SelectionAccessors
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
@@ -148,11 +146,6 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
         """The selected features of `dataset` as `transform` gives them, in `order`; `id` is what messages call a row."""
         column = self.getFeaturesCol()
         return feature_cells(dataset, column, *self.reading(self.slots(dataset, column), column, order), id=id)
-
-    def copy(self, extra: dict[Param[Any], Any] | None = None) -> Self:
-        copied = super().copy(extra)
-        copied._ranking, copied._extra = self._ranking, dict(self._extra)
-        return copied
 
     def _saved_data(self) -> SavedData:
         return SavedData(self._ranking, pipeline.ranking_schema(self._ranking), {"selection": self._extra})

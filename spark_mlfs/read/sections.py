@@ -16,13 +16,11 @@ from copy import deepcopy
 from dataclasses import replace
 from difflib import get_close_matches
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..errors import ParameterError, shown
+from ..lazy import Self
 from ..params import REQUIRED, Choice, Flag, Integer, Number, Parameter, Text, text_in
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 SCALARS = {str: Text("a text"), int: Integer(), float: Number(), bool: Flag()}
 

@@ -28,7 +28,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from .. import params
 from ..errors import DataError, ParameterError, option
@@ -44,10 +46,6 @@ from .lines import checked, paths_of, plain
 from .missing import MISSING_FEATURES
 from .sessions import OF_THE_JVM, as_spark, jvm_within_reach
 from .words import PATTERN, WordCounts, counted, counted_rows, tokens_of, vocabulary_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from pyspark.sql.types import StructType
 
 _BAD = "_spark_mlfs_bad_record"  # the text of a CSV row or JSON record that does not fit
 FEATURES_COLUMN = Parameter("features", REQUIRED, Names("a column, a list of them or a pattern with *"), "the features")
@@ -205,7 +203,7 @@ def open_table(
     return frame
 
 
-def csv_rows(spark: SparkSession, paths: list[str], schema: StructType, options: dict[str, str]) -> DataFrame:
+def csv_rows(spark: SparkSession, paths: list[str], schema: T.StructType, options: dict[str, str]) -> DataFrame:
     """CSV files of a schema; an action on a row of more or fewer cells raises `DataError` with its text."""
     reader = spark.read.format("csv").options(**options, columnNameOfCorruptRecord=_BAD)
     frame = reader.schema(T.StructType([*schema.fields, T.StructField(_BAD, T.StringType())])).load(paths)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +14,11 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from ..adapters.arrays import in_arrays
 from ..adapters.classes import EstimatorClasses
 from ..errors import DataError, ParameterError, spelled_by
+from ..lazy import Self
 from ..media import ENCODERS
 from ..media.base import EncodeCells
 from ..params import Choice, Parameter
 from .base import ArrayEstimator
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 ON_ERROR = Parameter(
     "on_error",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 import numpy as np
 import pandas as pd
@@ -23,12 +23,10 @@ from ..engine.base import one_thread
 from ..errors import ParameterError, spelled_by
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
+from ..lazy import Self
 from ..schema import SLICES
 from ..statistics.base import Budgets
 from .base import ArrayEstimator
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class LearningEstimator(ArrayEstimator, Generic[Learner]):

@@ -9,6 +9,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -23,7 +24,6 @@ from ..methods import DEFAULT_METHOD, METHODS
 from .base import ArrayEstimator, note_features
 
 if TYPE_CHECKING:
-    import pandas as pd
     from typing_extensions import Self, Unpack
 
     from .selector_classes import _Common as Settings
