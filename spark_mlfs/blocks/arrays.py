@@ -62,6 +62,8 @@ def hold(
     if missing == "drop":
         lacking = with_values(x, np.isnan(x.data)) if sp.issparse(x) else np.isnan(x)
         keep = np.flatnonzero(np.asarray(lacking.sum(axis=1)).ravel() == 0)
+        if not len(keep):
+            raise DataError("every row of X lacks a value, and missing='drop' leaves none: give missing='mean' or 'zero'")
         x, Y, weights, ids = (_rows_at(values, keep, x.shape[0]) for values in (x, Y, weights, ids))
     fitted = fill_of_rows(x, missing)
     x = narrowest(filled(x, fill_values(fitted, x.shape[1]))) if missing != "error" else x
@@ -87,7 +89,7 @@ def hold(
 
 def aligned(values: Any, X: Any, what: str) -> Any:
     """A pandas frame or series in the order of the index of X; `DataError` where theirs holds other rows."""
-    if not (kind_of(X) == "pandas" and hasattr(values, "reindex")) or values.index.equals(X.index) or len(values) != len(X):
+    if not (kind_of(X) == "pandas" and hasattr(values, "iloc")) or values.index.equals(X.index) or len(values) != len(X):
         return values
     if not X.index.is_unique or not values.index.is_unique or len(values.index.intersection(X.index)) < len(X):
         said = "holds other rows than that of X: give both the same, or leave theirs out"
@@ -302,17 +304,18 @@ def wrong_value(x: Matrix, names: Sequence[str] | None = None, keep_missing: boo
 
 def ids_of(ids: Any, rows: int) -> np.ndarray:
     """(n,) int64 ids: whole numbers, or of texts the hashes by which the readers know them (`kernels.xxhash`)."""
+    ids = ids.tolist() if isinstance(ids, np.ma.MaskedArray) else ids  # what is masked is None
     values = np.asarray(ids) if hasattr(ids, "dtype") else np.array(ids, object)  # a list may mix numbers, texts and NaN
     if values.shape != (rows,):
         raise DataError(f"row_ids has shape {values.shape}, X has {rows} samples; give every row one id")
     texts = values.tolist() if values.dtype.kind not in "iu" else []
-    if not texts or all(type(number) is int for number in texts):
+    if values.dtype.kind in "iuO" and all(type(number) is int or isinstance(number, np.integer) for number in texts):
         if rows and not -(1 << 63) <= values.min() <= values.max() < 1 << 63:
             raise DataError("row_ids holds whole numbers beyond 64 bits with a sign; give smaller ones, or texts")
         return values.astype(np.int64)
     if not all(isinstance(text, str) for text in texts):
         raise DataError("row_ids holds other things than whole numbers, or than texts; give every row one of either kind")
-    content = [text.encode() for text in texts]
+    content = [text.encode(errors="surrogatepass") for text in texts]
     lengths = np.array([len(each) for each in content], np.int64)
     data, first = np.frombuffer(b"".join(content), np.uint8), np.cumsum(lengths) - lengths
     return xxhash.of_bytes(data, first, lengths, np.full(rows, xxhash.SEED, np.uint64)).view(np.int64)

@@ -148,7 +148,11 @@ def test_arrays_with_the_ids_of_a_file_rank_as_the_file(tmp_path, kind):
         rank(frame, tags, "mim", row_ids=ids[:-1])
     with pytest.raises(DataError, match="row_ids holds other things than whole numbers"):
         rank(frame, tags, "mim", row_ids=[None, *ids[1:]])
-    for wrong in ([np.nan, *map(str, ids[1:])], [*map(str, ids[1:]), 5], [1.5, *range(89)]):
+    numbered = rank(frame, tags, "forward", row_ids=np.arange(90)[::-1])
+    for same in ([*np.arange(90)[::-1]], pd.Index(range(89, -1, -1))):
+        assert rank(frame, tags, "forward", row_ids=same).equals(numbered)
+    masked, days = np.ma.masked_array(range(90), np.arange(90) == 7), pd.date_range("2026-01-01", periods=90)
+    for wrong in ([np.nan, *map(str, ids[1:])], [*map(str, ids[1:]), 5], [1.5, *range(89)], masked, days):
         with pytest.raises(DataError, match="row_ids holds other things than whole numbers"):
             rank(frame, tags, "mim", row_ids=wrong)
     with pytest.raises(DataError, match="beyond 64 bits"):

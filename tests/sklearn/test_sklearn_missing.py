@@ -43,6 +43,12 @@ def test_a_ranking_of_filled_rows_is_that_of_rows_filled_by_hand(missing):
     assert rank(SPARSE, Y, "jmi", missing=missing)["index"].tolist() == rank(*of, "jmi")["index"].tolist()
 
 
+def test_rows_that_all_lack_a_value_are_told():
+    for x in (np.where(np.eye(4) > 0, np.nan, 1.0), sp.csr_matrix(np.where(np.eye(4) > 0, np.nan, 0.0))):
+        with pytest.raises(DataError, match="every row of X lacks a value"):
+            rank(x, Y[:4], "mim", missing="drop")
+
+
 @pytest.mark.parametrize("missing", ["mean", "zero"])
 def test_transform_and_predict_fill_as_in_training(missing):
     day = RNG.normal(size=(50, 6))
