@@ -285,8 +285,9 @@ def _is_text(column: np.ndarray) -> bool:
 def wrong_value(x: Matrix, names: Sequence[str] | None = None, keep_missing: bool = False) -> None:
     """`DataError` names the first value that is not finite; with `keep_missing` that is infinite."""
     values = x.data if sp.issparse(x) else x
-    if values.dtype == np.uint8 or np.isfinite(values.sum(dtype=np.float64)):  # cheap: finite when every entry is, overflow aside
-        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if values.dtype == np.uint8 or np.isfinite(values.sum(dtype=np.float64)):  # cheap: of finite entries, overflow aside
+            return
     bad = np.isinf(values) if keep_missing else ~np.isfinite(values)
     places = np.argwhere(bad)
     if sp.issparse(x):

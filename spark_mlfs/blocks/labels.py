@@ -241,7 +241,9 @@ def read_features(
     if flat.null_count and used is None and not keep_missing:
         raise WrongRow(_not_finite(np.nan), *divmod(int(_nulls(flat)[0]), width))
     x = flat.to_numpy(zero_copy_only=False).reshape(rows, width)
-    if not np.isfinite(x.sum()):  # cheap: the sum is finite when every entry is (overflow aside)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = x.sum()
+    if not np.isfinite(total):  # cheap: the sum is finite when every entry is (overflow aside)
         wrong = np.isinf(x) if keep_missing else ~np.isfinite(x)
         bad = np.argwhere(wrong if used is None else wrong & used)
         if len(bad):

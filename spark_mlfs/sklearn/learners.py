@@ -140,7 +140,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the rows that are predicted whole; y as `fit` takes it, the columns of a frame
         by name. Rows without known tags do not count."""
-        y = aligned(y, X, "y")
+        y, sample_weight = aligned(y, X, "y"), aligned(sample_weight, X, "sample_weight")
         if kind_of(y) and set(y.columns) == set(self.label_names_):
             y = y[list(self.label_names_)]
         if self.single_ or not are_tags(y):

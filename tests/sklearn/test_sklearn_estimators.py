@@ -123,6 +123,8 @@ def test_frames_are_scored_by_name_and_index():
     turned = labels[labels.columns[::-1]]
     assert model.score(x, turned) == model.score(x, y) > model.score(x, turned.to_numpy())
     assert model.score(pd.DataFrame(x), labels[::-1]) == model.score(x, y)
+    weights = pd.Series(np.arange(len(x), dtype=float))
+    assert model.score(pd.DataFrame(x), labels, weights[::-1]) == model.score(x, y, weights.to_numpy()) != model.score(x, y)
 
 
 def test_lists_of_tags_are_scored():

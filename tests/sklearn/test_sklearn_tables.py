@@ -26,6 +26,12 @@ NAMES = [f"x{j}" for j in range(X.shape[1])]
 TAGS = ["air", "bee", "cat", "dog"]  # in alphabetical order: the order of the labels
 
 
+def test_numbers_whose_sum_leaves_float64_are_taken_without_a_word():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert spark_mlfs.rank([[1.7e308, 0.0], [1.7e308, 1.0], [-1.7e308, 0.0]], [[1], [1], [0]], "mim")["index"][0] == 0
+
+
 def tags(kind=list):
     return [kind(TAGS[j] for j in np.flatnonzero(row)) for row in Y]
 
