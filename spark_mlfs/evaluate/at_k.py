@@ -147,7 +147,7 @@ def _sums(truth: Matrix, scores: Matrix, most: int, worth: list[np.ndarray]) -> 
     if (true.data != 1).any():
         raise DataError(f"a true label is {true.data[true.data != 1][0]}; labels are 0 or 1")
     of, label = np.repeat(np.arange(n), np.diff(true.indptr)), true.indices.astype(np.int64)
-    first = _best(*_stored(scores, most), n, most)
+    first = best_of(*stored(scores, most), n, most)
     right = (first >= 0) & np.isin(first + q * np.arange(n)[:, None], label + q * of)
     sizes = np.minimum(most, np.diff(true.indptr))
     discounts = 1 / np.log2(np.arange(most) + 2)
@@ -155,7 +155,7 @@ def _sums(truth: Matrix, scores: Matrix, most: int, worth: list[np.ndarray]) -> 
     ideal = np.concatenate([[np.inf], discounts.cumsum()])[size_at]
     out = []
     for each in worth:
-        best = _best(of, label, each[label], n, most)
+        best = best_of(of, label, each[label], n, most)
         for gain in (np.where(right, each[first], 0), np.where(best >= 0, each[best], 0)):
             out += [gain.cumsum(axis=1), (gain * discounts).cumsum(axis=1) / ideal]
     fixed = np.rint(np.array(out) * 2.0**_UNIT).astype(np.int64)
@@ -163,7 +163,7 @@ def _sums(truth: Matrix, scores: Matrix, most: int, worth: list[np.ndarray]) -> 
     return np.asarray(halves.reshape(len(worth), 2, 2, most, 2))
 
 
-def _stored(scores: Matrix, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def stored(scores: Matrix, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(row, label, score) of the predictions that may be among the `most` best of a row."""
     values = np.asarray(scores.data if sp.issparse(scores) else scores, np.float64)
     if not np.isfinite(values).all():
@@ -175,7 +175,7 @@ def _stored(scores: Matrix, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return rows, labels, values[rows, labels]
 
 
-def _best(rows: np.ndarray, labels: np.ndarray, values: np.ndarray, n: int, most: int) -> np.ndarray:
+def best_of(rows: np.ndarray, labels: np.ndarray, values: np.ndarray, n: int, most: int) -> np.ndarray:
     """(n, most) labels of each row by falling value, of a tie the smallest first; −1 where it has no more."""
     order = np.lexsort((labels, -values, rows))
     rows, labels = rows[order], labels[order]

@@ -15,7 +15,7 @@ from ..adapters.tags import best_labels, check_choice
 from ..blocks.codec import binary_array, binary_cells, decode, encode
 from ..blocks.pack import collected
 from ..errors import DataError, option, worker_errors
-from ..evaluate.at_k import AT, SumsAtK
+from ..evaluate.at_k import AT, SumsAtK, best_of, stored
 from ..evaluate.metrics import Sums, added
 from ..frame import LocalFrame
 from ..lazy import F
@@ -103,6 +103,22 @@ def _summed(cells: np.ndarray) -> np.ndarray:
     keys, place = np.unique(cells[0], return_inverse=True)
     counts = [np.bincount(place, count, len(keys)).astype(np.int64) for count in cells[1:]]  # of rows: exact in float64
     return np.array([keys, *counts])
+
+
+def _counted(keys: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """`Measured.cells` of the keys (n, q) of scores and the truth (n, q)."""
+    if not keys.size:
+        return NO_CELLS
+    labels, distinct = np.arange(keys.shape[1]), np.flatnonzero(np.bincount(keys.ravel()))
+    if len(distinct) * len(labels) > 4 * keys.size:  # scores far apart, each of few rows
+        return _summed(np.array([(keys + (labels << BITS)).ravel(), np.ones(keys.size), t.ravel()], np.int64))
+    code = np.zeros(distinct[-1] + 1, np.int64)
+    code[distinct] = np.arange(len(distinct))
+    cell = (code[keys] + len(distinct) * labels).ravel()
+    rows, true = np.bincount(cell), np.bincount(cell, t.ravel())
+    some = np.flatnonzero(rows)
+    label, which = np.divmod(some, len(distinct))
+    return np.array([(label << BITS) + distinct[which], rows[some], true[some].astype(np.int64)])
 
 
 def keys_of(scores: np.ndarray) -> np.ndarray:
@@ -213,9 +229,9 @@ class MeasureBatches:
         state = Measured(Sums.of(t, z, s), SumsAtK.of(t, s), int((z.sum(axis=1) == 0).sum()), 0, best)
         if self.curves:
             coarse = max(0, 8 - (CELLS // self.q).bit_length() + 1)
-            keys = (keys_of(s) >> coarse << coarse) + (1 << BITS - 1) + (np.arange(self.q) << BITS)
-            state.cells = _summed(np.array([keys.ravel(), np.ones(s.size), t.ravel()], np.int64))
-            order = np.argsort(-s, axis=1, kind="stable")[:, :RANKS]
+            keys = (keys_of(s) >> coarse << coarse) + (1 << BITS - 1)
+            state.cells = _counted(keys, t)
+            order = best_of(*stored(s, RANKS), len(s), min(RANKS, self.q))
             places = order + self.q * np.arange(min(RANKS, self.q))
             weights = np.ones(places.shape), np.take_along_axis(t, order, axis=1)
             size = self.q * min(RANKS, self.q)

@@ -73,7 +73,9 @@ class LocalScorer(SavedPipeline):
         function = partial(predicted_columns, self.classifier.predictor(), partial(label_lists, top_n, threshold, RAW, scores))
         lists = {"__labels__": pa.list_(pa.int32()), **dict.fromkeys(written, LISTS), **texts}
         known, id = pa.array(self.classifier.labelNames, pa.string()), keep[0] if keep and named else None
-        predicted = partial(_predicted, column=column, task=partial(RowTask, function, lists, read), id=id)
+        predicted = partial(
+            _predicted, column=column, task=partial(RowTask, function, lists, read), id=id, rows=self.rows_at_once
+        )
 
         def tagged(batches: Batches) -> Batches:
             for batch, (chosen, *values) in predicted(batches):
@@ -89,7 +91,8 @@ class LocalScorer(SavedPipeline):
         keep = dict.fromkeys(name for name in (labels, id, shown) if name is not None)
         frame = self._encoded(frame, list(keep))
         column, read = self._features(frame)
-        predicted = partial(_predicted, column=column, task=partial(RowTask, function, dict.fromkeys("zs", LISTS), read), id=id)
+        task = partial(RowTask, function, dict.fromkeys("zs", LISTS), read)
+        predicted = partial(_predicted, column=column, task=task, id=id, rows=self.rows_at_once)
 
         def judged(batches: Batches) -> Batches:
             for batch, values in predicted(batches):
@@ -158,14 +161,15 @@ class LocalScorer(SavedPipeline):
 
 
 def _predicted(
-    batches: Batches, column: Callable[[pa.RecordBatch], pa.Array], task: Callable[[], RowTask], id: str | None
+    batches: Batches, column: Callable[[pa.RecordBatch], pa.Array], task: Callable[[], RowTask], id: str | None, rows: int
 ) -> Iterator[tuple[pa.RecordBatch, list[pa.Array]]]:
-    """The batches that have rows, with what the task makes of their features; messages call a row by `id`, where words are not
-    counted."""
+    """The batches that have rows, so many at once, with what the task makes of their features; messages call a row by `id`, where
+    words are not counted."""
     predict = task()
     by_id = id is not None and isinstance(predict.read, FeatureCells)
-    for batch in batches:
-        if batch.num_rows:
+    for whole in batches:
+        for first in range(0, whole.num_rows, rows):
+            batch = whole.slice(first, rows)
             ids = [batch[id].cast(pa.string())] if by_id and not pa.types.is_nested(batch[id].type) else []
             yield batch, predict(column(batch), *ids).flatten()
 

@@ -251,6 +251,57 @@ def test_curves_are_scikit_learns_at_every_threshold_and_count():
             assert found == pytest.approx(rates(t[:, own], (ranks < n)[:, own]), abs=1e-12)
 
 
+def test_cells_are_counted_as_sorted():
+    rng = np.random.default_rng(8)
+    for s in (
+        np.round(rng.normal(size=(300, 5)), 1),
+        10.0 ** rng.uniform(-300, 300, (40, 5)),
+        np.zeros((3, 1)),
+        np.empty((0, 4)),
+    ):
+        t = (rng.random(s.shape) < 0.4).astype(float)
+        cells = MeasureBatches(s.shape[1], None, True).measured(t, t, s).cells if len(s) else np.zeros((3, 0), int)
+        keys = keys_of(s) + (1 << checking.BITS - 1) + (np.arange(s.shape[1]) << checking.BITS)
+        expected = {key: [(keys == key).sum(), t[keys == key].sum()] for key in np.unique(keys)}
+        assert cells[0].tolist() == list(expected) and cells[1:].T.tolist() == list(expected.values())
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
+def test_of_many_labels_few_rows_are_scored_at_once(run, home, monkeypatch, tmp_path, engine):
+    sizes, measured = [], MeasureBatches.measured
+
+    def watched(self, t, *further):
+        sizes.append(len(t))
+        return measured(self, t, *further)
+
+    monkeypatch.setattr(MeasureBatches, "measured", watched)
+    more = ("--engine", engine)
+    whole = json.loads(run(*flags(home, *more))[1])
+    score = (
+        "score",
+        "--model",
+        home / "run",
+        "--data",
+        home / "new.json",
+        "--format",
+        "json",
+        "--id",
+        "doc",
+        "--top-n",
+        "2",
+        *more,
+    )
+    assert run(*score, "--output", tmp_path / "whole")[0] == 0
+    sizes.clear()
+    monkeypatch.setattr("spark_mlfs.scoring.base.CELLS", 7 * Q + 1)
+    parts = json.loads(run(*flags(home, *more))[1])
+    assert sizes == [] if engine == "spark" else sizes == [7] * 21 + [3]  # Spark measures in other processes
+    assert parts["metrics"] == whole["metrics"] and parts["labels"] == whole["labels"]
+    assert run(*score, "--output", tmp_path / "parts")[0] == 0
+    one, other = (pd.read_parquet(tmp_path / name / "data").sort_values("doc") for name in ("whole", "parts"))
+    pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True))
+
+
 def test_rows_on_each_side_of_a_label_are_those_sorted():
     rng = np.random.default_rng(7)
     s = np.round(rng.normal(size=(200, 3)), 1)  # with ties
