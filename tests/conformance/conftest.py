@@ -27,20 +27,32 @@ NAMES = [f"x{j}" for j in range(D)]
 
 # Counts, moments, neighbours, sums of products, folds: these run every day, the other methods take turns.
 FAMILIES = ("jmi", "fisher", "relieff", "ridge", "forward")
-TURN = pytest.mark.slow(every=4, together="method")
+OTHERS = [name for name in METHODS if name not in FAMILIES]
+TURNS = {name: pytest.mark.slow(every=4, together="method", number=number) for number, name in enumerate(OTHERS, 1)}
 
 
 def pytest_generate_tests(metafunc):
     if "method" in metafunc.fixturenames:
-        marks = {name: () if name in FAMILIES else TURN for name in METHODS}
-        metafunc.parametrize("method", [pytest.param(name, marks=mark) for name, mark in marks.items()])
+        metafunc.parametrize("method", [pytest.param(name, marks=TURNS.get(name, ())) for name in METHODS])
 
 
 @pytest.fixture(scope="session")
 def methods(request):
-    """The methods whose turn it is."""
-    asked = {item.callspec.params.get("method") for item in request.session.items if hasattr(item, "callspec")}
-    return [name for name in METHODS if name in asked]
+    """{form: the methods whose turn it is on it}, beside those that run every day."""
+    asked = {"planted": set()}
+    for item in request.session.items:
+        params = getattr(item, "callspec", SimpleNamespace(params={})).params
+        if item.path.name == "test_rankings.py" and "method" in params:
+            forms = ["plain"]
+            if "parts" in params:
+                forms.append(f"parts {params['parts']}")
+            elif "form" in params:
+                forms += [f"rows {params['form']}", f"rows {params['form'].split()[0]} dense"]
+            else:
+                forms += ["columns", "labels tags", "planted"]
+            for form in forms:
+                asked.setdefault(form, set()).add(params["method"])
+    return {form: [name for name in METHODS if name in FAMILIES or name in some] for form, some in asked.items()}
 
 
 def vector(row, sparse):
@@ -122,6 +134,7 @@ class Forms:
     def get(self, form, method):
         if form not in self.kept:
             before = self.held()
+            self.asked = self.methods.get(form, FAMILIES)
             self.kept[form] = getattr(self, "make_" + form.split()[0])(*form.split()[1:])
             self.left[form] = self.held() - before
         found = self.kept[form][method]
@@ -130,21 +143,21 @@ class Forms:
         return found
 
     def make_plain(self):
-        return rank_all(self.packed, self.methods)
+        return rank_all(self.packed, self.asked)
 
     def make_parts(self, parts):
-        """The rows over so many partitions, job by job; over 64, two thirds of them are empty."""
-        return rank_all(self.spread(int(parts)), self.methods, small_bytes=0)
+        """The rows over so many partitions, job by job; of 12, two thirds are empty."""
+        return rank_all(self.spread(int(parts)), self.asked, small_bytes=0)
 
     def spread(self, parts):
-        return self.frame.repartition(parts) if parts < 64 else self.frame.repartition(64, self.frame.id % 24)
+        return self.frame.repartition(parts) if parts < 12 else self.frame.repartition(12, self.frame.id % 5)
 
     def make_columns(self):
-        return rank_all(frame_of(self.spark, self.x[:, self.columns], self.y), self.methods)
+        return rank_all(frame_of(self.spark, self.x[:, self.columns], self.y), self.asked)
 
     def make_rows(self, values, kind):
         """`values` "full" or "thin"; rows as "dense", "sparse" or "mixed" vectors."""
-        return rank_all(self.rows(values, kind), self.methods, small_bytes=0 if values == "thin" and kind == "mixed" else 1 << 40)
+        return rank_all(self.rows(values, kind), self.asked, small_bytes=0 if values == "thin" and kind == "mixed" else 1 << 40)
 
     def rows(self, values, kind):
         x = thin(self.x) if values == "thin" else self.x
@@ -155,7 +168,7 @@ class Forms:
         return self.spark.createDataFrame(rows, schema_of(T.ArrayType(T.DoubleType())))
 
     def make_labels(self, kind):
-        return rank_all(self.labelled(kind), self.methods)
+        return rank_all(self.labelled(kind), self.asked)
 
     def labelled(self, kind):
         """The labels as tags (their alphabetical order is not the labels'), label numbers, or 0/1 arrays."""

@@ -94,7 +94,7 @@ def test_rows_with_weights_and_grades_rank_alike(spark, table):
     same(spark, table, graded, grades, **options)
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["scene", "enron"])
 def test_real_sets_rank_alike(spark, data_dir, name):
     path = str(data_dir / name / f"{name}-test.arff.gz")

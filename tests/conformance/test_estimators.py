@@ -56,8 +56,11 @@ FIRST = {f"{kind} {next(iter(classes))}" for kind, (classes, *_) in KINDS.items(
 MODELS = [model for _, _, model, _ in KINDS.values()]
 # these run every day, the others take turns
 ALWAYS = {*FIRST, "selector mim", "selector auto", "extractor mddm", "classifier mlknn"}
-TURN = pytest.mark.slow(every=6, together="key")
-EVERY = pytest.mark.parametrize("key", [pytest.param(key, marks=() if key in ALWAYS else TURN) for key in STAGES])
+TURNS = {
+    key: pytest.mark.slow(every=6, together="key", number=number)
+    for number, key in enumerate((key for key in STAGES if key not in ALWAYS), 1)
+}
+EVERY = pytest.mark.parametrize("key", [pytest.param(key, marks=TURNS.get(key, ())) for key in STAGES])
 KIND = pytest.mark.parametrize("kind", KINDS)
 # the least that runs: nothing here depends on how well it is solved
 QUICK = {"epochs": 2, "generations": 2, "steps": 5, "k": 2, "min_count": 2, "population": 4, "folds": 2}

@@ -22,6 +22,12 @@ from spark_mlfs.read.samples import planted_truth
 from spark_mlfs.testing import CONSTANT, COPY, COPY_OF, FEATURES, ZERO, check_ranking, engine_of, example, rank_here, requests_of
 
 
+def turns(name, *values):
+    """A form of the rows is made for all methods, on one day."""
+    slow = pytest.mark.slow
+    return [pytest.param(v, marks=slow(together=name, number=number)) for number, v in enumerate(values, 1)]
+
+
 def same_bits(one, other):
     assert one.scores.values.tobytes() == other.scores.values.tobytes()
     if one.scores.path is not None:
@@ -81,15 +87,15 @@ def test_a_permutation_of_the_columns_permutes_the_scores(forms, kit, method):
     assert np.abs(after - before[forms.columns]).max() <= relative * np.abs(before).max()
 
 
-@pytest.mark.parametrize("parts", [pytest.param(n, marks=pytest.mark.slow(together="parts")) for n in (1, 2, 7, 64)] + [3])
+@pytest.mark.parametrize("parts", [3, *turns("parts", 1, 2, 7, 12)])
 def test_one_task_and_many_jobs_give_the_same_bits(forms, method, parts):
-    """Rows arrive in another order, too: a repartition deals them out anew. Over 64, most partitions are empty."""
+    """Rows arrive in another order, too: a repartition deals them out anew. Of 12 partitions, two thirds are empty."""
     one, many = forms.get("plain", method), forms.get(f"parts {parts}", method)
     assert many.distributed and not one.distributed
     same_bits(many, one)
 
 
-@pytest.mark.parametrize("form", ["parts 1", "parts 7", "parts 64", "rows array", "rows sparse", "rows mixed"])
+@pytest.mark.parametrize("form", ["parts 1", "parts 7", "parts 12", "rows array", "rows sparse", "rows mixed"])
 def test_every_form_of_the_rows_packs_to_the_same(forms, kit, form):
     """What methods get is the packed rows and their profile, so one comparison stands for all methods."""
     kind, which = form.split()
@@ -104,8 +110,7 @@ def test_every_form_of_the_labels_packs_to_the_same(forms, kit, kind):
     kit.PackedRows(forms.labelled(kind)).equals(kit.PackedRows(forms.frame), order)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ["full sparse", "full mixed", "thin sparse", "thin mixed"])
+@pytest.mark.parametrize("form", turns("form", "full sparse", "full mixed", "thin sparse", "thin mixed"))
 def test_sparse_rows_equal_dense_rows(forms, method, form):
     values = form.split()[0]
     close(forms.get("rows " + form, method), forms.get(f"rows {values} dense", method))
@@ -162,7 +167,7 @@ def test_one_request_more_costs_no_job_more(spark, forms):
     assert jobs("mim") == jobs("mim", "chi2", "enm", "gmm") == 1
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_joint_cells_of_several_requests(spark, kit, monkeypatch):
     """Rows spread by the picks of one request are not taken for those of another."""
     monkeypatch.setattr(runner, "DIRECT_BYTES", 1 << 10)  # cells are too many to count in one state
@@ -284,7 +289,7 @@ def test_unknown_labels_through_spark(spark, kit, which):
 def planted(request, spark, kit, methods):
     size = {"num_features": 30, "num_labels": 4, "num_relevant": 6, "num_redundant": 0, "seed": 11}
     frame = readers.planted(spark, 1500, density=request.param, noise=0.2, num_partitions=2, **size)
-    return planted_truth(**size), kit.rank_all(frame, methods)
+    return planted_truth(**size), kit.rank_all(frame, methods["planted"])
 
 
 def test_planted_features_come_before_noise(planted, method):

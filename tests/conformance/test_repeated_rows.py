@@ -100,10 +100,9 @@ def case(spark, data_dir):
 
 def pytest_generate_tests(metafunc):
     if "name" in metafunc.fixturenames:
-        slow = ("scene", "yeast", "imdb")  # some methods on imdb: `test_partitions_of_repeated_rows_do_not_matter`
-        metafunc.parametrize(
-            "name", [pytest.param(n, marks=pytest.mark.slow(every=30, together="name")) if n in slow else n for n in SETS]
-        )
+        # some methods on imdb oftener: `test_partitions_of_repeated_rows_do_not_matter`
+        turns = {n: pytest.mark.slow(every=30, together="name", number=i) for i, n in enumerate(("scene", "yeast", "imdb"), 1)}
+        metafunc.parametrize("name", [pytest.param(n, marks=turns.get(n, ())) for n in SETS])
 
 
 def same_bits(one, other):
@@ -162,7 +161,7 @@ FAMILIES = ("ridge", "rfs", "f-statistic", "spec", "gmba", "relieff", "msfs", "m
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parts", [pytest.param(n, marks=pytest.mark.slow(together="parts")) for n in (1, 2, 13)] + [4])
+@pytest.mark.parametrize("parts", [1, 2, 4, 13])
 def test_partitions_of_repeated_rows_do_not_matter(case, parts):
     """Everything that is not a count, over a thousand sparse rows in several blocks; counts are integers anyway."""
     frame = case("imdb").table.frame
@@ -172,14 +171,14 @@ def test_partitions_of_repeated_rows_do_not_matter(case, parts):
         same_bits(many[method], one[method])
 
 
-@pytest.mark.slow(every=90, together="parts")
+@pytest.mark.slow(every=120, together="parts")
 @pytest.mark.parametrize("parts", [1, 2, 13])
 def test_partitions_do_not_matter_to_any_method(case, method, parts):
     this = case("imdb")
     same_bits(this.get(f"distributed {parts}")[method], this.get("bare")[method])
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow
 def test_methods_over_rows_equal_their_oracles(case):
     """Another row is another place in the data: the oracles know nothing of ids."""
     table = case("emotions").table
@@ -224,7 +223,7 @@ def test_mlknn_learns_from_other_places(case, small, monkeypatch):
     assert np.allclose(state["without"], oracle.likelihood_without, atol=1e-12, rtol=0)
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*EXTRACTORS, *CLASSIFIERS])
 def test_fitted_on_repeated_rows_as_on_rows_with_ids(case, spark, kind):
     """Extractors and classifiers: what they learn is that of unique ids, to the bit."""
@@ -315,7 +314,7 @@ def test_an_id_that_stands_on_rows_that_differ_is_refused_by_value(case, spark, 
     assert np.abs(shared.scores.values - want.scores.values).max() <= 1e-9 * np.abs(want.scores.values).max()
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow
 def test_what_only_sums_does_not_look_for_equal_rows(case):
     """One job for `mim`, one for `ridge`, whose sums are exact in any order; where ids matter and rows repeat two more, once for
     the same packed data."""

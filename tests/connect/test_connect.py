@@ -21,7 +21,7 @@ from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.extract import EXTRACTORS, lift_rsm
 from spark_mlfs.ml.learners import project
 
-pytestmark = pytest.mark.slow(every=5, together="file")
+pytestmark = pytest.mark.slow(together="file")
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 A stage is a function that a job runs in tasks (`mapInArrow`, or row by row in a pipeline): which ones a family has is read off a
 run without a loss, so that a new stage is tried as soon as it is there. Run as a script with families and losses, both joined by
-commas, and, for some of their stages only, those; more of the kind follow a `--`, on the same cluster. Prints one JSON line a
-case: family, stage, loss, what was struck, and whether the answer is the one without a loss, to the last bit.
+commas, and, for some of their stages only, those. Prints one JSON line a case: family, stage, loss, what was struck, and whether
+the answer is the one without a loss, to the last bit.
 
     worker     the Python worker is killed in the middle of the stage
     executor   the executor is killed there, with the cached blocks and shuffle files it holds
@@ -323,7 +323,7 @@ def cases_of(family: str, losses: list[str], some: list[str] | None, frame: Data
         print(json.dumps(case | ({"error": error} if error else {})), flush=True)
 
 
-def main(*plans: list[list[str]]) -> None:
+def main(families: list[str], losses: list[str], some: list[str] | None = None) -> None:
     # as the tests' own session (`conftest`): what lives for seconds does not repay a compiler
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).resolve().parents[1] / "conf"))
@@ -344,7 +344,7 @@ def main(*plans: list[list[str]]) -> None:
         # what a dead executor held is not asked for again and again
         "spark.shuffle.io.maxRetries": "1",
         "spark.shuffle.io.retryWait": "1s",
-        "spark.speculation": str(any("slow" in losses for _, losses, *_ in plans)).lower(),
+        "spark.speculation": str("slow" in losses).lower(),
         "spark.speculation.minTaskRuntime": f"{COPY_SECONDS}s",
     }
     spark = local_session("faults", conf)
@@ -358,14 +358,10 @@ def main(*plans: list[list[str]]) -> None:
     rows.write.parquet(f"file://{notes}/rows")
     frame = spark.read.parquet(f"file://{notes}/rows").repartition(6, "features")
     watch()
-    for families, losses, *some in plans:
-        for family in families:
-            cases_of(family, losses, some[0] if some else None, frame, notes, driver)
+    for family in families:
+        cases_of(family, losses, some, frame, notes, driver)
     spark.stop()
 
 
 if __name__ == "__main__":
-    plans: list[list[list[str]]] = [[]]
-    for words in sys.argv[1:]:
-        plans.append([]) if words == "--" else plans[-1].append(words.split(","))
-    main(*plans)
+    main(*(words.split(",") for words in sys.argv[1:]))

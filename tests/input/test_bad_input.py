@@ -1270,7 +1270,7 @@ sys.exit(sum(cli.main(call) != 2 for call in json.loads(sys.argv[1])))
 """
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow
 def test_nothing_of_java_is_shown(tmp_path):
     """A process of its own, so that what Java itself writes on standard error is seen, too: nothing when the session starts and a
     fit meets a row that cannot be used, which is named by its id in one line (on standard output here), and a line a command."""

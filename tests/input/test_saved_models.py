@@ -472,7 +472,7 @@ def one_line(told: str, line: str) -> None:
     assert not re.search(r"Traceback|org\.apache|java\.|Py4J|SQLSTATE", told), told
 
 
-@pytest.mark.slow(every=5)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_damaged_model_is_refused(spark, saved, tmp_path, name):
     kind, damage, line = DAMAGED[name]

@@ -134,18 +134,26 @@ PIPELINES = {
 
 
 @pytest.fixture(scope="module")
-def pipelines(spark, data):
-    """The folder with a pipeline of each kind, which Spark fitted and saved."""
+def pipeline_of(spark, data):
+    """The folder of a pipeline that Spark fitted and saved, each when first asked for."""
     from spark_mlfs import cli
 
-    for name, (kind, classifier, _) in PIPELINES.items():
-        out = ("--classifier", classifier, "--output", data / f"{name}-pipeline", "--quiet", "--no-report")
-        given = ("--method", "mim", "--num-top-features", "4", "--engine", "spark", *out)
-        assert cli.main(list(map(str, ["select", *arguments(data, kind), *given]))) == 0
-    return data
+    def get(name):
+        (kind, classifier, _), folder = PIPELINES[name], data / f"{name}-pipeline"
+        if not folder.exists():
+            out = ("--classifier", classifier, "--output", folder, "--quiet", "--no-report")
+            given = ("--method", "mim", "--num-top-features", "4", "--engine", "spark", *out)
+            assert cli.main(list(map(str, ["select", *arguments(data, kind), *given]))) == 0
+        return folder
+
+    return get
 
 
-@pytest.mark.slow(every=8)
+# what one pipeline is asked for, on one day
+TURN = pytest.mark.slow(every=8, together="name")
+
+
+@TURN
 @pytest.mark.parametrize(
     ("name", "more"),
     [
@@ -157,13 +165,13 @@ def pipelines(spark, data):
         ("arff", ("--top-n", "1")),
     ],
 )
-def test_a_corpus_is_scored_as_by_spark(spark, pipelines, run, tmp_path, name, more):
+def test_a_corpus_is_scored_as_by_spark(spark, pipeline_of, data, run, tmp_path, name, more):
     given = PIPELINES[name][2] or ("--data", "later.parquet" if name == "columns" else "table.parquet", "--format", "parquet")
-    read = [pipelines / a if str(a).endswith((".parquet", ".csv", ".arff")) else a for a in given]
+    read = [data / a if str(a).endswith((".parquet", ".csv", ".arff")) else a for a in given]
     frames, parts, manifests = [], [], []
     for engine in ("spark", "local"):
         out = tmp_path / engine
-        model = pipelines / f"{name}-pipeline"
+        model = pipeline_of(name)
         code, said, err = run("score", "--model", model, *read, *more, "--engine", engine, "--output", out)
         assert code == 0 and "2000 rows scored" in said, err
         frames.append(rows_of(spark, out / "data"))
@@ -193,32 +201,32 @@ def stages_of(pipeline):
     return out
 
 
-@pytest.mark.slow(every=8)
+@TURN
 @pytest.mark.parametrize("name", ["columns", "arrays", "arff", "texts"])
-def test_a_pipeline_is_fitted_as_by_spark(spark, pipelines, run, tmp_path, name):
+def test_a_pipeline_is_fitted_as_by_spark(spark, pipeline_of, data, run, tmp_path, name):
     from spark_mlfs.frame import LocalSession
     from spark_mlfs.ml.persistence import load_pipeline as load_there
 
     kind, classifier, _ = PIPELINES[name]
     given = ("--method", "mim", "--num-top-features", 4, "--classifier", classifier, "--engine", "local", "--no-report")
-    code, said, err = run("select", *arguments(pipelines, kind), *given, "--output", tmp_path / "out")
+    code, said, err = run("select", *arguments(data, kind), *given, "--output", tmp_path / "out")
     assert code == 0 and "pipeline/" in said, err
-    there = pipelines / f"{name}-pipeline" / "pipeline"
+    there = pipeline_of(name) / "pipeline"
     ours, theirs = stages_of(tmp_path / "out" / "pipeline"), stages_of(there)
     if name == "texts":  # words are counted by a stage of this library, not by those of Spark ML
         assert ours[-2:] == theirs[-2:] and ours[1][0] == "WordCounter"
     else:
         assert ours == theirs
     loaded = load_there(spark, f"file://{tmp_path}/out/pipeline")
-    score = ("--data", pipelines / "table.parquet", "--format", "parquet", "--id", "number")
-    score = ("--data", pipelines / "sparse.arff", *ARFF) if name == "arff" else score
+    score = ("--data", data / "table.parquet", "--format", "parquet", "--id", "number")
+    score = ("--data", data / "sparse.arff", *ARFF) if name == "arff" else score
     for engine, model in (("spark", tmp_path / "out"), ("local", there.parent)):
         assert run("score", "--model", model, *score, "--engine", engine, "--output", tmp_path / engine)[0] == 0
     assert rows_of(spark, tmp_path / "spark" / "data") == rows_of(spark, tmp_path / "local" / "data")
     assert len(loaded.stages) == len(load_pipeline(LocalSession(), str(tmp_path / "out")).stages) == len(ours) - 1
 
 
-@pytest.mark.slow(every=8)
+@TURN
 @pytest.mark.parametrize(
     ("name", "labels"),
     [
@@ -228,13 +236,11 @@ def test_a_pipeline_is_fitted_as_by_spark(spark, pipelines, run, tmp_path, name)
         ("arff", ("--top-n", "1")),
     ],
 )
-def test_a_pipeline_is_checked_as_by_spark(pipelines, run, tmp_path, name, labels):
-    given = (
-        ("--data", pipelines / "sparse.arff", *ARFF) if name == "arff" else ("--data", pipelines / "table.parquet", *TABLE[:2])
-    )
+def test_a_pipeline_is_checked_as_by_spark(pipeline_of, data, run, tmp_path, name, labels):
+    given = ("--data", data / "sparse.arff", *ARFF) if name == "arff" else ("--data", data / "table.parquet", *TABLE[:2])
     found, pages = [], []
     for engine in ("spark", "local"):
-        how = ("--model", pipelines / f"{name}-pipeline", *given, *labels, "--engine", engine, "--output", tmp_path / engine)
+        how = ("--model", pipeline_of(name), *given, *labels, "--engine", engine, "--output", tmp_path / engine)
         code, said, err = run("check", *how, "--json")
         assert code == 0, err
         found.append(
@@ -250,10 +256,10 @@ def entry(path, *but):
     return {k: v for k, v in json.loads(path.read_text()).items() if k not in but}
 
 
-def test_one_engine_goes_on_where_the_other_stopped(spark, pipelines, run, tmp_path):
-    table = pq.read_table(pipelines / "table.parquet")
+def test_one_engine_goes_on_where_the_other_stopped(spark, pipeline_of, data, run, tmp_path):
+    table = pq.read_table(data / "table.parquet")
     (tmp_path / "in").mkdir()
-    base = ["score", "--model", pipelines / "texts-pipeline", "--data", tmp_path / "in", "--format", "parquet", "--id", "number"]
+    base = ["score", "--model", pipeline_of("texts"), "--data", tmp_path / "in", "--format", "parquet", "--id", "number"]
     for part, engine in enumerate(("local", "spark", "local")):
         pq.write_table(table.slice(700 * part, 700), tmp_path / "in" / f"{part}.parquet")
         code, said, err = run(*base, "--append", "--engine", engine, "--output", tmp_path / "tags")
@@ -262,12 +268,12 @@ def test_one_engine_goes_on_where_the_other_stopped(spark, pipelines, run, tmp_p
     assert rows_of(spark, tmp_path / "tags" / "data", "number")[1] == rows_of(spark, tmp_path / "anew" / "data", "number")[1]
 
 
-def test_without_pyspark(pipelines, tmp_path):
-    cut = ["transform", "--model", pipelines / "columns-pipeline", *arguments(pipelines, "table"), "--output", tmp_path / "cut"]
-    table = ("--data", pipelines / "table.parquet", "--format", "parquet", "--id", "key")
-    score = ["score", "--model", pipelines / "texts-pipeline", *table, "--output", tmp_path / "tags"]
-    check = ["check", "--model", pipelines / "columns-pipeline", *table[:4], "--labels-col", "topics"]
-    fit = ["select", *arguments(pipelines, "texts"), "--classifier", "mlknn", "--output", tmp_path / "fit"]
+def test_without_pyspark(pipeline_of, data, tmp_path):
+    cut = ["transform", "--model", pipeline_of("columns"), *arguments(data, "table"), "--output", tmp_path / "cut"]
+    table = ("--data", data / "table.parquet", "--format", "parquet", "--id", "key")
+    score = ["score", "--model", pipeline_of("texts"), *table, "--output", tmp_path / "tags"]
+    check = ["check", "--model", pipeline_of("columns"), *table[:4], "--labels-col", "topics"]
+    fit = ["select", *arguments(data, "texts"), "--classifier", "mlknn", "--output", tmp_path / "fit"]
     code = (
         "import sys\nfrom spark_mlfs import cli\n"
         f"for command in {[[str(a) for a in given] for given in (cut, score, check, fit)]!r}:\n"

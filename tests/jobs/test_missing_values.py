@@ -39,20 +39,22 @@ def means_of(frame):
 
 @pytest.fixture(scope="module")
 def runs(spark, tmp_path_factory):
-    """Folders of selections with a classifier from one CSV, of which the mean's and the zero's fill and the others do not."""
+    """The folder of selections with a classifier from one CSV, each made when first asked for, and the rows: the mean's and the
+    zero's fill, the others do not."""
     at = tmp_path_factory.mktemp("missing")
     train = table(1500, 1, [(3, 0), (4, 1), (4, 2), (40, 8), (900, 0)])
     train.to_csv(at / "train.csv", index=False)
     train.dropna().to_csv(at / "whole.csv", index=False)
-    for name, data in (("mean", "train"), ("zero", "train"), ("drop", "train"), ("error", "whole")):
-        given = ["--data", str(at / f"{data}.csv"), "--format", "csv", *COLUMNS, "--option", f"missing={name}", "--quiet"]
-        more = ["--method", "mim", "--num-top-features", "4", "--classifier", "br-svm", "--no-report"]
-        assert cli.main(["select", *given, *more, "--output", str(at / name)]) == 0
     return at, train
 
 
 def chosen(runs, name):
-    return MultiLabelSelectorModel.load(f"{runs[0]}/{name}/model").selectedFeatureNames
+    at, data = runs[0], "whole" if name == "error" else "train"
+    if not (at / name).exists():
+        given = ["--data", str(at / f"{data}.csv"), "--format", "csv", *COLUMNS, "--option", f"missing={name}", "--quiet"]
+        more = ["--method", "mim", "--num-top-features", "4", "--classifier", "br-svm", "--no-report"]
+        assert cli.main(["select", *given, *more, "--output", str(at / name)]) == 0
+    return MultiLabelSelectorModel.load(f"{at}/{name}/model").selectedFeatureNames
 
 
 def tomorrow(runs, name, every=NAMES):
@@ -66,6 +68,7 @@ def tomorrow(runs, name, every=NAMES):
 
 @pytest.mark.slow
 def test_the_mean_is_that_of_the_training_rows_to_the_bit(spark, runs):
+    chosen(runs, "mean")
     want = means_of(runs[1])
     source = spark.createDataFrame(runs[1])
     arrays = source.select(F.array(*(f"`{n}`" for n in NAMES)).alias("x"), "y0", "y1", "y2")
@@ -88,7 +91,7 @@ def scored(spark, runs, name, day, *more):
     return code, None if code else spark.read.parquet(f"{runs[0]}/tags/data").orderBy("doc").toPandas()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(together="name")
 @pytest.mark.parametrize("name", ["mean", "zero"])
 def test_score_check_and_transform_fill_as_in_training(spark, runs, name, capsys, tmp_path):
     day, selected = tomorrow(runs, name), chosen(runs, name)
@@ -127,7 +130,7 @@ def test_score_check_and_transform_fill_as_in_training(spark, runs, name, capsys
     assert f"the model was trained with missing={name!r}, and fills values as it did there" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.slow(together="name")
 @pytest.mark.parametrize("name", ["drop", "error"])
 def test_a_model_that_fills_nothing_names_the_feature_and_the_row(spark, runs, name, capsys, tmp_path):
     selected = chosen(runs, name)

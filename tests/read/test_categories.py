@@ -173,7 +173,7 @@ def test_what_is_no_category_is_refused_by_its_name(tmp_path):
         read.parquet(LocalSession(), str(tmp_path / "t.parquet"), **{**told, "categories": facts})
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @pytest.mark.filterwarnings("ignore::spark_mlfs.errors.DataNotice")
 @pytest.mark.parametrize("engine", ["local", "spark"])
 def test_commands_select_transform_and_score_them(folder, tmp_path, engine, request):
@@ -229,10 +229,8 @@ ROWS = TABLE[["of.words", "number", "k", *LABELS]]
 
 
 @pytest.mark.filterwarnings("ignore::spark_mlfs.errors.DataNotice")
-@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow(every=5))])
-@pytest.mark.parametrize(
-    "missing", ["error", *(pytest.param(each, marks=pytest.mark.slow(every=5)) for each in ("zero", "mean"))]
-)
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("missing", ["error", *(pytest.param(each, marks=pytest.mark.slow) for each in ("zero", "mean"))])
 def test_nominal_attributes_give_the_rankings_of_texts_of_csv(tmp_path, engine, missing, request):
     """To the byte. A missing value is one of its own there, too; values that later rows alone have are none."""
     if engine == "spark":

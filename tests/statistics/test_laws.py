@@ -111,9 +111,9 @@ def thin_half_known():
 
 
 def many_sets():
-    """24,000 rows, nearly as many labelsets of 4000 labels."""
+    """8000 rows, nearly as many labelsets of 2000 labels."""
     rng = np.random.default_rng(3)
-    return rows_of(rng.normal(size=(24_000, 2)), members(rng, 24_000, 4000, 4, 0.0))
+    return rows_of(rng.normal(size=(8000, 2)), members(rng, 8000, 2000, 4, 0.0))
 
 
 def wide():
@@ -124,12 +124,12 @@ def wide():
 
 def wide_dense():
     rng = np.random.default_rng(5)
-    return rows_of(rng.normal(size=(1200, 5)), members(rng, 1200, 10_000, 3))
+    return rows_of(rng.normal(size=(1200, 5)), members(rng, 1200, 4000, 3))
 
 
 DATA = {f.__name__: f for f in (dense, thin, half_known, thin_half_known, many_sets, wide, wide_dense)}
 FEW = ("dense", "thin", "half_known", "thin_half_known")  # labels few enough for states of q², and for methods
-WIDTH = {"dense": 4, "thin": 12, "half_known": 4, "thin_half_known": 12, "many_sets": 4000, "wide": 10_000, "wide_dense": 10_000}
+WIDTH = {"dense": 4, "thin": 12, "half_known": 4, "thin_half_known": 12, "many_sets": 2000, "wide": 10_000, "wide_dense": 4000}
 
 
 @cache
