@@ -133,7 +133,7 @@ class Scorer(SavedPipeline):
     """A saved pipeline on Spark."""
 
     def small_batches(self, frame: DataFrame) -> AbstractContextManager[None]:
-        """Arrow batches of a few MB meanwhile, however long texts like those of `frame` are, of few rows where labels are many."""
+        """Have Arrow batches take a few MB meanwhile, however long the texts of `frame` are, and few rows of many labels."""
         row_bytes = partial(_text_bytes, frame, self.columns_read())
         return small_batches(frame.sparkSession, row_bytes, self.encoder is not None, self.rows_at_once)
 
