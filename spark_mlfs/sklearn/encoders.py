@@ -99,6 +99,7 @@ class EncoderOfFiles(TransformerMixin, ArrayEstimator):
         """Names of the features."""
         return np.array(self._encoder().names, object)
 
+    @spelled_by(in_arrays)
     def _encoder(self) -> EncodeCells:
         ON_ERROR.accept(self.on_error)
         return EncodeCells.of(self.entry.name, self._own_parameters(), getattr(self, "state_", None), "the estimator")

@@ -48,6 +48,8 @@ def test_tokens_and_texts_of_arrays(tmp_path):
         encoder.transform([[1, 2]])
     with pytest.raises(ParameterError, match="set model_path"):
         arrays.OnnxEncoder().transform(["a"])
+    with pytest.raises(ParameterError, match="set model_path"):
+        arrays.OnnxEncoder().fit()
 
 
 def test_a_fitted_estimator_is_pickled_with_its_model(tmp_path):
