@@ -22,12 +22,6 @@ from spark_mlfs.read.samples import planted_truth
 from spark_mlfs.testing import CONSTANT, COPY, COPY_OF, FEATURES, ZERO, check_ranking, engine_of, example, rank_here, requests_of
 
 
-def turns(name, *values):
-    """A form of the rows is made for all methods, on one day."""
-    slow = pytest.mark.slow
-    return [pytest.param(v, marks=slow(together=name, number=number)) for number, v in enumerate(values, 1)]
-
-
 def same_bits(one, other):
     assert one.scores.values.tobytes() == other.scores.values.tobytes()
     if one.scores.path is not None:
@@ -87,7 +81,7 @@ def test_a_permutation_of_the_columns_permutes_the_scores(forms, kit, method):
     assert np.abs(after - before[forms.columns]).max() <= relative * np.abs(before).max()
 
 
-@pytest.mark.parametrize("parts", [3, *turns("parts", 1, 2, 7, 12)])
+@pytest.mark.parametrize("parts", [pytest.param(n, marks=pytest.mark.slow(together="parts")) for n in (1, 2, 7, 12)] + [3])
 def test_one_task_and_many_jobs_give_the_same_bits(forms, method, parts):
     """Rows arrive in another order, too: a repartition deals them out anew. Of 12 partitions, two thirds are empty."""
     one, many = forms.get("plain", method), forms.get(f"parts {parts}", method)
@@ -110,7 +104,8 @@ def test_every_form_of_the_labels_packs_to_the_same(forms, kit, kind):
     kit.PackedRows(forms.labelled(kind)).equals(kit.PackedRows(forms.frame), order)
 
 
-@pytest.mark.parametrize("form", turns("form", "full sparse", "full mixed", "thin sparse", "thin mixed"))
+@pytest.mark.slow(together="form")
+@pytest.mark.parametrize("form", ["full sparse", "full mixed", "thin sparse", "thin mixed"])
 def test_sparse_rows_equal_dense_rows(forms, method, form):
     values = form.split()[0]
     close(forms.get("rows " + form, method), forms.get(f"rows {values} dense", method))

@@ -75,7 +75,7 @@ def test_types_of_any_cells(spark, tmp_path):
     pieces = ["1", "0", "12", "-", "+", ".", "e", "E5", " ", "NaN", "Inf", "true", "2020-01-05", "f", "x", ":3", "é", "00"]
     columns, texts = [], 0
     path = tmp_path / "cells.csv"
-    while len(columns) < 300:
+    while len(columns) < 150:
         cells = ["".join(generator.choice(pieces, generator.integers(0, 4))) for _ in range(generator.integers(1, 3))]
         path.write_text(table_of([cells, ["0"] * 4]))
         try:
@@ -83,7 +83,7 @@ def test_types_of_any_cells(spark, tmp_path):
         except NeedsSpark:
             continue
         texts += text
-        if not text or texts < 100:
+        if not text or texts < 50:
             columns.append(cells)
     path.write_text(table_of([*columns, ["0"] * 4]))
     assert len(set(assert_same_table(spark, path, "csv")[0].values())) > 4
@@ -96,7 +96,7 @@ def test_quotes_in_any_lines(spark, tmp_path, options):
     quote, separator = options.get("quote", '"'), options.get("sep", ",")
     pieces = [quote, quote, quote + separator + quote, separator, "\\" + quote, "\\", "x", " y", quote * 2]
     lines, path = [], tmp_path / "rows.csv"
-    while len(lines) < 150:
+    while len(lines) < 60:
         line = "".join(generator.choice(pieces, generator.integers(1, 9)))
         path.write_text(f"a{separator}b\nz{separator}z\n{line}\n")
         try:
