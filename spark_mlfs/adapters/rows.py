@@ -164,10 +164,12 @@ def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray
 
 
 class RowTask:
-    """Worker side of `map_rows`."""
+    """Worker side of `map_rows`; it takes `rows` at once at most, of more that Spark hands over."""
 
-    def __init__(self, function: Callable[..., Any], lists: dict[str, pa.ListType], read: CellReader) -> None:
-        self.function, self.lists, self.read = function, lists, read
+    def __init__(
+        self, function: Callable[..., Any], lists: dict[str, pa.ListType], read: CellReader, rows: int | None = None
+    ) -> None:
+        self.function, self.lists, self.read, self.rows = function, lists, read, rows
         self.seen = 0  # rows of the partition so far
 
     def __call__(self, column: pa.Array, *ids: pa.Array) -> pa.StructArray:
@@ -181,13 +183,20 @@ class RowTask:
             arrays = [lists_of(columns[name]) for name in self.lists]
         return pa.StructArray.from_arrays(arrays, [f"c{i}" for i in range(len(arrays))])
 
+    def parts(self, *columns: pa.Array) -> Iterator[pa.StructArray]:
+        """The task on so many rows after the other, of columns of as many."""
+        count = len(columns[0])
+        step = self.rows or max(1, count)
+        for first in range(0, max(1, count), step):
+            yield self(*(column.slice(first, step) for column in columns))
+
     def udf(self, schema: str, ids: int = 0) -> Any:
         """The task as an iterator of batches, so that what it holds is unpickled once a task; with `ids` = 1 the rows' ids come
         beside their cells. Spark before 4.1 has no UDF of Arrow arrays: there they pass through pandas, value by value."""
         if hasattr(F, "arrow_udf"):
 
             def arrays(columns: Iterator[Any]) -> Iterator[pa.Array]:
-                return itertools.starmap(self, columns) if ids else map(self, columns)
+                return itertools.chain.from_iterable(itertools.starmap(self.parts, columns) if ids else map(self.parts, columns))
 
             batch: Any = tuple[pa.Array, pa.Array] if ids else pa.Array
             arrays.__annotations__ = {"columns": Iterator[batch], "return": Iterator[pa.Array]}
@@ -195,8 +204,8 @@ class RowTask:
 
         def frames(columns: Iterator[Any]) -> Iterator[pd.DataFrame]:
             for column in columns:
-                computed = self(_arrow(column[0]), pa.array(column[1], pa.string())) if ids else self(_arrow(column))
-                yield pd.DataFrame({field.name: computed.field(field.name).to_pandas() for field in computed.type})
+                for part in self.parts(*((_arrow(column[0]), pa.array(column[1], pa.string())) if ids else (_arrow(column),))):
+                    yield pd.DataFrame({field.name: part.field(field.name).to_pandas() for field in part.type})
 
         # a vector arrives as a struct: one column a field
         cells: Any = pd.DataFrame if getattr(self.read, "vectors", False) else pd.Series

@@ -66,6 +66,12 @@ class PassageReader:
 Columns = Mapping[str, Any]
 ColumnsOf = Callable[[np.ndarray, np.ndarray], Columns]  # of (rows, q) labels and scores
 RAW = "rawPrediction"
+CELLS = 1 << 21  # rows × labels that are scored at once
+
+
+def rows_at_once(labels: Sequence[str]) -> int:
+    """How many rows are scored at once: of many labels few, however narrow the rows are."""
+    return max(1, CELLS // max(1, len(labels)))
 
 
 def check_choice(top_n: int | None, threshold: float | None, labels: int) -> None:

@@ -157,7 +157,8 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
                 dataset, self.getFeaturesCol(), read, self._blocks, light.rows, light.stored, self.state["k"],
                 partial(predicted_by, light, columns), outputs,
             )  # fmt: skip
-        return map_rows(dataset, cells, partial(tagging.predicted_columns, predictor, columns), outputs)
+        rows = tagging.rows_at_once(self.labelNames)
+        return map_rows(dataset, cells, partial(tagging.predicted_columns, predictor, columns), outputs, rows)
 
     _blocks: DataFrame | None = None
 

@@ -58,18 +58,22 @@ def feature_cells(dataset: DataFrame, features: str, width: int, *how: Any, id: 
 
 
 def map_rows(
-    dataset: DataFrame, cells: FeatureSource, function: Callable[[Matrix], Mapping[str, np.ndarray]], outputs: Mapping[str, str]
+    dataset: DataFrame,
+    cells: FeatureSource,
+    function: Callable[[Matrix], Mapping[str, np.ndarray]],
+    outputs: Mapping[str, str],
+    rows: int | None = None,
 ) -> DataFrame:
     """`dataset` with columns computed row by row from its features, which `cells` reads. `ParameterError` for one that exists.
 
     `function(x)` takes (rows, width) raw features, dense float64 or CSR, and returns for each key of `outputs` what `lists_of`
     takes. `outputs` maps a new column's name to ``"vector"`` (dense), ``array<double>``, ``array<int>`` or ``array<string>``. The
-    function and what it closes over travel to the workers: keep it within some tens of MB."""
+    function and what it closes over travel to the workers: keep it within some tens of MB. `rows`: the most it takes at once."""
     refuse_taken(dataset, outputs)
     types = ["array<double>" if type_name == "vector" else type_name for type_name in outputs.values()]
     schema = ", ".join(f"c{i} {type_name}" for i, type_name in enumerate(types))
     lists = {name: pa.list_(_ENTRIES.get(type_name, pa.float64())) for name, type_name in outputs.items()}
-    task = RowTask(function, lists, cells.read)
+    task = RowTask(function, lists, cells.read, rows)
     temporary, input_column = "__spark_mlfs_rows__", "__spark_mlfs_source__"
     # a step of its own, kept apart by the condition: Spark 4.3 cannot hand a vector column of a Parquet file past a UDF
     dataset = dataset.withColumn(input_column, F.when(F.spark_partition_id() >= 0, cells.column))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from ..errors import DataError, ParameterError
@@ -23,27 +23,21 @@ OF_THE_JVM = "a Connect client before 4.0 has none of the JVM's classes"
 
 
 @contextmanager
-def small_batches(
-    spark: SparkSession, row_bytes: Callable[[], int] | None = None, files: bool = False, most: int | None = None
-) -> Iterator[None]:
+def small_batches(spark: SparkSession, row_bytes: Callable[[], int] | None = None, files: bool = False) -> Iterator[None]:
     """Have Spark hand rows over in Arrow batches of about `BATCH_BYTES` (before 4.1 of `row_bytes()` a row): wide rows take half
-    as long; `most` rows in one. Where rows are `files`, tasks take many small ones."""
+    as long. Where rows are `files`, tasks take many small ones."""
     if isinstance(spark, LocalSession):
         yield
         return
-    values = {FILE_WEIGHT: FILE_BYTES} if files else {}
     try:
-        spark.conf.get(_BATCH_BYTES)  # Spark before 4.1 has no such setting
-        values[_BATCH_BYTES] = BATCH_BYTES
+        name, before = _BATCH_BYTES, spark.conf.get(_BATCH_BYTES)  # Spark before 4.1 has no such setting
+        small = BATCH_BYTES
     except Exception:
-        rows = BATCH_ROWS if row_bytes is None else max(1, min(BATCH_ROWS, BATCH_BYTES // max(1, row_bytes())))
-        most = min(rows, most or rows)
-    if most is not None:
-        own = int(spark.conf.get(_BATCH_RECORDS, "10000") or 0)
-        values[_BATCH_RECORDS] = min(own, most) if own > 0 else most
-    with ExitStack() as settings:
-        for name, value in values.items():
-            settings.enter_context(session_setting(spark, name, value))
+        name, before = _BATCH_RECORDS, spark.conf.get(_BATCH_RECORDS, "10000")
+        most = BATCH_ROWS if row_bytes is None else max(1, min(BATCH_ROWS, BATCH_BYTES // max(1, row_bytes())))
+        rows = int(before or 0)
+        small = min(rows, most) if rows > 0 else most
+    with session_setting(spark, name, small), session_setting(spark, FILE_WEIGHT, FILE_BYTES) if files else nullcontext():
         yield
 
 

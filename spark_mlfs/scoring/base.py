@@ -55,7 +55,6 @@ def columns_of_sql(stage: Described) -> tuple[list[str], list[str]]:
     return [name.replace("``", "`") for name in re.findall(r"`((?:[^`]|``)+)`", own[1])], re.findall(r" AS (\w+)", own[1])
 
 
-CELLS = 1 << 21  # rows × labels that are scored at once
 STATE = "_state"  # of an encoder among its Params: what is saved beside them
 _OWN = re.compile(r"SELECT \*, (.*) FROM __THIS__", re.DOTALL)
 
@@ -202,11 +201,6 @@ class SavedPipeline:
         """The one column of `frame` that the pipeline reads, if it holds texts."""
         read, kinds = self.columns_read(), kinds_of(frame)
         return read[0] if len(read) == 1 and read[0] in kinds and kinds[read[0]].text else None
-
-    @property
-    def rows_at_once(self) -> int:
-        """How many rows are scored at once: of many labels few, however narrow they are."""
-        return max(1, CELLS // max(1, len(self.classifier.labelNames)))
 
     def small_batches(self, frame: Any) -> AbstractContextManager[None]:
         """Around the work on rows like those of `frame`."""

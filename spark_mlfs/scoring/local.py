@@ -23,7 +23,17 @@ from ..adapters.learned import CLASSIFIER, LocalClassifier, facts_of_learned, sl
 from ..adapters.rows import CellReader, FeatureCells, RowTask
 from ..adapters.saved import ENCODED, PACKAGE, metadata_here, rows_here, saved_encoder, stage_here, whole_state
 from ..adapters.selection import MODEL, LocalSelection
-from ..adapters.tags import BEST, RAW, PassageReader, check_choice, label_lists, label_vectors, output_names, predicted_columns
+from ..adapters.tags import (
+    BEST,
+    RAW,
+    PassageReader,
+    check_choice,
+    label_lists,
+    label_vectors,
+    output_names,
+    predicted_columns,
+    rows_at_once,
+)
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.pack import are_vectors, pack
 from ..classify import CLASSIFIERS
@@ -74,7 +84,11 @@ class LocalScorer(SavedPipeline):
         lists = {"__labels__": pa.list_(pa.int32()), **dict.fromkeys(written, LISTS), **texts}
         known, id = pa.array(self.classifier.labelNames, pa.string()), keep[0] if keep and named else None
         predicted = partial(
-            _predicted, column=column, task=partial(RowTask, function, lists, read), id=id, rows=self.rows_at_once
+            _predicted,
+            column=column,
+            task=partial(RowTask, function, lists, read),
+            id=id,
+            rows=rows_at_once(self.classifier.labelNames),
         )
 
         def tagged(batches: Batches) -> Batches:
@@ -92,7 +106,7 @@ class LocalScorer(SavedPipeline):
         frame = self._encoded(frame, list(keep))
         column, read = self._features(frame)
         task = partial(RowTask, function, dict.fromkeys("zs", LISTS), read)
-        predicted = partial(_predicted, column=column, task=task, id=id, rows=self.rows_at_once)
+        predicted = partial(_predicted, column=column, task=task, id=id, rows=rows_at_once(self.classifier.labelNames))
 
         def judged(batches: Batches) -> Batches:
             for batch, values in predicted(batches):

@@ -133,9 +133,8 @@ class Scorer(SavedPipeline):
     """A saved pipeline on Spark."""
 
     def small_batches(self, frame: DataFrame) -> AbstractContextManager[None]:
-        """Have Arrow batches take a few MB meanwhile, however long the texts of `frame` are, and few rows of many labels."""
-        row_bytes = partial(_text_bytes, frame, self.columns_read())
-        return small_batches(frame.sparkSession, row_bytes, self.encoder is not None, self.rows_at_once)
+        """Spark hands rows like those of `frame` over in Arrow batches of a few MB meanwhile, however long their texts are."""
+        return small_batches(frame.sparkSession, lambda: _text_bytes(frame, self.columns_read()), self.encoder is not None)
 
     def read_of(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
         """The columns that the pipeline reads, and the kept ones as ``_kept_0``, …, whatever else the rows carry."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from pyspark.ml import PipelineModel
 from pyspark.sql import functions as F
 from sklearn import metrics as known
 
+from spark_mlfs.adapters.rows import RowTask
 from spark_mlfs.adapters.tags import overtagged
 from spark_mlfs.read.encoded import Gallery, Named
 from spark_mlfs.scoring import check as checking
@@ -293,7 +295,7 @@ def test_of_many_labels_few_rows_are_scored_at_once(run, home, monkeypatch, tmp_
     )
     assert run(*score, "--output", tmp_path / "whole")[0] == 0
     sizes.clear()
-    monkeypatch.setattr("spark_mlfs.scoring.base.CELLS", 7 * Q + 1)
+    monkeypatch.setattr("spark_mlfs.adapters.tags.CELLS", 7 * Q + 1)
     parts = json.loads(run(*flags(home, *more))[1])
     assert sizes == [] if engine == "spark" else sizes == [7] * 21 + [3]  # Spark measures in other processes
     assert parts["metrics"] == whole["metrics"] and parts["labels"] == whole["labels"]
@@ -360,3 +362,21 @@ def test_many_rows_with_a_tag_are_told(run, home):
     assert overtagged({"a": 45}, 100, {"a": 0.26}) is None and overtagged({"a": 62}, 100, {}) is None
     _code, said, err = run(*flags(home, "--threshold", 0.01))
     assert json.loads(said)["too_many"] in err and "labels are given so often" in err
+
+
+def test_a_task_takes_so_many_rows_of_those_that_spark_hands_over():
+    sizes = []
+
+    def function(x):
+        sizes.append(len(x))
+        return {"s": x * 2}
+
+    def read(cells, seen, ids):
+        assert ids.to_pylist() == [f"r{seen + i}" for i in range(len(cells))]
+        return np.array(cells.to_pylist()).reshape(len(cells), 2)
+
+    task = RowTask(function, {"s": pa.list_(pa.float64())}, read, 4)
+    column, ids = pa.array([[i, i + 0.5] for i in range(10)]), pa.array([f"r{i}" for i in range(10)])
+    found = [row["c0"] for part in task.parts(column, ids) for row in part.to_pylist()]
+    assert sizes == [4, 4, 2] and found == [[2 * i, 2 * i + 1] for i in range(10)]
+    assert [len(part) for part in task.parts(column[:0], ids[:0])] == [0]

@@ -191,20 +191,6 @@ def test_settings_come_back_when_the_last_of_several_threads_leaves():
     assert session.values == known
 
 
-def test_few_rows_are_handed_over_where_each_takes_much_later():
-    for known, most, rows in (
-        ({BYTES: "268435456", RECORDS: "10000"}, 7, "7"),
-        ({BYTES: "268435456", RECORDS: "5"}, 7, "5"),
-        ({BYTES: "268435456", RECORDS: "0"}, 7, "7"),
-        ({RECORDS: "10000"}, 7, "7"),
-        ({RECORDS: "10000"}, 10**6, "2000"),
-    ):
-        session = Settings(known)
-        with small_batches(session, most=most):
-            assert session.values[RECORDS] == rows
-        assert session.values == known
-
-
 def test_tasks_take_many_small_files_where_rows_are_files():
     cost = "spark.sql.files.openCostInBytes"
     known = {BYTES: "268435456", cost: "4194304"}
