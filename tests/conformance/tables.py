@@ -36,6 +36,8 @@ class Table:
         else:
             x = x[:, ::every]
         self.x, self.y, self.name = x, y[rows].astype(float), name
+        # rows that differ are equally far from another: most sparse ones, and those that differ in their labels only
+        self.tied = self.sparse or len(np.unique(x, axis=0)) < len(np.unique(np.hstack([x, self.y]), axis=0))
         self.frame = spark.createDataFrame(
             [(self._vector(a), Vectors.dense(b)) for a, b in zip(self.x, self.y, strict=True)], SCHEMA
         ).cache()

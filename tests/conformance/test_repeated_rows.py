@@ -141,7 +141,7 @@ def test_repeated_rows_rank_as_rows_with_ids_of_their_own(case, name, method):
         same_bits(this.get("occurrences")[method], bare)
     else:
         same_bits(this.get("features")[method], bare)
-    tied = this.table.sparse and METHODS[method].name in ("gmba", "relieff", "msfs", "mifs")
+    tied = this.table.tied and METHODS[method].name in ("gmba", "relieff", "msfs", "mifs")
     if method not in DRAWS and not tied:  # ids of another kind break ties between rows that differ in another way
         other = this.get("numbered")[method].scores.values
         tolerance = 1e-7 if method in ITERATES else 1e-9
