@@ -222,7 +222,8 @@ def projection(phi: np.ndarray, have: np.ndarray, p: Values, seed: tuple[int, in
             same += 2.0 * mask.sum() * (centred.T @ centred)
     A = p["alpha"] * between + far
     B = same + p["beta"] * near
-    B[np.diag_indices_from(B)] += 1e-6 * np.trace(B) / D
+    # where rows of one class are all alike B is 0 but for rounding
+    B[np.diag_indices_from(B)] += max(1e-6 * np.trace(B), 1e-13 * np.trace(A), np.finfo(float).tiny) / D
     values, vectors = linalg.eigh((A + A.T) / 2, (B + B.T) / 2, check_finite=False)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     share = np.cumsum(values) / max(values.sum(), 1e-300)

@@ -30,6 +30,7 @@ from spark_mlfs.kernels.hashing import mix
 from spark_mlfs.ml.learners import EXTRACTING, project
 from spark_mlfs.pipeline import compute
 from spark_mlfs.schema import attribute_names, with_names
+from spark_mlfs.sklearn import LIFTRSMExtractor
 from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.statistics.moments import provisional_centre
 
@@ -222,6 +223,13 @@ def test_whitened_features_have_unit_variance():
     np.testing.assert_array_equal(state["widths"], plain["widths"])
     np.testing.assert_allclose(out.std(axis=0), 1, rtol=1e-9)
     np.testing.assert_allclose(out, small / small.std(axis=0), rtol=1e-6, atol=1e-9)
+
+
+def test_lift_rsm_of_classes_whose_rows_are_alike():
+    """Nothing is left of the denominator but its ridge: one direction, along which the classes differ."""
+    x, y = np.repeat([[0.0, 5.0], [1.0, 7.0]], 20, axis=0), np.repeat([[0.0], [1.0]], 20, axis=0)
+    z = LIFTRSMExtractor().fit(x, y).transform(x)
+    assert z.shape == (40, 1) and np.isfinite(z).all() and z[0] != z[-1] and len(np.unique(z)) == 2
 
 
 def test_narrow_spaces_have_narrow_subspaces():
