@@ -79,7 +79,7 @@ def _machine(x: Matrix, y: np.ndarray, ids: np.ndarray, p: Values) -> tuple[np.n
         warnings.simplefilter("ignore", ConvergenceWarning)  # the count of iterations says it
         fold = (mix(ids, p["seed"] + 0xF01D) % np.uint64(FOLDS)).astype(int)
         splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(FOLDS)]
-        few = any(len(test) == 0 or y[train].min() == y[train].max() for train, test in splits)
+        few = any(not len(train) or not len(test) or y[train].min() == y[train].max() for train, test in splits)
         if few or p.get("scores") != "calibrated":  # with too few of one kind to calibrate on Platt's prior
             machine.fit(x, y)
             return machine.coef_[0], (float(machine.intercept_[0]), -1.0, 0.0, machine.n_iter_)

@@ -46,3 +46,9 @@ def test_features_beyond_what_liblinear_ends_on_are_refused(form):
     with pytest.raises(DataError, match="no features beyond 1e\\+75: give scaling='standard'"):
         BRSVMClassifier().fit(form(x * 1e100), y)
     assert BRSVMClassifier(scaling="standard").fit(x * 1e100, y).score(x * 1e100, y) > 0.3
+
+
+def test_rows_that_are_all_in_one_fold_are_learned_from():
+    """Nothing is left to calibrate on, nor to train without them."""
+    for rows in np.random.default_rng(0).normal(size=(40, 2, 1)):
+        assert BRSVMClassifier(c=1e3, scores="calibrated").fit(rows, [[1], [0]]).predict(rows).tolist() == [[1], [0]]
