@@ -24,6 +24,7 @@ from ..frame import Batches, LocalFrame, kinds_of, num_cores
 from ..lazy import Column, DataFrame, F, Row
 from ..read.sessions import BATCH_BYTES, small_batches
 from ..schema import attribute_names, categories_of, fill_of, packed_from
+from .arrays import ids_of
 from .block import Block, WrongRow, concatenate, join
 from .codec import Buffer, binary_array, encoded_cells
 from .dataset import Dataset, InMemoryDataset, check_and_name, note_categories
@@ -292,6 +293,8 @@ def _blocks_here(batches: Batches, packer: Pack, columns: Sequence[str], label_k
         cells = batch.select(columns).columns
         if label_kind is not None:
             cells[1] = cells[1].cast(pa.list_(pa.float64() if "double" in label_kind else pa.int64()))
+        if packer.named and not pa.types.is_integer(cells[2].type):
+            cells[2] = pa.array(ids_of(cells[2].to_pylist(), batch.num_rows))
         if packer.weighted:
             cells[-1] = cells[-1].cast(pa.float64())
         return pa.RecordBatch.from_arrays(cells, names=list(map(str, range(len(cells)))))

@@ -19,7 +19,7 @@ from ..markup import size
 from ..output.folder import MANIFEST, Place
 from ..output.table import write_rows
 from ..read.columns import number_of
-from ..read.layout import columns_of, quoted
+from ..read.layout import TEXT_IDS, columns_of, quoted
 from ..read.local import numbers_of
 from ..read.sessions import small_batches
 from ..schema import CATEGORIES, FEATURES, ID, LABELS, attribute_names, with_names
@@ -148,6 +148,8 @@ def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[Data
     path, format, options = work.path, work.format, work.options
     given: Any = path
     further = reader_options_of(model, format, options)
+    if any(parameter is TEXT_IDS for parameter in READERS.create(format).parameters):
+        further[TEXT_IDS.name] = True
     if tabular(format) and path is not None and "features" in options:
         further.pop("reader_options", None)
         given, format = work.table_read(spark), "table"

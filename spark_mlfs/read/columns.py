@@ -61,7 +61,8 @@ def _assembled(source: DataFrame, layout: Layout) -> tuple[DataFrame, DataFrame]
     unchecked, rows = _checked(rows, layout, nulls_only=True), _checked(rows, layout)
     fill = {"zero": 0.0, "mean": _NAN, "keep": _NAN}.get(missing)
     features, labels = x.as_vectors("x", fill).alias(FEATURES), y.as_vectors("y", _NAN).alias(LABELS)
-    id = F.coalesce("key", F.lit(0).cast("bigint")).alias(ID)  # which has no null here, and its schema shall say so
+    # which has no null here, and its schema shall say so
+    id = (F.coalesce("shown", F.lit("")) if layout.texts else F.coalesce("key", F.lit(0).cast("bigint"))).alias(ID)
     weights = [F.col("w").alias(WEIGHT)] if layout.weight is not None else []
     frame = rows.select(id, features, labels, *weights)
     return frame, unchecked.select(id, F.col("x").alias(FEATURES), labels, *weights)

@@ -29,7 +29,7 @@ from ..schema import FEATURES, REJECTED, with_names
 from .columns import assemble
 from .encoded import CONTENT, PATH, REASON, Gallery, Rejected, encoded, persisted, refuse, rejected_rows
 from .errors import notice, reading
-from .layout import columns_of, quoted
+from .layout import TEXT_IDS, columns_of, quoted
 from .lines import paths_of, plain
 from .paths import files_of, here, runs
 from .sessions import FILE_WEIGHT, session_setting
@@ -69,6 +69,7 @@ class Files(Reader):
         Parameter("labels_from", None, Optional(Text("a path")), "the table that has them (CSV, Parquet, JSON), by path"),
         Parameter("label_delimiter", None, Optional(Text("a text")), "what stands between the tags of a text"),
         Parameter("label_names", None, Distinct("a list of different names"), "the labels of one column, in order"),
+        TEXT_IDS,
         *OF_FILES,
         ON_ERROR,
     )  # fmt: skip

@@ -26,6 +26,7 @@ from ..frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark, kinds_of
 from ..kernels.categories import MAX_BINS, Categories
 from ..kernels.missing import REFUSED
 from ..lazy import DataFrame, F
+from ..params import Flag, Parameter
 from ..schema import attribute_names
 from .errors import first_repeated, notice, reading
 from .lines import near
@@ -98,9 +99,13 @@ class ColumnOfCells:
         return replace(self, names=list(names))
 
 
+TEXT_IDS = Parameter("text_ids", False, Flag(), "ids that are texts stay texts, for output; else they become their hashes")
+
+
 @dataclass(frozen=True)
 class Layout:
-    """How columns become the canonical frame; no column of `needed` may lack a value, `id_kind` is the type of the ids."""
+    """How columns become the canonical frame; no column of `needed` may lack a value, `id_kind` is the type of the ids, which are
+    `texts` or else numbers."""
 
     x: ColumnOfCells
     y: ColumnOfCells
@@ -109,6 +114,7 @@ class Layout:
     id_kind: Kind | None
     missing: str
     needed: Sequence[str]
+    texts: bool
 
     @property
     def hashed(self) -> list[str]:
@@ -173,7 +179,9 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
     if p["label_names"] is not None:
         y = y.renamed(p["label_names"])
     id_column, weight = next(iter(id_columns), None), next(iter(weight_columns), None)
-    return Layout(x, y, id_column, weight, kinds.get(id_column or ""), p["missing"], p["needed"])
+    id_kind = kinds.get(id_column or "")
+    texts = bool(p.get(TEXT_IDS.name)) and id_kind is not None and id_kind.text
+    return Layout(x, y, id_column, weight, id_kind, p["missing"], p["needed"], texts)
 
 
 def _features(source: DataFrame, columns: list[str], kinds: Mapping[str, Kind], how: Any) -> ColumnOfCells:

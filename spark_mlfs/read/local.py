@@ -148,7 +148,7 @@ def assembled(source: LocalFrame, layout: Layout, checked: bool) -> LocalFrame:
     rows = partial(_assembled_rows, kinds=source.kinds, layout=layout, checked=checked)
     both = enumerate(zip(narrow.parts, labels.parts, strict=True))
     parts = [Part(partial(rows, number=number, part=part, labels=own)) for number, (part, own) in both]
-    kinds = {ID: Kind("bigint"), FEATURES: _kind(layout.x, checked), LABELS: _kind(layout.y, True)}
+    kinds = {ID: Kind("string" if layout.texts else "bigint"), FEATURES: _kind(layout.x, checked), LABELS: _kind(layout.y, True)}
     return LocalFrame(parts, kinds | ({WEIGHT: Kind("double")} if layout.weight else {}), sizes=narrow.sizes)
 
 
@@ -236,7 +236,8 @@ class _Rows:
         features = self.x
         if checked and x.form == "array":
             features = _as_vectors(features, fill=0.0 if missing == "zero" else None)
-        columns, names = [pa.array(self._ids()), features, _as_labels(self.y, y)], [ID, FEATURES, LABELS]
+        ids = self.rows[self.layout.id].cast(pa.string()) if self.layout.texts else pa.array(self._ids())
+        columns, names = [ids, features, _as_labels(self.y, y)], [ID, FEATURES, LABELS]
         if self.layout.weight is not None:
             columns.append(self.rows[self.layout.weight].cast(pa.float64()))
             names.append(WEIGHT)

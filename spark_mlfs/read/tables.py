@@ -41,7 +41,7 @@ from ..params import REQUIRED, Choice, Flag, Integer, Number, Optional, Paramete
 from ..schema import FEATURES, with_names
 from .columns import assemble
 from .errors import BAD_CELLS, check_separator, reading, refuse_headers, refuse_json, tell_unnamed
-from .layout import Facts, columns_of, quoted
+from .layout import TEXT_IDS, Facts, columns_of, quoted
 from .lines import checked, paths_of, plain
 from .missing import MISSING_FEATURES
 from .sessions import OF_THE_JVM, as_spark, jvm_within_reach
@@ -53,6 +53,7 @@ FEATURES_COLUMN = Parameter("features", REQUIRED, Names("a column, a list of the
 COLUMNS = (
     Parameter("labels", REQUIRED, Names("a column, a list of them or a pattern with *"), "the labels"),
     Parameter("id", None, Optional(params.Text("a column")), "column of the row ids"),
+    TEXT_IDS,
     Parameter("label_delimiter", None, Optional(params.Text("a text")), "what stands between the tags of a text"),
     Parameter(
         "label_names", None, Distinct("a list of different names"),

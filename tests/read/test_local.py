@@ -195,6 +195,19 @@ def test_labels_and_ids_of_a_table(spark, columns, labels, id):
     assert_same(spark, columns, "parquet", **how, **labels)
 
 
+def test_ids_that_stay_texts_are_the_same_rows(spark, columns):
+    how = {"features": ["f_b", "f_c"], "labels": "tags", "id": "name"}
+    said = assert_same(spark, columns, "parquet", text_ids=True, **how)
+    assert {json.loads(row)[0] for row in said[0]} >= {"", "row 1"}
+    ids = []
+    for more in ({}, {"text_ids": True}):
+        packed = pack(load(HERE, columns, "parquet", **how, **more), row_id="id")
+        ids.append(np.concatenate([block.ids for block in packed.blocks]))
+    assert (ids[0] == ids[1]).all() and len(np.unique(ids[0])) > 500
+    there = load(spark, columns, "parquet", **how, text_ids=True).select(F.xxhash64("id"))
+    assert {row[0] for row in there.collect()} == set(ids[0].tolist())
+
+
 def test_ids_of_texts_that_are_parted(spark, columns):
     said = assert_same(spark, columns, "parquet", features="f_b", labels="text", label_delimiter=";", missing="zero")
     assert len(said[0]) == 900
