@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pyspark import keyword_only
 from pyspark.ml.evaluation import Evaluator
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 
 from ..adapters.classes import LABELS
 from ..lazy import DataFrame
-from ..ml.params import keyword_only, known_params
+from ..ml.params import known_params
 from ..ml.shared import PredictionAccessors
 from ..params import Choice, Parameter
 from .metrics import LARGER_IS_BETTER, METRICS, evaluate_frame

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar
 
 from pyspark.ml.param import Param, Params
 
@@ -20,8 +19,6 @@ FITTING = (
     Parameter("driver_bytes", Budgets.driver, Integer(1 << 20), "largest statistic the driver takes, in bytes"),
     Parameter("worker_bytes", Budgets.worker, Integer(1 << 20), "rows and statistics one worker process holds, in bytes"),
 )
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def declare(owner: type, parameters: Sequence[Parameter]) -> None:
@@ -46,17 +43,6 @@ def _accessors(name: str) -> tuple[Any, Any]:
         return self._set(**{name: value})
 
     return get, set
-
-
-def keyword_only(method: Function) -> Function:
-    """Return a method that takes known params as keywords and keeps those that are passed in `_input_kwargs`."""
-
-    @functools.wraps(method)
-    def wrapper(self: Any, **values: Any) -> Any:
-        self._input_kwargs = known_params(self, values, method.__kwdefaults__ or {})
-        return method(self, **values)
-
-    return wrapper  # type: ignore[return-value]
 
 
 def known_params(stage: Any, values: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
