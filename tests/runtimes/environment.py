@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 VERSIONS = {
     "pyspark": "3.5.*", "numpy": "1.26.4", "pandas": "1.5.3", "pyarrow": "14.0.1", "scipy": "1.11.4", "scikit-learn": "1.3.*",
 }  # fmt: skip
-FURTHER = ("threadpoolctl", "jinja2", "tqdm", "pytest>=8", "setuptools>=68", "wheel")
+FURTHER = ("threadpoolctl", "jinja2", "tqdm", "pytest>=8", "hypothesis>=6", "setuptools>=68", "wheel")
 UNREACHABLE = re.compile(r"connection broken by|Could not fetch URL|Network is unreachable|name resolution")
 RESULT = "result.json"
 SECONDS = 1200
