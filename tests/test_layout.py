@@ -119,3 +119,8 @@ def test_workers_find_the_package_by_its_parent():
 def test_no_file_is_long():
     """At most 550 lines, so that a file is read at a sitting."""
     assert {str(path): lines for path in modules().values() if (lines := len(path.read_text().splitlines())) > 550} == {}
+
+
+def test_batches_are_made_as_the_oldest_pyarrow_makes_them():
+    """`pa.record_batch` takes no dict there."""
+    assert not [path for path in PACKAGE.rglob("*.py") if "pa.record_batch(" in path.read_text(encoding="utf-8")]

@@ -123,7 +123,7 @@ class Pack:
 
 def block_row(number: int, block: Buffer | None, summary: Buffer | None) -> pa.RecordBatch:
     """A row of a packed frame: the number of the block within its partition, and the block, or the partition's profile."""
-    return pa.record_batch(
+    return pa.RecordBatch.from_pydict(
         {"number": pa.array([number], pa.int64()), "block": binary_array(block), "summary": binary_array(summary)}
     )
 
@@ -347,7 +347,7 @@ def merge_profiles(summaries: Iterable[Buffer]) -> Profile:
 def _merge_batches(batches: Batches) -> Batches:
     profile = merge_profiles(bytes(cell) for cell in encoded_cells(batches, "summary"))
     if profile.n:
-        yield pa.record_batch({"summary": binary_array(profile.encode())})
+        yield pa.RecordBatch.from_pydict({"summary": binary_array(profile.encode())})
 
 
 def row_value(source: tuple[DataFrame, str, Column], key: int) -> str:

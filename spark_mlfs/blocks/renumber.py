@@ -96,7 +96,7 @@ def spread_ids(batches: Batches, buckets: int) -> Batches:
         occupied = np.flatnonzero(np.diff(edges))
         cells = pa.array([ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied], pa.binary())
         places = {"bucket": pa.array(occupied, pa.int64()), "part": pa.array([part] * len(occupied), pa.int32())}
-        yield pa.record_batch({**places, "ids": cells})
+        yield pa.RecordBatch.from_pydict({**places, "ids": cells})
 
 
 def shared_ids(batches: Batches) -> Batches:
@@ -118,7 +118,7 @@ def shared_ids(batches: Batches) -> Batches:
         if len(here):
             earlier = times[end - len(mine) + first[here]]
             state = encode({"ids": own[here], "count": count[here].astype(np.int64), "earlier": earlier})
-            yield pa.record_batch({"part": pa.array([part], pa.int32()), "shared": binary_array(state)})
+            yield pa.RecordBatch.from_pydict({"part": pa.array([part], pa.int32()), "shared": binary_array(state)})
 
 
 Known = dict[int, list[bytes]] | None  # the shared ids of each partition; None where they are block -1 of the partition
@@ -192,4 +192,4 @@ def hash_duplicates(batches: Batches, known: Known) -> Batches:
     """Id and content hash of every row whose id another row has, too."""
     for _, block, shared in _beside(batches, known):
         rows = block.take(np.flatnonzero(np.isin(block.ids, [] if shared is None else shared.ids)))
-        yield pa.record_batch({"id": pa.array(rows.ids), "content": pa.array(content_hashes(rows).view(np.int64))})
+        yield pa.RecordBatch.from_pydict({"id": pa.array(rows.ids), "content": pa.array(content_hashes(rows).view(np.int64))})

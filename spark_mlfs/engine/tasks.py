@@ -73,7 +73,7 @@ def partial_states(batches: Batches, statistics: list[Statistic], profile: Profi
 
 def _state_row(index: int, piece: int, state: State) -> pa.RecordBatch:
     numbers = {"statistic": pa.array([index], pa.int32()), "piece": pa.array([piece], pa.int32())}
-    return pa.record_batch({**numbers, "state": binary_array(encode(compact(state)))})
+    return pa.RecordBatch.from_pydict({**numbers, "state": binary_array(encode(compact(state)))})
 
 
 def _states(batches: Batches) -> Iterator[tuple[tuple[int, int], State]]:
@@ -138,7 +138,7 @@ def _size(state: State) -> int:
 
 def _block_row(data: Buffer, position: int | None = None) -> pa.RecordBatch:
     place = {} if position is None else {"position": pa.array([position], pa.int64())}
-    return pa.record_batch({**place, "block": binary_array(data)})
+    return pa.RecordBatch.from_pydict({**place, "block": binary_array(data)})
 
 
 def recode(batches: Batches, coding: Coding) -> Batches:
@@ -203,7 +203,7 @@ def over_labels(batches: Batches, work: Callable[[Block, list[int]], State], q: 
     with one_thread():
         for task, blocks in of_task.items():
             state = work(in_order_of_ids(blocks), list(range(task, q, tasks)))
-            yield pa.record_batch({"state": binary_array(encode(state))})
+            yield pa.RecordBatch.from_pydict({"state": binary_array(encode(state))})
 
 
 # ---- all rows in one task ----
@@ -224,7 +224,7 @@ def in_one_task(batches: Batches, work: Callable[[LocalEngine], Any], profile: P
         except WorkerBudgetError as error:  # an answer, too: the cluster would run a failed task again
             answer = error
         result = pickle.dumps(answer, protocol=5)
-    yield pa.record_batch({"result": binary_array(result)})
+    yield pa.RecordBatch.from_pydict({"result": binary_array(result)})
 
 
 def run_in_one_task(packed: Packed, work: Callable[[LocalEngine], Answer], budgets: Budgets = DEFAULT_BUDGETS) -> Answer:

@@ -330,7 +330,7 @@ def _sums_of_batches(batches: Batches, vectors: list[bool], names: Sequence[str]
 
     total = added(sums(batch) for batch in batches if batch.num_rows)
     if total is not None:
-        yield pa.record_batch({"sums": binary_array(total.encode())})
+        yield pa.RecordBatch.from_pydict({"sums": binary_array(total.encode())})
 
 
 def _matrix(column: pa.Array, vectors: bool, name: str) -> sp.csr_matrix:

@@ -164,7 +164,7 @@ def blocks_of(batches: Batches) -> Iterator[Block]:
 
 
 def _state(**arrays: Any) -> pa.RecordBatch:
-    return pa.record_batch({"state": binary_array(encode(arrays))})
+    return pa.RecordBatch.from_pydict({"state": binary_array(encode(arrays))})
 
 
 def _label_lists(read: Read, batches: Batches) -> Batches:
@@ -191,7 +191,7 @@ def by_labelset(states: list[dict[str, Any]], draws: list[int]) -> list[ByLabels
 def _hashes(read: Read, batches: Batches) -> Batches:
     """(labelset, id) of every row."""
     for block in read(batches):
-        yield pa.record_batch({"labelset": block.labelset_hash.view(np.int64), "id": block.ids})
+        yield pa.RecordBatch.from_pydict({"labelset": block.labelset_hash.view(np.int64), "id": block.ids})
 
 
 def _ends_of_part(shares: tuple[float, ...], draws: list[int], batches: Batches) -> Batches:

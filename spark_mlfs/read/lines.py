@@ -142,7 +142,7 @@ def _count_head(files: TextFiles, header: bool) -> list[dict[str, Any]] | None:
         if long is not None:
             raise DataError(f"{name}:{long}: a header line of more than {MAX_HEADER_LINE >> 20} MB; shorten it")
         text, file = (pa.array(each, pa.string()) for each in ([*map(decoded, raw)], [name] * len(raw)))
-        batch = pa.record_batch({"value": text, "start": np.zeros(len(raw), np.int64), "file": file})
+        batch = pa.RecordBatch.from_pydict({"value": text, "start": np.zeros(len(raw), np.int64), "file": file})
         found = [row for counts in _count_splits(iter([batch]), files.comment, header) for row in counts.to_pylist()]
         if len(raw) < wanted or any(row["after" if header else "rows"] for row in found):
             return [{**row, "latin": any(map(not_utf8, raw[: row["marker"]]))} for row in found]
@@ -373,7 +373,7 @@ def _parse_splits(batches: Batches, parser: Callable[[Lines], tuple[np.ndarray, 
             row += len(text)
             kept, features, labels = parser(Lines(text, numbers, name))
             if len(kept):
-                yield pa.record_batch({"id": ids[kept], "features": features.to_arrow(), "labels": labels.to_arrow()})
+                yield pa.RecordBatch.from_pydict({"id": ids[kept], "features": features.to_arrow(), "labels": labels.to_arrow()})
 
 
 def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str, bytes]]:

@@ -86,7 +86,7 @@ def _impute(batches: Batches, fill: np.ndarray | None) -> Batches:
     for batch in batches:
         columns, features = dict(zip(batch.schema.names, batch.columns, strict=True)), vectors.from_arrow(batch[FEATURES])
         columns[FEATURES] = _filled(features, np.zeros(features.size) if fill is None else fill).to_arrow()
-        yield pa.record_batch(columns)
+        yield pa.RecordBatch.from_pydict(columns)
 
 
 def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:
@@ -137,7 +137,7 @@ def _extent(batches: Batches) -> Batches:
     slots = np.flatnonzero((missing > 0) | (largest > 0))
     columns = {"missing": (0, missing[slots]), "largest": (0.0, largest[slots]), "rows": (rows, np.zeros(len(slots), np.int64))}
     numbers = {name: np.concatenate([[first], rest]) for name, (first, rest) in columns.items()}
-    yield pa.record_batch({"slot": np.concatenate([[-1], slots]).astype(np.int32), **numbers})
+    yield pa.RecordBatch.from_pydict({"slot": np.concatenate([[-1], slots]).astype(np.int32), **numbers})
 
 
 def _fixed_point(batches: Batches, scale: np.ndarray) -> Batches:
@@ -148,4 +148,4 @@ def _fixed_point(batches: Batches, scale: np.ndarray) -> Batches:
         stored = v.indices < len(scale)  # others are 0
         whole, rest = policies.sum_known(v.indices[stored], v.values[stored], scale)
         high, low = high + whole, low + rest
-    yield pa.record_batch({"slot": np.arange(len(scale), dtype=np.int32), "high": high, "low": low})
+    yield pa.RecordBatch.from_pydict({"slot": np.arange(len(scale), dtype=np.int32), "high": high, "low": low})

@@ -140,7 +140,7 @@ def ids_of(spark: SparkSession, num_rows: int, num_partitions: int | None) -> Da
 
 
 def _range(first: int, end: int) -> Batches:
-    yield pa.record_batch({"id": np.arange(first, end)})
+    yield pa.RecordBatch.from_pydict({"id": np.arange(first, end)})
 
 
 def _number_rows(batches: Batches, seed: int, images: np.ndarray, counts: np.ndarray, noise: float) -> Batches:
@@ -173,7 +173,7 @@ def _pieces(batches: Batches, size: int) -> Iterator[np.ndarray]:
 
 
 def _batch(ids: np.ndarray, features: Vectors, labels: Vectors) -> pa.RecordBatch:
-    return pa.record_batch({"id": ids, "features": features.to_arrow(), "labels": labels.to_arrow()})
+    return pa.RecordBatch.from_pydict({"id": ids, "features": features.to_arrow(), "labels": labels.to_arrow()})
 
 
 # ------------------------------------------------------------------------------------------------------- planted features
@@ -411,7 +411,7 @@ def _tagged(column: str, kind: pa.DataType, values: Callable[[int], Value], seed
             cells.append(value(rng, topics))
             tags.append([TOPICS[t] for t in topics])
         made = {column: pa.array(cells, kind), "tags": pa.array(tags, pa.list_(pa.string()))}
-        yield pa.record_batch({"doc": batch.column(0), **made})
+        yield pa.RecordBatch.from_pydict({"doc": batch.column(0), **made})
 
 
 def _bodies(seed: int) -> Value:

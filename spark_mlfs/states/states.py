@@ -231,7 +231,7 @@ class Fit:
     def batches(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """The same of encoded blocks, on Spark's workers."""
         for data in encoded_cells(batches):
-            yield pa.record_batch({"block": binary_array(self(Block.decode(data)).encode())})
+            yield pa.RecordBatch.from_pydict({"block": binary_array(self(Block.decode(data)).encode())})
 
     def profile(self, given: Profile) -> Profile:
         """The profile of the rows as they are laid out."""
