@@ -10,6 +10,7 @@ and by label, of all codes where rows are dense; ``allboth``, ``allsingle`` the 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -336,7 +337,7 @@ def pair_sums(engine: Engine, kind: str, coding: Coding, budget: int) -> State:
         out: State = {}
         for name, state in zip(("both", "single"), engine.states(*_label_pairs_of(coding, profile)), strict=True):
             table = state["table"]
-            out[name] = table.T.tocsr() if sp.issparse(table) else table.reshape(-1, table.shape[2])
+            out[name] = table.T.tocsr() if sp.issparse(table) else table.reshape(math.prod(table.shape[:2]), table.shape[2])
             out["all" + name] = state["totals"]
         return out
     target, slots, size = _target_of(kind, profile), coding.offsets, int(coding.offsets[-1])

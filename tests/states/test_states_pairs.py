@@ -43,6 +43,14 @@ def wide_first(kind):
     return (sp.csr_matrix(X) if "sparse" in kind else X), Y, more
 
 
+@pytest.mark.parametrize("method", PAIRED)
+def test_one_label_has_no_pairs(method):
+    X, Y, _ = wide_first("dense")
+    own = states.collect(X, Y[:, :1], method, pairs_of=KEPT)
+    other = spark_mlfs.rank(X[:, own.basis.kept], Y[:, :1], method, 6)
+    assert states.rank(own, method, 6)["index"].tolist() == own.basis.kept[other["index"]].tolist()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_pairs_rank_as_rows_do(kind):
     given, rng = wide_first(kind), np.random.default_rng(5)
