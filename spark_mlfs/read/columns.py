@@ -162,7 +162,7 @@ def _checked(rows: DataFrame, layout: Layout, nulls_only: bool = False) -> DataF
             others = F.array_except(values, F.array(F.lit(0.0), F.lit(1.0), F.lit(_NAN), F.lit(None).cast("double")))
             other = F.element_at(others, 1)
             conditions[what] = F.coalesce(F.size(others) > 0, F.lit(False))
-            parts["label"] = y.called(y._slot_at("y", F.array_position(values, other)), f"{y.of.said!r}, position ")
+            parts["label"] = y.called(y._slot_at("y", _position(values, other)), f"{y.of.said!r}, position ")
             parts["value"] = F.regexp_replace(other.cast("string"), r"\.0$", "")
         pieces = message.split("\x01")
         said = F.concat(*(parts[piece] if at % 2 else F.lit(piece) for at, piece in enumerate(pieces)))
@@ -203,6 +203,11 @@ def _present(columns: Sequence[str], kinds: Mapping[str, Kind]) -> Column:
     return F.array(*(F.coalesce(number, F.lit(_NAN)) for number in numbers))
 
 
+def _position(values: Column, value: Column) -> Column:
+    """The place of a value in an array, from 1; 0 where it is not. Spark 3.5's own function takes no column."""
+    return F.call_function("array_position", values, value)
+
+
 def cells(
     names: Sequence[str], kinds: Mapping[str, Kind], made: Categories, number: Callable[[str, Kind], Column] | None = None
 ) -> Column:
@@ -213,7 +218,7 @@ def cells(
         if place in made.values:
             count, lacking = len(made.values[place]), made.lacking(place)
             words = F.array(*(F.lit(value) for value in made.values[place] if value is not None))
-            at = (F.array_position(words, column.cast("string")) - 1).cast("int")  # -1: a value that training had not
+            at = (_position(words, column.cast("string")) - 1).cast("int")  # -1: a value that training had not
             code = F.when(column.isNull(), F.lit(lacking)).when(at < 0, F.lit(float(count))).otherwise(at.cast("double"))
             if made.codes:
                 pieces[-1].append(code)

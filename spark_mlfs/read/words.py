@@ -133,7 +133,7 @@ def counted_rows(
             rows = counts(batch.column(text).fill_null(""))
             dense = np.zeros(batch.num_rows, bool)
             cells = Vectors(len(counts.vocabulary), dense, np.diff(rows.indptr), rows.indices, rows.data).to_arrow()
-            batch = batch.append_column(called, cells)
+            batch = pa.RecordBatch.from_arrays([*batch.columns, cells], [*batch.schema.names, called])
         yield batch.select(wanted)
 
 

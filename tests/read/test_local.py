@@ -195,6 +195,7 @@ def test_labels_and_ids_of_a_table(spark, columns, labels, id):
     assert_same(spark, columns, "parquet", **how, **labels)
 
 
+@pytest.mark.spark35
 def test_ids_that_stay_texts_are_the_same_rows(spark, columns):
     how = {"features": ["f_b", "f_c"], "labels": "tags", "id": "name"}
     said = assert_same(spark, columns, "parquet", text_ids=True, **how)

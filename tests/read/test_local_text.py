@@ -336,6 +336,7 @@ def test_words_of_csv(spark, texts):
     assert len(rows) == 360 and {"the", "cat", "dog_1", "i", "ce", "kelvin"} <= {*names[0]}
 
 
+@pytest.mark.spark35
 def test_words_of_json(spark, texts):
     assert_same(spark, f"{texts}/rows.json", "text", text="`the.text`", labels="tags", source="json", id="l_x", min_df=1)
 

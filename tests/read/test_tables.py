@@ -27,6 +27,7 @@ def wide(spark):
     )
 
 
+@pytest.mark.spark35
 def test_columns_patterns_and_labels(spark, wide):
     frame = table(spark, wide, features="f_*", labels="l_*", id="key", missing="zero")
     rows = rows_of(frame)
