@@ -122,6 +122,7 @@ SETTINGS = {
 }  # fmt: skip
 
 GENERAL = {name: setting.parameter for name, setting in SETTINGS.items() if not setting.modes}
+GENERAL_DEFAULTS = {name: parameter.default for name, parameter in GENERAL.items()}
 RULES = tuple(name for name, mode in MODES.items() if mode.evidence is not None)
 TESTS = tuple(name for name in RULES if MODES[name].evidence == "p_value")
 COLUMNS = {name: column for name, mode in MODES.items() if (column := mode.evidence) is not None}

@@ -20,7 +20,7 @@ from ..methods.counting import by_place
 from ..solvers import forward
 from ..solvers.greedy import complete
 from .constraints import Constraints, Resolved, kept_rows
-from .modes import AUTO, DEFAULT, GENERAL, LEVELS, RULES, SETTINGS, TESTS, level_setting
+from .modes import AUTO, DEFAULT, GENERAL, GENERAL_DEFAULTS, LEVELS, RULES, SETTINGS, TESTS, level_setting
 from .rules import Rule, SideAnalysis
 
 
@@ -57,7 +57,7 @@ class Cut:
     percentile: float | None = None
     rule: Rule | None = None
     at_most: bool = False
-    general: Mapping[str, Any] = field(default_factory=dict)
+    general: Mapping[str, Any] = field(default_factory=GENERAL_DEFAULTS.copy)
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Cut:
@@ -124,7 +124,7 @@ class Request:
     resolved: Resolved | None = field(default=None, compare=False, repr=False)  # the constraints by places, once data are known
     auto: bool = False  # as few are kept as are `enough`, of the `count` that are picked
     columns: Mapping[str, int] = field(default_factory=dict)  # groups that `count` counts as one each, and their sizes
-    general: Mapping[str, Any] = field(default_factory=dict)  # values of `modes.GENERAL`, those of the cut
+    general: Mapping[str, Any] = field(default_factory=GENERAL_DEFAULTS.copy)  # values of `modes.GENERAL`, those of the cut
 
     def __post_init__(self) -> None:
         if self.implementation is None:
@@ -158,7 +158,7 @@ class Request:
         if constraints is not None:
             constraints.check(method, next((extra.mode for extra in extras if isinstance(extra, Rule)), None))
         checked = params.check(method.parameters, parameters or {}, f"method {name!r}")
-        general = {} if cut is None else cut.general
+        general = GENERAL_DEFAULTS if cut is None else cut.general
         return Request(name, checked, count, screen, extras, constraints, cut, method, auto=auto, general=general)
 
     @property
