@@ -113,7 +113,7 @@ def test_what_fails_is_told_in_a_line_and_leaves_nothing(cache, monkeypatch, cap
     assert cli.main(["warm-up", "--remove"]) == 0 and "nothing was kept" in capsys.readouterr().out
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow
 def test_a_session_maps_what_was_kept(cache, capsys):
     if not Path("/proc/self/maps").exists():
         pytest.skip("what a process maps is read off /proc")
