@@ -95,6 +95,12 @@ def test_parts_add_up_to_the_same_bits(monkeypatch):
         np.testing.assert_array_equal(other.values, whole.values)
 
 
+def test_the_state_of_any_number_of_labels_is_small():
+    for labels in (10, 10**6):
+        nothing = sp.csr_matrix((2, labels))
+        assert len(SumsAtK.of(nothing, nothing, 5, np.full(labels, 0.5)).encode()) < 1000
+
+
 def test_the_largest_values_do_not_wrap():
     truth = np.ones((2, 1200))
     found = at_k(truth, truth, [1000], np.full(1200, 1e-3))
@@ -150,6 +156,10 @@ def test_frames(spark):
     i, j, v = map(np.array, zip(*entries, strict=True))
     sparse = sp.csr_matrix((v, (i, j)), (200, 9))
     assert at_k_of_frame(frame, propensities=p) == at_k(truth[known], scores[known], propensities=p)
+    twice = np.concatenate([np.flatnonzero(known), np.flatnonzero(known[:67])])  # a third of the rows again
+    again = frame.union(spark.createDataFrame(rows[:67], frame.schema))
+    for parts in (1, 7):
+        assert at_k_of_frame(again.repartition(parts), propensities=p) == at_k(truth[twice], scores[twice], propensities=p)
     assert at_k_of_frame(frame, rawPredictionCol="few", k=[2], propensities=p) == at_k(truth[known], sparse[known], [2], p)
     with pytest.raises(ParameterError, match="column"):
         at_k_of_frame(frame, "nothing")
