@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 DAYS = 240  # of which every `every` is a part
+RARELY = 20  # days from one turn of a slow test to the next, where nothing else is said
 
 
 def table() -> dict[str, tuple[int, int, float]]:
@@ -46,7 +47,7 @@ FIRST, SECONDS = dealt(TURNS)
 
 
 class Turn:
-    """When a test runs: every day if it is not slow, else on one day in ten, or in `every` (of two marks the rarer). Tests that
+    """When a test runs: every day if it is not slow, else on one day in 20, or in `every` (of two marks the rarer). Tests that
     share an expensive set-up, by ``together="file"`` or the value of the parameter it names, run on one day; with a `number` the
     values are dealt out to the days, as the cases of one function are."""
 
@@ -55,8 +56,8 @@ class Turn:
         marks = list(item.iter_markers("slow"))
         if (name := f"{file}::{function}") in TURNS:
             marks.append(pytest.mark.slow(every=TURNS[name][0]).mark)
-        told = max((mark.kwargs for mark in marks), key=lambda told: told.get("every", 10), default={"every": 1})
-        self.every, together, self.number = told.get("every", 10), told.get("together"), told.get("number", 0)
+        told = max((mark.kwargs for mark in marks), key=lambda told: told.get("every", RARELY), default={"every": 1})
+        self.every, together, self.number = told.get("every", RARELY), told.get("together"), told.get("number", 0)
         if together is None:
             self.name, self.number = name, sum({*item.callspec.indices.values()}) if hasattr(item, "callspec") else 0
         elif together == "file":

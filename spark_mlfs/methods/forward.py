@@ -254,7 +254,7 @@ class MRMR(Method):
         relevance   "mi"           Rel(f) = (1/q) Σ_l I(f; Y_l), in nats, of the discretised feature
                     "f"            Rel(f) = (1/q) Σ_l F_l, F_l = r²(n − 2)/(1 − r²), r the correlation with the 0/1 label; 1 − r²
                                    is floored at 1e-12, a label with one value adds 0. Features without any (F = 0) are not picked
-        redundancy  "mi"           Red(f, s) = I(f; s), in nats; a quotient floors it at .001
+        redundancy  "mi"           Red(f, s) = I(f; s), in nats; at least 1e-12 in a quotient
                     "correlation"  Red(f, s) = max(|r_fs|, .001)
 
     Symbols: f, s the v features that vary, for I discretised into b ≤ ``num_bins`` bins; S the picked ones; Y_l ∈ {0, 1} label l

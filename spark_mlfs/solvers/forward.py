@@ -202,7 +202,8 @@ def select_canonical(
     return relevance, pool.run(relevance, revalue, pool.left, progress)
 
 
-FLOOR = 1e-3  # of a redundancy that is divided by
+FLOOR = 1e-3  # of a correlation
+NO_INFORMATION = 1e-12  # floor of an information that is divided by
 COPY = 1e-10  # a correlation this near to 1 is one of identical columns
 NONE = 1e-11  # a correlation this small is what rounding leaves of none
 SEPARATED = 1e-12  # floor of 1 − r²
@@ -240,8 +241,8 @@ def select_mrmr(
 ) -> Path:
     """Greedy selection: the argmax of `relevance` (v,), then of that less (``"difference"``) or over (``"quotient"``) the mean
     redundancy over the picks. `links(features)` gives {s: (v,) redundancy of every feature with s}, asked for `ahead` at a time;
-    only `candidates` (ascending; all by default) and what `terms` include are picked, `count` at most. A quotient floors
-    redundancies at .001; its mean redundancy of exactly 1 counts as infinite: a copy of all that is picked has value 0."""
+    only `candidates` (ascending; all by default) and what `terms` include are picked, `count` at most. In a
+    quotient 0 counts as 1e-12, and a mean redundancy of exactly 1 as infinite: a copy of all that is picked has value 0."""
     at = np.arange(len(relevance))
     if candidates is not None:
         at = np.union1d(candidates, np.array(terms.include, int))
@@ -252,7 +253,7 @@ def select_mrmr(
         return {f: asked[int(at[f])][at] for f in features}
 
     def term(s: int, redundancy: np.ndarray) -> np.ndarray:
-        return np.maximum(redundancy, FLOOR) if scheme == "quotient" else redundancy
+        return np.maximum(redundancy, NO_INFORMATION) if scheme == "quotient" else redundancy
 
     def value(total: np.ndarray, picks: int) -> np.ndarray:
         mean = total / picks

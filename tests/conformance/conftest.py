@@ -28,7 +28,7 @@ NAMES = [f"x{j}" for j in range(D)]
 # Counts, moments, neighbours, sums of products, folds: these run every day, the other methods take turns.
 FAMILIES = ("jmi", "fisher", "relieff", "ridge", "forward")
 OTHERS = [name for name in METHODS if name not in FAMILIES]
-TURNS = {name: pytest.mark.slow(every=4, together="method", number=number) for number, name in enumerate(OTHERS, 1)}
+TURNS = {name: pytest.mark.slow(every=8, together="method", number=number) for number, name in enumerate(OTHERS, 1)}
 
 
 def pytest_generate_tests(metafunc):

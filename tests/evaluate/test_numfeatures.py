@@ -244,7 +244,7 @@ def frame(spark):
     persisted.unpersist()
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_one_answer_whatever_the_partitioning(frame):
     """Tests, knockoffs and half-samples of Gram matrices: in one task, and distributed over five partitions."""
     x, y, ids = data()

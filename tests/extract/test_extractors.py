@@ -251,7 +251,7 @@ def test_subspaces_are_fair_draws():
     assert not np.array_equal(member[:2], [np.isin(np.arange(D), c) for c in lift_rsm.subspaces(D, 2, P, (3, 0))])
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_many_rows_are_sampled(spark, monkeypatch):
     """Beyond the limit: the projection is that of the sampled rows, side by side or in one task."""
     x, y = data(120)
@@ -467,7 +467,7 @@ def test_features_are_known_by_name_and_copies_are_equal(spark):
         model.copy({model.featuresCol: "absent"}).transform(turned)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_many_pairs_are_several_tasks(spark, monkeypatch):
     x, y = data()
     frame = frame_of(spark, x, y)

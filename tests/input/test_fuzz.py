@@ -310,7 +310,7 @@ LISTS = (
 )
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @FUZZ
 @given(text=built(*LISTS, most=8), kind=st.sampled_from(["csv", "json", "toml", "txt"]))
 def test_lists_of_features(tmp_path_factory, text, kind):
@@ -388,7 +388,7 @@ def check_decoded(data: bytes) -> None:
             assert value.indptr[0] == 0 and value.indptr[-1] <= len(value.indices) and len(value.indptr) == value.shape[0] + 1
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @FUZZ
 @given(st.lists(st.tuples(st.integers(0, len(ENCODED) - 1), st.integers(0, 255)), min_size=1, max_size=6), st.integers(0, 40))
 def test_bytes_of_a_saved_state(changes, cut):
@@ -399,7 +399,7 @@ def test_bytes_of_a_saved_state(changes, cut):
     check_decoded(bytes(data))
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @FUZZ
 @example("bits", [[], ["<f8", 1 << 40], None], "a")  # a shape that is text, repeated
 @example("bits", ["<f8", ["x", 1 << 40], 0], "a")

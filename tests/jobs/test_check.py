@@ -81,7 +81,7 @@ def gain_at(truth, scores, k):
     return known.ndcg_score(truth, falling, k=k, ignore_ties=True)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_metrics_are_those_of_scikit_learn(run, home, predicted):
     truth, z, s = predicted
     code, said, err = run(*flags(home))

@@ -286,7 +286,7 @@ def test_unwritable_output(refused, table, tmp_path):
     assert "cannot write" in refused("select", "--data", table, *TABLE, "--output", tmp_path / "file" / "out")
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_paths_of_other_file_systems_are_written_in_place(spark, tmp_path, monkeypatch):
     """Tried on a local disk taken for a remote one: only Spark writes, and an existing output is seen through Spark."""
     monkeypatch.setattr(report_output, "local_path", lambda path: None)
@@ -535,7 +535,7 @@ def test_transform_of_a_corpus_without_labels(spark, run, table, tmp_path):
     assert attribute_names(found, "features") == list(pd.read_csv(tmp_path / "run" / "ranking.csv")["name"][:2])
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @pytest.mark.parametrize("labels", [[], ["--option", "labels=tags"]], ids=["unlabelled", "labelled"])
 def test_transform_of_raw_text_counts_the_words_of_the_selection(spark, run, tmp_path, labels, monkeypatch):
     """A new corpus has other words, in other frequencies: the columns are those the selection was made on. Rows are written while
@@ -564,7 +564,7 @@ def test_transform_of_raw_text_counts_the_words_of_the_selection(spark, run, tmp
     assert seen == [str(4 << 20)] and spark.conf.get(setting) == before != seen[0]
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):
     assert run("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run")[0] == 0
     out = tmp_path / "reduced"

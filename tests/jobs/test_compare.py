@@ -108,7 +108,7 @@ def test_every_cell_is_there_once(finished):
     assert actual.groupby("data").nunique().eq(1).all()  # over the folds every row is tested once
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_tables_by_hand(finished):
     cells = pd.read_parquet(finished / "cells.parquet")
     summary = tables.summary(cells, "standard", "microF1", "mlknn", ["mim", "Ridge", "all features"])

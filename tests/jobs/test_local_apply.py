@@ -89,7 +89,7 @@ def rows_of(spark, folder, *key):
     return frame.schema, [{name: repr(value) for name, value in row.items()} for row in rows]
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow(every=16)
 @pytest.mark.parametrize(
     ("kind", "more"),
     [
@@ -152,7 +152,7 @@ def pipeline_of(spark, data):
 
 
 # what one pipeline is asked for, on one day
-TURN = pytest.mark.slow(every=8, together="name")
+TURN = pytest.mark.slow(every=16, together="name")
 
 
 @TURN

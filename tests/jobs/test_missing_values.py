@@ -152,7 +152,7 @@ def test_a_model_that_fills_nothing_names_the_feature_and_the_row(spark, runs, n
     assert [spark.read.parquet(str(tmp_path / which)).count() for which in ("cut", "less")] == [39, 38]
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_a_text_where_a_number_should_be_is_no_missing_value(spark, runs, capsys):
     selected = chosen(runs, "mean")
     day = tomorrow(runs, "mean").astype({selected[2]: object})

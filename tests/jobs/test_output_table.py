@@ -43,7 +43,7 @@ def test_the_ranking_is_a_table(spark, selection):
     pd.testing.assert_frame_equal(got, pd.read_parquet(selection / "ranking.parquet"), check_dtype=False)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_a_table_that_exists_is_refused_or_replaced(spark, selection, tmp_path, capsys):
     command = ["select", *DATA, "--method", "fisher", "--output", str(tmp_path / "out"), "--output-table", "marts.ranking"]
     before = spark.table("marts.ranking").orderBy("rank").collect()

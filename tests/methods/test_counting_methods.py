@@ -148,7 +148,7 @@ def test_nearest_neighbour_estimates(sets):
         close(np.cumsum(path.gains), joint.gains)  # ours are increments, the oracle's the joint values
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_binning_and_correction(sets):
     data = sets("emotions")
     for bins, binning in ((2, "width"), (7, "width"), (5, "quantile"), (3, "quantile")):

@@ -228,7 +228,7 @@ def test_the_best_alone_go_on(kind, penalty):
         cut(rows, y, 100)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @pytest.mark.parametrize(("width", "labels"), [(300, 4), (100, 200), (200, 40)])
 def test_what_the_picks_take_is_within_what_is_told(width, labels):
     """Moments and 32·F·v·(v + q) bytes beside them, though every feature is picked: one byte less, and the best go on."""

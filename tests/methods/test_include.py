@@ -189,7 +189,7 @@ def run(frame, y, method, count, include=(), exclude=()):
     return pipeline.rank(hold(frame, y)[0], [pipeline.Request.of(method, {}, count, constraints=constraints)])[0]
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_on_a_real_set_as_many_jobs_and_the_same_answer_job_by_job(spark, data_dir):
     """emotions with a third of its rows twice: in this process, in one task, and job by job."""
     from pyspark.ml.linalg import Vectors

@@ -191,7 +191,7 @@ def test_the_links_of_corrected_counts():
     assert gains[1] == pytest.approx(result.scores.values[0] + info.max(), rel=1e-5)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("fp", "fn"), [(0, 0.2), (0.3, 0.3), (0.05, 0.1)])
 def test_jmi_of_corrected_counts_is_that_of_the_joint_value(fp, fn, sparse):

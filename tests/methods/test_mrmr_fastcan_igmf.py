@@ -145,6 +145,24 @@ def test_mrmr_bins_and_correction(rows):
         agrees(run(data.packed, "mrmr", 8, **given), want)
 
 
+def test_mrmr_quotients_of_hardly_any_redundancy():
+    """The quotient is of the informations as they are, however small; where there is none at all, relevance decides."""
+    rng = np.random.default_rng(4)
+    x = (rng.random((4000, 12)) < 0.4).astype(float)
+    y = (x[:, :6] @ np.array([6, 5, 4, 3, 2, 1])[:, None] + 3 * rng.normal(size=(4000, 2)) > 8).astype(float)
+    want = oracle.mrmr(x, x.astype(int), y, scheme="quotient", num_features=8)
+    assert oracle.with_feature(x.astype(int), want.ranking[0]).min() < 1e-4
+    picks, gains = picks_of(engine_of(x, y), "mrmr", 8, scheme="quotient")
+    assert picks == list(want.ranking[:8]) and np.allclose(gains, want.gains, rtol=1e-6)
+
+    all_16 = np.array(list(product((0.0, 1.0), repeat=4)))
+    label = (all_16 @ np.array([1, 4, 2, 3]) > 5).astype(float)
+    picks, gains = picks_of(engine_of(all_16, label[:, None]), "mrmr", 4, scheme="quotient")
+    relevance = np.array([mutual_info_score(column, label) for column in all_16.T])
+    assert picks == list(np.argsort(-relevance.round(12), kind="stable")) and len({*relevance.round(12)}) > 1
+    assert np.allclose(gains, relevance[picks] / [1, 1e-12, 1e-12, 1e-12], rtol=1e-9)
+
+
 def test_mrmr_takes_one_scan_of_the_gram_or_one_job_of_counts_a_batch(rows):
     packed = rows("planted").packed
     assert run(packed, "mrmr", 8, **PACKAGE).scans == 2  # the packing is one
@@ -204,7 +222,7 @@ def test_mrmr_unknown_labels(choice):
     assert picks[0] == rel.argmax() and gains[0] == pytest.approx(rel.max(), rel=1e-9)
     for size in range(1, 5):
         left = [j for j in range(8) if j not in picks[:size]]
-        floor = 0.001 if choice["scheme"] == "quotient" else -np.inf
+        floor = 1e-12 if choice["scheme"] == "quotient" else -np.inf
         mean = np.mean([np.maximum(red[s], floor) for s in picks[:size]], axis=0)
         value = rel - mean if choice["scheme"] == "difference" else rel / mean
         assert picks[size] == left[value[left].argmax()] and gains[size] == pytest.approx(value[left].max(), rel=1e-9)

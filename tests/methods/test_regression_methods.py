@@ -75,7 +75,7 @@ def test_lasso_and_elastic_net_equal_scikit_learn(rows, name, method, rho, group
     falls(result.scores)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @BOTH
 @pytest.mark.parametrize("name", ["emotions", "planted-sparse"])
 def test_rfs_reaches_the_minimum_of_the_n_by_n_form(rows, name, small):
@@ -127,7 +127,7 @@ def test_rfs_of_rows_that_weigh_much_beside_gamma():
         assert (got - want[got.index]).abs().max() <= 1e-2 * want.max()
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @BOTH
 @pytest.mark.parametrize("sparse", [False, True])
 def test_rfs_on_few_rows_a_feature_gathers_them(frame_of, sparse, small):

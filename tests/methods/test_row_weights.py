@@ -216,7 +216,7 @@ def test_scikit_learn_routes_weights_to_who_takes_them():
     assert JMISelector().set_fit_request is not None and not hasattr(ReliefFSelector, "set_fit_request")
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_on_spark(spark):
     """The column as pyspark.ml names it: the ranking of the arrays, cut anywhere, in one task or job by job; wrong ones named."""
     from pyspark.sql import functions as F

@@ -28,7 +28,7 @@ def through(spark, fitted, frame):
     )
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_transform_of_a_stream_is_that_of_the_batch(spark, fitted, tmp_path):
     frame = fitted[0]
     frame.select("id", "features").write.parquet(str(tmp_path / "in"))

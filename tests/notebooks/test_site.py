@@ -128,7 +128,7 @@ SHOWN = [p for p in [ROOT / "README.md", *WRITTEN] if blocks(p) and named(p) not
 
 
 @pytest.mark.parametrize(
-    "path", [pytest.param(p, marks=[pytest.mark.slow(every=5)] if named(p) in LONG else []) for p in SHOWN], ids=map(named, SHOWN)
+    "path", [pytest.param(p, id=named(p), marks=[pytest.mark.slow(every=10)] if named(p) in LONG else []) for p in SHOWN]
 )
 def test_what_a_page_shows_runs(path, data, monkeypatch, request):
     if named(path) in SPARK:

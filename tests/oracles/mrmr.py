@@ -46,7 +46,7 @@ def mrmr(x, codes, y, relevance="mi", redundancy="mi", scheme="difference", num_
         if s not in kept:
             kept[s] = correlation(x, s) if redundancy == "correlation" else with_feature(codes, s, miller_madow)
             if scheme == "quotient":
-                kept[s] = np.maximum(kept[s], FLOOR)
+                kept[s] = np.maximum(kept[s], 1e-12)
         return kept[s]
 
     barred = rel <= 1e-20 * rel.max() if relevance == "f" else np.zeros(len(rel), bool)

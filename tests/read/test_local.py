@@ -77,7 +77,7 @@ def assert_same(spark, path, format, **options):
 # ---- lines ----
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow(every=16)
 @pytest.mark.parametrize("missing", ["error", "mean", "drop"])
 @pytest.mark.parametrize(
     "name", ["weather", "weather-sparse", "foodtruck", "meka", "solar_flare", "hierarchical-train", "Music-test", "FilterTest"]
@@ -179,7 +179,7 @@ FEATURE_CHOICES = [["f.a", "f_b", "f_c", "f_d", "f_e"], "cells", "vector", ["pri
 LABEL_CHOICES = [{"labels": "tags"}, {"labels": "numbers"}, {"labels": "hot"}, {"labels": "l_*"}]
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow(every=16)
 @pytest.mark.parametrize("missing", ["error", "mean", "zero", "drop", "keep"])
 @pytest.mark.parametrize("features", FEATURE_CHOICES, ids=str)
 def test_features_of_a_table(spark, columns, features, missing):
@@ -187,7 +187,7 @@ def test_features_of_a_table(spark, columns, features, missing):
     assert_same(spark, columns, "parquet", features=features, labels="l_*", missing=missing)
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow(every=16)
 @pytest.mark.parametrize("labels", LABEL_CHOICES, ids=str)
 @pytest.mark.parametrize("id", [None, "key", "name", "f_e", "price", "day", "at"], ids=str)
 def test_labels_and_ids_of_a_table(spark, columns, labels, id):
@@ -246,7 +246,7 @@ def test_a_type_that_only_spark_reads_is_left_to_it(spark, tmp_path):
     assert len(rows_there(load(spark, path, "parquet", features=["x", "n"], labels="y"))) == 3
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_packing_takes_what_is_announced(tmp_path, sparse):
     rng = np.random.default_rng(0)

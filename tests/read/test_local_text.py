@@ -69,7 +69,7 @@ def test_types_of_cells(spark, tmp_path):
     assert set(kinds.values()) == {"int", "bigint", "double", "boolean", "date", "string"}
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_types_of_any_cells(spark, tmp_path):
     generator = np.random.default_rng(5)
     pieces = ["1", "0", "12", "-", "+", ".", "e", "E5", " ", "NaN", "Inf", "true", "2020-01-05", "f", "x", ":3", "é", "00"]
@@ -89,7 +89,7 @@ def test_types_of_any_cells(spark, tmp_path):
     assert len(set(assert_same_table(spark, path, "csv")[0].values())) > 4
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @pytest.mark.parametrize("options", [{}, {"escape": '"'}, {"sep": ";", "quote": "'"}], ids=str)
 def test_quotes_in_any_lines(spark, tmp_path, options):
     generator = np.random.default_rng(8)
@@ -184,7 +184,7 @@ def table(tmp_path_factory):
     return str(folder)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @pytest.mark.parametrize("missing", ["mean", "zero", "drop", "keep"])
 def test_a_table_of_csv(spark, table, missing):
     how = {"features": ["f.a", "f_b", "f c", "f_d", "`f`"], "missing": missing}
@@ -263,7 +263,7 @@ def test_records_that_only_spark_reads(tmp_path, content):
         opened(HERE, path, "json")
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_a_table_of_json(spark, monkeypatch, tmp_path):
     generator = np.random.default_rng(3)
     lines = []
@@ -311,7 +311,7 @@ def texts(spark, tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 @pytest.mark.parametrize(
     "options",
     [

@@ -214,7 +214,7 @@ def test_more_joint_codes_than_int64_has_rank_as_in_memory(spark):
     packed.release()
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=8)
 def test_features_beyond_the_root_of_double_precision_rank_distributed_as_in_memory(spark):
     x, y = example()
     x[:, ::2] = np.ldexp(x[:, ::2], 700)
