@@ -50,9 +50,10 @@ class SparkEngine(Engine):
         for layout in {key[0] for key in self._frames}:
             self._drop(layout)
 
-    def _keep(self, key: Layout, frame: DataFrame) -> DataFrame:
-        """The persisted frame of a layout, made of `frame` when first asked for."""
+    def _keep(self, key: Layout, make: Callable[[], DataFrame]) -> DataFrame:
+        """The persisted frame of a layout, made when first asked for: a plan takes 20 ms, and a batch of picks asks hundreds."""
         if key not in self._frames:
+            frame = make()
             self._frames[key] = (frame, persist(frame))
         return self._frames[key][0]
 
@@ -74,13 +75,18 @@ class SparkEngine(Engine):
 
     def coded(self, coding: Coding) -> DataFrame:
         """The blocks discretised."""
-        return self._keep(("coded", coding.key), self.raw().mapInArrow(partial(tasks.recode, coding=coding), "block binary"))
+        task = partial(tasks.recode, coding=coding)
+        return self._keep(("coded", coding.key), lambda: self.raw().mapInArrow(task, "block binary"))
 
     def by_cells(self, coding: Coding, selected: tuple[int, ...]) -> DataFrame:
         """Coded blocks with every joint cell of `selected` in one of them."""
         task = partial(tasks.spread_cells, coding=coding, selected=selected, buckets=self.parallelism * 4)
-        gathered = self.coded(coding).mapInArrow(task, POSITIONED).repartition(self.parallelism, "position")
-        return self._keep(("cells", coding.key, selected), gathered.mapInArrow(tasks.gather_coded, "block binary"))
+
+        def gathered() -> DataFrame:
+            spread = self.coded(coding).mapInArrow(task, POSITIONED).repartition(self.parallelism, "position")
+            return spread.mapInArrow(tasks.gather_coded, "block binary")
+
+        return self._keep(("cells", coding.key, selected), gathered)
 
     def _frame(self, statistic: Statistic) -> tuple[Layout, DataFrame]:
         """The layout a statistic reads and the frame of its blocks."""

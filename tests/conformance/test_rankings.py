@@ -149,6 +149,16 @@ def test_statistics_of_many_methods_are_one_spark_job_a_layout(spark, forms):
     engine.release()
 
 
+def test_the_coded_rows_are_planned_once(forms, monkeypatch):
+    """Each of a hundred statistics asks for them, and a plan takes longer than the driver's part of a pick."""
+    engine, planned = SparkEngine(forms.packed), []
+    monkeypatch.setattr(engine, "raw", lambda: planned.append("rows") or SparkEngine.raw(engine))
+    coding = engine.coding()
+    assert engine.coded(coding) is engine.coded(coding)
+    assert engine.by_cells(coding, (0,)) is engine.by_cells(coding, (0,)) and planned == ["rows"]
+    engine.release()
+
+
 def test_one_request_more_costs_no_job_more(spark, forms):
     """Of methods that need no more than one scan; the jobs a result tells are those that Spark ran."""
 
