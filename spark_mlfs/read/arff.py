@@ -147,7 +147,7 @@ class Plan:
         order = np.argsort(keys := of.astype(int) * len(self.values) + rank)
         self.keys, self.places = keys[order], places[order]
         self.numeric = np.array([bool(tables.get(k, True)) for k in range(n)])
-        self.plain = np.isin(np.arange(n), [k for k, values in tables.items() if values == [*range(len(values))]])
+        self.plain = np.isin(np.arange(n), [k for k, values in tables.items() if values and values == [*range(len(values))]])
         self.feature_at = np.array([k for k, a in used.items() if a.name not in labels], int)
         self.feature_of = np.full(n, -1)  # the attribute's column, the first of them where one-hot
         self.ignored = ~np.isin(np.arange(n), [*used])

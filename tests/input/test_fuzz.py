@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import time
 import tracemalloc
 import warnings
@@ -36,7 +37,7 @@ from spark_mlfs.select.constraints import PARAMETERS, Constraints, places
 
 arff, svm = (importlib.import_module(f"spark_mlfs.read.{name}") for name in ("arff", "libsvm"))
 
-COUNT = 2000  # inputs of each target
+COUNT = 2000 if os.environ.get("MLFS_SLOW") == "all" else 250  # inputs of each target
 FUZZ = settings(max_examples=COUNT, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
 
@@ -79,7 +80,6 @@ CELLS = st.builds(
 )
 
 
-@pytest.mark.slow
 @FUZZ
 @given(st.lists(st.one_of(RIGHT, CELLS, CELLS, built(*ROW, most=12)), min_size=1, max_size=3), st.sampled_from(PLANS))
 def test_arff_rows(rows, plan):
@@ -120,7 +120,6 @@ HEAD = (
 )
 
 
-@pytest.mark.slow
 @FUZZ
 @given(built(*HEAD))
 def test_arff_headers(text):
@@ -160,7 +159,6 @@ SVM = (
 )
 
 
-@pytest.mark.slow
 @FUZZ
 @given(st.lists(built(*SVM, most=12), min_size=1, max_size=4), st.sampled_from([(0, 1, None, None), (1, 0, 5, 4)]))
 def test_libsvm_rows(rows, plan):
@@ -269,7 +267,6 @@ TOML = (
 )
 
 
-@pytest.mark.slow
 @FUZZ
 @given(text=built(*TOML))
 def test_toml(tmp_path_factory, text):
@@ -310,7 +307,6 @@ LISTS = (
 )
 
 
-@pytest.mark.slow(every=8)
 @FUZZ
 @given(text=built(*LISTS, most=8), kind=st.sampled_from(["csv", "json", "toml", "txt"]))
 def test_lists_of_features(tmp_path_factory, text, kind):
@@ -388,7 +384,6 @@ def check_decoded(data: bytes) -> None:
             assert value.indptr[0] == 0 and value.indptr[-1] <= len(value.indices) and len(value.indptr) == value.shape[0] + 1
 
 
-@pytest.mark.slow(every=8)
 @FUZZ
 @given(st.lists(st.tuples(st.integers(0, len(ENCODED) - 1), st.integers(0, 255)), min_size=1, max_size=6), st.integers(0, 40))
 def test_bytes_of_a_saved_state(changes, cut):
@@ -399,7 +394,6 @@ def test_bytes_of_a_saved_state(changes, cut):
     check_decoded(bytes(data))
 
 
-@pytest.mark.slow(every=8)
 @FUZZ
 @example("bits", [[], ["<f8", 1 << 40], None], "a")  # a shape that is text, repeated
 @example("bits", ["<f8", ["x", 1 << 40], 0], "a")

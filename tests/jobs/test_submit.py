@@ -89,7 +89,8 @@ def test_a_users_error_ends_spark_submit_with_code_2_and_one_line(tmp_path):
 
 @pytest.mark.slow(every=30)
 def test_as_a_module(expected, tmp_path):
-    command = [sys.executable, "-m", "spark_mlfs.cli", "select", *PLANTED, "--num-top-features", 5, "--output", "run"]
+    arguments = (*PLANTED, "--method", "jmi", "--num-top-features", 5, "--output", "run")
+    command = [sys.executable, "-m", "spark_mlfs.cli", "select", *arguments]
     done = subprocess.run(
         [str(part) for part in command],
         cwd=tmp_path,

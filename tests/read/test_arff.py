@@ -360,3 +360,19 @@ def test_files_of_different_headers_are_refused(spark, tmp_path):
     write(tmp_path / "b.arff", HEADER.replace("{10,20,30}", "{10, 20,  30}") + "0,1,2,2,red,30\n")
     x, _, _, _ = matrices(arff(spark, str(tmp_path / "*.arff")))
     assert x[:, 0].tolist() == [1, 2]
+
+
+def test_a_number_in_a_sparse_row_is_a_declared_value_or_none():
+    """Never the place of one: of {x,y,1} the value 1 is the third, and 2 is wrong, also where all are numbers."""
+    head = ["@relation r", "@attribute c {x,y,1}", "@attribute d {4,7}", "@attribute l {0,1}", "@data"]
+    plan = Plan(parse_header(head, "a.arff"), {"l"}, [], "index", False, "error")
+
+    def parsed(*rows):
+        _, features, labels = _parse(Lines(pa.array(rows), np.arange(len(rows)), "a.arff"), plan)
+        return [part.toarray().tolist() for part in (features, labels)]
+
+    assert parsed("{0 1,1 7}", "{0 y}", "{2 1}") == [[[2, 1], [1, 0], [0, 0]], [[0], [0], [1]]]
+    assert parsed("{0 1}") == parsed("1,4,0")
+    for row, wrong in (("{0 2}", "'c' has no category '2'"), ("{1 1}", "'d' has no category '1'"), ("{2 3}", "'l'")):
+        with pytest.raises(DataError, match=wrong):
+            parsed(row)

@@ -141,7 +141,7 @@ def test_more_features_than_rows():
     Z = oracle.standardise(X)
     W = ridge(gram, 0.0).weights
     assert np.abs(Z @ W - (Y - Y.mean(axis=0))).max() < 1e-8
-    assert close(W, np.linalg.pinv(Z) @ (Y - Y.mean(axis=0)), 1e-7)
+    assert close(W, np.linalg.pinv(Z, 1e-10) @ (Y - Y.mean(axis=0)), 1e-7)  # the rank is 29
 
 
 @pytest.mark.parametrize("fit", [ridge, elastic_net])
