@@ -1,7 +1,7 @@
 """Which tests run on which day: the slow ones take turns, so that all days take as long.
 
 `turns.txt` says how often and how long, by `--durations=0` of two processes on two cores: of tests that are not marked slow, but
-take more than a second and whose parts others test every day (whole commands, pages, rows on Spark), or have many cases; and of
+take more than two seconds and whose parts others test every day (whole commands, pages, rows on Spark), or have many cases; of
 those that are marked, where they are long. No name of a test file."""
 
 from __future__ import annotations
