@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-import tomllib
 import yaml
 
 from spark_mlfs import cli
 from spark_mlfs.cli.command import parser
 from spark_mlfs.cli.select import configuration
+from spark_mlfs.read.sections import read_toml
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "conf" / "databricks"
@@ -43,7 +43,7 @@ def test_selection_and_scoring_fit_together():
 
 def test_the_wheel_and_its_entry_point():
     task = TASKS["select"]["python_wheel_task"]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project = read_toml(str(ROOT / "pyproject.toml"))
     assert task["package_name"] == project["project"]["name"]
     assert project["project"]["entry-points"]["databricks"][task["entry_point"]] == "spark_mlfs.cli:job"
     (artifact,) = BUNDLE["artifacts"].values()
