@@ -28,7 +28,9 @@ from .base import Answer, one_thread
 from .local import LocalEngine
 
 CODED_BYTES = 8 << 20  # of a coded block, about
+STATES_BYTES = 1 << 20  # of states that travel together
 STATE_SCHEMA = "statistic int, piece int, state binary"
+_STATE_NAMES = ["statistic", "piece", "state"]
 AnyBlock = TypeVar("AnyBlock", bound=Block | CodedBlock)
 
 
@@ -63,21 +65,35 @@ def partial_states(batches: Batches, statistics: list[Statistic], profile: Profi
             block = _any_block(data)
             for index, statistic in enumerate(statistics):
                 states[index] = statistic.fold(states[index], block, profile)
-        for index, state in enumerate(states):
-            if state is None:  # no block came
-                continue
-            divided = pieces > 1 and statistics[index].divisible
-            for piece, part in enumerate(cut(state, pieces) if divided else [state]):
-                yield _state_row(index, piece, part)
+        yield from _state_rows(
+            (index, piece, part)
+            for index, state in enumerate(states)
+            if state is not None  # else no block came
+            for piece, part in enumerate(cut(state, pieces) if pieces > 1 and statistics[index].divisible else [state])
+        )
 
 
-def _state_row(index: int, piece: int, state: State) -> pa.RecordBatch:
-    numbers = {"statistic": pa.array([index], pa.int32()), "piece": pa.array([piece], pa.int32())}
-    return pa.RecordBatch.from_pydict({**numbers, "state": binary_array(encode(compact(state)))})
+def _state_rows(states: Iterable[tuple[int, int, State]]) -> Batches:
+    """(statistic, piece, state) as rows. Small states travel together: each batch costs Spark some 20 ms of a core."""
+    waiting, size = list[tuple[int, int, Buffer]](), 0
+    for index, piece, state in states:
+        waiting.append((index, piece, encode(compact(state))))
+        size += len(waiting[-1][2])
+        if size >= STATES_BYTES:
+            yield _rows_of(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield _rows_of(waiting)
+
+
+def _rows_of(states: list[tuple[int, int, Buffer]]) -> pa.RecordBatch:
+    index, piece, data = zip(*states, strict=True)
+    cells = binary_array(data[0]) if len(data) == 1 else pa.array(map(bytes, data), pa.binary())
+    return pa.RecordBatch.from_arrays([pa.array(index, pa.int32()), pa.array(piece, pa.int32()), cells], _STATE_NAMES)
 
 
 def _states(batches: Batches) -> Iterator[tuple[tuple[int, int], State]]:
-    """((statistic, piece), state) of the rows that `_state_row` made."""
+    """((statistic, piece), state) of the rows that `_state_rows` made."""
     for batch in batches:
         statistic, piece, states = (batch.column(i) for i in range(3))
         for key, data in zip(zip(statistic.to_pylist(), piece.to_pylist(), strict=True), states, strict=True):
@@ -94,8 +110,8 @@ def merged_states(statistics: list[Statistic], states: Iterable[tuple[tuple[int,
 
 def merge_states(batches: Batches, statistics: list[Statistic]) -> Batches:
     """All states of each piece of each statistic as one."""
-    for (index, piece), state in merged_states(statistics, _states(batches)).items():
-        yield _state_row(index, piece, state)
+    merged = merged_states(statistics, _states(batches))
+    yield from _state_rows((*key, state) for key, state in merged.items())
 
 
 def sharded_states(
@@ -106,8 +122,8 @@ def sharded_states(
     with one_thread():
         for waiting in _up_to(share, blocks):
             for index, (statistic, cuts) in enumerate(zip(statistics, edges, strict=True)):
-                for piece, state in enumerate(statistic.shards(waiting, profile, cuts)):
-                    yield _state_row(index, piece, state)
+                shards = statistic.shards(waiting, profile, cuts)
+                yield from _state_rows((index, piece, state) for piece, state in enumerate(shards))
 
 
 def reduce_shards(
@@ -126,7 +142,8 @@ def reduce_shards(
             smallest_first = merged.pop((index, piece))[::-1]
             state = reduce(lambda last, part: statistics[index].merge(part, last), smallest_first)
             first, last = (int(edge) for edge in edges[index][piece : piece + 2])
-            yield _state_row(index, piece, {"numbers": statistics[index].reduce_shard(state, first, last, profile)})
+            numbers = {"numbers": statistics[index].reduce_shard(state, first, last, profile)}
+            yield from _state_rows([(index, piece, numbers)])
 
 
 def _size(state: State) -> int:

@@ -58,7 +58,7 @@ def test_new_files_are_tagged_by_the_saved_pipeline(folder, engine):
     reasons = [row["reason"] for row in rows]
     assert [i for i, reason in enumerate(reasons) if reason] == [3] and "no image" in reasons[3] and rows[3]["tags"] is None
     if engine == "spark":
-        assert rows == pq.read_table(folder / "local" / "data").sort_by("path").to_pylist()
+        assert rows == score(folder, "local beside", "local")
 
 
 def test_tags_are_those_of_the_whole_model(folder):

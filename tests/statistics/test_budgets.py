@@ -232,6 +232,19 @@ def test_pieces_in_a_worker_stay_within_the_budget(planted, monkeypatch):
     assert np.array_equal(whole.table, cut.table) and np.array_equal(whole.totals, cut.totals)
 
 
+@pytest.mark.parametrize(("together", "batches"), [(1 << 20, 1), (1, 8), (8_000, 2)])
+def test_small_states_of_a_task_travel_together(monkeypatch, together, batches):
+    """In their order, and the last ones, too."""
+    monkeypatch.setattr(tasks, "STATES_BYTES", together)
+    states = [(index, index % 3, {"counts": np.arange(400) + index}) for index in range(8)]
+    made = [*tasks._state_rows(iter(states))]
+    assert len(made) == batches
+    again = [(*key, state) for key, state in tasks._states(iter(made))]
+    assert [key[:2] for key in again] == [key[:2] for key in states]
+    assert all(np.array_equal(one[2]["counts"], other[2]["counts"]) for one, other in zip(again, states, strict=True))
+    assert [*tasks._state_rows(iter([]))] == []
+
+
 def test_the_budget_is_a_setting_everywhere(spark):
     assert MultiLabelSelector(workerBytes=1 << 22).getWorkerBytes() == 1 << 22
     assert MultiLabelSelector().getWorkerBytes() == 1 << 30 == RunSettings().worker_bytes
