@@ -52,6 +52,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 SLOW = os.environ.setdefault("MLFS_SLOW", str(datetime.date.today().toordinal()))
 
 
+def pytest_configure(config):
+    os.environ["MLFS_SLOW"] = config.getoption("--slow")  # to modules of tests, which are imported after this
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--slow", default=SLOW, metavar="all|none|DAY", help="which slow tests run: those of a day (today), all, none"

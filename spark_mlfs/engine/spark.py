@@ -51,7 +51,7 @@ class SparkEngine(Engine):
             self._drop(layout)
 
     def _keep(self, key: Layout, make: Callable[[], DataFrame]) -> DataFrame:
-        """The persisted frame of a layout, made when first asked for: a plan takes 20 ms, and a batch of picks asks hundreds."""
+        """The persisted frame of a layout, made when first asked for: a plan takes 20 ms, and each count of each pick asks."""
         if key not in self._frames:
             frame = make()
             self._frames[key] = (frame, persist(frame))

@@ -232,17 +232,32 @@ def test_pieces_in_a_worker_stay_within_the_budget(planted, monkeypatch):
     assert np.array_equal(whole.table, cut.table) and np.array_equal(whole.totals, cut.totals)
 
 
-@pytest.mark.parametrize(("together", "batches"), [(1 << 20, 1), (1, 8), (8_000, 2)])
+@pytest.mark.parametrize(("together", "batches"), [(1 << 20, [8]), (1, [1] * 8), (9_000, [5, 3])])
 def test_small_states_of_a_task_travel_together(monkeypatch, together, batches):
-    """In their order, and the last ones, too."""
     monkeypatch.setattr(tasks, "STATES_BYTES", together)
     states = [(index, index % 3, {"counts": np.arange(400) + index}) for index in range(8)]
-    made = [*tasks._state_rows(iter(states))]
-    assert len(made) == batches
-    again = [(*key, state) for key, state in tasks._states(iter(made))]
+    rows = [*tasks._state_rows(iter(states))]
+    assert [batch.num_rows for batch in rows] == batches
+    again = [(*key, state) for key, state in tasks._states(iter(rows))]
     assert [key[:2] for key in again] == [key[:2] for key in states]
     assert all(np.array_equal(one[2]["counts"], other[2]["counts"]) for one, other in zip(again, states, strict=True))
     assert [*tasks._state_rows(iter([]))] == []
+
+
+def test_a_large_state_travels_alone_and_is_not_copied():
+    """Whatever small ones are before it, and before the next one is computed."""
+    states = [(k, 0, {"counts": np.arange(size) << 33}) for k, size in enumerate((10, 1 << 21, 10, 1 << 21))]
+    computed = []
+    rows = tasks._state_rows(computed.append(state[0]) or state for state in states)
+    seen = [(batch.column(0).to_pylist(), len(computed)) for batch in rows]
+    assert seen == [([1], 2), ([3], 4), ([0, 2], 4)]
+    tracemalloc.start()
+    try:
+        next(tasks._state_rows(iter(states)))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.5 * states[1][2]["counts"].nbytes  # encoded once
 
 
 def test_the_budget_is_a_setting_everywhere(spark):
