@@ -65,7 +65,9 @@ def three_way_cost(frame, picks, repeat):
     rows, groups = groups_of(coded, target)
     some = picks[:5]
     if coding.sparse:
-        y = sp.csr_matrix((np.ones(len(rows), np.int32), (rows, groups)), shape=(coded.n, target.size))
+        y = sp.csr_matrix(
+            (np.ones(len(rows), np.int32), (rows, groups)), shape=(coded.n, target.size)
+        )
 
         def plain():
             for s in some:
@@ -73,7 +75,9 @@ def three_way_cost(frame, picks, repeat):
                 coded.onehot[hit].T @ y[hit]
 
     else:
-        codes = np.stack([coded.feature(coding, f) for f in range(len(coding.features))]).astype(np.int64)
+        codes = np.stack([coded.feature(coding, f) for f in range(len(coding.features))]).astype(
+            np.int64
+        )
         width = coding.width
 
         def plain():
@@ -91,7 +95,10 @@ def three_way_cost(frame, picks, repeat):
             TwoWay(coding, Crossed(target, coding, s, int(common[s]))).partial(coded, profile)
 
     scale = len(picks) / max(1, len(some))
-    return {"bare bincount cpu": round(bare(repeat, plain) * scale, 2), "own kernel cpu": round(bare(repeat, own) * scale, 2)}
+    return {
+        "bare bincount cpu": round(bare(repeat, plain) * scale, 2),
+        "own kernel cpu": round(bare(repeat, own) * scale, 2),
+    }
 
 
 def jmi(spark, name, frame, repeat, count=50):
@@ -99,7 +106,9 @@ def jmi(spark, name, frame, repeat, count=50):
 
     frame = frame.cache()
     frame.count()
-    figures, (result,) = measured(repeat, lambda: pipeline.rank(frame, [pipeline.Request.of("jmi", {}, count)], row_id="id"))
+    figures, (result,) = measured(
+        repeat, lambda: pipeline.rank(frame, [pipeline.Request.of("jmi", {}, count)], row_id="id")
+    )
     path = result.scores.path
     cost = three_way_cost(frame, path.picks[:-1], max(1, repeat - 1))
     out = {
@@ -119,7 +128,9 @@ def jmi(spark, name, frame, repeat, count=50):
 
 def empty_job(spark, frame, repeat):
     frame = frame.select("id")
-    return measured(repeat, lambda: frame.mapInArrow(lambda batches: batches, "id long").count())[0]["wall"]
+    return measured(repeat, lambda: frame.mapInArrow(lambda batches: batches, "id long").count())[
+        0
+    ]["wall"]
 
 
 def mim_sparse(spark, name, frame, repeat):
@@ -157,9 +168,14 @@ def every_method(spark, name, frame, repeat):
     rows = []
     for method in METHODS:
         figures, (result,) = measured(
-            repeat, lambda method=method: pipeline.rank(frame, [pipeline.Request.of(method, {}, 50)], row_id="id")
+            repeat,
+            lambda method=method: pipeline.rank(
+                frame, [pipeline.Request.of(method, {}, 50)], row_id="id"
+            ),
         )
-        rows.append({"case": f"{method} K=50 {name}", **figures, "jobs": result.jobs, "scans": result.scans})
+        rows.append(
+            {"case": f"{method} K=50 {name}", **figures, "jobs": result.jobs, "scans": result.scans}
+        )
         show(rows[-1])
     frame.unpersist()
     return rows
@@ -172,8 +188,18 @@ def one_method(name, packed, method, parameters, repeat):
     request = [pipeline.Request.of(method, parameters, 50)]
     figures, (result,) = measured(repeat, lambda: pipeline.rank(packed, request))
     title = " ".join([method, *(f"{k}={v}" for k, v in parameters.items()), name])
-    more = {k: v for k, v in result.scores.details.items() if k in ("anchors", "passes", "iterations", "scans")}
-    return {"case": title, **figures, "jobs": result.jobs - packed.jobs, **more, "converged": result.scores.converged}
+    more = {
+        k: v
+        for k, v in result.scores.details.items()
+        if k in ("anchors", "passes", "iterations", "scans")
+    }
+    return {
+        "case": title,
+        **figures,
+        "jobs": result.jobs - packed.jobs,
+        **more,
+        "converged": result.scores.converged,
+    }
 
 
 def products_cost(packed, anchors, repeat):
@@ -198,7 +224,10 @@ def products_cost(packed, anchors, repeat):
 def graph(arff, imdb, repeat):
     from spark_mlfs.blocks.pack import pack
 
-    for name, files in (("scene", ("scene-train.arff.gz", "scene-test.arff.gz")), ("yeast", ("yeast.arff.gz",))):
+    for name, files in (
+        ("scene", ("scene-train.arff.gz", "scene-test.arff.gz")),
+        ("yeast", ("yeast.arff.gz",)),
+    ):
         packed = pack(arff(name, *files), row_id="id")
         cost = products_cost(packed, packed.profile.n, repeat)
         for method, parameters in (
@@ -209,7 +238,9 @@ def graph(arff, imdb, repeat):
     packed = pack(imdb(), row_id="id")
     for anchors in (500, 2000):
         cost = products_cost(packed, anchors, repeat)
-        yield one_method("imdb", packed, "gmba", {"num_anchors": anchors}, 1) | {"bare products cpu": cost}
+        yield one_method("imdb", packed, "gmba", {"num_anchors": anchors}, 1) | {
+            "bare products cpu": cost
+        }
     packed.release()
 
 
@@ -230,7 +261,10 @@ def neighbours(spark, arff, imdb, repeat):
         block, profile = local(frame)
         x = block.x[:, profile.varying].astype(np.float64)
         if sp.issparse(x):
-            scale = np.sqrt(np.asarray(x.multiply(x).mean(axis=0)).ravel() - np.asarray(x.mean(axis=0)).ravel() ** 2)
+            scale = np.sqrt(
+                np.asarray(x.multiply(x).mean(axis=0)).ravel()
+                - np.asarray(x.mean(axis=0)).ravel() ** 2
+            )
             x = sp.csr_matrix(x.multiply(1 / scale))
         else:
             x = (x - x.mean(axis=0)) / x.std(axis=0)
@@ -245,7 +279,9 @@ def neighbours(spark, arff, imdb, repeat):
 
         ours = bare(repeat, lambda query=query, reference=reference: nearest(query, reference, 10))
         plain = bare(repeat, products)
-        theirs = bare(max(1, repeat - 1), lambda library=library, some=some: library.kneighbors(some))
+        theirs = bare(
+            max(1, repeat - 1), lambda library=library, some=some: library.kneighbors(some)
+        )
         found = library.kneighbors(some[:256])[0]
         own = np.sqrt(nearest(query.take(slice(0, 256)), reference, 10).squares)
         yield {
@@ -282,20 +318,31 @@ def scoring(spark, rows, repeat):
 
     with tempfile.TemporaryDirectory() as folder:
         training = read.planted(spark, 10_000, 50, 10, seed=1)
-        models = [("mlknn 10,000 x 50", MLkNNClassifier()), ("br-svm 10,000 x 50", BRSVMClassifier())]
+        models = [
+            ("mlknn 10,000 x 50", MLkNNClassifier()),
+            ("br-svm 10,000 x 50", BRSVMClassifier()),
+        ]
         fitted = [(name, estimator.setIdCol("id").fit(training)) for name, estimator in models]
         for n in (rows // 10, rows):
             corpus = f"file://{folder}/corpus-{n}"
-            read.planted(spark, n, 50, 10, seed=1, num_partitions=16).drop("labels").write.parquet(corpus)
+            read.planted(spark, n, 50, 10, seed=1, num_partitions=16).drop("labels").write.parquet(
+                corpus
+            )
             for name, model in fitted:
                 output = f"{folder}/{name.split()[0]}-{n}"
                 with Meter() as meter:
-                    found = Scoring(spark, Scorer("", [model]), corpus, "parquet", output, id="id").run()
+                    found = Scoring(
+                        spark, Scorer("", [model]), corpus, "parquet", output, id="id"
+                    ).run()
                 some = read.planted(spark, 4096, 50, 10, seed=2).select("features").collect()
                 x = np.array([row.features.toArray() for row in some])
                 predictor = model.predictor()
                 predictor.predict(x)
-                cost = bare(max(1, repeat - 1), lambda predictor=predictor, x=x: predictor.predict(x)) * n / len(x)
+                cost = (
+                    bare(max(1, repeat - 1), lambda predictor=predictor, x=x: predictor.predict(x))
+                    * n
+                    / len(x)
+                )
                 figures = meter.figures()
                 yield {
                     "case": f"score {name}, {n} rows",
@@ -330,7 +377,9 @@ def tables(spark, case, names, args, share):
     from jobs.benchmarks import peers, scale, table
     from jobs.benchmarks.bare import Bare
 
-    markdown = args.markdown or (Path(_here).parent / "notebooks" / "benchmarks.md" if share == 1 else None)
+    markdown = args.markdown or (
+        Path(_here).parent / "notebooks" / "benchmarks.md" if share == 1 else None
+    )
     module = scale if case == "scale" else peers
     said = "" if share == 1 else " --quick" if args.quick else f" --share {share}"
     preface = module.PREFACE.format(options=said, machine=machine(spark.version))
@@ -344,7 +393,9 @@ def tables(spark, case, names, args, share):
     if case == "peers":
         d, K, narrow = (100, 20, 20) if share >= 0.1 else (25, 8, 6)
         size = {"n": max(200, round(20_000 * share)), "d": d, "K": K, "narrow": narrow}
-        yield from map(written, peers.run(peers.Data(spark, repeat=args.repeat or 1, **size), names))
+        yield from map(
+            written, peers.run(peers.Data(spark, repeat=args.repeat or 1, **size), names)
+        )
         return
     more = {"folder": args.corpora} if args.corpora else {}
     more |= {"master": args.master} if args.master else {}
@@ -354,32 +405,64 @@ def tables(spark, case, names, args, share):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--case", nargs="+", default=CASES[:3], choices=CASES)
-    parser.add_argument("--data", default=str(Path(_here).parents[1] / "shared" / "data"), help="folder of the real data sets")
+    parser.add_argument(
+        "--data",
+        default=str(Path(_here).parents[1] / "shared" / "data"),
+        help="folder of the real data sets",
+    )
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--features", type=int, default=500)
     parser.add_argument("--labels", type=int, default=10)
     parser.add_argument("--scored", type=int, default=1_000_000, help="rows of the case score")
-    parser.add_argument("--repeat", type=int, help="runs of which the median counts (default 3; scale and peers: 1)")
+    parser.add_argument(
+        "--repeat", type=int, help="runs of which the median counts (default 3; scale and peers: 1)"
+    )
     parser.add_argument("--output", help="write the figures as JSON lines")
     parser.add_argument("--quick", action="store_true", help="scale, peers: a tenth of the rows")
-    parser.add_argument("--share", type=float, help="scale, peers: this share of the rows, for trials")
-    parser.add_argument("--only", nargs="+", metavar="ROW", help="scale, peers, laptop: these rows; model: fit, or page alone")
-    parser.add_argument("--corpora", type=Path, help="folder of the generated corpora (default: in the temporary one)")
-    parser.add_argument("--limit", type=float, default=900, help="seconds of a row (scale), of all methods (model)")
-    parser.add_argument("--master", help="scale: also run on executors of their own, such as local-cluster[2,1,2048]")
-    parser.add_argument("--markdown", type=Path, help="scale, peers, laptop: the file that gets the tables")
+    parser.add_argument(
+        "--share", type=float, help="scale, peers: this share of the rows, for trials"
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="ROW",
+        help="scale, peers, laptop: these rows; model: fit, or page alone",
+    )
+    parser.add_argument(
+        "--corpora",
+        type=Path,
+        help="folder of the generated corpora (default: in the temporary one)",
+    )
+    parser.add_argument(
+        "--limit", type=float, default=900, help="seconds of a row (scale), of all methods (model)"
+    )
+    parser.add_argument(
+        "--master",
+        help="scale: also run on executors of their own, such as local-cluster[2,1,2048]",
+    )
+    parser.add_argument(
+        "--markdown", type=Path, help="scale, peers, laptop: the file that gets the tables"
+    )
     args = parser.parse_args(arguments)
     repeat = args.repeat or 3
     share = args.share or (0.1 if args.quick else 1.0)
-    chosen = {case: chosen_rows(case, args.only, args.master, args.quick) for case in ("scale", "peers") if case in args.case}
+    chosen = {
+        case: chosen_rows(case, args.only, args.master, args.quick)
+        for case in ("scale", "peers")
+        if case in args.case
+    }
     if args.only and args.case not in (["laptop"], ["model"]):
         known = {name for names in chosen.values() for name in names}
         unknown = [name for name in args.only if name not in known]
         if unknown:
             every = {name for case in chosen for name in chosen_rows(case, None, "any")}
-            parser.error(f"--only {unknown[0]!r} is no row of these cases; the rows are {', '.join(sorted(every))}")
+            parser.error(
+                f"--only {unknown[0]!r} is no row of these cases; the rows are {', '.join(sorted(every))}"
+            )
 
     data = Path(args.data)
     if args.case in (["laptop"], ["model"]):  # whole commands, without a session beside them
@@ -391,7 +474,9 @@ def main(arguments=None):
                 model.run(folder, args.limit)
             model.page(model.check(folder))
             return
-        markdown = args.markdown or (Path(_here).parent / "notebooks" / "benchmarks.md" if share == 1 else None)
+        markdown = args.markdown or (
+            Path(_here).parent / "notebooks" / "benchmarks.md" if share == 1 else None
+        )
         said = "" if share == 1 else f" --share {share}"
         for row in laptop.run(folder, data, share, args.only):
             show(row)
@@ -402,7 +487,9 @@ def main(arguments=None):
     if args.case == ["media"]:
         from jobs.benchmarks import media
 
-        for row in media.run(args.corpora or Path(tempfile.gettempdir(), "spark_mlfs-corpora"), share):
+        for row in media.run(
+            args.corpora or Path(tempfile.gettempdir(), "spark_mlfs-corpora"), share
+        ):
             show(row)
         return
     from spark_mlfs import local_session, read
@@ -411,7 +498,9 @@ def main(arguments=None):
     print(machine(spark.version))
 
     def arff(name, *files):
-        return read.arff(spark, [str(data / name / f) for f in files], labels=str(data / name / f"{name}.xml")).coalesce(1)
+        return read.arff(
+            spark, [str(data / name / f) for f in files], labels=str(data / name / f"{name}.xml")
+        ).coalesce(1)
 
     def imdb():
         return read.arff(spark, str(data / "imdb" / "Imdb.arff.gz"))
@@ -424,7 +513,9 @@ def main(arguments=None):
 
     if "planted" in args.case:
         for n in (args.rows // 10, args.rows):
-            frame = read.planted(spark, n, args.features, args.labels, seed=1, num_partitions=os.cpu_count())
+            frame = read.planted(
+                spark, n, args.features, args.labels, seed=1, num_partitions=os.cpu_count()
+            )
             add(jmi(spark, f"planted {n} x {args.features} x {args.labels}", frame, repeat))
     if "real" in args.case:
         add(jmi(spark, "scene", arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), repeat))
@@ -432,16 +523,27 @@ def main(arguments=None):
     if "sparse" in args.case:
         add(jmi(spark, "imdb", imdb(), repeat))
         rcv1 = data / "rcv1sub1"
-        add(mim_sparse(spark, "rcv1sub1", read.libsvm(spark, str(rcv1 / "rcv1sub1.svm.gz"), num_labels=101), repeat))
+        add(
+            mim_sparse(
+                spark,
+                "rcv1sub1",
+                read.libsvm(spark, str(rcv1 / "rcv1sub1.svm.gz"), num_labels=101),
+                repeat,
+            )
+        )
     if "methods" in args.case:
-        rows += every_method(spark, "scene", arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), repeat)
+        rows += every_method(
+            spark, "scene", arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), repeat
+        )
     further = {
         "graph": lambda: graph(arff, imdb, repeat),
         "neighbours": lambda: neighbours(spark, arff, imdb, repeat),
         "regression": lambda: regression(arff, repeat),
         "score": lambda: scoring(spark, args.scored, repeat),
     }
-    further |= {case: partial(tables, spark, case, names, args, share) for case, names in chosen.items()}
+    further |= {
+        case: partial(tables, spark, case, names, args, share) for case, names in chosen.items()
+    }
     for case, work in further.items():
         for row in work() if case in args.case else ():
             add(row)

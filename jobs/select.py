@@ -7,7 +7,9 @@ _here = os.path.dirname(os.path.abspath(__file__))
 # This file shadows the standard library's select, which pyspark imports: its folder must not be on the path.
 sys.path[:] = [p for p in sys.path if os.path.abspath(p or os.getcwd()) != _here]
 
-if __name__ == "select":  # imported for the library's, by a Python worker that Spark started in this folder: hand it that one
+if (
+    __name__ == "select"
+):  # imported for the library's, by a Python worker that Spark started in this folder: hand it that one
     del sys.modules["select"]
     import select  # noqa: F401
 elif __name__ == "__main__":

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from .ml.classifier_classes import *
     from .ml.encoder_classes import *
     from .ml.extractor_classes import *
-    from .ml.learners import ClassifierEstimator, ExtractorEstimator, MultiLabelClassificationModel, MultiLabelExtractorModel
+    from .ml.learners import (
+        ClassifierEstimator,
+        ExtractorEstimator,
+        MultiLabelClassificationModel,
+        MultiLabelExtractorModel,
+    )
     from .ml.selector_classes import *
     from .ml.selectors import MultiLabelSelector, MultiLabelSelectorModel, SelectorEstimator
     from .report.comparison_page import compare
@@ -77,14 +82,19 @@ _NAMES = {
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 # and the classes of the registries, by what their names end in; those of entries from outside, too
-_CLASSES = {kind: f"ml.{kind.lower()}_classes" for kind in ("Selector", "Extractor", "Classifier", "Encoder")}
+_CLASSES = {
+    kind: f"ml.{kind.lower()}_classes"
+    for kind in ("Selector", "Extractor", "Classifier", "Encoder")
+}
 _CLASSES = {**_CLASSES, "Features": _CLASSES["Encoder"]}
 
 
 if not TYPE_CHECKING:  # a checker shall tell names that there are not
 
     def _home(name: str) -> str | None:
-        return _HOMES.get(name) or next((module for ending, module in _CLASSES.items() if name.endswith(ending)), None)
+        return _HOMES.get(name) or next(
+            (module for ending, module in _CLASSES.items() if name.endswith(ending)), None
+        )
 
     __getattr__ = names_of(__name__, _home)
 

@@ -83,7 +83,9 @@ def in_python(kind: str, name: str, value: str | None) -> str:
     """A mark as Python's assignment, or as the keyword of a call: that of a text, or of an option."""
     if value is None:
         return name
-    return f"{name} = {value}" if kind == "setting" and value[:1] not in QUOTES else f"{name}={value}"
+    return (
+        f"{name} = {value}" if kind == "setting" and value[:1] not in QUOTES else f"{name}={value}"
+    )
 
 
 QUOTES = ("'", '"')
@@ -176,7 +178,13 @@ class WorkerBudgetError(BudgetError):
 
 
 def must_fit(
-    size: int, allowed: int, name: str, needs: str, remedy: str, where: str = "", error: type[BudgetError] = BudgetError
+    size: int,
+    allowed: int,
+    name: str,
+    needs: str,
+    remedy: str,
+    where: str = "",
+    error: type[BudgetError] = BudgetError,
 ) -> None:
     """Raise an `error`, saying what `needs` the `size` in bytes and a further `remedy`, above what the setting `name` allows."""
     if size > allowed:
@@ -190,7 +198,9 @@ class DataNotice(UserWarning):
 _ON_WORKERS: tuple[type[SparkMlfsError], ...] = (
     DataError, ParameterError, BudgetError, PlatformError, NotInstalledError, WorkerBudgetError,
 )  # fmt: skip
-_RAISED = re.compile(rf"spark_mlfs\.errors\.({'|'.join(kind.__name__ for kind in _ON_WORKERS)}): (.*)")
+_RAISED = re.compile(
+    rf"spark_mlfs\.errors\.({'|'.join(kind.__name__ for kind in _ON_WORKERS)}): (.*)"
+)
 
 
 def from_worker(error: BaseException) -> SparkMlfsError | None:
@@ -224,23 +234,38 @@ def _of_import(error: ImportError) -> NotInstalledError | None:
     """The line for what is not installed beside this package, or does not go together; None for any other error."""
     if error.name and error.name.partition(".")[0] in ("pyspark", "py4j"):
         without = "spark_mlfs.rank and spark_mlfs.sklearn need none"
-        return NotInstalledError(f"this needs Spark, which is not installed: pip install 'spark_mlfs[local]'; {without}")
+        return NotInstalledError(
+            f"this needs Spark, which is not installed: pip install 'spark_mlfs[local]'; {without}"
+        )
     if str(error).startswith("pyarrow requires NumPy"):
-        return NotInstalledError(f"{error}: pip install 'pyarrow<26', or 'numpy>=2' where pyspark allows it")
+        return NotInstalledError(
+            f"{error}: pip install 'pyarrow<26', or 'numpy>=2' where pyspark allows it"
+        )
     return None
 
 
 # ---- what Spark says of a file, a path or a table's columns ----
 
-LARGE_WHOLE = "whole numbers above 2^53, which become equal as float64; drop ids, or subtract the least"
+LARGE_WHOLE = (
+    "whole numbers above 2^53, which become equal as float64; drop ids, or subtract the least"
+)
 PACKED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
 _READING = re.compile(r"\s*(\S.*?)\.\s{1,20}(?:Could not read|SQLSTATE|at |Caused)", re.DOTALL)
 _ABSENT = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _WRITING = re.compile(r"Task failed while writing rows to (\S+?)\.?\s")
-_FULL = {"no space left on device": "the disk is full", "disk quota exceeded": "the quota is used up"}
+_FULL = {
+    "no space left on device": "the disk is full",
+    "disk quota exceeded": "the quota is used up",
+}
 _FULL["file too large"] = "a file may not grow so large there (ulimit -f)"
 # of Java's stack where Spark writes what it spills, caches or shuffles
-_SPARKS_OWN = ("DiskBlockObjectWriter", "storage.DiskStore", "SpillWriter", "shuffle.sort", "SpillableColumnarBatch")
+_SPARKS_OWN = (
+    "DiskBlockObjectWriter",
+    "storage.DiskStore",
+    "SpillWriter",
+    "shuffle.sort",
+    "SpillableColumnarBatch",
+)
 _COLON = "Hadoop's file systems read no name with a colon; rename it"
 # what Spark and Hadoop say, and we: of the workers and of tables; of paths, names and columns; of a file while it is read
 _OF_WORKERS: dict[str, tuple[type[SparkMlfsError], str]] = {
@@ -293,17 +318,25 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
         name = absent[1].partition(".")[0]
         if "SPARK_LOCAL_REMOTE" in os.environ:  # a server on this machine that this process started
             runs = os.environ.get("PYSPARK_PYTHON") or shutil.which("python3")
-            return PlatformError(f"{runs} runs the workers and has no Python package {name}: set PYSPARK_PYTHON={sys.executable}")
+            return PlatformError(
+                f"{runs} runs the workers and has no Python package {name}: set PYSPARK_PYTHON={sys.executable}"
+            )
         more = ", or pass a zip of it (--py-files spark_mlfs.zip)" if name == "spark_mlfs" else ""
-        return PlatformError(f"the workers have no Python package {name}: install it on every one{more}")
+        return PlatformError(
+            f"the workers have no Python package {name}: install it on every one{more}"
+        )
     if found := _READING.match(text.partition("ncountered error while reading file")[2]):
         return _unreadable(re.sub(r"^file:/+", "/", unquote(found[1])), text)
     for sign, said in _OF_PATHS.items():
         if found := re.search(sign, text):
             return DataError(said.format(*((part or text[:80]).strip() for part in found.groups())))
-    if ("Options`" in text and "INVALID_PARAMETER_VALUE" in text) or ("csv.CSVOptions" in text and "IndexOutOfBounds" in text):
+    if ("Options`" in text and "INVALID_PARAMETER_VALUE" in text) or (
+        "csv.CSVOptions" in text and "IndexOutOfBounds" in text
+    ):
         why = re.search(r"The value of parameter\(s\) (.*?)(?: SQLSTATE|\n|$)", text)
-        return DataError(f"reader_options: Spark refuses one of them{': ' + why[1] if why else ''}; correct it")
+        return DataError(
+            f"reader_options: Spark refuses one of them{': ' + why[1] if why else ''}; correct it"
+        )
     return None
 
 
@@ -340,6 +373,8 @@ def _unreadable(path: str, text: str) -> DataError:
         said = "damaged, or not packed as its name says; test it (gzip -t, bzip2 -t) and fetch it again"
     if said is None:
         cause = text.rpartition("Caused by: ")[2].split("\n")[0] if "Caused by: " in text else ""
-        cause = " ".join(re.sub(r"^[\w.$]+: ", "", cause).split())[:160]  # without the class of Java's exception
+        cause = " ".join(re.sub(r"^[\w.$]+: ", "", cause).split())[
+            :160
+        ]  # without the class of Java's exception
         said = f"cannot be read, it is damaged or of another format{f' ({cause})' if cause else ''}"
     return DataError(f"{path}: {said}")

@@ -55,16 +55,22 @@ class Reader(Entry):
         known = [p.name for p in self.parameters]
         for name in options:
             if name not in known:
-                raise ParameterError(f"option {name!r} is not known for format {self.name!r}; its options are {', '.join(known)}")
+                raise ParameterError(
+                    f"option {name!r} is not known for format {self.name!r}; its options are {', '.join(known)}"
+                )
         if self.takes_path and path is None:
             raise ParameterError(f"format {self.name!r} needs {option('path')}")
         if not self.takes_path and path is not None:
-            raise ParameterError(f"format {self.name!r} takes no {option('path')} (it makes its rows): leave it out")
+            raise ParameterError(
+                f"format {self.name!r} takes no {option('path')} (it makes its rows): leave it out"
+            )
         values = {p.name: p.default for p in self.parameters} | self.accept(options, typed=True)
         lacking = next((name for name, value in values.items() if value is REQUIRED), None)
         if lacking is not None:
             what = next(p.constraint for p in self.parameters if p.name == lacking)
-            raise ParameterError(f"format {self.name!r} needs {option(lacking)} ({what}); its options are {', '.join(known)}")
+            raise ParameterError(
+                f"format {self.name!r} needs {option(lacking)} ({what}); its options are {', '.join(known)}"
+            )
         return values
 
     def accept(self, options: Mapping[str, Any], typed: bool = False) -> dict[str, Any]:
@@ -76,7 +82,9 @@ class Reader(Entry):
             if constraint is None:
                 continue
             try:  # a text of Python's stands for no number and no None, and for a list where one name is as good as a list
-                constraint = constraint.of if text and isinstance(constraint, Optional) else constraint
+                constraint = (
+                    constraint.of if text and isinstance(constraint, Optional) else constraint
+                )
                 out[name] = constraint.accept(value)
                 if text and not isinstance(out[name], str) and not isinstance(constraint, Names):
                     raise ValueError
@@ -115,8 +123,15 @@ def tabular(format: str | None) -> bool:
 
 def format_of(path: str | Sequence[str] | None) -> str | None:
     """Return the format whose files end as `path`, or all of them, but for ``.gz`` and ``.bz2``; None where not one does."""
-    names = [name.lower().removesuffix(".gz").removesuffix(".bz2") for name in ([path] if isinstance(path, str) else path or ())]
-    alike = [f for f in READERS if READERS[f].endings and all(name.endswith(READERS[f].endings) for name in names)]
+    names = [
+        name.lower().removesuffix(".gz").removesuffix(".bz2")
+        for name in ([path] if isinstance(path, str) else path or ())
+    ]
+    alike = [
+        f
+        for f in READERS
+        if READERS[f].endings and all(name.endswith(READERS[f].endings) for name in names)
+    ]
     return alike[0] if names and len(alike) == 1 else None
 
 
@@ -128,16 +143,28 @@ def no_format(where: str) -> ParameterError:
 
 def accept_options(format: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return a reader's options in their types (`Reader.accept`); those of an unknown format as they are."""
-    return READERS[format]().accept(options) if format is not None and format in READERS else dict(options)
+    return (
+        READERS[format]().accept(options)
+        if format is not None and format in READERS
+        else dict(options)
+    )
 
 
 @cache
 def function_of(reader: type[Reader]) -> Callable[..., DataFrame]:
     """Return the reader as a function ``(spark, path, option=value, ...)`` with its signature and documentation."""
-    defaults: dict[str, Any] = {"spark": REQUIRED} | ({"path": REQUIRED} if reader.takes_path else {})
-    defaults |= {p.name: p.default for p in sorted(reader.parameters, key=lambda p: p.default is not REQUIRED)}
+    defaults: dict[str, Any] = {"spark": REQUIRED} | (
+        {"path": REQUIRED} if reader.takes_path else {}
+    )
+    defaults |= {
+        p.name: p.default
+        for p in sorted(reader.parameters, key=lambda p: p.default is not REQUIRED)
+    }
     kind, nothing = Argument.POSITIONAL_OR_KEYWORD, Argument.empty
-    arguments = [Argument(name, kind, default=nothing if d is REQUIRED else d) for name, d in defaults.items()]
+    arguments = [
+        Argument(name, kind, default=nothing if d is REQUIRED else d)
+        for name, d in defaults.items()
+    ]
     signature = Signature(arguments)
 
     def read(*positional: Any, **options: Any) -> DataFrame:

@@ -21,7 +21,12 @@ from .params import Choice, Integer, Optional, Parameter
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ENGINE = Parameter("engine", "auto", Choice(("auto", "local", "spark")), "where the run works: this process, or Spark")
+ENGINE = Parameter(
+    "engine",
+    "auto",
+    Choice(("auto", "local", "spark")),
+    "where the run works: this process, or Spark",
+)
 MEMORY = Parameter(
     "memory_bytes", None, Optional(Integer(1 << 20)),
     "bytes that rows and statistics may take together; None: three quarters of this machine's memory",
@@ -110,7 +115,11 @@ class LocalSession:
 
 def default_memory() -> int:
     """Return three quarters of the memory of this machine, or of what its control group allows, in bytes."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 4 << 30
+    total = (
+        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if hasattr(os, "sysconf")
+        else 4 << 30
+    )
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
             with open(limit) as file:
@@ -122,9 +131,15 @@ def default_memory() -> int:
 
 def check_memory(frame: Any, session: Any) -> None:
     """Raise `NeedsSpark` where the rows of a frame of this process are more than its memory holds."""
-    if isinstance(frame, LocalFrame) and isinstance(session, LocalSession) and HELD * frame.bytes > session.memory:
+    if (
+        isinstance(frame, LocalFrame)
+        and isinstance(session, LocalSession)
+        and HELD * frame.bytes > session.memory
+    ):
         most = f"{setting('memory_bytes')} = {size(session.memory)}"
-        raise NeedsSpark(f"the rows take about {size(HELD * frame.bytes)} in this process, more than {most}")
+        raise NeedsSpark(
+            f"the rows take about {size(HELD * frame.bytes)} in this process, more than {most}"
+        )
 
 
 @dataclass(frozen=True)
@@ -172,17 +187,31 @@ class LocalFrame:
         def some(batches: Batches) -> Batches:
             return (batch.select(wanted) for batch in batches)
 
-        parts = [replace(p, columns=wanted) if isinstance(p, Part) else partial(_mapped, p, some) for p in self.parts]
+        parts = [
+            replace(p, columns=wanted) if isinstance(p, Part) else partial(_mapped, p, some)
+            for p in self.parts
+        ]
         sizes = {name: size for name, size in self.sizes.items() if name in wanted}
-        return replace(self, parts=parts, kinds={name: self.kinds[name] for name in wanted}, sizes=sizes)
+        return replace(
+            self, parts=parts, kinds={name: self.kinds[name] for name in wanted}, sizes=sizes
+        )
 
-    def mapInArrow(self, function: Callable[[Batches], Iterable[pa.RecordBatch]], schema: Any) -> LocalFrame:
+    def mapInArrow(
+        self, function: Callable[[Batches], Iterable[pa.RecordBatch]], schema: Any
+    ) -> LocalFrame:
         """Return what `function` makes of the batches of each part. `schema`: the new columns' types by name, or as DDL."""
         if isinstance(schema, str):
             schema = {column.split()[0]: UNKNOWN for column in schema.split(", ")}
-        return replace(self, parts=[partial(_mapped, part, function) for part in self.parts], kinds=schema, metadata={})
+        return replace(
+            self,
+            parts=[partial(_mapped, part, function) for part in self.parts],
+            kinds=schema,
+            metadata={},
+        )
 
-    def withColumns(self, columns: Mapping[str, tuple[Kind, Callable[[pa.RecordBatch], pa.Array]]]) -> LocalFrame:
+    def withColumns(
+        self, columns: Mapping[str, tuple[Kind, Callable[[pa.RecordBatch], pa.Array]]]
+    ) -> LocalFrame:
         """Return the frame with columns of their kinds, each made of the batch, beside the others or in place of one."""
 
         def made(batches: Batches) -> Batches:
@@ -191,14 +220,20 @@ class LocalFrame:
                 cells |= {name: make(batch) for name, (_, make) in columns.items()}
                 yield type(batch).from_arrays(list(cells.values()), list(cells))
 
-        mapped = self.mapInArrow(made, {**self.kinds, **{name: kind for name, (kind, _) in columns.items()}})
-        return replace(mapped, metadata={k: v for k, v in self.metadata.items() if k not in columns})
+        mapped = self.mapInArrow(
+            made, {**self.kinds, **{name: kind for name, (kind, _) in columns.items()}}
+        )
+        return replace(
+            mapped, metadata={k: v for k, v in self.metadata.items() if k not in columns}
+        )
 
     def batches(self) -> Batches:
         return chain.from_iterable(part() for part in self.parts)
 
     def collect(self) -> list[dict[str, Any]]:
-        return [row for batches in self.each(list) for batch in batches for row in batch.to_pylist()]
+        return [
+            row for batches in self.each(list) for batch in batches for row in batch.to_pylist()
+        ]
 
     def toPandas(self) -> Any:
         import pandas as pd

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import worker_errors
 
-__all__ = ["Column", "DataFrame", "F", "Row", "Self", "SparkSession", "T", "cached_property", "names_of", "stats"]
+__all__ = [
+    "Column",
+    "DataFrame",
+    "F",
+    "Row",
+    "Self",
+    "SparkSession",
+    "T",
+    "cached_property",
+    "names_of",
+    "stats",
+]
 
 if TYPE_CHECKING:
     from functools import cached_property as cached_property
@@ -46,7 +57,11 @@ else:
             setattr(self, name, value)
             return value
 
-    F, T, stats = _Module("pyspark.sql.functions"), _Module("pyspark.sql.types"), _Module("scipy.stats")
+    F, T, stats = (
+        _Module("pyspark.sql.functions"),
+        _Module("pyspark.sql.types"),
+        _Module("scipy.stats"),
+    )
     Column = DataFrame = Row = Self = SparkSession = Any
 
 

@@ -17,7 +17,9 @@ def render(template: str, **values: Any) -> str:
     return environment().get_template(template).render(values)
 
 
-_TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {c: "\\" + c for c in "&%$#_{}"}
+_TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
+    c: "\\" + c for c in "&%$#_{}"
+}
 
 
 @cache
@@ -26,9 +28,17 @@ def environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("spark_mlfs", "report/templates")
-    blocks: dict[str, Any] = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
-    made = Environment(loader=loader, autoescape=lambda name: name is None or ".html" in name, **blocks)
-    made.filters |= {f.__name__: f for f in (number, figure, decimal, seconds, size, some, tex)} | {"typed": shlex.join}
+    blocks: dict[str, Any] = {
+        "undefined": StrictUndefined,
+        "trim_blocks": True,
+        "lstrip_blocks": True,
+    }
+    made = Environment(
+        loader=loader, autoescape=lambda name: name is None or ".html" in name, **blocks
+    )
+    made.filters |= {f.__name__: f for f in (number, figure, decimal, seconds, size, some, tex)} | {
+        "typed": shlex.join
+    }
     return made
 
 
@@ -47,12 +57,22 @@ def number(value: float, digits: int = 4) -> str:
 
 def figure(value: float) -> str:
     """Return four significant digits with their zeros, so that a column of them lines up."""
-    return number(value) if value == 0 or not 1e-3 <= abs(value) < 1e4 else f"{value:#.4g}".rstrip(".").replace("-", "−")
+    return (
+        number(value)
+        if value == 0 or not 1e-3 <= abs(value) < 1e4
+        else f"{value:#.4g}".rstrip(".").replace("-", "−")
+    )
 
 
 def decimal(value: float) -> str:
     """Return two places, and fewer for large ones."""
-    return number(value) if value == float("inf") else f"{value:.2f}" if value < 100 else f"{value:.0f}"
+    return (
+        number(value)
+        if value == float("inf")
+        else f"{value:.2f}"
+        if value < 100
+        else f"{value:.0f}"
+    )
 
 
 def seconds(value: float) -> str:
@@ -66,7 +86,9 @@ def size(value: float) -> str:
     """Return bytes in their largest unit."""
     for unit in ("bytes", "KB", "MB", "GB"):
         if value < 1024 or unit == "GB":
-            return f"{value:.0f} {unit}" if unit == "bytes" or value >= 10 else f"{value:.1f} {unit}"
+            return (
+                f"{value:.0f} {unit}" if unit == "bytes" or value >= 10 else f"{value:.1f} {unit}"
+            )
         value /= 1024
     raise AssertionError
 

@@ -86,7 +86,11 @@ class Integer:
         return int(_inside(int(value), self.low, self.high))
 
     def __str__(self) -> str:
-        return "a whole number" + _range(self.low, self.high) + (f", or {self.word!r}" if self.word else "")
+        return (
+            "a whole number"
+            + _range(self.low, self.high)
+            + (f", or {self.word!r}" if self.word else "")
+        )
 
 
 @dataclass(frozen=True)
@@ -171,7 +175,9 @@ class Groups:
     """Lists of features by the name of their group."""
 
     def accept(self, value: Any) -> dict[str, list[str | int]]:
-        if not isinstance(value, Mapping) or not all(isinstance(name, str) and name for name in value):
+        if not isinstance(value, Mapping) or not all(
+            isinstance(name, str) and name for name in value
+        ):
             raise ValueError
         out = {name: Features().accept(listed) for name, listed in value.items()}
         if not all(out.values()):
@@ -206,7 +212,9 @@ class Costs:
 
     def __str__(self) -> str:
         kind = str(self.each).replace("a number", "finite numbers" + " of 0 or" * self.free, 1)
-        return f"{kind}: by name or pattern ('*' for all others), or a list with one for every feature"
+        return (
+            f"{kind}: by name or pattern ('*' for all others), or a list with one for every feature"
+        )
 
 
 @dataclass(frozen=True)
@@ -235,9 +243,16 @@ class NumberList:
             else:
                 value = value.split(",")
         if isinstance(value, Mapping):
-            if not self.named or not value or not all(isinstance(name, str) and name for name in value):
+            if (
+                not self.named
+                or not value
+                or not all(isinstance(name, str) and name for name in value)
+            ):
                 raise ValueError
-            return {name: self.each.accept(one.item() if hasattr(one, "item") else one) for name, one in value.items()}
+            return {
+                name: self.each.accept(one.item() if hasattr(one, "item") else one)
+                for name, one in value.items()
+            }
         out = [self.each.accept(one.item() if hasattr(one, "item") else one) for one in value]
         if not out or len(out) != (self.length or len(out)):
             raise ValueError
@@ -307,7 +322,9 @@ class Parameter:
         except ParameterError:  # the constraint says it better
             raise
         except (ValueError, TypeError, OverflowError):
-            raise ParameterError(f"{setting(self.name)} must be {self.constraint}, not {shown(value)}") from None
+            raise ParameterError(
+                f"{setting(self.name)} must be {self.constraint}, not {shown(value)}"
+            ) from None
 
 
 def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str) -> dict[str, Any]:
@@ -320,7 +337,9 @@ def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str)
         if snake is None:
             near = get_close_matches(name, [*known, *by_camel], n=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
-            raise ParameterError(f"{owner} has no parameter {name!r}; {hint}it takes: {', '.join(known) or 'none'}")
+            raise ParameterError(
+                f"{owner} has no parameter {name!r}; {hint}it takes: {', '.join(known) or 'none'}"
+            )
         values[snake] = known[snake].accept(value)
     return values
 
@@ -329,7 +348,9 @@ def grid_cells(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Every combination of the values, the last name running fastest; `ParameterError` for a name without values."""
     for name, values in grid.items():
         if not values:
-            raise ParameterError(f"grid: {name!r} has no values; give some, such as {name} = [0.1, 1]")
+            raise ParameterError(
+                f"grid: {name!r} has no values; give some, such as {name} = [0.1, 1]"
+            )
     return [dict(zip(grid, cell, strict=True)) for cell in itertools.product(*grid.values())]
 
 

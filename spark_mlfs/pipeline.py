@@ -72,7 +72,9 @@ class Result:
     @property
     def evidence(self) -> Evidence | None:
         """Of the rule that says which features are worth keeping, where the request has one."""
-        return next((outcome for outcome in self.outcomes.values() if isinstance(outcome, Evidence)), None)
+        return next(
+            (outcome for outcome in self.outcomes.values() if isinstance(outcome, Evidence)), None
+        )
 
     @property
     def why_none(self) -> str | None:
@@ -82,24 +84,45 @@ class Result:
         if not self.request.auto or len(self.kept):
             return None
         gain = self.ranking["cumulative_gain"]
-        most = f"{gain.max():.3g} ± {self.ranking['standard_error'][gain.idxmax()]:.2g}" if gain.notna().any() else "0"
+        most = (
+            f"{gain.max():.3g} ± {self.ranking['standard_error'][gain.idxmax()]:.2g}"
+            if gain.notna().any()
+            else "0"
+        )
         why = "there are too few rows, or nothing to find; give more rows, or a number of features"
         return f"no feature explains the labels of rows held out (together at most {most} of their variance): {why}"
 
     @property
     def kept(self) -> pd.DataFrame:
         """The part of the ranking that the request's extras, or its number of features, keep."""
-        request, included = self.request, 0 if self.request.resolved is None else len(self.request.resolved.include)
-        masks = [mask for extra, outcome in self.outcomes.items() if (mask := extra.kept(outcome)) is not None]
+        request, included = (
+            self.request,
+            0 if self.request.resolved is None else len(self.request.resolved.include),
+        )
+        masks = [
+            mask
+            for extra, outcome in self.outcomes.items()
+            if (mask := extra.kept(outcome)) is not None
+        ]
         count = len(self.ranking) if request.count is None else request.count
         kept = np.all(masks, axis=0)[self.ranking["index"]] if masks else count
-        return kept_part(self.ranking, kept, request.general, request.auto, included, self.num_affordable, request.columns)
+        return kept_part(
+            self.ranking,
+            kept,
+            request.general,
+            request.auto,
+            included,
+            self.num_affordable,
+            request.columns,
+        )
 
     @property
     def kept_count(self) -> int:
         """How many features are kept, a column of categories counted as one."""
         kept, columns = self.kept, self.request.columns
-        return len(kept) - sum(columns[name] - 1 for name in {*kept.get("group", ())} & columns.keys())
+        return len(kept) - sum(
+            columns[name] - 1 for name in {*kept.get("group", ())} & columns.keys()
+        )
 
     @property
     def gains(self) -> list[float]:
@@ -139,14 +162,20 @@ class Solve:
             out += r.implementation.group_needs(engine, r.settings, groups) if groups else []
         return out
 
-    def __call__(self, engine: Engine) -> tuple[list[tuple[Scores, dict[SideAnalysis, Any], float]], Cost]:
+    def __call__(
+        self, engine: Engine
+    ) -> tuple[list[tuple[Scores, dict[SideAnalysis, Any], float]], Cost]:
         if engine.tame() and any(r.parameters.get("scaling") == "none" for r in self.requests):
             told = "a feature is beyond 1e144 in size, or below 1e-144 throughout: the squares of unscaled features leave"
-            raise DataError(f"{told} double precision; give {setting('scaling', 'standard')}, or the feature in another unit")
+            raise DataError(
+                f"{told} double precision; give {setting('scaling', 'standard')}, or the feature in another unit"
+            )
         extras = [(extra, r) for r in self.requests for extra in r.extras]
         for extra, r in extras:
             extra.before(engine, r.implementation, r.settings)
-        known = self.needs(engine) + [s for extra, r in extras for s in extra.needs(engine, r.settings)]
+        known = self.needs(engine) + [
+            s for extra, r in extras for s in extra.needs(engine, r.settings)
+        ]
         if known:
             engine.run(*known)  # the known needs of all, in one scan
         out = []
@@ -154,7 +183,9 @@ class Solve:
             if engine.progress and len(self.requests) > 1:
                 engine.progress("ranking", number, len(self.requests))
             started = time.perf_counter()
-            outcomes = {extra: extra.outcome(engine, r.implementation, r.settings) for extra in r.extras}
+            outcomes = {
+                extra: extra.outcome(engine, r.implementation, r.settings) for extra in r.extras
+            }
             scores = score(engine, cap_count(r, outcomes))
             for extra, outcome in outcomes.items():
                 extra.after(outcome, scores)
@@ -180,7 +211,9 @@ def score(engine: Engine, request: Request) -> Scores:
     members = [group.members for group in terms.groups]
     together = method.group_scores(engine, request.settings, members) if members else None
     if together is not None:
-        named = {group.name: float(value) for group, value in zip(terms.groups, together, strict=True)}
+        named = {
+            group.name: float(value) for group, value in zip(terms.groups, together, strict=True)
+        }
         scores.joint = {name: value for name, value in named.items() if not np.isnan(value)}
         if len(scores.joint) < len(named):
             scores.details["groups_by_mean"] = [name for name in named if name not in scores.joint]
@@ -188,11 +221,15 @@ def score(engine: Engine, request: Request) -> Scores:
     if terms.costs is not None and scores.path is None:
         scores.budget_path = select_within_budget(scores.values, count, terms)
     if np.isnan(scores.values).any():
-        raise FloatingPointError(f"{request.method} gave a score that is not a number; please report the data and parameters")
+        raise FloatingPointError(
+            f"{request.method} gave a score that is not a number; please report the data and parameters"
+        )
     return scores
 
 
-def ranked(engine_of: Callable[[np.ndarray | None], Engine], varying: np.ndarray, request: Request) -> tuple[np.ndarray, Scores]:
+def ranked(
+    engine_of: Callable[[np.ndarray | None], Engine], varying: np.ndarray, request: Request
+) -> tuple[np.ndarray, Scores]:
     """The features, best first, but for those that are excluded, and the scores of the method: filter, method and constraints
     over engines of one data set, `engine_of` some of its `varying` features, or of all (None)."""
     allowed = varying if request.resolved is None else request.resolved.allowed(varying)
@@ -216,7 +253,9 @@ def score_column(scores: Scores, profile: Profile, relevance: np.ndarray) -> np.
 def meaning(greedy: bool) -> str:
     """Explain the columns score and relevance of a ranking, in one sentence."""
     if greedy:
-        score = "score is what the criterion gave a feature when it was picked (empty where it was not)"
+        score = (
+            "score is what the criterion gave a feature when it was picked (empty where it was not)"
+        )
         return f"{score}, relevance what it gives the feature alone, as for the first pick."
     return "score is the method's own score, which the features are ranked by; relevance is the same here."
 
@@ -233,14 +272,19 @@ def cap_count(request: Request, outcomes: Mapping[SideAnalysis, Any]) -> Request
 
 
 def compute(
-    packed: Dataset, work: Callable[[Any], tuple[Any, Cost]], progress: Progress | None = None, budgets: Budgets = DEFAULT_BUDGETS
+    packed: Dataset,
+    work: Callable[[Any], tuple[Any, Cost]],
+    progress: Progress | None = None,
+    budgets: Budgets = DEFAULT_BUDGETS,
 ) -> tuple[Any, Cost, bool]:
     """`work(engine) -> (result, engine.cost)` over prepared data. Rows that this process holds: here, without Spark. Packed ones:
     in one task where the `budgets` allow it, with what is asked of them, else job by job from here. Also says whether it went
     job by job. `work` must be picklable; where it has a method `needs(engine)`, what that returns is sized beforehand."""
     if isinstance(packed, InMemoryDataset):
         if packed.memory is not None:
-            budgets = dataclasses.replace(budgets, worker=packed.memory, worker_setting="memory_bytes")
+            budgets = dataclasses.replace(
+                budgets, worker=packed.memory, worker_setting="memory_bytes"
+            )
         with one_thread():
             local = LocalEngine(packed.profile, packed.blocks, budgets, packed.cores)
             local.progress, local.kept_bytes = progress, FEATURE_BYTES * packed.profile.d
@@ -316,7 +360,9 @@ def rank(
         budgets = Budgets(small_bytes, driver_bytes, worker_bytes)
         for (screen, constraints), numbers in alike.items():
             resolved = None if constraints is None else constraints.resolve(packed.feature_names)
-            some = [requests[number].for_features(packed.feature_names, resolved) for number in numbers]
+            some = [
+                requests[number].for_features(packed.feature_names, resolved) for number in numbers
+            ]
             rows = packed if resolved is None else _held_to(resolved, some, packed)
             ranked = _rank(rows, some, screen, progress, budgets)
             for number, result in zip(numbers, ranked, strict=True):
@@ -331,14 +377,22 @@ def rank(
 def _held_to(resolved: Resolved, requests: list[Request], packed: Dataset) -> Dataset:
     """The data without the excluded features; `ParameterError` where more are included than a request keeps."""
     for request in requests:
-        if request.count is not None and not request.rules and len(resolved.include) > request.count:
+        if (
+            request.count is not None
+            and not request.rules
+            and len(resolved.include) > request.count
+        ):
             told = f"include lists {len(resolved.include)} features, more than the {request.count} that are kept"
             raise ParameterError(f"{told}: raise {setting('num_top_features')}, or include fewer")
     return packed.with_profile(packed.profile.only(resolved.allowed(packed.profile.varying)))
 
 
 def _rank(
-    packed: Dataset, requests: list[Request], screen: Screen | None, progress: Progress | None, budgets: Budgets
+    packed: Dataset,
+    requests: list[Request],
+    screen: Screen | None,
+    progress: Progress | None,
+    budgets: Budgets,
 ) -> list[Result]:
     """Results of requests that share a screen."""
     started = time.perf_counter()
@@ -348,14 +402,24 @@ def _rank(
     solvable = requests
     if screen is not None:
         # extras are about all features, whatever the filter leaves to the method: they go where the filter runs
-        filters = {extras: Request.of_filter(screen, extras) for extras in dict.fromkeys(r.extras for r in requests)}
-        first = dict(zip(filters, _rank(packed, [*filters.values()], None, progress, budgets), strict=True))
+        filters = {
+            extras: Request.of_filter(screen, extras)
+            for extras in dict.fromkeys(r.extras for r in requests)
+        }
+        first = dict(
+            zip(filters, _rank(packed, [*filters.values()], None, progress, budgets), strict=True)
+        )
         known = [first[r.extras].outcomes for r in requests]
-        solvable = [dataclasses.replace(cap_count(r, o), extras=()) for r, o in zip(requests, known, strict=True)]
+        solvable = [
+            dataclasses.replace(cap_count(r, o), extras=())
+            for r, o in zip(requests, known, strict=True)
+        ]
         one = first[requests[0].extras]
         before = Cost(one.jobs - packed.jobs, one.scans - 1, one.driver_bytes)
         filtered = one.ranking["index"].to_numpy()
-        packed = packed.with_profile(packed.profile.only(requests[0].seen(filtered, packed.profile.varying)))
+        packed = packed.with_profile(
+            packed.profile.only(requests[0].seen(filtered, packed.profile.varying))
+        )
     pairs = max((r.implementation.pairs(packed.profile, r.parameters) for r in requests), default=0)
     if pairs > MANY_PAIRS:
         budgets = dataclasses.replace(budgets, small=0)
@@ -371,8 +435,14 @@ def _rank(
             columns = request.resolved.columns(packed.profile.d)
             if request.resolved.include:
                 columns |= conditional_gains(scores, packed.profile)
-        columns |= {name: column for extra, outcome in outcomes.items() for name, column in extra.columns(outcome).items()}
-        columns |= {name: packed.profile.over_all(values) for name, values in scores.columns.items()}
+        columns |= {
+            name: column
+            for extra, outcome in outcomes.items()
+            for name, column in extra.columns(outcome).items()
+        }
+        columns |= {
+            name: packed.profile.over_all(values) for name, values in scores.columns.items()
+        }
         ranking = pd.DataFrame(
             {
                 "rank": np.arange(1, len(order) + 1),
@@ -387,8 +457,17 @@ def _rank(
         took = {"statistics and solve": done - started, "of it the method": seconds}
         jobs, scans = whole.jobs + before.jobs + cost.jobs, 1 + before.scans + cost.scans
         driver = before.driver_bytes + cost.driver_bytes
-        results.append(Result(request, ranking, scores, *data, took, jobs, scans, driver, distributed, outcomes))
-        if request.resolved is not None and not request.rules and not request.auto and not len(results[-1].kept):
+        results.append(
+            Result(
+                request, ranking, scores, *data, took, jobs, scans, driver, distributed, outcomes
+            )
+        )
+        if (
+            request.resolved is not None
+            and not request.rules
+            and not request.auto
+            and not len(results[-1].kept)
+        ):
             raise ParameterError(_why_nothing(results[-1]))
     return results
 
@@ -422,11 +501,15 @@ def conditional_gains(scores: Scores, profile: Profile) -> dict[str, np.ndarray]
 
 def ranking_schema(ranking: pd.DataFrame) -> str:
     """Spark's schema of a ranking: score and relevance, and what a selection rule goes by."""
-    further = ", ".join(f"{name} {'string' if name == 'group' else 'double'}" for name in ranking.columns[3:])
+    further = ", ".join(
+        f"{name} {'string' if name == 'group' else 'double'}" for name in ranking.columns[3:]
+    )
     return f"rank bigint, index bigint, name string, {further}"
 
 
-def portrait(packed: Dataset, result: Result, kept: int, budgets: Budgets = DEFAULT_BUDGETS) -> tuple[Portrait | None, Cost]:
+def portrait(
+    packed: Dataset, result: Result, kept: int, budgets: Budgets = DEFAULT_BUDGETS
+) -> tuple[Portrait | None, Cost]:
     """How the best of the `kept` features go with the labels and with each other (`select.portrait`), from one scan over them;
     None where none of them varies, or the budgets are too small."""
     ranking = result.kept if result.evidence is not None else result.ranking.iloc[:kept]
@@ -444,4 +527,14 @@ def ranking_frame(spark: SparkSession, ranking: pd.DataFrame) -> DataFrame:
     return spark.createDataFrame(ranking, ranking_schema(ranking))
 
 
-__all__ = ["Request", "Result", "Screen", "check_rows", "compute", "full_ranking", "rank", "ranking_frame", "ranking_schema"]
+__all__ = [
+    "Request",
+    "Result",
+    "Screen",
+    "check_rows",
+    "compute",
+    "full_ranking",
+    "rank",
+    "ranking_frame",
+    "ranking_schema",
+]

@@ -68,7 +68,9 @@ class Entry:
     when: ClassVar[str] = ""
     cost: ClassVar[str] = ""
     parameters: ClassVar[tuple[Parameter, ...]] = ()
-    example: ClassVar[tuple[tuple[str, str], ...]] = ()  # what the example of its estimators is filled with
+    example: ClassVar[
+        tuple[tuple[str, str], ...]
+    ] = ()  # what the example of its estimators is filled with
 
     def __init_subclass__(cls, **further: Any) -> None:
         super().__init_subclass__(**further)
@@ -98,9 +100,13 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     >>> list(CLASSIFIERS), METHODS["jmi"].title
     (['mlknn', 'brknn', 'br-svm', 'cc'], 'joint mutual information with the picked features')"""
 
-    def __init__(self, kind: str, package: str, entries: Mapping[str, str], group: str | None = None) -> None:
+    def __init__(
+        self, kind: str, package: str, entries: Mapping[str, str], group: str | None = None
+    ) -> None:
         self.kind, self.group = kind, group or package
-        self._places: dict[str, str] = {name: f"{package}.{place.replace('.', ':')}" for name, place in entries.items()}
+        self._places: dict[str, str] = {
+            name: f"{package}.{place.replace('.', ':')}" for name, place in entries.items()
+        }
         self._classes: dict[str, type[T]] = {}
         self._installed: list[str] | None = None
 
@@ -108,11 +114,18 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         """Makes a class known by its `name`; `ParameterError` where another has it, or it lacks what an entry needs."""
         for attribute in ("name", "title", "source", "parameters"):
             if not hasattr(cls, attribute):
-                raise ParameterError(f"{cls.__name__} is no {self.kind}: it has no {attribute!r}; see how-to/add-a-method.md")
+                raise ParameterError(
+                    f"{cls.__name__} is no {self.kind}: it has no {attribute!r}; see how-to/add-a-method.md"
+                )
         name = cls.name  # type: ignore[attr-defined]
         known = self._classes.get(name) or (self[name] if name in self._all() else None)
-        if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise ParameterError(f"there is a {self.kind} {name!r} already ({known.__module__}); give yours another name")
+        if known is not None and (known.__module__, known.__qualname__) != (
+            cls.__module__,
+            cls.__qualname__,
+        ):
+            raise ParameterError(
+                f"there is a {self.kind} {name!r} already ({known.__module__}); give yours another name"
+            )
         self._classes[name] = cls
         return cls
 
@@ -141,7 +154,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             return self[name]()
         near = get_close_matches(str(name), self, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ParameterError(f"there is no {self.kind} {name!r}; {hint}{self.kind}s are {', '.join(self)}")
+        raise ParameterError(
+            f"there is no {self.kind} {name!r}; {hint}{self.kind}s are {', '.join(self)}"
+        )
 
     def __getitem__(self, name: str) -> type[T]:
         if name not in self._classes:
@@ -168,7 +183,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     def _all(self) -> dict[str, str]:
         if self._installed is None:
-            points = [point for point in entry_points(group=self.group) if point.name not in self._places]
+            points = [
+                point for point in entry_points(group=self.group) if point.name not in self._places
+            ]
             self._installed = [point.name for point in points]
             self._places.update({point.name: point.value for point in points})
         return self._places

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 ID, FEATURES, LABELS, WEIGHT = "id", "features", "labels", "weight"
 FILL = "missing_values"  # column metadata beside ml_attr: what became of missing values (`kernels.missing.fill_values`)
-CATEGORIES = "categories"  # within FILL: what columns of texts and dates stand for (`kernels.categories`)
+CATEGORIES = (
+    "categories"  # within FILL: what columns of texts and dates stand for (`kernels.categories`)
+)
 SLICES = "label_slices"  # column metadata beside ml_attr: (q + 1) places where each label's own features begin
 # attributes of frames: the rows that packing takes, the same in the same columns, features as vectors or arrays; what is left out
 PACKED_FROM, REJECTED = "_spark_mlfs_packed_from", "_spark_mlfs_rejected"
@@ -53,7 +55,10 @@ def with_categories(frame: DataFrame, column: str, facts: Mapping[str, Any]) -> 
     """Return a frame that says what the features of a column stand for, where there are such `facts`."""
     if not facts:
         return frame
-    metadata = {**(frame.schema[column].metadata or {}), FILL: {**fill_of(frame, column), CATEGORIES: dict(facts)}}
+    metadata = {
+        **(frame.schema[column].metadata or {}),
+        FILL: {**fill_of(frame, column), CATEGORIES: dict(facts)},
+    }
     return frame.withMetadata(column, metadata)
 
 

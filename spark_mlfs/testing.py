@@ -54,7 +54,9 @@ def block_of(x: Matrix, y: np.ndarray, ids: np.ndarray | None = None) -> Block:
     """Rows as one block; labels that are NaN are unknown."""
     known, unknown = sp.csr_matrix(y == 1), sp.csr_matrix(np.isnan(y))
     more = (unknown.indptr, unknown.indices) if np.isnan(y).any() else (None, None)
-    return Block(x, np.arange(x.shape[0]) if ids is None else ids, known.indptr, known.indices, *more)
+    return Block(
+        x, np.arange(x.shape[0]) if ids is None else ids, known.indptr, known.indices, *more
+    )
 
 
 def engine_of(x: Matrix, y: np.ndarray, ids: np.ndarray | None = None) -> LocalEngine:
@@ -75,7 +77,9 @@ def frame_of(spark: SparkSession, x: np.ndarray, y: np.ndarray, sparse: bool = F
     return spark.createDataFrame(rows, ["id", "features", "labels"])
 
 
-def rank_here(engine: LocalEngine, request: pipeline.Request) -> tuple[np.ndarray, np.ndarray, Scores]:
+def rank_here(
+    engine: LocalEngine, request: pipeline.Request
+) -> tuple[np.ndarray, np.ndarray, Scores]:
     """(all features best first, relevance of all features, what the method returned)."""
     scores = pipeline.score(engine, request)
     return *pipeline.full_ranking(scores, engine.profile), scores
@@ -90,22 +94,32 @@ def check_ranking(order: np.ndarray, values: np.ndarray, profile: Profile, score
     assert sorted(order) == list(range(d)), "the ranking does not hold every feature once"
     assert np.isfinite(values).all() and np.isfinite(scores.values).all(), "a score is not finite"
     ranked, picked = values[order], 0 if scores.path is None else len(scores.path.picks)
-    assert (np.diff(ranked[picked:]) <= 1e-8 * np.abs(ranked).max()).all(), "scores rise along the ranking"
-    assert list(order[d - len(constant) :]) == list(constant), "constant features do not come last, by index"
+    assert (np.diff(ranked[picked:]) <= 1e-8 * np.abs(ranked).max()).all(), (
+        "scores rise along the ranking"
+    )
+    assert list(order[d - len(constant) :]) == list(constant), (
+        "constant features do not come last, by index"
+    )
     varying = ranked[: d - len(constant)]
-    assert (values[constant] == min(0.0, varying.min())).all(), "a constant feature has another score than min(0, the least)"
+    assert (values[constant] == min(0.0, varying.min())).all(), (
+        "a constant feature has another score than min(0, the least)"
+    )
     if scores.path is not None:
         picks = profile.varying[scores.path.picks]
         assert len(set(picks)) == len(picks), "a feature was picked twice"
         assert list(order[: len(picks)]) == list(picks), "picks do not come first"
-        assert np.isfinite(scores.path.gains).all() and len(scores.path.gains) == len(picks), "not every pick has its gain"
+        assert np.isfinite(scores.path.gains).all() and len(scores.path.gains) == len(picks), (
+            "not every pick has its gain"
+        )
     rest = order[picked : d - len(constant)]
     rounded = np.array([float(f"{v:.8e}") for v in values[rest]])
     tied = rounded[1:] == rounded[:-1]
     assert (np.diff(rest)[tied] > 0).all(), "a tie does not go to the smaller index"
     trace = np.array(scores.objective)
     assert (np.diff(trace) <= 1e-12 * np.abs(trace).max(initial=0)).all(), "the objective rises"
-    told = scores.converged in (None, True, False) and (scores.converged is not None or not len(trace))
+    told = scores.converged in (None, True, False) and (
+        scores.converged is not None or not len(trace)
+    )
     assert told, "a method with an objective does not say whether it converged"
 
 
@@ -120,7 +134,12 @@ def values_of(constraint: Any, default: Any) -> list[Any]:
     if not hasattr(constraint, "low"):
         return [True, False]
     low = constraint.low
-    tries = [low, None if low is None else low + 1, default, None if default is None else default * 2]
+    tries = [
+        low,
+        None if low is None else low + 1,
+        default,
+        None if default is None else default * 2,
+    ]
     out = []
     for value in tries:
         try:
@@ -130,7 +149,9 @@ def values_of(constraint: Any, default: Any) -> list[Any]:
     return out
 
 
-def check_method(method: type[Method], spark: SparkSession | None = None, **parameters: Any) -> None:
+def check_method(
+    method: type[Method], spark: SparkSession | None = None, **parameters: Any
+) -> None:
     """Raises `AssertionError`, saying what is wrong, where a method does not keep the library's laws: a lawful ranking on dense
     and sparse rows, the same bits whatever the order of the rows, equal scores of equal columns, columns permuted with their
     scores, every value of every parameter accepted or refused with a reason, unknown labels used or refused; with a session,
@@ -174,10 +195,14 @@ def _check_rows(request: pipeline.Request, x: Matrix, y: np.ndarray) -> None:
     engine = engine_of(x, y)
     order, values, scores = rank_here(engine, request)
     check_ranking(order, values, engine.profile, scores)
-    assert (scores.path is not None) == request.implementation.greedy, "`greedy` does not say whether the method returns a path"
+    assert (scores.path is not None) == request.implementation.greedy, (
+        "`greedy` does not say whether the method returns a path"
+    )
     rows = np.random.default_rng(0).permutation(x.shape[0])
     again = rank_here(engine_of(x[rows], y[rows], rows), request)
-    assert again[2].values.tobytes() == scores.values.tobytes(), "scores depend on the order of the rows"
+    assert again[2].values.tobytes() == scores.values.tobytes(), (
+        "scores depend on the order of the rows"
+    )
     assert list(again[0]) == list(order), "the ranking depends on the order of the rows"
 
 
@@ -187,8 +212,12 @@ def _check_columns(request: pipeline.Request, x: np.ndarray, y: np.ndarray) -> N
     engine = engine_of(x, y)
     order, _, scores = rank_here(engine, request)
     at = dict(zip(engine.profile.varying, scores.values, strict=True))
-    first = scores.objective and at[COPY] == 0 <= at[COPY_OF]  # a coordinate solver gives the first of equal columns all
-    assert first or abs(at[COPY] - at[COPY_OF]) <= 1e-9 * abs(at[COPY_OF]), "a copy of a column has another score"
+    first = (
+        scores.objective and at[COPY] == 0 <= at[COPY_OF]
+    )  # a coordinate solver gives the first of equal columns all
+    assert first or abs(at[COPY] - at[COPY_OF]) <= 1e-9 * abs(at[COPY_OF]), (
+        "a copy of a column has another score"
+    )
     place = list(order)
     assert place.index(COPY) > place.index(COPY_OF), "a copy comes before its original"
     columns = np.random.default_rng(1).permutation(x.shape[1])
@@ -200,7 +229,9 @@ def _check_columns(request: pipeline.Request, x: np.ndarray, y: np.ndarray) -> N
     before[engine.profile.varying] = scores.values
     after[moved.profile.varying] = rank_here(moved, request)[2].values
     relative = 1e-3 if scores.objective else 1e-9
-    assert np.abs(after - before[columns]).max() <= relative * np.abs(before).max(), "permuted columns have other scores"
+    assert np.abs(after - before[columns]).max() <= relative * np.abs(before).max(), (
+        "permuted columns have other scores"
+    )
 
 
 def _check_values(method: type[Method], x: np.ndarray, y: np.ndarray) -> None:
@@ -209,12 +240,16 @@ def _check_values(method: type[Method], x: np.ndarray, y: np.ndarray) -> None:
         try:
             order, values, scores = rank_here(engine, request)
         except DataError as error:
-            assert len(str(error)) > SHORTEST_REFUSAL, f"{name} = {value}: a refusal says too little: {error}"
+            assert len(str(error)) > SHORTEST_REFUSAL, (
+                f"{name} = {value}: a refusal says too little: {error}"
+            )
             continue
         check_ranking(order, values, engine.profile, scores)
 
 
-def requests_of(method: type[Method], **parameters: Any) -> Iterator[tuple[str, Any, pipeline.Request]]:
+def requests_of(
+    method: type[Method], **parameters: Any
+) -> Iterator[tuple[str, Any, pipeline.Request]]:
     """(name, value, request): one parameter at a time, each word of a choice, the ends of a range."""
     for parameter in method.parameters:
         for value in values_of(parameter.constraint, parameter.default):
@@ -232,21 +267,35 @@ def _check_unknown_labels(request: pipeline.Request, x: np.ndarray, y: np.ndarra
     check_ranking(order, values, engine.profile, scores)
 
 
-def _check_jobs(spark: SparkSession, request: pipeline.Request, x: np.ndarray, y: np.ndarray) -> None:
+def _check_jobs(
+    spark: SparkSession, request: pipeline.Request, x: np.ndarray, y: np.ndarray
+) -> None:
     want = rank_here(engine_of(x, y), request)[2].values.tobytes()
     frame = frame_of(spark, x, y)
     for partitions, small in ((1, 0), (3, 0), (3, 1 << 40)):
-        (result,) = pipeline.rank(frame.repartition(partitions), [request], row_id="id", small_bytes=small)
+        (result,) = pipeline.rank(
+            frame.repartition(partitions), [request], row_id="id", small_bytes=small
+        )
         where = "one task" if small else f"jobs over {partitions} partitions"
         assert result.scores.values.tobytes() == want, f"other scores in {where}"
 
 
-def _check_estimator(spark: SparkSession, method: type[Method], request: pipeline.Request, x: np.ndarray, y: np.ndarray) -> None:
+def _check_estimator(
+    spark: SparkSession,
+    method: type[Method],
+    request: pipeline.Request,
+    x: np.ndarray,
+    y: np.ndarray,
+) -> None:
     if method.name not in METHODS:
         return
     from .ml.selectors import MultiLabelSelector
 
-    estimator = MultiLabelSelector(method=method.name, methodParams=dict(request.parameters), numTopFeatures=PICKS, idCol="id")
+    estimator = MultiLabelSelector(
+        method=method.name, methodParams=dict(request.parameters), numTopFeatures=PICKS, idCol="id"
+    )
     model = estimator.fit(frame_of(spark, x, y))
     order, _, _ = rank_here(engine_of(x, y), request)
-    assert list(model.selectedFeatures) == list(order[:PICKS]), "the estimator selects other features"
+    assert list(model.selectedFeatures) == list(order[:PICKS]), (
+        "the estimator selects other features"
+    )

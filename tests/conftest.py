@@ -53,12 +53,17 @@ SLOW = os.environ.setdefault("MLFS_SLOW", str(datetime.date.today().toordinal())
 
 
 def pytest_configure(config):
-    os.environ["MLFS_SLOW"] = config.getoption("--slow")  # to modules of tests, which are imported after this
+    os.environ["MLFS_SLOW"] = config.getoption(
+        "--slow"
+    )  # to modules of tests, which are imported after this
 
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--slow", default=SLOW, metavar="all|none|DAY", help="which slow tests run: those of a day (today), all, none"
+        "--slow",
+        default=SLOW,
+        metavar="all|none|DAY",
+        help="which slow tests run: those of a day (today), all, none",
     )
 
 
@@ -66,10 +71,16 @@ def pytest_collection_modifyitems(config, items):
     """Slow tests take turns by the day. The longest files go first, so that the processes, which take a file at a time, end
     together."""
     which, turns = config.getoption("--slow"), [Turn(item) for item in items]
-    gone = {(name, every) for name, (every, *_) in TURNS.items()} - {(turn.name, turn.every) for turn in turns}
-    assert len(items) < 5000 or not gone, f"turns.txt has names that are not there, or not so often: {gone}"  # all files are run
+    gone = {(name, every) for name, (every, *_) in TURNS.items()} - {
+        (turn.name, turn.every) for turn in turns
+    }
+    assert len(items) < 5000 or not gone, (
+        f"turns.txt has names that are not there, or not so often: {gone}"
+    )  # all files are run
     runs = [turn.has_come(which) for turn in turns]
-    config.hook.pytest_deselected(items=[item for item, run in zip(items, runs, strict=True) if not run])
+    config.hook.pytest_deselected(
+        items=[item for item, run in zip(items, runs, strict=True) if not run]
+    )
     items[:] = [item for item, run in zip(items, runs, strict=True) if run]
     here = Path(__file__).parent
     rank = {here / f"{name}.py": number for number, name in enumerate(LONGEST)}
@@ -90,6 +101,8 @@ def spark():
     """One local session for a test process: few shuffle partitions, and what `conf` says."""
     from spark_mlfs.session.local import local_session
 
-    session = local_session("tests", {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "2"})
+    session = local_session(
+        "tests", {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "2"}
+    )
     yield session
     session.stop()

@@ -14,7 +14,10 @@ ROOMS = """
 ground kernels solvers media read blocks statistics engine methods extract classify select pipeline
 adapters sklearn ml testing output evaluate states scoring report mlflow session cli
 """.split()
-SMALL = ("kernels", "solvers")  # NumPy and SciPy alone: what runs in tasks, and what finishes on the driver
+SMALL = (
+    "kernels",
+    "solvers",
+)  # NumPy and SciPy alone: what runs in tasks, and what finishes on the driver
 GROUND = ("errors", "frame", "lazy", "params", "schema", "registry", "formats", "markup")
 TOP = (*GROUND, "pipeline", "testing", "__init__")  # the only files beside the rooms
 
@@ -22,7 +25,10 @@ TOP = (*GROUND, "pipeline", "testing", "__init__")  # the only files beside the 
 def modules() -> dict[tuple[str, ...], Path]:
     """Every module by its path within the package, packages by their folder's."""
     out = {}
-    for path in (*sorted(PACKAGE.rglob("*.pyi")), *sorted(PACKAGE.rglob("*.py"))):  # of some there is a stub alone
+    for path in (
+        *sorted(PACKAGE.rglob("*.pyi")),
+        *sorted(PACKAGE.rglob("*.py")),
+    ):  # of some there is a stub alone
         parts = path.relative_to(PACKAGE).with_suffix("").parts
         out[parts[:-1] if parts[-1] == "__init__" else parts] = path
     return out
@@ -38,7 +44,9 @@ def imports(parts: tuple[str, ...]) -> set[tuple[str, ...]]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             if node.level:
-                base = package[: len(package) - node.level + 1] + tuple((node.module or "").split(".") if node.module else ())
+                base = package[: len(package) - node.level + 1] + tuple(
+                    (node.module or "").split(".") if node.module else ()
+                )
             elif (node.module or "").split(".")[0] == PACKAGE.name:
                 base = tuple(node.module.split(".")[1:])
             else:
@@ -46,7 +54,11 @@ def imports(parts: tuple[str, ...]) -> set[tuple[str, ...]]:
             for alias in node.names:  # a module of a package, or a name of a module
                 out.add((*base, alias.name) if (*base, alias.name) in MODULES else base)
         elif isinstance(node, ast.Import):
-            out |= {tuple(a.name.split(".")[1:]) for a in node.names if a.name.split(".")[0] == PACKAGE.name}
+            out |= {
+                tuple(a.name.split(".")[1:])
+                for a in node.names
+                if a.name.split(".")[0] == PACKAGE.name
+            }
     return out - {parts}
 
 
@@ -70,9 +82,15 @@ def test_every_file_stands_in_a_room():
 @pytest.mark.parametrize("parts", [p for p in MODULES if p], ids=".".join)
 def test_no_import_climbs(parts):
     own = ROOMS.index(room(parts))
-    climbing = [".".join(to) for to in imports(parts) if to and room(to) != room(parts) and ROOMS.index(room(to)) >= own]
+    climbing = [
+        ".".join(to)
+        for to in imports(parts)
+        if to and room(to) != room(parts) and ROOMS.index(room(to)) >= own
+    ]
     # the package itself may be asked for its version, which is written in it
-    assert not climbing and (() not in imports(parts) or room(parts) in ("output", "cli", "session"))
+    assert not climbing and (
+        () not in imports(parts) or room(parts) in ("output", "cli", "session")
+    )
 
 
 def test_no_circle_of_imports():
@@ -80,7 +98,9 @@ def test_no_circle_of_imports():
     done: set = set()
 
     def visit(parts, path):
-        assert parts not in path, " -> ".join(".".join(p) for p in (*path[path.index(parts) :], parts))
+        assert parts not in path, " -> ".join(
+            ".".join(p) for p in (*path[path.index(parts) :], parts)
+        )
         if parts not in done:
             for to in edges[parts]:
                 visit(to, [*path, parts])
@@ -98,15 +118,26 @@ def test_kernels_and_solvers_know_no_spark(parts):
 
 @pytest.mark.parametrize("parts", [p for p in MODULES if p and p[0] == "statistics"], ids=".".join)
 def test_statistics_know_no_method_and_no_solver(parts):
-    assert {room(to) for to in imports(parts) if to} <= {"ground", "kernels", "blocks", "statistics"}
+    assert {room(to) for to in imports(parts) if to} <= {
+        "ground",
+        "kernels",
+        "blocks",
+        "statistics",
+    }
 
 
 def test_the_sketch_of_the_house_is_the_house():
     """The rooms as the page about the design names them."""
     text = (PACKAGE.parent / "notebooks" / "why" / "design.md").read_text()
     sketch = text[text.index("<!-- rooms -->") : text.index("<!-- end of rooms -->")]
-    named = {line.split("/")[0].strip() for line in sketch.splitlines() if line.strip().split(" ")[0].endswith("/")}
-    assert named == {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    named = {
+        line.split("/")[0].strip()
+        for line in sketch.splitlines()
+        if line.strip().split(" ")[0].endswith("/")
+    }
+    assert named == {
+        path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()
+    }
 
 
 def test_workers_find_the_package_by_its_parent():
@@ -118,9 +149,17 @@ def test_workers_find_the_package_by_its_parent():
 
 def test_no_file_is_long():
     """At most 550 lines, so that a file is read at a sitting."""
-    assert {str(path): lines for path in modules().values() if (lines := len(path.read_text().splitlines())) > 550} == {}
+    assert {
+        str(path): lines
+        for path in modules().values()
+        if (lines := len(path.read_text().splitlines())) > 550
+    } == {}
 
 
 def test_batches_are_made_as_the_oldest_pyarrow_makes_them():
     """`pa.record_batch` takes no dict there."""
-    assert not [path for path in PACKAGE.rglob("*.py") if "pa.record_batch(" in path.read_text(encoding="utf-8")]
+    assert not [
+        path
+        for path in PACKAGE.rglob("*.py")
+        if "pa.record_batch(" in path.read_text(encoding="utf-8")
+    ]

@@ -18,7 +18,10 @@ RARELY = 20  # days from one turn of a slow test to the next, where nothing else
 
 def table() -> dict[str, tuple[int, int, float]]:
     """{name: (on one day in how many, how many cases, their seconds together)}"""
-    lines = [line.split(maxsplit=3) for line in Path(__file__).with_suffix(".txt").read_text().splitlines()[1:]]
+    lines = [
+        line.split(maxsplit=3)
+        for line in Path(__file__).with_suffix(".txt").read_text().splitlines()[1:]
+    ]
     return {name: (int(every), int(cases), float(seconds)) for every, cases, seconds, name in lines}
 
 
@@ -31,12 +34,19 @@ def dealt(turns: dict[str, tuple[int, int, float]]) -> tuple[dict[str, int], lis
     """The day of the first case of every name, and the seconds of every day. The longest are dealt out first, each to the days
     that have least."""
     load, first = [0.0] * DAYS, {}
-    for name, (every, cases, seconds) in sorted(turns.items(), key=lambda turn: (-turn[1][2] / turn[1][1], turn[0])):
+    for name, (every, cases, seconds) in sorted(
+        turns.items(), key=lambda turn: (-turn[1][2] / turn[1][1], turn[0])
+    ):
         share = [0.0] * every
         for number in range(cases):
             share[number * stride(every, cases) % every] += seconds / cases
-        days = {start: [(start + day) % every for day, some in enumerate(share) if some] for start in range(every)}
-        first[name] = min(days, key=lambda start: (max(max(load[day::every]) for day in days[start]), start))
+        days = {
+            start: [(start + day) % every for day, some in enumerate(share) if some]
+            for start in range(every)
+        }
+        first[name] = min(
+            days, key=lambda start: (max(max(load[day::every]) for day in days[start]), start)
+        )
         for day in range(DAYS):
             load[day] += share[(day - first[name]) % every]
     return first, load
@@ -56,14 +66,27 @@ class Turn:
         marks = list(item.iter_markers("slow"))
         if (name := f"{file}::{function}") in TURNS:
             marks.append(pytest.mark.slow(every=TURNS[name][0]).mark)
-        told = max((mark.kwargs for mark in marks), key=lambda told: told.get("every", RARELY), default={"every": 1})
-        self.every, together, self.number = told.get("every", RARELY), told.get("together"), told.get("number", 0)
+        told = max(
+            (mark.kwargs for mark in marks),
+            key=lambda told: told.get("every", RARELY),
+            default={"every": 1},
+        )
+        self.every, together, self.number = (
+            told.get("every", RARELY),
+            told.get("together"),
+            told.get("number", 0),
+        )
         if together is None:
-            self.name, self.number = name, sum({*item.callspec.indices.values()}) if hasattr(item, "callspec") else 0
+            self.name, self.number = (
+                name,
+                sum({*item.callspec.indices.values()}) if hasattr(item, "callspec") else 0,
+            )
         elif together == "file":
             self.name = file
         else:
-            self.name = f"{file} {together}" + ("" if self.number else f"={item.callspec.params[together]}")
+            self.name = f"{file} {together}" + (
+                "" if self.number else f"={item.callspec.params[together]}"
+            )
 
     def has_come(self, which: str) -> bool:
         """On a day, by its number since the year 1, or on "all", or "none"."""

@@ -28,11 +28,11 @@ from spark_mlfs.sklearn import learners
 from spark_mlfs.sklearn import selectors as array_selectors
 
 PACKAGE = Path(spark_mlfs.__file__).resolve().parent
-STUB = '"""{about}: written by ``python conf/developers/generate.py``."""\n\n# fmt: off\n# ruff: noqa: E501\n{imports}\n'
+STUB = '"""{about}: written by ``python conf/developers/generate.py``."""\n\n# fmt: off\n# ruff: noqa: E501, I001\n{imports}\n'
 READ_STUB = '''"""Readers as functions, typed: written by ``python conf/developers/generate.py``."""
 
 # fmt: off
-# ruff: noqa: E501
+# ruff: noqa: E501, I001
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Literal
@@ -58,14 +58,28 @@ TITLES = {
     "encoder": "A transformer for every encoder of files",
 }
 ROOMS = {
-    "ml": (selectors.SELECTORS, spark_learners.EXTRACTING, spark_learners.CLASSIFYING, encoders.ENCODING),
-    "sklearn": (array_selectors.SELECTORS, learners.EXTRACTING, learners.CLASSIFYING, array_encoders.ENCODING),
+    "ml": (
+        selectors.SELECTORS,
+        spark_learners.EXTRACTING,
+        spark_learners.CLASSIFYING,
+        encoders.ENCODING,
+    ),
+    "sklearn": (
+        array_selectors.SELECTORS,
+        learners.EXTRACTING,
+        learners.CLASSIFYING,
+        array_encoders.ENCODING,
+    ),
 }
 
 
 def own(classes: EstimatorClasses) -> list[Any]:
     """Return the estimator classes of the package's own entries."""
-    return [classes[name] for name in classes if classes.registry[name].__module__.startswith("spark_mlfs.")]
+    return [
+        classes[name]
+        for name in classes
+        if classes.registry[name].__module__.startswith("spark_mlfs.")
+    ]
 
 
 def kind_of(classes: EstimatorClasses) -> str:
@@ -97,7 +111,11 @@ def accessors(p: Parameter) -> str:
     """Return the Param, getter and setter of a parameter."""
     name, kind = p.camel, annotation(p.constraint)
     head = name[0].upper() + name[1:]
-    lines = f"{name}: Param[{kind}]", f"def get{head}(self) -> {kind}: ...", f"def set{head}(self, value: {kind}) -> Self: ..."
+    lines = (
+        f"{name}: Param[{kind}]",
+        f"def get{head}(self) -> {kind}: ...",
+        f"def set{head}(self, value: {kind}) -> Self: ...",
+    )
     return "".join(f"    {line}\n" for line in lines)
 
 
@@ -112,21 +130,38 @@ def stub(face: str, classes: EstimatorClasses) -> str:
         bases = [base(cls).__name__]
         if face == "ml":
             for p in cls.entry.parameters:
-                mixin = f"_{p.camel[0].upper()}{p.camel[1:]}" + "_" * sum(p.camel == name for name, _ in mixins)
+                mixin = f"_{p.camel[0].upper()}{p.camel[1:]}" + "_" * sum(
+                    p.camel == name for name, _ in mixins
+                )
                 key = p.camel, annotation(p.constraint)
                 if key not in mixins:
                     parts.append(f"class {mixin}:\n{accessors(p)}")
                 bases.insert(-1, mixins.setdefault(key, mixin))
-        about = " ".join((inspect.getdoc(cls.entry) or cls.entry.title).split("\n\n")[0].split()).replace("\\", "\\\\")
-        about = textwrap.fill(f'"""{about}"""', WIDTH, initial_indent="    ", subsequent_indent="    ")
-        words = ["self", *(["*"] if cls.entry.parameters else []), *typed(cls.entry.parameters, spelled)]
+        about = " ".join(
+            (inspect.getdoc(cls.entry) or cls.entry.title).split("\n\n")[0].split()
+        ).replace("\\", "\\\\")
+        about = textwrap.fill(
+            f'"""{about}"""', WIDTH, initial_indent="    ", subsequent_indent="    "
+        )
+        words = [
+            "self",
+            *(["*"] if cls.entry.parameters else []),
+            *typed(cls.entry.parameters, spelled),
+        ]
         words.append("**common: Unpack[_Common]")
-        methods = [method("__init__", words, "None"), *([method("setParams", words, "Self")] if face == "ml" else [])]
+        methods = [
+            method("__init__", words, "None"),
+            *([method("setParams", words, "Self")] if face == "ml" else []),
+        ]
         entry = literal(cls.entry.name)
-        bodies.append(f"class {cls.__name__}({', '.join(bases)}, entry={entry}):\n{about}\n{''.join(methods)}")
+        bodies.append(
+            f"class {cls.__name__}({', '.join(bases)}, entry={entry}):\n{about}\n{''.join(methods)}"
+        )
     text = "".join([*parts, "\n", *bodies])
     home = classes.base.__module__.rpartition(".")[2]
-    imports = imported(text, f"from .{home} import {', '.join(sorted({base(c).__name__ for c in made}))}")
+    imports = imported(
+        text, f"from .{home} import {', '.join(sorted({base(c).__name__ for c in made}))}"
+    )
     return STUB.format(about=f"{TITLES[kind_of(classes)]}, typed", imports=imports) + text
 
 
@@ -145,32 +180,46 @@ def imported(text: str, own: str = "") -> str:
 
 def shared_stub() -> str:
     """Return the stub of ``ml/shared.py``: its tables, and the Params, getters and setters of its classes."""
-    tables = [name for name, value in vars(shared).items() if name.isupper() and isinstance(value, tuple)]
+    tables = [
+        name for name, value in vars(shared).items() if name.isupper() and isinstance(value, tuple)
+    ]
     lines = "".join(f"{name}: tuple[Parameter, ...]\n" for name in tables) + "\n"
     for name, cls in vars(shared).items():
         if inspect.isclass(cls) and issubclass(cls, Checked) and cls is not Checked:
             bases = ", ".join(b.__name__ for b in cls.__bases__)
             lines += f"class {name}({bases}):\n" + "".join(map(accessors, vars(cls)["_declared"]))
     own = "from ..params import Parameter\nfrom .params import Checked"
-    return STUB.format(about="Params that many estimators have, typed", imports=imported(lines, own)) + lines
+    return (
+        STUB.format(about="Params that many estimators have, typed", imports=imported(lines, own))
+        + lines
+    )
 
 
 def rank_stub(room: str, imports: str = "") -> str:
     """Return the stub of the function `rank` of a room; a setting that is a list or a mapping may be a frame or an array, too."""
     words, function = [], {"adapters": spark_mlfs, "states": spark_mlfs.states}[room].rank
     for p in inspect.signature(function).parameters.values():
-        kind = "Any" if re.match(r"(list|dict|Sequence)\[.*\| None$", p.annotation) else p.annotation
+        kind = (
+            "Any" if re.match(r"(list|dict|Sequence)\[.*\| None$", p.annotation) else p.annotation
+        )
         words += ["*"] if p.name == "method_params" else []
         words.append(
-            f"{'**' * (p.kind is p.VAR_KEYWORD)}{p.name}: {kind}" + ("" if p.default is p.empty else f" = {literal(p.default)}")
+            f"{'**' * (p.kind is p.VAR_KEYWORD)}{p.name}: {kind}"
+            + ("" if p.default is p.empty else f" = {literal(p.default)}")
         )
-    found = "from collections.abc import Mapping{}\nfrom typing import Any{}\n\nimport pandas as pd\n{}"
+    found = (
+        "from collections.abc import Mapping{}\nfrom typing import Any{}\n\nimport pandas as pd\n{}"
+    )
     about = textwrap.indent(f'"""{inspect.getdoc(function)}"""', " " * 4)
-    text = textwrap.dedent(method("rank", words, "pd.DataFrame")).replace(": ...\n", f":\n{about}\n")
+    text = textwrap.dedent(method("rank", words, "pd.DataFrame")).replace(
+        ": ...\n", f":\n{about}\n"
+    )
     return (
         STUB.format(
             about="`rank`, typed",
-            imports=found.format(", Sequence" * ("Sequence[" in text), ", Literal" * ("Literal" in text), imports),
+            imports=found.format(
+                ", Sequence" * ("Sequence[" in text), ", Literal" * ("Literal" in text), imports
+            ),
         )
         + text
     )
@@ -186,7 +235,11 @@ def option_type(constraint: Any) -> str:
         return "Mapping[str, str]"
     if isinstance(constraint, formats.Either):
         return " | ".join(map(option_type, constraint.of))
-    return f"{option_type(constraint.of)} | None" if isinstance(constraint, Optional) else annotation(constraint)
+    return (
+        f"{option_type(constraint.of)} | None"
+        if isinstance(constraint, Optional)
+        else annotation(constraint)
+    )
 
 
 def reader_stub() -> str:
@@ -198,13 +251,19 @@ def reader_stub() -> str:
         path = "path: Tables" if reader.tabular or name == "text" else "path: Paths"
         words = ["spark: SparkSession", path] if reader.takes_path else ["spark: SparkSession"]
         for p in sorted(reader.parameters, key=lambda p: p.default is not REQUIRED):
-            if name in ("table", "text") and p.default is not REQUIRED and 'format: str = "table"' not in words:
+            if (
+                name in ("table", "text")
+                and p.default is not REQUIRED
+                and 'format: str = "table"' not in words
+            ):
                 words += ['format: str = "table"', "*"]
             default = "" if p.default is REQUIRED else f" = {literal(p.default)}"
             if p.name != "source":  # the format of the table, which the function calls so
                 words.append(f"{p.name}: {option_type(p.constraint)}{default}")
         about = f'    """{" ".join((inspect.getdoc(reader) or "").partition(chr(10) * 2)[0].split())}"""\n'
-        made += textwrap.dedent(method(name, words, "DataFrame")).replace(": ...\n", f":\n{about}\n")
+        made += textwrap.dedent(method(name, words, "DataFrame")).replace(
+            ": ...\n", f":\n{about}\n"
+        )
     return READ_STUB + made.rstrip("\n") + "\n"
 
 
@@ -213,8 +272,17 @@ def reader_stub() -> str:
 
 def with_names(path: Path, face: str) -> str:
     """Return the text of an ``__init__.py`` that names the classes of a face, its list of them written anew."""
-    names = [m.__name__ for classes in ROOMS[face] for m in sorted(own(classes), key=lambda m: m.__name__.casefold())]
-    lines = textwrap.fill(", ".join(map(json.dumps, names)) + ",", WIDTH, initial_indent="    ", subsequent_indent="    ")
+    names = [
+        m.__name__
+        for classes in ROOMS[face]
+        for m in sorted(own(classes), key=lambda m: m.__name__.casefold())
+    ]
+    lines = textwrap.fill(
+        ", ".join(map(json.dumps, names)) + ",",
+        WIDTH,
+        initial_indent="    ",
+        subsequent_indent="    ",
+    )
     pattern = r"(?s)(\[  # the classes, written by conf/developers/generate.py\n).*?(\]\n# fmt: on)"
     text, count = re.subn(pattern, lambda match: f"{match[1]}{lines}\n{match[2]}", path.read_text())
     if not count:
@@ -226,7 +294,10 @@ def files() -> dict[Path, str]:
     """Return every generated file and its text."""
     out = {PACKAGE / "adapters" / "typed.pyi": rank_stub("adapters")}
     out[PACKAGE / "states" / "typed.pyi"] = rank_stub("states", "\nfrom .states import States\n")
-    out |= {PACKAGE / "ml" / "shared.pyi": shared_stub(), PACKAGE / "read" / "__init__.pyi": reader_stub()}
+    out |= {
+        PACKAGE / "ml" / "shared.pyi": shared_stub(),
+        PACKAGE / "read" / "__init__.pyi": reader_stub(),
+    }
     for face, rooms in ROOMS.items():
         for classes in rooms:
             out[PACKAGE / face / f"{kind_of(classes)}_classes.pyi"] = stub(face, classes)

@@ -22,7 +22,11 @@ from spark_mlfs.params import Parameter
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks" / "methods"
 SIZES = ((1000, 100), (4000, 200), (16000, 400))  # rows and features of the measurements
-LABELS, PICKS, LONGEST = 10, 50, 2.5  # labels, features asked for, CPU seconds after which a larger size is left out
+LABELS, PICKS, LONGEST = (
+    10,
+    50,
+    2.5,
+)  # labels, features asked for, CPU seconds after which a larger size is left out
 EXAMPLE = 5  # features that the example asks for
 SECTIONS = ("Symbols", "Raises", "Source", "Deviations")
 
@@ -46,7 +50,9 @@ def _advice() -> dict[str, Any]:
         import tomli as tomllib
     advice: dict[str, Any] = tomllib.loads((FOLDER / "advice.toml").read_text(encoding="utf-8"))
     if missing := set(own()) - set(advice):
-        raise SystemExit(f"notebooks/methods/advice.toml: give [{min(missing)}] with `use` and `avoid`")
+        raise SystemExit(
+            f"notebooks/methods/advice.toml: give [{min(missing)}] with `use` and `avoid`"
+        )
     return advice
 
 
@@ -67,14 +73,17 @@ def _paragraphs(text: str) -> str:
 def _table(heads: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
     heads = list(heads)
     rows = [
-        "| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in (heads, ["---"] * len(heads), *lines)
+        "| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |"
+        for line in (heads, ["---"] * len(heads), *lines)
     ]
     return "\n".join(rows)
 
 
 def _parameters(parameters: Iterable[Parameter]) -> str:
     lines = [(f"`{p.name}`", f"`{p.default}`", p.constraint, p.doc) for p in parameters]
-    return _table(("parameter", "default", "takes", "meaning"), lines) if lines else "None of its own."
+    return (
+        _table(("parameter", "default", "takes", "meaning"), lines) if lines else "None of its own."
+    )
 
 
 def seconds(value: float | None) -> str:
@@ -88,10 +97,16 @@ def page(name: str, costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
     text = documentation(name).partition("\n")[2]
     kept = "picks one by one" if method.greedy else "ranks all features at once"
     cost = [
-        (f"{n:,} × {d} × {LABELS}".replace(",", " "), line["scans"] if line else "–", seconds(line and line["seconds"]))
+        (
+            f"{n:,} × {d} × {LABELS}".replace(",", " "),
+            line["scans"] if line else "–",
+            seconds(line and line["seconds"]),
+        )
         for (n, d), line in zip(SIZES, measured["sizes"], strict=True)
     ]
-    set_one = next((f" --set {p.name}={p.default}" for p in method.parameters if p.name != "seed"), "")
+    set_one = next(
+        (f" --set {p.name}={p.default}" for p in method.parameters if p.name != "seed"), ""
+    )
     return f"""# `{name}`: {method.title}
 
 {method.summary().rstrip(".")} ({method.source}); {kept}.
@@ -144,14 +159,30 @@ def index(costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
              "## By what you have\n"]  # fmt: skip
     for key, title in advice["have"].items():
         lines = [
-            f"- [`{n}`]({n}.md): {advice[n]['use'][:1].lower()}{advice[n]['use'][1:]}" for n in names if key in advice[n]["have"]
+            f"- [`{n}`]({n}.md): {advice[n]['use'][:1].lower()}{advice[n]['use'][1:]}"
+            for n in names
+            if key in advice[n]["have"]
         ]
         parts.append(f"\n### {title}\n\n" + "\n".join(lines) + "\n")
     lines = []
     for name in names:
         sizes = [seconds(line and line["seconds"]) for line in costs["methods"][name]["sizes"]]
-        lines.append((f"[`{name}`]({name}.md)", METHODS[name].title, METHODS[name].source, METHODS[name].cost, *sizes))
-    heads = ("method", "what it is", "source", "one fit needs", *(f"{n:,}".replace(",", " ") + f" × {d}, s" for n, d in SIZES))
+        lines.append(
+            (
+                f"[`{name}`]({name}.md)",
+                METHODS[name].title,
+                METHODS[name].source,
+                METHODS[name].cost,
+                *sizes,
+            )
+        )
+    heads = (
+        "method",
+        "what it is",
+        "source",
+        "one fit needs",
+        *(f"{n:,}".replace(",", " ") + f" × {d}, s" for n, d in SIZES),
+    )
     parts.append(
         f"\n## All\n\nSeconds of one thread for {PICKS} features of rows in memory under {LABELS} labels ({costs['about']}).\n\n"
         + _table(heads, lines)
@@ -189,7 +220,10 @@ def measure(names: Iterable[str]) -> dict[str, Any]:
                     (result,) = ranked(held, [Request.of(name, {}, PICKS)])
                 line = {"scans": result.scans, "seconds": round(time.process_time() - started, 3)}
             lines.append(line)
-        out[name] = {"sizes": lines, "example": list(rank(digits, digit, method=name, k=EXAMPLE)["name"])}
+        out[name] = {
+            "sizes": lines,
+            "example": list(rank(digits, digit, method=name, k=EXAMPLE)["name"]),
+        }
         print(name, lines, flush=True)
     about = f"Python {platform.python_version()}, NumPy {np.__version__}"
     return {"about": about, "methods": out}
@@ -209,4 +243,6 @@ if __name__ == "__main__":
     found = measure(sys.argv[1:] or own())
     file = FOLDER / "costs.json"
     known = json.loads(file.read_text())["methods"] if sys.argv[1:] else {}
-    file.write_text(json.dumps({**found, "methods": {**known, **found["methods"]}}, indent=1) + "\n")
+    file.write_text(
+        json.dumps({**found, "methods": {**known, **found["methods"]}}, indent=1) + "\n"
+    )

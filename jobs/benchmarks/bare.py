@@ -115,7 +115,10 @@ def label_scores(paths: tuple[str, ...], kind: str) -> dict[str, Any]:
         shares, place = np.unique(of_feature, return_inverse=True)
         table = np.empty(len(shares))
         for a in range(0, len(shares), 512):
-            table[a : a + 512] = formula(np.zeros((1, 1), np.int64), shares[a : a + 512, None], counts[None, :]) @ times
+            table[a : a + 512] = (
+                formula(np.zeros((1, 1), np.int64), shares[a : a + 512, None], counts[None, :])
+                @ times
+            )
         out += table[place]
     watch("scores")
     for a in range(0, x.shape[1], CHUNK):
@@ -128,12 +131,17 @@ def label_scores(paths: tuple[str, ...], kind: str) -> dict[str, Any]:
         met, labels = z.data.astype(np.int64), z.indices
         if kind == "f-statistic":
             between = np.bincount(rows, z.data**2 / of_label[labels], z.shape[0])
-            total, squares = np.asarray(z.sum(axis=1)).ravel(), np.asarray(square.sum(axis=1)).ravel()
+            total, squares = (
+                np.asarray(z.sum(axis=1)).ravel(),
+                np.asarray(square.sum(axis=1)).ravel(),
+            )
             within = squares - between
             between -= total**2 / of_label.sum()
             factor = max(n - y.shape[1], 1) / max(y.shape[1] - 1, 1)
             # every label takes part, those that never meet the feature with a mean of 0: they add nothing to either sum
-            out[a : a + CHUNK] = factor * between / np.maximum(within, 1e-12 * (between + within) + 1e-300)
+            out[a : a + CHUNK] = (
+                factor * between / np.maximum(within, 1e-12 * (between + within) + 1e-300)
+            )
         else:
             f, with_label = of_feature[a : a + CHUNK][rows], of_label[labels]
             more = formula(met, f, with_label) - formula(np.zeros_like(met), f, with_label)
@@ -157,7 +165,12 @@ def _formula(kind: str, n: int) -> Callable[..., np.ndarray]:
 
     def correlation(z, nf, nl):
         down = nf * (n - nf) / n * (nl * (n - nl) / n)
-        return np.divide((z - nf * (nl / n)) ** 2, down, out=np.zeros(np.broadcast(z, down).shape), where=down > 0)
+        return np.divide(
+            (z - nf * (nl / n)) ** 2,
+            down,
+            out=np.zeros(np.broadcast(z, down).shape),
+            where=down > 0,
+        )
 
     def chi_square(z, nf, nl):
         return n * correlation(z, nf, nl)
@@ -166,10 +179,14 @@ def _formula(kind: str, n: int) -> Callable[..., np.ndarray]:
         r2 = correlation(z, nf, nl)
         return r2 / np.maximum(1 - r2, 1e-12)
 
-    return {"mim": information, "chi2": chi_square, "fisher": fisher, "f-statistic": chi_square}[kind]
+    return {"mim": information, "chi2": chi_square, "fisher": fisher, "f-statistic": chi_square}[
+        kind
+    ]
 
 
-def pick_tables(paths: tuple[str, ...], picks: Sequence[int], kept: Sequence[int] | None) -> dict[str, Any]:
+def pick_tables(
+    paths: tuple[str, ...], picks: Sequence[int], kept: Sequence[int] | None
+) -> dict[str, Any]:
     """CPU seconds of the three-way tables of `picks`, every label and every feature (those `kept`): X[rows with s]' Y[rows]."""
     x, y = sparse_rows(paths)
     columns = x.tocsc()
@@ -197,7 +214,9 @@ def gram(paths: tuple[str, ...]) -> dict[str, Any]:
     return {"products": seconds, "trace": float(np.trace(squares))}
 
 
-def pair_tables(paths: tuple[str, ...], picks: Sequence[int], bins: int, most: int = 50_000) -> dict[str, Any]:
+def pair_tables(
+    paths: tuple[str, ...], picks: Sequence[int], bins: int, most: int = 50_000
+) -> dict[str, Any]:
     """CPU seconds of the tables N(f = v, s = w, label) of `picks`, `np.bincount` a feature, over at most so many rows: `rows`."""
     x, y = dense_rows(paths[0])
     x, y = x[:most], y[:most]
@@ -233,6 +252,8 @@ def score_texts(paths: tuple[str, ...], vocabulary: Sequence[str], labels: int) 
     return watch.seconds
 
 
-if __name__ == "__main__":  # the SciPy script that stands beside the command line: python -m jobs.benchmarks.bare mim FILE ...
+if (
+    __name__ == "__main__"
+):  # the SciPy script that stands beside the command line: python -m jobs.benchmarks.bare mim FILE ...
     found = label_scores(tuple(sys.argv[2:]), sys.argv[1])
     print([int(f) for f in np.argsort(-found["values"])[:10]])

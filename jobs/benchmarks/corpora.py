@@ -63,7 +63,9 @@ CORPORA = {
         Corpus("sparse", SPARSE, 1_000_000, 100_000, 500, words=50),
         Corpus("dense", DENSE, 1_000_000, 500, 10, parts=40),
         Corpus("labels", SPARSE, 100_000, 100_000, 10_000, words=50, parts=4),
-        Corpus("amazon", SPARSE, 490_449, 135_909, 670_091, words=76, tags=5.5, parts=10, numbers=True),
+        Corpus(
+            "amazon", SPARSE, 490_449, 135_909, 670_091, words=76, tags=5.5, parts=10, numbers=True
+        ),
         Corpus("texts", TEXT, 400_000, 5_000, 200, words=80, parts=16),
     )
 }
@@ -84,7 +86,9 @@ def parts_of(corpus: Corpus, folder: Path) -> list[str]:
             for job in jobs:
                 write_part(*job)
         else:
-            with ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn")) as processes:
+            with ProcessPoolExecutor(
+                os.cpu_count(), multiprocessing.get_context("spawn")
+            ) as processes:
                 list(processes.map(write_part, *zip(*jobs, strict=True)))
         (aside / "corpus.json").write_text(said)
         aside.rename(place)
@@ -97,7 +101,9 @@ def _file(part: int) -> str:
 
 def write_part(corpus: Corpus, part: int, folder: str) -> None:
     first, last = corpus.n * part // corpus.parts, corpus.n * (part + 1) // corpus.parts
-    columns = {SPARSE: _sparse, DENSE: _dense, TEXT: _texts}[corpus.kind](corpus, part, last - first)
+    columns = {SPARSE: _sparse, DENSE: _dense, TEXT: _texts}[corpus.kind](
+        corpus, part, last - first
+    )
     columns = {"doc": pa.array(np.arange(first, last)), **columns}
     table = pa.table(columns).replace_schema_metadata(_metadata(corpus))
     pq.write_table(table, f"{folder}/{_file(part)}", use_dictionary=["tags", "topics"])
@@ -111,7 +117,9 @@ def _metadata(corpus: Corpus) -> dict[str, str]:
     tags = T.ArrayType(T.LongType() if corpus.numbers else T.StringType())
     text = corpus.kind == TEXT
     x = T.StructField("body", T.StringType()) if text else T.StructField("features", VectorUDT())
-    schema = T.StructType([T.StructField("doc", T.LongType()), x, T.StructField("topics" if text else "tags", tags)])
+    schema = T.StructType(
+        [T.StructField("doc", T.LongType()), x, T.StructField("topics" if text else "tags", tags)]
+    )
     return {"org.apache.spark.sql.parquet.row.metadata": schema.json()}
 
 
@@ -122,13 +130,20 @@ def _metadata(corpus: Corpus) -> dict[str, str]:
 def _layout(corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
     """The places of the words by their frequency, and the words of each label."""
     rng = np.random.default_rng([corpus.seed, 1 << 40])
-    return rng.permutation(corpus.d).astype(np.int32), rng.integers(0, corpus.d, (corpus.q, TOPIC), dtype=np.int32)
+    return rng.permutation(corpus.d).astype(np.int32), rng.integers(
+        0, corpus.d, (corpus.q, TOPIC), dtype=np.int32
+    )
 
 
-def _power(rng: np.random.Generator, size: int, shape: tuple[int, ...], exponent: float) -> np.ndarray:
+def _power(
+    rng: np.random.Generator, size: int, shape: tuple[int, ...], exponent: float
+) -> np.ndarray:
     """Numbers 0..size-1, number r with a frequency like (r + 1) to the minus exponent."""
     to = 1 - exponent
-    return np.minimum(((((size + 1.0) ** to - 1) * rng.random(shape) + 1) ** (1 / to)).astype(np.int64) - 1, size - 1)
+    return np.minimum(
+        ((((size + 1.0) ** to - 1) * rng.random(shape) + 1) ** (1 / to)).astype(np.int64) - 1,
+        size - 1,
+    )
 
 
 def _distinct(lists: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -146,7 +161,9 @@ def _labels(corpus: Corpus, rng: np.random.Generator, n: int) -> tuple[np.ndarra
     return _power(rng, corpus.q, (n, int(count.max())), 0.5), count
 
 
-def _words(corpus: Corpus, rng: np.random.Generator, labels: np.ndarray, count: np.ndarray) -> np.ndarray:
+def _words(
+    corpus: Corpus, rng: np.random.Generator, labels: np.ndarray, count: np.ndarray
+) -> np.ndarray:
     places, topics = _layout(corpus)
     n = len(labels)
     words = places[_power(rng, corpus.d, (n, corpus.words), EXPONENT[corpus.kind])]
@@ -161,14 +178,18 @@ def _tags(corpus: Corpus, labels: np.ndarray, count: np.ndarray) -> pa.Array:
     if corpus.numbers:
         return pa.ListArray.from_arrays(offsets, numbers)
     names = pa.array([f"tag{label:05d}" for label in range(corpus.q)])
-    return pa.ListArray.from_arrays(offsets, pa.DictionaryArray.from_arrays(numbers.astype(np.int32), names).cast(pa.string()))
+    return pa.ListArray.from_arrays(
+        offsets, pa.DictionaryArray.from_arrays(numbers.astype(np.int32), names).cast(pa.string())
+    )
 
 
 def _vectors(n: int, size: int | None, indices: pa.Array, values: pa.Array) -> pa.Array:
     """Arrow's form of Spark's vectors: sparse of a size, or dense."""
     kind = pa.array(np.full(n, size is None, np.int8))
     sizes = pa.nulls(n, pa.int32()) if size is None else pa.array(np.full(n, size, np.int32))
-    return pa.StructArray.from_arrays([kind, sizes, indices, values], names=["type", "size", "indices", "values"])
+    return pa.StructArray.from_arrays(
+        [kind, sizes, indices, values], names=["type", "size", "indices", "values"]
+    )
 
 
 def _sparse(corpus: Corpus, part: int, n: int) -> dict[str, pa.Array]:
@@ -177,7 +198,10 @@ def _sparse(corpus: Corpus, part: int, n: int) -> dict[str, pa.Array]:
     offsets, words = _distinct(_words(corpus, rng, labels, count), np.ones((n, corpus.words), bool))
     indices = pa.ListArray.from_arrays(offsets, words.astype(np.int32))
     values = pa.ListArray.from_arrays(offsets, np.ones(len(words)))
-    return {"features": _vectors(n, corpus.d, indices, values), "tags": _tags(corpus, labels, count)}
+    return {
+        "features": _vectors(n, corpus.d, indices, values),
+        "tags": _tags(corpus, labels, count),
+    }
 
 
 def _dense(corpus: Corpus, part: int, n: int) -> dict[str, pa.Array]:
@@ -185,14 +209,25 @@ def _dense(corpus: Corpus, part: int, n: int) -> dict[str, pa.Array]:
     weights = np.random.default_rng([corpus.seed, 1 << 40]).normal(size=(corpus.d, corpus.q))
     weights[corpus.d // 2 :] = 0
     x = rng.standard_normal((n, corpus.d), np.float32)
-    y = x @ weights.astype(np.float32) + rng.normal(0, 0.5 * np.sqrt(corpus.d / 2), (n, corpus.q)) > 0.7 * np.sqrt(corpus.d / 2)
+    y = x @ weights.astype(np.float32) + rng.normal(
+        0, 0.5 * np.sqrt(corpus.d / 2), (n, corpus.q)
+    ) > 0.7 * np.sqrt(corpus.d / 2)
     labels = np.where(y, np.arange(corpus.q), 0)
     offsets, numbers = _distinct(labels, y)
     names = pa.array([f"tag{label:05d}" for label in range(corpus.q)])
-    tags = pa.ListArray.from_arrays(offsets, pa.DictionaryArray.from_arrays(numbers.astype(np.int32), names).cast(pa.string()))
+    tags = pa.ListArray.from_arrays(
+        offsets, pa.DictionaryArray.from_arrays(numbers.astype(np.int32), names).cast(pa.string())
+    )
     rows = np.arange(n + 1, dtype=np.int32) * corpus.d
-    indices = pa.ListArray.from_arrays(np.zeros(n + 1, np.int32), pa.array([], pa.int32()), mask=pa.array(np.ones(n, bool)))
-    return {"features": _vectors(n, None, indices, pa.ListArray.from_arrays(rows, x.ravel().astype(np.float64))), "tags": tags}
+    indices = pa.ListArray.from_arrays(
+        np.zeros(n + 1, np.int32), pa.array([], pa.int32()), mask=pa.array(np.ones(n, bool))
+    )
+    return {
+        "features": _vectors(
+            n, None, indices, pa.ListArray.from_arrays(rows, x.ravel().astype(np.float64))
+        ),
+        "tags": tags,
+    }
 
 
 def _texts(corpus: Corpus, part: int, n: int) -> dict[str, pa.Array]:
@@ -200,6 +235,8 @@ def _texts(corpus: Corpus, part: int, n: int) -> dict[str, pa.Array]:
     labels, count = _labels(corpus, rng, n)
     words = _words(corpus, rng, labels, count)
     vocabulary = pa.array([f"word{number}" for number in range(corpus.d)])
-    flat = pa.DictionaryArray.from_arrays(pa.array(words.ravel().astype(np.int32)), vocabulary).cast(pa.string())
+    flat = pa.DictionaryArray.from_arrays(
+        pa.array(words.ravel().astype(np.int32)), vocabulary
+    ).cast(pa.string())
     lists = pa.ListArray.from_arrays(np.arange(n + 1, dtype=np.int32) * corpus.words, flat)
     return {"body": pc.binary_join(lists, " "), "topics": _tags(corpus, labels, count)}

@@ -20,8 +20,24 @@ from .corpora import CORPORA, parts_of
 from .meter import moment
 
 ROOT = Path(__file__).resolve().parents[2]
-BARE = {"mim": "bare.label_scores((*sys.argv[1:],), 'mim')['values']", "ridge": "bare.gram((*sys.argv[1:],))"}  # products alone
-COLUMNS = ("row", "data", "wall s", "CPU s", "MB", "bare", "bare s", "bare MB", "wall / bare", "to reach", "reached", "measured")
+BARE = {
+    "mim": "bare.label_scores((*sys.argv[1:],), 'mim')['values']",
+    "ridge": "bare.gram((*sys.argv[1:],))",
+}  # products alone
+COLUMNS = (
+    "row",
+    "data",
+    "wall s",
+    "CPU s",
+    "MB",
+    "bare",
+    "bare s",
+    "bare MB",
+    "wall / bare",
+    "to reach",
+    "reached",
+    "measured",
+)
 PREFACE = """## One machine, no Java
 
 `python jobs/benchmark.py --case laptop`{options} on {machine}.
@@ -39,19 +55,37 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THRE
 def measured(*command: str, **environment: str) -> dict[str, float]:
     """Wall and CPU seconds and peak memory of a command that must succeed."""
     started = time.perf_counter()
-    process = subprocess.Popen([sys.executable, *command], cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+    )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{' '.join(command[:6])} ended with {process.returncode}")
     wall = time.perf_counter() - started
-    return {"wall": round(wall, 2), "cpu": round(used.ru_utime + used.ru_stime, 2), "MB": used.ru_maxrss >> 10}
+    return {
+        "wall": round(wall, 2),
+        "cpu": round(used.ru_utime + used.ru_stime, 2),
+        "MB": used.ru_maxrss >> 10,
+    }
 
 
 def command(output: Path, *arguments: str) -> dict[str, float]:
     """The figures of ``spark-mlfs`` with an output folder, which is taken away."""
     try:
-        return measured("-m", "spark_mlfs.cli", *arguments, "--output", str(output), "--engine", "local", "--quiet")
+        return measured(
+            "-m",
+            "spark_mlfs.cli",
+            *arguments,
+            "--output",
+            str(output),
+            "--engine",
+            "local",
+            "--quiet",
+        )
     finally:
         shutil.rmtree(output, ignore_errors=True)
 
@@ -64,7 +98,9 @@ def _from_parquet(folder: Path, share: float, name: str, method: str) -> Iterato
     files = parts_of(corpus, folder)
     script = f"from jobs.benchmarks import bare; import sys; print({BARE[method]})"
     bare = measured("-c", script, *files, **ONE_THREAD)
-    yield _row(method, corpus.title, _selected(folder, files, method), "SciPy script, one thread", bare)
+    yield _row(
+        method, corpus.title, _selected(folder, files, method), "SciPy script, one thread", bare
+    )
 
 
 def _tenfold(folder: Path, share: float) -> Iterator[dict[str, Any]]:
@@ -74,14 +110,29 @@ def _tenfold(folder: Path, share: float) -> Iterator[dict[str, Any]]:
 
 
 def _selected(folder: Path, files: Sequence[str], method: str) -> dict[str, float]:
-    columns = ("--features", "features", "--labels-col", "tags", "--id", "doc", "--method", method, "--no-report")
+    columns = (
+        "--features",
+        "features",
+        "--labels-col",
+        "tags",
+        "--id",
+        "doc",
+        "--method",
+        method,
+        "--no-report",
+    )
     return command(folder / "out", "select", "--data", *files, "--format", "parquet", *columns)
 
 
-def _row(row: str, data: str, own: dict[str, float], said: str, bare: dict[str, float]) -> dict[str, Any]:
+def _row(
+    row: str, data: str, own: dict[str, float], said: str, bare: dict[str, float]
+) -> dict[str, Any]:
     """A line of the table; what is to be reached holds at the whole size."""
     text, seconds, times, most = REACH[row]
-    held = [seconds is None or own["wall"] <= seconds, times is None or own["wall"] <= times * bare["wall"]]
+    held = [
+        seconds is None or own["wall"] <= seconds,
+        times is None or own["wall"] <= times * bare["wall"],
+    ]
     held.append(most is None or own["MB"] <= most)
     return {
         "row": row, "data": data, "wall s": own["wall"], "CPU s": own["cpu"], "MB": own["MB"], "bare": said,
@@ -108,22 +159,54 @@ def _texts(folder: Path, share: float) -> Iterator[dict[str, Any]]:
     corpus = CORPORA["texts"].at(share)
     files, model = parts_of(corpus, folder), folder / "texts-model"
     if not model.exists():
-        text = ("--option", "source=parquet", "--option", "text=body", "--option", "labels=topics", "--option", "id=doc")
-        trained = ("--method", "mim", "--num-top-features", "500", "--classifier", "br-svm", "--no-report", "--quiet")
+        text = (
+            "--option",
+            "source=parquet",
+            "--option",
+            "text=body",
+            "--option",
+            "labels=topics",
+            "--option",
+            "id=doc",
+        )
+        trained = (
+            "--method",
+            "mim",
+            "--num-top-features",
+            "500",
+            "--classifier",
+            "br-svm",
+            "--no-report",
+            "--quiet",
+        )
         measured(
-            "-m", "spark_mlfs.cli", "select", "--data", files[0], "--format", "text", *text, *trained, "--output", str(model)
+            "-m",
+            "spark_mlfs.cli",
+            "select",
+            "--data",
+            files[0],
+            "--format",
+            "text",
+            *text,
+            *trained,
+            "--output",
+            str(model),
         )
     own = command(
         folder / "out", "score", "--model", str(model), "--data", *files, "--format", "parquet", "--id", "doc"
     )  # fmt: skip
     imports = measured("-c", "import numpy, scipy.sparse, pandas, pyarrow.parquet")
-    yield _row("score texts", corpus.title, own, "imports of NumPy, SciPy, pandas, pyarrow", imports)
+    yield _row(
+        "score texts", corpus.title, own, "imports of NumPy, SciPy, pandas, pyarrow", imports
+    )
 
 
 ROWS = ("small", "mim", "tenfold", "ridge", "texts")
 
 
-def run(folder: Path, data: Path, share: float, only: list[str] | None = None) -> Iterator[dict[str, Any]]:
+def run(
+    folder: Path, data: Path, share: float, only: list[str] | None = None
+) -> Iterator[dict[str, Any]]:
     """Every row of the case, or those of `only`."""
     for name in only or ROWS:
         if name == "small":

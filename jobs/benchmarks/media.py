@@ -53,14 +53,26 @@ def encoder(path: Path) -> Path:
     from onnx import TensorProto, helper, numpy_helper
 
     rng = np.random.default_rng(0)
-    shapes = {"w0": (32, 3, 5, 5), "w1": (64, 32, 3, 3), "w2": (64, 64, 3, 3), "last": (64, WIDTH), "bias": (WIDTH,)}
+    shapes = {
+        "w0": (32, 3, 5, 5),
+        "w1": (64, 32, 3, 3),
+        "w2": (64, 64, 3, 3),
+        "last": (64, WIDTH),
+        "bias": (WIDTH,),
+    }
     weights = [
-        numpy_helper.from_array((rng.normal(size=shape) / np.sqrt(np.prod(shape[1:]))).astype("float32"), name)
+        numpy_helper.from_array(
+            (rng.normal(size=shape) / np.sqrt(np.prod(shape[1:]))).astype("float32"), name
+        )
         for name, shape in shapes.items()
     ]
     layers, last = [], "pixels"
     for i in range(3):
-        layers.append(helper.make_node("Conv", [last, f"w{i}"], [f"c{i}"], strides=[2, 2] if not i else [1, 1]))
+        layers.append(
+            helper.make_node(
+                "Conv", [last, f"w{i}"], [f"c{i}"], strides=[2, 2] if not i else [1, 1]
+            )
+        )
         layers.append(helper.make_node("Relu", [f"c{i}"], [last := f"r{i}"]))
     layers += [
         helper.make_node("GlobalMaxPool", [last], ["pooled"]),
@@ -70,7 +82,10 @@ def encoder(path: Path) -> Path:
     pixels = helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["batch", 3, SIDE, SIDE])
     embedding = helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", WIDTH])
     graph = helper.make_graph(layers, "encoder", [pixels], [embedding], weights)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), str(path))
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9),
+        str(path),
+    )
     return path
 
 
@@ -84,22 +99,35 @@ def embedded(batches: Iterable[pa.RecordBatch], model: str) -> Iterator[pa.Recor
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     for batch in batches:
         names, rows = [], []
-        for path, content in zip(batch["path"].to_pylist(), batch["content"].to_pylist(), strict=True):
+        for path, content in zip(
+            batch["path"].to_pylist(), batch["content"].to_pylist(), strict=True
+        ):
             try:
-                picture = Image.open(io.BytesIO(content)).convert("RGB").resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+                picture = (
+                    Image.open(io.BytesIO(content))
+                    .convert("RGB")
+                    .resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+                )
             except OSError:
                 continue
             names.append(path)
             rows.append((np.asarray(picture, np.float32) / np.float32(255)).transpose(2, 0, 1))
-        found = [session.run(None, {"pixels": np.stack(rows[i : i + 16])})[0] for i in range(0, len(rows), 16)]
+        found = [
+            session.run(None, {"pixels": np.stack(rows[i : i + 16])})[0]
+            for i in range(0, len(rows), 16)
+        ]
         x = np.concatenate(found) if found else np.empty((0, WIDTH), np.float32)
-        vectors = pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), WIDTH).cast(pa.list_(pa.float32()))
+        vectors = pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), WIDTH).cast(
+            pa.list_(pa.float32())
+        )
         yield pa.RecordBatch.from_arrays([pa.array(names, pa.string()), vectors], ["path", "x"])
 
 
 def command(*words: Any, killed_after: float | None = None) -> Meter:
     """A command of its own, metered; or killed with its children after some seconds."""
-    started = subprocess.Popen([sys.executable, "-m", "spark_mlfs.cli", *map(str, words)], start_new_session=True)
+    started = subprocess.Popen(
+        [sys.executable, "-m", "spark_mlfs.cli", *map(str, words)], start_new_session=True
+    )
     with Meter(psutil.Process(started.pid)) as meter:
         try:
             code = started.wait(killed_after)
@@ -127,7 +155,9 @@ def rows_of(output: Path) -> list[dict[str, Any]]:
     """The scored rows, by path, whichever part they are in."""
     import pyarrow.parquet as pq
 
-    found: list[dict[str, Any]] = pq.read_table(output / "data").drop_columns("part").sort_by("path").to_pylist()
+    found: list[dict[str, Any]] = (
+        pq.read_table(output / "data").drop_columns("part").sort_by("path").to_pylist()
+    )
     return found
 
 
@@ -137,7 +167,16 @@ def run(folder: Path, share: float) -> Iterator[dict[str, Any]]:
     model, most = encoder(folder / "encoder.onnx"), round(FILES * share)
     training, tagger = corpus(folder, TRAINING, 1), folder / "tagger"
     options = f"feature_options={json.dumps({'model_path': str(model)})}"
-    files = ["--format", "files", "--labels-col", "tags", "--option", "label_delimiter=;", "--option", "features=onnx"]
+    files = [
+        "--format",
+        "files",
+        "--labels-col",
+        "tags",
+        "--option",
+        "label_delimiter=;",
+        "--option",
+        "features=onnx",
+    ]
     command(
         "select", "--data", training / "labels.csv", *files, "--option", options, "--method", "f-statistic",
         "--num-top-features", WIDTH, "--classifier", "br-svm", "--output", tagger, "--overwrite", "--quiet",
@@ -153,11 +192,25 @@ def run(folder: Path, share: float) -> Iterator[dict[str, Any]]:
         yield {"case": f"bare mapInArrow, {n} files", **bare.figures()}
         for engine in ("spark", "local"):
             output = folder / f"tags-{engine}-{n}"
-            scored = ["score", "--model", tagger, "--data", place / "files", "--format", "files", "--engine", engine, "--quiet"]
+            scored = [
+                "score",
+                "--model",
+                tagger,
+                "--data",
+                place / "files",
+                "--format",
+                "files",
+                "--engine",
+                engine,
+                "--quiet",
+            ]
             meter = command(*scored, "--output", output, "--overwrite")
             found = whole[engine] = rows_of(output)
             rejected = sum(row["reason"] is not None for row in found)
-            ratio = {"of bare, wall": round(meter.wall / bare.wall, 2), "of bare, cpu": round(meter.cpu / bare.cpu, 2)}
+            ratio = {
+                "of bare, wall": round(meter.wall / bare.wall, 2),
+                "of bare, cpu": round(meter.cpu / bare.cpu, 2),
+            }
             yield {
                 "case": f"score --engine {engine}, {n} files",
                 **meter.figures(),

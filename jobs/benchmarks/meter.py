@@ -35,7 +35,9 @@ class Meter:
         self.every = every
         self.java: dict[int, str] = {}
         self.peak: dict[str, int] = {}
-        self.last: dict[int, float] = {}  # what a process had used when it was last seen: some end before the work does
+        self.last: dict[
+            int, float
+        ] = {}  # what a process had used when it was last seen: some end before the work does
 
     def __enter__(self) -> Meter:
         self.stop = threading.Event()
@@ -50,14 +52,22 @@ class Meter:
         """Asked anew until a process is Java: a launching shell becomes it."""
         if process.pid in self.java:
             return self.java[process.pid]
-        if "java" in process.name() or "java" in next(iter(process.cmdline()), ""):  # one of its threads, about to start another
-            executor = any("CoarseGrainedExecutorBackend" in argument for argument in process.cmdline())
+        if "java" in process.name() or "java" in next(
+            iter(process.cmdline()), ""
+        ):  # one of its threads, about to start another
+            executor = any(
+                "CoarseGrainedExecutorBackend" in argument for argument in process.cmdline()
+            )
             return self.java.setdefault(process.pid, "executor" if executor else "jvm")
         if process.pid == self.me.pid:
             return "driver"
         # a command of its own may be a shell, then Java, then the driver's Python
         own = self.me.pid == os.getpid()
-        return "worker" if own or any("daemon" in argument for argument in process.cmdline()) else "driver"
+        return (
+            "worker"
+            if own or any("daemon" in argument for argument in process.cmdline())
+            else "driver"
+        )
 
     def _look(self) -> None:
         try:
@@ -126,9 +136,17 @@ def bare(repeat: int, work: Callable[[], Any]) -> float:
 def machine(spark_version: str) -> str:
     """Cores, memory and versions, in one line."""
     memory = psutil.virtual_memory().total / 2**30
-    found = [f"{platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GB", f"Python {platform.python_version()}"]
+    found = [
+        f"{platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GB",
+        f"Python {platform.python_version()}",
+    ]
     found.append(f"Spark {spark_version}")
-    for name, title in (("numpy", "NumPy"), ("scipy", "SciPy"), ("scikit-learn", "scikit-learn"), ("pyarrow", "PyArrow")):
+    for name, title in (
+        ("numpy", "NumPy"),
+        ("scipy", "SciPy"),
+        ("scikit-learn", "scikit-learn"),
+        ("pyarrow", "PyArrow"),
+    ):
         found.append(f"{title} {metadata.version(name)}")
     return ", ".join(found)
 

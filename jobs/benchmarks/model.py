@@ -33,9 +33,20 @@ SMALL = (
     (2000, 50, 5, 10, None), (8000, 50, 5, 10, None), (2000, 150, 5, 10, None), (2000, 50, 20, 10, None), (2000, 50, 5, 30, None),
     (5000, 2000, 20, 10, 20), (20_000, 2000, 20, 10, 20), (5000, 2000, 80, 10, 20), (5000, 6000, 20, 30, 20),
 )  # fmt: skip
-Run = tuple[str, dict[str, float], float]  # whether rows are sparse or dense, the quantities, CPU seconds
-LARGE = ("mim", "ridge", "jmi", "forward")  # also over corpora of up to 1,000,000 sparse rows, 100,000 dense ones
-SHARES = {"sparse of few words": (0.03,), "sparse": (0.01, 0.03, 0.1, 1.0), "dense": (0.005, 0.02, 0.1)}
+Run = tuple[
+    str, dict[str, float], float
+]  # whether rows are sparse or dense, the quantities, CPU seconds
+LARGE = (
+    "mim",
+    "ridge",
+    "jmi",
+    "forward",
+)  # also over corpora of up to 1,000,000 sparse rows, 100,000 dense ones
+SHARES = {
+    "sparse of few words": (0.03,),
+    "sparse": (0.01, 0.03, 0.1, 1.0),
+    "dense": (0.005, 0.02, 0.1),
+}
 
 
 @contextmanager
@@ -71,13 +82,20 @@ def fit(runs: list[Run]) -> dict[str, dict[str, float]]:
         a = np.array([[amounts[term] for term in terms] for amounts, _ in some]) / root[:, None]
         scale = np.maximum(a.max(axis=0), 1e-300)
         found, _ = scipy.optimize.nnls(a / scale, root)
-        out[kind] = {term: float(f"{value:.4g}") for term, value in zip(terms, found / scale, strict=True) if value > 0}
+        out[kind] = {
+            term: float(f"{value:.4g}")
+            for term, value in zip(terms, found / scale, strict=True)
+            if value > 0
+        }
     return out
 
 
 def without_start(coefficients: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
     """What is read once, whatever the rows, is in the seconds of a command already."""
-    return {kind: {term: by for term, by in some.items() if term != "run"} for kind, some in coefficients.items()}
+    return {
+        kind: {term: by for term, by in some.items() if term != "run"}
+        for kind, some in coefficients.items()
+    }
 
 
 def made(n: int, d: int, q: int, values: int | None) -> Any:
@@ -90,7 +108,9 @@ def made(n: int, d: int, q: int, values: int | None) -> Any:
         drives = x[:, np.arange(q) % d] + x[:, (7 * np.arange(q) + 1) % d]
     else:
         x = sp.random(n, d, values / d, "csr", rng=rng, data_rvs=lambda size: np.ones(size))
-        drives = np.asarray((x[:, np.arange(q) % d] + x[:, (7 * np.arange(q) + 1) % d]).todense()) + 0.01
+        drives = (
+            np.asarray((x[:, np.arange(q) % d] + x[:, (7 * np.arange(q) + 1) % d]).todense()) + 0.01
+        )
     y = drives + rng.normal(size=(n, q)) > (1.5 if values is None else 1.9)
     y[np.arange(q), np.arange(q)] = True
     return hold(x, y.astype(np.int8))[0]
@@ -132,7 +152,10 @@ def methods(large: list[Any], budget: float) -> dict[str, dict[str, dict[str, fl
         held.cores = 1
     runs: dict[str, list[Run]] = {}
     started = time.perf_counter()
-    for name in [*LARGE, *(name for name in METHODS if name not in LARGE)]:  # of larger data only these
+    for name in [
+        *LARGE,
+        *(name for name in METHODS if name not in LARGE),
+    ]:  # of larger data only these
         if time.perf_counter() - started > budget:
             print(f"no time left for {name} and those behind it", flush=True)
             break
@@ -150,8 +173,14 @@ def methods(large: list[Any], budget: float) -> dict[str, dict[str, dict[str, fl
     for name, found in runs.items():
         if len(found) > 3:
             out[name] = fit(found)
-            off = [sum(by * amounts[term] for term, by in out[name][kind].items()) / max(s, 1e-4) for kind, amounts, s in found]
-            print(f"{name}: {len(found)} runs, predicted / measured {min(off):.2f} to {max(off):.2f}", flush=True)
+            off = [
+                sum(by * amounts[term] for term, by in out[name][kind].items()) / max(s, 1e-4)
+                for kind, amounts, s in found
+            ]
+            print(
+                f"{name}: {len(found)} runs, predicted / measured {min(off):.2f} to {max(off):.2f}",
+                flush=True,
+            )
     return out
 
 
@@ -162,7 +191,9 @@ def tables(folder: Path) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     for n, d in ((500, 20), (10_000, 20), (2000, 100)):
         rng = np.random.default_rng(n + d)
         x, y = np.round(rng.normal(size=(n, d)), 3), (rng.random((n, 3)) < 0.4).astype(int)
-        frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(d)]).assign(**{f"y{j}": y[:, j] for j in range(3)})
+        frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(d)]).assign(
+            **{f"y{j}": y[:, j] for j in range(3)}
+        )
         at = folder / f"{n}-{d}"
         named = {"features": "x*", "labels": ["y0", "y1", "y2"]}
         frame.to_csv(f"{at}.csv", index=False)
@@ -171,8 +202,12 @@ def tables(folder: Path) -> Iterator[tuple[str, Any, dict[str, Any]]]:
         yield "parquet", f"{at}.parquet", named
         frame.to_json(f"{at}.json", orient="records", lines=True)
         yield "json", f"{at}.json", named
-        cells = "\n".join(",".join(map(str, [*row, *labels])) for row, labels in zip(x, y, strict=True))
-        declared = [f"@attribute x{j} numeric" for j in range(d)] + [f"@attribute y{j} {{0,1}}" for j in range(3)]
+        cells = "\n".join(
+            ",".join(map(str, [*row, *labels])) for row, labels in zip(x, y, strict=True)
+        )
+        declared = [f"@attribute x{j} numeric" for j in range(d)] + [
+            f"@attribute y{j} {{0,1}}" for j in range(3)
+        ]
         Path(f"{at}.arff").write_text("\n".join(["@relation r", *declared, "@data", cells, ""]))
         yield "arff", f"{at}.arff", {"labels": -3}
         lines = (f"{','.join(map(str, np.flatnonzero(t)))} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(row))
@@ -190,7 +225,9 @@ def packed(format: str, path: Any, options: dict[str, Any]) -> tuple[Run, Any]:
     from spark_mlfs.frame import LocalSession
     from spark_mlfs.read import load
 
-    seconds, held = cpu(lambda: pack(load(LocalSession(), path, format, **options), "features", "labels", "id"))
+    seconds, held = cpu(
+        lambda: pack(load(LocalSession(), path, format, **options), "features", "labels", "id")
+    )
     held.cores = 1
     return (kind_of(held), read_quantities(held.profile), seconds), held
 
@@ -208,8 +245,20 @@ def run(folder: Path, budget: float, spark: bool = True) -> None:
     known = json.loads(COSTS.read_text()) if COSTS.exists() else {}
     before = moment()
     # first: a child is told the memory of its parent as its own
-    few = ("select", "--format", "planted", "--option", "num_rows=300", "--option", "num_labels=3", "--method", "mim")
-    tiny, wide = (command(folder / "out", *few, "--option", f"num_features={d}") for d in (20, 20_000))
+    few = (
+        "select",
+        "--format",
+        "planted",
+        "--option",
+        "num_rows=300",
+        "--option",
+        "num_labels=3",
+        "--method",
+        "mim",
+    )
+    tiny, wide = (
+        command(folder / "out", *few, "--option", f"num_features={d}") for d in (20, 20_000)
+    )
     reads: dict[str, list[Run]] = {}
     large: list[Any] = []
     with tempfile.TemporaryDirectory() as place:
@@ -228,13 +277,29 @@ def run(folder: Path, budget: float, spark: bool = True) -> None:
     ranks = {**known.get("rank", {}), **methods(large, budget)}
     del large
     feature = max(0.0, wide["cpu"] - tiny["cpu"]) / 19_980
-    of_command = {"seconds": {"run": tiny["cpu"], "feature": float(f"{feature:.4g}")}, "memory": int(tiny["MB"]) << 20}
-    out = {"measured": f"{machine('none')}; {before}", "command": of_command, "read": read, "rank": ranks}
+    of_command = {
+        "seconds": {"run": tiny["cpu"], "feature": float(f"{feature:.4g}")},
+        "memory": int(tiny["MB"]) << 20,
+    }
+    out = {
+        "measured": f"{machine('none')}; {before}",
+        "command": of_command,
+        "read": read,
+        "rank": ranks,
+    }
     out["spark"] = known.get("spark") or {"session": 5.0, "times": 1.5}
-    COSTS.write_text("{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(out[name])}" for name in sorted(out)) + "\n}\n")
+    COSTS.write_text(
+        "{\n"
+        + ",\n".join(f"{json.dumps(name)}: {json.dumps(out[name])}" for name in sorted(out))
+        + "\n}\n"
+    )
     if spark:
         out["spark"] = of_spark(folder)
-        COSTS.write_text("{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(out[name])}" for name in sorted(out)) + "\n}\n")
+        COSTS.write_text(
+            "{\n"
+            + ",\n".join(f"{json.dumps(name)}: {json.dumps(out[name])}" for name in sorted(out))
+            + "\n}\n"
+        )
 
 
 def of_spark(folder: Path) -> dict[str, float]:
@@ -249,14 +314,23 @@ def of_spark(folder: Path) -> dict[str, float]:
     theirs = ours = 0.0
     for name, method in (("sparse", "mim"), ("dense", "ridge")):
         format, files, options = of_corpus(name, 0.1, folder)
-        pipeline.rank(read.load(session, files[:1], format, **options), [pipeline.Request.of(method)], row_id="id")  # warm
+        pipeline.rank(
+            read.load(session, files[:1], format, **options),
+            [pipeline.Request.of(method)],
+            row_id="id",
+        )  # warm
         with Meter() as meter:
             rows = pack(read.load(session, files, format, **options), row_id="id")
             pipeline.rank(rows, [pipeline.Request.of(method)])
             rows.release()
         theirs += meter.cpu
         (*_, seconds), held = packed(format, files, options)
-        ours += seconds + cpu(lambda held=held, method=method: pipeline.rank(held, [pipeline.Request.of(method)]))[0]
+        ours += (
+            seconds
+            + cpu(
+                lambda held=held, method=method: pipeline.rank(held, [pipeline.Request.of(method)])
+            )[0]
+        )
     session.stop()
     return {"session": round(start.cpu / 2, 2), "times": round(max(1.0, theirs / ours), 3)}
 
@@ -265,7 +339,8 @@ def of_spark(folder: Path) -> dict[str, float]:
 
 
 def check(
-    folder: Path, cases: tuple[tuple[str, str, float], ...] = (("mim", "sparse", 10.0), ("ridge", "dense", 1.0))
+    folder: Path,
+    cases: tuple[tuple[str, str, float], ...] = (("mim", "sparse", 10.0), ("ridge", "dense", 1.0)),
 ) -> list[str]:
     """Lines of a table: what ``--dry-run`` says of a whole command beside what it then takes."""
     import subprocess
@@ -274,11 +349,22 @@ def check(
     lines = []
     for method, name, share in cases:
         corpus = CORPORA[name].at(share)
-        columns = ("--features", "features", "--labels-col", "tags", "--id", "doc", "--method", method)
+        columns = (
+            "--features",
+            "features",
+            "--labels-col",
+            "tags",
+            "--id",
+            "doc",
+            "--method",
+            method,
+        )
         given = ("select", "--data", *parts_of(corpus, folder), "--format", "parquet", *columns)
         how = ("--engine", "local", "--dry-run", "--json", "--output", str(folder / "x"))
         dry = [sys.executable, "-m", "spark_mlfs.cli", *given, *how]
-        said = json.loads(subprocess.run(dry, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+        said = json.loads(
+            subprocess.run(dry, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        )
         done = command(folder / "out", *given)
         told, memory = said["cost"]["core_seconds"], said["memory_bytes"] >> 20
         lines.append(f"| {method} | {corpus.title} | {told:.1f} | {done['cpu']:.1f} | {told / done['cpu']:.2f} | {memory:,} | "
@@ -295,15 +381,36 @@ def of_words(n: int, d: int, q: int, words: int = 50, tags: int = 3) -> Any:
     held = np.minimum(share / share.sum() * words, 1) * n
     often = np.arange(1, q + 1) ** -0.5
     labels = np.minimum(often / often.sum() * tags, 1) * n
-    ones = {"low": np.zeros(d), "high": np.ones(d), "binary": np.ones(d, bool), "stored": np.ceil(held).astype(np.int64)}
+    ones = {
+        "low": np.zeros(d),
+        "high": np.ones(d),
+        "binary": np.ones(d, bool),
+        "stored": np.ceil(held).astype(np.int64),
+    }
     counts = {"positive": np.ceil(labels).astype(np.int64), "unknown": np.zeros(q, np.int64)}
-    most = {"widest": 4 * words, "most_labels": 8 * tags, "feature_label_pairs": n * words * tags, "declared_num_labels": q}
+    most = {
+        "widest": 4 * words,
+        "most_labels": 8 * tags,
+        "feature_label_pairs": n * words * tags,
+        "declared_num_labels": q,
+    }
     return Profile(
-        n=n, d=d, q=q, nonzero=n * words, size=n * (5 * words + 8 * tags + 16), sparse=True, labelled=n, **ones, **counts, **most
+        n=n,
+        d=d,
+        q=q,
+        nonzero=n * words,
+        size=n * (5 * words + 8 * tags + 16),
+        sparse=True,
+        labelled=n,
+        **ones,
+        **counts,
+        **most,
     )
 
 
-def page(checked: list[str], n: int = 10**9, d: int = 10**6, q: int = 10**5, cores: int = 1000) -> None:
+def page(
+    checked: list[str], n: int = 10**9, d: int = 10**6, q: int = 10**5, cores: int = 1000
+) -> None:
     """Write the page: what such data take, and what ends first."""
     from spark_mlfs.cli.config import configure
     from spark_mlfs.cli.dry_run import fitted, forecast
@@ -318,9 +425,13 @@ def page(checked: list[str], n: int = 10**9, d: int = 10**6, q: int = 10**5, cor
                     "method": {"name": method, **({"screen": screen} if screen else {})}, "selection": {"num_top_features": 1000},
                     "run": {"output": "/out", "cores": cores}}  # fmt: skip
         try:
-            found = forecast(profile, n, configure(None, settings), 1000, [f"l{j}" for j in range(q)], None)
+            found = forecast(
+                profile, n, configure(None, settings), 1000, [f"l{j}" for j in range(q)], None
+            )
         except Exception as error:
-            rows.append(f"| {method} | {screen or '–'} | – | – | – | – | refused: {' '.join(str(error).split())[:160]} |")
+            rows.append(
+                f"| {method} | {screen or '–'} | – | – | – | – | refused: {' '.join(str(error).split())[:160]} |"
+            )
             continue
         cost = found["cost"]
         ends = [f"{where}: {size(found[name]['needed'])} where {size(found[name]['allowed'])} are allowed"

@@ -60,14 +60,20 @@ class Data:
     @cached_property
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         rows = self.frame.orderBy("id").select("features", "labels").toPandas()
-        return np.stack([v.toArray() for v in rows["features"]]), np.stack([v.toArray() for v in rows["labels"]]).astype(int)
+        return np.stack([v.toArray() for v in rows["features"]]), np.stack(
+            [v.toArray() for v in rows["labels"]]
+        ).astype(int)
 
     @cached_property
     def codes(self) -> np.ndarray:
         """Equal-width bins, as scikit-learn makes them."""
         from sklearn.preprocessing import KBinsDiscretizer
 
-        return KBinsDiscretizer(BINS, encode="ordinal", strategy="uniform").fit_transform(self.arrays[0]).astype(np.int64)
+        return (
+            KBinsDiscretizer(BINS, encode="ordinal", strategy="uniform")
+            .fit_transform(self.arrays[0])
+            .astype(np.int64)
+        )
 
     def columns(self, count: int, codes: bool = False) -> Any:
         """The first features as columns of a Spark frame, and the first label."""
@@ -77,13 +83,25 @@ class Data:
         if codes:
             import pandas as pd
 
-            table = pd.DataFrame(self.codes[:, :count].astype(float), columns=[f"f{k}" for k in range(count)])
-            return self.spark.createDataFrame(table.assign(label=self.arrays[1][:, 0].astype(float))).cache()
+            table = pd.DataFrame(
+                self.codes[:, :count].astype(float), columns=[f"f{k}" for k in range(count)]
+            )
+            return self.spark.createDataFrame(
+                table.assign(label=self.arrays[1][:, 0].astype(float))
+            ).cache()
         x, y = vector_to_array("features"), vector_to_array("labels")
         named = self.frame.select(x.alias("x"), y.alias("y"))
-        return named.select(*(F.col("x")[k].alias(f"f{k}") for k in range(count)), F.col("y")[0].alias("label")).cache()
+        return named.select(
+            *(F.col("x")[k].alias(f"f{k}") for k in range(count)), F.col("y")[0].alias("label")
+        ).cache()
 
-    def ours(self, method: str, parameters: Mapping[str, Any] | None = None, one: bool = False, count: int | None = None):
+    def ours(
+        self,
+        method: str,
+        parameters: Mapping[str, Any] | None = None,
+        one: bool = False,
+        count: int | None = None,
+    ):
         """Figures and result of a method on the same rows; `one`: on the first label alone, `count` the first features alone."""
         from pyspark.ml.functions import array_to_vector, vector_to_array
         from pyspark.sql import functions as F
@@ -97,8 +115,14 @@ class Data:
             x = array_to_vector(x if count is None else F.slice(x, 1, count))
             frame = frame.select("id", x.alias("features"), y.alias("labels"))
         request = pipeline.Request.of(method, parameters or {}, self.K)
-        figures, result = metered(self.repeat, lambda: pipeline.rank(frame, [request], row_id="id")[0])
-        return {"ours": method, "ours wall s": float(figures["wall"]), "ours CPU s": float(figures["cpu"])}, result
+        figures, result = metered(
+            self.repeat, lambda: pipeline.rank(frame, [request], row_id="id")[0]
+        )
+        return {
+            "ours": method,
+            "ours wall s": float(figures["wall"]),
+            "ours CPU s": float(figures["cpu"]),
+        }, result
 
     def ours_on_arrays(self, method: str) -> tuple[dict[str, Any], Any]:
         """`ours`, of `spark_mlfs.rank` on the same arrays."""
@@ -106,11 +130,17 @@ class Data:
 
         x, y = self.arrays
         figures, ranking = measured(self.repeat, lambda: rank(x, y, method, k=self.K))
-        own = {"ours": f"{method}, on arrays", "ours wall s": float(figures["wall"]), "ours CPU s": float(figures["cpu"])}
+        own = {
+            "ours": f"{method}, on arrays",
+            "ours wall s": float(figures["wall"]),
+            "ours CPU s": float(figures["cpu"]),
+        }
         return own, SimpleNamespace(ranking=ranking)
 
 
-def compared(picks: Sequence[int], result: Any, K: int, scores: np.ndarray | None = None) -> dict[str, Any]:
+def compared(
+    picks: Sequence[int], result: Any, K: int, scores: np.ndarray | None = None
+) -> dict[str, Any]:
     """Overlap of their picks with ours, and the rank correlation of all scores, or of the places of the common picks."""
     from scipy.stats import spearmanr
 
@@ -119,9 +149,15 @@ def compared(picks: Sequence[int], result: Any, K: int, scores: np.ndarray | Non
     out = {"overlap@K": len(common) / min(K, len(picks)), "K": K}
     if scores is not None:
         own = result.ranking.sort_values("index")["score"].to_numpy()
-        return {**out, "rank correlation": round(float(spearmanr(scores, own).statistic), 6), "compared": "scores"}
+        return {
+            **out,
+            "rank correlation": round(float(spearmanr(scores, own).statistic), 6),
+            "compared": "scores",
+        }
     if len(common) > 2:
-        places = spearmanr([list(picks).index(f) for f in common], [order.index(f) for f in common]).statistic
+        places = spearmanr(
+            [list(picks).index(f) for f in common], [order.index(f) for f in common]
+        ).statistic
         return {**out, "rank correlation": round(float(places), 6), "compared": "places"}
     return {**out, "compared": "picks"}
 
@@ -133,7 +169,9 @@ def _theirs(figures: Mapping[str, Any]) -> dict[str, float]:
 # ---- the rows ----
 
 
-def _best(data: Data, method: str, score: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> dict[str, Any]:
+def _best(
+    data: Data, method: str, score: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> dict[str, Any]:
     """SelectKBest by a score that is summed over the labels."""
     from sklearn.feature_selection import SelectKBest
 
@@ -198,9 +236,16 @@ def mrmr_pandas(data: Data) -> dict[str, Any]:
 
     x, y = data.arrays
     table, label = pd.DataFrame(x), pd.Series(y[:, 0])
-    figures, picks = metered(data.repeat, lambda: mrmr_classif(table, label, K=data.K, show_progress=False, n_jobs=1))
+    figures, picks = metered(
+        data.repeat, lambda: mrmr_classif(table, label, K=data.K, show_progress=False, n_jobs=1)
+    )
     own, result = data.ours("mrmr", MRMR, one=True)
-    return {**_theirs(figures), **own, **compared([int(f) for f in picks], result, data.K), "data": f"{data.title}, 1 label"}
+    return {
+        **_theirs(figures),
+        **own,
+        **compared([int(f) for f in picks], result, data.K),
+        "data": f"{data.title}, 1 label",
+    }
 
 
 def mrmr_spark(data: Data) -> dict[str, Any]:
@@ -210,7 +255,9 @@ def mrmr_spark(data: Data) -> dict[str, Any]:
     count, K = min(data.narrow, data.d), min(5, data.K)
     frame = data.columns(count)
     frame.count()
-    figures, picks = metered(1, lambda: mrmr_classif(df=frame, K=K, target_column="label", show_progress=False))
+    figures, picks = metered(
+        1, lambda: mrmr_classif(df=frame, K=K, target_column="label", show_progress=False)
+    )
     frame.unpersist()
     own, result = data.ours("mrmr", MRMR, one=True, count=count)
     found = compared([int(name[1:]) for name in picks], result, K)
@@ -222,7 +269,9 @@ def fastcan(data: Data, method: str | None = None) -> dict[str, Any]:
     from fastcan import FastCan
 
     x, y = data.arrays
-    figures, found = measured(data.repeat, lambda: FastCan(data.K, verbose=0).fit(x, y.astype(float)))
+    figures, found = measured(
+        data.repeat, lambda: FastCan(data.K, verbose=0).fit(x, y.astype(float))
+    )
     own, result = data.ours_on_arrays(method) if method else data.ours("fastcan")
     return {**_theirs(figures), **own, **compared([int(f) for f in found.indices_], result, data.K)}
 
@@ -231,7 +280,9 @@ def products(data: Data) -> dict[str, Any]:
     """The products of `forward` alone, of columns with each other and with the labels in each fold: nothing is picked."""
     x, y = data.arrays
     both, fold = np.hstack([x, y]), np.arange(len(x)) % 5
-    figures, _ = measured(data.repeat, lambda: [some.T @ some for f in range(5) if len(some := both[fold == f])])
+    figures, _ = measured(
+        data.repeat, lambda: [some.T @ some for f in range(5) if len(some := both[fold == f])]
+    )
     return {**_theirs(figures), **data.ours_on_arrays("forward")[0], "K": data.K}
 
 
@@ -262,7 +313,9 @@ def _formula(data: Data, method: str) -> dict[str, Any]:
             s = x[picks[-1]]
             for number, f in enumerate(x):
                 if method == "d2f":
-                    less[number] += sum(information(f, label) - given(f, label, s) for label in labels)
+                    less[number] += sum(
+                        information(f, label) - given(f, label, s) for label in labels
+                    )
                 else:
                     less[number] += information(f, s) / (entropy[number] if method == "scls" else 1)
             value = {
@@ -285,8 +338,19 @@ def mllib_anova(data: Data) -> dict[str, Any]:
 
     frame = data.columns(data.d)
     names = [f"f{k}" for k in range(data.d)]
-    frame = VectorAssembler(inputCols=names, outputCol="x").transform(frame).select("x", "label").cache()
-    return _mllib(data, frame, UnivariateFeatureSelector(featuresCol="x", labelCol="label"), "continuous", "fisher")
+    frame = (
+        VectorAssembler(inputCols=names, outputCol="x")
+        .transform(frame)
+        .select("x", "label")
+        .cache()
+    )
+    return _mllib(
+        data,
+        frame,
+        UnivariateFeatureSelector(featuresCol="x", labelCol="label"),
+        "continuous",
+        "fisher",
+    )
 
 
 def mllib_chi_square(data: Data) -> dict[str, Any]:
@@ -294,8 +358,19 @@ def mllib_chi_square(data: Data) -> dict[str, Any]:
 
     frame = data.columns(data.d, codes=True)
     names = [f"f{k}" for k in range(data.d)]
-    frame = VectorAssembler(inputCols=names, outputCol="x").transform(frame).select("x", "label").cache()
-    return _mllib(data, frame, UnivariateFeatureSelector(featuresCol="x", labelCol="label"), "categorical", "chi2")
+    frame = (
+        VectorAssembler(inputCols=names, outputCol="x")
+        .transform(frame)
+        .select("x", "label")
+        .cache()
+    )
+    return _mllib(
+        data,
+        frame,
+        UnivariateFeatureSelector(featuresCol="x", labelCol="label"),
+        "categorical",
+        "chi2",
+    )
 
 
 def _mllib(data: Data, frame: Any, selector: Any, kind: str, method: str) -> dict[str, Any]:
@@ -306,20 +381,37 @@ def _mllib(data: Data, frame: Any, selector: Any, kind: str, method: str) -> dic
     picks = [int(f) for f in model.selectedFeatures]  # in the order of their numbers
     frame.unpersist()
     own, result = data.ours(method, one=True)
-    row = {**_theirs(figures), **own, **compared(picks, result, data.K), "data": f"{data.title}, 1 label"}
+    row = {
+        **_theirs(figures),
+        **own,
+        **compared(picks, result, data.K),
+        "data": f"{data.title}, 1 label",
+    }
     return {**row, "rank correlation": None, "compared": "picks"}
 
 
 # name -> (what it is, the package it needs, what it does)
 ROWS: dict[str, tuple[str, str, Callable[[Data], dict[str, Any]]]] = {
-    "sklearn-mi": ("scikit-learn SelectKBest, mutual information of the bins", "sklearn", mutual_information),
-    "sklearn-mi-neighbours": ("scikit-learn mutual information by neighbours", "sklearn", nearest_information),
+    "sklearn-mi": (
+        "scikit-learn SelectKBest, mutual information of the bins",
+        "sklearn",
+        mutual_information,
+    ),
+    "sklearn-mi-neighbours": (
+        "scikit-learn mutual information by neighbours",
+        "sklearn",
+        nearest_information,
+    ),
     "sklearn-chi2": ("scikit-learn SelectKBest, χ² of the bins", "sklearn", chi_square),
     "mrmr-pandas": ("mrmr_selection, pandas", "mrmr", mrmr_pandas),
     "mrmr-spark": ("mrmr_selection, Spark", "mrmr", mrmr_spark),
     "fastcan": ("fastcan", "fastcan", fastcan),
     "fastcan-arrays": ("fastcan", "fastcan", lambda data: fastcan(data, "fastcan")),
-    "fastcan-forward": ("fastcan; ours by rows held out", "fastcan", lambda data: fastcan(data, "forward")),
+    "fastcan-forward": (
+        "fastcan; ours by rows held out",
+        "fastcan",
+        lambda data: fastcan(data, "forward"),
+    ),
     "products-forward": ("NumPy, the products of five folds alone", "numpy", products),
     "pyit-d2f": ("PyIT-MLFS's formula of D2F", "sklearn", lambda data: _formula(data, "d2f")),
     "pyit-scls": ("PyIT-MLFS's formula of SCLS", "sklearn", lambda data: _formula(data, "scls")),
@@ -331,14 +423,23 @@ ROWS: dict[str, tuple[str, str, Callable[[Data], dict[str, Any]]]] = {
 
 def missing(names: Sequence[str]) -> list[str]:
     """The packages that rows need and that are not installed."""
-    return sorted({package for package in {ROWS[name][1] for name in names} if importlib.util.find_spec(package) is None})
+    return sorted(
+        {
+            package
+            for package in {ROWS[name][1] for name in names}
+            if importlib.util.find_spec(package) is None
+        }
+    )
 
 
 def run(data: Data, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     absent = missing(names)
     for package in absent:
         left_out = ", ".join(name for name in names if ROWS[name][1] == package)
-        print(f"{package} is not installed (pip install 'spark_mlfs[peers]'): left out are {left_out}", flush=True)
+        print(
+            f"{package} is not installed (pip install 'spark_mlfs[peers]'): left out are {left_out}",
+            flush=True,
+        )
     data.ours("mim")  # the session is up
     for name in names:
         title, package, work = ROWS[name]

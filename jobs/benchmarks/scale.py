@@ -59,8 +59,13 @@ class Reach:
         if self.seconds is not None and whole:
             found.append(row["wall"] <= self.seconds)
         if self.of_bare is not None:
-            found.append(row["wall"] <= self.of_bare * row["bare s"] / (os.cpu_count() if self.cores else 1) + self.more)
-        found += [row.get(name) is not None and row[name] <= most for name, most in self.most.items()]
+            found.append(
+                row["wall"]
+                <= self.of_bare * row["bare s"] / (os.cpu_count() if self.cores else 1) + self.more
+            )
+        found += [
+            row.get(name) is not None and row[name] <= most for name, most in self.most.items()
+        ]
         return "yes" if found and all(found) else "no" if found else ""
 
 
@@ -86,7 +91,9 @@ class Bench:
     def frame(self, paths: tuple[str, ...]) -> Any:
         from spark_mlfs import read
 
-        return read.load(self.spark, list(paths), "parquet", features="features", labels="tags", id="doc")
+        return read.load(
+            self.spark, list(paths), "parquet", features="features", labels="tags", id="doc"
+        )
 
     def packed(self, paths: tuple[str, ...]) -> Any:
         """The packed rows of some files; one corpus is held at a time."""
@@ -103,7 +110,14 @@ class Bench:
             packed.release()
         self.held.clear()
 
-    def rank(self, paths: tuple[str, ...], method: str, count: int | None = None, screen: str | None = None, warm: bool = False):
+    def rank(
+        self,
+        paths: tuple[str, ...],
+        method: str,
+        count: int | None = None,
+        screen: str | None = None,
+        warm: bool = False,
+    ):
         """Figures and result of a method over packed rows. `warm`: one run is not counted."""
         from spark_mlfs import pipeline
 
@@ -115,13 +129,19 @@ class Bench:
         if warm:
             work()
         figures, result = metered(self.repeat, work)
-        more = {"jobs": result.jobs - packed.jobs, "to the driver MB": round(result.driver_bytes / 2**20, 2)}
+        more = {
+            "jobs": result.jobs - packed.jobs,
+            "to the driver MB": round(result.driver_bytes / 2**20, 2),
+        }
         return {**figures, **more}, result
 
     @contextmanager
     def limited(self) -> Iterator[None]:
         """Spark's jobs end after `limit` seconds; what was running fails, and says so."""
-        timer = threading.Timer(self.limit, self.spark.interruptAll if hasattr(self.spark, "interruptAll") else lambda: None)
+        timer = threading.Timer(
+            self.limit,
+            self.spark.interruptAll if hasattr(self.spark, "interruptAll") else lambda: None,
+        )
         timer.daemon = True
         timer.start()
         try:
@@ -174,12 +194,20 @@ def packing(bench: Bench, name: str) -> dict[str, Any]:
         return seen[0]
 
     width = 8 * corpus.d if corpus.kind == DENSE else 12 * corpus.words
-    spark_pass(bench, paths, width)  # a run of each that is not counted: Java compiles what both take
+    spark_pass(
+        bench, paths, width
+    )  # a run of each that is not counted: Java compiles what both take
     figures, packed = measured(bench.repeat, work)
     packed.release()
     cost = spark_pass(bench, paths, width)
     jobs = {"jobs": packed.jobs, "agrees": f"{packed.profile.n:,} rows"}
-    return {"data": corpus.title, **figures, **jobs, "bare": "Spark: Parquet → mapInArrow, wall", "bare s": cost}
+    return {
+        "data": corpus.title,
+        **figures,
+        **jobs,
+        "bare": "Spark: Parquet → mapInArrow, wall",
+        "bare s": cost,
+    }
 
 
 def sparse_method(bench: Bench, name: str, method: str, part: float = 1.0) -> dict[str, Any]:
@@ -205,13 +233,17 @@ def many_labels(bench: Bench) -> dict[str, Any]:
 def command_figures(command: list[str], environment: dict[str, str]) -> tuple[dict[str, Any], str]:
     """Figures of a command of its own, and what it said; `RuntimeError` where it failed."""
     with tempfile.TemporaryFile("w+") as said:
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=said, stderr=subprocess.STDOUT, text=True)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=said, stderr=subprocess.STDOUT, text=True
+        )
         with Meter(psutil.Process(process.pid)) as meter:
             code = process.wait()
         said.seek(0)
         text = said.read()
     if code:
-        raise RuntimeError(f"ended with code {code}: {text.strip().splitlines()[-1] if text.strip() else 'without a word'}")
+        raise RuntimeError(
+            f"ended with code {code}: {text.strip().splitlines()[-1] if text.strip() else 'without a word'}"
+        )
     return meter.figures(), text
 
 
@@ -221,11 +253,24 @@ def environment() -> dict[str, str]:
 
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
     more = {name: os.environ[name] for name in ("SPARK_SUBMIT_OPTS",) if name in os.environ}
-    return {**kept, **more, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "JAVA_HOME": str(java_home())}
+    return {
+        **kept,
+        **more,
+        "PYTHONPATH": str(ROOT),
+        "PYSPARK_PYTHON": sys.executable,
+        "JAVA_HOME": str(java_home()),
+    }
 
 
 def _arguments(corpus: Corpus, paths: tuple[str, ...], output: str) -> list[str]:
-    data = ["--data", str(Path(paths[0]).parent / "*.parquet"), "--format", "parquet", "--features", "features"]
+    data = [
+        "--data",
+        str(Path(paths[0]).parent / "*.parquet"),
+        "--format",
+        "parquet",
+        "--features",
+        "features",
+    ]
     columns = ["--labels-col", "tags", "--id", "doc"]
     kept = ["--method", "mim", "--num-top-features", str(min(500, corpus.d))]
     return [*data, *columns, *kept, "--output", output, "--overwrite"]
@@ -266,10 +311,20 @@ def executors(bench: Bench) -> dict[str, Any]:
     import pyspark
 
     memory = bench.master.rstrip("]").rsplit(",", 1)[-1]
-    submit = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", bench.master, "--driver-memory", "4g"]
+    submit = [
+        str(Path(pyspark.__file__).parent / "bin" / "spark-submit"),
+        "--master",
+        bench.master,
+        "--driver-memory",
+        "4g",
+    ]
     if bench.master.startswith("local-cluster"):
         submit += ["--conf", f"spark.executor.memory={memory}m", "--conf", "spark.executor.cores=1"]
-    quiet = [part for name in ("spark.ui.enabled", "spark.ui.showConsoleProgress") for part in ("--conf", f"{name}=false")]
+    quiet = [
+        part
+        for name in ("spark.ui.enabled", "spark.ui.showConsoleProgress")
+        for part in ("--conf", f"{name}=false")
+    ]
     return _command(bench, [*submit, *quiet, str(ROOT / "jobs" / "select.py")])
 
 
@@ -289,9 +344,19 @@ def cold_start(bench: Bench, warm_up: bool = False) -> dict[str, Any]:
         own = {**environment(), "XDG_CACHE_HOME": folder}
         if warm_up:
             command_figures([*command, "warm-up"], own)
-        quickstart = [*command, "select", "--config", "conf/runs/quickstart.toml", "--engine", "spark", "--overwrite"]
+        quickstart = [
+            *command,
+            "select",
+            "--config",
+            "conf/runs/quickstart.toml",
+            "--engine",
+            "spark",
+            "--overwrite",
+        ]
         figures, _ = command_figures([*quickstart, "--output", f"{folder}/run"], own)
-        jobs = json.loads(Path(folder, "run", "manifest.json").read_text())["cost"]["spark_jobs"]["all"]
+        jobs = json.loads(Path(folder, "run", "manifest.json").read_text())["cost"]["spark_jobs"][
+            "all"
+        ]
     plain, _ = command_figures([sys.executable, "-c", EMPTY], environment())
     told = "an empty PySpark session and one mapInArrow job, cold, wall"
     data = "conf/runs/quickstart.toml" + (", after `spark-mlfs warm-up`" if warm_up else "")
@@ -303,7 +368,9 @@ def ridge_dense(bench: Bench) -> dict[str, Any]:
     figures, _ = bench.rank(paths, "ridge", 50)
     found = bench.bare(bare.gram, paths)
     started = time.perf_counter()
-    bench.packed(paths).frame.where("block is not null").mapInArrow(_seen, "n long").agg({"n": "sum"}).collect()
+    bench.packed(paths).frame.where("block is not null").mapInArrow(_seen, "n long").agg(
+        {"n": "sum"}
+    ).collect()
     read = time.perf_counter() - started
     told = f"NumPy: X'X and X'Y; the blocks into Python {read:.1f} s wall"
     return {"data": corpus.title, **figures, "bare": told, "bare s": found["products"]}
@@ -313,7 +380,9 @@ def _pass() -> Callable[..., Any]:
     def seen(batches):
         import pyarrow as pa
 
-        yield pa.RecordBatch.from_arrays([pa.array([sum(batch.num_rows for batch in batches)])], names=["n"])
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([sum(batch.num_rows for batch in batches)])], names=["n"]
+        )
 
     return seen
 
@@ -332,7 +401,9 @@ def jmi_dense(bench: Bench) -> dict[str, Any]:
     return {"data": corpus.title, **figures, "bare": told, "bare s": cost}
 
 
-def jmi_sparse(bench: Bench, name: str, part: float, count: int, screen: int | None) -> dict[str, Any]:
+def jmi_sparse(
+    bench: Bench, name: str, part: float, count: int, screen: int | None
+) -> dict[str, Any]:
     corpus, paths = bench.corpus(name, part)
     kept = None if screen is None else min(screen, corpus.d // 2)
     figures, result = bench.rank(paths, "jmi", count, kept and f"mim:{kept}")
@@ -345,7 +416,11 @@ def jmi_sparse(bench: Bench, name: str, part: float, count: int, screen: int | N
     cost = {"bare": told, "bare s": first["products"] + first["scores"] + whole}
     title = corpus.title if part == 1 else f"{result.profile.n:,} × {corpus.d:,} × {corpus.q:,}"
     # the first pick is the best single feature
-    same = "first pick" if first["values"][picks[0]] >= first["values"].max() * (1 - 1e-9) else "another first pick"
+    same = (
+        "first pick"
+        if first["values"][picks[0]] >= first["values"].max() * (1 - 1e-9)
+        else "another first pick"
+    )
     return {"data": title, **figures, **cost, "agrees": same}
 
 
@@ -373,7 +448,13 @@ def scoring(bench: Bench) -> dict[str, Any]:
             shutil.rmtree(output, ignore_errors=True)
             scorer = Scorer("", pipeline.stages)
             return Scoring(
-                bench.spark, scorer, str(Path(paths[0]).parent / "*.parquet"), "parquet", output, id="doc", top_n=3
+                bench.spark,
+                scorer,
+                str(Path(paths[0]).parent / "*.parquet"),
+                "parquet",
+                output,
+                id="doc",
+                top_n=3,
             ).run()
 
         figures, done = metered(bench.repeat, work)
@@ -381,7 +462,13 @@ def scoring(bench: Bench) -> dict[str, Any]:
     told = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in found.items())
     title = f"{corpus.n:,} texts, {len(vocabulary)} words, {corpus.q} tags, {len(paths)} files"
     agrees = {"agrees": f"{done['rows']:,} rows"}
-    return {"data": title, **figures, "bare": f"scikit-learn: {told}", "bare s": sum(found.values()), **agrees}
+    return {
+        "data": title,
+        **figures,
+        "bare": f"scikit-learn: {told}",
+        "bare s": sum(found.values()),
+        **agrees,
+    }
 
 
 def ten_times(bench: Bench, method: str) -> dict[str, Any]:
@@ -408,22 +495,42 @@ ROWS: dict[str, tuple[Callable[[Bench], dict[str, Any]], Reach]] = {
     "pack-sparse": (lambda b: packing(b, "sparse"), Reach("≤ 2 × bare", of_bare=2.0)),
     "mim-sparse": (
         lambda b: sparse_method(b, "sparse", "mim"),
-        Reach("≤ 1.5 × bare ÷ cores, ≤ 10 MB to the driver", of_bare=1.5, cores=True, most={"to the driver MB": 10}),
+        Reach(
+            "≤ 1.5 × bare ÷ cores, ≤ 10 MB to the driver",
+            of_bare=1.5,
+            cores=True,
+            most={"to the driver MB": 10},
+        ),
     ),
-    "f-statistic-sparse": (lambda b: sparse_method(b, "sparse", "f-statistic"), Reach("≤ 20 s", 20)),
+    "f-statistic-sparse": (
+        lambda b: sparse_method(b, "sparse", "f-statistic"),
+        Reach("≤ 20 s", 20),
+    ),
     "fisher-sparse": (lambda b: sparse_method(b, "sparse", "fisher"), Reach("≤ 20 s", 20)),
     "jmi-screen": (
         lambda b: jmi_sparse(b, "sparse", 1.0, 100, 5000),
         Reach("≤ 40 s, ≤ 50 MB to the driver", 40, most={"to the driver MB": 50}),
     ),
-    "mim-ten-times": (lambda b: ten_times(b, "mim"), Reach("rows × 10: time × ≤ 11", most={"times rows": 11})),
-    "chi2-ten-times": (lambda b: ten_times(b, "chi2"), Reach("rows × 10: time × ≤ 11", most={"times rows": 11})),
-    "f-statistic-tenth": (lambda b: sparse_method(b, "sparse", "f-statistic", 0.1), Reach("≤ 5 s", 5)),
+    "mim-ten-times": (
+        lambda b: ten_times(b, "mim"),
+        Reach("rows × 10: time × ≤ 11", most={"times rows": 11}),
+    ),
+    "chi2-ten-times": (
+        lambda b: ten_times(b, "chi2"),
+        Reach("rows × 10: time × ≤ 11", most={"times rows": 11}),
+    ),
+    "f-statistic-tenth": (
+        lambda b: sparse_method(b, "sparse", "f-statistic", 0.1),
+        Reach("≤ 5 s", 5),
+    ),
     "fisher-tenth": (lambda b: sparse_method(b, "sparse", "fisher", 0.1), Reach("≤ 5 s", 5)),
     "jmi-wide": (lambda b: jmi_sparse(b, "sparse", 0.1, 20, None), Reach("≤ 15 s", 15)),
     "mim-10000-labels": (
         many_labels,
-        Reach("≤ 2 × its time at 500 labels, worker ≤ 1.5 GB", most={"times few": 2, "worker MB": 1536}),
+        Reach(
+            "≤ 2 × its time at 500 labels, worker ≤ 1.5 GB",
+            most={"times few": 2, "worker MB": 1536},
+        ),
     ),
     "jmi-10000-labels": (
         lambda b: jmi_sparse(b, "labels", 1, 20, None),
@@ -436,13 +543,20 @@ ROWS: dict[str, tuple[Callable[[Bench], dict[str, Any]], Reach]] = {
     "jmi-dense": (jmi_dense, Reach("≤ 40 s", 40)),
     "mim-amazon": (
         lambda b: sparse_method(b, "amazon", "mim"),
-        Reach("≤ 5 min, worker and driver ≤ 2 GB", 300, most={"worker MB": 2048, "driver MB": 2048}),
+        Reach(
+            "≤ 5 min, worker and driver ≤ 2 GB", 300, most={"worker MB": 2048, "driver MB": 2048}
+        ),
     ),
     "chi2-amazon": (
         lambda b: sparse_method(b, "amazon", "chi2"),
-        Reach("≤ 5 min, worker and driver ≤ 2 GB", 300, most={"worker MB": 2048, "driver MB": 2048}),
+        Reach(
+            "≤ 5 min, worker and driver ≤ 2 GB", 300, most={"worker MB": 2048, "driver MB": 2048}
+        ),
     ),
-    "score-texts": (scoring, Reach("≤ 1.5 × bare ÷ cores + 5 s", of_bare=1.5, cores=True, more=5.0)),
+    "score-texts": (
+        scoring,
+        Reach("≤ 1.5 × bare ÷ cores + 5 s", of_bare=1.5, cores=True, more=5.0),
+    ),
 }
 WITH_MASTER = ("mim-executors",)  # only where a master is named
 NOT_QUICK = ("warmed-up",)  # half a minute of its own, whatever the rows
@@ -452,7 +566,9 @@ def run(bench: Bench, names: list[str]) -> Iterator[dict[str, Any]]:
     """The rows in order. One that is refused or fails says so in a line, and the next one follows."""
     from spark_mlfs.errors import SparkMlfsError
 
-    bench.spark.range(100, numPartitions=os.cpu_count()).mapInArrow(_seen, "n long").count()  # the session is up
+    bench.spark.range(100, numPartitions=os.cpu_count()).mapInArrow(
+        _seen, "n long"
+    ).count()  # the session is up
     for name in names:
         work, reach = ROWS[name]
         when = moment()
@@ -460,18 +576,33 @@ def run(bench: Bench, names: list[str]) -> Iterator[dict[str, Any]]:
             with bench.limited():
                 row = work(bench)
         except (SparkMlfsError, RuntimeError, MemoryError) as error:
-            yield {"row": name, "failed": str(error).splitlines()[0][:300], "to reach": reach.text, "measured": when}
+            yield {
+                "row": name,
+                "failed": str(error).splitlines()[0][:300],
+                "to reach": reach.text,
+                "measured": when,
+            }
             continue
         except Exception as error:
             # py4j and Spark have classes of their own for a job that was cancelled or died
             if "pyspark" not in type(error).__module__ and "py4j" not in type(error).__module__:
                 raise
             text = str(error)
-            said = f"not done after {bench.limit:.0f} s" if "cancel" in text.lower() else text.splitlines()[0][:300]
+            said = (
+                f"not done after {bench.limit:.0f} s"
+                if "cancel" in text.lower()
+                else text.splitlines()[0][:300]
+            )
             yield {"row": name, "failed": said, "to reach": reach.text, "measured": when}
             continue
         whole = bench.share == 1.0
-        yield {"row": name, **row, "to reach": reach.text, "reached": reach.met(row, whole), "measured": when}
+        yield {
+            "row": name,
+            **row,
+            "to reach": reach.text,
+            "reached": reach.met(row, whole),
+            "measured": when,
+        }
     bench.release()
 
 

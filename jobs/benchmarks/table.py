@@ -18,7 +18,12 @@ def cell(value: Any) -> str:
 
 
 def write(
-    path: Path, section: str, preface: str, columns: Sequence[str], order: Sequence[str], rows: Sequence[Mapping[str, Any]]
+    path: Path,
+    section: str,
+    preface: str,
+    columns: Sequence[str],
+    order: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
 ):
     """The rows into the section of a Markdown file, in `order`; other sections, and rows not measured now, stay as they are."""
     text = path.read_text() if path.exists() else TITLE
@@ -31,7 +36,9 @@ def write(
             lines = old[old.index(head) :].splitlines()[2:]
             known = {line.split("|")[1].strip(): line for line in lines if line.startswith("|")}
     for row in rows:
-        known[cell(row[columns[0]])] = "| " + " | ".join(cell(row.get(name)) for name in columns) + " |"
+        known[cell(row[columns[0]])] = (
+            "| " + " | ".join(cell(row.get(name)) for name in columns) + " |"
+        )
     place = {name: number for number, name in enumerate(order)}
     lines = [known[name] for name in sorted(known, key=lambda name: place.get(name, len(place)))]
     body = "\n".join([start, preface.rstrip(), "", head, "|" + "---|" * len(columns), *lines, end])

@@ -40,7 +40,9 @@ def main(run: str, out: str) -> None:
         axis.grid(alpha=0.25)
     above.suptitle(f"{TITLES[metric]} ({kind}), {judge}", fontsize=11, x=0.01, ha="left")
     handles, names = np.atleast_1d(axes)[0].get_legend_handles_labels()
-    above.legend(handles, names, loc="outside lower center", ncols=len(names), fontsize=8, frameon=False)
+    above.legend(
+        handles, names, loc="outside lower center", ncols=len(names), fontsize=8, frameon=False
+    )
     test = test_of(summary(cells, kind, metric, judge, methods), metric)
     if not isinstance(test, str):
         draw_ranks(below.subplots(), test)
@@ -63,7 +65,13 @@ def draw_ranks(axis, test) -> None:
     axis.text(1 + test.nemenyi / 2, 1.25, told, ha="center", fontsize=8)
     for row, group in enumerate(test.groups):
         at = -0.25 - 0.22 * row
-        axis.hlines(at, min(ranks[i] for i in group) - 0.04, max(ranks[i] for i in group) + 0.04, color="black", lw=4)
+        axis.hlines(
+            at,
+            min(ranks[i] for i in group) - 0.04,
+            max(ranks[i] for i in group) + 0.04,
+            color="black",
+            lw=4,
+        )
     half = (k + 1) // 2
     for place, method in enumerate(order):
         west = place < half
@@ -71,7 +79,12 @@ def draw_ranks(axis, test) -> None:
         edge = 0.75 if west else k + 0.25
         axis.plot([ranks[method], ranks[method], edge], [0, level, level], color=f"C{method}", lw=1)
         axis.text(
-            edge, level, f"{test.names[method]} {ranks[method]:.2f}", ha="right" if west else "left", va="center", fontsize=9
+            edge,
+            level,
+            f"{test.names[method]} {ranks[method]:.2f}",
+            ha="right" if west else "left",
+            va="center",
+            fontsize=9,
         )
 
 

@@ -19,14 +19,22 @@ from spark_mlfs import local_session, pipeline, read
 from spark_mlfs.blocks.pack import pack
 
 COUNTS, SEEDS = (50, 100, 200, 400, 800, 1600), (0, 1, 2)
-SETS = {"emotions": ["emotions.arff.gz"], "yeast": ["yeast.arff.gz"], "scene": ["scene-train.arff.gz", "scene-test.arff.gz"]}
+SETS = {
+    "emotions": ["emotions.arff.gz"],
+    "yeast": ["yeast.arff.gz"],
+    "scene": ["scene-train.arff.gz", "scene-test.arff.gz"],
+}
 
 
 def main(folder: Path) -> None:
     spark = local_session("figure", {"spark.log.level": "FATAL"})
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True)
     for name, files in SETS.items():
-        frame = read.arff(spark, [str(folder / name / file) for file in files], labels=str(folder / name / f"{name}.xml"))
+        frame = read.arff(
+            spark,
+            [str(folder / name / file) for file in files],
+            labels=str(folder / name / f"{name}.xml"),
+        )
         packed = pack(frame, row_id="id")
         for panel, mode in zip(panels, ("convex", "closed"), strict=True):
 
@@ -37,11 +45,21 @@ def main(folder: Path) -> None:
             exact = scores()
             counts = [count for count in COUNTS if count < packed.profile.n]
             found = np.array(
-                [[spearmanr(exact, scores(num_anchors=count, seed=seed)).statistic for seed in SEEDS] for count in counts]
+                [
+                    [
+                        spearmanr(exact, scores(num_anchors=count, seed=seed)).statistic
+                        for seed in SEEDS
+                    ]
+                    for count in counts
+                ]
             )
-            panel.plot(counts, found.mean(axis=1), marker="o", label=f"{name} ({packed.profile.n} rows)")
+            panel.plot(
+                counts, found.mean(axis=1), marker="o", label=f"{name} ({packed.profile.n} rows)"
+            )
             panel.fill_between(counts, found.min(axis=1), found.max(axis=1), alpha=0.15)
-            print(name, mode, dict(zip(counts, found.mean(axis=1).round(3), strict=True)), flush=True)
+            print(
+                name, mode, dict(zip(counts, found.mean(axis=1).round(3), strict=True)), flush=True
+            )
         packed.release()
     for panel, mode in zip(panels, ("convex", "closed"), strict=True):
         panel.set(xscale="log", title=f'mode="{mode}"', xlabel="anchors", ylim=(0, 1.02))

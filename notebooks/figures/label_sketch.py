@@ -21,7 +21,10 @@ from spark_mlfs.testing import engine_of, rank_here
 
 WIDTHS = (8, 16, 32, 64, 128, 256, 512)
 METHODS, BEST = {"ridge": {}, "csfs": {"mu": 50.0}}, 50
-DEARER = {"omfs": {"factorizer": "svd", "gamma": 50.0}, "rfs": {"gamma": 50.0, "tol": 1e-3}}  # where labels are few
+DEARER = {
+    "omfs": {"factorizer": "svd", "gamma": 50.0},
+    "rfs": {"gamma": 50.0, "tol": 1e-3},
+}  # where labels are few
 
 
 def planted(n: int = 5000, d: int = 300, q: int = 6000) -> tuple[np.ndarray, np.ndarray]:
@@ -42,11 +45,27 @@ def curves(title: str, q: int, scores, panel, methods: dict[str, dict]) -> None:
         widths = [width for width in WIDTHS if width < q]
         values = [scores(method, {**parameters, "label_sketch": width}) for width in widths]
         agreement = [spearmanr(exact, some).statistic for some in values]
-        kept = [len(np.intersect1d(np.argsort(-exact)[:BEST], np.argsort(-some)[:BEST])) / BEST for some in values]
+        kept = [
+            len(np.intersect1d(np.argsort(-exact)[:BEST], np.argsort(-some)[:BEST])) / BEST
+            for some in values
+        ]
         (line,) = panel.plot(widths, agreement, marker="o", label=f"{method}: rank correlation")
-        panel.plot(widths, kept, "--", marker=".", color=line.get_color(), label=f"{method}: share of the best {BEST}")
+        panel.plot(
+            widths,
+            kept,
+            "--",
+            marker=".",
+            color=line.get_color(),
+            label=f"{method}: share of the best {BEST}",
+        )
         for what, shares in (("rank correlation", agreement), (f"of the best {BEST}", kept)):
-            print(title, method, what, dict(zip(widths, np.round(shares, 3).tolist(), strict=True)), flush=True)
+            print(
+                title,
+                method,
+                what,
+                dict(zip(widths, np.round(shares, 3).tolist(), strict=True)),
+                flush=True,
+            )
     panel.set(xscale="log", title=title, xlabel="columns of the sketch", ylim=(0, 1.02))
     panel.set_xticks(WIDTHS, [str(width) for width in WIDTHS])
     panel.minorticks_off()
@@ -62,12 +81,18 @@ def main(folder: Path) -> None:
     curves(
         f"{x.shape[1]} planted features, {y.shape[1]} labels",
         y.shape[1],
-        lambda method, parameters: rank_here(engine, pipeline.Request.of(method, parameters))[2].values,
+        lambda method, parameters: (
+            rank_here(engine, pipeline.Request.of(method, parameters))[2].values
+        ),
         panels[0],
         METHODS,
     )
     spark = local_session("figure", {"spark.log.level": "FATAL"})
-    frame = read.arff(spark, str(folder / "corel5k" / "Corel5k-sparse.arff.gz"), labels=str(folder / "corel5k" / "Corel5k.xml"))
+    frame = read.arff(
+        spark,
+        str(folder / "corel5k" / "Corel5k-sparse.arff.gz"),
+        labels=str(folder / "corel5k" / "Corel5k.xml"),
+    )
     packed = pack(frame, row_id="id")
 
     def of_corel(method: str, parameters: dict) -> np.ndarray:

@@ -31,7 +31,11 @@ def main(folder: Path) -> None:
     figure, panels = plt.subplots(2, 1, figsize=(7, 3.5), layout="constrained")
     for panel, values, title in (
         (panels[0], row.features.toArray(), f"one instance: its labels are {', '.join(shown)}"),
-        (panels[1], picked, f"the {KEPT} pixels selected, dark first: {', '.join(map(str, cells))} of the five cells"),
+        (
+            panels[1],
+            picked,
+            f"the {KEPT} pixels selected, dark first: {', '.join(map(str, cells))} of the five cells",
+        ),
     ):
         panel.imshow(np.hstack(np.asarray(values).reshape(CELLS, SIDE, SIDE)), cmap="Blues")
         panel.vlines(np.arange(1, CELLS) * SIDE - 0.5, -0.5, SIDE - 0.5, color="0.8", linewidth=1)

@@ -31,7 +31,12 @@ METRICS = {"averagePrecision": "average precision", "microF1": "micro-F1"}
 JUDGES = {"mlknn": "ML-kNN", "br-svm": "linear machines"}
 AUTO, STABLE_AT = "auto", 20
 FORMER = "scls"  # the default before
-DRAWN_FROM = ("flags", "emotions", "yeast", "scene")  # the sets on whose results the list of auto's methods was drawn up
+DRAWN_FROM = (
+    "flags",
+    "emotions",
+    "yeast",
+    "scene",
+)  # the sets on whose results the list of auto's methods was drawn up
 
 NO_DEFAULT = {
     "deepfs": "trains a network on a sample, and another seed gives another ranking",
@@ -65,7 +70,9 @@ def best_default(found: pd.DataFrame) -> str:
 
 
 def main(folders: list[Path], fewer: Path | None = None) -> None:
-    cells, trials, rankings, data = (read(folders, name) for name in ("cells", "trials", "rankings", "data"))
+    cells, trials, rankings, data = (
+        read(folders, name) for name in ("cells", "trials", "rankings", "data")
+    )
     data = data.drop_duplicates("name")
     methods = [m for m in dict.fromkeys(cells["method"]) if m != ALL_FEATURES]
     found = ranks(cells, methods)
@@ -80,30 +87,54 @@ def main(folders: list[Path], fewer: Path | None = None) -> None:
     table["first third"] = (found <= len(methods) / 3).mean()
     table["stability"] = stable
     if fewer:
-        table.insert(1, f"at most {read([fewer], 'data')['rows'].max()} rows", ranks(read([fewer], "cells"), methods).mean())
+        table.insert(
+            1,
+            f"at most {read([fewer], 'data')['rows'].max()} rows",
+            ranks(read([fewer], "cells"), methods).mean(),
+        )
     table = table.loc[order]
     table.round(4).rename_axis("method").to_csv(HERE.parent / "which-method.csv")
     draw(found[order], stable)
-    (HERE.parent / "which-method.md").write_text(page(cells, data, found, table, learned), encoding="utf-8")
+    (HERE.parent / "which-method.md").write_text(
+        page(cells, data, found, table, learned), encoding="utf-8"
+    )
 
 
 def draw(found: pd.DataFrame, stable: pd.Series) -> None:
     """Each method's ranks, and its mean rank against how alike its picks are from fold to fold."""
     order = list(found.columns)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 0.24 * len(order) + 1.2), width_ratios=[3, 2], layout="constrained")
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(11, 0.24 * len(order) + 1.2), width_ratios=[3, 2], layout="constrained"
+    )
     rng = np.random.default_rng(0)
     for place, method in enumerate(order):
         for judge, colour in zip(JUDGES, ("#2f63d6", "#c2541b"), strict=True):
             mine = found[method].xs(judge, level="judge")
-            left.scatter(mine, place + rng.uniform(-0.25, 0.25, len(mine)), s=9, color=colour, alpha=0.55, linewidths=0)
-        left.plot([found[method].mean()] * 2, [place - 0.36, place + 0.36], color="black", linewidth=2.2)
+            left.scatter(
+                mine,
+                place + rng.uniform(-0.25, 0.25, len(mine)),
+                s=9,
+                color=colour,
+                alpha=0.55,
+                linewidths=0,
+            )
+        left.plot(
+            [found[method].mean()] * 2, [place - 0.36, place + 0.36], color="black", linewidth=2.2
+        )
     left.set_yticks(range(len(order)), order, fontsize=9)
     left.set_ylim(len(order) - 0.4, -0.6)
-    left.set_xlabel("rank (1 is best): a dot a data set and metric, bar the mean; blue ML-kNN, orange linear machines")
+    left.set_xlabel(
+        "rank (1 is best): a dot a data set and metric, bar the mean; blue ML-kNN, orange linear machines"
+    )
     right.scatter(stable[order], found.mean()[order], s=16, color="#2f63d6")
     for method in order:
         right.annotate(
-            method, (stable[method], found[method].mean()), (4, 0), textcoords="offset points", fontsize=7, va="center"
+            method,
+            (stable[method], found[method].mean()),
+            (4, 0),
+            textcoords="offset points",
+            fontsize=7,
+            va="center",
         )
     right.set(xlabel=f"stability of the {STABLE_AT} best over the folds", ylabel="mean rank")
     right.invert_yaxis()
@@ -115,13 +146,19 @@ def draw(found: pd.DataFrame, stable: pd.Series) -> None:
 
 def markdown(table: pd.DataFrame, heads: list[str]) -> str:
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
-    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in table.itertuples()])
+    return "\n".join(
+        lines + ["| " + " | ".join(map(str, row)) + " |" for row in table.itertuples()]
+    )
 
 
-def page(cells: pd.DataFrame, data: pd.DataFrame, found: pd.DataFrame, table: pd.DataFrame, learned: int) -> str:
+def page(
+    cells: pd.DataFrame, data: pd.DataFrame, found: pd.DataFrame, table: pd.DataFrame, learned: int
+) -> str:
     fixed = fixed_of(found[table.index])
     best, k = best_default(found), len(table)
-    by_data = found.groupby("data").mean()  # one block a data set: classifiers and metrics of one set are no independent blocks
+    by_data = found.groupby(
+        "data"
+    ).mean()  # one block a data set: classifiers and metrics of one set are no independent blocks
     test = friedman(-by_data[fixed].to_numpy(), True)
     cd = critical_difference(len(fixed), len(by_data))
     near = [m for m in fixed[1:] if found[m].mean() - found[best].mean() < cd]
@@ -157,15 +194,22 @@ def page(cells: pd.DataFrame, data: pd.DataFrame, found: pd.DataFrame, table: pd
     for column in shown:
         if shown[column].dtype.kind == "f":
             digits = 1 if "rank" in column or "," in column or "rows" in column else 2
-            shown[column] = shown[column].map(lambda v, digits=digits: "–" if v != v else f"{v:.{digits}f}")
+            shown[column] = shown[column].map(
+                lambda v, digits=digits: "–" if v != v else f"{v:.{digits}f}"
+            )
     shown.index = [f"`{m}`" for m in shown.index]
     text += [markdown(shown, ["method", *shown.columns]), "## By data set"]
     for judge, title in JUDGES.items():
-        means = summary.summary(cells, "standard", "averagePrecision", judge, [*table.index, ALL_FEATURES]).mean
+        means = summary.summary(
+            cells, "standard", "averagePrecision", judge, [*table.index, ALL_FEATURES]
+        ).mean
         chosen = [best, "jmi", *([AUTO] if AUTO in means else []), ALL_FEATURES]
         lines = pd.DataFrame(
             {
-                "best": [f"{means.loc[d, fixed].max():.4f} (`{means.loc[d, fixed].idxmax()}`)" for d in means.index],
+                "best": [
+                    f"{means.loc[d, fixed].max():.4f} (`{means.loc[d, fixed].idxmax()}`)"
+                    for d in means.index
+                ],
                 **{m: means[m].map("{:.4f}".format) for m in chosen},
             },
             index=means.index,
@@ -187,7 +231,9 @@ def page(cells: pd.DataFrame, data: pd.DataFrame, found: pd.DataFrame, table: pd
         "Written by `notebooks/figures/which_method.py` from `spark-mlfs compare --config conf/runs/which-method.toml`.",
     ]
     return (
-        "\n\n".join(part for part in text if part).replace("\n\n- ", "\n- ").replace("## In short\n- ", "## In short\n\n- ")
+        "\n\n".join(part for part in text if part)
+        .replace("\n\n- ", "\n- ")
+        .replace("## In short\n- ", "## In short\n\n- ")
         + "\n"
     )
 
@@ -230,7 +276,11 @@ def _of_default(found: pd.DataFrame) -> list[str]:
     why = "; ".join(f"`{name}` {reason}" for name, reason in NO_DEFAULT.items())
     return [
         f"- **The default is `{DEFAULT_METHOD}`**, {able[DEFAULT_METHOD]:.1f}, "
-        + ("the best" if able.index[0] == DEFAULT_METHOD else f"after `{able.index[0]}`, {able.iloc[0]:.1f},")
+        + (
+            "the best"
+            if able.index[0] == DEFAULT_METHOD
+            else f"after `{able.index[0]}`, {able.iloc[0]:.1f},"
+        )
         + f" of those that rank any table, however wide, the same each time. {why}."
     ]
 
@@ -251,14 +301,18 @@ def _of_judges(found: pd.DataFrame, fixed: list[str]) -> list[str]:
     said = []
     for judge, title in JUDGES.items():
         means = found[fixed].xs(judge, level="judge").mean().sort_values()
-        said.append(f"under {title} " + ", ".join(f"`{m}` ({v:.1f})" for m, v in means.head(3).items()))
+        said.append(
+            f"under {title} " + ", ".join(f"`{m}` ({v:.1f})" for m, v in means.head(3).items())
+        )
     return [f"- The leaders {'; '.join(said)}."]
 
 
 def _of_all(cells: pd.DataFrame, data: pd.DataFrame) -> list[str]:
     out = []
     for judge, title in JUDGES.items():
-        means = summary.summary(cells, "standard", "averagePrecision", judge, list(dict.fromkeys(cells["method"])))
+        means = summary.summary(
+            cells, "standard", "averagePrecision", judge, list(dict.fromkeys(cells["method"]))
+        )
         better, none = summary.against_all(means, "averagePrecision")
         out.append(
             f"- {title}, average precision, mean over the sizes: some selection beats all features on {len(better)} of {len(data)} sets"

@@ -25,11 +25,18 @@ from .classes import takes_settings
 
 COUNT = "num_top_features"  # the default mode, in snake case as every name here
 SCREEN = Parameter(
-    "screen", None, Optional(Text("METHOD:COUNT, such as chi2:10000")), "filter that runs first, the method on its best"
+    "screen",
+    None,
+    Optional(Text("METHOD:COUNT, such as chi2:10000")),
+    "filter that runs first, the method on its best",
 )
 K = Parameter("k", 50, Optional(Integer(1, word=modes.AUTO)), "features to return")
 
-_OURS = {"driver_bytes": "memory_bytes", "worker_bytes": "memory_bytes", "weight_col": "sample_weight"}
+_OURS = {
+    "driver_bytes": "memory_bytes",
+    "worker_bytes": "memory_bytes",
+    "weight_col": "sample_weight",
+}
 _OURS |= {"on the driver": "in this process", "one worker process": "this process"}
 
 
@@ -46,25 +53,45 @@ def _selection() -> tuple[Parameter, ...]:
             continue
         constraint, default, doc = p.constraint, p.default, p.doc
         if p.name == "selection_mode":
-            constraint, default = Choice(tuple(COUNT if mode == modes.DEFAULT else mode for mode in modes.MODES)), COUNT
+            constraint, default = (
+                Choice(tuple(COUNT if mode == modes.DEFAULT else mode for mode in modes.MODES)),
+                COUNT,
+            )
         elif p.name == COUNT:
-            constraint, default, doc = Optional(p.constraint), None, f"{doc}; None: {p.default}, or all where there are fewer"
+            constraint, default, doc = (
+                Optional(p.constraint),
+                None,
+                f"{doc}; None: {p.default}, or all where there are fewer",
+            )
         elif any(modes.SETTINGS[p.name].other_levels):
-            constraint, default, doc = Optional(p.constraint), None, doc.replace(" unless set", "") + f"; None: {p.default:g}"
+            constraint, default, doc = (
+                Optional(p.constraint),
+                None,
+                doc.replace(" unless set", "") + f"; None: {p.default:g}",
+            )
         out.append(Parameter(p.name, default, constraint, doc))
     return tuple(out)
 
 
 SELECTION, CONSTRAINTS, GRADING = _selection(), constraints.PARAMETERS, SETTINGS
-ON_SUMS = (SCREEN, *CONSTRAINTS, *(p for p in SELECTION if p.name in modes.GENERAL), MEMORY)  # settings of `states.rank`
+ON_SUMS = (
+    SCREEN,
+    *CONSTRAINTS,
+    *(p for p in SELECTION if p.name in modes.GENERAL),
+    MEMORY,
+)  # settings of `states.rank`
 ON_ROWS = (*ON_SUMS, *GRADING, MISSING)  # and of `rank`
 
 
-def request_of(method: str, parameters: Mapping[str, Any], values: Mapping[str, Any]) -> pipeline.Request:
+def request_of(
+    method: str, parameters: Mapping[str, Any], values: Mapping[str, Any]
+) -> pipeline.Request:
     """The request that the values of `SELECTION`, `SCREEN` and `CONSTRAINTS` describe."""
     cut = Cut.of(spec.check(SELECTION, {p.name: values[p.name] for p in SELECTION}, "a selection"))
     screen = SCREEN.accept(values["screen"])
-    return pipeline.Request.of(method, parameters, screen=screen, constraints=Constraints.of(values), cut=cut)
+    return pipeline.Request.of(
+        method, parameters, screen=screen, constraints=Constraints.of(values), cut=cut
+    )
 
 
 @takes_settings(ON_ROWS)
@@ -124,7 +151,16 @@ def rank(
     """
     request, settings = asked(method, k, method_params, parameters, ON_ROWS)
     grades = grades_of(settings, request, sample_weight is not None)
-    held, _ = hold(X, Y, sample_weight, grades, label_delimiter, settings["missing"], request.takes_codes, ids=row_ids)
+    held, _ = hold(
+        X,
+        Y,
+        sample_weight,
+        grades,
+        label_delimiter,
+        settings["missing"],
+        request.takes_codes,
+        ids=row_ids,
+    )
     result = selected(held, request, settings["memory_bytes"])
     if result.why_none is not None:
         warnings.warn(result.why_none, stacklevel=3)
@@ -132,29 +168,46 @@ def rank(
 
 
 def asked(
-    method: str, k: Any, method_params: Mapping[str, Any] | None, given: Mapping[str, Any], table: Sequence[Parameter]
+    method: str,
+    k: Any,
+    method_params: Mapping[str, Any] | None,
+    given: Mapping[str, Any],
+    table: Sequence[Parameter],
 ) -> tuple[pipeline.Request, dict[str, Any]]:
     """The request that the arguments of `rank` make, and the values of the settings of a `table`; what else is `given` are
     parameters of the method."""
     settings = {p.name: given.get(p.name, p.default) for p in table}
-    own = {**(method_params or {}), **{name: value for name, value in given.items() if name not in settings}}
-    for name in own.keys() - {name for p in type(METHODS.create(method)).parameters for name in (p.name, p.camel)}:
+    own = {
+        **(method_params or {}),
+        **{name: value for name, value in given.items() if name not in settings},
+    }
+    for name in own.keys() - {
+        name for p in type(METHODS.create(method)).parameters for name in (p.name, p.camel)
+    }:
         for near in get_close_matches(name, [COUNT, *inspect.signature(rank).parameters], n=1):
             meant = near.replace(COUNT, "k")
-            raise ParameterError(f"method {method!r} has no parameter {name!r}; did you mean {meant!r} of rank?")
+            raise ParameterError(
+                f"method {method!r} has no parameter {name!r}; did you mean {meant!r} of rank?"
+            )
     general = {name: p.accept(settings.get(name, p.default)) for name, p in modes.GENERAL.items()}
     held_to, cut = Constraints.of(settings), Cut(K.accept(k), at_most=True, general=general)
-    return pipeline.Request.of(method, own, screen=SCREEN.accept(settings["screen"]), constraints=held_to, cut=cut), settings
+    return pipeline.Request.of(
+        method, own, screen=SCREEN.accept(settings["screen"]), constraints=held_to, cut=cut
+    ), settings
 
 
-def grades_of(values: Mapping[str, Any], request: pipeline.Request, weighted: bool) -> Grades | None:
+def grades_of(
+    values: Mapping[str, Any], request: pipeline.Request, weighted: bool
+) -> Grades | None:
     """How grades are read, by the values of `GRADING`; `ParameterError` where the request takes none, or no `weighted` rows."""
     grades = Grades.of(values)
     pipeline.check_rows([request], weighted, grades is not None and not grades.cuts)
     return grades
 
 
-def selected(held: Dataset, request: pipeline.Request, memory_bytes: int | None = None) -> pipeline.Result:
+def selected(
+    held: Dataset, request: pipeline.Request, memory_bytes: int | None = None
+) -> pipeline.Result:
     """The result of a request on rows, or sums of rows, of this process."""
     memory = memory_of(memory_bytes)
     (result,) = pipeline.rank(held, [request], driver_bytes=memory, worker_bytes=memory)

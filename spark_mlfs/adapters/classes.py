@@ -23,7 +23,20 @@ from ..classify.base import Classifier
 from ..engine.base import Cost, Engine
 from ..errors import ParameterError
 from ..extract.base import Extractor
-from ..params import Choice, Costs, Features, Flag, Groups, Integer, Number, NumberList, Optional, Parameter, Text, camel_words
+from ..params import (
+    Choice,
+    Costs,
+    Features,
+    Flag,
+    Groups,
+    Integer,
+    Number,
+    NumberList,
+    Optional,
+    Parameter,
+    Text,
+    camel_words,
+)
 from ..registry import Registry
 
 Learner = TypeVar("Learner", Extractor, Classifier)
@@ -32,13 +45,18 @@ WIDTH = 130
 OUTPUT_DEFAULT = "<uid>__output"  # what pyspark's HasOutputCol gives a stage that is told nothing
 
 COLUMN = Text("a column name")
-FEATURES = Parameter("features_col", "features", COLUMN, "vector or array<number> column, sparse or dense")
+FEATURES = Parameter(
+    "features_col", "features", COLUMN, "vector or array<number> column, sparse or dense"
+)
 LABELS = Parameter(
     "labels_col", "labels", COLUMN,
     "multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN is unknown",
 )  # fmt: skip
 ROW_ID = Parameter(
-    "id_col", None, Optional(COLUMN), "row id, unique and stable; without one a row is known by the hash of its content"
+    "id_col",
+    None,
+    Optional(COLUMN),
+    "row id, unique and stable; without one a row is known by the hash of its content",
 )
 
 WEIGHT = Parameter(
@@ -66,7 +84,11 @@ def annotation(constraint: Any) -> str:
     if isinstance(constraint, Choice):
         return f"Literal[{', '.join(map(repr, constraint.options))}]"
     if isinstance(constraint, NumberList):
-        return ("str | " if constraint.words else "") + ("dict[str, float] | " if constraint.named else "") + "Sequence[float]"
+        return (
+            ("str | " if constraint.words else "")
+            + ("dict[str, float] | " if constraint.named else "")
+            + "Sequence[float]"
+        )
     return next(word for kind, word in _TYPES.items() if isinstance(constraint, kind))
 
 
@@ -91,12 +113,20 @@ def entries(parameters: Iterable[Parameter], spelled: Spelling) -> str:
     for p in parameters:
         kind, innermost = annotation(p.constraint), getattr(p.constraint, "of", p.constraint)
         if isinstance(innermost, Choice):
-            kind = kind.replace(annotation(innermost), "{" + ", ".join(map(literal, innermost.options)) + "}")
+            kind = kind.replace(
+                annotation(innermost), "{" + ", ".join(map(literal, innermost.options)) + "}"
+            )
         # what the type says already is not said again
-        further = "" if isinstance(innermost, Choice | Flag) or innermost is COLUMN else f" ({p.constraint})"
+        further = (
+            ""
+            if isinstance(innermost, Choice | Flag) or innermost is COLUMN
+            else f" ({p.constraint})"
+        )
         lines.append(f"{spelled(p)} : {kind}, default {literal(p.default)}")
         doc = camel_words(p.doc) if spelled is camel else p.doc
-        lines += textwrap.wrap(doc + further, WIDTH - 8, initial_indent="    ", subsequent_indent="    ")
+        lines += textwrap.wrap(
+            doc + further, WIDTH - 8, initial_indent="    ", subsequent_indent="    "
+        )
     return "\n".join(lines)
 
 
@@ -113,10 +143,16 @@ def docstring(cls: type[EntryEstimator], parameters: Iterable[Parameter]) -> str
     the package's own: ``$name`` is the class, the rest what the entry has in its place."""
     entry, spelled = cls.entry, cls._spelled
     said = f"{cls.registry.kind.capitalize()} {entry.name!r}, documented in ``{entry.__module__}``."
-    parts = [entry.summary(), f"{said} Source: {entry.source.rstrip('.')}.", described(parameters, spelled)]
+    parts = [
+        entry.summary(),
+        f"{said} Source: {entry.source.rstrip('.')}.",
+        described(parameters, spelled),
+    ]
     if entry.__module__.startswith("spark_mlfs."):
         filled = {"name": cls.__name__, "settings": "", **dict(entry.example)}
-        filled["settings"] = camel_words(filled["settings"]) if spelled is camel else filled["settings"]
+        filled["settings"] = (
+            camel_words(filled["settings"]) if spelled is camel else filled["settings"]
+        )
         parts.append(Template(cls._example).substitute(filled))
     return textwrap.indent("\n\n".join(parts), "    ").lstrip() + "\n    "
 
@@ -124,23 +160,33 @@ def docstring(cls: type[EntryEstimator], parameters: Iterable[Parameter]) -> str
 def keywords(parameters: Iterable[Parameter], spelled: Spelling) -> list[inspect.Parameter]:
     """Return `parameters` as the keywords of a signature."""
     kind = inspect.Parameter.KEYWORD_ONLY
-    return [inspect.Parameter(spelled(p), kind, default=p.default, annotation=annotation(p.constraint)) for p in parameters]
+    return [
+        inspect.Parameter(spelled(p), kind, default=p.default, annotation=annotation(p.constraint))
+        for p in parameters
+    ]
 
 
-def signature(parameters: Iterable[Parameter], spelled: Spelling, returns: str) -> inspect.Signature:
+def signature(
+    parameters: Iterable[Parameter], spelled: Spelling, returns: str
+) -> inspect.Signature:
     """Return the signature of a method that takes `parameters` as keywords."""
     first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return inspect.Signature([first, *keywords(parameters, spelled)], return_annotation=returns)
 
 
-def takes_settings(settings: Sequence[Parameter], nothing_else: bool = False) -> Callable[[Function], Function]:
+def takes_settings(
+    settings: Sequence[Parameter], nothing_else: bool = False
+) -> Callable[[Function], Function]:
     """Return a decorator of a function whose last argument, ``**parameters``, takes `settings`, so that `help` tells them."""
 
     def tell(function: Any) -> Any:
         written = inspect.signature(function)
         *own, rest = written.parameters.values()
         made = [*own, *keywords(settings, snake), *([] if nothing_else else [rest])]
-        function.__signature__, function.__doc__ = written.replace(parameters=made), completed(function.__doc__, settings, snake)
+        function.__signature__, function.__doc__ = (
+            written.replace(parameters=made),
+            completed(function.__doc__, settings, snake),
+        )
         return function
 
     return tell
@@ -151,7 +197,9 @@ def completed(doc: str | None, parameters: Iterable[Parameter], spelled: Spellin
     if doc is None or "Parameters\n" not in doc:
         return doc
     new = [p for p in parameters if not re.search(rf"\b{spelled(p)}\b", doc)]
-    return doc.replace("\n\n    Raises", textwrap.indent(entries(new, spelled), "    ") + "\n\n    Raises", 1)
+    return doc.replace(
+        "\n\n    Raises", textwrap.indent(entries(new, spelled), "    ") + "\n\n    Raises", 1
+    )
 
 
 @dataclass(frozen=True)
@@ -171,7 +219,9 @@ class EntryEstimator:
     entry="jmi")``: the parameters of METHODS["jmi"] and the `_common` ones become its keywords and its docstring."""
 
     registry: ClassVar[Registry[Any]]
-    _common: ClassVar[tuple[Parameter, ...]]  # that every class of the base takes besides its entry's own
+    _common: ClassVar[
+        tuple[Parameter, ...]
+    ]  # that every class of the base takes besides its entry's own
     _spelled: ClassVar[Spelling] = camel
     _example: ClassVar[str]
     entry: ClassVar[Any] = None  # a class of the registry
@@ -183,7 +233,9 @@ class EntryEstimator:
             cls.__doc__ = vars(cls).get("__doc__") or docstring(cls, cls._parameters())
             cls._give_methods({cls._spelled(p): p.default for p in cls._parameters()})
         else:
-            cls.__doc__ = completed(cls.__doc__, cls._common if hasattr(cls, "_common") else (), cls._spelled)
+            cls.__doc__ = completed(
+                cls.__doc__, cls._common if hasattr(cls, "_common") else (), cls._spelled
+            )
 
     @classmethod
     def _give_methods(cls, known: dict[str, Any]) -> None:
@@ -198,9 +250,14 @@ class EntryEstimator:
     @classmethod
     def _add(cls, function: Any, returns: str) -> None:
         """Add `function`, which takes any keywords, as the method that takes the parameters, unless the class has its own."""
-        function.__qualname__, function.__module__ = f"{cls.__qualname__}.{function.__name__}", cls.__module__
+        function.__qualname__, function.__module__ = (
+            f"{cls.__qualname__}.{function.__name__}",
+            cls.__module__,
+        )
         function.__signature__ = made = signature(cls._parameters(), cls._spelled, returns)
-        function.__annotations__ = {p.name: p.annotation for p in list(made.parameters.values())[1:]} | {"return": returns}
+        function.__annotations__ = {
+            p.name: p.annotation for p in list(made.parameters.values())[1:]
+        } | {"return": returns}
         if function.__name__ not in vars(cls):
             setattr(cls, function.__name__, function)
 
@@ -215,7 +272,9 @@ class EntryEstimator:
         for p in cls.entry.parameters:
             if not p.camel.isidentifier() or p.camel in taken:
                 kind = f"{cls.registry.kind} {cls.entry.name!r}"
-                raise ParameterError(f"{kind} cannot have a parameter {p.name!r}: give it another name")
+                raise ParameterError(
+                    f"{kind} cannot have a parameter {p.name!r}: give it another name"
+                )
         return [*cls.entry.parameters, *cls._common]
 
 
@@ -225,7 +284,9 @@ class EstimatorClasses(Mapping[str, type]):
 
     _making: ClassVar[RLock] = RLock()  # one class of a name, whichever thread asks first
 
-    def __init__(self, base: type[Any], suffix: str, module: str, weighted: type[Any] | None = None) -> None:
+    def __init__(
+        self, base: type[Any], suffix: str, module: str, weighted: type[Any] | None = None
+    ) -> None:
         self.registry: Registry[Any] = base.registry
         self.base, self.suffix, self._module, self.weighted = base, suffix, module, weighted or base
 
@@ -253,13 +314,17 @@ class EstimatorClasses(Mapping[str, type]):
         first = next(other for other in self.registry if self.class_name(other) == class_name)
         if first != name:
             remedy = f"give the class {entry.__name__} another name"
-            raise ParameterError(f"{self.registry.kind} {name!r}: {class_name} is the class of {first!r}; {remedy}")
+            raise ParameterError(
+                f"{self.registry.kind} {name!r}: {class_name} is the class of {first!r}; {remedy}"
+            )
         with self._making:
             known = vars(module).get(class_name)
             if known is None or known.entry is not entry:
                 base = self.weighted if getattr(entry, "weighted", False) else self.base
                 place = {"__module__": self._module}
-                known = types.new_class(class_name, (base,), {"entry": name}, lambda body: body.update(place))
+                known = types.new_class(
+                    class_name, (base,), {"entry": name}, lambda body: body.update(place)
+                )
                 setattr(module, class_name, known)
         return known
 

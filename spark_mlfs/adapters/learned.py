@@ -17,7 +17,16 @@ from ..errors import ParameterError
 from ..schema import SLICES
 from .classes import Fit
 from .rows import Fitted
-from .saved import PACKAGE, PIECES, SavedData, check_format, rows_here, stage_here, state_rows, whole_state
+from .saved import (
+    PACKAGE,
+    PIECES,
+    SavedData,
+    check_format,
+    rows_here,
+    stage_here,
+    state_rows,
+    whole_state,
+)
 
 CLASSIFIER = "MultiLabelClassificationModel"
 
@@ -32,7 +41,13 @@ def learned_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def facts_of_learned(
-    kind: str, fit: Fit[Any], rows: Dataset, state: State, cost: Cost, seconds: float, distributed: bool = False
+    kind: str,
+    fit: Fit[Any],
+    rows: Dataset,
+    state: State,
+    cost: Cost,
+    seconds: float,
+    distributed: bool = False,
 ) -> dict[str, Any]:
     """Return what a model says of its training."""
     extra = {
@@ -52,7 +67,9 @@ def facts_of_learned(
     return extra | ({"converged": bool(np.all(state["converged"]))} if "converged" in state else {})
 
 
-def slices_of(parameters: Mapping[str, Any], metadata: Mapping[str, Any] | None, column: str) -> dict[str, Any]:
+def slices_of(
+    parameters: Mapping[str, Any], metadata: Mapping[str, Any] | None, column: str
+) -> dict[str, Any]:
     """Return where each label's own features begin in a column of these metadata, for a classifier that goes by them."""
     if not parameters.get("label_specific"):
         return {}
@@ -89,7 +106,12 @@ class Learned(Fitted):
 
     def reading(self, slots: Sequence[str] | None, column: str) -> tuple[Any, ...]:
         """Return how `FeatureCells` reads the training features of a column whose entries are called `slots`."""
-        return self.numFeatures, self.places_in(slots, column), self.fill(), self.names_told(np.arange(self.numFeatures))
+        return (
+            self.numFeatures,
+            self.places_in(slots, column),
+            self.fill(),
+            self.names_told(np.arange(self.numFeatures)),
+        )
 
     def places_in(self, slots: Sequence[str] | None, column: str) -> np.ndarray | None:
         """Return where the training features are in such a column (`find`); None where they are in their order."""
@@ -108,14 +130,27 @@ class LocalClassifier(Learned):
     def load(path: str, metadata: Mapping[str, Any]) -> LocalClassifier:
         """Return the classifier saved in a folder of this machine, of these `metadata`."""
         check_format(metadata, path)
-        state = whole_state(rows_here(path).to_dict("records"), f"{path}/data", metadata.get("data"))
+        state = whole_state(
+            rows_here(path).to_dict("records"), f"{path}/data", metadata.get("data")
+        )
         return LocalClassifier(metadata["uid"], learned_of(metadata), state)
 
     def save_here(self, folder: Path) -> None:
         """Write the model into a new folder; it stands behind a selection."""
-        defaults = {"featuresCol": "features", "predictionCol": "prediction", "rawPredictionCol": "rawPrediction"}
+        defaults = {
+            "featuresCol": "features",
+            "predictionCol": "prediction",
+            "rawPredictionCol": "rawPrediction",
+        }
         learned = SavedData(state_rows(self.state), PIECES, {"learned": self._extra})
-        stage_here(folder, f"{PACKAGE}.{CLASSIFIER}", self.uid, {"featuresCol": "selected"}, defaults, learned)
+        stage_here(
+            folder,
+            f"{PACKAGE}.{CLASSIFIER}",
+            self.uid,
+            {"featuresCol": "selected"},
+            defaults,
+            learned,
+        )
 
     def predictor(self) -> Predictor:
         return CLASSIFIERS.create(self._extra["classifier"]).predictor(self.state)

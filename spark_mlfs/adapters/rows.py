@@ -45,7 +45,10 @@ class Fitted:
     featureNames: Any
     _extra: dict[str, Any]
     said = "the model"  # of it in messages
-    _aside: ClassVar[tuple[str, ...]] = ("fill", CATEGORIES)  # of `_extra`, what is not for the summary
+    _aside: ClassVar[tuple[str, ...]] = (
+        "fill",
+        CATEGORIES,
+    )  # of `_extra`, what is not for the summary
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -73,7 +76,14 @@ class Fitted:
         training."""
         own, theirs = self._extra.get(CATEGORIES, {}), categories_of(frame, column)
         if own.get("codes") and theirs:
-            other = next((name for name, values in own["values"].items() if theirs["values"].get(name, values) != values), None)
+            other = next(
+                (
+                    name
+                    for name, values in own["values"].items()
+                    if theirs["values"].get(name, values) != values
+                ),
+                None,
+            )
             if other is not None:
                 raise DataError(
                     f"feature {other!r} of {column!r} is a category of other values than {self.said} was fitted on: "
@@ -90,7 +100,9 @@ class Fitted:
         names = self.featureNames
         if not self._extra.get("named"):
             if len(slots) != len(names):
-                raise DataError(f"{where} has {len(slots)} features, {self.said} was fitted on {len(names)}")
+                raise DataError(
+                    f"{where} has {len(slots)} features, {self.said} was fitted on {len(names)}"
+                )
             return indices
         if len(slots) == len(names) and all(slots[i] == names[i] for i in indices):
             return indices
@@ -106,7 +118,9 @@ class Fitted:
         return np.array(self.featureNames, object)[kept].tolist() if told else None
 
 
-CellReader = Callable[..., Matrix]  # of a batch's cells, how many rows of the partition came before, and maybe the rows' ids
+CellReader = Callable[
+    ..., Matrix
+]  # of a batch's cells, how many rows of the partition came before, and maybe the rows' ids
 
 
 @dataclass(frozen=True)
@@ -122,13 +136,17 @@ class FeatureCells:
     fill: np.ndarray | None = None
     names: Sequence[str] | None = None
 
-    def __call__(self, column: pa.Array, before: int | None = None, ids: pa.Array | None = None) -> Matrix:
+    def __call__(
+        self, column: pa.Array, before: int | None = None, ids: pa.Array | None = None
+    ) -> Matrix:
         used = None
         if self.positions is not None:
             used = np.zeros(self.width, bool)
             used[self.positions] = True
         try:
-            x: Any = read_features(column, self.vectors, narrow=False, used=used, keep_missing=self.fill is not None)
+            x: Any = read_features(
+                column, self.vectors, narrow=False, used=used, keep_missing=self.fill is not None
+            )
         except WrongRow as wrong:
             what, row, slot = wrong.what, wrong.row, wrong.slot
             part = 0 if (context := task_context()) is None else context.partitionId()
@@ -138,7 +156,9 @@ class FeatureCells:
                 what = f"its feature {self._called(slot)} {REFUSED if what == IS_MISSING else what}"
             raise DataError(f"{called} cannot be used: {what}") from None
         if x.shape[1] != self.width:
-            raise DataError(f"a feature vector has {x.shape[1]} entries, the model was fitted on {self.width}")
+            raise DataError(
+                f"a feature vector has {x.shape[1]} entries, the model was fitted on {self.width}"
+            )
         if self.positions is not None and not sp.issparse(x):
             x = np.take(x, self.positions, axis=1)
         elif self.positions is not None:
@@ -149,7 +169,11 @@ class FeatureCells:
     def _called(self, slot: int) -> str:
         if self.names is None:
             return str(slot)
-        return repr(self.names[slot if self.positions is None else int(np.flatnonzero(self.positions == slot)[0])])
+        return repr(
+            self.names[
+                slot if self.positions is None else int(np.flatnonzero(self.positions == slot)[0])
+            ]
+        )
 
 
 def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray:
@@ -167,7 +191,11 @@ class RowTask:
     """Worker side of `map_rows`; it takes `rows` at once at most, of more that Spark hands over."""
 
     def __init__(
-        self, function: Callable[..., Any], lists: dict[str, pa.ListType], read: CellReader, rows: int | None = None
+        self,
+        function: Callable[..., Any],
+        lists: dict[str, pa.ListType],
+        read: CellReader,
+        rows: int | None = None,
     ) -> None:
         self.function, self.lists, self.read, self.rows = function, lists, read, rows
         self.seen = 0  # rows of the partition so far
@@ -196,7 +224,9 @@ class RowTask:
         if hasattr(F, "arrow_udf"):
 
             def arrays(columns: Iterator[Any]) -> Iterator[pa.Array]:
-                return itertools.chain.from_iterable(itertools.starmap(self.parts, columns) if ids else map(self.parts, columns))
+                return itertools.chain.from_iterable(
+                    itertools.starmap(self.parts, columns) if ids else map(self.parts, columns)
+                )
 
             batch: Any = tuple[pa.Array, pa.Array] if ids else pa.Array
             arrays.__annotations__ = {"columns": Iterator[batch], "return": Iterator[pa.Array]}
@@ -204,8 +234,16 @@ class RowTask:
 
         def frames(columns: Iterator[Any]) -> Iterator[pd.DataFrame]:
             for column in columns:
-                for part in self.parts(*((_arrow(column[0]), pa.array(column[1], pa.string())) if ids else (_arrow(column),))):
-                    yield pd.DataFrame({field.name: part.field(field.name).to_pandas() for field in part.type})
+                for part in self.parts(
+                    *(
+                        (_arrow(column[0]), pa.array(column[1], pa.string()))
+                        if ids
+                        else (_arrow(column),)
+                    )
+                ):
+                    yield pd.DataFrame(
+                        {field.name: part.field(field.name).to_pandas() for field in part.type}
+                    )
 
         # a vector arrives as a struct: one column a field
         cells: Any = pd.DataFrame if getattr(self.read, "vectors", False) else pd.Series
@@ -219,7 +257,12 @@ def _arrow(column: pd.Series | pd.DataFrame) -> pa.Array:
     if isinstance(column, pd.Series):
         texts = len(column) and isinstance(column.iloc[0], str)
         return pa.array(column, pa.string() if texts else pa.list_(pa.float64()))
-    kinds = {"type": pa.int8(), "size": pa.int32(), "indices": pa.list_(pa.int32()), "values": pa.list_(pa.float64())}
+    kinds = {
+        "type": pa.int8(),
+        "size": pa.int32(),
+        "indices": pa.list_(pa.int32()),
+        "values": pa.list_(pa.float64()),
+    }
     absent = column["type"].isna().to_numpy()
     parts = [pa.array(column[name], kind, from_pandas=True) for name, kind in kinds.items()]
     return pa.StructArray.from_arrays(parts, list(kinds), mask=pa.array(absent))

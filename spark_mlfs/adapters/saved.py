@@ -27,7 +27,9 @@ Params = Mapping[str, Any]
 # of all that is saved: it grows where an earlier version could not read what a later one writes, or would read it otherwise
 FORMAT = 3  # since 3 all that is saved has a checksum
 OLDEST = 2
-PIECE_BYTES = 16 << 20  # of a saved state: well below what a Parquet page or a Connect message takes
+PIECE_BYTES = (
+    16 << 20
+)  # of a saved state: well below what a Parquet page or a Connect message takes
 PIECES = "piece int, state binary, pieces int, checksum bigint, format int, spark_mlfs string"
 ENCODED = "encoder"  # in the metadata of an encoder that has more than parameters
 AGAIN = "copy the whole folder again, or save it again"
@@ -41,10 +43,14 @@ def stamp() -> dict[str, Any]:
 def check_stamp(saved: Mapping[str, Any], where: str) -> None:
     """`ParameterError` where the saved thing at `where` is of a format that this version does not read."""
     number, writer = saved.get("format"), saved.get("spark_mlfs")
-    if number is None and writer is None and saved.get("checksum") is None:  # of something else, or of before formats
+    if (
+        number is None and writer is None and saved.get("checksum") is None
+    ):  # of something else, or of before formats
         return
     if not isinstance(number, int):
-        raise ParameterError(f"{where} is damaged (its format is {str(number)[:40]!r}, not a number): {AGAIN}")
+        raise ParameterError(
+            f"{where} is damaged (its format is {str(number)[:40]!r}, not a number): {AGAIN}"
+        )
     if number < OLDEST:
         raise _too_old(f"{where} is of format {number}")
     if number > FORMAT:
@@ -63,7 +69,11 @@ def checksum(saved: Mapping[str, Any]) -> str:
 
 def damaged(where: str, error: Exception, otherwise: str | None = None) -> ParameterError:
     """Return the error for what is saved at `where`, which reading it came upon."""
-    what = f"it lacks {error}" if isinstance(error, KeyError) else otherwise or " ".join(str(error).split())[:160]
+    what = (
+        f"it lacks {error}"
+        if isinstance(error, KeyError)
+        else otherwise or " ".join(str(error).split())[:160]
+    )
     return ParameterError(f"{where} is damaged ({what}): {AGAIN}")
 
 
@@ -73,7 +83,9 @@ class AbsentError(ParameterError):
 
 def absent(path: str, what: str = "was") -> AbsentError:
     """Return the error for a path where nothing was saved, of the class `what` where that is known."""
-    return AbsentError(f"{path!r} holds nothing that {what} saved (no metadata to read): give the folder that was saved to")
+    return AbsentError(
+        f"{path!r} holds nothing that {what} saved (no metadata to read): give the folder that was saved to"
+    )
 
 
 def digest(frame: pd.DataFrame) -> int:
@@ -113,14 +125,23 @@ def check_digest(frame: pd.DataFrame, path: str, expected: int | None) -> None:
         raise DataError(f"{path} does not hold what its metadata tell of: {AGAIN}")
 
 
-def whole_ranking(rows: pd.DataFrame, path: str, excluded: int = 0, expected: int | None = None) -> pd.DataFrame:
+def whole_ranking(
+    rows: pd.DataFrame, path: str, excluded: int = 0, expected: int | None = None
+) -> pd.DataFrame:
     """Return the saved ranking at `path`, best first; `DataError` where it lacks a feature that is not `excluded`."""
-    absent = [name for name in ("rank", "index", "name", "score", "relevance") if name not in rows.columns]
+    absent = [
+        name for name in ("rank", "index", "name", "score", "relevance") if name not in rows.columns
+    ]
     if absent:
         raise DataError(f"{path} holds no saved ranking (it has no column {absent[0]!r}): {AGAIN}")
     ranking = rows.sort_values("rank", ignore_index=True)
     every, index = np.arange(len(ranking)), np.unique(ranking["index"])
-    whole = len(index) == len(ranking) and len(index) and index[0] >= 0 and index[-1] < len(ranking) + excluded
+    whole = (
+        len(index) == len(ranking)
+        and len(index)
+        and index[0] >= 0
+        and index[-1] < len(ranking) + excluded
+    )
     if not whole or not (ranking["rank"] == every + 1).all():
         raise DataError(f"{path} holds no whole ranking: rows are absent, or there twice: {AGAIN}")
     check_digest(ranking, path, expected)
@@ -155,7 +176,9 @@ def state_rows(state: State) -> pd.DataFrame:
     """A state as rows of the schema `PIECES`: its encoding (`blocks.codec.encode`) in pieces of 16 MB with checksums."""
     data = bytes(encode(state))
     parts = [data[a : a + PIECE_BYTES] for a in range(0, len(data), PIECE_BYTES)]
-    rows = [(i, part, len(parts), zlib.crc32(part), *stamp().values()) for i, part in enumerate(parts)]
+    rows = [
+        (i, part, len(parts), zlib.crc32(part), *stamp().values()) for i, part in enumerate(parts)
+    ]
     return pd.DataFrame(rows, columns=[column.split()[0] for column in PIECES.split(", ")])
 
 
@@ -168,7 +191,10 @@ def metadata_text(saved: Mapping[str, Any], learned: SavedData | None) -> str:
     """Return the metadata of a saved stage as JSON: what pyspark has of it, what was learned, and a checksum."""
     out = dict(saved)
     if learned is not None:
-        out |= {**json.loads(json.dumps(learned.metadata, default=plain)), "data": digest(learned.frame)}
+        out |= {
+            **json.loads(json.dumps(learned.metadata, default=plain)),
+            "data": digest(learned.frame),
+        }
     return json.dumps({**out, "checksum": checksum(out)}, separators=(",", ":"))
 
 
@@ -182,15 +208,35 @@ def save_here(folder: Path, metadata: str, learned: SavedData | None) -> None:
     (folder / "metadata" / "part-00000.txt").write_text(metadata + "\n", encoding="utf-8")
 
 
-def stage_here(folder: Path, kind: str, uid: str, params: Params, defaults: Params, learned: SavedData | None = None) -> None:
+def stage_here(
+    folder: Path,
+    kind: str,
+    uid: str,
+    params: Params,
+    defaults: Params,
+    learned: SavedData | None = None,
+) -> None:
     """Write a stage of a class, with the Params that are set and their defaults, into a new folder of this machine."""
     try:
         spark = packages.version("pyspark")
     except packages.PackageNotFoundError:
         spark = OLDEST_SPARK
-    described = {"class": kind, "timestamp": round(time.time() * 1000), "sparkVersion": spark, "uid": uid, "paramMap": params}
-    described |= {"defaultParamMap": defaults, **(stamp() if kind.startswith(f"{PACKAGE}.") else {})}
-    save_here(folder, metadata_text(described, learned) if "format" in described else json.dumps(described), learned)
+    described = {
+        "class": kind,
+        "timestamp": round(time.time() * 1000),
+        "sparkVersion": spark,
+        "uid": uid,
+        "paramMap": params,
+    }
+    described |= {
+        "defaultParamMap": defaults,
+        **(stamp() if kind.startswith(f"{PACKAGE}.") else {}),
+    }
+    save_here(
+        folder,
+        metadata_text(described, learned) if "format" in described else json.dumps(described),
+        learned,
+    )
 
 
 def metadata_of(text: str, path: str) -> dict[str, Any]:
@@ -199,10 +245,16 @@ def metadata_of(text: str, path: str) -> dict[str, Any]:
         saved = json.loads(text)
         metadata = {**saved, "class": str(saved["class"]), "uid": str(saved["uid"])}
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise damaged(f"{path}/metadata", error, "it is cut off, or no JSON of a saved stage") from None
+        raise damaged(
+            f"{path}/metadata", error, "it is cut off, or no JSON of a saved stage"
+        ) from None
     check_stamp(saved, path)
-    if ((saved.get("format") or 0) >= 3 or "checksum" in saved) and saved.get("checksum") != checksum(saved):
-        raise ParameterError(f"{path} is damaged (its checksum is not that of its content): {AGAIN}")
+    if ((saved.get("format") or 0) >= 3 or "checksum" in saved) and saved.get(
+        "checksum"
+    ) != checksum(saved):
+        raise ParameterError(
+            f"{path} is damaged (its checksum is not that of its content): {AGAIN}"
+        )
     return metadata
 
 
@@ -213,7 +265,9 @@ def check_format(metadata: Mapping[str, Any], path: str) -> None:
 
 
 def _too_old(said: str) -> ParameterError:
-    return ParameterError(f"{said}, this spark_mlfs reads formats from {OLDEST} to {FORMAT}: fit and save it again")
+    return ParameterError(
+        f"{said}, this spark_mlfs reads formats from {OLDEST} to {FORMAT}: fit and save it again"
+    )
 
 
 def metadata_here(path: str, what: str) -> dict[str, Any]:
@@ -228,7 +282,12 @@ def metadata_here(path: str, what: str) -> dict[str, Any]:
 def rows_here(path: str) -> pd.DataFrame:
     """Return the table saved beside such metadata; `ParameterError` where it cannot be read."""
     try:
-        return pd.concat([pd.read_parquet(part) for part in sorted(Path(path, "data").glob("*.parquet"))], ignore_index=True)
+        return pd.concat(
+            [pd.read_parquet(part) for part in sorted(Path(path, "data").glob("*.parquet"))],
+            ignore_index=True,
+        )
     except (ValueError, OSError) as error:
         said = " ".join(str(error).split())[:160]
-        raise ParameterError(f"{path}/data is not there, or holds no Parquet ({said}): {AGAIN}") from None
+        raise ParameterError(
+            f"{path}/data is not there, or holds no Parquet ({said}): {AGAIN}"
+        ) from None

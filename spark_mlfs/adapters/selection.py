@@ -31,7 +31,12 @@ from .rows import Fitted
 from .saved import PACKAGE, SavedData, stage_here
 
 SELECTION = modes.parameters()
-OUTPUT = Parameter("output_col", OUTPUT_DEFAULT, COLUMN, "column of the selected features, with their names in its metadata")
+OUTPUT = Parameter(
+    "output_col",
+    OUTPUT_DEFAULT,
+    COLUMN,
+    "column of the selected features, with their names in its metadata",
+)
 MODEL = "MultiLabelSelectorModel"
 
 
@@ -41,11 +46,17 @@ def facts_of(result: Result) -> dict[str, Any]:
         "method": result.request.method,
         "parameters": dict(result.request.parameters),
         "rows": result.profile.n,
-        **({"weight": result.profile.total * result.profile.weight_unit} if result.profile.weighted else {}),
+        **(
+            {"weight": result.profile.total * result.profile.weight_unit}
+            if result.profile.weighted
+            else {}
+        ),
         **({"graded": True} if result.profile.graded else {}),
         **({"columns": dict(result.request.columns)} if result.request.columns else {}),
         "features": result.profile.d,
-        "labels": result.label_names if len(result.label_names) <= 10_000 else len(result.label_names),
+        "labels": result.label_names
+        if len(result.label_names) <= 10_000
+        else len(result.label_names),
         "named": result.named,
         "fingerprint": f"{result.profile.fingerprint:016x}",
         "gains": result.gains,
@@ -121,7 +132,11 @@ class Selected(Fitted):
     def columns_needed(self, columns: Sequence[str]) -> list[str]:
         """Return those of a table's columns that some selected feature is made of."""
         facts, selected = self._extra.get(schema.CATEGORIES), set(self.selectedFeatureNames)
-        return [n for n in columns if selected & ({n} if facts is None else {*Categories.of_facts(facts, [n]).names})]
+        return [
+            n
+            for n in columns
+            if selected & ({n} if facts is None else {*Categories.of_facts(facts, [n]).names})
+        ]
 
     @property
     def numFeatures(self) -> int:
@@ -140,7 +155,9 @@ class Selected(Fitted):
         places = self.find(np.array(self.selectedFeatures, np.int64), slots, repr(column))
         return places, self.numFeatures if slots is None else len(slots)
 
-    def reading(self, slots: Sequence[str] | None, column: str, order: np.ndarray | None = None) -> tuple[Any, ...]:
+    def reading(
+        self, slots: Sequence[str] | None, column: str, order: np.ndarray | None = None
+    ) -> tuple[Any, ...]:
         """Return how `FeatureCells` reads the selected features of such a column, in `order`."""
         places, width = self.places_in(slots, column)
         order = np.arange(len(places)) if order is None else order
@@ -163,7 +180,9 @@ class Selected(Fitted):
 class LocalSelection(Selected):
     """A selection model of this process, with the files of `MultiLabelSelectorModel`. `values`: the Params that are set."""
 
-    def __init__(self, ranking: pd.DataFrame, extra: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    def __init__(
+        self, ranking: pd.DataFrame, extra: Mapping[str, Any], values: Mapping[str, Any]
+    ) -> None:
         self._ranking, self._extra, self.values = ranking, dict(extra), dict(values)
         self.uid = f"{MODEL}_{secrets.token_hex(6)}"
 
@@ -178,18 +197,27 @@ class LocalSelection(Selected):
         feature and label `apart` as a column of its own."""
         width, places, fill, _ = self.reading(self.slots(frame, schema.FEATURES), schema.FEATURES)
         labels = frame.kinds.get(schema.LABELS)
-        kinds = [frame.kinds[schema.ID], *([Kind("double")] * len(places) if apart else [CANONICAL[schema.FEATURES]])]
+        kinds = [
+            frame.kinds[schema.ID],
+            *([Kind("double")] * len(places) if apart else [CANONICAL[schema.FEATURES]]),
+        ]
         whole = labels is not None and not (apart and labels.vector)
         kinds += [labels if whole and labels else Kind("int")] * (len(columns) - len(kinds))
-        work = partial(_reduced, columns=columns, width=width, places=places, fill=fill, apart=apart)
+        work = partial(
+            _reduced, columns=columns, width=width, places=places, fill=fill, apart=apart
+        )
         return frame.mapInArrow(work, dict(zip(columns, kinds, strict=True)))
 
     def _saved_data(self) -> SavedData:
         return SavedData(self._ranking, ranking_schema(self._ranking), {"selection": self._extra})
 
     def save_here(self, folder: Path) -> None:
-        defaults = {p.camel: p.default for p in (*SELECTION, FEATURES)} | {OUTPUT.camel: f"{self.uid}__output"}
-        stage_here(folder, f"{PACKAGE}.{MODEL}", self.uid, self.values, defaults, self._saved_data())
+        defaults = {p.camel: p.default for p in (*SELECTION, FEATURES)} | {
+            OUTPUT.camel: f"{self.uid}__output"
+        }
+        stage_here(
+            folder, f"{PACKAGE}.{MODEL}", self.uid, self.values, defaults, self._saved_data()
+        )
 
     @staticmethod
     def load(path: str) -> LocalSelection:
@@ -197,7 +225,9 @@ class LocalSelection(Selected):
         described = saved.metadata_here(path, MODEL)
         if not described["class"].endswith(f".{MODEL}"):
             kind = described["class"].rpartition(".")[2]
-            raise ParameterError(f"{path!r} holds a {kind}, not a {MODEL}: give the folder of a selection")
+            raise ParameterError(
+                f"{path!r} holds a {kind}, not a {MODEL}: give the folder of a selection"
+            )
         saved.check_format(described, path)
         try:
             extra = dict(described["selection"])
@@ -205,12 +235,19 @@ class LocalSelection(Selected):
             given = described["paramMap"]
         except (KeyError, TypeError, ValueError) as error:
             raise saved.damaged(path, error) from None
-        ranking = saved.whole_ranking(saved.rows_here(path), f"{path}/data", excluded, described.get("data"))
+        ranking = saved.whole_ranking(
+            saved.rows_here(path), f"{path}/data", excluded, described.get("data")
+        )
         return LocalSelection(ranking, extra, given)
 
 
 def _reduced(
-    batches: Batches, columns: list[str], width: int, places: np.ndarray, fill: np.ndarray | None, apart: bool
+    batches: Batches,
+    columns: list[str],
+    width: int,
+    places: np.ndarray,
+    fill: np.ndarray | None,
+    apart: bool,
 ) -> Batches:
     import pyarrow as pa
 
@@ -225,7 +262,10 @@ def _reduced(
             labels = batch[schema.LABELS]
             if apart and pa.types.is_struct(labels.type):
                 y = from_arrow(labels).toarray()
-                out += [pa.array(np.nan_to_num(column).astype(np.int32), mask=np.isnan(column)) for column in y.T]
+                out += [
+                    pa.array(np.nan_to_num(column).astype(np.int32), mask=np.isnan(column))
+                    for column in y.T
+                ]
             else:
                 out.append(labels)
         yield pa.RecordBatch.from_arrays(out, columns)
@@ -251,18 +291,30 @@ def table(title: str, kept: pd.DataFrame, gains: Sequence[float]) -> str:
     """The first kept features as HTML, for a notebook: relevance as bars, the scores of picks as marks."""
     first = kept.iloc[:FIRST]
     values, marks = first["relevance"].to_numpy(float), _marks(first, gains)
-    rows = zip(first["rank"], first["name"], values, _shares(values), marks, _shares(marks), strict=True)
+    rows = zip(
+        first["rank"], first["name"], values, _shares(values), marks, _shares(marks), strict=True
+    )
     rest = len(kept) - len(first)
-    return render("card.html.j2", title=title, rows=list(rows), picks=len(gains), rest=rest, mark=MARK)
+    return render(
+        "card.html.j2", title=title, rows=list(rows), picks=len(gains), rest=rest, mark=MARK
+    )
 
 
-def plot(title: str, kept: pd.DataFrame, gains: Sequence[float] | np.ndarray, most: int = 30, ax: Any = None) -> Any:
+def plot(
+    title: str,
+    kept: pd.DataFrame,
+    gains: Sequence[float] | np.ndarray,
+    most: int = 30,
+    ax: Any = None,
+) -> Any:
     """The relevance of the first `most` kept features as bars on matplotlib's axes `ax`, new ones if None are given, and the
     scores of picks as marks; returns the axes. `ParameterError` where matplotlib is not installed."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ParameterError("plot() draws with matplotlib: pip install 'spark_mlfs[report]'") from None
+        raise ParameterError(
+            "plot() draws with matplotlib: pip install 'spark_mlfs[report]'"
+        ) from None
     first = kept.iloc[:most]
     marks = _marks(first, gains)
     if ax is None:
@@ -273,12 +325,16 @@ def plot(title: str, kept: pd.DataFrame, gains: Sequence[float] | np.ndarray, mo
     if len(gains):
         above = ax.twiny()
         above.plot(marks, places, "D", color="#c2541b", markersize=4.5)
-        above.set_xlim(min(0.0, np.nanmin(marks, initial=0.0)), 1.05 * np.nanmax(marks, initial=0.0) or 1.0)
+        above.set_xlim(
+            min(0.0, np.nanmin(marks, initial=0.0)), 1.05 * np.nanmax(marks, initial=0.0) or 1.0
+        )
         above.set_xlabel(f"◆ {MARK}", color="#c2541b")
         above.spines[["right", "bottom"]].set_visible(False)
     ax.set_yticks(places, names, fontsize=9)
     ax.invert_yaxis()
     ax.set_xlabel("relevance")
-    ax.set_title(title if len(kept) <= most else f"{title}: the first {most}", fontsize=10, loc="left")
+    ax.set_title(
+        title if len(kept) <= most else f"{title}: the first {most}", fontsize=10, loc="left"
+    )
     ax.spines[["top", "right"] if not len(gains) else ["right"]].set_visible(False)
     return ax

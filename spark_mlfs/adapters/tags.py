@@ -29,12 +29,17 @@ class RowsAndPassages:
     passages: list[str]
     owners: np.ndarray
 
-    def best(self, labels: np.ndarray, counts: np.ndarray, scores: np.ndarray) -> tuple[list[str], np.ndarray]:
+    def best(
+        self, labels: np.ndarray, counts: np.ndarray, scores: np.ndarray
+    ) -> tuple[list[str], np.ndarray]:
         """The passage that scores highest for each of the labels that the rows are given, the first of equals, and how many
         labels each row is given; `scores` (passages, q)."""
         starts = np.searchsorted(self.owners, np.arange(len(counts) + 1))
         rows = np.repeat(np.arange(len(counts)), counts)
-        places = (a + scores[a:z, label].argmax() for a, z, label in zip(starts[rows], starts[rows + 1], labels, strict=True))
+        places = (
+            a + scores[a:z, label].argmax()
+            for a, z, label in zip(starts[rows], starts[rows + 1], labels, strict=True)
+        )
         return [self.passages[place] for place in places], counts
 
 
@@ -59,7 +64,9 @@ class PassageReader:
         parts = [passages_of(text or "", self.words, self.words // 2) for text in texts.to_pylist()]
         flat = [passage for passages in parts for passage in passages]
         owners = np.repeat(np.arange(len(parts)), [len(passages) for passages in parts])
-        return RowsAndPassages(self.read(texts, *further), self.read(pa.array(flat, pa.string())), flat, owners)
+        return RowsAndPassages(
+            self.read(texts, *further), self.read(pa.array(flat, pa.string())), flat, owners
+        )
 
 
 # columns of a frame by name, as `map_rows` takes them
@@ -91,10 +98,16 @@ def best_labels(
         chosen = _largest(scores, min(top_n, scores.shape[1]))
     else:
         chosen = labels > 0 if threshold is None else scores >= threshold
-    if 8 * np.count_nonzero(chosen) > chosen.size:  # whole rows are sorted sooner than their parts one by one
+    if (
+        8 * np.count_nonzero(chosen) > chosen.size
+    ):  # whole rows are sorted sooner than their parts one by one
         order = np.argsort(-scores, axis=1, kind="stable")
         chosen = np.take_along_axis(chosen, order, axis=1)
-        return order[chosen].astype(np.int32), np.take_along_axis(scores, order, axis=1)[chosen], chosen.sum(axis=1)
+        return (
+            order[chosen].astype(np.int32),
+            np.take_along_axis(scores, order, axis=1)[chosen],
+            chosen.sum(axis=1),
+        )
     rows, columns = np.nonzero(chosen)
     values = scores[rows, columns]
     order = np.lexsort((-values, rows))  # stable: ties stay by the label's number
@@ -112,7 +125,9 @@ def _largest(scores: np.ndarray, count: int) -> np.ndarray:
     return chosen
 
 
-def predicted_columns(predictor: Predictor, columns: ColumnsOf, x: Matrix | RowsAndPassages) -> Columns:
+def predicted_columns(
+    predictor: Predictor, columns: ColumnsOf, x: Matrix | RowsAndPassages
+) -> Columns:
     """What `columns` makes of a predictor's labels and scores of rows, as `map_rows` calls it."""
     if not isinstance(x, RowsAndPassages):
         return columns(*predictor.predict(x))
@@ -133,7 +148,12 @@ def output_names(beside: Sequence[str]) -> tuple[str, str]:
 
 
 def label_lists(
-    top_n: int | None, threshold: float | None, raw: str, scored: str, labels: np.ndarray, scores: np.ndarray
+    top_n: int | None,
+    threshold: float | None,
+    raw: str,
+    scored: str,
+    labels: np.ndarray,
+    scores: np.ndarray,
 ) -> Columns:
     """The chosen labels of each row and their scores as arrays, best first (`best_labels`)."""
     chosen, values, counts = best_labels(labels, scores, top_n, threshold)

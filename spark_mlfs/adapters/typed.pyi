@@ -1,7 +1,7 @@
 """`rank`, typed: written by ``python conf/developers/generate.py``."""
 
 # fmt: off
-# ruff: noqa: E501
+# ruff: noqa: E501, I001
 from collections.abc import Mapping
 from typing import Any, Literal
 

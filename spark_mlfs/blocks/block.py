@@ -21,7 +21,9 @@ LABELSET = 0x1ABE1  # seed of the hashes of labels
 Attributes = dict[str, Any]  # of rows: arrays or None by the names of a block's fields
 
 
-def labelset_hashes(indices: np.ndarray, indptr: np.ndarray, grades: np.ndarray | None = None) -> np.ndarray:
+def labelset_hashes(
+    indices: np.ndarray, indptr: np.ndarray, grades: np.ndarray | None = None
+) -> np.ndarray:
     """(n,) uint64 hashes of the labels of rows as CSR lists, and of their grades in units of 2⁻¹⁵, of which 1 is none."""
     keys = indices if grades is None else indices | ((grades.astype(np.int64) & (ONE - 1)) << 32)
     return row_sums(mix(keys, LABELSET), indptr)
@@ -68,7 +70,11 @@ class LabelledRows:
     @cached_property
     def grades_hash(self) -> np.ndarray:
         """(n,) uint64 hash of each row's labels and their grades: `labelset_hash` where all grades are 1."""
-        return self.labelset_hash if self.grades is None else labelset_hashes(self.label_indices, self.label_indptr, self.grades)
+        return (
+            self.labelset_hash
+            if self.grades is None
+            else labelset_hashes(self.label_indices, self.label_indptr, self.grades)
+        )
 
     @cached_property
     def complete(self) -> np.ndarray | None:
@@ -105,7 +111,11 @@ class LabelledRows:
 
     def encoded(self) -> State:
         """The attributes that there are, by their keys among bytes."""
-        return {ROW_ATTRIBUTES[name][0]: value for name, value in self.attributes().items() if value is not None}
+        return {
+            ROW_ATTRIBUTES[name][0]: value
+            for name, value in self.attributes().items()
+            if value is not None
+        }
 
 
 def decoded(state: State) -> Attributes:
@@ -122,17 +132,28 @@ def joined(blocks: Sequence[LabelledRows]) -> Attributes:
             continue
         if name == starts:  # lists are empty in blocks without
             each = zip(values, blocks, strict=True)
-            lengths = (np.zeros(block.n, np.int32) if value is None else np.diff(value) for value, block in each)
+            lengths = (
+                np.zeros(block.n, np.int32) if value is None else np.diff(value)
+                for value, block in each
+            )
             out[name] = _starts(np.concatenate([*lengths]))
             continue
         if name == MARKS:
             before = np.cumsum([0] + [block.n for block in blocks])
-            values = [value + first for value, first in zip(values, before, strict=False) if value is not None]
+            values = [
+                value + first
+                for value, first in zip(values, before, strict=False)
+                if value is not None
+            ]
         elif starts is not None:
             dtype = next(value.dtype for value in values if value is not None)
-            counts = [0 if (ends := getattr(block, starts)) is None else ends[-1] for block in blocks]
+            counts = [
+                0 if (ends := getattr(block, starts)) is None else ends[-1] for block in blocks
+            ]
             whole = zip(values, counts, strict=True)
-            values = [np.full(count, default, dtype) if value is None else value for value, count in whole]
+            values = [
+                np.full(count, default, dtype) if value is None else value for value, count in whole
+            ]
         out[name] = np.concatenate(values)
     return out
 
@@ -170,7 +191,9 @@ class Block(LabelledRows):
 
     @staticmethod
     def empty(d: int) -> Block:
-        return Block(np.zeros((0, d)), np.zeros(0, np.int64), np.zeros(1, np.int32), np.zeros(0, np.int32))
+        return Block(
+            np.zeros((0, d)), np.zeros(0, np.int64), np.zeros(1, np.int32), np.zeros(0, np.int32)
+        )
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -188,7 +211,11 @@ class Block(LabelledRows):
     def nbytes(self) -> int:
         x = self.x
         size = x.data.nbytes + x.indices.nbytes + x.indptr.nbytes if sp.issparse(x) else x.nbytes
-        return size + self.ids.nbytes + sum(each.nbytes for each in self.attributes().values() if each is not None)
+        return (
+            size
+            + self.ids.nbytes
+            + sum(each.nbytes for each in self.attributes().values() if each is not None)
+        )
 
     def dense(self) -> np.ndarray:
         return self.x.toarray() if self.sparse else self.x
@@ -198,12 +225,20 @@ class Block(LabelledRows):
 
     def labels(self, q: int) -> sp.csr_matrix:
         """(n, q) 0/1 matrix of the positive labels, or of their grades, float64."""
-        values = np.ones(len(self.label_indices)) if self.grades is None else np.ldexp(self.grades.astype(np.float64), -BITS)
+        values = (
+            np.ones(len(self.label_indices))
+            if self.grades is None
+            else np.ldexp(self.grades.astype(np.float64), -BITS)
+        )
         return sp.csr_matrix((values, self.label_indices, self.label_indptr), shape=(self.n, q))
 
     def grade_units(self) -> np.ndarray:
         """(k,) int64 grades of the entries of `label_indices`, in units of 2⁻¹⁵."""
-        return np.full(len(self.label_indices), ONE) if self.grades is None else self.grades.astype(np.int64)
+        return (
+            np.full(len(self.label_indices), ONE)
+            if self.grades is None
+            else self.grades.astype(np.int64)
+        )
 
     def known(self) -> Block:
         """The rows whose labels are all known."""
@@ -216,7 +251,11 @@ class Block(LabelledRows):
 
     def of_some_weight(self) -> Block:
         """The rows whose weight is above 0: others are none."""
-        return self if self.weights is None or self.weights.all() else self.take(np.flatnonzero(self.weights))
+        return (
+            self
+            if self.weights is None or self.weights.all()
+            else self.take(np.flatnonzero(self.weights))
+        )
 
     def part(self, first: int, last: int) -> Block:
         """The block of a run of rows; features are not copied."""
@@ -234,7 +273,9 @@ class Block(LabelledRows):
             return [self]
         before = self.x.indptr if self.sparse else np.arange(self.n + 1)
         cuts = np.searchsorted(before, np.linspace(0, before[-1], count + 1)[1:-1])
-        return [self.part(int(a), int(z)) for a, z in itertools.pairwise([0, *cuts, self.n]) if z > a]
+        return [
+            self.part(int(a), int(z)) for a, z in itertools.pairwise([0, *cuts, self.n]) if z > a
+        ]
 
     def times(self, shift: np.ndarray) -> Block:
         """The block with feature j multiplied by 2^`shift`[j]."""
@@ -271,7 +312,9 @@ def join(blocks: list[Block]) -> Block:
 
 
 def _dense_rows(blocks: list[Block], n: int) -> np.ndarray:
-    x = np.empty((n, blocks[0].d), np.result_type(*{b.x.dtype for b in blocks}))  # the widest type among them
+    x = np.empty(
+        (n, blocks[0].d), np.result_type(*{b.x.dtype for b in blocks})
+    )  # the widest type among them
     first = 0
     while blocks:
         part = blocks.pop(0).x
@@ -284,14 +327,20 @@ def _sparse_rows(blocks: list[Block]) -> sp.csr_matrix:
     d, kind = blocks[0].d, np.result_type(*{b.x.dtype for b in blocks})
     stored = [int(b.x.nnz if b.sparse else np.count_nonzero(b.x)) for b in blocks]
     index = np.int32 if max(sum(stored), d) <= np.iinfo(np.int32).max else np.int64
-    data, indices, starts = np.empty(sum(stored), kind), np.empty(sum(stored), index), [np.zeros(1, index)]
+    data, indices, starts = (
+        np.empty(sum(stored), kind),
+        np.empty(sum(stored), index),
+        [np.zeros(1, index)],
+    )
     first = 0
     for size in stored:
         part = blocks.pop(0).csr()
         data[first : first + size], indices[first : first + size] = part.data, part.indices
         starts.append(part.indptr[1:].astype(index) + index(first))
         first += size
-    return sp.csr_matrix((data, indices, np.concatenate(starts)), shape=(sum(map(len, starts)) - 1, d), copy=False)
+    return sp.csr_matrix(
+        (data, indices, np.concatenate(starts)), shape=(sum(map(len, starts)) - 1, d), copy=False
+    )
 
 
 def in_order_of_ids(blocks: list[Block]) -> Block:
@@ -311,10 +360,16 @@ class WrongRow(Exception):
         self.what, self.row, self.slot = what, int(row), slot
 
 
-def wrong_entry(values: np.ndarray, grades: Grades | None, unknown: str = "") -> tuple[int, str] | None:
+def wrong_entry(
+    values: np.ndarray, grades: Grades | None, unknown: str = ""
+) -> tuple[int, str] | None:
     """Return the place of the first value that is neither 0, 1 nor unknown (NaN), or with `grades` that is none, and what it is
     for a message, which says what is `unknown` and what else labels may be."""
-    wrong = grades.wrong(values) if grades is not None else ~((values == 0) | (values == 1) | np.isnan(values))
+    wrong = (
+        grades.wrong(values)
+        if grades is not None
+        else ~((values == 0) | (values == 1) | np.isnan(values))
+    )
     if not wrong.any():
         return None
     at = int(np.argmax(wrong))
@@ -347,7 +402,12 @@ def label_lists(
     indptr, indices = _csr_of_pairs(n, rows, labels)
     unknown_indptr, unknown_indices = _csr_of_pairs(n, *unknown) if unknown else (None, None)
     marks = unlabelled if unlabelled is not None and len(unlabelled) else None
-    listed = {"label_indptr": indptr, "label_indices": indices, "grades": units, "unlabelled": marks}
+    listed = {
+        "label_indptr": indptr,
+        "label_indices": indices,
+        "grades": units,
+        "unlabelled": marks,
+    }
     return {**listed, "unknown_indptr": unknown_indptr, "unknown_indices": unknown_indices}
 
 

@@ -19,7 +19,15 @@ State = dict[str, Any]  # arrays, CSR matrices and plain values by name
 Buffer = bytes | bytearray | memoryview
 _ALIGN = 16
 _DTYPE = re.compile(r"[<>|=][biufcSU]\d+")  # as `encode` writes those it encodes
-_DAMAGE = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
+_DAMAGE = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
 
 
 def encode(state: State) -> bytearray:
@@ -42,8 +50,12 @@ def encode(state: State) -> bytearray:
         elif sp.issparse(value):
             value = value.tocsr()
             # a row of few columns has short indices
-            indices = value.indices.astype(np.uint16) if value.shape[1] <= 1 << 16 else value.indices
-            header[name] = {"s": [put(value.data), put(indices), put(value.indptr), list(value.shape)]}
+            indices = (
+                value.indices.astype(np.uint16) if value.shape[1] <= 1 << 16 else value.indices
+            )
+            header[name] = {
+                "s": [put(value.data), put(indices), put(value.indptr), list(value.shape)]
+            }
         else:
             header[name] = {"v": value}
     head = json.dumps(header).encode()
@@ -74,7 +86,9 @@ def binary_array(data: Buffer | None) -> pa.Array:
 
 def binary_cells(batch: pa.RecordBatch, name: str) -> Iterator[memoryview]:
     """The cells of a binary column of a batch, without copying them."""
-    return (memoryview(value.as_buffer()) for value in batch.column(batch.schema.get_field_index(name)))
+    return (
+        memoryview(value.as_buffer()) for value in batch.column(batch.schema.get_field_index(name))
+    )
 
 
 def encoded_cells(batches: Iterable[pa.RecordBatch], name: str = "block") -> Iterator[memoryview]:
@@ -82,10 +96,16 @@ def encoded_cells(batches: Iterable[pa.RecordBatch], name: str = "block") -> Ite
     return (cell for batch in batches for cell in binary_cells(batch, name))
 
 
-def numbered_cells(batches: Batches, number: str, name: str = "block") -> Iterator[tuple[int, memoryview]]:
+def numbered_cells(
+    batches: Batches, number: str, name: str = "block"
+) -> Iterator[tuple[int, memoryview]]:
     """Those of all batches, each with the number beside it."""
     for batch in batches:
-        yield from zip(batch.column(batch.schema.get_field_index(number)).to_pylist(), binary_cells(batch, name), strict=True)
+        yield from zip(
+            batch.column(batch.schema.get_field_index(number)).to_pylist(),
+            binary_cells(batch, name),
+            strict=True,
+        )
 
 
 def decode(data: Buffer, rows: Callable[[str, int], slice] | None = None) -> State:
@@ -96,7 +116,9 @@ def decode(data: Buffer, rows: Callable[[str, int], slice] | None = None) -> Sta
         return _decode(view, rows)
     except _DAMAGE as error:
         said = " ".join(str(error).split())[:80]
-        raise DataError(f"a state is damaged: its {view.nbytes} bytes are not as they were encoded ({said})") from None
+        raise DataError(
+            f"a state is damaged: its {view.nbytes} bytes are not as they were encoded ({said})"
+        ) from None
 
 
 def _decode(view: memoryview, rows: Callable[[str, int], slice] | None) -> State:
@@ -110,11 +132,17 @@ def _decode(view: memoryview, rows: Callable[[str, int], slice] | None) -> State
         kind, shape, at = spec
         if type(kind) is not str or not _DTYPE.fullmatch(kind):
             raise ValueError("an array of a type that is not encoded")
-        sized = type(shape) is list and all(type(size) is int and size >= 0 for size in [*shape, at])
+        sized = type(shape) is list and all(
+            type(size) is int and size >= 0 for size in [*shape, at]
+        )
         dtype, count = np.dtype(kind), math.prod(shape) if sized else 0
         if not sized or count * dtype.itemsize > view.nbytes:
             raise ValueError("an array of no size or type that is encoded")
-        return np.frombuffer(view, dtype, count, start + at).reshape(shape) if count else np.zeros(shape, dtype)
+        return (
+            np.frombuffer(view, dtype, count, start + at).reshape(shape)
+            if count
+            else np.zeros(shape, dtype)
+        )
 
     state: State = {}
     for name, spec in header.items():
@@ -128,7 +156,12 @@ def _decode(view: memoryview, rows: Callable[[str, int], slice] | None) -> State
                 some = rows(name, 0)
                 starts = starts[some.start : some.stop + 1]
                 cells = slice(starts[0], starts[-1])
-                data, columns, starts, shape = data[cells], columns[cells], starts - starts[0], (len(starts) - 1, shape[1])
+                data, columns, starts, shape = (
+                    data[cells],
+                    columns[cells],
+                    starts - starts[0],
+                    (len(starts) - 1, shape[1]),
+                )
             if columns.dtype == np.uint16:
                 columns = columns.astype(starts.dtype)
             if columns.dtype.kind != "i" or starts.dtype.kind != "i":

@@ -18,7 +18,9 @@ from .codec import Buffer, State, decode, encode
 from .profile import Profile
 
 SPARSE_DENSITY = 0.15  # below this share of non-zeros the sparse kernel is the cheaper one
-CODED_AT_ONCE = 1 << 14  # stored values, so that what is made on the way to codes stays in the cache
+CODED_AT_ONCE = (
+    1 << 14
+)  # stored values, so that what is made on the way to codes stays in the cache
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,9 @@ class Coding:
     binary: np.ndarray
     edges: np.ndarray | None
     sparse: bool
-    categories: np.ndarray | None = None  # (v,) codes of a category, whose values they are; 0 of a number
+    categories: np.ndarray | None = (
+        None  # (v,) codes of a category, whose values they are; 0 of a number
+    )
     clipped: bool = False  # whether values may be outside the range: they go into the end bins
 
     @cached_property
@@ -50,7 +54,11 @@ class Coding:
     def bins(self) -> np.ndarray:
         """(v,) codes of each feature: those of a category, 2 for a binary one, else num_bins."""
         bins = np.where(self.binary, 2, self.num_bins)
-        return bins if self.categories is None else np.where(self.categories > 0, self.categories, bins)
+        return (
+            bins
+            if self.categories is None
+            else np.where(self.categories > 0, self.categories, bins)
+        )
 
     @property
     def width(self) -> int:
@@ -83,11 +91,15 @@ class Coding:
     def column_codes(self, values: np.ndarray, columns: np.ndarray | slice) -> np.ndarray:
         """Codes, as uint8, of training values whose last axis (or every entry) belongs to `columns` of the varying features."""
         if self.edges is None:
-            values = np.clip(values, self.low[columns], self.high[columns]) if self.clipped else values
+            values = (
+                np.clip(values, self.low[columns], self.high[columns]) if self.clipped else values
+            )
             scaled = np.subtract(values, self.low[columns], dtype=np.float64)
             scaled *= self.num_bins
             scaled /= self.span[columns]
-            codes = scaled.astype(np.int32).astype(np.uint8)  # not negative, so truncation is floor; via int32 it is vectorised
+            codes = scaled.astype(np.int32).astype(
+                np.uint8
+            )  # not negative, so truncation is floor; via int32 it is vectorised
         else:
             codes = np.zeros(np.broadcast_shapes(values.shape, self.low[columns].shape), np.uint8)
             for j in range(self.edges.shape[1]):
@@ -101,13 +113,19 @@ class Coding:
         return np.minimum(codes, self.last[columns], out=codes)
 
 
-def plan_coding(profile: Profile, num_bins: int, binning: str, edges: np.ndarray | None = None) -> Coding:
+def plan_coding(
+    profile: Profile, num_bins: int, binning: str, edges: np.ndarray | None = None
+) -> Coding:
     """The coding the training data's profile leads to (`edges` for quantile bins, from `statistics.quantiles`)."""
     v = profile.varying
     sparse = profile.density < SPARSE_DENSITY
     categories = profile.categories[v] if profile.categories.any() else None
-    low = profile.low[v] if categories is None else np.where(categories > 0, 0, profile.low[v])  # 0 is the code 0
-    return Coding(num_bins, binning, v, low, profile.high[v], profile.binary[v], edges, sparse, categories)
+    low = (
+        profile.low[v] if categories is None else np.where(categories > 0, 0, profile.low[v])
+    )  # 0 is the code 0
+    return Coding(
+        num_bins, binning, v, low, profile.high[v], profile.binary[v], edges, sparse, categories
+    )
 
 
 def inner_edges(quantiles: np.ndarray) -> np.ndarray:
@@ -129,7 +147,11 @@ class CodedBlock(LabelledRows):
     def encode(self) -> bytearray:
         state: State = {"n": self.n, **self.encoded()}
         if self.onehot is not None:
-            state |= {"oi": self.onehot.indices, "op": self.onehot.indptr, "ow": self.onehot.shape[1]}
+            state |= {
+                "oi": self.onehot.indices,
+                "op": self.onehot.indptr,
+                "ow": self.onehot.shape[1],
+            }
         return encode(state if self.codes is None else state | {"codes": self.codes})
 
     @staticmethod
@@ -225,7 +247,9 @@ def concatenate_coded(blocks: list[CodedBlock]) -> CodedBlock:
     return CodedBlock(
         sum(b.n for b in blocks),
         np.concatenate([b.codes for b in blocks], axis=1) if blocks[0].codes is not None else None,
-        sp.vstack([b.onehot for b in blocks], format="csr") if blocks[0].onehot is not None else None,
+        sp.vstack([b.onehot for b in blocks], format="csr")
+        if blocks[0].onehot is not None
+        else None,
         **joined(blocks),
     )
 

@@ -61,8 +61,12 @@ class InMemoryDataset(Dataset):
 
     blocks: list[Block]
     cores: int = 1  # that statistics of the rows may take
-    memory: int | None = None  # bytes of this process that rows and statistics may take; None: what a worker may
-    fitted: dict[str, Any] = field(default_factory=dict)  # what became of missing values, as `missing.fill_values` takes it
+    memory: int | None = (
+        None  # bytes of this process that rows and statistics may take; None: what a worker may
+    )
+    fitted: dict[str, Any] = field(
+        default_factory=dict
+    )  # what became of missing values, as `missing.fill_values` takes it
 
     @property
     def block(self) -> Block:
@@ -77,7 +81,9 @@ def note_categories(rows: Dataset, facts: Mapping[str, Any], counted: bool) -> N
     categories and what looks at them has not `counted` them."""
     if not facts:
         return
-    made = rows.categories = Categories.of_facts(facts, rows.feature_names if facts["codes"] else None)
+    made = rows.categories = Categories.of_facts(
+        facts, rows.feature_names if facts["codes"] else None
+    )
     if made.codes:
         rows.profile.categories = made.counts
         if not counted and made.values:
@@ -97,38 +103,58 @@ def check_and_name(rows: Dataset, features: str, labels: str, some: bool = False
         where = f"row {rows.called(row)}: " if row else ""
         if slot is not None:
             where += f"feature {named[slot] if slot < len(named) else slot} "
-            what += "; fill it first (the readers take missing='mean', 'zero' or 'drop')" if what == IS_MISSING else ""
+            what += (
+                "; fill it first (the readers take missing='mean', 'zero' or 'drop')"
+                if what == IS_MISSING
+                else ""
+            )
         raise DataError(f"{where}{what}")
     p.without_weights_of_one()
     if p.n == 0:
         raise DataError("the data have no rows; check the path and the filters before this step")
     if p.n == 1 and not some:
-        raise DataError("the data have one row; nothing varies, so nothing can be ranked: give at least two")
+        raise DataError(
+            "the data have one row; nothing varies, so nothing can be ranked: give at least two"
+        )
     if p.d == 0:
         raise DataError(f"the vectors in {features!r} have no entries; give at least one feature")
     if rows.label_names and p.q > len(rows.label_names):
-        raise DataError(f"label number {p.q - 1} occurs but the metadata of {labels!r} names {len(rows.label_names)} labels")
+        raise DataError(
+            f"label number {p.q - 1} occurs but the metadata of {labels!r} names {len(rows.label_names)} labels"
+        )
     p.with_labels(max(p.q, len(rows.label_names)))
     if p.graded and p.total >= MOST_GRADED:
         unit = f"{p.weight_unit:g}"
-        raise DataError(f"graded labels take weights of at most 2^46 together, in units of the finest, {unit}: round the weights")
+        raise DataError(
+            f"graded labels take weights of at most 2^46 together, in units of the finest, {unit}: round the weights"
+        )
     if not some:
         _must_tell(p, features, labels)
     rows.feature_names = rows.feature_names or [f"{features}_{index}" for index in range(p.d)]
     if len(rows.feature_names) != p.d:
-        raise DataError(f"the metadata of {features!r} names {len(rows.feature_names)} features, its vectors have {p.d}")
+        raise DataError(
+            f"the metadata of {features!r} names {len(rows.feature_names)} features, its vectors have {p.d}"
+        )
     rows.label_names = rows.label_names or [f"{labels}_{index}" for index in range(p.q)]
     for column, names in ((features, rows.feature_names), (labels, rows.label_names)):
         if (twice := first_repeated(names)) is not None:
-            raise DataError(f"two entries of {column!r} are both named {twice!r}; rename one, names identify a selection")
+            raise DataError(
+                f"two entries of {column!r} are both named {twice!r}; rename one, names identify a selection"
+            )
 
 
 def _must_tell(p: Profile, features: str, labels: str) -> None:
     """`DataError` where there is nothing to rank, or to rank by."""
     if not p.positive.any():
-        raise DataError(f"no row has a label in {labels!r}; check the column and the labels' coding")
+        raise DataError(
+            f"no row has a label in {labels!r}; check the column and the labels' coding"
+        )
     if not p.label_varies.any():
-        needed = ("several grades", "rows of different ones") if p.graded else ("both values", "positive and negative rows")
+        needed = (
+            ("several grades", "rows of different ones")
+            if p.graded
+            else ("both values", "positive and negative rows")
+        )
         raise DataError(f"no label in {labels!r} takes {needed[0]}; a ranking needs {needed[1]}")
     if not len(p.varying):
         raise DataError(f"every feature in {features!r} is constant; there is nothing to rank")

@@ -64,7 +64,9 @@ class Listed:
         at = np.minimum(np.searchsorted(self.ids, rows.ids), len(self.ids) - 1)
         strange = self.ids[at] != rows.ids
         if strange.any():
-            raise DataError(f"row {rows.ids[strange][0]} was not among the rows the folds were made of; make them of all rows")
+            raise DataError(
+                f"row {rows.ids[strange][0]} was not among the rows the folds were made of; make them of all rows"
+            )
         return self.folds[at].astype(np.int64)
 
 
@@ -103,15 +105,21 @@ class Split:
     def of(self, rows: Block | np.ndarray) -> np.ndarray:
         """(n,) whether each row is a test row. `rows`: a block, or row ids where the split is not `ByLabelset`."""
         if not isinstance(rows, Block) and isinstance(self.folds, ByLabelset):
-            raise ParameterError(f"{self.name} is divided by labelset: give blocks, ids do not tell the fold")
-        known: Any = rows if isinstance(rows, Block) else SimpleNamespace(ids=np.asarray(rows, np.int64))
+            raise ParameterError(
+                f"{self.name} is divided by labelset: give blocks, ids do not tell the fold"
+            )
+        known: Any = (
+            rows if isinstance(rows, Block) else SimpleNamespace(ids=np.asarray(rows, np.int64))
+        )
         return self.folds.of(known) == self.fold
 
     @property
     def groups(self) -> list[int] | None:
         """The groups of rows (of 60, `kernels.hashing.group_of`) that are tested; None where groups are divided."""
         folds = self.folds.groups if isinstance(self.folds, Hashed) else None
-        return None if folds is None else [int(group) for group in np.flatnonzero(folds == self.fold)]
+        return (
+            None if folds is None else [int(group) for group in np.flatnonzero(folds == self.fold)]
+        )
 
 
 # ---- folds of rows of this process: with even labels, or of even sizes alone ----
@@ -121,10 +129,14 @@ def positives(labels: Any, delimiter: str | None = None) -> sp.csr_matrix:
     """(n, q) the positive labels in memory, in any form that `rank` takes."""
     known = labels_of(labels, delimiter=delimiter)
     indptr, indices = known.fields["label_indptr"], known.fields["label_indices"]
-    return sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(known.rows, len(known.names)))
+    return sp.csr_matrix(
+        (np.ones(len(indices), np.int8), indices, indptr), shape=(known.rows, len(known.names))
+    )
 
 
-def stratify(ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], seed: int) -> Listed:
+def stratify(
+    ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], seed: int
+) -> Listed:
     """Iterative stratification of rows with `ids` (n,) and 0/1 `labels` (n, q) into folds of the given shares.
 
     Again and again the label with the fewest rows left (of equals the smallest) deals its rows out: each row goes to the fold
@@ -140,10 +152,15 @@ def stratify(ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], 
     columns = rows.tocsc()
     columns.sort_indices()
     times, number = weight[order].tolist(), hashes[order].tolist()
-    counts = np.bincount(rows.indices, np.repeat(weight[order], np.diff(rows.indptr)), minlength=rows.shape[1])
+    counts = np.bincount(
+        rows.indices, np.repeat(weight[order], np.diff(rows.indptr)), minlength=rows.shape[1]
+    )
     # lists of Python's numbers: what is dealt is a row at a time
     left, indptr, indices = counts.tolist(), rows.indptr.tolist(), rows.indices.tolist()
-    wanted, size = (counts[:, None] * np.asarray(shares)).tolist(), (np.asarray(shares) * weight.sum()).tolist()
+    wanted, size = (
+        (counts[:, None] * np.asarray(shares)).tolist(),
+        (np.asarray(shares) * weight.sum()).tolist(),
+    )
     fold = [-1] * len(order)
 
     def deal(row: int, among: list[float]) -> None:
@@ -176,5 +193,7 @@ def even(ids: np.ndarray, shares: tuple[float, ...], seed: int) -> Listed:
     unique, weight = np.unique(np.asarray(ids, np.int64), return_counts=True)
     order = np.argsort(mix(unique, seed), kind="stable")
     before = np.cumsum(weight[order]) - weight[order]
-    fold = np.searchsorted(np.floor(np.cumsum(shares) * weight.sum() + 0.5)[:-1], before, side="right")
+    fold = np.searchsorted(
+        np.floor(np.cumsum(shares) * weight.sum() + 0.5)[:-1], before, side="right"
+    )
     return Listed(unique, fold.astype(np.int16)[np.argsort(order)])

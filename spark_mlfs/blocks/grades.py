@@ -49,17 +49,25 @@ class Grades:
         if not asked:
             for name, value in (("grade_range", ends), ("label_cuts", cuts)):
                 if value is not None:
-                    raise ParameterError(f"{setting(name)} is about grades: set {setting('graded_labels')}, too, or leave it out")
+                    raise ParameterError(
+                        f"{setting(name)} is about grades: set {setting('graded_labels')}, too, or leave it out"
+                    )
             return None
         scale = setting("grade_range")
         if ends is not None and ends[0] >= ends[1]:
-            raise ParameterError(f"{scale} goes from the lowest to the highest grade, not from {ends[0]:g} to {ends[1]:g}")
+            raise ParameterError(
+                f"{scale} goes from the lowest to the highest grade, not from {ends[0]:g} to {ends[1]:g}"
+            )
         if cuts is not None and any(a >= b for a, b in itertools.pairwise(cuts)):
-            raise ParameterError(f"{setting('label_cuts')} ascend, not {', '.join(f'{c:g}' for c in cuts)}")
+            raise ParameterError(
+                f"{setting('label_cuts')} ascend, not {', '.join(f'{c:g}' for c in cuts)}"
+            )
         for cut in cuts or ():
             if ends is not None and not ends[0] < cut <= ends[1]:
                 told = f"grades from {ends[0]:g} to {ends[1]:g} ({scale}) are all on one side of {cut:g}"
-                raise ParameterError(f"{setting('label_cuts')}: {told}; give a cut above the lowest, at most the highest")
+                raise ParameterError(
+                    f"{setting('label_cuts')}: {told}; give a cut above the lowest, at most the highest"
+                )
         low, high = ends or (None, None)
         return Grades(low, high, tuple(cuts or ()))
 
@@ -97,7 +105,9 @@ class Grades:
             return True
         return self.cuts[0] <= 0 if self.cuts else bool(self.low)
 
-    def entries(self, rows: np.ndarray, labels: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, ...]:
+    def entries(
+        self, rows: np.ndarray, labels: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
         """(rows, labels, units) of the grades above 0 among the entries (row, label, value), units (k,) of 2⁻¹⁵."""
         if self.cuts:
             rows, labels, values = (np.repeat(each, self.width) for each in (rows, labels, values))
@@ -105,7 +115,9 @@ class Grades:
             labels = labels * self.width + which
             units = np.where(values >= np.array(self.cuts)[which], ONE, 0)
         else:
-            low, high = (0.0, 1.0) if self.low is None or self.high is None else (self.low, self.high)
+            low, high = (
+                (0.0, 1.0) if self.low is None or self.high is None else (self.low, self.high)
+            )
             units = np.rint(np.ldexp((values - low) / (high - low), BITS)).astype(np.int64)
         positive = units > 0
         return rows[positive], labels[positive], units[positive]

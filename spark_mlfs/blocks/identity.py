@@ -80,7 +80,9 @@ def _beside(block: Block) -> np.ndarray:
             short = (block.grades.astype(np.int64) - ONE).view(np.uint64)
             total = total + row_sums(mix(block.label_indices, 4) * short, block.label_indptr)
         if block.weights is not None:  # a weight of 1 is none
-            total = total + np.where(block.weights == 1, np.uint64(0), mix(block.weights.view(np.int64), 3))
+            total = total + np.where(
+                block.weights == 1, np.uint64(0), mix(block.weights.view(np.int64), 3)
+            )
     return total
 
 

@@ -62,12 +62,16 @@ def label_source(
     A label number repeated in a row is one label; one below 0, or from `MAX_TAGS` on, is a problem of its row. Where labels are
     `grades`, an array of numbers of any type holds one for every label."""
     if form not in FORMS:
-        raise ParameterError(f"{setting('labels_form')} must be one of {', '.join(map(repr, FORMS))}, not {form!r}")
+        raise ParameterError(
+            f"{setting('labels_form')} must be one of {', '.join(map(repr, FORMS))}, not {form!r}"
+        )
     kind, named = kinds_of(frame)[column], tuple(attribute_names(frame, column) or ()) or None
     element = kind.element
     if kind.vector:
         return LabelSource("vector", named, grades=grades), None
-    if grades is not None and (form not in ("auto", "multihot") or element is None or not element.number):
+    if grades is not None and (
+        form not in ("auto", "multihot") or element is None or not element.number
+    ):
         form = f", {setting('labels_form', form)}" if form in ("tags", "ids") else ""
         raise ParameterError(
             f"{setting('graded_labels')}: labels column {column!r} is {kind.name}{form}; grades are a vector or an "
@@ -75,35 +79,54 @@ def label_source(
         )
     if element is not None:
         if element.text:
-            return LabelSource("tags", named or _vocabulary(frame, column), told=named is not None), None
+            return LabelSource(
+                "tags", named or _vocabulary(frame, column), told=named is not None
+            ), None
         if grades is not None or element.fractional or element.name == "boolean":
             return LabelSource("multihot", grades=grades), "array<double>"
         if element.whole:
             if form == "auto":
                 form = "multihot" if _looks_multihot(frame, column) else "ids"
-            return LabelSource(form, named), "array<double>" if form == "multihot" else "array<bigint>"
+            return LabelSource(
+                form, named
+            ), "array<double>" if form == "multihot" else "array<bigint>"
     raise ParameterError(
         f"labels column {column!r} is {kind.name}; give a multi-hot vector, array<string> tags, array<int> label "
         "numbers or an array of 0/1 (split a delimited string with F.split, gather 0/1 columns with F.array)"
     )
 
 
-def _of_cells(frame: LocalFrame, column: str, work: Callable[[pa.Array], Outcome]) -> Iterator[Outcome]:
+def _of_cells(
+    frame: LocalFrame, column: str, work: Callable[[pa.Array], Outcome]
+) -> Iterator[Outcome]:
     """Iterate over what `work` makes of the cells of a column, batch by batch; no other column is read."""
-    return chain.from_iterable(frame.select(column).each(lambda batches: [work(batch.column(0)) for batch in batches]))
+    return chain.from_iterable(
+        frame.select(column).each(lambda batches: [work(batch.column(0)) for batch in batches])
+    )
 
 
 def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
     """The distinct tags of a column, in alphabetical order."""
     if isinstance(frame, LocalFrame):
-        distinct = set(chain.from_iterable(_of_cells(frame, column, lambda cells: pc.unique(cells.flatten()).to_pylist())))
+        distinct = set(
+            chain.from_iterable(
+                _of_cells(frame, column, lambda cells: pc.unique(cells.flatten()).to_pylist())
+            )
+        )
         vocabulary = sorted(distinct - {None})
     else:
-        tags = frame.select(F.explode(F.col(column)).alias("tag")).where("tag is not null").distinct().limit(MAX_TAGS + 1)
+        tags = (
+            frame.select(F.explode(F.col(column)).alias("tag"))
+            .where("tag is not null")
+            .distinct()
+            .limit(MAX_TAGS + 1)
+        )
         with worker_errors():
             vocabulary = sorted(row.tag for row in tags.collect())
     if len(vocabulary) > MAX_TAGS:
-        raise DataError(f"labels column {column!r} holds more than {MAX_TAGS} distinct tags; keep the frequent ones first")
+        raise DataError(
+            f"labels column {column!r} holds more than {MAX_TAGS} distinct tags; keep the frequent ones first"
+        )
     if not vocabulary:
         raise DataError(f"labels column {column!r} holds no tag in any row; check the column")
     return tuple(vocabulary)
@@ -115,10 +138,14 @@ def _looks_multihot(frame: DataFrame, column: str) -> bool:
         looked = list(_of_cells(frame, column, _multihot_signs))
         return any(repeat for repeat, _ in looked) and not any(number for _, number in looked)
     entry = F.col(column)
-    repeated = (F.size(F.array_distinct(entry)) < F.size(entry)) | F.exists(entry, lambda e: e.isNull())
+    repeated = (F.size(F.array_distinct(entry)) < F.size(entry)) | F.exists(
+        entry, lambda e: e.isNull()
+    )
     number = F.exists(entry, lambda e: e.isNotNull() & ~e.isin(0, 1))
     with worker_errors():
-        ((some_repeat, some_number),) = frame.select(F.max(repeated), F.max(F.coalesce(number, F.lit(False)))).collect()
+        ((some_repeat, some_number),) = frame.select(
+            F.max(repeated), F.max(F.coalesce(number, F.lit(False)))
+        ).collect()
     return bool(some_repeat) and not some_number
 
 
@@ -148,7 +175,10 @@ def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]
         if source.kind == "ids":
             labels = flat.fill_null(-1).to_numpy(zero_copy_only=False)
             if (labels < 0).any():
-                raise WrongRow("a label number is null or negative; label numbers count from 0", rows[np.argmax(labels < 0)])
+                raise WrongRow(
+                    "a label number is null or negative; label numbers count from 0",
+                    rows[np.argmax(labels < 0)],
+                )
             if (labels >= MAX_TAGS).any():
                 far = int(np.argmax(labels >= MAX_TAGS))
                 told = f"label number {labels[far]} is absurdly large (at most {MAX_TAGS - 1}); correct it, or give tags"
@@ -159,18 +189,27 @@ def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]
         width = int(full[0]) if len(full) else 0
         if (full != width).any():
             row = np.flatnonzero(lengths != width)[0]
-            raise WrongRow(f"its multi-hot label array has {lengths[row]} entries where others have {width}", row)
+            raise WrongRow(
+                f"its multi-hot label array has {lengths[row]} entries where others have {width}",
+                row,
+            )
         labels = within(lengths)
-    wrong = wrong_entry(values, source.grades, f"unknown (null or NaN), with {setting('graded_labels')} grades")
+    wrong = wrong_entry(
+        values, source.grades, f"unknown (null or NaN), with {setting('graded_labels')} grades"
+    )
     if wrong is not None:
         raise WrongRow(f"label {labels[wrong[0]]} is {wrong[1]}", rows[wrong[0]])
     if source.grades is None:
         return label_lists(n, rows, labels, values, unlabelled=unlabelled), width
     _check_stored(n, rows, labels, width, unlabelled, source.grades)
-    return label_lists(n, rows, labels, values, source.grades, unlabelled), width * source.grades.width
+    return label_lists(
+        n, rows, labels, values, source.grades, unlabelled
+    ), width * source.grades.width
 
 
-def _tag_numbers(flat: pa.Array, rows: np.ndarray, source: LabelSource) -> tuple[np.ndarray, np.ndarray]:
+def _tag_numbers(
+    flat: pa.Array, rows: np.ndarray, source: LabelSource
+) -> tuple[np.ndarray, np.ndarray]:
     """(row, label) of tags; null tags say nothing."""
     labels = pc.index_in(flat, value_set=source.tags.cast(flat.type)).fill_null(-1).to_numpy()
     keep = labels >= 0
@@ -181,7 +220,9 @@ def _tag_numbers(flat: pa.Array, rows: np.ndarray, source: LabelSource) -> tuple
     return rows[keep], labels[keep]
 
 
-def _check_stored(n: int, rows: np.ndarray, labels: np.ndarray, width: int, unlabelled: np.ndarray, grades: Grades) -> None:
+def _check_stored(
+    n: int, rows: np.ndarray, labels: np.ndarray, width: int, unlabelled: np.ndarray, grades: Grades
+) -> None:
     """`WrongRow` where sparse vectors leave grades open, or name one twice."""
     short = np.bincount(rows, minlength=n) < width
     short[unlabelled] = False
@@ -191,22 +232,32 @@ def _check_stored(n: int, rows: np.ndarray, labels: np.ndarray, width: int, unla
     key = np.sort(rows * max(width, 1) + labels)
     again = np.flatnonzero(key[1:] == key[:-1])
     if len(again):
-        raise WrongRow("its label vector names an entry twice; correct it", key[again[0]] // max(width, 1))
+        raise WrongRow(
+            "its label vector names an entry twice; correct it", key[again[0]] // max(width, 1)
+        )
 
 
-def vector_entries(column: pa.StructArray, what: str = "label") -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+def vector_entries(
+    column: pa.StructArray, what: str = "label"
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """(row, slot, value) of the stored entries of VectorUDT cells, and their width; `WrongRow` where one is of another width."""
     cells, sizes = vectors_and_sizes(column)
     present = np.flatnonzero(column.is_valid())
     first = int(sizes[present[0]]) if len(present) else 0
     other = present[sizes[present] != first]
     if len(other):
-        raise WrongRow(f"its {what} vector has size {sizes[other[0]]} where others have {first}", other[0])
+        raise WrongRow(
+            f"its {what} vector has size {sizes[other[0]]} where others have {first}", other[0]
+        )
     return cells.rows, cells.indices.astype(np.int64), cells.values, first
 
 
 def read_features(
-    column: pa.Array, vectors: bool, narrow: bool = True, used: np.ndarray | None = None, keep_missing: bool = False
+    column: pa.Array,
+    vectors: bool,
+    narrow: bool = True,
+    used: np.ndarray | None = None,
+    keep_missing: bool = False,
 ) -> Matrix:
     """The feature cells as a matrix, float64 or as narrow as holds them; `WrongRow` for what is wrong with them where `used`
     (width,) says so, and but for NaN with `keep_missing`."""
@@ -227,8 +278,12 @@ def read_features(
                 at = int(np.argmax(bad))
                 raise WrongRow(_not_finite(flat[at]), positions[at], int(slots[at]))
             keep = flat != 0  # true of NaN
-            indptr = np.concatenate([[0], np.cumsum(np.bincount(positions[keep], minlength=rows))]).astype(np.int32)
-            x = sp.csr_matrix((flat[keep], slots[keep].astype(np.int32), indptr), shape=(rows, width))
+            indptr = np.concatenate(
+                [[0], np.cumsum(np.bincount(positions[keep], minlength=rows))]
+            ).astype(np.int32)
+            x = sp.csr_matrix(
+                (flat[keep], slots[keep].astype(np.int32), indptr), shape=(rows, width)
+            )
             return narrowest(x) if narrow else x
     lists = values if vectors else column
     lengths = np.diff(np.asarray(lists.offsets, np.int64))
@@ -255,8 +310,16 @@ def _all_sparse(column: pa.StructArray) -> sp.csr_matrix | None:
     """Sparse cells as CSR, straight from their buffers; None where something is wrong with them, or a zero is stored."""
     _, size, indices, values = column.flatten()
     sizes, offsets = size.to_numpy(zero_copy_only=False), np.asarray(values.offsets)
-    flat, slots = values.flatten().to_numpy(zero_copy_only=False), indices.flatten().to_numpy(zero_copy_only=False)
-    if (sizes != sizes[0]).any() or len(slots) != len(flat) or not np.isfinite(flat).all() or (flat == 0).any():
+    flat, slots = (
+        values.flatten().to_numpy(zero_copy_only=False),
+        indices.flatten().to_numpy(zero_copy_only=False),
+    )
+    if (
+        (sizes != sizes[0]).any()
+        or len(slots) != len(flat)
+        or not np.isfinite(flat).all()
+        or (flat == 0).any()
+    ):
         return None
     return sp.csr_matrix((flat, slots, offsets - offsets[0]), shape=(len(column), int(sizes[0])))
 

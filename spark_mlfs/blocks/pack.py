@@ -39,7 +39,10 @@ ENOUGH_BYTES = BLOCK_BYTES // 2  # batches of narrow values are joined up to her
 JOINED_BYTES = 16 << 20  # of a block in this process, at least, where there are several
 SMALL_SUMMARY = 1 << 16  # bytes of a partition's profile that come with the first job
 WIDE_SUMMARIES = 256 << 20  # bytes of all profiles that go straight to the driver
-TRIES, GIVEN_UP = 3, "cannot rollback"  # of a job that is given up as `at_once` says, in Spark's words
+TRIES, GIVEN_UP = (
+    3,
+    "cannot rollback",
+)  # of a job that is given up as `at_once` says, in Spark's words
 BLOCK_SCHEMA = "number bigint, block binary, summary binary"
 Columns = tuple[str, str, str | None, str | None]  # of features, labels, ids and weights
 
@@ -52,13 +55,18 @@ class Pack:
     vectors: bool
     named: bool = True  # whether ids name rows to a person; else a row is known by its place
     weighted: bool = False
-    enough: int = field(default_factory=lambda: ENOUGH_BYTES)  # bytes up to which batches are joined
+    enough: int = field(
+        default_factory=lambda: ENOUGH_BYTES
+    )  # bytes up to which batches are joined
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Batches:
         total, number = Profile(), 0
         waiting: list[Block] = []  # narrow ones, which one block will hold
         for block, total in self.read(batches):  # noqa: B007
-            alike = not waiting or (block.x.dtype, block.sparse) == (waiting[0].x.dtype, waiting[0].sparse)
+            alike = not waiting or (block.x.dtype, block.sparse) == (
+                waiting[0].x.dtype,
+                waiting[0].sparse,
+            )
             if not alike or sum(b.nbytes for b in waiting) >= self.enough:
                 yield block_row(number, concatenate(waiting).encode(), None)
                 waiting, number = [], number + 1
@@ -75,14 +83,22 @@ class Pack:
         """Yield the blocks of a partition, each with the profile of all rows so far."""
         total, before = Profile(), 0
         for batch in batches:
-            for block, profile in self.blocks(batch, before, total.d or None) if batch.num_rows else ():
+            for block, profile in (
+                self.blocks(batch, before, total.d or None) if batch.num_rows else ()
+            ):
                 total = profile if not total.n and not total.problem else total.merge(profile)
                 yield block, total
             before += batch.num_rows
 
-    def blocks(self, batch: pa.RecordBatch, before: int = 0, width: int | None = None) -> Iterator[tuple[Block, Profile]]:
+    def blocks(
+        self, batch: pa.RecordBatch, before: int = 0, width: int | None = None
+    ) -> Iterator[tuple[Block, Profile]]:
         """The blocks of a batch with their profiles; `before` rows of the partition came earlier, of `width` features."""
-        ids = batch.column(2).to_numpy(zero_copy_only=False) if self.named else np.zeros(batch.num_rows, np.int64)
+        ids = (
+            batch.column(2).to_numpy(zero_copy_only=False)
+            if self.named
+            else np.zeros(batch.num_rows, np.int64)
+        )
         try:
             block, labels = self._read(batch, ids, width)
         except WrongRow as wrong:
@@ -124,7 +140,11 @@ class Pack:
 def block_row(number: int, block: Buffer | None, summary: Buffer | None) -> pa.RecordBatch:
     """A row of a packed frame: the number of the block within its partition, and the block, or the partition's profile."""
     return pa.RecordBatch.from_pydict(
-        {"number": pa.array([number], pa.int64()), "block": binary_array(block), "summary": binary_array(summary)}
+        {
+            "number": pa.array([number], pa.int64()),
+            "block": binary_array(block),
+            "summary": binary_array(summary),
+        }
     )
 
 
@@ -216,7 +236,11 @@ def pack(
     work = _pack_here if isinstance(frame, LocalFrame) else _pack_there
     packed: Any = work(frame, packer, (features, labels, row_id, weight), label_kind)
     profile, names = packed.profile, attribute_names(given, features)
-    profile.named_ids, packed.named, packed.feature_names = packer.named, names is not None, names or []
+    profile.named_ids, packed.named, packed.feature_names = (
+        packer.named,
+        names is not None,
+        names or [],
+    )
     packed.label_names = _label_names(source, labels, profile)
     if isinstance(packed, InMemoryDataset):
         packed.fitted = fill_of(given, features)
@@ -226,9 +250,13 @@ def pack(
     try:
         if profile.problem is not None and given is not frame:
             with worker_errors():  # the reader says it better: it knows files and columns
-                given.count() if isinstance(given, LocalFrame) else given.select(F.count(features), F.count(labels)).collect()
+                given.count() if isinstance(given, LocalFrame) else given.select(
+                    F.count(features), F.count(labels)
+                ).collect()
         if weight is not None and profile.n == 0 and profile.problem is None:
-            raise DataError(f"the weights in {weight!r} are all zero; give some rows a weight above 0")
+            raise DataError(
+                f"the weights in {weight!r} are all zero; give some rows a weight above 0"
+            )
         check_and_name(packed, features, labels, some)
         note_categories(packed, categories_of(given, features), counted)
     except (DataError, ParameterError):
@@ -242,7 +270,9 @@ def _label_names(source: LabelSource, labels: str, profile: Profile) -> list[str
     names, grades = list(source.names or []), source.grades
     if grades is None or grades.width < 2:
         return names
-    return grades.names(names or [f"{labels}_{index}" for index in range(profile.q // grades.width)])
+    return grades.names(
+        names or [f"{labels}_{index}" for index in range(profile.q // grades.width)]
+    )
 
 
 def _pack_there(frame: DataFrame, packer: Pack, named: Columns, label_kind: str | None) -> Packed:
@@ -253,12 +283,16 @@ def _pack_there(frame: DataFrame, packer: Pack, named: Columns, label_kind: str 
         from ..read.columns import exact
 
         element = kinds[features].element
-        x = (exact(x, x, [features]) if element is not None and element.name == "bigint" else x).cast("array<double>")
+        x = (
+            exact(x, x, [features]) if element is not None and element.name == "bigint" else x
+        ).cast("array<double>")
     y = F.col(labels) if label_kind is None else F.col(labels).cast(label_kind)
     columns, origin = [x.alias("x"), y.alias("y")], None
     if row_id is not None:
         id = F.col(row_id)
-        identity = F.coalesce(id.cast("bigint") if kinds[row_id].whole else F.xxhash64(id), F.lit(0))
+        identity = F.coalesce(
+            id.cast("bigint") if kinds[row_id].whole else F.xxhash64(id), F.lit(0)
+        )
         columns.append(identity.alias("i"))
         origin = (frame, row_id, identity)
     if weight is not None:
@@ -270,11 +304,15 @@ def _pack_there(frame: DataFrame, packer: Pack, named: Columns, label_kind: str 
     return Packed(profile, jobs=jobs, frame=blocks, persisted=persisted, source=origin)
 
 
-def _pack_here(frame: LocalFrame, packer: Pack, named: Columns, label_kind: str | None) -> InMemoryDataset:
+def _pack_here(
+    frame: LocalFrame, packer: Pack, named: Columns, label_kind: str | None
+) -> InMemoryDataset:
     """The rows of a frame of this process as blocks."""
     blocks, waiting, profile = list[Block](), list[Block](), Profile()
     columns = [column for column in named if column is not None]
-    for read, part in frame.each(partial(_blocks_here, packer=packer, columns=columns, label_kind=label_kind)):
+    for read, part in frame.each(
+        partial(_blocks_here, packer=packer, columns=columns, label_kind=label_kind)
+    ):
         for block in read:
             waiting.append(block)
             if sum(each.nbytes for each in waiting) >= JOINED_BYTES:
@@ -286,13 +324,17 @@ def _pack_here(frame: LocalFrame, packer: Pack, named: Columns, label_kind: str 
     return InMemoryDataset(profile, blocks=blocks or [Block.empty(0)], cores=num_cores())
 
 
-def _blocks_here(batches: Batches, packer: Pack, columns: Sequence[str], label_kind: str | None) -> tuple[list[Block], Profile]:
+def _blocks_here(
+    batches: Batches, packer: Pack, columns: Sequence[str], label_kind: str | None
+) -> tuple[list[Block], Profile]:
     """The rows of a part and their profile, as `Pack` makes them of a partition."""
 
     def cast(batch: pa.RecordBatch) -> pa.RecordBatch:
         cells = batch.select(columns).columns
         if label_kind is not None:
-            cells[1] = cells[1].cast(pa.list_(pa.float64() if "double" in label_kind else pa.int64()))
+            cells[1] = cells[1].cast(
+                pa.list_(pa.float64() if "double" in label_kind else pa.int64())
+            )
         if packer.named and not pa.types.is_integer(cells[2].type):
             cells[2] = pa.array(ids_of(cells[2].to_pylist(), batch.num_rows))
         if packer.weighted:
@@ -310,7 +352,9 @@ def check_column(frame: DataFrame, column: str) -> None:
     if column not in frame.columns:
         near = get_close_matches(column, frame.columns, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ParameterError(f"there is no column {column!r}; {hint}the columns are {', '.join(frame.columns)}")
+        raise ParameterError(
+            f"there is no column {column!r}; {hint}the columns are {', '.join(frame.columns)}"
+        )
 
 
 def are_vectors(frame: DataFrame, features: str) -> bool:
@@ -326,9 +370,15 @@ def are_vectors(frame: DataFrame, features: str) -> bool:
 
 def collect_profile(blocks: DataFrame) -> tuple[Profile, int]:
     """The profile of a packed frame, and the jobs it took: one, or two where a partition's is wide; many are merged first."""
-    summaries = blocks.select(F.spark_partition_id().alias("part"), "summary").where("summary is not null")
+    summaries = blocks.select(F.spark_partition_id().alias("part"), "summary").where(
+        "summary is not null"
+    )
     size = F.length("summary")
-    small = collected(summaries.select(size.alias("size"), F.when(size <= SMALL_SUMMARY, F.col("summary")).alias("summary")))
+    small = collected(
+        summaries.select(
+            size.alias("size"), F.when(size <= SMALL_SUMMARY, F.col("summary")).alias("summary")
+        )
+    )
     if all(row.summary is not None for row in small):
         return merge_profiles(bytes(row.summary) for row in small), 1
     total = sum(row.size for row in small)
@@ -356,5 +406,10 @@ def row_value(source: tuple[DataFrame, str, Column], key: int) -> str:
     if kinds_of(frame)[column].whole and key:
         return str(key)
     with worker_errors():
-        rows = frame.where(identity == F.lit(key)).select(F.col(column).cast("string")).limit(1).collect()
+        rows = (
+            frame.where(identity == F.lit(key))
+            .select(F.col(column).cast("string"))
+            .limit(1)
+            .collect()
+        )
     return "null" if not rows or rows[0][0] is None else repr(rows[0][0])

@@ -48,12 +48,20 @@ def _first_problem(*problems: Any) -> Any:
     return min((p for p in problems if p), key=lambda p: p[1], default=None)
 
 
-SUM, LARGEST, SUMS, WEIGHTS = MergeRule(add), MergeRule(max), MergeRule(add, none=0), MergeRule(add, none=0, in_units=True)
+SUM, LARGEST, SUMS, WEIGHTS = (
+    MergeRule(add),
+    MergeRule(max),
+    MergeRule(add, none=0),
+    MergeRule(add, none=0, in_units=True),
+)
 
 
 def _fact(rule: MergeRule, default: Any = 0) -> Any:
     """A field with its rule; a dtype for `default` is an empty array."""
-    return field(default_factory=lambda: np.zeros(0, default) if isinstance(default, type) else default, metadata={"rule": rule})
+    return field(
+        default_factory=lambda: np.zeros(0, default) if isinstance(default, type) else default,
+        metadata={"rule": rule},
+    )
 
 
 @dataclass
@@ -140,7 +148,11 @@ class Profile:
     def excess(self) -> np.ndarray | None:
         """(d,) exponents of powers of two that take features beyond 2^±`REACH` back, one for all if that will do; or None."""
         exponent = np.frexp(np.maximum(np.abs(self.low), np.abs(self.high)))[1][self.varying]
-        top, bottom, out = exponent.max(initial=0), exponent.min(initial=0), np.zeros(self.d, np.int64)
+        top, bottom, out = (
+            exponent.max(initial=0),
+            exponent.min(initial=0),
+            np.zeros(self.d, np.int64),
+        )
         if max(top, -bottom) <= REACH:
             return None
         some = np.clip(exponent, -REACH, REACH) - exponent
@@ -152,7 +164,9 @@ class Profile:
     def times(self, shift: np.ndarray) -> Profile:
         """The profile of the rows whose feature j is multiplied by 2^`shift`[j]."""
         low, high = np.ldexp(self.low, shift), np.ldexp(self.high, shift)
-        return replace(self, low=low, high=high, binary=self.binary & (shift == 0)).only(self.varying)
+        return replace(self, low=low, high=high, binary=self.binary & (shift == 0)).only(
+            self.varying
+        )
 
     @property
     def density(self) -> float:
@@ -184,7 +198,9 @@ class Profile:
         """(q,) the sum of the grades of each label over the rows, by weight: `positive_total` where labels are 0 and 1."""
         if not self.graded:
             return self.positive_total
-        return np.ldexp((self.weight_grade if self.weighted else self.grade).astype(np.float64), -BITS)
+        return np.ldexp(
+            (self.weight_grade if self.weighted else self.grade).astype(np.float64), -BITS
+        )
 
     @property
     def label_varies(self) -> np.ndarray:
@@ -195,7 +211,11 @@ class Profile:
     @property
     def unknown_total(self) -> np.ndarray:
         """(q,) rows whose label is unknown, or their units of weight."""
-        return self.weight_unknown + self.weight_unlabelled if self.weighted else self.unknown + self.unlabelled
+        return (
+            self.weight_unknown + self.weight_unlabelled
+            if self.weighted
+            else self.unknown + self.unlabelled
+        )
 
     @property
     def observed_total(self) -> np.ndarray:
@@ -239,9 +259,17 @@ class Profile:
             return other
         if self.d != other.d:  # a part that could not be read has d = 0 and says why
             sizes = f"feature vectors of size {self.d} and of size {other.d}"
-            return Profile(n=self.n + other.n, problem=_first_problem(self.problem, other.problem) or (sizes, [], None))
+            return Profile(
+                n=self.n + other.n,
+                problem=_first_problem(self.problem, other.problem) or (sizes, [], None),
+            )
         left, right = self._comparable(other), other._comparable(self)
-        out = Profile(**{name: rule.merged(getattr(left, name), getattr(right, name)) for name, rule in RULES.items()})
+        out = Profile(
+            **{
+                name: rule.merged(getattr(left, name), getattr(right, name))
+                for name, rule in RULES.items()
+            }
+        )
         small, large = sorted((self.declared_num_labels, other.declared_num_labels))
         if small and small != large:
             told = f"some rows have {small} labels, others {large}; give all rows one length"
@@ -256,11 +284,22 @@ class Profile:
         if other.weight_exponent is not None:
             if self.weight_exponent is None:  # each row has the weight 1
                 out.weight_exponent, out.weight, out.heaviest = 0, self.n, 1
-                out.weight_positive, out.weight_unknown, out.weight_unlabelled = self.positive, self.unknown, self.unlabelled
+                out.weight_positive, out.weight_unknown, out.weight_unlabelled = (
+                    self.positive,
+                    self.unknown,
+                    self.unlabelled,
+                )
             out._use_unit(other.weight_exponent)
         if other.graded and not self.graded:
-            out.graded, out.grade, out.weight_grade = True, out.positive << BITS, out.weight_positive << BITS
-            out.grade_low, out.grade_high = np.full(self.q, ONE), np.where(self.positive > 0, ONE, 0)
+            out.graded, out.grade, out.weight_grade = (
+                True,
+                out.positive << BITS,
+                out.weight_positive << BITS,
+            )
+            out.grade_low, out.grade_high = (
+                np.full(self.q, ONE),
+                np.where(self.positive > 0, ONE, 0),
+            )
         return out
 
     def _use_unit(self, exponent: int) -> None:
@@ -272,7 +311,11 @@ class Profile:
             for name, rule in RULES.items():
                 if rule.in_units:
                     value = getattr(self, name)
-                    setattr(self, name, value << shift if rule.none is not None else min(value << shift, MOST))
+                    setattr(
+                        self,
+                        name,
+                        value << shift if rule.none is not None else min(value << shift, MOST),
+                    )
 
     def with_labels(self, q: int) -> None:
         """The first of `q` labels are those there were; no row has the others."""
@@ -297,16 +340,26 @@ class Profile:
 
 
 RULES: dict[str, MergeRule] = {each.name: each.metadata["rule"] for each in fields(Profile)}
-Ranges = tuple[dict[str, Any], np.ndarray]  # facts about the features of a block; (n,) features that are not zero in each row
+Ranges = tuple[
+    dict[str, Any], np.ndarray
+]  # facts about the features of a block; (n,) features that are not zero in each row
 
 
 def _ranges_of_sparse(x: sp.csr_matrix) -> Ranges:
     n, d = x.shape
     in_row = np.diff(x.indptr).astype(np.int64)
-    if x.dtype == np.uint8 and x.nnz and x.data.min() == 1 == x.data.max():  # the column of a one does not matter then
+    if (
+        x.dtype == np.uint8 and x.nnz and x.data.min() == 1 == x.data.max()
+    ):  # the column of a one does not matter then
         counts = np.bincount(x.indices, minlength=d).astype(np.int64)
         low, high = (counts == n).astype(float), (counts > 0).astype(float)
-        return {"low": low, "high": high, "binary": np.ones(d, bool), "nonzero": x.nnz, "stored": counts}, in_row
+        return {
+            "low": low,
+            "high": high,
+            "binary": np.ones(d, bool),
+            "nonzero": x.nnz,
+            "stored": counts,
+        }, in_row
     columns = x.tocsc()
     low, high, binary = np.zeros(d), np.zeros(d), np.ones(d, bool)
     counts = np.diff(columns.indptr)
@@ -320,7 +373,13 @@ def _ranges_of_sparse(x: sp.csr_matrix) -> Ranges:
         low[partial] = np.minimum(low[partial], 0)
         high[partial] = np.maximum(high[partial], 0)
     nonzero = int(np.count_nonzero(x.data))
-    return {"low": low, "high": high, "binary": binary, "nonzero": nonzero, "stored": counts.astype(np.int64)}, in_row
+    return {
+        "low": low,
+        "high": high,
+        "binary": binary,
+        "nonzero": nonzero,
+        "stored": counts.astype(np.int64),
+    }, in_row
 
 
 def _ranges_of_dense(x: np.ndarray) -> Ranges:
@@ -340,18 +399,30 @@ def _ranges_of_dense(x: np.ndarray) -> Ranges:
         stored, in_row = filled.sum(axis=0), filled.sum(axis=1)
     else:  # counted exactly only where it can matter: dense rows are counted in full tables
         stored, in_row = np.full(d, n, np.int64), np.full(n, d, np.int64)
-    return {"low": low, "high": high, "binary": binary, "nonzero": nonzero, "stored": stored}, in_row
+    return {
+        "low": low,
+        "high": high,
+        "binary": binary,
+        "nonzero": nonzero,
+        "stored": stored,
+    }, in_row
 
 
 def profile_block(block: Block, width: int) -> Profile:
     """The profile of one block whose rows tell `width` labels (0: not told)."""
     features, in_row = _ranges_of_sparse(block.x) if block.sparse else _ranges_of_dense(block.x)
-    labels, unlabelled, (of_unknown, unknown) = np.diff(block.label_indptr), block.unlabelled_rows(), block.unknown_entries()
+    labels, unlabelled, (of_unknown, unknown) = (
+        np.diff(block.label_indptr),
+        block.unlabelled_rows(),
+        block.unknown_entries(),
+    )
     unknown_labels = np.bincount(of_unknown, minlength=block.n)
     q = max(width, int(block.label_indices.max(initial=-1)) + 1)
 
     def by_label(entries: np.ndarray, amounts: np.ndarray | None = None) -> np.ndarray:
-        return np.bincount(entries, amounts, minlength=q).astype(np.int64)  # amounts: whole numbers, together below 2⁵³
+        return np.bincount(entries, amounts, minlength=q).astype(
+            np.int64
+        )  # amounts: whole numbers, together below 2⁵³
 
     profile = Profile(
         n=block.n,
@@ -382,7 +453,11 @@ def profile_block(block: Block, width: int) -> Profile:
         profile.weight_exponent = exponent = exponent_of(block.weights)
         with np.errstate(over="ignore"):
             profile.weight = int(min(np.ldexp(block.weights, -exponent).sum(), MOST))
-        mass = in_units(block.weights, exponent) if profile.weight < MOST else np.zeros(block.n, np.int64)
+        mass = (
+            in_units(block.weights, exponent)
+            if profile.weight < MOST
+            else np.zeros(block.n, np.int64)
+        )
         if profile.weight >= MOST:
             profile.problem = (TOO_FAR.format(2.0**exponent), [], None)
         profile.heaviest = int(mass.max(initial=0))

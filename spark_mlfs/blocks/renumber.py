@@ -33,7 +33,9 @@ def with_row_value(error: DataError, packed: Packed) -> DataError:
     if key is None or packed.source is None:
         return error
     value = row_value(packed.source, int(key[1]))
-    return DataError(str(error).replace(f"row id {key[1]};", f"row id {value} (column {packed.source[1]!r});"))
+    return DataError(
+        str(error).replace(f"row id {key[1]};", f"row id {value} (column {packed.source[1]!r});")
+    )
 
 
 def identified(packed: Packed) -> Packed:
@@ -43,15 +45,21 @@ def identified(packed: Packed) -> Packed:
     if not packed.memo:
         packed.memo.append(_identify(packed))
     frame, _, _, shuffled = packed.memo[0]
-    return replace(packed, frame=frame, unique=True, persisted=False, shuffled=packed.shuffled or shuffled)
+    return replace(
+        packed, frame=frame, unique=True, persisted=False, shuffled=packed.shuffled or shuffled
+    )
 
 
 def _identify(packed: Packed) -> tuple[DataFrame, bool, int, bool]:
     """The frame of blocks with unique ids, whether it was persisted for that, the jobs, whether blocks were shuffled. It depends
     on which rows are in a partition, not on their blocks: after the loss of an executor rows may come in another order."""
     parts = max(2, packed.profile.partitions)
-    blocks = packed.frame.where("block is not null").select(F.spark_partition_id().alias("part"), "number", "block")
-    ids = blocks.mapInArrow(partial(spread_ids, buckets=parts), "bucket bigint, part int, ids binary")
+    blocks = packed.frame.where("block is not null").select(
+        F.spark_partition_id().alias("part"), "number", "block"
+    )
+    ids = blocks.mapInArrow(
+        partial(spread_ids, buckets=parts), "bucket bigint, part int, ids binary"
+    )
     shared = ids.repartition(parts, "bucket").mapInArrow(shared_ids, "part int, shared binary")
     kept = persist(shared)
     try:
@@ -63,11 +71,25 @@ def _identify(packed: Packed) -> tuple[DataFrame, bool, int, bool]:
             for row in collected(shared):
                 known.setdefault(row.part, []).append(bytes(row.shared))
         else:
-            first = shared.select("part", F.lit(-1).cast("bigint").alias("number"), F.col("shared").alias("block"))
-            beside = blocks.unionByName(first).repartition(parts, "part").sortWithinPartitions("part", "number")
+            first = shared.select(
+                "part", F.lit(-1).cast("bigint").alias("number"), F.col("shared").alias("block")
+            )
+            beside = (
+                blocks.unionByName(first)
+                .repartition(parts, "part")
+                .sortWithinPartitions("part", "number")
+            )
         if packed.profile.named_ids:
-            _refuse_different(beside.mapInArrow(partial(hash_duplicates, known=known), "id bigint, content bigint"), packed)
-        frame, shuffled = beside.mapInArrow(partial(renumbered, known=known), BLOCK_SCHEMA), beside is not blocks
+            _refuse_different(
+                beside.mapInArrow(
+                    partial(hash_duplicates, known=known), "id bigint, content bigint"
+                ),
+                packed,
+            )
+        frame, shuffled = (
+            beside.mapInArrow(partial(renumbered, known=known), BLOCK_SCHEMA),
+            beside is not blocks,
+        )
         persisted = persist(frame)
         if shuffled:
             with worker_errors():  # while what it is made of is there
@@ -80,7 +102,11 @@ def _identify(packed: Packed) -> tuple[DataFrame, bool, int, bool]:
 
 def _refuse_different(contents: DataFrame, packed: Packed) -> None:
     """`DataError` where rows that differ share an id of the user's."""
-    several = contents.groupBy("id").agg(F.min("content").alias("low"), F.max("content").alias("high")).where("low != high")
+    several = (
+        contents.groupBy("id")
+        .agg(F.min("content").alias("low"), F.max("content").alias("high"))
+        .where("low != high")
+    )
     worst = collected(several.agg(F.min("id").alias("id")))[0].id
     if worst is not None:
         raise with_row_value(DataError(SHARED.format(worst)), packed)
@@ -94,8 +120,13 @@ def spread_ids(batches: Batches, buckets: int) -> Batches:
         order = np.argsort(bucket, kind="stable")
         edges = np.searchsorted(bucket[order], np.arange(buckets + 1))
         occupied = np.flatnonzero(np.diff(edges))
-        cells = pa.array([ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied], pa.binary())
-        places = {"bucket": pa.array(occupied, pa.int64()), "part": pa.array([part] * len(occupied), pa.int32())}
+        cells = pa.array(
+            [ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied], pa.binary()
+        )
+        places = {
+            "bucket": pa.array(occupied, pa.int64()),
+            "part": pa.array([part] * len(occupied), pa.int32()),
+        }
         yield pa.RecordBatch.from_pydict({**places, "ids": cells})
 
 
@@ -117,11 +148,17 @@ def shared_ids(batches: Batches) -> Batches:
         here = np.flatnonzero(np.isin(own, shared, assume_unique=True))
         if len(here):
             earlier = times[end - len(mine) + first[here]]
-            state = encode({"ids": own[here], "count": count[here].astype(np.int64), "earlier": earlier})
-            yield pa.RecordBatch.from_pydict({"part": pa.array([part], pa.int32()), "shared": binary_array(state)})
+            state = encode(
+                {"ids": own[here], "count": count[here].astype(np.int64), "earlier": earlier}
+            )
+            yield pa.RecordBatch.from_pydict(
+                {"part": pa.array([part], pa.int32()), "shared": binary_array(state)}
+            )
 
 
-Known = dict[int, list[bytes]] | None  # the shared ids of each partition; None where they are block -1 of the partition
+Known = (
+    dict[int, list[bytes]] | None
+)  # the shared ids of each partition; None where they are block -1 of the partition
 
 
 def _beside(batches: Batches, known: Known) -> Iterator[tuple[int, Block, Shared | None]]:
@@ -153,7 +190,9 @@ class Shared:
     @staticmethod
     def of(cells: list[bytes]) -> Shared:
         states = [decode(data) for data in cells]
-        ids, count, earlier = (np.concatenate([s[name] for s in states]) for name in ("ids", "count", "earlier"))
+        ids, count, earlier = (
+            np.concatenate([s[name] for s in states]) for name in ("ids", "count", "earlier")
+        )
         order = np.argsort(ids)
         return Shared(ids[order], count[order], earlier[order], np.zeros(len(ids), np.int64))
 
@@ -171,7 +210,9 @@ class Shared:
     def check(self) -> None:
         """`DataError` where the rows that were renumbered are not those that were counted."""
         if (self.met != self.count).any():
-            raise DataError("the data changed while they were read (another reading gave other rows): write them down first")
+            raise DataError(
+                "the data changed while they were read (another reading gave other rows): write them down first"
+            )
 
 
 def renumbered(batches: Batches, known: Known) -> Batches:
@@ -192,4 +233,6 @@ def hash_duplicates(batches: Batches, known: Known) -> Batches:
     """Id and content hash of every row whose id another row has, too."""
     for _, block, shared in _beside(batches, known):
         rows = block.take(np.flatnonzero(np.isin(block.ids, [] if shared is None else shared.ids)))
-        yield pa.RecordBatch.from_pydict({"id": pa.array(rows.ids), "content": pa.array(content_hashes(rows).view(np.int64))})
+        yield pa.RecordBatch.from_pydict(
+            {"id": pa.array(rows.ids), "content": pa.array(content_hashes(rows).view(np.int64))}
+        )

@@ -49,5 +49,14 @@ def wrong_weight(weights: np.ndarray, absent: np.ndarray | None = None) -> tuple
     if not len(bad):
         return None
     at = int(bad[0])
-    told = "null" if absent is not None and absent[at] else "missing (NaN)" if np.isnan(weights[at]) else f"{weights[at]:g}"
-    return f"its weight is {told}; weights are finite numbers of 0 or more: correct it, or drop the row", at
+    told = (
+        "null"
+        if absent is not None and absent[at]
+        else "missing (NaN)"
+        if np.isnan(weights[at])
+        else f"{weights[at]:g}"
+    )
+    return (
+        f"its weight is {told}; weights are finite numbers of 0 or more: correct it, or drop the row",
+        at,
+    )

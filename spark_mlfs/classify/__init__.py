@@ -6,5 +6,12 @@ from ..registry import Registry
 from .base import Classifier
 
 CLASSIFIERS: Registry[Classifier] = Registry(
-    "classifier", __name__, {"mlknn": "knn.MLkNN", "brknn": "knn.BRkNN", "br-svm": "svm.BRSVM", "cc": "svm.ClassifierChain"}
+    "classifier",
+    __name__,
+    {
+        "mlknn": "knn.MLkNN",
+        "brknn": "knn.BRkNN",
+        "br-svm": "svm.BRSVM",
+        "cc": "svm.ClassifierChain",
+    },
 )

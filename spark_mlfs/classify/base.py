@@ -18,7 +18,9 @@ from ..kernels.scaling import Scaling
 from ..params import Choice, Parameter, Values
 from ..registry import Entry
 
-SCALING = Parameter("scaling", "none", Choice(("none", "standard", "minmax")), "what is done to the features first")
+SCALING = Parameter(
+    "scaling", "none", Choice(("none", "standard", "minmax")), "what is done to the features first"
+)
 
 
 class Classifier(Entry):
@@ -63,7 +65,9 @@ def refuse_unknown(profile: Profile) -> None:
     if profile.unknown.any():
         label = int(np.flatnonzero(profile.unknown)[0])
         told = f"label {label} is unknown (NaN) in {int(profile.unknown[label])} rows whose other labels are known"
-        raise DataError(f"{told}; a classifier needs fully known rows: drop these rows, or drop the label")
+        raise DataError(
+            f"{told}; a classifier needs fully known rows: drop these rows, or drop the label"
+        )
 
 
 def known_rows(block: Block, profile: Profile) -> Block:

@@ -50,7 +50,9 @@ class _KNN(Classifier):
 
     def learn(self, engine: Engine, rows: Block, p: Values) -> State:
         if rows.n <= p["k"]:
-            raise DataError(f"{rows.n} labelled training rows, but k = {p['k']} neighbours need at least {p['k'] + 1}: lower k")
+            raise DataError(
+                f"{rows.n} labelled training rows, but k = {p['k']} neighbours need at least {p['k'] + 1}: lower k"
+            )
         columns, y = engine.profile.varying, rows.labels(engine.profile.q)
         x = rows.x[:, columns]
         scaling = Scaling.of_rows(x, p["scaling"])

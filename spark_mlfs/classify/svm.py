@@ -36,16 +36,23 @@ LINEAR = (
 )
 
 
-def label_machines(profile: Profile, p: Values, order: list[int] | None, block: Block, labels: Sequence[int]) -> State:
+def label_machines(
+    profile: Profile, p: Values, order: list[int] | None, block: Block, labels: Sequence[int]
+) -> State:
     """The machines of some labels, trained on all rows. `order` (chain) adds the labels before a label as features."""
     rows = known_rows(block, profile)
     x = rows.x[:, profile.varying]
     scaling = Scaling.of_rows(x, p["scaling"])
     x, y = scaling.apply(x), rows.labels(profile.q).toarray().astype(np.int8)
     if x.size and max(x.max(), -x.min()) > LARGEST:
-        raise DataError(f"a support vector machine takes no features beyond {LARGEST:g}: give {setting('scaling', 'standard')}")
+        raise DataError(
+            f"a support vector machine takes no features beyond {LARGEST:g}: give {setting('scaling', 'standard')}"
+        )
     v = x.shape[1]
-    weights, further = np.zeros((len(labels), v + (0 if order is None else profile.q))), np.zeros((len(labels), 4))
+    weights, further = (
+        np.zeros((len(labels), v + (0 if order is None else profile.q))),
+        np.zeros((len(labels), 4)),
+    )
     for at, label in enumerate(labels):
         inputs, used = x, np.arange(v)
         if p.get("label_specific"):  # the features that an extractor made for this label
@@ -66,7 +73,9 @@ def label_machines(profile: Profile, p: Values, order: list[int] | None, block: 
     }
 
 
-def _machine(x: Matrix, y: np.ndarray, ids: np.ndarray, p: Values) -> tuple[np.ndarray, tuple[float, float, float, float]]:
+def _machine(
+    x: Matrix, y: np.ndarray, ids: np.ndarray, p: Values
+) -> tuple[np.ndarray, tuple[float, float, float, float]]:
     """Weights, and (intercept, a, b of the probability, iterations)."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.exceptions import ConvergenceWarning
@@ -74,19 +83,33 @@ def _machine(x: Matrix, y: np.ndarray, ids: np.ndarray, p: Values) -> tuple[np.n
 
     if y.min() == y.max():
         return np.zeros(x.shape[1]), (2.0 * float(y[0]) - 1, -1e3, 0.0, 0)
-    machine = LinearSVC(C=p["c"], max_iter=p["max_iter"], tol=p["tol"], random_state=p["seed"], dual="auto")
+    machine = LinearSVC(
+        C=p["c"], max_iter=p["max_iter"], tol=p["tol"], random_state=p["seed"], dual="auto"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the count of iterations says it
         fold = (mix(ids, p["seed"] + 0xF01D) % np.uint64(FOLDS)).astype(int)
         splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(FOLDS)]
-        few = any(not len(train) or not len(test) or y[train].min() == y[train].max() for train, test in splits)
-        if few or p.get("scores") != "calibrated":  # with too few of one kind to calibrate on Platt's prior
+        few = any(
+            not len(train) or not len(test) or y[train].min() == y[train].max()
+            for train, test in splits
+        )
+        if (
+            few or p.get("scores") != "calibrated"
+        ):  # with too few of one kind to calibrate on Platt's prior
             machine.fit(x, y)
             return machine.coef_[0], (float(machine.intercept_[0]), -1.0, 0.0, machine.n_iter_)
-        platt = CalibratedClassifierCV(machine, method="sigmoid", cv=splits, ensemble=False).fit(x, y)
+        platt = CalibratedClassifierCV(machine, method="sigmoid", cv=splits, ensemble=False).fit(
+            x, y
+        )
         (one,) = platt.calibrated_classifiers_
         inner, curve = one.estimator, one.calibrators[0]
-    return inner.coef_[0], (float(inner.intercept_[0]), float(curve.a_), float(curve.b_), inner.n_iter_)
+    return inner.coef_[0], (
+        float(inner.intercept_[0]),
+        float(curve.a_),
+        float(curve.b_),
+        inner.n_iter_,
+    )
 
 
 def beside(x: Matrix, labels: np.ndarray) -> Matrix:
@@ -102,8 +125,15 @@ def machines_of(engine: Engine, p: Values, chain: list[int] | None = None, **fur
     labels = np.concatenate([part["labels"] for part in parts])
     assert len(labels) == profile.q
     names = "weights", "intercept", "a", "b", "iterations"
-    out = {name: np.concatenate([part[name] for part in parts])[np.argsort(labels)] for name in names}
-    out |= {"offset": parts[0]["offset"], "scale": parts[0]["scale"], "columns": profile.varying, **further}
+    out = {
+        name: np.concatenate([part[name] for part in parts])[np.argsort(labels)] for name in names
+    }
+    out |= {
+        "offset": parts[0]["offset"],
+        "scale": parts[0]["scale"],
+        "columns": profile.varying,
+        **further,
+    }
     return out | {"converged": bool((out["iterations"] < p["max_iter"]).all())}
 
 
@@ -131,9 +161,17 @@ class BRSVM(Classifier):
     parameters = (
         *LINEAR,
         Parameter(
-            "label_specific", False, Flag(), "each machine sees the features an extractor (lift, lift-rsm) made for its label"
+            "label_specific",
+            False,
+            Flag(),
+            "each machine sees the features an extractor (lift, lift-rsm) made for its label",
         ),
-        Parameter("scores", "decision", Choice(("decision", "calibrated")), "decision values, or Platt's probabilities"),
+        Parameter(
+            "scores",
+            "decision",
+            Choice(("decision", "calibrated")),
+            "decision values, or Platt's probabilities",
+        ),
         SCALING,
     )
 
@@ -163,7 +201,9 @@ class Machines(Predictor):
             before = labels[:, order[:position]].astype(np.float64)
             scores[:, label] += decisions(before, s["weights"][[label], v : v + position])[:, 0]
             labels[:, label] = scores[:, label] > 0
-        return labels, expit(-(s["a"] * scores + s["b"])) if s.get("scores") == "calibrated" else scores
+        return labels, expit(-(s["a"] * scores + s["b"])) if s.get(
+            "scores"
+        ) == "calibrated" else scores
 
 
 def decisions(x: Matrix, weights: np.ndarray) -> np.ndarray:
@@ -195,7 +235,12 @@ class ClassifierChain(Classifier):
     cost = "one machine a label, side by side by label, each with all rows in its process; nothing with base=knn"
     parameters = (
         Parameter("base", "svm", Choice(("svm", "knn")), "what predicts a label"),
-        Parameter("order", "random", Choice(("random", "frequency", "index")), "order of the labels in the chain"),
+        Parameter(
+            "order",
+            "random",
+            Choice(("random", "frequency", "index")),
+            "order of the labels in the chain",
+        ),
         Parameter("k", 3, Integer(1), "neighbours, with base knn"),
         *LINEAR,
         SCALING,
@@ -204,7 +249,11 @@ class ClassifierChain(Classifier):
     def fit(self, engine: Engine, p: Values) -> State:
         q, positive = engine.profile.q, engine.profile.positive
         orders = {"index": np.arange(q), "frequency": np.argsort(-positive, kind="stable")}
-        order = orders[p["order"]] if p["order"] in orders else np.random.default_rng(p["seed"]).permutation(q)
+        order = (
+            orders[p["order"]]
+            if p["order"] in orders
+            else np.random.default_rng(p["seed"]).permutation(q)
+        )
         if p["base"] == "knn":
             return BRkNN().fit(engine, p) | {"order": order, "base": "knn"}
         return machines_of(engine, p, order.tolist(), order=order, base="svm")
@@ -230,7 +279,10 @@ class NeighbourChain(Predictor):
         s, (z, y) = self.state, self.training
         x = self.scaled(x, s["columns"])
         order, k = s["order"], s["k"]
-        labels, scores = np.zeros((x.shape[0], len(order)), np.uint8), np.zeros((x.shape[0], len(order)))
+        labels, scores = (
+            np.zeros((x.shape[0], len(order)), np.uint8),
+            np.zeros((x.shape[0], len(order))),
+        )
         for position, label in enumerate(order):
             before = order[:position]
             query = Rows(beside(x, labels[:, before]), -1 - np.arange(x.shape[0]))

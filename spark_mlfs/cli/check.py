@@ -47,7 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     Flags.data(parser, pipeline=True)
     flags = Flags(parser, "labels of a row")
     flags.tags()
-    required = "what must hold, such as 'microF1>=0.6' or 'hammingLoss<=0.1', else the exit code is 3"
+    required = (
+        "what must hold, such as 'microF1>=0.6' or 'hammingLoss<=0.1', else the exit code is 3"
+    )
     flags.repeated("--require", "METRIC>=X", required)
     Flags.output(parser, dry_run="rows, columns, labels").engine()
 
@@ -72,7 +74,9 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
         scorer = load_pipeline(spark, args.model)
     with stages.stage("read"):
         frame, labels = _labelled(spark, scorer, work)
-        how["id"] = columns_of(frame, work.options["id"], "id")[0] if work.options.get("id") else None
+        how["id"] = (
+            columns_of(frame, work.options["id"], "id")[0] if work.options.get("id") else None
+        )
         encoder = scorer.encoder if args.format == "files" else None
         if work.output is not None:
             how["shown"] = scorer.text_read(frame) if encoder is None else PATH
@@ -85,7 +89,9 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
         check = Check(scorer, labels, **how, curves=work.output is not None)
         checked = check.run(frame)
     if args.format == "files" and checked.left_out and work.options.get("on_error") == "refuse":
-        raise DataError(f"{checked.left_out} files cannot be used: spark-mlfs score lists them; or leave --on-error refuse out")
+        raise DataError(
+            f"{checked.left_out} files cannot be used: spark-mlfs score lists them; or leave --on-error refuse out"
+        )
     names, trained = scorer.classifier.labelNames, scorer.classifier.labelShares
     results: dict[str, Any] = {
         "rows": checked.rows,
@@ -96,9 +102,14 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
         "output": args.output,
     }
     found = work.manifest(spark, results, {"path": scorer.path, **scorer.classifier.summary})
-    unmet = [text for text, name, holds in gates if not holds(found["metrics"].get(name, float("nan")))]
+    unmet = [
+        text for text, name, holds in gates if not holds(found["metrics"].get(name, float("nan")))
+    ]
     found |= {"required": args.require, "not_met": unmet} if gates else {}
-    untagged, given = checked.untagged / checked.rows, dict(zip(names, checked.sums.labels[1].tolist(), strict=True))
+    untagged, given = (
+        checked.untagged / checked.rows,
+        dict(zip(names, checked.sums.labels[1].tolist(), strict=True)),
+    )
     notes = []
     if untagged >= FEW_TAGS and how["top_n"] is None:
         remedy = found["remedy"] = suggest_threshold(checked)
@@ -111,7 +122,11 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
         notes.append(many)
     if work.output is not None:
         with stages.stage("page"), work.output.writing(spark) as place:
-            gallery = gallery_of(spark, work.path, work.options, None, encoder[1]) if encoder else Gallery(None)
+            gallery = (
+                gallery_of(spark, work.path, work.options, None, encoder[1])
+                if encoder
+                else Gallery(None)
+            )
             shown = gallery.shown(checked.ends, len(SIDES))
             of_labels = {names[j]: ends for j, ends in zip(check.pictured(), shown, strict=False)}
             place.text("report.html", check_page(checked, names, trained, found, of_labels))
@@ -121,7 +136,11 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
         work.note(note)
     for text, name, _ in gates:
         if text in unmet:
-            print(f"spark-mlfs: not met: {text}: {name} is {found['metrics'].get(name)}", file=sys.stderr, flush=True)
+            print(
+                f"spark-mlfs: not met: {text}: {name} is {found['metrics'].get(name)}",
+                file=sys.stderr,
+                flush=True,
+            )
     return NOT_MET if unmet else OK
 
 
@@ -130,19 +149,35 @@ def _gate(text: str) -> Gate:
     known = [*LARGER_IS_BETTER, *(f"{name}{k}" for name in NAMES[0] for k in AT)]
     found = re.fullmatch(r"\s*(\w+)\s*(>=|<=)\s*(\S+)\s*", text)
     if found is None:
-        raise ParameterError(f"--require {text!r}: write it as 'microF1>=0.6' or 'hammingLoss<=0.1'")
+        raise ParameterError(
+            f"--require {text!r}: write it as 'microF1>=0.6' or 'hammingLoss<=0.1'"
+        )
     if found[1] not in known:
         raise ParameterError(f"--require: no metric {found[1]!r}: {near(found[1], known)}")
     try:
         bound = ANY_NUMBER(found[3])
     except argparse.ArgumentTypeError as error:
         raise ParameterError(f"--require {found[1]}{found[2]} {error}") from None
-    return text, found[1], (lambda value: value >= bound) if found[2] == ">=" else (lambda value: value <= bound)
+    return (
+        text,
+        found[1],
+        (lambda value: value >= bound) if found[2] == ">=" else (lambda value: value <= bound),
+    )
 
 
 def _forecast(args: argparse.Namespace, scorer: SavedPipeline, further: dict[str, Any]) -> int:
-    names, stages, read = scorer.classifier.labelNames, [type(stage).__name__ for stage in scorer.stages], scorer.columns_read()
-    found = {"model": scorer.path, "stages": stages, "features": scorer.width, "labels": list(names), "columns_read": read}
+    names, stages, read = (
+        scorer.classifier.labelNames,
+        [type(stage).__name__ for stage in scorer.stages],
+        scorer.columns_read(),
+    )
+    found = {
+        "model": scorer.path,
+        "stages": stages,
+        "features": scorer.width,
+        "labels": list(names),
+        "columns_read": read,
+    }
     lines = {
         "model": f"{scorer.path}: {', '.join(stages)}; {scorer.width} features",
         "reads": ", ".join(read),
@@ -157,7 +192,9 @@ def _labelled(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, str]:
     path, format, options = work.path, work.format, dict(work.options)
     if format == "files":
         files: Any = work.table_read(spark)
-        return labels_of(files, options.get("labels") or FOLDER, options.get("label_delimiter"), "_labels")
+        return labels_of(
+            files, options.get("labels") or FOLDER, options.get("label_delimiter"), "_labels"
+        )
     if not tabular(format):
         return read.load(spark, path, format, **scorer.reader_options(format, options)), LABELS
     source = open_table(spark, path, format, options.pop("reader_options", None))
@@ -165,13 +202,19 @@ def _labelled(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, str]:
     labels, delimiter = options.pop("labels"), options.pop("label_delimiter", None)
     options.pop("id", None)
     if options:
-        raise ParameterError(f"check takes no option {next(iter(options))!r} for {format}: the saved pipeline names its columns")
+        raise ParameterError(
+            f"check takes no option {next(iter(options))!r} for {format}: the saved pipeline names its columns"
+        )
     return labels_of(source, labels, delimiter, "_labels")
 
 
 def _in_words(found: dict[str, Any]) -> str:
     left_out = found["rows_left_out"]
-    left = f" ({left_out} left out, whose labels are unknown or that cannot be read)" if left_out else ""
+    left = (
+        f" ({left_out} left out, whose labels are unknown or that cannot be read)"
+        if left_out
+        else ""
+    )
     lines = [f"{found['rows']} rows{left}, {found['rows_without_a_tag']} of them get no tag"]
     for name, value in found["metrics"].items():
         better = "larger" if LARGER_IS_BETTER.get(name, True) else "smaller"

@@ -34,21 +34,32 @@ examples:
 Later states are collected --like the first one, on its codes and grids, and merge with it exactly. `spark-mlfs states` merges
 them, takes some away, and shows what is in them.
 """
-ALL_WORDS = {"min_df": 1, "vocab_size": 1 << 24}  # of a text, as a word that is left out is not one that does not occur
+ALL_WORDS = {
+    "min_df": 1,
+    "vocab_size": 1 << 24,
+}  # of a text, as a word that is left out is not one that does not occur
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The rows, what is collected of them, and where it goes."""
-    parser.add_argument("--config", metavar="FILE", help="TOML file whose [data] and [run] say the same as the flags below")
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="TOML file whose [data] and [run] say the same as the flags below",
+    )
     Flags.data(parser, weights=True)
     flags = Flags(parser, "sums")
     more = "a rule (fdr, fwe, fpr, stability), cross-validation, or all-additive"
     flags.repeated("--for", "METHOD", f"what the sums are for: a method, {more}")
-    flags.repeated("--set", "NAME=VALUE", "a parameter of the methods that have it, such as num_bins")
+    flags.repeated(
+        "--set", "NAME=VALUE", "a parameter of the methods that have it, such as num_bins"
+    )
     said = "for jmi, d2f, mdmr, pmu, scls, lrfs, mrmr, fimf: the pairs of so many features are counted, the best by mim"
     flags.one("--pairs-of", "N", said, type=COUNT)
     flags.one("--like", "DIR", "states that were collected first: codes and grids are theirs")
-    flags.one("--name", "NAME", "what these rows are called (default: the name of the output folder)")
+    flags.one(
+        "--name", "NAME", "what these rows are called (default: the name of the output folder)"
+    )
     Flags.output(parser).engine(budgets=True)
 
 
@@ -60,13 +71,17 @@ def run(args: argparse.Namespace) -> int:
     config = configure(args.config, {"data": data_flags(args), "run": given(args, RunSettings)})
     data, settings = config.data, config.run
     if data.options.get("missing") == "mean":
-        raise ParameterError("missing=mean gives each state another number: give zero or drop, or fill the values first")
+        raise ParameterError(
+            "missing=mean gives each state another number: give zero or drop, or fill the values first"
+        )
     if data.format == "text" and not data.options.get("vocabulary"):
         file = read_toml(args.config).get("data", {}).get("options", {}) if args.config else {}
         typed = {*file, *pairs(args.option, "--option")}
         data.options |= {name: value for name, value in ALL_WORDS.items() if name not in typed}
         if data.options["min_df"] != 1:
-            raise ParameterError("states need every word: a rare one is not one that does not occur; leave min_df out")
+            raise ParameterError(
+                "states need every word: a rare one is not one that does not occur; leave min_df out"
+            )
     output = Output(here(settings.output or ""), settings.overwrite)
     work = Work(args, output, None, [(data.path, data.format or "", data.options)])
     work.check(options=True)
@@ -82,9 +97,18 @@ def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
     grades = data.grades()
     with stages.stage("prepare"):
         rows = packed(frame, spark, grades, some=True)
-    how: dict[str, Any] = {"weights": WEIGHT in frame.columns, "graded": grades is not None and not grades.cuts}
-    how |= {"missing": data.options.get("missing"), "grade_range": data.grade_range, "label_cuts": data.label_cuts}
-    source = data.path if isinstance(data.path, str) else ", ".join(data.path or [data.format or ""])
+    how: dict[str, Any] = {
+        "weights": WEIGHT in frame.columns,
+        "graded": grades is not None and not grades.cuts,
+    }
+    how |= {
+        "missing": data.options.get("missing"),
+        "grade_range": data.grade_range,
+        "label_cuts": data.label_cuts,
+    }
+    source = (
+        data.path if isinstance(data.path, str) else ", ".join(data.path or [data.format or ""])
+    )
     part = Part(args.name or Path(output.local).name, now(), source, [], [], rows.profile)
     with rows, stages.stage("sums"):
         like = head(args.like) if args.like else None
@@ -100,20 +124,36 @@ def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
 def facts(states: States) -> dict[str, Any]:
     """What is in states."""
     sizes = {"rows": states.rows, "features": len(states.features), "labels": len(states.labels)}
-    return {**sizes, "kinds": sorted(states.sums), "parts": shown(states), "outside": outside(states)}
+    return {
+        **sizes,
+        "kinds": sorted(states.sums),
+        "parts": shown(states),
+        "outside": outside(states),
+    }
 
 
 def told(states: States) -> list[str]:
     """What is in states, in words."""
-    beyond, sizes = outside(states), f"{states.rows} rows of {len(states.features)} features and {len(states.labels)} labels"
+    beyond, sizes = (
+        outside(states),
+        f"{states.rows} rows of {len(states.features)} features and {len(states.labels)} labels",
+    )
     out = [f"{sizes}: {kinds_said(states.sums)}"]
     for what in ("features", "labels"):
         new = getattr(states, what)[len(getattr(states.basis, what)) :]
         out += [f"new {what}: {some_of(new)}"] if new else []
-    absent = [label for label, rows in zip(states.labels, states.profile.positive, strict=True) if not rows]
-    out += [f"labels that no row has: {some_of(absent)}"] if absent else []  # as where a column of the first state's is not there
+    absent = [
+        label
+        for label, rows in zip(states.labels, states.profile.positive, strict=True)
+        if not rows
+    ]
+    out += (
+        [f"labels that no row has: {some_of(absent)}"] if absent else []
+    )  # as where a column of the first state's is not there
     if beyond:
         worst = max(beyond, key=beyond.__getitem__)
         most = f"{worst} in {beyond[worst]:.1%} of the rows"
-        out.append(f"values outside the first state's edges: of {len(beyond)} features, most often {most}")
+        out.append(
+            f"values outside the first state's edges: of {len(beyond)} features, most often {most}"
+        )
     return out

@@ -28,12 +28,32 @@ from typing import Any, NoReturn
 from tqdm import tqdm
 
 from .. import __version__
-from ..errors import AS_TEXT, QUOTES, DataError, DataNotice, ParameterError, SparkMlfsError, Spelling, from_worker, in_python
+from ..errors import (
+    AS_TEXT,
+    QUOTES,
+    DataError,
+    DataNotice,
+    ParameterError,
+    SparkMlfsError,
+    Spelling,
+    from_worker,
+    in_python,
+)
 from ..formats import format_of
 from .terminal import FAILED, INTERRUPTED, OK, USER_ERROR
 
 # without flags these do nothing, and print their help
-_ON_DATA = ("select", "collect", "states", "transform", "score", "evaluate", "compare", "check", "drift")
+_ON_DATA = (
+    "select",
+    "collect",
+    "states",
+    "transform",
+    "score",
+    "evaluate",
+    "compare",
+    "check",
+    "drift",
+)
 COMMANDS = {
     "select": "rank the features of a data set and keep the best",
     "collect": "count the rows of a day once: sums that later rankings are made of",
@@ -63,11 +83,17 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments: "):
             unknown = message.removeprefix("unrecognized arguments: ").split()[0]
-            known = [flag for flag, action in self._option_string_actions.items() if action.help != argparse.SUPPRESS]
+            known = [
+                flag
+                for flag, action in self._option_string_actions.items()
+                if action.help != argparse.SUPPRESS
+            ]
             message = f"unknown argument {unknown}" + self._near(unknown.split("=")[0], known)
         elif message.startswith("argument command: invalid choice: "):
             unknown = message.split("'")[1]
-            message = f"there is no command {unknown!r}" + self._near(unknown, [name.replace("_", "-") for name in COMMANDS])
+            message = f"there is no command {unknown!r}" + self._near(
+                unknown, [name.replace("_", "-") for name in COMMANDS]
+            )
         raise ParameterError(re.sub(r"^argument (--[\w-]+): must", r"\1 must", message))
 
     def _near(self, unknown: str, known: Collection[str]) -> str:
@@ -86,12 +112,19 @@ def parser(flagged: Container[str] = COMMANDS) -> argparse.ArgumentParser:
     """The parser of all commands, with the flags of all or of those `flagged`, whose modules are imported. What it gives has the
     command's `run` and `parser`."""
     written: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
-    top = _Parser("spark-mlfs", description="Multi-label feature selection on Apache Spark.", epilog=_EXAMPLE, **written)
+    top = _Parser(
+        "spark-mlfs",
+        description="Multi-label feature selection on Apache Spark.",
+        epilog=_EXAMPLE,
+        **written,
+    )
     top.add_argument("--version", action="version", version=f"spark-mlfs {__version__}")
     commands = top.add_subparsers(dest="command", metavar="command")
     for name, summary in COMMANDS.items():
         about = summary[0].upper() + summary[1:] + "."
-        sub = commands.add_parser(name.replace("_", "-"), help=summary, description=about, **written)
+        sub = commands.add_parser(
+            name.replace("_", "-"), help=summary, description=about, **written
+        )
         if name in flagged:
             module = import_module(f".{name}", __package__)
             sub.epilog = getattr(module, "EPILOG", None)
@@ -100,7 +133,9 @@ def parser(flagged: Container[str] = COMMANDS) -> argparse.ArgumentParser:
     return top
 
 
-_CONTROLS = {code: f"\\u{code:04x}" for code in (*range(32), *range(127, 160)) if code not in b"\n\t"}
+_CONTROLS = {
+    code: f"\\u{code:04x}" for code in (*range(32), *range(127, 160)) if code not in b"\n\t"
+}
 
 
 class _Shown:
@@ -112,7 +147,9 @@ class _Shown:
 
     def write(self, text: str) -> int:
         with self._unread():
-            self._stream.write(text.translate(self._table).encode("utf-8", "backslashreplace").decode())
+            self._stream.write(
+                text.translate(self._table).encode("utf-8", "backslashreplace").decode()
+            )
         return len(text)
 
     def flush(self) -> None:
@@ -174,7 +211,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(done.code or 0)
     except KeyboardInterrupt as error:
         ended = isinstance(error, Terminated)
-        line = ("ended by SIGTERM" if ended else "interrupted") + (f": {error}" if str(error) else "")
+        line = ("ended by SIGTERM" if ended else "interrupted") + (
+            f": {error}" if str(error) else ""
+        )
         print(f"spark-mlfs: {line}", file=sys.stderr, flush=True)
         return _failed(line, 128 + signal.SIGTERM if ended else INTERRUPTED, argv)
     except Exception as error:
@@ -182,7 +221,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if own is None or debug:
             traceback.print_exc()
         if own is None:
-            return _failed(f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}", FAILED, argv)
+            return _failed(
+                f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}", FAILED, argv
+            )
         own.spelling = spelling_of(argv, args.parser._option_string_actions if args else ())
         line = " ".join(str(own).split())
         line = line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 300]} … {line[-290:]}"
@@ -197,15 +238,27 @@ def _failed(line: str, code: int, argv: Sequence[str]) -> int:
     return code
 
 
-_FLAGS = {"path": "--data", "labels": "--labels-col", "weight": "--weight-col", "features": "--features", "id": "--id"}
+_FLAGS = {
+    "path": "--data",
+    "labels": "--labels-col",
+    "weight": "--weight-col",
+    "features": "--features",
+    "id": "--id",
+}
 
 
 def spelling_of(argv: Sequence[str], flags: Collection[str]) -> Spelling:
     """How a message names settings to who typed `argv`, where the command has these `flags`: as flags, a method's parameter as
     ``--set NAME=VALUE``, an option of the reader as ``--option NAME=VALUE``; what a file may have said as there."""
     typed = {word.partition("=")[0] for word in argv if word.startswith("--")}
-    options = {word.partition("=")[0] for flag, word in itertools.pairwise(argv) if flag == "--option"}
-    owners = {word.partition("=")[0]: flag for flag, word in itertools.pairwise(argv) if flag in ("--classifier-set", "--grid")}
+    options = {
+        word.partition("=")[0] for flag, word in itertools.pairwise(argv) if flag == "--option"
+    }
+    owners = {
+        word.partition("=")[0]: flag
+        for flag, word in itertools.pairwise(argv)
+        if flag in ("--classifier-set", "--grid")
+    }
     format = next((word for flag, word in itertools.pairwise(argv) if flag == "--format"), None)
 
     def spell(kind: str, name: str, value: str | None) -> str:
@@ -217,14 +270,23 @@ def spelling_of(argv: Sequence[str], flags: Collection[str]) -> Spelling:
             return f"give --format text --option source={format} --option text={column} instead of --features {column}"
         flag = _FLAGS.get(name) if kind == "option" else "--" + name.replace("_", "-")
         given = name in options if kind == "option" else False
-        if flag in flags and flag is not None and not given and (flag in typed or "--config" not in typed or kind == "setting"):
+        if (
+            flag in flags
+            and flag is not None
+            and not given
+            and (flag in typed or "--config" not in typed or kind == "setting")
+        ):
             if value is None:
                 return flag
             if flag in typed or "--config" not in typed:
                 return f"{flag} {_typed(value)}"
         elif given or "--config" not in typed:
             owner = "--option" if kind == "option" else owners.get(name, "--set")
-            return f"{owner} {name}" if value is None else f"{owner} {shlex.quote(f'{name}={_typed(value)}')}"
+            return (
+                f"{owner} {name}"
+                if value is None
+                else f"{owner} {shlex.quote(f'{name}={_typed(value)}')}"
+            )
         return in_python(kind, name, value)
 
     return spell
@@ -249,7 +311,10 @@ class Terminated(KeyboardInterrupt):
 @contextmanager
 def _sigterm_interrupts() -> Iterator[None]:
     """SIGTERM raises `Terminated`, unless the process has a handler of its own."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    ):
         yield
         return
 
@@ -300,5 +365,7 @@ def _user_error(error: BaseException) -> SparkMlfsError | None:
         return DataError(text.split("[PATH_NOT_FOUND]", 1)[1].split("SQLSTATE")[0].strip())
     if "No FileSystem for scheme" in text or "UNSUPPORTED_FILE_SYSTEM" in text:
         scheme = text.split("scheme", 1)[-1].split('"')[1] if '"' in text else "of the path"
-        return DataError(f"this Spark has no file system {scheme}; add its connector with --packages, or use a path it knows")
+        return DataError(
+            f"this Spark has no file system {scheme}; add its connector with --packages, or use a path it knows"
+        )
     return None

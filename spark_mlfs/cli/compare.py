@@ -35,21 +35,29 @@ the experiments of papers. A run that was cut short goes on where it stopped whe
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The file, and where the results go."""
-    parser.add_argument("--config", metavar="FILE", help="TOML file with the comparison (conf/runs/compare.toml explains it)")
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="TOML file with the comparison (conf/runs/compare.toml explains it)",
+    )
     run_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs a comparison; returns the exit code."""
     if args.config is None:
-        raise ParameterError("compare needs --config FILE; conf/runs/compare.toml is one to start from")
+        raise ParameterError(
+            "compare needs --config FILE; conf/runs/compare.toml is one to start from"
+        )
     return run_plan(args, read_comparison(args.config, run_section(args)), args.config)
 
 
 def run_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of [run]."""
     flags = Flags.output(parser, dry_run="trials, rankings, fits of classifiers")
-    flags.one("--parallelism", "N", "trials at a time (default: the cores of this machine, at most 8)")
+    flags.one(
+        "--parallelism", "N", "trials at a time (default: the cores of this machine, at most 8)"
+    )
     flags.engine(budgets=True)
     flags.one("--figures", "FORMATS", "write the figures as files, too: pdf,svg,png")
     flags.one("--tables", "FORMAT", "write the tables as files, too: latex")
@@ -58,10 +66,14 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
 def run_section(args: argparse.Namespace) -> dict[str, Any]:
     """The [run] section as the flags give it."""
     section = given(args, Run)
-    return section | {name: section[name].split(",") for name in ("figures", "tables") if name in section}
+    return section | {
+        name: section[name].split(",") for name in ("figures", "tables") if name in section
+    }
 
 
-def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model: str | None = None) -> int:
+def run_plan(
+    args: argparse.Namespace, plan: Comparison, file: str | None, model: str | None = None
+) -> int:
     """Runs the trials that are not done yet, with the ranking saved at `model`, and writes the results; returns the exit code."""
     if plan.run.output is None:
         in_file = f"[run] output in {file}, or " if file else ""
@@ -70,11 +82,20 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
     check_formats(plan.run.figures, plan.run.tables)
     if (plan.run.figures or plan.run.tables) and output.local is None:
         remedy = "give a local --output, or leave them out"
-        raise ParameterError(f"figures and tables as files need an output on this machine: {remedy}")
+        raise ParameterError(
+            f"figures and tables as files need an output on this machine: {remedy}"
+        )
     tests = [each for each in plan.data if each.test_path]
     read = [(each.path, each) for each in plan.data] + [(each.test_path, each) for each in tests]
-    work = Work(args, output, None, [(path, data.format or "", data.options) for path, data in read])
-    work.check([model] if model else [], "saved selection", "give the folder that spark-mlfs select wrote", options=True)
+    work = Work(
+        args, output, None, [(path, data.format or "", data.options) for path, data in read]
+    )
+    work.check(
+        [model] if model else [],
+        "saved selection",
+        "give the folder that spark-mlfs select wrote",
+        options=True,
+    )
     work.sources.append((model, "", {}))
     if args.dry_run:
         return _forecast(args, plan, plan.candidates(), model)
@@ -87,7 +108,9 @@ def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
     saved = load_model(model, spark)[0] if model else None
     if saved is not None:
         candidates = [_saved_ranking(spark, saved, plan), *candidates]
-    journal = Journal.beside(spark, plan.run.output, "comparing", trials.settings_of(plan, candidates))
+    journal = Journal.beside(
+        spark, plan.run.output, "comparing", trials.settings_of(plan, candidates)
+    )
     with journal.running("trials"):
         resumed = journal.open()
         if not resumed:
@@ -95,11 +118,17 @@ def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
         before = sum("error" not in entry for entry in journal.parts.values())
         with stages.stage("trials"):
             outcome = trials.run(spark, plan, journal, candidates, stages.report)
-        if saved is not None and saved.summary.get("fingerprint") in {*outcome.data["fingerprint"]} - {None}:
+        if saved is not None and saved.summary.get("fingerprint") in {
+            *outcome.data["fingerprint"]
+        } - {None}:
             plan.notes += f"\n\n{SAME_ROWS}"
         with stages.stage("tables and page"):
             target = Place(spark, journal.place, journal.folder, "overwrite")
-            counts = {"trials": len(journal.parts), "trials_of_an_earlier_run": before, "failed": len(outcome.failed)}
+            counts = {
+                "trials": len(journal.parts),
+                "trials_of_an_earlier_run": before,
+                "failed": len(outcome.failed),
+            }
             manifest = _write(target, work, outcome, plan, counts)
             journal.clear()
             journal.publish()
@@ -107,14 +136,20 @@ def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
     return print_result(args, text, {**manifest, "output": plan.run.output, "means": means})
 
 
-def _forecast(args: argparse.Namespace, plan: Comparison, candidates: list[Candidate], model: str | None) -> int:
+def _forecast(
+    args: argparse.Namespace, plan: Comparison, candidates: list[Candidate], model: str | None
+) -> int:
     """Says how many trials, rankings and fits of classifiers a plan stands for; no session is started, nothing is read."""
     folds = plan.protocol.folds
     splits = 1 if folds == FILES else Protocol.of(folds).count
     design = plan.design()
     titles = [*(["the saved ranking"] if model else []), *(c.title for c in candidates)]
-    sizes = sum(len(design.sizes) if c.requests else 1 for c in candidates) + (len(design.sizes) if model else 0)
-    inner = sum(len(c.requests) * plan.protocol.choose.folds for c in candidates if len(c.requests) > 1)
+    sizes = sum(len(design.sizes) if c.requests else 1 for c in candidates) + (
+        len(design.sizes) if model else 0
+    )
+    inner = sum(
+        len(c.requests) * plan.protocol.choose.folds for c in candidates if len(c.requests) > 1
+    )
     found = {
         "data": [d.name for d in plan.data],
         "methods": titles,
@@ -130,7 +165,9 @@ def _forecast(args: argparse.Namespace, plan: Comparison, candidates: list[Candi
     lines = {
         "trials": f"{len(plan.data)} data sets x {splits} splits ({folds}) x {len(titles)} methods = {found['trials']} trials",
         "fits": f"{found['classifier_fits']}, at {len(design.sizes)} sizes by {len(design.judges)} classifiers",
-        "chosen": f"parameters, by {found['rankings_of_inner_folds']} rankings of inner folds" if inner else None,
+        "chosen": f"parameters, by {found['rankings_of_inner_folds']} rankings of inner folds"
+        if inner
+        else None,
         "output": f"{plan.run.output}: nothing was written",
     }
     return print_forecast(args, lines, found)
@@ -152,12 +189,18 @@ def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
         if isinstance(first, dict):  # a vector in this process
             first = first["values"] if first["size"] is None else range(first["size"])
         if len(first) != model.numFeatures:
-            raise DataError(f"{path}: has {len(first)} features, the selection was fitted on {model.numFeatures}")
+            raise DataError(
+                f"{path}: has {len(first)} features, the selection was fitted on {model.numFeatures}"
+            )
     order = model.ranking.sort_values("rank")["index"].to_numpy()
-    return Candidate("the saved ranking", order=tuple(model.find(order, slots, f"{path}:").tolist()))
+    return Candidate(
+        "the saved ranking", order=tuple(model.find(order, slots, f"{path}:").tolist())
+    )
 
 
-def _write(target: Place, work: Work, outcome: trials.Outcome, plan: Comparison, counts: dict[str, int]) -> dict[str, Any]:
+def _write(
+    target: Place, work: Work, outcome: trials.Outcome, plan: Comparison, counts: dict[str, int]
+) -> dict[str, Any]:
     """The tables, the page and the manifest, which is returned."""
     for name in TABLES:
         table = getattr(outcome, name)
@@ -187,5 +230,7 @@ def _summary(outcome: trials.Outcome, plan: Comparison, before: int) -> tuple[st
     again = f", {before} of them in an earlier run" if before else ""
     written = f"written to {plan.run.output}: comparison.html, cells.csv, manifest.json and more"
     lines.append(f"{len(outcome.trials)} trials{again}; {written}")
-    table = {str(data): {str(k): float(v) for k, v in row.items()} for data, row in means.iterrows()}
+    table = {
+        str(data): {str(k): float(v) for k, v in row.items()} for data, row in means.iterrows()
+    }
     return "\n".join(lines), {"metric": metric, "classifier": judge, "by_data": table}

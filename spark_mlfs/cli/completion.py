@@ -27,14 +27,24 @@ FILES = ("PATH", "FILE", "DIR")  # what a flag takes that the names of files com
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The shell."""
-    parser.add_argument("shell", nargs="?", choices=("bash", "zsh"), help="the shell (default: that of $SHELL, or bash)")
+    parser.add_argument(
+        "shell",
+        nargs="?",
+        choices=("bash", "zsh"),
+        help="the shell (default: that of $SHELL, or bash)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the script; returns the exit code."""
     from .command import parser
 
-    print(script(parser(), args.shell or ("zsh" if os.environ.get("SHELL", "").endswith("zsh") else "bash")))
+    print(
+        script(
+            parser(),
+            args.shell or ("zsh" if os.environ.get("SHELL", "").endswith("zsh") else "bash"),
+        )
+    )
     return OK
 
 
@@ -45,9 +55,17 @@ def script(top: argparse.ArgumentParser, shell: str) -> str:
         "format": READERS, "kind": GENERATED, "selection_mode": RULES, "method": METHODS, "name": names,
         "classifier": CLASSIFIERS,
     }  # fmt: skip
-    named |= {key: of.options for key, one in KEYS.items() if isinstance(of := one.parameter.constraint, Choice)}
-    (commands,) = (action for action in top._actions if isinstance(action, argparse._SubParsersAction))
-    every: list[Any] = [action for command in commands.choices.values() for action in command._actions]
+    named |= {
+        key: of.options
+        for key, one in KEYS.items()
+        if isinstance(of := one.parameter.constraint, Choice)
+    }
+    (commands,) = (
+        action for action in top._actions if isinstance(action, argparse._SubParsersAction)
+    )
+    every: list[Any] = [
+        action for command in commands.choices.values() for action in command._actions
+    ]
     for action in every:
         if action.dest in named:
             action.choices = list(named[action.dest])

@@ -42,7 +42,9 @@ def names_in(path: str, what: str) -> list[str] | None:
     file = Path(path)
     if not file.is_file():
         if "://" not in path and not file.exists():
-            raise ParameterError(f"{what}: {path} is not there; give a file with a name a line, or the folder of a selection")
+            raise ParameterError(
+                f"{what}: {path} is not there; give a file with a name a line, or the folder of a selection"
+            )
         return None
     if file.suffix.lower() == ".csv":
         return [row["name"] for row in _rows_in(path, what, "name")]
@@ -66,9 +68,13 @@ def _rows_in(path: str, what: str, *columns: str) -> list[dict[str, str]]:
             raise ParameterError(f"{what}: {path} needs {need}: name them so in its first line")
         out = list(rows)
     except csv.Error as error:
-        raise ParameterError(f"{what}: {path}:{rows.line_num} cannot be read as CSV: {error}") from None
+        raise ParameterError(
+            f"{what}: {path}:{rows.line_num} cannot be read as CSV: {error}"
+        ) from None
     if any(row[column] is None for row in out for column in columns):
-        raise ParameterError(f"{what}: a row of {path} has too few cells: give it one for every column")
+        raise ParameterError(
+            f"{what}: a row of {path} has too few cells: give it one for every column"
+        )
     return out
 
 
@@ -81,7 +87,10 @@ def mapping_in(path: str, what: str, column: str) -> dict[str, Any]:
         for row in rows if column == "group" else ():
             if row["group"]:
                 groups.setdefault(row["group"], []).append(row["name"])
-        if column != "group" and (twice := first_repeated([row["name"] for row in rows])) is not None:
+        if (
+            column != "group"
+            and (twice := first_repeated([row["name"] for row in rows])) is not None
+        ):
             raise ParameterError(f"{what}: {path} names {twice!r} twice: leave one")
         return groups if column == "group" else {row["name"]: row[column] for row in rows}
     if kind == ".toml" and Path(path).is_file():
@@ -91,9 +100,13 @@ def mapping_in(path: str, what: str, column: str) -> dict[str, Any]:
     except ValueError as error:
         if isinstance(error, ParameterError):
             raise
-        raise ParameterError(f"{what}: {path} cannot be read: give a .toml, .json or .csv") from None
+        raise ParameterError(
+            f"{what}: {path} cannot be read: give a .toml, .json or .csv"
+        ) from None
     if not isinstance(found, dict):
-        raise ParameterError(f'{what}: {path} holds no table of names: give one such as {{"name": ...}}')
+        raise ParameterError(
+            f'{what}: {path} holds no table of names: give one such as {{"name": ...}}'
+        )
     return found
 
 
@@ -108,7 +121,10 @@ class DataChoice(Data, further=GRADING):
         """How labels that are grades are read; `ParameterError` where that makes no sense, or the format has none."""
         grades = Grades.of({p.name: getattr(self, p.name) for p in GRADING})
         if grades is not None and not tabular(self.format):
-            tables, out = ", ".join(filter(tabular, READERS)), f"leave {setting('graded_labels')} out"
+            tables, out = (
+                ", ".join(filter(tabular, READERS)),
+                f"leave {setting('graded_labels')} out",
+            )
             raise ParameterError(
                 f"graded labels are read of tables ({tables}), not of format {self.format!r}: convert the data, or {out}"
             )
@@ -141,16 +157,28 @@ class MethodChoice(Section):
 class ConstraintChoice(Section):
     """Constraints of the selection."""
 
-    include: list[str | int] | None = Field(None, description="features picked first: names, patterns, places")
-    include_from: str | None = Field(None, description="file with their names, or folder of a selection")
+    include: list[str | int] | None = Field(
+        None, description="features picked first: names, patterns, places"
+    )
+    include_from: str | None = Field(
+        None, description="file with their names, or folder of a selection"
+    )
     exclude: list[str | int] | None = Field(None, description="features that are never picked")
-    exclude_from: str | None = Field(None, description="file with their names, or folder of a selection")
-    groups: dict[str, list[str | int]] | None = Field(None, description="features that are picked or left together")
+    exclude_from: str | None = Field(
+        None, description="file with their names, or folder of a selection"
+    )
+    groups: dict[str, list[str | int]] | None = Field(
+        None, description="features that are picked or left together"
+    )
     groups_from: str | None = Field(None, description="file with them")
-    costs: dict[str, float] | None = Field(None, description="what features cost, by name or pattern")
+    costs: dict[str, float] | None = Field(
+        None, description="what features cost, by name or pattern"
+    )
     costs_from: str | None = Field(None, description="file with them")
     budget: float | None = Field(None, description="what the selection may cost")
-    penalties: dict[str, float] | None = Field(None, description="what features' penalties are multiplied by, by name or pattern")
+    penalties: dict[str, float] | None = Field(
+        None, description="what features' penalties are multiplied by, by name or pattern"
+    )
     penalties_from: str | None = Field(None, description="file with them")
 
     def complete(self, selected: Callable[[str], list[str]] | None = None) -> None:
@@ -166,7 +194,11 @@ class ConstraintChoice(Section):
         for what, column in (("groups", "group"), ("costs", "cost"), ("penalties", "penalty")):
             path = getattr(self, f"{what}_from")
             if path:
-                setattr(self, what, {**mapping_in(path, f"{what}_from", column), **(getattr(self, what) or {})})
+                setattr(
+                    self,
+                    what,
+                    {**mapping_in(path, f"{what}_from", column), **(getattr(self, what) or {})},
+                )
                 setattr(self, f"{what}_from", None)
 
 
@@ -178,7 +210,9 @@ class ClassifierChoice(Section):
 
     def checked(self) -> dict[str, Any]:
         classifier = CLASSIFIERS.create(self.name or "")
-        return params.check(classifier.parameters, self.parameters, f"classifier {classifier.name!r}")
+        return params.check(
+            classifier.parameters, self.parameters, f"classifier {classifier.name!r}"
+        )
 
 
 def _key(one: Setting) -> Parameter:
@@ -188,7 +222,10 @@ def _key(one: Setting) -> Parameter:
     return replace(p, name=one.key or p.name, default=None, doc=doc)
 
 
-_SELECTION = (Parameter("mode", None, Choice(RULES), "rule instead of a number"), *map(_key, KEYS.values()))
+_SELECTION = (
+    Parameter("mode", None, Choice(RULES), "rule instead of a number"),
+    *map(_key, KEYS.values()),
+)
 
 
 class Selection(Section, further=_SELECTION):
@@ -208,16 +245,26 @@ class RunSettings(Section):
     """Where the results go, and how."""
 
     output: str | None = Field(None, description="folder to write")
-    output_table: str | None = Field(None, description="table of the catalog for the ranking, beside the folder")
-    table_format: str | None = Field(None, description="format of that table; that of the session's tables")
+    output_table: str | None = Field(
+        None, description="table of the catalog for the ranking, beside the folder"
+    )
+    table_format: str | None = Field(
+        None, description="format of that table; that of the session's tables"
+    )
     overwrite: bool = Field(False, description="replace the output of an earlier run")
     seed: int = Field(0, description="seed of a method that draws at random")
     report: bool = Field(True, description="write report.html")
     engine: str = Field(ENGINE.default, ENGINE.constraint, ENGINE.doc)
-    cores: int | None = Field(None, Optional(Integer(1)), "cores that --dry-run reckons with; those of this machine")
+    cores: int | None = Field(
+        None, Optional(Integer(1)), "cores that --dry-run reckons with; those of this machine"
+    )
     memory_bytes: int | None = Field(MEMORY.default, MEMORY.constraint, MEMORY.doc)
-    driver_bytes: int = Field(Budgets.driver, Integer(1 << 20), "largest statistic the driver takes, in bytes")
-    worker_bytes: int = Field(Budgets.worker, Integer(1 << 20), "rows and statistics one worker process holds, in bytes")
+    driver_bytes: int = Field(
+        Budgets.driver, Integer(1 << 20), "largest statistic the driver takes, in bytes"
+    )
+    worker_bytes: int = Field(
+        Budgets.worker, Integer(1 << 20), "rows and statistics one worker process holds, in bytes"
+    )
 
 
 class RunConfig(Section):
@@ -232,9 +279,13 @@ class RunConfig(Section):
 
     def request(self) -> Request:
         """The checked method and parameters; the run's seed goes to a method that takes one and has none of its own."""
-        values = params.seeded(METHODS.create(self.method.name).parameters, self.method.parameters, self.run.seed)
+        values = params.seeded(
+            METHODS.create(self.method.name).parameters, self.method.parameters, self.run.seed
+        )
         held_to, cut = Constraints.of(self.constraints.as_dict()), self.selection.cut(self.run.seed)
-        return Request.of(self.method.name, values, screen=self.method.screen, constraints=held_to, cut=cut)
+        return Request.of(
+            self.method.name, values, screen=self.method.screen, constraints=held_to, cut=cut
+        )
 
     @property
     def counted(self) -> bool:
@@ -245,7 +296,11 @@ class RunConfig(Section):
         """The options of the reader, with what becomes of columns of texts where they do not say it."""
         known = {p.name: p.default for p in READERS[self.data.format or ""].parameters}
         auto = {**known, **self.data.options}.get(CATEGORIES) == "auto"
-        return {**self.data.options, CATEGORIES: {"codes": True}} if auto and self.counted else self.data.options
+        return (
+            {**self.data.options, CATEGORIES: {"codes": True}}
+            if auto and self.counted
+            else self.data.options
+        )
 
     def requests(self) -> list[Request]:
         """One request for every cell of the grid, the last parameter running fastest; without a grid the one there is."""
@@ -253,16 +308,28 @@ class RunConfig(Section):
         if not self.method.grid:
             return [base]
         extras = (CrossValidation(self.method.folds),) if self.method.folds else ()
-        asked: dict[str, Any] = {"screen": base.screen, "extras": extras, "constraints": base.constraints, "cut": base.cut}
-        return [Request.of(base.method, {**base.parameters, **cell}, **asked) for cell in params.grid_cells(self.method.grid)]
+        asked: dict[str, Any] = {
+            "screen": base.screen,
+            "extras": extras,
+            "constraints": base.constraints,
+            "cut": base.cut,
+        }
+        return [
+            Request.of(base.method, {**base.parameters, **cell}, **asked)
+            for cell in params.grid_cells(self.method.grid)
+        ]
 
 
 class DriftChoice(Section, further=tuple(replace(p, default=None) for p in DRIFT)):
     """What is compared by `drift`, and how."""
 
-    before: str | list[str] | None = Field(None, description="earlier rows: file, folder, glob, list of them, or table name")
+    before: str | list[str] | None = Field(
+        None, description="earlier rows: file, folder, glob, list of them, or table name"
+    )
     after: str | list[str] | None = Field(None, description="later rows")
-    after_options: dict[str, Any] = Field({}, description="options of the reader for the later rows")
+    after_options: dict[str, Any] = Field(
+        {}, description="options of the reader for the later rows"
+    )
 
 
 class DriftConfig(RunConfig):
@@ -279,26 +346,45 @@ class DriftConfig(RunConfig):
             path, options = getattr(self.drift, flag), {**self.data.options, **further}
             if path is None and READERS.create(self.data.format or "").takes_path:
                 raise ParameterError(f"drift needs --{flag}: the rows of that time")
-            out.append(DataChoice(**{**given, "path": path, "options": accept_options(self.data.format, options)}))
+            out.append(
+                DataChoice(
+                    **{**given, "path": path, "options": accept_options(self.data.format, options)}
+                )
+            )
         return out
 
     def comparison(self) -> dict[str, Any]:
         """How they are compared; what is left out is left to the comparison."""
-        return asked_of_drift(self.method.name if "name" in self.method.given else None, self.method.parameters, vars(self.drift))
+        return asked_of_drift(
+            self.method.name if "name" in self.method.given else None,
+            self.method.parameters,
+            vars(self.drift),
+        )
 
 
-def asked_of_drift(method: str | None, parameters: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+def asked_of_drift(
+    method: str | None, parameters: Mapping[str, Any], values: Mapping[str, Any]
+) -> dict[str, Any]:
     """The settings of a comparison of windows that are given, checked, and the method whose rankings are compared."""
     given = {p.name: values[p.name] for p in DRIFT if values[p.name] is not None}
     found = params.check(DRIFT, given, "drift")
-    return {"method": method or DRIFT_METHOD, "method_params": dict(parameters), **{name: found[name] for name in given}}
+    return {
+        "method": method or DRIFT_METHOD,
+        "method_params": dict(parameters),
+        **{name: found[name] for name in given},
+    }
 
 
-def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]], kind: type[RunConfig] = RunConfig) -> Any:
+def configure(
+    file: str | None, flags: Mapping[str, Mapping[str, Any]], kind: type[RunConfig] = RunConfig
+) -> Any:
     """The configuration, of a `kind`, of `file` (or the defaults) with the sections of `flags` over it, complete and checked."""
     below = _validated(read_toml(file), file, kind) if file else {}
     above = _validated(flags, None, kind)
-    merged = {section: laid_over(section, below.get(section, {}), above.get(section, {})) for section in kind.fields}
+    merged = {
+        section: laid_over(section, below.get(section, {}), above.get(section, {}))
+        for section in kind.fields
+    }
     merged["selection"] = _selection(below.get("selection", {}), above.get("selection", {}), file)
     config = kind(**merged)
     config.data.format = config.data.format or format_of(config.data.path)
@@ -311,7 +397,9 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]], kind: ty
     if config.classifier.parameters and not config.classifier.name:
         in_file = below.get("classifier", {}).get("parameters")
         in_flag = "--classifier-set needs a --classifier to belong to"
-        raise ParameterError(f"{file}: [classifier] parameters need a name, too" if in_file else in_flag)
+        raise ParameterError(
+            f"{file}: [classifier] parameters need a name, too" if in_file else in_flag
+        )
     if config.data.format == STATES:
         return config
     if config.data.grades() is not None:
@@ -344,7 +432,9 @@ def _validated(layer: Mapping[str, Any], file: str | None, kind: type[RunConfig]
     return values
 
 
-def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | None) -> dict[str, Any]:
+def _selection(
+    below: Mapping[str, Any], above: Mapping[str, Any], file: str | None
+) -> dict[str, Any]:
     """The flags' selection laid over the file's. A rate without a mode means the mode of its name; flags that mean another way of
     selecting than the file's replace its whole section."""
 
@@ -356,7 +446,9 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
         for rate, modes in RATES.items():
             if layer.get(rate) is not None:
                 return default if default in modes else modes[0]
-        if layer.get("percentile") is not None or (layer.get("num_top_features") is not None and default not in counted_modes):
+        if layer.get("percentile") is not None or (
+            layer.get("num_top_features") is not None and default not in counted_modes
+        ):
             return None
         return default
 
@@ -365,7 +457,9 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
     counted = "percentile" in above or ("num_top_features" in above and chosen is None)
     merged = dict(above) if counted or chosen != first else {**below, **above}
     merged["mode"] = chosen
-    merged = {key: below[key] for key, one in KEYS.items() if key in below and not one.modes} | merged
+    merged = {
+        key: below[key] for key, one in KEYS.items() if key in below and not one.modes
+    } | merged
     in_file = bool(file and not above)
     at, mode_is = (f"{file}: [selection] ", "mode ") if in_file else ("", "--selection-mode ")
 
@@ -375,9 +469,13 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
     other = f"{mode_is}{chosen}" if chosen else "a number of features"
     for key, modes in {**RATES, "combination": KEYS["combination"].modes}.items():
         if merged.get(key) is not None and chosen not in modes:
-            raise ParameterError(f"{at}{named(key)} goes with {mode_is}{either(modes)}, not {other}")
+            raise ParameterError(
+                f"{at}{named(key)} goes with {mode_is}{either(modes)}, not {other}"
+            )
     if chosen is not None and merged.get("percentile") is not None:
         raise ParameterError(f"{at}give {named('percentile')} or {other}, not both")
     if chosen not in (None, *counted_modes) and merged.get("num_top_features") is not None:
-        raise ParameterError(f"{at}{other} says itself how many features are kept; leave {named('num_top_features')} out")
+        raise ParameterError(
+            f"{at}{other} says itself how many features are kept; leave {named('num_top_features')} out"
+        )
     return merged

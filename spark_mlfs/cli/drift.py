@@ -59,7 +59,11 @@ def comparison_flags(parser: argparse.ArgumentParser, title: str) -> Flags:
     """The flags of a comparison of windows, from rows and from states."""
     flags = Flags(parser, title)
     for p in DRIFT:
-        flags.one("--" + p.name.replace("_", "-"), p.name.upper(), f"{p.doc} ({p.constraint}; default {p.default})")
+        flags.one(
+            "--" + p.name.replace("_", "-"),
+            p.name.upper(),
+            f"{p.doc} ({p.constraint}; default {p.default})",
+        )
     flags.one("--method", None, f"method whose rankings are compared (default {DRIFT_METHOD})")
     flags.repeated("--set", "NAME=VALUE", "a parameter of the method")
     return flags
@@ -93,10 +97,14 @@ def run(args: argparse.Namespace) -> int:
     sources = [(side.path, side.format or "", side.options) for side in sides]
     work = Work(args, Output(config.run.output or "", config.run.overwrite), None, sources)
     work.check(options=True)
-    return work.on_engine(_forecast if args.dry_run else _drift, config, sides, how, settings=config.run)
+    return work.on_engine(
+        _forecast if args.dry_run else _drift, config, sides, how, settings=config.run
+    )
 
 
-def _drift(work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[str, Any], spark: Any) -> int:
+def _drift(
+    work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[str, Any], spark: Any
+) -> int:
     stages, windows = work.stages, []
     with stages.stage("read"):
         frames = _frames(spark, sides)
@@ -105,13 +113,21 @@ def _drift(work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[s
             for name, frame in zip(("before", "after"), frames, strict=True):
                 check_memory(frame, spark)
                 budgets = Budgets(driver=config.run.driver_bytes, worker=config.run.worker_bytes)
-                windows.append(Window(name, held.enter_context(packed(frame, spark, config.data.grades())), budgets))
+                windows.append(
+                    Window(
+                        name,
+                        held.enter_context(packed(frame, spark, config.data.grades())),
+                        budgets,
+                    )
+                )
         with stages.stage("compare"):
             found = over(windows, progress=stages.report, **how)
     return written(work, found, spark, {"data": [side.as_dict() for side in sides]})
 
 
-def _forecast(work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[str, Any], spark: Any) -> int:
+def _forecast(
+    work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[str, Any], spark: Any
+) -> int:
     """Says what would be compared, from a count of the rows and a sample of them; returns the exit code."""
     with work.stages.stage("read"):
         frames = _frames(spark, sides)
@@ -124,11 +140,18 @@ def _forecast(work: Work, config: DriftConfig, sides: list[DataChoice], how: dic
             profile = scaled(looked.profile, count)
         coding = SizingEngine(profile).coding(**bins)
         needed = TwoWay(coding, Labels(profile.q)).state_bytes(profile)
-        found.append({"rows": count, "features": profile.d, "labels": profile.q, "counts_bytes": needed})
-        lines[name] = f"{count} rows x {profile.d} features x {profile.q} labels; counts of at most {size(needed)}"
+        found.append(
+            {"rows": count, "features": profile.d, "labels": profile.q, "counts_bytes": needed}
+        )
+        lines[name] = (
+            f"{count} rows x {profile.d} features x {profile.q} labels; counts of at most {size(needed)}"
+        )
     tests = max(f["features"] for f in found) * max(f["labels"] for f in found)
     lines["tests"] = f"at most {tests}, of a feature and a label each"
-    lines |= {"method": f"rankings by {how['method']}", "output": f"{config.run.output}: nothing was written"}
+    lines |= {
+        "method": f"rankings by {how['method']}",
+        "output": f"{config.run.output}: nothing was written",
+    }
     facts = {"windows": found, "tests": tests, "method": how["method"], "output": config.run.output}
     return print_forecast(work.args, lines, facts)
 
@@ -144,7 +167,9 @@ def _frames(spark: Any, sides: list[DataChoice]) -> list[Any]:
     frames.append(read(sides[1], **({CATEGORIES: facts} if facts else {})))
     if sides[0].format != "text" or "vocabulary" in sides[0].options:
         return frames
-    words = dict.fromkeys(word for frame in frames for word in attribute_names(frame, FEATURES) or ())
+    words = dict.fromkeys(
+        word for frame in frames for word in attribute_names(frame, FEATURES) or ()
+    )
     return [read(side, vocabulary=list(words)) for side in sides]
 
 
@@ -158,8 +183,13 @@ def compare_states(args: argparse.Namespace) -> int:
     last = [Path(path).name for path in paths]
     names = paths if len(set(last)) < len(last) else last
     with work.stages.stage("read"):
-        requests = by_codes(states.head(paths[0]).sums, how["method"], how["method_params"], how)[1:]
-        windows = [Window(name, states.load(path, requests=requests).dataset()) for name, path in zip(names, paths, strict=True)]
+        requests = by_codes(states.head(paths[0]).sums, how["method"], how["method_params"], how)[
+            1:
+        ]
+        windows = [
+            Window(name, states.load(path, requests=requests).dataset())
+            for name, path in zip(names, paths, strict=True)
+        ]
     with work.stages.stage("compare"):
         found = over(windows, against=against, progress=work.stages.report, **how)
     return written(work, found, LocalSession(), {"states": paths})
@@ -175,12 +205,24 @@ def written(work: Work, found: Drift, spark: Any, about: dict[str, Any]) -> int:
             target.text(f"{name}.csv", csv_text(table))
         target.text("report.html", DriftOutcome(**vars(found)).page(manifest))
         target.json(MANIFEST, manifest)
-    changed = [row._asdict() for row in found.features[found.features["changed"]].head(50).itertuples(index=False)]
-    return print_result(work.args, _in_words(found, output.path), {**manifest, "output": output.path, "changed": changed})
+    changed = [
+        row._asdict()
+        for row in found.features[found.features["changed"]].head(50).itertuples(index=False)
+    ]
+    return print_result(
+        work.args,
+        _in_words(found, output.path),
+        {**manifest, "output": output.path, "changed": changed},
+    )
 
 
 def _tables(found: Drift) -> Sequence[tuple[str, Any]]:
-    tables = [("drift", found.features), ("labels", found.pairs), ("prevalence", found.labels), ("stability", found.stability)]
+    tables = [
+        ("drift", found.features),
+        ("labels", found.pairs),
+        ("prevalence", found.labels),
+        ("stability", found.stability),
+    ]
     return [(name, table) for name, table in tables if name != "stability" or len(table)]
 
 
@@ -190,11 +232,20 @@ def _in_words(found: Drift, output: str) -> str:
         facts, table = change.facts, change.features
         names = table[table["changed"]].sort_values("p_value")["feature"].astype(str).tolist()
         told = f"{facts['changed']} of {facts['features_tested']} features changed in what they say about a label"
-        which, few = f": {some_of(names)}" if names else "", f"; {facts['features_with_too_few_rows']} have too few rows to tell"
+        which, few = (
+            f": {some_of(names)}" if names else "",
+            f"; {facts['features_with_too_few_rows']} have too few rows to tell",
+        )
         shifted = f"{facts['shifted']} changed in their own distribution"
         head = f"{change.before} → {change.after}, {facts['rows'][0]} and {facts['rows'][1]} rows:"
-        lines += [f"{head} {told}{which}; {shifted}"] if several else [head, f"  {told}{which}{few}", f"  {shifted}"]
+        lines += (
+            [f"{head} {told}{which}; {shifted}"]
+            if several
+            else [head, f"  {told}{which}{few}", f"  {shifted}"]
+        )
     kept = [] if several else found.stability.itertuples(index=False)
-    lines += [f"  of the {k} best by {found.method} {100 * share:.0f} % stay" for _, k, share, _ in kept]
+    lines += [
+        f"  of the {k} best by {found.method} {100 * share:.0f} % stay" for _, k, share, _ in kept
+    ]
     files = ", ".join(f"{name}.csv" for name, _ in _tables(found))
     return "\n".join([*lines, f"written to {output}: {files}, report.html, manifest.json"])

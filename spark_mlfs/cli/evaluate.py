@@ -38,10 +38,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.one("--model", "DIR", "use the ranking of a saved selection instead")
     flags = Flags(parser, "protocol")
     flags.one("--protocol", "P", "5-fold (default), 10x5-fold, 30x50/50, 'stratified 5-fold'")
-    flags.one("--test-data", "PATH", "test rows in files of their own, instead of --protocol", nargs="+")
-    flags.one("--sizes", "K", "numbers of features, or shares such as 10%% (default 10%% to 100%%)", nargs="+")
+    flags.one(
+        "--test-data", "PATH", "test rows in files of their own, instead of --protocol", nargs="+"
+    )
+    flags.one(
+        "--sizes",
+        "K",
+        "numbers of features, or shares such as 10%% (default 10%% to 100%%)",
+        nargs="+",
+    )
     flags.one("--metrics", "KIND", "standard (default), msfs-2022", nargs="+")
-    flags.one("--noise", "SHARE", "Gaussian noise on the features, a share of their standard deviation")
+    flags.one(
+        "--noise", "SHARE", "Gaussian noise on the features, a share of their standard deviation"
+    )
     flags.one("--seed", "S", "of the folds and of methods that draw (default 0)")
     flags.switch("--no-all-features", "leave out the line of all features")
     flags = Flags(parser, "classifiers")
@@ -56,13 +65,24 @@ def run(args: argparse.Namespace) -> int:
     _check(args, below)
     data = laid_over("data", below.get("data", {}), data_flags(args))
     source = data.get("path") or data["format"]
-    data.setdefault("name", Path(source if isinstance(source, str) else source[0]).name.split(".")[0])
+    data.setdefault(
+        "name", Path(source if isinstance(source, str) else source[0]).name.split(".")[0]
+    )
     if args.test_data:
         data["test_path"] = single(args.test_data)
-    method = {"name": DEFAULT_METHOD, **laid_over("method", below.get("method", {}), method_flags(args))}
-    classifiers: list[dict[str, Any]] = [{"name": c} for c in args.classifier] or below.get("classifier") or [{"name": "mlknn"}]
+    method = {
+        "name": DEFAULT_METHOD,
+        **laid_over("method", below.get("method", {}), method_flags(args)),
+    }
+    classifiers: list[dict[str, Any]] = (
+        [{"name": c} for c in args.classifier] or below.get("classifier") or [{"name": "mlknn"}]
+    )
     if args.classifier_set:
-        classifiers[0] = laid_over("classifier", classifiers[0], {"parameters": pairs(args.classifier_set, "--classifier-set")})
+        classifiers[0] = laid_over(
+            "classifier",
+            classifiers[0],
+            {"parameters": pairs(args.classifier_set, "--classifier-set")},
+        )
     protocol = {**below.get("protocol", {}), **set_values(
         all_features=False if args.no_all_features else None, sizes=args.sizes, metrics=args.metrics, noise=args.noise or None,
         seed=args.seed or None, folds=FILES if args.test_data else args.protocol or None,
@@ -88,11 +108,19 @@ def _file(file: str) -> dict[str, Any]:
     known = ("data", "method", "classifier", "protocol", "run")
     for name in ("data", "method", "protocol", "run"):
         if not isinstance(below.get(name, {}), dict):
-            raise ParameterError(f"{file}: give one [{name}], a section; spark-mlfs compare takes several")
+            raise ParameterError(
+                f"{file}: give one [{name}], a section; spark-mlfs compare takes several"
+            )
     unknown = next((name for name in below if name not in known), None)
     if unknown is not None:
-        hint = "; spark-mlfs evaluate takes --sizes, or [protocol] sizes" if unknown == "selection" else ""
-        raise ParameterError(f"{file}: there is no section [{unknown}] here{hint}; the sections are {', '.join(known)}")
+        hint = (
+            "; spark-mlfs evaluate takes --sizes, or [protocol] sizes"
+            if unknown == "selection"
+            else ""
+        )
+        raise ParameterError(
+            f"{file}: there is no section [{unknown}] here{hint}; the sections are {', '.join(known)}"
+        )
     classifiers = below.get("classifier")
     return {**below, "classifier": [classifiers] if isinstance(classifiers, dict) else classifiers}
 
@@ -101,7 +129,9 @@ def _check(args: argparse.Namespace, below: dict[str, Any]) -> None:
     if args.format is None and "format" not in below.get("data", {}):
         raise no_format("--format")
     if args.model and (args.method or args.set or args.grid or args.screen):
-        raise ParameterError("give --model, or --method with its --set, --grid and --screen, not both")
+        raise ParameterError(
+            "give --model, or --method with its --set, --grid and --screen, not both"
+        )
     if args.test_data and args.protocol:
         raise ParameterError("give --test-data or --protocol, not both")
     if args.classifier_set and len(args.classifier) > 1:

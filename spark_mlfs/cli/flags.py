@@ -49,15 +49,28 @@ class Flags:
         self.group.add_argument(flag, action="store_true", help=help)
 
     @staticmethod
-    def data(parser: argparse.ArgumentParser, weights: bool = False, pipeline: bool = False, windows: bool = False) -> None:
+    def data(
+        parser: argparse.ArgumentParser,
+        weights: bool = False,
+        pipeline: bool = False,
+        windows: bool = False,
+    ) -> None:
         """What is read, of a command that takes row `weights` and grades, or two `windows`; before it the saved `pipeline` that
         one applies."""
         if pipeline:
             said = "a saved pipeline (or the folder of a selection run with --classifier) or classifier"
             parser.add_argument("--model", metavar="DIR", help=said)
         flags = Flags(parser, "data")
-        for flag, of in {"--before": " of earlier rows", "--after": " of later rows"}.items() if windows else [("--data", "")]:
-            flags.many(flag, "PATH", f"file, folder, glob or several{of}; a table's name; nothing for the samples")
+        for flag, of in (
+            {"--before": " of earlier rows", "--after": " of later rows"}.items()
+            if windows
+            else [("--data", "")]
+        ):
+            flags.many(
+                flag,
+                "PATH",
+                f"file, folder, glob or several{of}; a table's name; nothing for the samples",
+            )
         formats = f"{', '.join(READERS)} (default: as the files' names end); spark-mlfs methods NAME lists the options of one"
         flags.one("--format", "NAME", formats)
         flags.repeated(
@@ -65,8 +78,14 @@ class Flags:
             "num_labels=101; a name given twice has a list",
         )  # fmt: skip
         if windows:
-            flags.repeated("--after-option", "NAME=VALUE", "an option of the reader for the later rows")
-        flags.many("--features", "COLUMN", "feature column or columns of a table; same as --option features=")
+            flags.repeated(
+                "--after-option", "NAME=VALUE", "an option of the reader for the later rows"
+            )
+        flags.many(
+            "--features",
+            "COLUMN",
+            "feature column or columns of a table; same as --option features=",
+        )
         flags.many("--labels-col", "COLUMN", "label column or columns; same as --option labels=")
         flags.one("--id", "COLUMN", "row id column; same as --option id=")
         said = "a file that cannot be used: skip (default; it is listed with its reason) or refuse; same as --option on_error="
@@ -77,20 +96,40 @@ class Flags:
         flags.one("--weight-col", "COLUMN", column)
         grades = "labels are grades, numbers from 0 to 1 or in --grade-range, for methods of moments; of a table's columns"
         flags.switch("--graded-labels", grades)
-        flags.one("--grade-range", ("LOW", "HIGH"), "what grades go from and to, such as 1 5 of ratings", nargs=2)
+        flags.one(
+            "--grade-range",
+            ("LOW", "HIGH"),
+            "what grades go from and to, such as 1 5 of ratings",
+            nargs=2,
+        )
         cuts = "for all other methods: a label is positive where its grade is at least this; several make a label each"
         flags.one("--label-cuts", "GRADE", cuts, nargs="+")
 
     def method(self, grid: str) -> None:
         """A method; `grid` says what becomes of the values that are tried."""
-        self.one("--method", None, f"name of the method (default {DEFAULT_METHOD}); another than the file's drops its parameters")
+        self.one(
+            "--method",
+            None,
+            f"name of the method (default {DEFAULT_METHOD}); another than the file's drops its parameters",
+        )
         self.repeated("--set", "NAME=VALUE", "a parameter of the method")
-        self.one("--screen", "METHOD:K", "run this filter first, the method on its K best, such as chi2:10000")
+        self.one(
+            "--screen",
+            "METHOD:K",
+            "run this filter first, the method on its K best, such as chi2:10000",
+        )
         self.repeated("--grid", "NAME=V1,V2", grid)
 
     def tags(self) -> None:
-        self.one("--top-n", "N", "give every row its N best labels instead of the predicted ones", type=COUNT)
-        self.one("--threshold", "T", "give every row the labels that score at least T", type=ANY_NUMBER)
+        self.one(
+            "--top-n",
+            "N",
+            "give every row its N best labels instead of the predicted ones",
+            type=COUNT,
+        )
+        self.one(
+            "--threshold", "T", "give every row the labels that score at least T", type=ANY_NUMBER
+        )
 
     @staticmethod
     def output(parser: argparse.ArgumentParser, table: str = "", dry_run: str = "") -> Flags:
@@ -98,14 +137,28 @@ class Flags:
         flags = Flags(parser, "output")
         where = "folder to write; without a scheme it is on this machine; {date} in it is today's"
         flags.one("--output", "DIR", where, type=lambda folder: dated(folder) or None)
-        flags.switch("--overwrite", "replace the output of an earlier run, once the new one is complete")
-        flags.switch("--json", "the result as one JSON object on standard output, nothing else there")
+        flags.switch(
+            "--overwrite", "replace the output of an earlier run, once the new one is complete"
+        )
+        flags.switch(
+            "--json", "the result as one JSON object on standard output, nothing else there"
+        )
         flags.switch("--quiet", "nothing but errors")
-        flags.switch("--verbose", "a line per stage on standard error, also where that is no terminal")
+        flags.switch(
+            "--verbose", "a line per stage on standard error, also where that is no terminal"
+        )
         flags.switch("--debug", "show Spark's log and the traceback of every error")
         if table:
-            flags.one("--output-table", "TABLE", f"write {table} as a table, too: table, schema.table or catalog.schema.table")
-            flags.one("--table-format", "NAME", "its format, delta or parquet (default: that of the session's tables)")
+            flags.one(
+                "--output-table",
+                "TABLE",
+                f"write {table} as a table, too: table, schema.table or catalog.schema.table",
+            )
+            flags.one(
+                "--table-format",
+                "NAME",
+                "its format, delta or parquet (default: that of the session's tables)",
+            )
         if dry_run:
             flags.switch("--dry-run", f"only say what would run: {dry_run}")
         return flags
@@ -114,25 +167,51 @@ class Flags:
         """Where a command works; with the `budgets` of Spark's processes."""
         self.one("--engine", "NAME", "auto (default): in this process where the data are files of this machine and fit its "
                  "memory, else on Spark; local; spark")  # fmt: skip
-        self.one("--memory-bytes", "BYTES", "rows and statistics this process holds (default: three quarters of the machine)")
+        self.one(
+            "--memory-bytes",
+            "BYTES",
+            "rows and statistics this process holds (default: three quarters of the machine)",
+        )
         if budgets:
-            self.one("--driver-bytes", "BYTES", "largest statistic the driver takes (default 1 GiB)")
-            self.one("--worker-bytes", "BYTES", "rows and statistics one worker process holds (default 1 GiB)")
+            self.one(
+                "--driver-bytes", "BYTES", "largest statistic the driver takes (default 1 GiB)"
+            )
+            self.one(
+                "--worker-bytes",
+                "BYTES",
+                "rows and statistics one worker process holds (default 1 GiB)",
+            )
 
 
 def data_flags(args: argparse.Namespace) -> dict[str, Any]:
     """The [data] section as the flags give it."""
     options = pairs(args.option, "--option")
-    flags = {"features": "--features", "labels": "--labels-col", "id": "--id", "weight": "--weight-col", "on_error": "--on-error"}
+    flags = {
+        "features": "--features",
+        "labels": "--labels-col",
+        "id": "--id",
+        "weight": "--weight-col",
+        "on_error": "--on-error",
+    }
     for name, flag in flags.items():
         value = getattr(args, flag.removeprefix("--").replace("-", "_"), None)
         if value is None:
             continue
         if name in options:
-            raise ParameterError(f"{flag} and --option {name}= say the same thing; give one of them")
+            raise ParameterError(
+                f"{flag} and --option {name}= say the same thing; give one of them"
+            )
         options[name] = value if isinstance(value, str) else single(value)
-    graded = {name: getattr(args, name, None) or None for name in ("graded_labels", "grade_range", "label_cuts")}
-    return set_values(path=single(getattr(args, "data", None)), format=args.format, options=options or None, **graded)
+    graded = {
+        name: getattr(args, name, None) or None
+        for name in ("graded_labels", "grade_range", "label_cuts")
+    }
+    return set_values(
+        path=single(getattr(args, "data", None)),
+        format=args.format,
+        options=options or None,
+        **graded,
+    )
 
 
 def single(values: Sequence[str] | None) -> str | Sequence[str] | None:
@@ -155,7 +234,9 @@ def method_flags(args: argparse.Namespace, **further: Any) -> dict[str, Any]:
     """The [method] section as the flags give it; ``--grid name=v1,v2`` as lists of values by name."""
     grid = {name: str(values).split(",") for name, values in pairs(args.grid, "--grid").items()}
     own = pairs(args.set, "--set")
-    return set_values(name=args.method, parameters=own or None, screen=args.screen, grid=grid or None, **further)
+    return set_values(
+        name=args.method, parameters=own or None, screen=args.screen, grid=grid or None, **further
+    )
 
 
 def tags_asked(args: argparse.Namespace) -> dict[str, Any]:

@@ -53,13 +53,22 @@ def run(args: argparse.Namespace) -> int:
     return print_result(args, "\n".join(lines), {"entries": found})
 
 
-_FLAGS = {"method": ", for --set", "classifier": ", for --classifier-set", "format": ", for --option"}
+_FLAGS = {
+    "method": ", for --set",
+    "classifier": ", for --classifier-set",
+    "format": ", for --option",
+}
 
 
 def described(kind: str, entry: Any) -> dict[str, Any]:
     """Return the description of an entry as data."""
     parameters = [
-        {"name": p.name, "default": None if p.default is REQUIRED else p.default, "meaning": p.doc, "values": str(p.constraint)}
+        {
+            "name": p.name,
+            "default": None if p.default is REQUIRED else p.default,
+            "meaning": p.doc,
+            "values": str(p.constraint),
+        }
         for p in entry.parameters
     ]
     about = {name: getattr(entry, name) for name in ("name", "title", "source", "when", "cost")}
@@ -68,7 +77,11 @@ def described(kind: str, entry: Any) -> dict[str, Any]:
 
 def whole(kind: str, entry: Any) -> str:
     """Return the description of an entry as text."""
-    lines = [f"{entry.name}: {entry.title} ({kind})", f"  when   {entry.when or '-'}", f"  cost   {entry.cost or '-'}"]
+    lines = [
+        f"{entry.name}: {entry.title} ({kind})",
+        f"  when   {entry.when or '-'}",
+        f"  cost   {entry.cost or '-'}",
+    ]
     if entry.parameters:
         lines += ["  parameters" + _FLAGS.get(kind, "")]
         lines += parameter_lines(entry, 4)
@@ -79,4 +92,8 @@ def parameter_lines(entry: Any, indent: int) -> list[str]:
     """Each parameter with its default, meaning and values, wrapped."""
     texts = (f"{p.name} = {p.default}: {p.doc}; {p.constraint}" for p in entry.parameters)
     first, then = " " * indent, " " * (indent + 2)
-    return [line for text in texts for line in textwrap.wrap(text, 110, initial_indent=first, subsequent_indent=then)]
+    return [
+        line
+        for text in texts
+        for line in textwrap.wrap(text, 110, initial_indent=first, subsequent_indent=then)
+    ]

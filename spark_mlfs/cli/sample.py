@@ -27,10 +27,20 @@ example, from raw text to a scored corpus:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The kind of table and its size."""
-    parser.add_argument("kind", nargs="?", help="documents (text and tags), embeddings (arrays and tags), images or sounds")
-    parser.add_argument("--rows", metavar="N", type=COUNT, default=10000, help="rows or files (default 10000)")
-    parser.add_argument("--seed", metavar="S", type=accepted(Integer(0)), default=0, help="seed (default 0)")
-    parser.add_argument("--without-tags", action="store_true", help="leave the tags out, as in a corpus to score")
+    parser.add_argument(
+        "kind",
+        nargs="?",
+        help="documents (text and tags), embeddings (arrays and tags), images or sounds",
+    )
+    parser.add_argument(
+        "--rows", metavar="N", type=COUNT, default=10000, help="rows or files (default 10000)"
+    )
+    parser.add_argument(
+        "--seed", metavar="S", type=accepted(Integer(0)), default=0, help="seed (default 0)"
+    )
+    parser.add_argument(
+        "--without-tags", action="store_true", help="leave the tags out, as in a corpus to score"
+    )
     Flags.output(parser).engine()
 
 
@@ -38,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
     """Writes the table; returns the exit code."""
     kinds = [*GENERATED, *FILES]
     if args.kind not in kinds or args.output is None:
-        raise ParameterError(f"sample needs a kind, one of {', '.join(kinds)}, and --output; see spark-mlfs sample --help")
+        raise ParameterError(
+            f"sample needs a kind, one of {', '.join(kinds)}, and --output; see spark-mlfs sample --help"
+        )
     work = Work(args, Output(args.output, args.overwrite))
     work.check()
     return _write(work, LocalSession()) if args.kind in FILES else work.on_engine(_write)
@@ -54,14 +66,20 @@ def _write(work: Work, spark: Any) -> int:
         if isinstance(frame, LocalFrame):
             write_rows(frame, target.folder)
         elif frame is not None:
-            frame.write.mode("append" if target.folder is not None else target.mode).parquet(target.path)
+            frame.write.mode("append" if target.folder is not None else target.mode).parquet(
+                target.path
+            )
             target.require_data()
         elif target.folder is None:
-            raise ParameterError(f"{args.output} is not on this machine: {args.kind} are written here; copy them there")
+            raise ParameterError(
+                f"{args.output} is not on this machine: {args.kind} are written here; copy them there"
+            )
         else:
             write_files(args.kind, target.folder, args.rows, args.seed, not args.without_tags)
         columns = {} if frame is None else {"columns": frame.columns}
-        manifest = work.manifest(spark, {"kind": args.kind, "rows": args.rows, "seed": args.seed, **columns})
+        manifest = work.manifest(
+            spark, {"kind": args.kind, "rows": args.rows, "seed": args.seed, **columns}
+        )
         target.json("_" + MANIFEST, manifest)
     tags = "" if args.without_tags else ", labels.csv (path, tags)"
     text = f"{args.rows} {args.kind} written to {args.output}: files/{tags}"

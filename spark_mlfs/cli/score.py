@@ -43,8 +43,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.switch("--all-scores", "also write every label's score, as the array rawPrediction")
     best = "also write best_passages: for each tag the passage of N words that alone scores highest for it"
     flags.one("--explain", "N", best, type=COUNT)
-    flags.one("--parts", "N", "parts that are scored, written and resumed one by one (default: one a file)", type=COUNT)
-    flags.one("--parallelism", "N", "parts at a time (default: one a core of this machine, at most 8)", type=COUNT)
+    flags.one(
+        "--parts",
+        "N",
+        "parts that are scored, written and resumed one by one (default: one a file)",
+        type=COUNT,
+    )
+    flags.one(
+        "--parallelism",
+        "N",
+        "parts at a time (default: one a core of this machine, at most 8)",
+        type=COUNT,
+    )
     flags = Flags.output(parser, "the tags and scores", "rows, parts, what an earlier run has done")
     flags.switch("--append", "add the inputs that the output does not hold yet")
     flags.engine()
@@ -85,7 +95,12 @@ def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) ->
         with worker_errors():
             shown = rows.limit(10).toPandas()
         if "rejected" in written:
-            target.text("_rejected.csv", csv_text(pd.DataFrame(rejected_rows(rows, rows.columns[0]), columns=["path", "reason"])))
+            target.text(
+                "_rejected.csv",
+                csv_text(
+                    pd.DataFrame(rejected_rows(rows, rows.columns[0]), columns=["path", "reason"])
+                ),
+            )
         gallery = None if args.explain is None else Gallery(rows)
         if args.format == "files" and scorer.encoder is not None:
             gallery = gallery_of(spark, work.path, work.options, rows, scorer.encoder[1])
@@ -106,18 +121,27 @@ def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) ->
 def _forecast(args: argparse.Namespace, scorer: SavedPipeline, found: dict[str, Any]) -> int:
     labels, stages = len(scorer.classifier.labelNames), scorer.kinds
     done = found["parts_done"] + found["parts_there"]
-    given = f"its {found['top_n']} best labels" if found["top_n"] else "the labels that are predicted"
-    given = given if found["threshold"] is None else f"the labels that score at least {found['threshold']:g}"
+    given = (
+        f"its {found['top_n']} best labels" if found["top_n"] else "the labels that are predicted"
+    )
+    given = (
+        given
+        if found["threshold"] is None
+        else f"the labels that score at least {found['threshold']:g}"
+    )
     lines = {
         "model": f"{scorer.path}: {', '.join(stages)}; {scorer.width} features, {labels} labels",
         "reads": f"{', '.join(found['columns_read'])}; takes {', '.join(found['columns_kept'])} along",
         "rows": f"{found['rows']} to score, each is given {given}",
-        "parts": f"{found['parts']}, {found['parts_at_a_time']} at a time" + (f"; {done} are done already" if done else ""),
+        "parts": f"{found['parts']}, {found['parts_at_a_time']} at a time"
+        + (f"; {done} are done already" if done else ""),
         "table": args.output_table,
         "output": f"{args.output}: nothing was written",
     }
     model = {"model": scorer.path, "stages": stages, "features": scorer.width, "labels": labels}
-    return print_forecast(args, lines, {**model, **found, "output": args.output, "output_table": args.output_table})
+    return print_forecast(
+        args, lines, {**model, **found, "output": args.output, "output_table": args.output_table}
+    )
 
 
 def _checked(args: argparse.Namespace) -> dict[str, Any]:
@@ -126,22 +150,34 @@ def _checked(args: argparse.Namespace) -> dict[str, Any]:
         raise ParameterError("give --append or --overwrite, not both")
     if args.format not in READERS or args.format == "text":
         known = ", ".join(name for name in READERS if name != "text")
-        hint = " (a pipeline of a text corpus counts the words itself: name the table's format)" if args.format == "text" else ""
+        hint = (
+            " (a pipeline of a text corpus counts the words itself: name the table's format)"
+            if args.format == "text"
+            else ""
+        )
         raise ParameterError(f"--format {args.format!r} is not one of {known}{hint}")
     if args.features or args.labels_col:
-        raise ParameterError("score takes no --features and no --labels-col: the saved pipeline knows its columns")
+        raise ParameterError(
+            "score takes no --features and no --labels-col: the saved pipeline knows its columns"
+        )
     return {**tags_asked(args), "all_scores": args.all_scores, "explain": args.explain}
 
 
 def _summary(scored: Mapping[str, Any], output: str) -> str:
     rate = scored["scored_now"] / max(scored["seconds_now"], 1e-9)
     again = ", the rest of an interrupted run" if scored["resumed"] else ""
-    lines = [f"{scored['scored_now']} rows scored in {scored['seconds_now']:.1f} s ({rate:,.0f} a second){again}"]
+    lines = [
+        f"{scored['scored_now']} rows scored in {scored['seconds_now']:.1f} s ({rate:,.0f} a second){again}"
+    ]
     lines += [f"{count:10d}  {tag}" for tag, count in list(scored["tags"].items())[:10]]
     if len(scored["tags"]) > 10:
         lines.append(f"            and {len(scored['tags']) - 10} more labels")
     if bad := scored.get("rejected"):
-        lines.append(f"{sum(bad.values())} files cannot be used (_rejected.csv), most of them: {next(iter(bad))}")
+        lines.append(
+            f"{sum(bad.values())} files cannot be used (_rejected.csv), most of them: {next(iter(bad))}"
+        )
     parts = f"{scored['parts']} part{'s' * (scored['parts'] > 1)}"
-    lines.append(f"{scored['rows']} rows in {parts} at {output}: data/ (Parquet), _manifest.json, _report.html")
+    lines.append(
+        f"{scored['rows']} rows in {parts} at {output}: data/ (Parquet), _manifest.json, _report.html"
+    )
     return "\n".join(lines)

@@ -61,25 +61,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags = Flags(parser, "method")
     best = "the best by cross-validated loss is kept (where the method predicts), all are written to grid/"
     flags.method(f"values of a parameter to try: every cell is ranked from one scan, {best}")
-    flags.one("--folds", "N", "folds of that cross-validation (default 5, a divisor of 60; 0: none)")
+    flags.one(
+        "--folds", "N", "folds of that cross-validation (default 5, a divisor of 60; 0: none)"
+    )
     flags.one("--seed", None, "seed of a method that draws at random (default 0)")
     flags = Flags(parser, "selection")
-    flags.one("--selection-mode", "RULE", f"keep the features worth keeping instead of a number: {rules_help()}")
+    flags.one(
+        "--selection-mode",
+        "RULE",
+        f"keep the features worth keeping instead of a number: {rules_help()}",
+    )
     for key, setting in KEYS.items():
         flags.one("--" + key.replace("_", "-"), setting.metavar, flag_help(setting))
     _constraint_arguments(Flags(parser, "constraints"))
     flags = Flags(parser, "classifier")
-    flags.one("--classifier", "NAME", "fit it on the selected features and save both as pipeline/, for spark-mlfs score")
+    flags.one(
+        "--classifier",
+        "NAME",
+        "fit it on the selected features and save both as pipeline/, for spark-mlfs score",
+    )
     flags.repeated("--classifier-set", "NAME=VALUE", "a parameter of the classifier")
-    flags = Flags.output(parser, "the ranking", "sizes, passes over the data, seconds, memory, bytes that are moved")
+    flags = Flags.output(
+        parser, "the ranking", "sizes, passes over the data, seconds, memory, bytes that are moved"
+    )
     flags.switch("--no-report", "write no report.html")
-    flags.one("--cores", "N", "cores that --dry-run reckons with (default: those of this machine; more are Spark's)")
+    flags.one(
+        "--cores",
+        "N",
+        "cores that --dry-run reckons with (default: those of this machine; more are Spark's)",
+    )
     flags.engine(budgets=True)
 
 
 def _constraint_arguments(flags: Flags) -> None:
     for what, text in (
-        ("include", "features picked and ranked first; what a greedy method picks then, it picks given these"),
+        (
+            "include",
+            "features picked and ranked first; what a greedy method picks then, it picks given these",
+        ),
         ("exclude", "features that are never picked"),
     ):
         flags.many(f"--{what}", "NAME", f"{text}: names, or patterns such as 'title_*'")
@@ -88,7 +107,12 @@ def _constraint_arguments(flags: Flags) -> None:
     groups = "a .toml or .json of lists by group, or a .csv with columns name and group"
     flags.one("--groups", "FILE", f"features picked or left together: {groups}", dest="groups_from")
     costs = "a .toml or .json of costs by name or pattern ('*' for all others), or a .csv with columns name and cost"
-    flags.one("--costs", "FILE", f"what features cost, picked by gain per cost: {costs}", dest="costs_from")
+    flags.one(
+        "--costs",
+        "FILE",
+        f"what features cost, picked by gain per cost: {costs}",
+        dest="costs_from",
+    )
     penalties = "a .toml or .json of numbers by name or pattern, 1 where nothing is said, or a .csv with columns name and penalty"
     what = "what features' penalties are multiplied by (ridge, lasso, elastic-net, mssl, forward), 0: never shrunk away"
     flags.one("--penalties", "FILE", f"{what}: {penalties}", dest="penalties_from")
@@ -126,7 +150,13 @@ def run(args: argparse.Namespace) -> int:
     """Selects features; returns the exit code."""
     config = configuration(args)
     from_states = config.data.format == STATES
-    if from_states and (args.data or args.format or args.dry_run or config.classifier.name or config.run.output_table):
+    if from_states and (
+        args.data
+        or args.format
+        or args.dry_run
+        or config.classifier.name
+        or config.run.output_table
+    ):
         raise ParameterError(
             "--states are sums, in the place of rows: leave --data, --format, --dry-run, --classifier and --output-table out"
         )
@@ -146,7 +176,9 @@ def run(args: argparse.Namespace) -> int:
     work = Work(args, output, table, [(data.path, data.format or "", data.options)])
     work.check(options=not from_states)
     work.sources = [] if from_states else work.sources  # of states none is Spark's
-    return work.on_engine(dry_run if args.dry_run else _select, config, settings=settings, ahead=("ml.selectors",))
+    return work.on_engine(
+        dry_run if args.dry_run else _select, config, settings=settings, ahead=("ml.selectors",)
+    )
 
 
 def _select(work: Work, config: RunConfig, spark: Any) -> int:
@@ -168,8 +200,12 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
         manifest = _write(target, work, config, ranked, model, fitted)
         if table is not None:
             table.write(pipeline.ranking_frame(spark, ranked.result.ranking))
-    files = "ranking.csv, ranking.parquet, model/, manifest.json" + (", report.html" if config.run.report else "")
-    written = f"written to {config.run.output}: {files}" + (", pipeline/" if config.classifier.name else "")
+    files = "ranking.csv, ranking.parquet, model/, manifest.json" + (
+        ", report.html" if config.run.report else ""
+    )
+    written = f"written to {config.run.output}: {files}" + (
+        ", pipeline/" if config.classifier.name else ""
+    )
     if "files" in manifest["data"]:
         written += ", rejected.csv"
     if ranked.frame is not None and (rejected := rejected_of(ranked.frame)) is not None:
@@ -192,7 +228,9 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
         solving = "solve"
     else:
         with stages.stage("read"):
-            frame = read.load(spark, config.data.path, config.data.format or "", **config.reader_options())
+            frame = read.load(
+                spark, config.data.path, config.data.format or "", **config.reader_options()
+            )
         check_memory(frame, spark)
         names = attribute_names(frame, FEATURES)
         if names is not None:  # too many features are refused before the rows are read
@@ -203,14 +241,18 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
     jobs, seen = dict[str, int](), None
     with rows:
         with stages.stage(solving):
-            cells = pipeline.rank(rows, requests, progress=stages.report, driver_bytes=driver, worker_bytes=worker)
+            cells = pipeline.rank(
+                rows, requests, progress=stages.report, driver_bytes=driver, worker_bytes=worker
+            )
         result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
         kept = len(result.kept)
         if frame is not None:
             jobs = {"prepare": rows.jobs, "statistics": result.jobs - rows.jobs}
             if config.run.report:
                 with stages.stage("portrait of the picks"):
-                    seen, cost = pipeline.portrait(rows, result, kept, Budgets(driver=driver, worker=worker))
+                    seen, cost = pipeline.portrait(
+                        rows, result, kept, Budgets(driver=driver, worker=worker)
+                    )
                 jobs["portrait"] = cost.jobs
     return Ranked(result, kept, jobs, frame, cells, seen)
 
@@ -222,7 +264,11 @@ def _model(ranked: Ranked) -> Selected:
     values |= {GENERAL[name].camel: value for name, value in ranked.result.request.general.items()}
     if ranked.result.evidence is not None:
         rule = ranked.result.evidence.rule
-        values |= {"selectionMode": rule.mode, "combination": rule.combination, "selectionSeed": rule.seed}
+        values |= {
+            "selectionMode": rule.mode,
+            "combination": rule.combination,
+            "selectionSeed": rule.seed,
+        }
         values[level_setting(rule.mode).parameter.camel] = rule.level
     fill = {} if ranked.frame is None else fill_of(ranked.frame, FEATURES)
     if ranked.frame is None or isinstance(ranked.frame, LocalFrame):
@@ -236,7 +282,13 @@ def _model(ranked: Ranked) -> Selected:
 
 
 def _fit_pipeline(spark: Any, work: Work, config: RunConfig, model: Any, frame: Any) -> Any:
-    what = frame, model, config.classifier.name or "", config.classifier.checked(), work.table_read(spark)
+    what = (
+        frame,
+        model,
+        config.classifier.name or "",
+        config.classifier.checked(),
+        work.table_read(spark),
+    )
     if isinstance(spark, LocalSession):
         return fit_here(*what, work.format, work.options, spark.memory, work.stages.report)
     from ..scoring.stages import fit_pipeline
@@ -244,7 +296,9 @@ def _fit_pipeline(spark: Any, work: Work, config: RunConfig, model: Any, frame: 
     return fit_pipeline(*what, work.format, work.options, work.stages.report)
 
 
-def _write(target: Place, work: Work, config: RunConfig, ranked: Ranked, model: Any, fitted: Any) -> dict[str, Any]:
+def _write(
+    target: Place, work: Work, config: RunConfig, ranked: Ranked, model: Any, fitted: Any
+) -> dict[str, Any]:
     started = time.perf_counter()
     result, kept = ranked.result, ranked.kept
     for name, saved in (("model", model), ("pipeline", fitted)):
@@ -252,7 +306,9 @@ def _write(target: Place, work: Work, config: RunConfig, ranked: Ranked, model: 
             target.model(name, saved)
     target.table("ranking", result.ranking)
     seconds = {**work.stages.seconds, "write": round(time.perf_counter() - started, 4)}
-    manifest = selection_manifest(config, result, kept, target.spark.version, seconds, ranked.jobs, work.args.argv)
+    manifest = selection_manifest(
+        config, result, kept, target.spark.version, seconds, ranked.jobs, work.args.argv
+    )
     if config.method.screen:
         manifest["method"]["screen"] = config.method.screen
     if config.method.grid:
@@ -264,7 +320,16 @@ def _write(target: Place, work: Work, config: RunConfig, ranked: Ranked, model: 
         manifest["data"]["files"] = rejected.told()
         target.text("rejected.csv", csv_text(rejected.table()))
     if config.run.report:
-        target.text("report.html", page(result, manifest, kept, ranked.portrait, None if rejected is None else rejected.gallery))
+        target.text(
+            "report.html",
+            page(
+                result,
+                manifest,
+                kept,
+                ranked.portrait,
+                None if rejected is None else rejected.gallery,
+            ),
+        )
     target.json(MANIFEST, manifest)
     return manifest
 
@@ -274,9 +339,17 @@ def _write_grid(target: Place, names: list[str], ranked: Ranked) -> list[dict[st
     lines = []
     for number, cell in enumerate(ranked.cells):
         target.text(f"grid-{number}.csv", csv_text(cell.ranking))
-        loss, seconds = cell.scores.details.get("cv_loss"), round(cell.seconds["of it the method"], 4)
+        loss, seconds = (
+            cell.scores.details.get("cv_loss"),
+            round(cell.seconds["of it the method"], 4),
+        )
         own = {name: cell.request.parameters[name] for name in names}
-        about = {"cv_loss": loss, "converged": cell.scores.converged, "seconds": seconds, "chosen": cell is ranked.result}
+        about = {
+            "cv_loss": loss,
+            "converged": cell.scores.converged,
+            "seconds": seconds,
+            "chosen": cell is ranked.result,
+        }
         lines.append({"cell": number, **own, **about})
     target.text("grid.csv", csv_text(pd.DataFrame(lines)))
     return lines
@@ -286,7 +359,11 @@ def ranking_text(ranked: Ranked, stages: Stages) -> str:
     """The best features under their headings, and what these say."""
     result, kept = ranked.result, ranked.kept
     profile, jobs = result.profile, sum(ranked.jobs.values())
-    where = "in this process" if ranked.frame is None or isinstance(ranked.frame, LocalFrame) else f"{jobs} Spark jobs"
+    where = (
+        "in this process"
+        if ranked.frame is None or isinstance(ranked.frame, LocalFrame)
+        else f"{jobs} Spark jobs"
+    )
     lines = [
         f"{result.request.method}: {profile.n} rows x {profile.d} features x {profile.q} labels; kept {kept}; "
         f"{sum(stages.seconds.values()):.1f} s, {where}"

@@ -27,7 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is done, with which states."""
     parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS))
     parser.add_argument(
-        "states", metavar="DIR", nargs="+", help="folders of states, or patterns; of subtract first those that lose"
+        "states",
+        metavar="DIR",
+        nargs="+",
+        help="folders of states, or patterns; of subtract first those that lose",
     )
     what = "what later states are compared with: first (default) or previous"
     comparison_flags(parser, "of compare").one("--against", "WINDOW", what)
@@ -37,18 +40,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Merges, subtracts, shows or compares; returns the exit code."""
     if args.action != "show" and not args.output:
-        raise ParameterError("where should the result go? give --output DIR; see spark-mlfs states --help")
+        raise ParameterError(
+            "where should the result go? give --output DIR; see spark-mlfs states --help"
+        )
     if args.action == "compare":
         return compare_states(args)
     flags = "against", "method", *(p.name for p in DRIFT)
     if further := next((name for name in flags if getattr(args, name) is not None), None):
-        raise ParameterError(f"--{further.replace('_', '-')} goes with compare, not {args.action}: leave it out")
+        raise ParameterError(
+            f"--{further.replace('_', '-')} goes with compare, not {args.action}: leave it out"
+        )
     if args.action == "show" and args.output:
         raise ParameterError("states show writes nothing: leave --output out")
     if args.action == "subtract":
         first, *taken = folders(args.states)
         if not taken:
-            raise ParameterError("subtract takes two at least: those that lose rows, and those that are taken away")
+            raise ParameterError(
+                "subtract takes two at least: those that lose rows, and those that are taken away"
+            )
         out = subtract(load(first), load(*taken))
     else:
         out = load(*args.states)
@@ -56,4 +65,6 @@ def run(args: argparse.Namespace) -> int:
         save(out, args.output, args.overwrite)
     lines = [f"{part.time:26} {part.profile.n:>12} rows  {part.name}" for part in out.parts]
     lines += [*told(out), *([f"written to {args.output}"] if args.output else [])]
-    return print_result(args, "\n".join(lines), facts(out) | ({"output": args.output} if args.output else {}))
+    return print_result(
+        args, "\n".join(lines), facts(out) | ({"output": args.output} if args.output else {})
+    )

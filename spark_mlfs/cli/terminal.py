@@ -29,7 +29,9 @@ def print_result(args: argparse.Namespace, text: str, result: Mapping[str, Any])
     return OK
 
 
-def print_forecast(args: argparse.Namespace, lines: Mapping[str, str | None], found: Mapping[str, Any]) -> int:
+def print_forecast(
+    args: argparse.Namespace, lines: Mapping[str, str | None], found: Mapping[str, Any]
+) -> int:
     """Print what --dry-run found, a line each under its heading, None left out; returns the exit code."""
     text = "\n".join(f"{name:<11} {line}" for name, line in lines.items() if line is not None)
     return print_result(args, text, {"job": args.command, "dry_run": True, **found})
@@ -48,7 +50,9 @@ class Stages:
         self.quiet = quiet
         self.terminal = sys.stderr.isatty() and not quiet
         # spark-submit takes our standard error for its standard output, so that it never is a terminal
-        self.lines = not quiet and (verbose or self.terminal or "PYSPARK_GATEWAY_PORT" in os.environ)
+        self.lines = not quiet and (
+            verbose or self.terminal or "PYSPARK_GATEWAY_PORT" in os.environ
+        )
         self.last_line = time.perf_counter()
         self.bar: Any = None
 
@@ -56,7 +60,14 @@ class Stages:
     def stage(self, name: str) -> Iterator[None]:
         started, done = time.perf_counter(), threading.Event()
         shape = "{desc} {elapsed}"  # until it is known how many steps there are
-        self.bar = tqdm(total=1, desc=name, leave=False, file=sys.stderr, disable=not self.terminal, bar_format=shape)
+        self.bar = tqdm(
+            total=1,
+            desc=name,
+            leave=False,
+            file=sys.stderr,
+            disable=not self.terminal,
+            bar_format=shape,
+        )
 
         def tick() -> None:  # the time passes while a stage has nothing to report
             while not done.wait(SECONDS_BETWEEN_TICKS):
@@ -86,6 +97,10 @@ class Stages:
             self.bar.total, self.bar.n = total, done
             self.bar.bar_format = "{desc} |{bar}| {n_fmt}/{total_fmt} {elapsed}"
             self.bar.set_description_str(what)
-        elif self.lines and done < total and time.perf_counter() - self.last_line > SECONDS_BETWEEN_LINES:
+        elif (
+            self.lines
+            and done < total
+            and time.perf_counter() - self.last_line > SECONDS_BETWEEN_LINES
+        ):
             self.last_line = time.perf_counter()
             self.line(f"{what} {done} of {total}")

@@ -41,13 +41,33 @@ _SELECTED = "_selected"  # the column of the selected features, before it is nam
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The saved selection, the data, and the form of the output."""
-    parser.add_argument("--model", metavar="DIR", help="the model/ folder a selection run wrote (or that run's folder)")
+    parser.add_argument(
+        "--model",
+        metavar="DIR",
+        help="the model/ folder a selection run wrote (or that run's folder)",
+    )
     Flags.data(parser)
     flags = Flags(parser, "features")
-    flags.one("--num-top-features", "K", "keep the K best instead of as many as the model was told", type=COUNT)
-    flags.one("--order", None, "order: as ranked, or as in the data (default: the model's)", choices=("rank", "index"))
+    flags.one(
+        "--num-top-features",
+        "K",
+        "keep the K best instead of as many as the model was told",
+        type=COUNT,
+    )
+    flags.one(
+        "--order",
+        None,
+        "order: as ranked, or as in the data (default: the model's)",
+        choices=("rank", "index"),
+    )
     flags = Flags.output(parser, "the data set", "rows, columns, sizes")
-    flags.one("--output-format", None, "format of the data set (default parquet)", default="parquet", choices=OUTPUT_FORMATS)
+    flags.one(
+        "--output-format",
+        None,
+        "format of the data set (default parquet)",
+        default="parquet",
+        choices=OUTPUT_FORMATS,
+    )
     flags.one(
         "--as", None, "one vector column with the names in its metadata, or one column per feature and label under its name "
         "(default: vector for parquet and delta, columns for csv and json)", dest="form", choices=("vector", "columns"),
@@ -74,7 +94,9 @@ def _transform(work: Work, form: str, spark: Any) -> int:
         model, where = load_model(args.model, spark)
         if (count := args.num_top_features) is not None:
             if count > (ranked := model.numFeatures):
-                raise ParameterError(f"--num-top-features {count} but the selection ranks {ranked} features; give at most that")
+                raise ParameterError(
+                    f"--num-top-features {count} but the selection ranks {ranked} features; give at most that"
+                )
             model._set(selectionMode="numTopFeatures", numTopFeatures=count)
         if args.order is not None:
             model._set(order=args.order)
@@ -83,7 +105,12 @@ def _transform(work: Work, form: str, spark: Any) -> int:
         reduced = _reduce(frame, model, labelled, form, args.output_format)
         columns = reduced.columns if len(reduced.columns) <= MOST_NAMES else len(reduced.columns)
         if args.dry_run:
-            found = {"model": where, "rows": work.count_rows(spark, frame), "columns": columns, "form": form}
+            found = {
+                "model": where,
+                "rows": work.count_rows(spark, frame),
+                "columns": columns,
+                "form": form,
+            }
             return _forecast(args, model, reduced.columns, found)
     place = nullcontext() if output is None else output.writing(spark)
     with stages.stage("transform and write"), small_batches(spark), place as target:
@@ -108,8 +135,13 @@ def _transform(work: Work, form: str, spark: Any) -> int:
     return print_result(args, text, {**manifest, "output": args.output})
 
 
-def _forecast(args: argparse.Namespace, model: Selected, columns: list[str], found: dict[str, Any]) -> int:
-    kept, output = len(model.selectedFeatures), f"{args.output} ({args.output_format}): " if args.output else ""
+def _forecast(
+    args: argparse.Namespace, model: Selected, columns: list[str], found: dict[str, Any]
+) -> int:
+    kept, output = (
+        len(model.selectedFeatures),
+        f"{args.output} ({args.output_format}): " if args.output else "",
+    )
     found |= {"features": model.numFeatures, "kept": kept, "dense_bytes": 8 * found["rows"] * kept}
     lines = {
         "model": f"{found['model']}: {model.summary.get('method')}, {kept} of {model.numFeatures} features",
@@ -118,7 +150,11 @@ def _forecast(args: argparse.Namespace, model: Selected, columns: list[str], fou
         "table": args.output_table,
         "output": f"{output}nothing was written",
     }
-    where = {"output_format": args.output_format, "output": args.output, "output_table": args.output_table}
+    where = {
+        "output_format": args.output_format,
+        "output": args.output,
+        "output_table": args.output_table,
+    }
     return print_forecast(args, lines, {**found, **where})
 
 
@@ -126,7 +162,9 @@ def _form(args: argparse.Namespace) -> str:
     """The word "vector" or "columns", as asked for or as the output's format has it."""
     form = args.form or ("columns" if args.output_format in ("csv", "json") else "vector")
     if form == "vector" and args.output_format in ("csv", "json"):
-        raise ParameterError(f"{args.output_format} holds no vectors: give --as columns, or --output-format parquet")
+        raise ParameterError(
+            f"{args.output_format} holds no vectors: give --as columns, or --output-format parquet"
+        )
     return form
 
 
@@ -140,7 +178,9 @@ def _write(spark: SparkSession, reduced: DataFrame, target: Place, format: str) 
     writer.mode("append" if target.folder is not None else target.mode).save(target.path)
     target.require_data()
     reader = spark.read.format(format).options(**asked)
-    return (reader if format == "delta" else reader.schema(reduced.schema)).load(target.path).count()
+    return (
+        (reader if format == "delta" else reader.schema(reduced.schema)).load(target.path).count()
+    )
 
 
 def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[DataFrame, bool]:
@@ -157,19 +197,27 @@ def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[Data
     content = "text" if format == "text" else "features" if tabular(format) else ""
     if content not in options or "labels" in options or path is None:
         return read.load(spark, given, format, **further), True
-    further = {name: value for name, value in further.items() if name not in ("source", "reader_options")}
+    further = {
+        name: value for name, value in further.items() if name not in ("source", "reader_options")
+    }
     table: Any = given if format == "table" else work.table_read(spark)
     nothing = "_" * (1 + max(map(len, table.columns), default=0))
     if isinstance(table, LocalFrame):
         tags = Kind("array<string>", Kind("string"))
-        table = table.withColumns({nothing: (tags, lambda rows: pa.array([[]] * rows.num_rows, pa.list_(pa.string())))})
+        table = table.withColumns(
+            {nothing: (tags, lambda rows: pa.array([[]] * rows.num_rows, pa.list_(pa.string())))}
+        )
     else:
         table = table.withColumn(nothing, F.array().cast("array<string>"))
     # a pattern must not catch the column that stands in for the labels: the reader leaves label columns out
-    return read.load(spark, table, format if format == "text" else "table", labels=nothing, **further), False
+    return read.load(
+        spark, table, format if format == "text" else "table", labels=nothing, **further
+    ), False
 
 
-def _of_columns(table: DataFrame, model: Selected, options: dict[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
+def _of_columns(
+    table: DataFrame, model: Selected, options: dict[str, Any]
+) -> tuple[DataFrame, dict[str, Any]]:
     """A table whose columns are features, and how it is read: what is not selected may be absent, no number, or missing."""
     kinds = kinds_of(table)
     wanted = [options["features"]] if isinstance(options["features"], str) else options["features"]
@@ -178,24 +226,39 @@ def _of_columns(table: DataFrame, model: Selected, options: dict[str, Any]) -> t
     selected = model.columns_needed(trained)
     aside = set(trained) - set(selected)
     wanted = [name for name in wanted if name in kinds or name not in aside]
-    others = [name for what in ("id", "labels") if what in options for name in columns_of(table, options[what], what)]
+    others = [
+        name
+        for what in ("id", "labels")
+        if what in options
+        for name in columns_of(table, options[what], what)
+    ]
     columns = columns_of(table, wanted, "features", others)
     if not set(selected) <= set(columns):  # a vector; or the model says what is absent
         return table, options
     made = {*facts["values"], *facts["dates"]} if facts else set()
-    columns = [name for name in columns if name not in aside or (kinds[name].number and name not in made)]
+    columns = [
+        name for name in columns if name not in aside or (kinds[name].number and name not in made)
+    ]
     if options["missing"] == "error":
         options = {**options, "missing": "keep", "needed": selected}
-    texts = [name for name in selected if name not in made and (kinds[name].text or kinds[name].name == "void")]
+    texts = [
+        name
+        for name in selected
+        if name not in made and (kinds[name].text or kinds[name].name == "void")
+    ]
     if isinstance(table, LocalFrame):
 
         def number(batch: pa.RecordBatch, name: str) -> pa.Array:
             return numbers_of(batch.column(name), name)
 
-        table = table.withColumns({name: (Kind("double"), partial(number, name=name)) for name in texts})
+        table = table.withColumns(
+            {name: (Kind("double"), partial(number, name=name)) for name in texts}
+        )
     elif texts:
         numbers = {name: number_of(name, kinds[name]) for name in texts}
-        table = table.select(*(numbers.get(name, F.col(quoted(name))).alias(name) for name in kinds))
+        table = table.select(
+            *(numbers.get(name, F.col(quoted(name))).alias(name) for name in kinds)
+        )
     return table, {**options, "features": columns}
 
 
@@ -216,14 +279,20 @@ def _reduce(frame: DataFrame, model: Any, labelled: bool, form: str, format: str
     else:
         reduced = model.setFeaturesCol(FEATURES).setOutputCol(_SELECTED).transform(frame)
         kept = F.col(_SELECTED).alias(FEATURES)
-        out = _as_columns(reduced, columns, len(names), tags, format) if apart else reduced.select(ID, kept, *columns[2:])
+        out = (
+            _as_columns(reduced, columns, len(names), tags, format)
+            if apart
+            else reduced.select(ID, kept, *columns[2:])
+        )
     if apart:
         return out
     out = with_names(out, FEATURES, names) if model.summary.get("named") else out
     return with_names(out, LABELS, label_names) if label_names else out
 
 
-def _as_columns(reduced: DataFrame, columns: list[str], features: int, tags: bool, format: str) -> DataFrame:
+def _as_columns(
+    reduced: DataFrame, columns: list[str], features: int, tags: bool, format: str
+) -> DataFrame:
     from pyspark.ml.functions import vector_to_array
 
     arrays = reduced.withColumn("_x", vector_to_array(F.col(_SELECTED)))
@@ -243,5 +312,7 @@ def _check_distinct(names: list[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
         if name.lower() in seen:
-            raise DataError(f"columns {seen[name.lower()]!r} and {name!r} would have one name for Spark; give --as vector")
+            raise DataError(
+                f"columns {seen[name.lower()]!r} and {name!r} would have one name for Spark; give --as vector"
+            )
         seen[name.lower()] = name

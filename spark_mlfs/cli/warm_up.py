@@ -27,9 +27,14 @@ def run(args: argparse.Namespace) -> int:
     if args.remove:
         print(f"deleted: {classes.archive()}" if classes.remove() else "nothing was kept")
         return OK
-    print("a small selection is run, and Java writes down what it needed: about a minute ...", flush=True)
+    print(
+        "a small selection is run, and Java writes down what it needed: about a minute ...",
+        flush=True,
+    )
     started = time.perf_counter()
     kept = classes.keep()
     size, seconds = kept.stat().st_size >> 20, time.perf_counter() - started
-    print(f"kept {size} MB at {kept} in {seconds:.0f} s; `spark-mlfs warm-up --remove` deletes them")
+    print(
+        f"kept {size} MB at {kept} in {seconds:.0f} s; `spark-mlfs warm-up --remove` deletes them"
+    )
     return OK

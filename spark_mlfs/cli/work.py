@@ -16,7 +16,15 @@ from typing import Any
 from ..adapters.selection import LocalSelection, Selected
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.pack import pack
-from ..errors import DataError, NotInstalledError, ParameterError, WorkerBudgetError, in_python, setting, spelled
+from ..errors import (
+    DataError,
+    NotInstalledError,
+    ParameterError,
+    WorkerBudgetError,
+    in_python,
+    setting,
+    spelled,
+)
 from ..formats import READERS, accept_options, tabular
 from ..frame import ENGINE, MEMORY, LocalSession, NeedsSpark
 from ..lazy import DataFrame, SparkSession
@@ -34,7 +42,11 @@ from ..session.local import local_session, of_our_own, remote
 from .flags import data_flags
 from .terminal import Stages
 
-SPARKS_OWN = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME")  # set where a path may be another file system's
+SPARKS_OWN = (
+    "HADOOP_CONF_DIR",
+    "SPARK_CONF_DIR",
+    "SPARK_HOME",
+)  # set where a path may be another file system's
 
 Source = tuple[Any, str, dict[str, Any]]
 NO_SOURCE: Source = (None, "", {})
@@ -42,7 +54,9 @@ NO_SOURCE: Source = (None, "", {})
 
 def inputs(path: str | list[str] | None, format: str | None) -> list[str]:
     """The paths a run reads (a table's name is none)."""
-    return [] if path is None or format == "table" else [path] if isinstance(path, str) else list(path)
+    return (
+        [] if path is None or format == "table" else [path] if isinstance(path, str) else list(path)
+    )
 
 
 def output_table(name: str | None, format: str | None, overwrite: bool) -> OutputTable | None:
@@ -52,13 +66,19 @@ def output_table(name: str | None, format: str | None, overwrite: bool) -> Outpu
     return None if name is None else OutputTable(name, format, overwrite)
 
 
-def check_there(paths: Sequence[str], what: str = "file", remedy: str = "give a path that is there") -> None:
+def check_there(
+    paths: Sequence[str], what: str = "file", remedy: str = "give a path that is there"
+) -> None:
     """`DataError` for a path of this machine where nothing is, before a session of our own starts: another's may be elsewhere."""
     if not of_our_own() or {*SPARKS_OWN} & set(os.environ):
         return
     for given in paths:
         plain = plain_path(given)
-        if plain is not None and not any(sign in given for sign in "*?[{,") and not os.path.exists(plain):
+        if (
+            plain is not None
+            and not any(sign in given for sign in "*?[{,")
+            and not os.path.exists(plain)
+        ):
             raise DataError(f"{given}: no such {what}; {remedy}")
 
 
@@ -67,7 +87,11 @@ class Work:
     stages and session."""
 
     def __init__(
-        self, args: argparse.Namespace, output: Output | None, table: OutputTable | None = None, sources: Sequence[Source] = ()
+        self,
+        args: argparse.Namespace,
+        output: Output | None,
+        table: OutputTable | None = None,
+        sources: Sequence[Source] = (),
     ) -> None:
         self.args, self.output, self.table, self.sources = args, output, table, list(sources)
         self.path, self.format, self.options = next(iter(sources), NO_SOURCE)
@@ -79,7 +103,9 @@ class Work:
         data, replaces = data_flags(args), replaces or args.overwrite
         options = accept_options(args.format, data.get("options", {}))
         output = Output(args.output, replaces) if args.output else None
-        table = output_table(getattr(args, "output_table", None), getattr(args, "table_format", None), replaces)
+        table = output_table(
+            getattr(args, "output_table", None), getattr(args, "table_format", None), replaces
+        )
         return Work(args, output, table, [(data.get("path"), args.format, options)])
 
     @property
@@ -87,7 +113,9 @@ class Work:
         """The paths of all that is read."""
         return [each for path, format, _ in self.sources for each in inputs(path, format)]
 
-    def check(self, models: Sequence[str] = (), saved: str = "", remedy: str = "", options: bool = False) -> None:
+    def check(
+        self, models: Sequence[str] = (), saved: str = "", remedy: str = "", options: bool = False
+    ) -> None:
         """Refuse paths that are not there, or that are written and read, and wrong `options` of the readers, before a session
         starts; `saved` is what the `models` are that the command applies."""
         if self.output is not None:
@@ -111,11 +139,20 @@ class Work:
         the flags ask for is local, or where it is auto and all that is read and written is on this machine; else one of Spark's.
         `needs_spark`: what of the command only Spark does."""
         asked = settings or self.args
-        engine, memory = ENGINE.accept(asked.engine or ENGINE.default), MEMORY.accept(asked.memory_bytes)
+        engine, memory = (
+            ENGINE.accept(asked.engine or ENGINE.default),
+            MEMORY.accept(asked.memory_bytes),
+        )
         chosen = not of_our_own()
-        why = "a Spark session was chosen" if chosen and engine == "auto" else needs_spark or self._elsewhere()
+        why = (
+            "a Spark session was chosen"
+            if chosen and engine == "auto"
+            else needs_spark or self._elsewhere()
+        )
         if engine == "local" and why is not None:
-            raise ParameterError(f"{setting('engine', 'local')}: {why}; leave it out, or give {setting('engine', 'spark')}")
+            raise ParameterError(
+                f"{setting('engine', 'local')}: {why}; leave it out, or give {setting('engine', 'spark')}"
+            )
         if engine != "spark" and why is None:
             try:
                 return run(self, *given, LocalSession(memory))
@@ -125,7 +162,9 @@ class Work:
                 why = error.args[0]
         if engine != "spark" and not chosen and why is not None:
             if not _spark_is_installed():
-                raise NotInstalledError(f"{why}; that takes Spark, which is not installed: pip install 'spark_mlfs[local]'")
+                raise NotInstalledError(
+                    f"{why}; that takes Spark, which is not installed: pip install 'spark_mlfs[local]'"
+                )
             self.note(f"on Spark: {why}")
         with self.session(ahead, resumes) as spark:
             return run(self, *given, spark)
@@ -153,8 +192,13 @@ class Work:
 
         stages, debug = self.stages, self.args.debug
         if not debug and not logging.root.handlers:
-            logging.root.addHandler(logging.NullHandler())  # py4j logs an interrupt with two tracebacks
-        had = SparkSession.getActiveSession() is not None or "DATABRICKS_RUNTIME_VERSION" in os.environ
+            logging.root.addHandler(
+                logging.NullHandler()
+            )  # py4j logs an interrupt with two tracebacks
+        had = (
+            SparkSession.getActiveSession() is not None
+            or "DATABRICKS_RUNTIME_VERSION" in os.environ
+        )
 
         def importing() -> None:
             with suppress(Exception):  # which the command's own import shall tell
@@ -165,7 +209,9 @@ class Work:
         if not had and (server := remote()) and not stages.quiet:
             stages.line(f"connecting to {server[0]}:{server[1]}")
         with stages.stage("session"):
-            spark = local_session("spark-mlfs", {"spark.log.level": "WARN"} if debug else {}, quiet=not debug)
+            spark = local_session(
+                "spark-mlfs", {"spark.log.level": "WARN"} if debug else {}, quiet=not debug
+            )
         try:
             if self.output is not None:
                 self.output.check(spark=spark, resumes=resumes)
@@ -176,7 +222,12 @@ class Work:
             if not had:
                 spark.stop()
 
-    def manifest(self, spark: SparkSession, results: Mapping[str, Any], model: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def manifest(
+        self,
+        spark: SparkSession,
+        results: Mapping[str, Any],
+        model: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
         """Return the entries of manifest.json; of one that applies a `model` to data, these first."""
         read = {"path": self.path, "format": self.format, "options": self.options}
         return {
@@ -196,9 +247,18 @@ class Work:
     def table_read(self, spark: Any) -> DataFrame | None:
         """The user's own table that is read; None of another format."""
         if self.format == "files":
-            return open_files(spark, self.path, READERS.create("files").check(self.path, self.options), labelled=True)
+            return open_files(
+                spark,
+                self.path,
+                READERS.create("files").check(self.path, self.options),
+                labelled=True,
+            )
         kind = self.options.get("source", "table") if self.format == "text" else self.format
-        return open_table(spark, self.path or "", kind, self.options.get("reader_options")) if tabular(kind) else None
+        return (
+            open_table(spark, self.path or "", kind, self.options.get("reader_options"))
+            if tabular(kind)
+            else None
+        )
 
     def note(self, text: str) -> None:
         if not self.args.quiet:
@@ -214,7 +274,15 @@ def _spark_is_installed() -> bool:
 
 def packed(frame: Any, spark: Any, grades: Any, **more: Any) -> Any:
     """The rows of a frame, packed with the weights they have; those of this process know its memory."""
-    rows = pack(frame, FEATURES, LABELS, ID, weight=WEIGHT if WEIGHT in frame.columns else None, grades=grades, **more)
+    rows = pack(
+        frame,
+        FEATURES,
+        LABELS,
+        ID,
+        weight=WEIGHT if WEIGHT in frame.columns else None,
+        grades=grades,
+        **more,
+    )
     if isinstance(rows, InMemoryDataset):
         rows.memory = spark.memory
     return rows
@@ -224,7 +292,9 @@ def load_model(path: str, session: Any = None) -> tuple[Any, str]:
     """The saved selection at `path` or ``path/model``, by Spark or in this process, and where it was."""
     root = path.rstrip("/")
     places = (root, f"{root}/model")
-    none = ParameterError(f"no saved selection at {path}; give the model/ folder that spark-mlfs select wrote")
+    none = ParameterError(
+        f"no saved selection at {path}; give the model/ folder that spark-mlfs select wrote"
+    )
     if isinstance(session, LocalSession):
         place = next((where for where in places if os.path.isdir(f"{here(where)}/metadata")), None)
         if place is None:

@@ -25,22 +25,42 @@ from ..blocks.codec import State
 from ..blocks.coding import Coding, inner_edges, plan_coding
 from ..blocks.dataset import Held
 from ..blocks.profile import Profile
-from ..errors import ON_THE_DRIVER, ONE_WORKER, BudgetError, ParameterError, WorkerBudgetError, must_fit, setting
+from ..errors import (
+    ON_THE_DRIVER,
+    ONE_WORKER,
+    BudgetError,
+    ParameterError,
+    WorkerBudgetError,
+    must_fit,
+    setting,
+)
 from ..kernels.information import CountLogs
 from ..lazy import SparkSession
-from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureNumbers, FeatureShardedStatistic, PerFeatureStatistic, Statistic
+from ..statistics.base import (
+    DEFAULT_BUDGETS,
+    Budgets,
+    FeatureNumbers,
+    FeatureShardedStatistic,
+    PerFeatureStatistic,
+    Statistic,
+)
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.targets import Labels, Target
 
 SECONDS_BETWEEN_ENDINGS = 0.2  # of Spark's jobs
-FEWER_NUMBERS = (
-    f"lower {setting('num_bins')} where bins are counted, or screen the features first ({setting('screen', 'chi2:5000')})"
-)
+FEWER_NUMBERS = f"lower {setting('num_bins')} where bins are counted, or screen the features first ({setting('screen', 'chi2:5000')})"
 DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the driver
 COUNT_COPIES = 5  # of counts in one process: what they, their cells laid out for links, and a pick's own counts take together
-SHARDED_SHARES, SHARD_BYTES = 32, 16 << 20  # of a worker's bytes: what a piece of a state takes that is finished apart, at most
-CODING_BYTES = 40  # for each stored entry while sparse rows are coded in one process, rows apart; 27 measured
-PASSING_ENTRIES = 1 << 26  # that are coded, counted and let go at once, where the codes of all rows are too many to keep
+SHARDED_SHARES, SHARD_BYTES = (
+    32,
+    16 << 20,
+)  # of a worker's bytes: what a piece of a state takes that is finished apart, at most
+CODING_BYTES = (
+    40  # for each stored entry while sparse rows are coded in one process, rows apart; 27 measured
+)
+PASSING_ENTRIES = (
+    1 << 26
+)  # that are coded, counted and let go at once, where the codes of all rows are too many to keep
 
 Answer = TypeVar("Answer")
 Key = TypeVar("Key", bound=Hashable)
@@ -79,7 +99,11 @@ def _restore() -> None:
 
 def _by_any_thread() -> None:
     """threadpoolctl 3.8 lets no thread but the first say the number of OpenBLAS, and does nothing for the others."""
-    getattr(getattr(threadpoolctl, "OpenBLASController", None), "clear_controlling_thread", lambda force: None)(force=True)
+    getattr(
+        getattr(threadpoolctl, "OpenBLASController", None),
+        "clear_controlling_thread",
+        lambda force: None,
+    )(force=True)
 
 
 def _forked() -> None:
@@ -90,7 +114,9 @@ def _forked() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_forked)
+    os.register_at_fork(
+        before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_forked
+    )
 
 
 @lru_cache(maxsize=1)
@@ -99,7 +125,11 @@ def _thread_pools(modules: int) -> tuple[Any, Any]:
     if not hasattr(threadpoolctl, "ThreadpoolController"):
         return _LeftAlone(), _LeftAlone()
     found = threadpoolctl.ThreadpoolController()
-    own = [each["filepath"] for each in found.info() if "openmp" in (each["user_api"], each.get("threading_layer"))]
+    own = [
+        each["filepath"]
+        for each in found.info()
+        if "openmp" in (each["user_api"], each.get("threading_layer"))
+    ]
     shared = [each["filepath"] for each in found.info() if each["filepath"] not in own]
     return found.select(filepath=shared), found.select(filepath=own)
 
@@ -117,7 +147,11 @@ class _LeftAlone(nullcontext[None]):
 
 def passes(statistic: Statistic) -> bool:
     """Whether a statistic may look at sparse codes that are let go again, some rows after the others."""
-    return statistic.layout == "coded" and statistic.coding.sparse and not isinstance(statistic, FeatureShardedStatistic)
+    return (
+        statistic.layout == "coded"
+        and statistic.coding.sparse
+        and not isinstance(statistic, FeatureShardedStatistic)
+    )
 
 
 @dataclass
@@ -153,7 +187,11 @@ class Engine(Held):
     def state_budget(self) -> tuple[int, str]:
         """The bytes that a state may take, and the setting."""
         budgets = self.budgets
-        return (budgets.worker, budgets.worker_setting) if self.in_one_process else (budgets.driver, "driver_bytes")
+        return (
+            (budgets.worker, budgets.worker_setting)
+            if self.in_one_process
+            else (budgets.driver, "driver_bytes")
+        )
 
     def tame(self) -> bool:
         """Multiply features whose squares leave float64 by powers of two (`Profile.excess`); whether there are any."""
@@ -192,9 +230,17 @@ class Engine(Held):
         out = {key: s for key, s in wanted.items() if not isinstance(s, FeatureNumbers)}
         for key, statistic in wanted.items():
             if isinstance(statistic, FeatureNumbers):
-                parts = {part.key(): part for part in statistic.parts if part.key() not in self._results | out}
+                parts = {
+                    part.key(): part
+                    for part in statistic.parts
+                    if part.key() not in self._results | out
+                }
                 beside = sum(map(self._held, out.values()))
-                out |= parts if all(self.gathers(part, beside) for part in parts.values()) else {key: statistic}
+                out |= (
+                    parts
+                    if all(self.gathers(part, beside) for part in parts.values())
+                    else {key: statistic}
+                )
         return out
 
     def gathers(self, statistic: PerFeatureStatistic, beside: int = 0) -> bool:
@@ -204,19 +250,25 @@ class Engine(Held):
         size = statistic.state_bytes(self.profile)
         if self.in_one_process and statistic.read_again:
             return self.bytes_of_counts(statistic) + beside <= self.budgets.worker
-        return size <= min(statistic.gathered_bytes, self.budgets.worker // 8, self.budgets.driver // 4)
+        return size <= min(
+            statistic.gathered_bytes, self.budgets.worker // 8, self.budgets.driver // 4
+        )
 
     def holds(self, numbers: FeatureNumbers) -> bool:
         """Whether one request for these numbers is within the budgets."""
         fresh = self.computed([numbers])
         if numbers.key() in fresh:
             return numbers.least_bytes(self.profile) <= self.budgets.worker // 8
-        return sum(s.state_bytes(self.profile) for s in fresh.values()) <= min(self.budgets.driver, self.budgets.worker)
+        return sum(s.state_bytes(self.profile) for s in fresh.values()) <= min(
+            self.budgets.driver, self.budgets.worker
+        )
 
     def unweighted(self, what: str) -> None:
         """`ParameterError` where rows have weights, which `what` cannot take."""
         if self.profile.weighted:
-            raise ParameterError(f"{what} takes no row weights; leave the weights out, or choose a method of counts or moments")
+            raise ParameterError(
+                f"{what} takes no row weights; leave the weights out, or choose a method of counts or moments"
+            )
 
     def cache_result(self, statistic: Statistic, result: Any) -> None:
         """`result` answers `statistic` from now on: it was computed in another way."""
@@ -232,11 +284,18 @@ class Engine(Held):
 
     def edges_of(self, statistic: FeatureShardedStatistic) -> np.ndarray:
         """Where the features of a statistic are cut; `BudgetError` where the piece of one feature exceeds a worker's share."""
-        edges = statistic.edges(self.profile, max(1, min(SHARD_BYTES, self.budgets.worker // SHARDED_SHARES)))
+        edges = statistic.edges(
+            self.profile, max(1, min(SHARD_BYTES, self.budgets.worker // SHARDED_SHARES))
+        )
         ranges = itertools.pairwise(edges)
-        largest = max((statistic.shard_bytes(self.profile, first, last) for first, last in ranges), default=0)
+        largest = max(
+            (statistic.shard_bytes(self.profile, first, last) for first, last in ranges), default=0
+        )
         if largest > self.budgets.worker // 4:
-            error, name = WorkerBudgetError if self.in_one_process else BudgetError, self.budgets.worker_setting
+            error, name = (
+                WorkerBudgetError if self.in_one_process else BudgetError,
+                self.budgets.worker_setting,
+            )
             raise error(
                 f"{statistic.name} over {self.num_features} features needs {-(-largest >> 20)} MB in {ONE_WORKER} "
                 f"for a few of them, more than a quarter of {setting(name, self.budgets.worker >> 20, 'MB')}: raise "
@@ -250,7 +309,9 @@ class Engine(Held):
         self._fit(statistics, sizes, "driver_bytes", self.budgets.driver, ON_THE_DRIVER)
         return sizes
 
-    def _fit(self, statistics: list[Statistic], sizes: list[int], name: str, budget: int, where: str) -> None:
+    def _fit(
+        self, statistics: list[Statistic], sizes: list[int], name: str, budget: int, where: str
+    ) -> None:
         """`BudgetError` where a merged state would exceed a budget."""
         for statistic, size in zip(statistics, sizes, strict=True):
             needs = f"{statistic.name} over {self.num_features} features needs"
@@ -262,7 +323,9 @@ class Engine(Held):
         counts = LabelsetCounts("grades" if self.profile.graded else "labels")
         undecided = [s.by_labelset and s.key() != counts.key() for s in statistics]
         large = max((size for size, some in zip(sizes, undecided, strict=True) if some), default=0)
-        if not self.profile.labelsets and large > min(DIRECT_BYTES, self.budgets.worker // 4, self.budgets.driver):
+        if not self.profile.labelsets and large > min(
+            DIRECT_BYTES, self.budgets.worker // 4, self.budgets.driver
+        ):
             (sets,) = self.run(counts)
             self.profile.labelsets = max(1, len(sets.counts))
             sizes = [self._held(s) for s in statistics]
@@ -281,7 +344,10 @@ class Engine(Held):
 
     def keeps_codes(self, statistics: list[Statistic], sizes: list[int]) -> bool:
         """Whether one process has room for the codes of all rows; else those that may pass do, some rows after the others."""
-        return self._bytes_beside_codes(sizes) + self._bytes_of_codes(statistics, kept=True) <= self.budgets.worker
+        return (
+            self._bytes_beside_codes(sizes) + self._bytes_of_codes(statistics, kept=True)
+            <= self.budgets.worker
+        )
 
     def _bytes_beside_codes(self, sizes: list[int]) -> int:
         return 2 * self.profile.size + self.kept_bytes + sum(sizes) + max(sizes, default=0)
@@ -290,7 +356,11 @@ class Engine(Held):
         codes = [0]
         for statistic in statistics:
             if (coding := getattr(statistic, "coding", None)) is not None:
-                sparse = self.profile.nonzero if kept or not passes(statistic) else min(self.profile.nonzero, PASSING_ENTRIES)
+                sparse = (
+                    self.profile.nonzero
+                    if kept or not passes(statistic)
+                    else min(self.profile.nonzero, PASSING_ENTRIES)
+                )
                 dense = self.profile.n * -(-len(coding.features) // coding.per_byte)
                 codes.append(CODING_BYTES * sparse if coding.sparse else dense)
         return max(codes)
@@ -317,11 +387,15 @@ class Engine(Held):
         """(v, len(shares)) exact quantiles of the varying features, linear interpolation."""
         raise NotImplementedError
 
-    def cell_information(self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
+    def cell_information(
+        self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs
+    ) -> np.ndarray:
         """(v,) I(f; target | X_S) in nats, S = `selected` jointly."""
         raise NotImplementedError
 
-    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target) -> np.ndarray:
+    def over_columns(
+        self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target
+    ) -> np.ndarray:
         """Return `work(values (rows, w), groups (rows,))` of slices of varying columns, end to end, of grouped rows."""
         raise NotImplementedError
 
@@ -360,7 +434,11 @@ def side_by_side(
             threads.shutdown(wait=False, cancel_futures=True)
             interrupt = getattr(spark, "interruptAll", None)  # of Spark 3.5: on Connect only
             # until none is left: one may have begun while others were ended
-            while isinstance(error, KeyboardInterrupt) and interrupt and not all(future.done() for future in running):
+            while (
+                isinstance(error, KeyboardInterrupt)
+                and interrupt
+                and not all(future.done() for future in running)
+            ):
                 with suppress(Exception):
                     interrupt()
                 wait(running, SECONDS_BETWEEN_ENDINGS)

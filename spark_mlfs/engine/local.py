@@ -35,7 +35,9 @@ def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
     rows = engine.identified()
     block = rows.take(np.flatnonzero(split.of(rows) == tested))
     if not block.n:
-        raise DataError(f"{'the test' if tested else 'the training'} rows of {split.name} are none; give fewer folds")
+        raise DataError(
+            f"{'the test' if tested else 'the training'} rows of {split.name} are none; give fewer folds"
+        )
     profile = profile_block(block, engine.profile.q)
     profile.categories = engine.profile.categories
     return LocalEngine(profile, [block], engine.budgets)
@@ -47,13 +49,18 @@ class SizingEngine(Engine):
     in_one_process = True
 
     def quantiles(self, shares: np.ndarray) -> np.ndarray:
-        low, high = (ends[self.profile.varying][:, None] for ends in (self.profile.low, self.profile.high))
+        low, high = (
+            ends[self.profile.varying][:, None] for ends in (self.profile.low, self.profile.high)
+        )
         return low + (high - low) * shares  # any edges: sizes do not depend on them
 
     def fits(self, statistics: list[Statistic]) -> bool:
         """Whether one process may hold the rows and these statistics, as far as they do not grow with the labelsets."""
         statistics = [s for s in self.computed(statistics).values() if not s.by_labelset]
-        return self.bytes_in_one_process(statistics, [self._held(s) for s in statistics]) <= self.budgets.worker
+        return (
+            self.bytes_in_one_process(statistics, [self._held(s) for s in statistics])
+            <= self.budgets.worker
+        )
 
 
 class LocalEngine(Engine):
@@ -61,7 +68,13 @@ class LocalEngine(Engine):
 
     in_one_process = True
 
-    def __init__(self, profile: Profile, blocks: list[Block], budgets: Budgets = DEFAULT_BUDGETS, cores: int = 1) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        blocks: list[Block],
+        budgets: Budgets = DEFAULT_BUDGETS,
+        cores: int = 1,
+    ) -> None:
         super().__init__(profile, budgets)
         self.cores = cores if profile.nonzero > STORED_A_CORE else 1
         self._given, self._identified = blocks, list[Block]()
@@ -70,7 +83,11 @@ class LocalEngine(Engine):
 
     def tame(self) -> bool:
         if super().tame() and self.shift is not None:
-            self._given, self._parts, self._identified = [block.times(self.shift) for block in self._given], [], []
+            self._given, self._parts, self._identified = (
+                [block.times(self.shift) for block in self._given],
+                [],
+                [],
+            )
         return self.shift is not None
 
     @property
@@ -128,34 +145,58 @@ class LocalEngine(Engine):
         lanes = max(1, min(self.cores, len(blocks), 1 + spare // max(1, self._held(statistic))))
 
         def folded(some: Sequence[Any]) -> Any:
-            read = some if coding is None else (concatenate_coded([code_block(b, coding) for b in run]) for run in some)
-            return reduce(lambda state, block: statistic.fold(state, block, self.profile), read, None)
+            read = (
+                some
+                if coding is None
+                else (concatenate_coded([code_block(b, coding) for b in run]) for run in some)
+            )
+            return reduce(
+                lambda state, block: statistic.fold(state, block, self.profile), read, None
+            )
 
-        return reduce(statistic.merge_into, self._each(folded, [blocks[lane::lanes] for lane in range(lanes)]))
+        return reduce(
+            statistic.merge_into, self._each(folded, [blocks[lane::lanes] for lane in range(lanes)])
+        )
 
     def _passing(self) -> list[list[Block]]:
         """The rows in runs that are coded one after the other; codes that were kept are let go for them."""
         self._coded.clear()
         most = PASSING_ENTRIES // self.cores
-        parts = [part for block in self._given for part in block.parts(-(-int(block.x.size) // most))]
+        parts = [
+            part for block in self._given for part in block.parts(-(-int(block.x.size) // most))
+        ]
         edges = cuts(np.array([part.x.size for part in parts]), most)
         return [parts[first:last] for first, last in itertools.pairwise(edges)]
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
         """As on the cluster for what finishes on the driver; and everything together must fit this process."""
         sizes = self._sizes(statistics)
-        there = [(s, size) for s, size in zip(statistics, sizes, strict=True) if s.layout == "identified" or s.quantised]
-        self._fit([s for s, _ in there], [size for _, size in there], "driver_bytes", self.budgets.driver, ON_THE_DRIVER)
+        there = [
+            (s, size)
+            for s, size in zip(statistics, sizes, strict=True)
+            if s.layout == "identified" or s.quantised
+        ]
+        self._fit(
+            [s for s, _ in there],
+            [size for _, size in there],
+            "driver_bytes",
+            self.budgets.driver,
+            ON_THE_DRIVER,
+        )
         size = self.bytes_in_one_process(statistics, sizes)
         largest = statistics[int(np.argmax(sizes))].name if sizes else ""
         needs = f"{largest} over {self.num_features} features and {self.profile.n} rows needs"
-        must_fit(size, *self.state_budget, needs, FEWER_NUMBERS, f"in {ONE_WORKER}", WorkerBudgetError)
+        must_fit(
+            size, *self.state_budget, needs, FEWER_NUMBERS, f"in {ONE_WORKER}", WorkerBudgetError
+        )
         return sizes
 
     def _room(self, statistics: list[Statistic]) -> tuple[int, bool]:
         """Return the bytes left beside what statistics need, and whether the codes of all rows are kept."""
         sizes = self._refuse(statistics)
-        return self.budgets.worker - self.bytes_in_one_process(statistics, sizes), self.keeps_codes(statistics, sizes)
+        return self.budgets.worker - self.bytes_in_one_process(statistics, sizes), self.keeps_codes(
+            statistics, sizes
+        )
 
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
         self.cost.scans += 1
@@ -175,21 +216,36 @@ class LocalEngine(Engine):
     def _sharded(self, statistic: FeatureShardedStatistic) -> np.ndarray:
         """The numbers of all features, range by range."""
         edges, blocks = self.edges_of(statistic), self._blocks(statistic)
-        ranges = zip(edges[:-1], edges[1:], statistic.shards(blocks, self.profile, edges), strict=True)
-        parts = [statistic.reduce_shard(state, int(first), int(last), self.profile) for first, last, state in ranges]
+        ranges = zip(
+            edges[:-1], edges[1:], statistic.shards(blocks, self.profile, edges), strict=True
+        )
+        parts = [
+            statistic.reduce_shard(state, int(first), int(last), self.profile)
+            for first, last, state in ranges
+        ]
         return np.concatenate(parts, axis=1)
 
     def quantiles(self, shares: np.ndarray) -> np.ndarray:
         return exact_quantiles(self.rows.x, self.profile.varying, shares)
 
-    def cell_information(self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
+    def cell_information(
+        self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs
+    ) -> np.ndarray:
         return self.run(CellInformation(coding, target, selected, logs), keep=False)[0]
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
         self.unweighted("a method that goes over the rows themselves")
         size = 2 * self.profile.size + 16 * self.profile.n * self.profile.d
-        needs = f"this needs all {self.profile.n} rows of {self.num_features} features in one process,"
-        must_fit(size, *self.state_budget, needs, "sample the rows, or screen the features first", error=WorkerBudgetError)
+        needs = (
+            f"this needs all {self.profile.n} rows of {self.num_features} features in one process,"
+        )
+        must_fit(
+            size,
+            *self.state_budget,
+            needs,
+            "sample the rows, or screen the features first",
+            error=WorkerBudgetError,
+        )
         block = in_order_of_ids([self.identified()])
         x = block.dense()[:, self.profile.varying].astype(np.float64)
         x -= x.mean(axis=0)
@@ -204,7 +260,9 @@ class LocalEngine(Engine):
         self.unweighted("a method that goes over the rows themselves")
         return [work(self.gathered(), list(range(self.profile.q)))]
 
-    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target) -> np.ndarray:
+    def over_columns(
+        self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target
+    ) -> np.ndarray:
         self.unweighted("a method that goes over the rows themselves")
         block = self.identified()
         rows, groups = target.groups(block)
@@ -215,5 +273,10 @@ class LocalEngine(Engine):
         out = []
         for a in range(0, len(features), step):
             part = x[:, features[a : a + step]]
-            out.append(work((part.toarray() if sp.issparse(part) else part).astype(np.float64), groups[order]))
+            out.append(
+                work(
+                    (part.toarray() if sp.issparse(part) else part).astype(np.float64),
+                    groups[order],
+                )
+            )
         return np.concatenate(out)

@@ -14,7 +14,15 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from ..blocks.block import Block, in_order_of_ids
-from ..blocks.codec import Buffer, State, binary_array, decode, encode, encoded_cells, numbered_cells
+from ..blocks.codec import (
+    Buffer,
+    State,
+    binary_array,
+    decode,
+    encode,
+    encoded_cells,
+    numbered_cells,
+)
 from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded
 from ..blocks.pack import Packed
 from ..blocks.profile import Profile
@@ -22,7 +30,14 @@ from ..blocks.renumber import with_row_value
 from ..errors import DataError, WorkerBudgetError, worker_errors
 from ..frame import Batches
 from ..kernels.hashing import mix
-from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, compact, cut
+from ..statistics.base import (
+    DEFAULT_BUDGETS,
+    Budgets,
+    FeatureShardedStatistic,
+    Statistic,
+    compact,
+    cut,
+)
 from ..statistics.targets import Target
 from .base import Answer, one_thread
 from .local import LocalEngine
@@ -57,7 +72,9 @@ def _up_to(share: int, blocks: Iterable[tuple[AnyBlock, int]]) -> Iterator[list[
 # ---- states ----
 
 
-def partial_states(batches: Batches, statistics: list[Statistic], profile: Profile, pieces: int) -> Batches:
+def partial_states(
+    batches: Batches, statistics: list[Statistic], profile: Profile, pieces: int
+) -> Batches:
     """The statistics' states over the blocks of a task, cut into `pieces`."""
     states: list[State | None] = [None] * len(statistics)
     with one_thread():
@@ -69,7 +86,9 @@ def partial_states(batches: Batches, statistics: list[Statistic], profile: Profi
             (index, piece, part)
             for index, state in enumerate(states)
             if state is not None  # else no block came
-            for piece, part in enumerate(cut(state, pieces) if pieces > 1 and statistics[index].divisible else [state])
+            for piece, part in enumerate(
+                cut(state, pieces) if pieces > 1 and statistics[index].divisible else [state]
+            )
         )
 
 
@@ -94,18 +113,24 @@ def _state_rows(states: Iterable[tuple[int, int, State]]) -> Batches:
 def _rows_of(states: list[tuple[int, int, Buffer]]) -> pa.RecordBatch:
     index, piece, data = zip(*states, strict=True)
     cells = binary_array(data[0]) if len(data) == 1 else pa.array(map(bytes, data), pa.binary())
-    return pa.RecordBatch.from_arrays([pa.array(index, pa.int32()), pa.array(piece, pa.int32()), cells], _STATE_NAMES)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(index, pa.int32()), pa.array(piece, pa.int32()), cells], _STATE_NAMES
+    )
 
 
 def _states(batches: Batches) -> Iterator[tuple[tuple[int, int], State]]:
     """((statistic, piece), state) of the rows that `_state_rows` made."""
     for batch in batches:
         statistic, piece, states = (batch.column(i) for i in range(3))
-        for key, data in zip(zip(statistic.to_pylist(), piece.to_pylist(), strict=True), states, strict=True):
+        for key, data in zip(
+            zip(statistic.to_pylist(), piece.to_pylist(), strict=True), states, strict=True
+        ):
             yield key, decode(data.as_py())
 
 
-def merged_states(statistics: list[Statistic], states: Iterable[tuple[tuple[int, int], State]]) -> dict[tuple[int, int], State]:
+def merged_states(
+    statistics: list[Statistic], states: Iterable[tuple[tuple[int, int], State]]
+) -> dict[tuple[int, int], State]:
     """The states of each (statistic, piece) merged."""
     merged: dict[tuple[int, int], State] = {}
     for key, part in states:
@@ -120,10 +145,16 @@ def merge_states(batches: Batches, statistics: list[Statistic]) -> Batches:
 
 
 def sharded_states(
-    batches: Batches, statistics: list[FeatureShardedStatistic], profile: Profile, edges: list[np.ndarray], share: int
+    batches: Batches,
+    statistics: list[FeatureShardedStatistic],
+    profile: Profile,
+    edges: list[np.ndarray],
+    share: int,
 ) -> Batches:
     """States of sharded statistics: rows are kept up to `share` bytes, then counted by ranges of features, cut at `edges`."""
-    blocks = ((_any_block(bytes(data)), len(data)) for data in encoded_cells(batches))  # a batch is not kept for a block of it
+    blocks = (
+        (_any_block(bytes(data)), len(data)) for data in encoded_cells(batches)
+    )  # a batch is not kept for a block of it
     with one_thread():
         for waiting in _up_to(share, blocks):
             for index, (statistic, cuts) in enumerate(zip(statistics, edges, strict=True)):
@@ -132,7 +163,10 @@ def sharded_states(
 
 
 def reduce_shards(
-    batches: Batches, statistics: list[FeatureShardedStatistic], profile: Profile, edges: list[np.ndarray]
+    batches: Batches,
+    statistics: list[FeatureShardedStatistic],
+    profile: Profile,
+    edges: list[np.ndarray],
 ) -> Batches:
     """All states of a shard, merged and finished; the numbers go on."""
     merged: dict[tuple[int, int], list[State]] = {}
@@ -147,15 +181,25 @@ def reduce_shards(
         def reduced() -> Iterator[tuple[int, int, State]]:
             for index, piece in sorted(merged):
                 smallest_first = merged.pop((index, piece))[::-1]
-                state = reduce(lambda last, part: statistics[index].merge(part, last), smallest_first)
+                state = reduce(
+                    lambda last, part: statistics[index].merge(part, last), smallest_first
+                )
                 first, last = (int(edge) for edge in edges[index][piece : piece + 2])
-                yield index, piece, {"numbers": statistics[index].reduce_shard(state, first, last, profile)}
+                yield (
+                    index,
+                    piece,
+                    {"numbers": statistics[index].reduce_shard(state, first, last, profile)},
+                )
 
         yield from _state_rows(reduced())
 
 
 def _size(state: State) -> int:
-    return sum(value.nnz if sp.issparse(value) else value.size for value in state.values() if hasattr(value, "dtype"))
+    return sum(
+        value.nnz if sp.issparse(value) else value.size
+        for value in state.values()
+        if hasattr(value, "dtype")
+    )
 
 
 # ---- rows laid out anew ----
@@ -169,7 +213,10 @@ def _block_row(data: Buffer, position: int | None = None) -> pa.RecordBatch:
 def recode(batches: Batches, coding: Coding) -> Batches:
     """Raw blocks to coded blocks of a size the counting kernels like."""
     blocks = (code_block(Block.decode(data), coding) for data in encoded_cells(batches))
-    sized = ((each, each.onehot.indices.nbytes if each.codes is None else each.codes.nbytes) for each in blocks)
+    sized = (
+        (each, each.onehot.indices.nbytes if each.codes is None else each.codes.nbytes)
+        for each in blocks
+    )
     for waiting in _up_to(CODED_BYTES, sized):
         yield _block_row(concatenate_coded(waiting).encode())
 
@@ -180,7 +227,9 @@ def times(batches: Batches, shift: np.ndarray) -> Batches:
         yield _block_row(Block.decode(data).times(shift).encode())
 
 
-def spread_cells(batches: Batches, coding: Coding, selected: tuple[int, ...], buckets: int) -> Batches:
+def spread_cells(
+    batches: Batches, coding: Coding, selected: tuple[int, ...], buckets: int
+) -> Batches:
     """Coded blocks cut by the hash of their rows' joint cell of some features."""
     for data in encoded_cells(batches):
         block = CodedBlock.decode(data)
@@ -206,21 +255,31 @@ def spread_columns(batches: Batches, features: np.ndarray, target: Target, slice
         rows, groups = target.groups(block)
         x = block.x[rows]
         for index, columns in enumerate(np.array_split(features, slices)):
-            yield _block_row(encode({"x": x[:, columns], "ids": block.ids[rows], "groups": groups}), index)
+            yield _block_row(
+                encode({"x": x[:, columns], "ids": block.ids[rows], "groups": groups}), index
+            )
 
 
-def work_on_columns(batches: Batches, work: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Batches:
+def work_on_columns(
+    batches: Batches, work: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> Batches:
     """All parts of a slice of columns, rows in the order of their ids, through a function."""
     with one_thread():
-        for index, cells in itertools.groupby(numbered_cells(batches, "position"), operator.itemgetter(0)):
+        for index, cells in itertools.groupby(
+            numbered_cells(batches, "position"), operator.itemgetter(0)
+        ):
             parts = [decode(bytes(data)) for _, data in cells]
             order = np.argsort(np.concatenate([p["ids"] for p in parts]), kind="stable")
-            x = np.concatenate([p["x"].toarray() if sp.issparse(p["x"]) else p["x"] for p in parts])[order]
+            x = np.concatenate(
+                [p["x"].toarray() if sp.issparse(p["x"]) else p["x"] for p in parts]
+            )[order]
             groups = np.concatenate([p["groups"] for p in parts])[order]
             yield _block_row(encode({"result": work(x.astype(np.float64), groups)}), index)
 
 
-def over_labels(batches: Batches, work: Callable[[Block, list[int]], State], q: int, tasks: int) -> Batches:
+def over_labels(
+    batches: Batches, work: Callable[[Block, list[int]], State], q: int, tasks: int
+) -> Batches:
     """`Engine.over_labels` in a task: its blocks together, and its share of the labels, dealt in turn."""
     of_task: dict[int, list[Block]] = {}
     for task, data in numbered_cells(batches, "task"):
@@ -240,19 +299,25 @@ def in_memory(engine: LocalEngine, work: Callable[[np.ndarray, Block], Any]) -> 
     return engine.in_memory(work)
 
 
-def in_one_task(batches: Batches, work: Callable[[LocalEngine], Any], profile: Profile, budgets: Budgets) -> Batches:
+def in_one_task(
+    batches: Batches, work: Callable[[LocalEngine], Any], profile: Profile, budgets: Budgets
+) -> Batches:
     """A small run: every block in one task, the whole method there, its result pickled."""
     blocks = [Block.decode(bytes(data)) for data in encoded_cells(batches)]
     with one_thread():
         try:
             answer = work(LocalEngine(profile, blocks, budgets))
-        except WorkerBudgetError as error:  # an answer, too: the cluster would run a failed task again
+        except (
+            WorkerBudgetError
+        ) as error:  # an answer, too: the cluster would run a failed task again
             answer = error
         result = pickle.dumps(answer, protocol=5)
     yield pa.RecordBatch.from_pydict({"result": binary_array(result)})
 
 
-def run_in_one_task(packed: Packed, work: Callable[[LocalEngine], Answer], budgets: Budgets = DEFAULT_BUDGETS) -> Answer:
+def run_in_one_task(
+    packed: Packed, work: Callable[[LocalEngine], Answer], budgets: Budgets = DEFAULT_BUDGETS
+) -> Answer:
     """Return `work(engine)` over all rows, of one task; `WorkerBudgetError` where it may not hold what the work asks for."""
     task = partial(in_one_task, work=work, profile=packed.profile, budgets=budgets)
     try:

@@ -31,7 +31,10 @@ from .metrics import CELLS, column_sums
 
 AT = (1, 3, 5)
 MOST = 1000  # labels of a row, and what a label is worth beside a common one
-_UNIT, _HALF = 42, 31  # of a row's value: fixed point of 2⁻⁴², in two halves: exact up to 2³² rows, values below 2²⁰
+_UNIT, _HALF = (
+    42,
+    31,
+)  # of a row's value: fixed point of 2⁻⁴², in two halves: exact up to 2³² rows, values below 2²⁰
 NAMES = ("precisionAt", "ndcgAt"), ("pspAt", "psndcgAt")
 
 
@@ -64,22 +67,32 @@ class SumsAtK:
 
     def __add__(self, other: SumsAtK) -> SumsAtK:
         if self.values.shape != other.values.shape:
-            raise ParameterError("sums of other k, or of rows with and without propensities, do not add up")
+            raise ParameterError(
+                "sums of other k, or of rows with and without propensities, do not add up"
+            )
         return SumsAtK(self.rows + other.rows, self.values + other.values)
 
     @staticmethod
-    def of(truth: Matrix, scores: Matrix, most: int = max(AT), propensities: ArrayLike | None = None) -> SumsAtK:
+    def of(
+        truth: Matrix, scores: Matrix, most: int = max(AT), propensities: ArrayLike | None = None
+    ) -> SumsAtK:
         """The sums up to k = `most` of truth (rows, q) 0/1 and scores (rows, q), dense or sparse. `DataError` for shapes that
         differ, labels other than 0 or 1, scores and propensities that cannot be."""
-        matrices: list[Matrix] = [a.tocsr() if sp.issparse(a) else np.asarray(a) for a in (truth, scores)]
+        matrices: list[Matrix] = [
+            a.tocsr() if sp.issparse(a) else np.asarray(a) for a in (truth, scores)
+        ]
         t, s = matrices
         if t.shape != s.shape or t.ndim != 2 or not t.shape[1]:
-            raise DataError(f"truth {t.shape}, scores {s.shape}: both must have one shape, (rows, labels)")
+            raise DataError(
+                f"truth {t.shape}, scores {s.shape}: both must have one shape, (rows, labels)"
+            )
         worth = [np.ones(t.shape[1])]
         if propensities is not None:
             p = np.asarray(propensities, np.float64)
             if p.shape != worth[0].shape or not ((p >= 1 / MOST) & (p <= 1)).all():
-                raise DataError(f"propensities {p.shape}: give one a label, {t.shape[1]} of them, {1 / MOST:.2g} to 1")
+                raise DataError(
+                    f"propensities {p.shape}: give one a label, {t.shape[1]} of them, {1 / MOST:.2g} to 1"
+                )
             worth.append(1 / p)
         values = np.zeros((len(worth), 2, 2, most, 2), np.int64)
         widths = (x.nnz // max(1, x.shape[0]) if sp.issparse(x) else x.shape[1] for x in matrices)
@@ -90,14 +103,18 @@ class SumsAtK:
 
     def metrics(self, at: Sequence[int] = AT) -> dict[str, float]:
         """Every metric by name, at each k; NaN where there are no rows, normalised ones also where no row has a label."""
-        whole = (self.values[..., 0].astype(object) * (1 << _HALF) + self.values[..., 1]) / (1 << _UNIT)
+        whole = (self.values[..., 0].astype(object) * (1 << _HALF) + self.values[..., 1]) / (
+            1 << _UNIT
+        )
         out = {}
         for (sums, names), kind, k in product(zip(whole, NAMES, strict=False), range(2), at):
             reached, best = sums[:, kind, k - 1]
             rows, name = self.rows * (1 if kind else k), names[kind]
             out[f"{name}{k}"] = reached / rows if rows else np.nan
             if names is NAMES[1]:
-                out[f"normalised{name[0].upper()}{name[1:]}{k}"] = reached / best if best else np.nan
+                out[f"normalised{name[0].upper()}{name[1:]}{k}"] = (
+                    reached / best if best else np.nan
+                )
         return out
 
     def encode(self) -> bytearray:
@@ -109,7 +126,9 @@ class SumsAtK:
         return SumsAtK(**decode(data))
 
 
-def at_k(truth: Matrix, scores: Matrix, k: Sequence[int] = AT, propensities: ArrayLike | None = None) -> dict[str, float]:
+def at_k(
+    truth: Matrix, scores: Matrix, k: Sequence[int] = AT, propensities: ArrayLike | None = None
+) -> dict[str, float]:
     """Every metric at each `k` of arrays (rows, q), dense or sparse: 0/1 truth, scores (larger is likelier); those that go by
     propensities where these are given, (q,). Errors as of `SumsAtK.of`; `ParameterError` for k below 1.
 
@@ -175,7 +194,9 @@ def stored(scores: Matrix, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return rows, labels, values[rows, labels]
 
 
-def best_of(rows: np.ndarray, labels: np.ndarray, values: np.ndarray, n: int, most: int) -> np.ndarray:
+def best_of(
+    rows: np.ndarray, labels: np.ndarray, values: np.ndarray, n: int, most: int
+) -> np.ndarray:
     """(n, most) labels of each row by falling value, of a tie the smallest first; −1 where it has no more."""
     order = np.lexsort((labels, -values, rows))
     rows, labels = rows[order], labels[order]

@@ -65,7 +65,9 @@ class Outcome:
     methods: list[str] = field(default_factory=list)
     plan: Comparison | None = None
 
-    def summary(self, metric: str | None = None, metrics: str | None = None, classifier: str | None = None) -> pd.DataFrame:
+    def summary(
+        self, metric: str | None = None, metrics: str | None = None, classifier: str | None = None
+    ) -> pd.DataFrame:
         """A metric by data set and method, over the splits; by default `main_metric` of the first classifier."""
         assert self.plan is not None
         kind, name = main_metric(self.plan)
@@ -92,7 +94,9 @@ def settings_of(plan: Comparison, candidates: list[Candidate]) -> dict[str, Any]
     taking_part = ("data", "method", "extractor", "classifier", "protocol")
     what = {name: value for name, value in plan.as_dict().items() if name in taking_part}
     orders = [list(c.order) if c.order is not None else None for c in candidates]
-    return json.loads(json.dumps({"tool": "spark_mlfs", "job": "compare", **what, "orders": orders}))
+    return json.loads(
+        json.dumps({"tool": "spark_mlfs", "job": "compare", **what, "orders": orders})
+    )
 
 
 # ---- the run ----
@@ -109,7 +113,11 @@ def run(
     """All trials of a checked plan that the journal does not hold yet, then all it holds, on Spark or in this process; blocks
     are kept until their trials are done. `NeedsSpark` for what this process does not read or hold."""
     candidates = plan.candidates() if candidates is None else candidates
-    splits = 1 if plan.protocol.folds == FILES else Protocol.of(plan.protocol.folds, plan.protocol.seed).count
+    splits = (
+        1
+        if plan.protocol.folds == FILES
+        else Protocol.of(plan.protocol.folds, plan.protocol.seed).count
+    )
     design, each = plan.design(), splits * len(candidates)
     journal.total = len(plan.data) * each
     described = {entry["name"] for entry in journal.get("_data")}
@@ -130,15 +138,27 @@ def run(
             with _naming(plan, position):
                 packed[position] = rows = _pack(frame, plan, _beside(packed, budgets))
                 groups = rows.categories.groups if rows.categories is not None else ()
-                taking_part[position] = [c.for_names(rows.label_names, rows.feature_names, groups) for c in candidates]
+                taking_part[position] = [
+                    c.for_names(rows.label_names, rows.feature_names, groups) for c in candidates
+                ]
                 if name not in described:
-                    journal.put("_data", position, describe(rows, name, split, _beside(packed, budgets)))
+                    journal.put(
+                        "_data", position, describe(rows, name, split, _beside(packed, budgets))
+                    )
         _tell_unseen_labels(journal.get("_data"))
         for position, numbers in left.items():
             split = frames[position][1]
-            divided = [split] if split else Protocol.of(plan.protocol.folds, plan.protocol.seed).splits(packed[position])
-            behind = [candidate.behind(plan.data[position].screen) for candidate in taking_part[position]]
-            every = [Trial(candidate, part, design) for part in divided for candidate in behind]  # split by split
+            divided = (
+                [split]
+                if split
+                else Protocol.of(plan.protocol.folds, plan.protocol.seed).splits(packed[position])
+            )
+            behind = [
+                candidate.behind(plan.data[position].screen) for candidate in taking_part[position]
+            ]
+            every = [
+                Trial(candidate, part, design) for part in divided for candidate in behind
+            ]  # split by split
             trials = {number: every[number % each] for number in numbers}
             done = partial(_note, journal, plan.data[position].name, trials, progress)
             run_trials(packed[position], trials, done, parallelism, _beside(packed, budgets))
@@ -158,11 +178,20 @@ def _beside(packed: Mapping[int, Dataset], budgets: Budgets) -> Budgets:
     return replace(budgets, worker=max(1, budgets.worker - held))
 
 
-def _trials_left(plan: Comparison, journal: Journal, each: int, described: set[str]) -> dict[int, list[int]]:
+def _trials_left(
+    plan: Comparison, journal: Journal, each: int, described: set[str]
+) -> dict[int, list[int]]:
     """The numbers of the trials still to run or failed, `each` a data set, by position; undescribed data sets are there, too."""
     done = {number for number, entry in journal.parts.items() if "error" not in entry}
-    left = {at: [n for n in range(at * each, (at + 1) * each) if n not in done] for at in range(len(plan.data))}
-    return {at: numbers for at, numbers in left.items() if numbers or plan.data[at].name not in described}
+    left = {
+        at: [n for n in range(at * each, (at + 1) * each) if n not in done]
+        for at in range(len(plan.data))
+    }
+    return {
+        at: numbers
+        for at, numbers in left.items()
+        if numbers or plan.data[at].name not in described
+    }
 
 
 @contextmanager
@@ -179,9 +208,13 @@ def _naming(plan: Comparison, position: int) -> Iterator[None]:
 def open_data(session: Any, data: DataSet, seed: int = 0) -> tuple[Any, Split | None]:
     """The frame of a data set, cut to its number of rows, and the split it came with."""
     if data.options.get("weight") is not None:
-        raise ParameterError("evaluate and compare take no row weights; leave the option weight out, or rank with select")
+        raise ParameterError(
+            "evaluate and compare take no row weights; leave the option weight out, or rank with select"
+        )
     if data.options.get("missing") == "mean":
-        raise ParameterError("missing='mean' fills training rows with a mean of test rows, too: fill them, or give zero or drop")
+        raise ParameterError(
+            "missing='mean' fills training rows with a mean of test rows, too: fill them, or give zero or drop"
+        )
     paths: list[Any] = [path for path in (data.path, data.test_path) if path is not None] or [None]
     parts = [read.load(session, paths[0], data.format or "", **data.options)]
     facts = categories_of(parts[0], FEATURES)  # of which test rows may hold other values
@@ -203,11 +236,22 @@ def _pack(frame: Any, plan: Comparison, budgets: Budgets) -> Dataset:
 
 
 def _note(
-    journal: Journal, data: str, trials: dict[int, Trial], progress: Progress | None, number: int, result: dict[str, Any]
+    journal: Journal,
+    data: str,
+    trials: dict[int, Trial],
+    progress: Progress | None,
+    number: int,
+    result: dict[str, Any],
 ) -> None:
     """Takes the result of a data set's trial down."""
     candidate, split = trials[number].candidate, trials[number].split
-    about = {"data": data, "method": candidate.title, "split": split.name, "repeat": split.repeat, "fold": split.fold}
+    about = {
+        "data": data,
+        "method": candidate.title,
+        "split": split.name,
+        "repeat": split.repeat,
+        "fold": split.fold,
+    }
     journal.done(number, about | result)
     if progress:
         progress(f"trials ({data})", len(journal.parts), journal.total)
@@ -224,20 +268,30 @@ class LabelsByPart(Statistic, layout="rows"):
 
     def partial(self, block: Block, profile: Profile) -> State:
         tested = np.repeat(self.split.of(block), np.diff(block.label_indptr))
-        counts = [np.bincount(block.label_indices[tested == part], minlength=profile.q) for part in (False, True)]
+        counts = [
+            np.bincount(block.label_indices[tested == part], minlength=profile.q)
+            for part in (False, True)
+        ]
         return {"counts": np.column_stack(counts).astype(np.int64)}
 
     def state_bytes(self, profile: Profile) -> int:
         return 16 * profile.q + envelope(1)
 
 
-def _described(split: Split | None, engine: Engine) -> tuple[tuple[dict[str, float], np.ndarray | None], Cost]:
+def _described(
+    split: Split | None, engine: Engine
+) -> tuple[tuple[dict[str, float], np.ndarray | None], Cost]:
     """Label statistics, and `LabelsByPart` where the rows came divided; in a task or over the cluster."""
     sets, *counts = engine.run(LabelsetCounts(), *([] if split is None else [LabelsByPart(split)]))
-    return (label_statistics(sets, engine.profile.q), counts[0]["counts"] if counts else None), engine.cost
+    return (
+        label_statistics(sets, engine.profile.q),
+        counts[0]["counts"] if counts else None,
+    ), engine.cost
 
 
-def describe(packed: Dataset, name: str, split: Split | None = None, budgets: Budgets = DEFAULT_BUDGETS) -> dict[str, Any]:
+def describe(
+    packed: Dataset, name: str, split: Split | None = None, budgets: Budgets = DEFAULT_BUDGETS
+) -> dict[str, Any]:
     """Sizes and label statistics of a data set; with the `split` it came with, which labels no training row has."""
     profile = packed.profile
     (about_labels, counts), _, _ = compute(packed, partial(_described, split), None, budgets)
@@ -261,7 +315,12 @@ def unseen_labels(counts: np.ndarray, names: Sequence[str]) -> dict[str, Any] | 
     if not len(unseen):
         return None
     share = float(test[unseen].sum() / test.sum())
-    return {"labels": len(unseen), "of": int((test > 0).sum()), "share": share, "names": [names[j] for j in unseen[:NAMES_TOLD]]}
+    return {
+        "labels": len(unseen),
+        "of": int((test > 0).sum()),
+        "share": share,
+        "names": [names[j] for j in unseen[:NAMES_TOLD]],
+    }
 
 
 def _tell_unseen_labels(entries: list[dict[str, Any]]) -> None:
@@ -282,19 +341,30 @@ def _tell_unseen_labels(entries: list[dict[str, Any]]) -> None:
 def outcome(journal: Journal, plan: Comparison, candidates: list[Candidate]) -> Outcome:
     """Everything a journal holds as tables."""
     entries = [journal.parts[number] for number in sorted(journal.parts)]
-    data = sorted(journal.get("_data"), key=lambda entry: [d.name for d in plan.data].index(entry["name"]))
+    data = sorted(
+        journal.get("_data"), key=lambda entry: [d.name for d in plan.data].index(entry["name"])
+    )
     by_name = {entry["name"]: entry for entry in data}
-    failed = [{k: e[k] for k in ("data", "method", "split", "error")} for e in entries if "error" in e]
+    failed = [
+        {k: e[k] for k in ("data", "method", "split", "error")} for e in entries if "error" in e
+    ]
     results = [e for e in entries if "error" not in e]
     if not results:
         journal.parts.clear()  # nothing to go on with
-        reasons = list(dict.fromkeys(f"{e['method']} on {e['data']}: {e['error']}" for e in failed)) or ["the plan is empty"]
+        reasons = list(
+            dict.fromkeys(f"{e['method']} on {e['data']}: {e['error']}" for e in failed)
+        ) or ["the plan is empty"]
         more = f"; and {len(reasons) - NAMES_TOLD} more" if len(reasons) > NAMES_TOLD else ""
         raise DataError(f"all {len(failed)} trials failed: {'; '.join(reasons[:NAMES_TOLD])}{more}")
     apart = ("label_names", "feature_names", "unseen")
     choices = [line for result in results for line in _choices_of(result, plan)]
     rankings = [
-        _about(result) | {"rank": rank, "index": feature, "name": by_name[result["data"]]["feature_names"][feature]}
+        _about(result)
+        | {
+            "rank": rank,
+            "index": feature,
+            "name": by_name[result["data"]]["feature_names"][feature],
+        }
         for result in results
         for rank, feature in enumerate(result["order"], 1)
     ]
@@ -342,7 +412,12 @@ def _cells_of(result: Line, plan: Comparison) -> Iterator[Line]:
         shared = {"classifier": cell["classifier"], "size": cell["size"], "features": cell["count"]}
         shared |= {"whole": whole, "chosen": cell["chosen"]}
         for kind in plan.protocol.metrics:
-            line = _about(result) | shared | {"metrics": kind} | {name: cell[kind][name] for name in TITLES}
+            line = (
+                _about(result)
+                | shared
+                | {"metrics": kind}
+                | {name: cell[kind][name] for name in TITLES}
+            )
             yield line | {"fit_seconds": cell["fit"], "predict_seconds": cell["predict"]}
 
 

@@ -15,11 +15,17 @@ from ..ml.shared import PredictionAccessors
 from ..params import Choice, Parameter
 from .metrics import LARGER_IS_BETTER, METRICS, evaluate_frame
 
-METRIC = Parameter("metricName", "averagePrecision", Choice(tuple(METRICS)), "metric that is computed")
+METRIC = Parameter(
+    "metricName", "averagePrecision", Choice(tuple(METRICS)), "metric that is computed"
+)
 
 
 class MultiLabelEvaluator(
-    Evaluator, PredictionAccessors, DefaultParamsReadable[Any], DefaultParamsWritable, parameters=(METRIC, LABELS)
+    Evaluator,
+    PredictionAccessors,
+    DefaultParamsReadable[Any],
+    DefaultParamsWritable,
+    parameters=(METRIC, LABELS),
 ):
     """Evaluates predicted labels and scores, for `CrossValidator` and by hand.
 

@@ -82,24 +82,40 @@ class Sums:
 
     def __add__(self, other: Sums) -> Sums:
         if self.q != other.q:
-            raise DataError(f"sums over {self.q} labels and over {other.q} labels do not add up; evaluate the same labels")
+            raise DataError(
+                f"sums over {self.q} labels and over {other.q} labels do not add up; evaluate the same labels"
+            )
         if self.kind != other.kind:
-            raise ParameterError(f"sums of {self.kind!r} and of {other.kind!r} metrics do not add up")
-        return Sums(self.counts + other.counts, self.shares + other.shares, self.labels + other.labels, self.kind)
+            raise ParameterError(
+                f"sums of {self.kind!r} and of {other.kind!r} metrics do not add up"
+            )
+        return Sums(
+            self.counts + other.counts,
+            self.shares + other.shares,
+            self.labels + other.labels,
+            self.kind,
+        )
 
     @staticmethod
     def of(truth: Matrix, predicted: Matrix, scores: Matrix, kind: str = "standard") -> Sums:
         """The sums of a batch: truth and predicted (rows, q) 0/1, scores (rows, q), dense or sparse. `DataError` for shapes that
         differ, labels other than 0 or 1 and scores that are not finite, `ParameterError` for an unknown kind."""
         KIND.accept(kind)
-        arrays = [a.tocsr() if sp.issparse(a) else np.asarray(a) for a in (truth, predicted, scores)]
+        arrays = [
+            a.tocsr() if sp.issparse(a) else np.asarray(a) for a in (truth, predicted, scores)
+        ]
         shapes = [a.shape for a in arrays]
         if len(set(shapes)) > 1 or len(shapes[0]) != 2 or not shapes[0][1]:
-            sizes = ", ".join(f"{what} {shape}" for what, shape in zip(("truth", "predictions", "scores"), shapes, strict=True))
+            sizes = ", ".join(
+                f"{what} {shape}"
+                for what, shape in zip(("truth", "predictions", "scores"), shapes, strict=True)
+            )
             raise DataError(f"{sizes}: all three must have one shape, (rows, labels)")
         n, q = shapes[0]
         step = max(1, CELLS // q)
-        parts = ([dense(a[first : first + step]) for a in arrays] for first in range(0, max(n, 1), step))
+        parts = (
+            [dense(a[first : first + step]) for a in arrays] for first in range(0, max(n, 1), step)
+        )
         total = added(_sums(t, p, s, kind) for t, p, s in parts)
         assert total is not None
         return total
@@ -110,7 +126,9 @@ class Sums:
 
     def per(self, name: str, of: str) -> float:
         """A count or share by that of the rows `of`, or of all their "cells"; NaN where there are none."""
-        sums: dict[str, float] = {name: int(count) for name, count in zip(_COUNTS, self.counts, strict=True)}
+        sums: dict[str, float] = {
+            name: int(count) for name, count in zip(_COUNTS, self.counts, strict=True)
+        }
         for share, (high, low) in zip(_SHARES, self.shares, strict=True):
             sums[share] = ((int(high) << _HALF) + int(low)) / (1 << 2 * _HALF)
         sums["cells"] = sums["rows"] * self.q
@@ -123,7 +141,9 @@ class Sums:
         tail[np.argsort(true, kind="stable")[: max(1, self.q // 3)]] = True
         return pd.DataFrame(
             {
-                "label": list(names) if names is not None else [f"label_{j}" for j in range(self.q)],
+                "label": list(names)
+                if names is not None
+                else [f"label_{j}" for j in range(self.q)],
                 "support": true,
                 "share": true / max(1, int(self.counts[0])),
                 "precision": _ratio(hit, predicted),
@@ -145,7 +165,9 @@ class Sums:
 
     def encode(self) -> bytearray:
         """The sums as bytes, for a file or another process."""
-        return encode({"counts": self.counts, "shares": self.shares, "labels": self.labels, "kind": self.kind})
+        return encode(
+            {"counts": self.counts, "shares": self.shares, "labels": self.labels, "kind": self.kind}
+        )
 
     @staticmethod
     def decode(data: bytes | bytearray) -> Sums:
@@ -182,7 +204,9 @@ METRICS = {
     "rankingLoss": Metric("ranking loss", False, lambda sums: sums.per("ranking", "rows")),
     "oneError": Metric("one-error", False, lambda sums: sums.per("missed", "labelled")),
     "coverage": Metric("coverage", False, lambda sums: sums.per("depth", "rows")),
-    "averagePrecision": Metric("average precision", True, lambda sums: sums.per("precision", "rows")),
+    "averagePrecision": Metric(
+        "average precision", True, lambda sums: sums.per("precision", "rows")
+    ),
     "microF1": Metric("micro-F1", True, lambda sums: F1["Micro"](sums.labels)),
     "macroF1": Metric("macro-F1", True, lambda sums: F1["Macro"](sums.labels)),
     "subsetAccuracy": Metric("subset accuracy", True, lambda sums: sums.per("exact", "rows")),
@@ -233,18 +257,37 @@ def _sums(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray, kind: st
         top = np.where(t, -np.inf, s).max(axis=1)
         wrong = (t & (s <= top[:, None])).sum(axis=1)
         position = np.empty((n, q), np.int64)
-        np.put_along_axis(position, np.argsort(s, axis=1, kind="stable"), np.broadcast_to(np.arange(q), (n, q)), axis=1)
+        np.put_along_axis(
+            position,
+            np.argsort(s, axis=1, kind="stable"),
+            np.broadcast_to(np.arange(q), (n, q)),
+            axis=1,
+        )
         depth = q - 1 - np.where(t, position, q).min(axis=1)
     else:
         wrong, depth = ranks.reversed_pairs(), ranks.depth()
     precision = ranks.precision()
     precision[(size == 0) | (size == q)] = 1.0
     missed = ~t[np.arange(n), np.argmax(s, axis=1)] & (size > 0)
-    counts = [n, (t != z).sum(), (t == z).all(axis=1).sum(), missed.sum(), (size > 0).sum(), depth.sum()]
-    return Sums(np.array(counts, np.int64), np.stack([_fixed(_ratio(wrong, pairs)), _fixed(precision)]), labels, kind)
+    counts = [
+        n,
+        (t != z).sum(),
+        (t == z).all(axis=1).sum(),
+        missed.sum(),
+        (size > 0).sum(),
+        depth.sum(),
+    ]
+    return Sums(
+        np.array(counts, np.int64),
+        np.stack([_fixed(_ratio(wrong, pairs)), _fixed(precision)]),
+        labels,
+        kind,
+    )
 
 
-def evaluate(truth: Matrix, predicted: Matrix, scores: Matrix, metrics: str = "standard") -> dict[str, float]:
+def evaluate(
+    truth: Matrix, predicted: Matrix, scores: Matrix, metrics: str = "standard"
+) -> dict[str, float]:
     """Every metric of arrays (rows, q), dense or sparse: 0/1 truth, 0/1 predictions, scores (larger is likelier).
 
     >>> truth, scores = np.array([[1, 0], [0, 1]]), np.array([[0.9, 0.2], [0.6, 0.7]])
@@ -272,7 +315,9 @@ def sums_of(
     return column_sums(frame, names, partial(Sums.of, kind=metrics), Sums.decode)
 
 
-def column_sums(frame: DataFrame, names: Sequence[str], of: Callable[..., Added], read: Callable[[bytes], Added]) -> Added:
+def column_sums(
+    frame: DataFrame, names: Sequence[str], of: Callable[..., Added], read: Callable[[bytes], Added]
+) -> Added:
     """The sums `of` the matrices in some columns of a frame, the true labels first, over the rows where these are known; `read`
     from what their `encode` gives. Columns, errors: see `sums_of`."""
     columns, vectors = [], []
@@ -285,7 +330,9 @@ def column_sums(frame: DataFrame, names: Sequence[str], of: Callable[..., Added]
             continue
         vectors.append(kind.vector)
         if not kind.vector and (kind.element is None or not kind.element.number):
-            raise ParameterError(f"column {name!r} is {kind.name}; give a vector or an array of one number a label")
+            raise ParameterError(
+                f"column {name!r} is {kind.name}; give a vector or an array of one number a label"
+            )
         column = F.col(name) if vectors[-1] else F.col(name).cast("array<double>")
         columns.append(column.alias(f"c{slot}"))
     task = partial(_sums_of_batches, vectors=vectors, names=names, of=of)
@@ -302,7 +349,9 @@ def _hot(frame: DataFrame, labels: str, prediction: str) -> Column:
     names = attribute_names(frame, prediction) if prediction in frame.columns else None
     if names is None:
         remedy = "give the true labels as 0/1 vectors, or predictions whose metadata has the names"
-        raise ParameterError(f"column {labels!r} holds tags, and {prediction!r} does not name its labels: {remedy}")
+        raise ParameterError(
+            f"column {labels!r} holds tags, and {prediction!r} does not name its labels: {remedy}"
+        )
     named = F.array(*(F.lit(name) for name in names))
     return F.transform(named, lambda name: F.array_contains(F.col(labels), name).cast("double"))
 
@@ -318,7 +367,9 @@ def evaluate_frame(
     return sums_of(frame, labelsCol, predictionCol, rawPredictionCol, metrics).metrics()
 
 
-def _sums_of_batches(batches: Batches, vectors: list[bool], names: Sequence[str], of: Callable[..., Any]) -> Batches:
+def _sums_of_batches(
+    batches: Batches, vectors: list[bool], names: Sequence[str], of: Callable[..., Any]
+) -> Batches:
     """The sums of a task's rows whose labels are known."""
 
     def sums(batch: pa.RecordBatch) -> Any:
@@ -336,20 +387,29 @@ def _sums_of_batches(batches: Batches, vectors: list[bool], names: Sequence[str]
 def _matrix(column: pa.Array, vectors: bool, name: str) -> sp.csr_matrix:
     """(rows, q) float64, what the column stores; a null entry is NaN."""
     if column.null_count:
-        raise DataError(f"a cell of {name!r} is null in a row whose labels are known; drop such rows")
+        raise DataError(
+            f"a cell of {name!r} is null in a row whose labels are known; drop such rows"
+        )
     if vectors:
         try:
             rows, entries, values, width = vector_entries(column)
         except WrongRow:
-            raise DataError(f"the vectors in {name!r} have different sizes; each must have one entry a label") from None
+            raise DataError(
+                f"the vectors in {name!r} have different sizes; each must have one entry a label"
+            ) from None
         starts = np.concatenate([[0], np.bincount(rows, minlength=len(column)).cumsum()])
         return sp.csr_matrix((values, entries, starts), (len(column), width))
     starts = np.asarray(column.offsets, np.int64) - column.offsets[0].as_py()
     lengths = np.diff(starts)
     if (lengths != lengths[0]).any():
-        raise DataError(f"the arrays in {name!r} have different lengths; each must have one entry a label")
+        raise DataError(
+            f"the arrays in {name!r} have different lengths; each must have one entry a label"
+        )
     values = column.flatten().fill_null(np.nan).to_numpy(zero_copy_only=False)
-    return sp.csr_matrix((values, np.tile(np.arange(lengths[0]), len(column)), starts), (len(column), int(lengths[0])))
+    return sp.csr_matrix(
+        (values, np.tile(np.arange(lengths[0]), len(column)), starts),
+        (len(column), int(lengths[0])),
+    )
 
 
 # ---- label statistics ----
@@ -379,4 +439,6 @@ def label_statistics(sets: Labelsets, q: int) -> dict[str, float]:
     }
 
 
-__getattr__ = names_of(__name__, {"MultiLabelEvaluator": ".evaluator"}.get)  # of Spark alone; a saved one asks here
+__getattr__ = names_of(
+    __name__, {"MultiLabelEvaluator": ".evaluator"}.get
+)  # of Spark alone; a saved one asks here

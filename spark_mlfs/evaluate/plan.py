@@ -44,16 +44,25 @@ class DataSet(Data):
     """A data set; with `test_path` it comes divided."""
 
     name: str = Field(description="what it is called in tables")
-    test_path: str | list[str] | None = Field(None, description="test rows, where the data come divided; same format and options")
-    rows: int | None = Field(None, Integer(2), "so many rows at most, those of the smallest seeded hash of their ids")
-    screen: str | None = Field(None, description="filter in front of every method that has none of its own, such as chi2:1000")
+    test_path: str | list[str] | None = Field(
+        None, description="test rows, where the data come divided; same format and options"
+    )
+    rows: int | None = Field(
+        None, Integer(2), "so many rows at most, those of the smallest seeded hash of their ids"
+    )
+    screen: str | None = Field(
+        None,
+        description="filter in front of every method that has none of its own, such as chi2:1000",
+    )
 
 
 class Participant(Section):
     """A method, an extractor or a classifier that takes part."""
 
     name: str = Field(description="name of the entry")
-    title: str | None = Field(None, description="what it is called in tables; the name if nothing is said")
+    title: str | None = Field(
+        None, description="what it is called in tables; the name if nothing is said"
+    )
     parameters: dict[str, Any] = Field({})
 
     @property
@@ -79,11 +88,17 @@ class ClassifierEntry(Participant):
 class ProtocolEntry(Section):
     """How the rows are divided and what is measured."""
 
-    folds: str = Field("5-fold", description="5-fold, 10x5-fold, 30x50/50, stratified 5-fold, files")
-    sizes: list[int | str] = Field([*SIZES], description="numbers of features, or shares such as 10%")
+    folds: str = Field(
+        "5-fold", description="5-fold, 10x5-fold, 30x50/50, stratified 5-fold, files"
+    )
+    sizes: list[int | str] = Field(
+        [*SIZES], description="numbers of features, or shares such as 10%"
+    )
     metrics: list[Literal["standard", "msfs-2022"]] = Field(["standard"])
     choose: Choose = Choose()
-    noise: float = Field(0.0, Number(0, 100), "Gaussian noise, as a share of each feature's standard deviation")
+    noise: float = Field(
+        0.0, Number(0, 100), "Gaussian noise, as a share of each feature's standard deviation"
+    )
     seed: int = 0
     all_features: bool = True
 
@@ -95,9 +110,15 @@ class Run(Section):
     overwrite: bool = False
     engine: str = Field(ENGINE.default, ENGINE.constraint, ENGINE.doc)
     memory_bytes: int | None = Field(MEMORY.default, MEMORY.constraint, MEMORY.doc)
-    parallelism: int | None = Field(None, Integer(1), "trials at a time; as many as this machine has cores, at most 8")
-    driver_bytes: int = Field(Budgets.driver, Integer(1 << 20), "largest statistic the driver takes, in bytes")
-    worker_bytes: int = Field(Budgets.worker, Integer(1 << 20), "rows and statistics one worker process holds, in bytes")
+    parallelism: int | None = Field(
+        None, Integer(1), "trials at a time; as many as this machine has cores, at most 8"
+    )
+    driver_bytes: int = Field(
+        Budgets.driver, Integer(1 << 20), "largest statistic the driver takes, in bytes"
+    )
+    worker_bytes: int = Field(
+        Budgets.worker, Integer(1 << 20), "rows and statistics one worker process holds, in bytes"
+    )
     figures: list[str] = Field([], description="formats of figures as files: pdf, svg, png")
     tables: list[str] = Field([], description="formats of tables as files: latex")
 
@@ -106,8 +127,12 @@ class Comparison(Section):
     """A whole comparison."""
 
     title: str = "Comparison"
-    notes: str = Field("", description="what the page says at the top, and paragraph by paragraph at the end")
-    published: str | None = Field(None, description="CSV with columns data, method, metrics, metric, value[, spread]")
+    notes: str = Field(
+        "", description="what the page says at the top, and paragraph by paragraph at the end"
+    )
+    published: str | None = Field(
+        None, description="CSV with columns data, method, metrics, metric, value[, spread]"
+    )
     data: list[DataSet] = Field([])
     method: list[MethodEntry] = Field([])
     extractor: list[Participant] = Field([])
@@ -119,10 +144,16 @@ class Comparison(Section):
         """The same with every name, parameter and size checked; `ParameterError` saying what is wrong."""
         at = f"{where}: " if where else ""
         methods = [*self.method, *self.extractor]
-        for kind, entries in (("data", self.data), ("method", methods), ("classifier", self.classifier)):
+        for kind, entries in (
+            ("data", self.data),
+            ("method", methods),
+            ("classifier", self.classifier),
+        ):
             titles = [getattr(e, "title", None) or getattr(e, "name", "") for e in entries]
             if twice := next((t for t in titles if titles.count(t) > 1), None):
-                raise ParameterError(f"{at}two entries of [[{kind}]] are both called {twice!r}; give one of them another title")
+                raise ParameterError(
+                    f"{at}two entries of [[{kind}]] are both called {twice!r}; give one of them another title"
+                )
         if not self.data:
             raise ParameterError(f"{at}[[data]] is missing: give a data set")
         for entry in self.data:
@@ -130,17 +161,26 @@ class Comparison(Section):
             if entry.format is None:
                 raise no_format(f"{at}[[data]] {entry.name}: format")
             if entry.format not in READERS:
-                raise ParameterError(f"{at}[[data]] {entry.name}: format {entry.format!r} is not one of {', '.join(READERS)}")
+                raise ParameterError(
+                    f"{at}[[data]] {entry.name}: format {entry.format!r} is not one of {', '.join(READERS)}"
+                )
             entry.options = accept_options(entry.format, entry.options)
             if entry.screen is not None:
                 Screen.of(entry.screen)
             if (self.protocol.folds == FILES) != (entry.test_path is not None):
-                told = "protocol files needs test_path", "test_path needs [protocol] folds = 'files'"
-                raise ParameterError(f"{at}[[data]] {entry.name}: {told[entry.test_path is not None]}")
+                told = (
+                    "protocol files needs test_path",
+                    "test_path needs [protocol] folds = 'files'",
+                )
+                raise ParameterError(
+                    f"{at}[[data]] {entry.name}: {told[entry.test_path is not None]}"
+                )
         if self.protocol.folds != FILES:
             Protocol.of(self.protocol.folds)
         if not self.method and not self.extractor and not self.protocol.all_features:
-            raise ParameterError(f"{at}nothing takes part: give a [[method]], or all_features = true")
+            raise ParameterError(
+                f"{at}nothing takes part: give a [[method]], or all_features = true"
+            )
         if not self.protocol.sizes:
             raise ParameterError(f"{at}[protocol] sizes is empty; give some, such as ['10%', 50]")
         for size in (*self.protocol.sizes, *self.protocol.choose.sizes):
@@ -155,10 +195,17 @@ class Comparison(Section):
         out = [Candidate(m.called, tuple(requests_of(m, self.protocol.seed))) for m in self.method]
         for made in self.extractor:
             if made.name not in EXTRACTORS:
-                raise ParameterError(f"there is no extractor {made.name!r}; extractors are {', '.join(EXTRACTORS)}")
+                raise ParameterError(
+                    f"there is no extractor {made.name!r}; extractors are {', '.join(EXTRACTORS)}"
+                )
             known = EXTRACTORS[made.name].parameters
             values = params.seeded(known, made.parameters, self.protocol.seed)
-            out.append(Candidate(made.called, extractor=(made.name, params.check(known, values, f"extractor {made.name!r}"))))
+            out.append(
+                Candidate(
+                    made.called,
+                    extractor=(made.name, params.check(known, values, f"extractor {made.name!r}")),
+                )
+            )
         if self.protocol.all_features:
             if any(c.title == ALL_FEATURES for c in out):
                 raise ParameterError(f"[[method]]: the title {ALL_FEATURES!r} is taken")
@@ -169,12 +216,16 @@ class Comparison(Section):
         judges = []
         for entry in self.classifier:
             classifier = CLASSIFIERS.create(entry.name)
-            checked = params.check(classifier.parameters, entry.parameters, f"classifier {classifier.name!r}")
+            checked = params.check(
+                classifier.parameters, entry.parameters, f"classifier {classifier.name!r}"
+            )
             judges.append(Judge(entry.called, classifier.name, checked))
         how = self.protocol.choose
         sizes = tuple(dict.fromkeys(map(str, self.protocol.sizes)))
         if how.size and not set(map(str, how.sizes)) <= set(sizes):
-            raise ParameterError("[protocol] choose.sizes must be among sizes where the size is chosen, too")
+            raise ParameterError(
+                "[protocol] choose.sizes must be among sizes where the size is chosen, too"
+            )
         return Design(sizes, tuple(judges), tuple(self.protocol.metrics), how, self.protocol.seed)
 
 
@@ -188,7 +239,9 @@ def published(path: str | None) -> pd.DataFrame | None:
         raise ParameterError(f"published = {path!r} cannot be read as CSV: {error}") from None
     missing = {"data", "method", "metrics", "metric", "value"} - set(table.columns)
     if missing:
-        raise ParameterError(f"{path}: column {sorted(missing)[0]!r} is missing; it needs data, method, metrics, metric, value")
+        raise ParameterError(
+            f"{path}: column {sorted(missing)[0]!r} is missing; it needs data, method, metrics, metric, value"
+        )
     if "spread" not in table:
         table["spread"] = np.nan
     return table
@@ -198,9 +251,13 @@ def requests_of(entry: MethodEntry, seed: int) -> list[Request]:
     """A request for every cell of a method's grid, the last parameter running fastest."""
     parameters = METHODS.create(entry.name).parameters
     values, grid = params.seeded(parameters, entry.parameters, seed), entry.grid
-    held_to = constraints.Constraints.of({"include": entry.include or None, "exclude": entry.exclude or None})
+    held_to = constraints.Constraints.of(
+        {"include": entry.include or None, "exclude": entry.exclude or None}
+    )
     cells = ({**values, **cell} for cell in params.grid_cells(grid))
-    return [Request.of(entry.name, cell, screen=entry.screen, constraints=held_to) for cell in cells]
+    return [
+        Request.of(entry.name, cell, screen=entry.screen, constraints=held_to) for cell in cells
+    ]
 
 
 def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:

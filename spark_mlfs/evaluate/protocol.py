@@ -36,7 +36,16 @@ from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.folds import ByLabelset, Hashed, Listed, Marked, Split, even, positives, stratify
 from ..blocks.identity import with_unique_ids
 from ..blocks.labels import LabelSource, label_source, read_labels
-from ..blocks.pack import BLOCK_SCHEMA, Packed, at_once, block_row, check_column, collect_profile, collected, persist
+from ..blocks.pack import (
+    BLOCK_SCHEMA,
+    Packed,
+    at_once,
+    block_row,
+    check_column,
+    collect_profile,
+    collected,
+    persist,
+)
 from ..blocks.profile import Profile, profile_block
 from ..errors import DataError, ParameterError, worker_errors
 from ..frame import Batches, Kind, LocalFrame, kinds_of
@@ -55,7 +64,9 @@ Rows = TypeVar("Rows", bound=Dataset)
 Read = Callable[[Batches], Iterator[Block]]
 
 STRATIFY_ROWS = 200_000  # rows whose ids and label lists the driver takes
-_WORDS = re.compile(r"^(stratified )?(?:(\d{1,4})x)?(?:(\d{1,4})-fold|(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?))$")
+_WORDS = re.compile(
+    r"^(stratified )?(?:(\d{1,4})x)?(?:(\d{1,4})-fold|(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?))$"
+)
 
 
 @dataclass(frozen=True)
@@ -86,8 +97,12 @@ class Protocol:
                 raise ParameterError(f"protocol {text!r}: give 2 to 100 folds")
             return Protocol(times, (1 / int(folds),) * int(folds), False, bool(stratified), seed)
         if abs(float(train) + float(test) - 100) > 1e-9 or not 0 < float(test) < 100:
-            raise ParameterError(f"protocol {text!r}: training and test per cent must add up to 100, neither being 0")
-        return Protocol(times, (float(test) / 100, float(train) / 100), True, bool(stratified), seed)
+            raise ParameterError(
+                f"protocol {text!r}: training and test per cent must add up to 100, neither being 0"
+            )
+        return Protocol(
+            times, (float(test) / 100, float(train) / 100), True, bool(stratified), seed
+        )
 
     @property
     def count(self) -> int:
@@ -97,13 +112,19 @@ class Protocol:
         """Every split, repeat by repeat. Ids and labels of `packed` are read, up to so many rows: one job for all repeats."""
         if packed is None or (packed.profile.n > STRATIFY_ROWS and not self.stratified):
             if self.stratified:
-                raise ParameterError("stratified folds are made from the labels: give the packed data")
-            return self.named([Hashed(self.shares, self.seed, repeat) for repeat in range(self.repeats)])
+                raise ParameterError(
+                    "stratified folds are made from the labels: give the packed data"
+                )
+            return self.named(
+                [Hashed(self.shares, self.seed, repeat) for repeat in range(self.repeats)]
+            )
         if packed.profile.n <= STRATIFY_ROWS:
             return self.named(self.divide(*collect_labels(packed)))
         known, cut = identified(packed), (self.shares, self.draws)
         if isinstance(known, InMemoryDataset):
-            return self.named(by_labelset([_ends(known.block.labelset_hash, known.block.ids, *cut)], self.draws))
+            return self.named(
+                by_labelset([_ends(known.block.labelset_hash, known.block.ids, *cut)], self.draws)
+            )
         return self.named(by_labelset(ends_of_blocks(known.blocks(), blocks_of, *cut), self.draws))
 
     @property
@@ -149,12 +170,20 @@ def collect_labels(packed: Dataset) -> tuple[np.ndarray, sp.csr_matrix]:
     return labels_of_blocks(known.blocks(), blocks_of, packed.profile.q)
 
 
-def labels_of_blocks(frame: Any, read: Read, q: int | None = None) -> tuple[np.ndarray, sp.csr_matrix]:
+def labels_of_blocks(
+    frame: Any, read: Read, q: int | None = None
+) -> tuple[np.ndarray, sp.csr_matrix]:
     """Row ids and (n, q) positive labels of the blocks that `read` makes of a Spark frame, q as large as it must be where it is
     None: one job."""
-    states = [decode(bytes(row.state)) for row in collected(frame.mapInArrow(partial(_label_lists, read), "state binary"))]
+    states = [
+        decode(bytes(row.state))
+        for row in collected(frame.mapInArrow(partial(_label_lists, read), "state binary"))
+    ]
     q = max((int(s["li"].max(initial=-1)) for s in states), default=-1) + 1 if q is None else q
-    lists = [sp.csr_matrix((np.ones(len(s["li"]), np.int8), s["li"], s["lp"]), shape=(len(s["ids"]), q)) for s in states]
+    lists = [
+        sp.csr_matrix((np.ones(len(s["li"]), np.int8), s["li"], s["lp"]), shape=(len(s["ids"]), q))
+        for s in states
+    ]
     return np.concatenate([s["ids"] for s in states]), sp.vstack(lists, format="csr")
 
 
@@ -172,10 +201,14 @@ def _label_lists(read: Read, batches: Batches) -> Batches:
         yield _state(ids=block.ids, lp=block.label_indptr, li=block.label_indices)
 
 
-def ends_of_blocks(frame: Any, read: Read, shares: tuple[float, ...], draws: list[int]) -> list[dict[str, Any]]:
+def ends_of_blocks(
+    frame: Any, read: Read, shares: tuple[float, ...], draws: list[int]
+) -> list[dict[str, Any]]:
     """Where the folds end in each labelset, whose rows meet by their hashes, of the blocks that `read` makes of a Spark frame."""
     hashes = frame.mapInArrow(partial(_hashes, read), "labelset bigint, id bigint")
-    gathered = hashes.repartition("labelset").mapInArrow(partial(_ends_of_part, shares, draws), "state binary")
+    gathered = hashes.repartition("labelset").mapInArrow(
+        partial(_ends_of_part, shares, draws), "state binary"
+    )
     with worker_errors():
         return [decode(bytes(row.state)) for row in at_once(gathered).collect()]
 
@@ -185,13 +218,18 @@ def by_labelset(states: list[dict[str, Any]], draws: list[int]) -> list[ByLabels
     whole = {name: np.concatenate([s[name] for s in states]) for name in states[0]}
     at = np.argsort(whole["hashes"])
     whole = {name: values[at] for name, values in whole.items()}
-    return [ByLabelset(whole["hashes"], whole[f"ends {i}"], whole[f"order {i}"], draw) for i, draw in enumerate(draws)]
+    return [
+        ByLabelset(whole["hashes"], whole[f"ends {i}"], whole[f"order {i}"], draw)
+        for i, draw in enumerate(draws)
+    ]
 
 
 def _hashes(read: Read, batches: Batches) -> Batches:
     """(labelset, id) of every row."""
     for block in read(batches):
-        yield pa.RecordBatch.from_pydict({"labelset": block.labelset_hash.view(np.int64), "id": block.ids})
+        yield pa.RecordBatch.from_pydict(
+            {"labelset": block.labelset_hash.view(np.int64), "id": block.ids}
+        )
 
 
 def _ends_of_part(shares: tuple[float, ...], draws: list[int], batches: Batches) -> Batches:
@@ -201,7 +239,9 @@ def _ends_of_part(shares: tuple[float, ...], draws: list[int], batches: Batches)
         yield _state(**_ends(sets.view(np.uint64), ids, shares, draws))
 
 
-def _ends(sets: np.ndarray, ids: np.ndarray, shares: tuple[float, ...], draws: list[int]) -> dict[str, Any]:
+def _ends(
+    sets: np.ndarray, ids: np.ndarray, shares: tuple[float, ...], draws: list[int]
+) -> dict[str, Any]:
     """Where the folds end among the row hashes of each labelset."""
     distinct, inverse, counts = np.unique(sets, return_inverse=True, return_counts=True)
     out: dict[str, Any] = {"hashes": distinct}
@@ -209,11 +249,17 @@ def _ends(sets: np.ndarray, ids: np.ndarray, shares: tuple[float, ...], draws: l
         hashes = mix(ids, draw)
         order = np.lexsort((hashes, inverse))
         first = np.concatenate([[0], np.cumsum(counts)])
-        turn = np.argsort(mix(distinct.view(np.int64)[:, None] + np.arange(len(shares)), draw), axis=1, kind="stable")
+        turn = np.argsort(
+            mix(distinct.view(np.int64)[:, None] + np.arange(len(shares)), draw),
+            axis=1,
+            kind="stable",
+        )
         share = np.asarray(shares)[turn]
         # after each fold in turn, the rows of the labelset that have been dealt; the fraction is rounded by chance
         chance = uniform(distinct.view(np.int64), draw, 1)  # no hash that the turn goes by
-        dealt = np.floor(np.cumsum(share, axis=1)[:, :-1] * counts[:, None] + chance[:, None]).astype(np.int64)
+        dealt = np.floor(
+            np.cumsum(share, axis=1)[:, :-1] * counts[:, None] + chance[:, None]
+        ).astype(np.int64)
         dealt = np.clip(dealt, 0, counts[:, None])
         at = first[:-1, None] + dealt - 1
         ends = np.where(dealt > 0, hashes[order][np.maximum(at, 0)], np.uint64(0))
@@ -227,26 +273,39 @@ def _ends(sets: np.ndarray, ids: np.ndarray, shares: tuple[float, ...], draws: l
 def marked(train: Any, test: Any, row_id: str = "id") -> tuple[Any, Split]:
     """One frame of training and test rows that came apart, with new ids, and the split that tells them apart again."""
     if train.columns != test.columns:
-        raise ParameterError(f"the test rows have columns {', '.join(test.columns)}, training rows {', '.join(train.columns)}")
+        raise ParameterError(
+            f"the test rows have columns {', '.join(test.columns)}, training rows {', '.join(train.columns)}"
+        )
     for column in train.columns:
         kinds = [kinds_of(frame)[column].name for frame in (train, test)]
         if kinds[0] != kinds[1]:
-            raise ParameterError(f"column {column!r} is {kinds[1]} in the test rows but {kinds[0]} in the training rows")
+            raise ParameterError(
+                f"column {column!r} is {kinds[1]} in the test rows but {kinds[0]} in the training rows"
+            )
         names = [attribute_names(frame, column) for frame in (train, test)]
         if names[0] != names[1]:
-            raise ParameterError(f"the entries of {column!r} have other names, or another order, in the test rows")
+            raise ParameterError(
+                f"the entries of {column!r} have other names, or another order, in the test rows"
+            )
     split = Split("the files' own split", 0, 0, Marked())
     if isinstance(train, LocalFrame):
         ids = [{row_id: (Kind("bigint"), partial(_marked, row_id, mark))} for mark in (0, 1)]
         frame, more = train.withColumns(ids[0]), test.withColumns(ids[1])
-        return replace(frame, parts=[*frame.parts, *more.parts], sizes={"rows": frame.bytes + more.bytes}), split
+        return replace(
+            frame, parts=[*frame.parts, *more.parts], sizes={"rows": frame.bytes + more.bytes}
+        ), split
     both = [
-        frame.withColumn(row_id, F.shiftleft(F.col(row_id).cast("bigint"), 1).bitwiseOR(F.lit(mark).cast("bigint")))
+        frame.withColumn(
+            row_id,
+            F.shiftleft(F.col(row_id).cast("bigint"), 1).bitwiseOR(F.lit(mark).cast("bigint")),
+        )
         for mark, frame in enumerate((train, test))
     ]
     metadata = {column: train.schema[column].metadata for column in train.columns}
     union = both[0].unionByName(both[1])
-    columns = [F.col(c).alias(c, metadata=metadata[c]) if metadata[c] else F.col(c) for c in train.columns]
+    columns = [
+        F.col(c).alias(c, metadata=metadata[c]) if metadata[c] else F.col(c) for c in train.columns
+    ]
     return union.select(*columns), split
 
 
@@ -255,13 +314,19 @@ def _marked(row_id: str, mark: int, batch: pa.RecordBatch) -> pa.Array:
 
 
 def _ids(batch: pa.RecordBatch, row_id: str) -> np.ndarray:
-    return batch.column(batch.schema.get_field_index(row_id)).to_numpy(zero_copy_only=False).astype(np.int64)
+    return (
+        batch.column(batch.schema.get_field_index(row_id))
+        .to_numpy(zero_copy_only=False)
+        .astype(np.int64)
+    )
 
 
 def sampled(frame: Any, rows: int, seed: int, row_id: str) -> Any:
     """So many rows of a frame at most: those of the smallest seeded hash of their ids."""
     if row_id not in frame.columns:
-        raise ParameterError(f"rows = {rows} draws rows by their ids, and these have none: name the id column in the options")
+        raise ParameterError(
+            f"rows = {rows} draws rows by their ids, and these have none: name the id column in the options"
+        )
     if not isinstance(frame, LocalFrame):
         return frame.orderBy(F.xxhash64(F.col(row_id), F.lit(seed)), row_id).limit(rows)
     of_parts = list(frame.each(lambda batches: [_ids(batch, row_id) for batch in batches]))
@@ -269,12 +334,19 @@ def sampled(frame: Any, rows: int, seed: int, row_id: str) -> Any:
     hashes = np.full(len(ids), xxhash.SEED, np.uint64)
     seeds = np.full(len(ids), seed, np.int64).view(np.uint64)
     xxhash.fold(hashes, ids.view(np.uint64), None, xxhash.of_longs)
-    xxhash.fold(hashes, seeds, None, xxhash.of_ints if abs(seed) < 1 << 31 else xxhash.of_longs)  # as Spark's int or bigint
+    xxhash.fold(
+        hashes, seeds, None, xxhash.of_ints if abs(seed) < 1 << 31 else xxhash.of_longs
+    )  # as Spark's int or bigint
     keep = np.zeros(len(ids), bool)
     keep[np.lexsort((ids, hashes.view(np.int64)))[:rows]] = True
     edges = np.cumsum([0, *(sum(map(len, part)) for part in of_parts)])
-    parts = [partial(_kept, keep[a:z], part) for a, z, part in zip(edges[:-1], edges[1:], frame.parts, strict=True)]
-    return replace(frame, parts=parts, sizes={"rows": frame.bytes * int(keep.sum()) // max(1, len(ids))})
+    parts = [
+        partial(_kept, keep[a:z], part)
+        for a, z, part in zip(edges[:-1], edges[1:], frame.parts, strict=True)
+    ]
+    return replace(
+        frame, parts=parts, sizes={"rows": frame.bytes * int(keep.sum()) // max(1, len(ids))}
+    )
 
 
 def _kept(keep: np.ndarray, part: Callable[[], Batches]) -> Batches:
@@ -291,19 +363,28 @@ def training(packed: Rows, split: Split) -> Rows:
 
 def held_out(packed: Rows, split: Split) -> Rows:
     """The test rows of packed data (one job). Release it yourself."""
-    return mapped(packed, partial(_side, split, True), f"the test rows of {split.name}", trained=False)
+    return mapped(
+        packed, partial(_side, split, True), f"the test rows of {split.name}", trained=False
+    )
 
 
 def _side(split: Split, tested: bool, block: Block) -> Block:
     return block.take(np.flatnonzero(split.of(block) == tested))
 
 
-def mapped(packed: Rows, function: Callable[[Block], Block], what: str, trained: bool = True) -> Rows:
+def mapped(
+    packed: Rows, function: Callable[[Block], Block], what: str, trained: bool = True
+) -> Rows:
     """Packed data of what `function` (picklable) makes of each block, profiled anew (one job); `trained` rows must vary."""
-    known, q = identified(packed), packed.profile.q  # what is kept of a row, and its noise, go by its id
+    known, q = (
+        identified(packed),
+        packed.profile.q,
+    )  # what is kept of a row, and its noise, go by its id
     if isinstance(known, InMemoryDataset):
         block = function(known.block)
-        out: Any = replace(known, blocks=[block], profile=_profile(block, q) if block.n else Profile())
+        out: Any = replace(
+            known, blocks=[block], profile=_profile(block, q) if block.n else Profile()
+        )
     else:
         blocks = known.blocks().mapInArrow(partial(_mapped, function, q), BLOCK_SCHEMA)
         out = replace(known, frame=blocks, persisted=persist(blocks), memo=[])
@@ -343,13 +424,17 @@ def _mapped(function: Callable[[Block], Block], q: int, batches: Batches) -> Bat
         yield block_row(number, None, total.encode())
 
 
-def noisy(packed: Rows, amount: float = 0.15, seed: int = 0, budgets: Budgets = DEFAULT_BUDGETS) -> Rows:
+def noisy(
+    packed: Rows, amount: float = 0.15, seed: int = 0, budgets: Budgets = DEFAULT_BUDGETS
+) -> Rows:
     """The packed data with Gaussian noise on the features, x_ij + amount · σ_j · z_ij: σ_j the standard deviation of feature j
     over these rows, z_ij ~ N(0, 1) from (seed, row id, j). Two jobs. Release it yourself. The MSFS paper adds "15 % Gaussian
     noise to each data set"; this reading does not depend on the features' units. Sparse data get noise on their stored values
     only."""
     if not 0 < amount < 100:
-        raise ParameterError(f"amount must be above 0 (0.15 is 15 % of a feature's standard deviation), not {amount}")
+        raise ParameterError(
+            f"amount must be above 0 (0.15 is 15 % of a feature's standard deviation), not {amount}"
+        )
     scale, _, _ = compute(packed, _spread, None, budgets)
     wide = np.zeros(packed.profile.d)
     wide[packed.profile.varying] = amount * scale
@@ -381,7 +466,12 @@ def _with_noise(scale: np.ndarray, seed: int, block: Block) -> Block:
 
 
 def split(
-    rows: Any, protocol: str = "80/20", labels: str = "labels", row_id: str = "id", seed: int = 0, delimiter: str | None = None
+    rows: Any,
+    protocol: str = "80/20",
+    labels: str = "labels",
+    row_id: str = "id",
+    seed: int = 0,
+    delimiter: str | None = None,
 ) -> Any:
     """Divide rows into training and test rows, the same ones on every call with one `seed`.
 
@@ -411,20 +501,31 @@ def split(
         tested = [one.of(places) for one in chosen.named(chosen.divide(places, of_labels))]
         pairs = [(np.flatnonzero(~test), np.flatnonzero(test)) for test in tested]
         if any(not len(side) for pair in pairs for side in pair):
-            raise DataError(f"{protocol!r} of {len(places)} rows leaves a side without rows; give fewer folds, or more rows")
+            raise DataError(
+                f"{protocol!r} of {len(places)} rows leaves a side without rows; give fewer folds, or more rows"
+            )
     return pairs[0] if len(pairs) == 1 else pairs
 
 
-def _of_frame(frame: DataFrame, chosen: Protocol, labels: str, row_id: str) -> list[tuple[DataFrame, DataFrame]]:
+def _of_frame(
+    frame: DataFrame, chosen: Protocol, labels: str, row_id: str
+) -> list[tuple[DataFrame, DataFrame]]:
     """Each training and test side of a Spark frame."""
     check_column(frame, row_id)
     known = F.col(quoted(row_id))
-    identity = F.coalesce(known.cast("bigint") if kinds_of(frame)[row_id].whole else F.xxhash64(known), F.lit(0))
+    identity = F.coalesce(
+        known.cast("bigint") if kinds_of(frame)[row_id].whole else F.xxhash64(known), F.lit(0)
+    )
     with worker_errors():
         small = frame.select(F.lit(1)).limit(STRATIFY_ROWS + 1).count() <= STRATIFY_ROWS
     if not chosen.stratified:
         if not small:
-            return _sides(frame, identity, chosen, [Hashed(chosen.shares, chosen.seed, turn) for turn in range(chosen.repeats)])
+            return _sides(
+                frame,
+                identity,
+                chosen,
+                [Hashed(chosen.shares, chosen.seed, turn) for turn in range(chosen.repeats)],
+            )
         with worker_errors():
             ids = np.array([row[0] for row in frame.select(identity).collect()], np.int64)
         return _sides(frame, identity, chosen, chosen.divide(ids, sp.csr_matrix((len(ids), 1))))
@@ -436,26 +537,45 @@ def _of_frame(frame: DataFrame, chosen: Protocol, labels: str, row_id: str) -> l
         if small:
             return _sides(frame, identity, chosen, chosen.divide(*labels_of_blocks(rows, read)))
         folds = by_labelset(ends_of_blocks(rows, read, chosen.shares, chosen.draws), chosen.draws)
-    if source.kind in ("vector", "multihot"):  # checked by now: Python takes the places of ones in a fifth of the time
-        values, at = (F.unwrap_udt(y)[name] for name in ("values", "indices")) if source.kind == "vector" else (y, F.lit(None))
+    if source.kind in (
+        "vector",
+        "multihot",
+    ):  # checked by now: Python takes the places of ones in a fifth of the time
+        values, at = (
+            (F.unwrap_udt(y)[name] for name in ("values", "indices"))
+            if source.kind == "vector"
+            else (y, F.lit(None))
+        )
         at = F.coalesce(at, F.sequence(F.lit(0), F.size(values) - 1))
         y = F.filter(at, lambda _, k: F.get(values, k) == 1).cast("array<bigint>")
         read = partial(_label_blocks, LabelSource("ids"))
     given = [f"_fold_{turn}" for turn in range(chosen.repeats)]
     schema = ", ".join(["_row bigint", *(f"{name} int" for name in given)])
-    told = frame.select(y.alias("y"), identity.alias("i")).mapInArrow(partial(_folds, folds, read), schema)
-    told = told.groupBy("_row").agg(*(F.min(name).alias(name) for name in given))  # rows of one id stay together
+    told = frame.select(y.alias("y"), identity.alias("i")).mapInArrow(
+        partial(_folds, folds, read), schema
+    )
+    told = told.groupBy("_row").agg(
+        *(F.min(name).alias(name) for name in given)
+    )  # rows of one id stay together
     joined = frame.withColumn("_row", identity).join(told, "_row")
     metadata = {column: frame.schema[column].metadata for column in frame.columns}
-    columns = [F.col(quoted(c)).alias(c, metadata=m) if m else F.col(quoted(c)) for c, m in metadata.items()]
+    columns = [
+        F.col(quoted(c)).alias(c, metadata=m) if m else F.col(quoted(c))
+        for c, m in metadata.items()
+    ]
 
     def side(condition: Column) -> DataFrame:
         return joined.where(condition).select(*columns)
 
-    return [(side(F.col(given[s.repeat]) != s.fold), side(F.col(given[s.repeat]) == s.fold)) for s in chosen.named(folds)]
+    return [
+        (side(F.col(given[s.repeat]) != s.fold), side(F.col(given[s.repeat]) == s.fold))
+        for s in chosen.named(folds)
+    ]
 
 
-def _sides(frame: DataFrame, identity: Column, chosen: Protocol, folds: Sequence[Any]) -> list[tuple[DataFrame, DataFrame]]:
+def _sides(
+    frame: DataFrame, identity: Column, chosen: Protocol, folds: Sequence[Any]
+) -> list[tuple[DataFrame, DataFrame]]:
     """The sides of folds that go by the row ids."""
     tests = [_tested(one, identity) for one in chosen.named([*folds])]
     return [(frame.where(~test), frame.where(test)) for test in tests]
@@ -485,5 +605,10 @@ def _label_blocks(source: LabelSource, batches: Iterable[pa.RecordBatch]) -> Ite
 def _folds(folds: list[ByLabelset], read: Read, batches: Batches) -> Batches:
     """The id of each row of blocks, and its fold at each repeat."""
     for block in read(batches):
-        columns = [pa.array(block.ids), *(pa.array(one.of(block).astype(np.int32)) for one in folds)]
-        yield pa.RecordBatch.from_arrays(columns, ["_row", *(f"_fold_{turn}" for turn in range(len(folds)))])
+        columns = [
+            pa.array(block.ids),
+            *(pa.array(one.of(block).astype(np.int32)) for one in folds),
+        ]
+        yield pa.RecordBatch.from_arrays(
+            columns, ["_row", *(f"_fold_{turn}" for turn in range(len(folds)))]
+        )

@@ -36,10 +36,14 @@ class Friedman:
 def _table(values: ArrayLike) -> np.ndarray:
     table = np.asarray(values, np.float64)
     if table.ndim != 2 or min(table.shape) < 2:
-        raise DataError(f"values of shape {table.shape}: give at least two data sets (rows) and two methods (columns)")
+        raise DataError(
+            f"values of shape {table.shape}: give at least two data sets (rows) and two methods (columns)"
+        )
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0]
-        raise DataError(f"the value of method {column} on data set {row} is missing; leave out what was not run everywhere")
+        raise DataError(
+            f"the value of method {column} on data set {row} is missing; leave out what was not run everywhere"
+        )
     return table
 
 
@@ -66,7 +70,9 @@ def friedman(values: ArrayLike, larger_is_better: bool = True) -> Friedman:
     0.0388"""
     r = ranks(values, larger_is_better)
     n, k = r.shape
-    ties = sum(float((t**3 - t).sum()) for t in (np.unique(row, return_counts=True)[1] for row in r))
+    ties = sum(
+        float((t**3 - t).sum()) for t in (np.unique(row, return_counts=True)[1] for row in r)
+    )
     correction = 1 - ties / (n * k * (k * k - 1))
     sums = r.sum(axis=0)
     excess = 12 / (k * n * (k + 1)) * float(sums @ sums) - 3 * n * (k + 1)
@@ -95,7 +101,9 @@ def bonferroni_dunn_quantile(methods: int, alpha: float = 0.05) -> float:
     return float(stats.norm.isf(alpha / (2 * (methods - 1))))
 
 
-def critical_difference(methods: int, data_sets: int, alpha: float = 0.05, test: str = "nemenyi") -> float:
+def critical_difference(
+    methods: int, data_sets: int, alpha: float = 0.05, test: str = "nemenyi"
+) -> float:
     """CD = q_α √(k(k+1)/6N): mean ranks that differ by at least this differ significantly.
 
     `test` "nemenyi" compares all pairs, "bonferroni-dunn" one method with all others (k = 8, N = 11: 2.690 · 1.0445 = 2.8096).
@@ -146,7 +154,10 @@ def holm(p_values: Sequence[float]) -> np.ndarray:
 
 
 def wilcoxon_holm(
-    values: ArrayLike, names: Sequence[str] | None = None, control: int | None = None, larger_is_better: bool = True
+    values: ArrayLike,
+    names: Sequence[str] | None = None,
+    control: int | None = None,
+    larger_is_better: bool = True,
 ) -> pd.DataFrame:
     """Wilcoxon's signed-rank test of every pair of methods, or of `control` with each other one, Holm-corrected over these pairs.
 
@@ -159,13 +170,19 @@ def wilcoxon_holm(
         raise ParameterError(f"{len(named)} names for {k} methods")
     if control is not None and not 0 <= control < k:
         raise ParameterError(f"control must be from 0 to {k - 1}, not {control}")
-    pairs = list(itertools.combinations(range(k), 2)) if control is None else [(control, j) for j in range(k) if j != control]
+    pairs = (
+        list(itertools.combinations(range(k), 2))
+        if control is None
+        else [(control, j) for j in range(k) if j != control]
+    )
     lines = []
     for a, b in pairs:
         gain = (table[:, a] - table[:, b]) * (1 if larger_is_better else -1)
         statistic, p = (0.0, 1.0) if not gain.any() else stats.wilcoxon(gain, zero_method="zsplit")
         counts = (int(each.sum()) for each in (gain > 0, gain < 0, gain == 0))
         lines.append((named[a], named[b], *counts, float(statistic), float(p)))
-    pairwise = pd.DataFrame(lines, columns=["first", "second", "wins", "losses", "ties", "statistic", "p"])
+    pairwise = pd.DataFrame(
+        lines, columns=["first", "second", "wins", "losses", "ties", "statistic", "p"]
+    )
     pairwise["p_holm"] = holm(pairwise["p"].to_numpy())
     return pairwise

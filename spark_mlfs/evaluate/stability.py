@@ -36,7 +36,9 @@ def indicator(selections: Sequence[Sequence[int]], features: int) -> np.ndarray:
     for row, chosen in enumerate(selections):
         indices = np.asarray(list(chosen), np.int64)
         if len(indices) and (indices.min() < 0 or indices.max() >= features):
-            raise DataError(f"selection {row} names feature {int(indices.max())}; features count from 0 to {features - 1}")
+            raise DataError(
+                f"selection {row} names feature {int(indices.max())}; features count from 0 to {features - 1}"
+            )
         z[row, indices] = 1
     return z
 
@@ -58,9 +60,13 @@ def nogueira(selected: ArrayLike, alpha: float = 0.05) -> Stability:
     0.583"""
     z = np.asarray(selected)
     if z.ndim != 2 or len(z) < 2 or not z.shape[1]:
-        raise DataError(f"selections of shape {z.shape}: give at least two runs (rows) over at least one feature (columns)")
+        raise DataError(
+            f"selections of shape {z.shape}: give at least two runs (rows) over at least one feature (columns)"
+        )
     if not ((z == 0) | (z == 1)).all():
-        raise DataError("a selection holds entries other than 0 and 1; give one row a run, 1 where the feature is kept")
+        raise DataError(
+            "a selection holds entries other than 0 and 1; give one row a run, 1 where the feature is kept"
+        )
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must be above 0 and below 1, not {alpha}")
     z = z.astype(np.float64)
@@ -72,7 +78,11 @@ def nogueira(selected: ArrayLike, alpha: float = 0.05) -> Stability:
         nan = float("nan")
         return Stability(nan, nan, nan, nan, m, d, mean)
     value = 1 - m / (m - 1) * float((p * (1 - p)).mean()) / chance
-    phi = z @ p / d - sizes * mean / d**2 + value / 2 * (2 * sizes * mean / d**2 - sizes / d - mean / d + 1)
+    phi = (
+        z @ p / d
+        - sizes * mean / d**2
+        + value / 2 * (2 * sizes * mean / d**2 - sizes / d - mean / d + 1)
+    )
     phi /= chance
     variance = 4 / m**2 * float(((phi - phi.mean()) ** 2).sum())
     half = -float(special.ndtri(alpha / 2)) * variance**0.5
@@ -84,5 +94,10 @@ def agreement(rankings: Sequence[Sequence[str]], size: int) -> Stability:
 
     >>> round(agreement([["a", "b", "c", "d"], ["b", "c", "a", "d"]], 2).value, 3)
     0.0"""
-    names = {name: place for place, name in enumerate(dict.fromkeys(name for each in rankings for name in each))}
-    return nogueira(indicator([[names[name] for name in each[:size]] for each in rankings], len(names)))
+    names = {
+        name: place
+        for place, name in enumerate(dict.fromkeys(name for each in rankings for name in each))
+    }
+    return nogueira(
+        indicator([[names[name] for name in each[:size]] for each in rankings], len(names))
+    )

@@ -13,7 +13,14 @@ import pandas as pd
 
 from .metrics import LARGER_IS_BETTER, TITLES
 from .plan import Comparison
-from .significance import Friedman, bonferroni_dunn_quantile, cliques, critical_difference, friedman, wilcoxon_holm
+from .significance import (
+    Friedman,
+    bonferroni_dunn_quantile,
+    cliques,
+    critical_difference,
+    friedman,
+    wilcoxon_holm,
+)
 from .significance import ranks as ranks_of
 from .stability import Stability, indicator, nogueira
 from .trials import ALL_FEATURES, EXTRACTED
@@ -32,24 +39,32 @@ class Summary:
 def main_metric(plan: Comparison) -> tuple[str, str]:
     """Kind and name of the metric shown first: the one that parameters are chosen by."""
     how = plan.protocol.choose
-    return (how.metrics if how.metrics in plan.protocol.metrics else plan.protocol.metrics[0]), how.metric
+    return (
+        how.metrics if how.metrics in plan.protocol.metrics else plan.protocol.metrics[0]
+    ), how.metric
 
 
 def value_of(cells: pd.DataFrame, metric: str) -> pd.Series:
     """The metric of each (data, method, split): at the chosen size, else the mean over sizes that leave features out."""
     groups = cells.groupby(["data", "method", "split"], sort=False)
     only_whole = groups["whole"].transform("all")
-    kept = cells[cells["chosen"] | (~groups["chosen"].transform("any") & (only_whole | ~cells["whole"]))]
+    kept = cells[
+        cells["chosen"] | (~groups["chosen"].transform("any") & (only_whole | ~cells["whole"]))
+    ]
     return kept.groupby(["data", "method", "split"], sort=False)[metric].mean()
 
 
-def summary(cells: pd.DataFrame, kind: str, metric: str, judge: str, methods: Sequence[str]) -> Summary:
+def summary(
+    cells: pd.DataFrame, kind: str, metric: str, judge: str, methods: Sequence[str]
+) -> Summary:
     """`Summary` of a metric; data sets and methods in the order of the plan."""
     mine = cells[(cells["metrics"] == kind) & (cells["classifier"] == judge)]
     values = value_of(mine, metric).groupby(level=["data", "method"], sort=False)
     data = list(dict.fromkeys(mine["data"]))
     shape = {"index": data, "columns": [m for m in methods if m in set(mine["method"])]}
-    return Summary(*(getattr(values, how)().unstack("method").reindex(**shape) for how in ("mean", "std")))
+    return Summary(
+        *(getattr(values, how)().unstack("method").reindex(**shape) for how in ("mean", "std"))
+    )
 
 
 def best(summary: Summary, metric: str) -> pd.DataFrame:
@@ -93,25 +108,38 @@ def against_all(summary: Summary, metric: str) -> tuple[list[str], list[str]]:
     """The data sets on which some selection does better than all features, and those on which none does, to four decimals."""
     if ALL_FEATURES not in summary.mean:
         return [], []
-    table = (summary.mean if LARGER[metric] else -summary.mean).round(4).dropna(subset=[ALL_FEATURES])
+    table = (
+        (summary.mean if LARGER[metric] else -summary.mean).round(4).dropna(subset=[ALL_FEATURES])
+    )
     selections = table.drop(columns=ALL_FEATURES).dropna(how="all")
     better = selections.max(axis=1) > table.loc[selections.index, ALL_FEATURES]
     return list(better.index[better]), list(better.index[~better])
 
 
-def mean_ranks(cells: pd.DataFrame, plan: Comparison, judge: str, methods: Sequence[str]) -> pd.DataFrame:
+def mean_ranks(
+    cells: pd.DataFrame, plan: Comparison, judge: str, methods: Sequence[str]
+) -> pd.DataFrame:
     """Mean rank of each method over the data sets, a row a metric; only data sets on which every method ran."""
     lines = []
     for kind in plan.protocol.metrics:
         for metric in LARGER_IS_BETTER:
-            table = summary(cells, kind, metric, judge, methods).mean.drop(columns=ALL_FEATURES, errors="ignore").dropna()
+            table = (
+                summary(cells, kind, metric, judge, methods)
+                .mean.drop(columns=ALL_FEATURES, errors="ignore")
+                .dropna()
+            )
             if min(table.shape) >= 1 and table.shape[1] >= 2:
                 ranks = ranks_of(np.vstack([table.to_numpy()] * 2), LARGER[metric])[: len(table)]
-                lines.append({"metrics": kind, "metric": metric} | dict(zip(table.columns, ranks.mean(axis=0), strict=True)))
+                lines.append(
+                    {"metrics": kind, "metric": metric}
+                    | dict(zip(table.columns, ranks.mean(axis=0), strict=True))
+                )
     return pd.DataFrame(lines)
 
 
-def curves(cells: pd.DataFrame, kind: str, metric: str, judge: str, data: str) -> tuple[pd.DataFrame, float | None]:
+def curves(
+    cells: pd.DataFrame, kind: str, metric: str, judge: str, data: str
+) -> tuple[pd.DataFrame, float | None]:
     """The metric by number of features (index) and method (columns), mean over the splits; and of all features."""
     of_data = (cells["data"] == data) & (cells["size"] != EXTRACTED)
     mine = cells[(cells["metrics"] == kind) & (cells["classifier"] == judge) & of_data]
@@ -127,14 +155,20 @@ def stability(rankings: pd.DataFrame, cells: pd.DataFrame, data: pd.DataFrame) -
     widths = dict(zip(data["name"], data["features"], strict=True))
     sizes = cells[cells["method"] != ALL_FEATURES].groupby("data")["features"].unique()
     for (name, method), rows in rankings.groupby(["data", "method"], sort=False):
-        heads = [r.sort_values("rank")["index"].to_numpy() for _, r in rows.groupby("split", sort=False)]
+        heads = [
+            r.sort_values("rank")["index"].to_numpy() for _, r in rows.groupby("split", sort=False)
+        ]
         if len(heads) < 2:
             continue
         for count in sorted(sizes[name]):
             if count < widths[name]:
                 index: Stability = nogueira(indicator([h[:count] for h in heads], widths[name]))
-                lines.append((name, method, int(count), index.value, index.low, index.high, index.runs))
-    return pd.DataFrame(lines, columns=["data", "method", "features", "stability", "low", "high", "runs"])
+                lines.append(
+                    (name, method, int(count), index.value, index.low, index.high, index.runs)
+                )
+    return pd.DataFrame(
+        lines, columns=["data", "method", "features", "stability", "low", "high", "runs"]
+    )
 
 
 def sensitivity(choices: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -146,7 +180,9 @@ def sensitivity(choices: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
             continue
         cells["size"], cells["value"] = rows["size"], rows["value"]
         names = [c for c in cells.columns if c != "value"]
-        pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if "size" not in (a, b)]
+        pairs = [
+            (a, b) for i, a in enumerate(names) for b in names[i + 1 :] if "size" not in (a, b)
+        ]
         if cells["size"].nunique() > 1:
             pairs.append((names[-2], "size"))
         for a, b in pairs:
@@ -177,9 +213,17 @@ def better(metric: str) -> str:
     return "higher is better" if LARGER[metric] else "lower is better"
 
 
-def summary_rows(summary: Summary, metric: str) -> Iterator[tuple[str, list[tuple[str, str, bool]]]]:
+def summary_rows(
+    summary: Summary, metric: str
+) -> Iterator[tuple[str, list[tuple[str, str, bool]]]]:
     """Yield each method with its cells by data set: mean and spread as texts, and whether it is the best."""
     won, digits = best(summary, metric), 3 if (summary.mean.abs() >= 10).any(axis=None) else 4
     for method in summary.mean.columns:
         cells = zip(summary.mean[method], summary.spread[method], won[method], strict=True)
-        yield method, [("" if m != m else f"{m:.{digits}f}", "" if s != s else f"{s:.{digits}f}", top) for m, s, top in cells]
+        yield (
+            method,
+            [
+                ("" if m != m else f"{m:.{digits}f}", "" if s != s else f"{s:.{digits}f}", top)
+                for m, s, top in cells
+            ],
+        )

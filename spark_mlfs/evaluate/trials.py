@@ -67,17 +67,30 @@ class Candidate:
     def behind(self, screen: str | None) -> Candidate:
         """The same with a filter in front of its method, where that has none of its own."""
         shared = Screen.of(screen or "none")
-        return replace(self, requests=tuple(replace(r, screen=r.screen or shared) for r in self.requests))
+        return replace(
+            self, requests=tuple(replace(r, screen=r.screen or shared) for r in self.requests)
+        )
 
     def for_names(
-        self, labels: Sequence[str], features: Sequence[str], groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
+        self,
+        labels: Sequence[str],
+        features: Sequence[str],
+        groups: tuple[tuple[str, tuple[str, ...]], ...] = (),
     ) -> Candidate:
         """The same for labels and features of these names, `groups` of which are a column of categories each."""
-        named = [r.for_labels(labels).with_groups(groups) if groups else r.for_labels(labels) for r in self.requests]
-        held = (r if r.constraints is None else replace(r, resolved=r.constraints.resolve(features)) for r in named)
+        named = [
+            r.for_labels(labels).with_groups(groups) if groups else r.for_labels(labels)
+            for r in self.requests
+        ]
+        held = (
+            r if r.constraints is None else replace(r, resolved=r.constraints.resolve(features))
+            for r in named
+        )
         place = {name: at for at, name in enumerate(features)}
         together = all(r.columns for r in named)
-        columns = {name: tuple(place[member] for member in members) for name, members in groups if together}
+        columns = {
+            name: tuple(place[member] for member in members) for name, members in groups if together
+        }
         return replace(self, requests=tuple(held), columns=columns)
 
     def counts(self, sizes: Sequence[str], width: int) -> dict[str, int]:
@@ -88,18 +101,28 @@ class Candidate:
     def number(self, features: np.ndarray) -> int:
         """How many features these are, a column of categories counted as one."""
         some = set(features.tolist()) if self.columns else set()
-        return len(features) - sum(len(members) - 1 for members in self.columns.values() if some.issuperset(members))
+        return len(features) - sum(
+            len(members) - 1 for members in self.columns.values() if some.issuperset(members)
+        )
 
     def head(self, order: np.ndarray, count: int) -> np.ndarray:
         """The best `count` of features in an order, a column of categories counted as one."""
         owner = {member: name for name, members in self.columns.items() for member in members}
         widths = {name: len(members) for name, members in self.columns.items()}
-        return order[: kept_rows([owner.get(int(f)) for f in order], count, widths, auto=False)] if owner else order[:count]
+        return (
+            order[: kept_rows([owner.get(int(f)) for f in order], count, widths, auto=False)]
+            if owner
+            else order[:count]
+        )
 
     def chosen(self, number: int) -> dict[str, Any]:
         """The parameters of a request that differ between the requests."""
         of_all = [r.parameters for r in self.requests]
-        return {name: value for name, value in of_all[number].items() if any(p[name] != of_all[0][name] for p in of_all)}
+        return {
+            name: value
+            for name, value in of_all[number].items()
+            if any(p[name] != of_all[0][name] for p in of_all)
+        }
 
 
 @dataclass(frozen=True)
@@ -117,7 +140,9 @@ class Choose(Section):
     metric: str = Field("averagePrecision", Choice(tuple(METRICS)))
     metrics: str = Field("standard", Choice(KINDS))
     folds: int = Field(3, Integer(2, 30))
-    sizes: list[int | str] = Field([], description="the sizes it is judged at; those of the protocol")
+    sizes: list[int | str] = Field(
+        [], description="the sizes it is judged at; those of the protocol"
+    )
     size: bool = Field(False, description="choose the number of features, too")
 
 
@@ -143,7 +168,9 @@ def size_of(text: str, width: int) -> int:
             return min(int(text), width)
     except ValueError:
         pass
-    raise ParameterError(f"size {text!r}: give a number of features, such as 50, or a share of them, such as 10%")
+    raise ParameterError(
+        f"size {text!r}: give a number of features, such as 50, or a share of them, such as 10%"
+    )
 
 
 # ---- rows, here or on the cluster ----
@@ -152,7 +179,13 @@ def size_of(text: str, width: int) -> int:
 class RowSet(Held):
     """Rows in this process or on the cluster, divided and profiled; `tested`: the groups of rows that `pool` must leave out."""
 
-    def __init__(self, packed: Dataset, budgets: Budgets, pool: GramPool | None = None, tested: frozenset[Any] = frozenset()):
+    def __init__(
+        self,
+        packed: Dataset,
+        budgets: Budgets,
+        pool: GramPool | None = None,
+        tested: frozenset[Any] = frozenset(),
+    ):
         self.packed, self.budgets, self.pool, self.tested = packed, budgets, pool, tested
         self._engines: list[Any] = []
         self._all_features: Engine | None = None
@@ -183,7 +216,10 @@ class RowSet(Held):
     @contextmanager
     def divided(self, split: Split) -> Iterator[tuple[RowSet, RowSet]]:
         """Training and test rows, released at the end."""
-        pool, tested = self.pool if split.groups is not None else None, self.tested | frozenset(split.groups or ())
+        pool, tested = (
+            self.pool if split.groups is not None else None,
+            self.tested | frozenset(split.groups or ()),
+        )
         with (
             RowSet(training(self.packed, split), self.budgets, pool, tested) as train,
             RowSet(held_out(self.packed, split), self.budgets) as test,
@@ -211,10 +247,16 @@ class GramPool:
     def over(packed: Packed, trials: Sequence[Trial], budgets: Budgets) -> GramPool | None:
         """The pool, where a method wants it, the folds allow it, no group is empty, and driver and workers can hold it."""
         requests = [request for trial in trials for request in trial.candidate.requests]
-        problems = [r.implementation.gram_problem(packed.profile, r.parameters) for r in requests if r.screen is None]
+        problems = [
+            r.implementation.gram_problem(packed.profile, r.parameters)
+            for r in requests
+            if r.screen is None
+        ]
         wanted = any(problem is not None and not problem.sketch for problem in problems)
         fits = Gram(GROUPS).state_bytes(packed.profile) <= min(budgets.driver, budgets.worker)
-        if not (wanted and fits and trials[0].split.groups is not None):  # all splits of a protocol are of one kind
+        if not (
+            wanted and fits and trials[0].split.groups is not None
+        ):  # all splits of a protocol are of one kind
             return None
         from ..engine.spark import SparkEngine
 
@@ -247,11 +289,16 @@ class PredictionSums(Statistic, layout="rows"):
         state: State = {}
         for kind in self.kinds:
             sums = Sums.of(truth, labels, scores, kind)
-            state |= {f"{kind} {name}": getattr(sums, name) for name in ("counts", "shares", "labels")}
+            state |= {
+                f"{kind} {name}": getattr(sums, name) for name in ("counts", "shares", "labels")
+            }
         return state
 
     def finish(self, state: State, profile: Profile) -> list[Sums]:
-        return [Sums(state[f"{kind} counts"], state[f"{kind} shares"], state[f"{kind} labels"], kind) for kind in self.kinds]
+        return [
+            Sums(state[f"{kind} counts"], state[f"{kind} shares"], state[f"{kind} labels"], kind)
+            for kind in self.kinds
+        ]
 
     def state_bytes(self, profile: Profile) -> int:
         return len(self.kinds) * (8 * (10 + 3 * profile.q) + envelope(3))
@@ -272,10 +319,15 @@ def judged(
 
 def _extracted(name: str, state: State, block: Block) -> Block:
     """A block with the features an extractor makes of its rows."""
-    return replace(block, x=np.asarray(EXTRACTORS.create(name).project(state, scaled(state, block.x)), np.float64))
+    return replace(
+        block,
+        x=np.asarray(EXTRACTORS.create(name).project(state, scaled(state, block.x)), np.float64),
+    )
 
 
-def run_extraction(train: RowSet, test: RowSet, candidate: Candidate, design: Design) -> dict[str, Any]:
+def run_extraction(
+    train: RowSet, test: RowSet, candidate: Candidate, design: Design
+) -> dict[str, Any]:
     """`run_trial` of an extractor: one size, all that it makes."""
     assert candidate.extractor is not None
     name, parameters = candidate.extractor
@@ -287,21 +339,41 @@ def run_extraction(train: RowSet, test: RowSet, candidate: Candidate, design: De
         with test.changed(extracted, False) as new_test:
             for judge in design.judges:
                 if len(slices) > 1 and "label_specific" in judge.parameters:
-                    judge = replace(judge, parameters={**judge.parameters, "label_specific": True, "slices": slices})
-                cell = _cell(new_train, new_test, np.arange(new_train.profile.d), judge, design.kinds, True)
-                cells.append({"classifier": judge.title, "size": EXTRACTED, "chosen": False, **cell})
-    out = {"cells": cells, "features": train.profile.d, "rows": [int(train.profile.n), int(test.profile.n)]}
+                    judge = replace(
+                        judge,
+                        parameters={**judge.parameters, "label_specific": True, "slices": slices},
+                    )
+                cell = _cell(
+                    new_train, new_test, np.arange(new_train.profile.d), judge, design.kinds, True
+                )
+                cells.append(
+                    {"classifier": judge.title, "size": EXTRACTED, "chosen": False, **cell}
+                )
+    out = {
+        "cells": cells,
+        "features": train.profile.d,
+        "rows": [int(train.profile.n), int(test.profile.n)],
+    }
     out |= {"order": [], "parameters": {}, "choices": [], "chosen_size": None, "converged": None}
     out |= {"dimensions": [int(w) for w in np.diff(slices)]} if len(slices) > 1 else {}
     return out | {"seconds": {"choose": 0.0, "select": round(selected - started, 4)}}
 
 
 def _cell(
-    train: RowSet, test: RowSet, features: np.ndarray, judge: Judge, kinds: tuple[str, ...], labels: bool
+    train: RowSet,
+    test: RowSet,
+    features: np.ndarray,
+    judge: Judge,
+    kinds: tuple[str, ...],
+    labels: bool,
 ) -> dict[str, Any]:
     """Metrics of a classifier on some features; with `labels` the counts of each label, too."""
     sums, fit, predict = judged(train, test, features, judge, kinds)
-    cell: dict[str, Any] = {"count": len(features), "fit": round(fit, 4), "predict": round(predict, 4)}
+    cell: dict[str, Any] = {
+        "count": len(features),
+        "fit": round(fit, 4),
+        "predict": round(predict, 4),
+    }
     cell |= {kind: s.metrics() | s.tail() for kind, s in zip(kinds, sums, strict=True)}
     return cell | ({"labels": sums[0].labels.tolist()} if labels else {})
 
@@ -314,14 +386,22 @@ def run_trial(train: RowSet, test: RowSet, candidate: Candidate, design: Design)
     sizes = candidate.counts(design.sizes, width)
     started = time.perf_counter()
     choice, choices, size, scores = 0, list[Any](), None, None
-    if design.choosing is not None and candidate.requests and (len(candidate.requests) > 1 or design.choosing.size):
+    if (
+        design.choosing is not None
+        and candidate.requests
+        and (len(candidate.requests) > 1 or design.choosing.size)
+    ):
         choice, size, choices = choose(train, candidate, design)
     chose = time.perf_counter()
     if candidate.order is not None:
         last = max(candidate.order, default=-1)
         if last >= width:
-            raise DataError(f"the ranking names feature {last}, the data have {width}: give the data it was made of")
-        order = np.concatenate([candidate.order, np.setdiff1d(np.arange(width), candidate.order)]).astype(np.int64)
+            raise DataError(
+                f"the ranking names feature {last}, the data have {width}: give the data it was made of"
+            )
+        order = np.concatenate(
+            [candidate.order, np.setdiff1d(np.arange(width), candidate.order)]
+        ).astype(np.int64)
     elif candidate.requests:
         request = replace(candidate.requests[choice], count=max(sizes.values()))
         order, scores = ranked(train.engine, train.profile.varying, request)
@@ -331,19 +411,29 @@ def run_trial(train: RowSet, test: RowSet, candidate: Candidate, design: Design)
     cells = []
     # the labels are told of at the cut: all features say nothing of a selection
     every = candidate.number(np.arange(width))
-    told = sizes[size] if size else max((count for count in sizes.values() if count < every), default=every)
+    told = (
+        sizes[size]
+        if size
+        else max((count for count in sizes.values() if count < every), default=every)
+    )
     for judge in design.judges:
         done: dict[int, dict[str, Any]] = {}
         for text, count in sizes.items():
             if count not in done:
                 some = candidate.head(order, count)
-                done[count] = _cell(train, test, some, judge, design.kinds, count == told) | {"count": candidate.number(some)}
-            cells.append({"classifier": judge.title, "size": text, "chosen": text == size, **done[count]})
+                done[count] = _cell(train, test, some, judge, design.kinds, count == told) | {
+                    "count": candidate.number(some)
+                }
+            cells.append(
+                {"classifier": judge.title, "size": text, "chosen": text == size, **done[count]}
+            )
     return {
         "cells": cells,
         "features": every,
         "rows": [int(train.profile.n), int(test.profile.n)],
-        "order": candidate.head(order, max(sizes.values())).tolist() if candidate.requests or candidate.order else [],
+        "order": candidate.head(order, max(sizes.values())).tolist()
+        if candidate.requests or candidate.order
+        else [],
         "parameters": candidate.chosen(choice) if candidate.requests else {},
         "choices": choices,
         "chosen_size": size,
@@ -352,7 +442,9 @@ def run_trial(train: RowSet, test: RowSet, candidate: Candidate, design: Design)
     }
 
 
-def choose(train: RowSet, candidate: Candidate, design: Design) -> tuple[int, str | None, list[dict[str, Any]]]:
+def choose(
+    train: RowSet, candidate: Candidate, design: Design
+) -> tuple[int, str | None, list[dict[str, Any]]]:
     """The best request (and size) by inner folds, of equal ones the first: its number, the size or None, every cell's value. A
     request is worth the metric's mean over the folds, at its best size with `Choose.size`, else on average over the sizes."""
     how = design.choosing
@@ -361,21 +453,34 @@ def choose(train: RowSet, candidate: Candidate, design: Design) -> tuple[int, st
     counts = [*candidate.counts(sizes, train.profile.d).values()]
     sign = 1 if LARGER_IS_BETTER[how.metric] else -1
     values = np.zeros((how.folds, len(candidate.requests), len(sizes)))
-    for fold, split in enumerate(Protocol(1, (1 / how.folds,) * how.folds, seed=design.seed + INNER_SEED).splits()):
+    for fold, split in enumerate(
+        Protocol(1, (1 / how.folds,) * how.folds, seed=design.seed + INNER_SEED).splits()
+    ):
         with train.divided(split) as (inner, test):
             for number, request in enumerate(candidate.requests):
-                order, _ = ranked(inner.engine, inner.profile.varying, replace(request, count=max(counts)))
+                order, _ = ranked(
+                    inner.engine, inner.profile.varying, replace(request, count=max(counts))
+                )
                 known: dict[int, float] = {}
                 for at, count in enumerate(counts):
                     if count not in known:
-                        (sums,), _, _ = judged(inner, test, candidate.head(order, count), design.judges[0], (how.metrics,))
+                        (sums,), _, _ = judged(
+                            inner,
+                            test,
+                            candidate.head(order, count),
+                            design.judges[0],
+                            (how.metrics,),
+                        )
                         known[count] = sums.metrics()[how.metric]
                     values[fold, number, at] = known[count]
     mean = values.mean(axis=0)
     worth = sign * (mean if how.size else mean.mean(axis=1, keepdims=True))
     worth = np.where(np.isnan(worth), -np.inf, worth)
     number, at = divmod(int(np.argmax(worth)), worth.shape[1])
-    tried = [{"parameters": candidate.chosen(k), "values": [float(v) for v in row]} for k, row in enumerate(mean)]
+    tried = [
+        {"parameters": candidate.chosen(k), "values": [float(v) for v in row]}
+        for k, row in enumerate(mean)
+    ]
     return number, (sizes[at] if how.size else None), tried
 
 
@@ -403,14 +508,21 @@ class Trial:
 
 
 def run_trials(
-    packed: Dataset, trials: Mapping[Any, Trial], done: Done, parallelism: int = 2, budgets: Budgets = DEFAULT_BUDGETS
+    packed: Dataset,
+    trials: Mapping[Any, Trial],
+    done: Done,
+    parallelism: int = 2,
+    budgets: Budgets = DEFAULT_BUDGETS,
 ) -> None:
     """Run the trials of one data set and hand each result to `done(key, result)`, in this thread. What cannot be run gives
     {"error": why} (`too_large`: the memory); what one task may not hold runs over the cluster, or alone in this process."""
     left = trials
     if isinstance(packed, InMemoryDataset):
         parallelism = max(1, min(parallelism, budgets.worker // (2 * packed.profile.size + 1)))
-        share, cores = replace(budgets, worker=budgets.worker // parallelism), max(1, packed.cores // parallelism)
+        share, cores = (
+            replace(budgets, worker=budgets.worker // parallelism),
+            max(1, packed.cores // parallelism),
+        )
         left = _run_in_tasks(replace(packed, cores=cores), trials, done, parallelism, share)
         for key, trial in left.items():
             done(key, _result(partial(_in_one_task, packed, trial, budgets)))
@@ -433,7 +545,9 @@ def _in_one_task(packed: Any, trial: Trial, budgets: Budgets) -> Any:
     return tasks.run_in_one_task(packed, trial, budgets)[0]
 
 
-def _run_in_tasks(packed: Any, trials: Mapping[Any, Trial], done: Done, parallelism: int, budgets: Budgets) -> dict[Any, Trial]:
+def _run_in_tasks(
+    packed: Any, trials: Mapping[Any, Trial], done: Done, parallelism: int, budgets: Budgets
+) -> dict[Any, Trial]:
     """Runs every trial as one task, `parallelism` at a time; the trials that one task may not hold."""
     too_large: dict[Any, Trial] = {}
 
@@ -445,11 +559,18 @@ def _run_in_tasks(packed: Any, trials: Mapping[Any, Trial], done: Done, parallel
 
     spark = None if isinstance(packed, InMemoryDataset) else packed.frame.sparkSession
     work = {key: partial(_in_one_task, packed, trial, budgets) for key, trial in trials.items()}
-    side_by_side(spark, parallelism, {key: partial(_result, one, WorkerBudgetError) for key, one in work.items()}, ended)
+    side_by_side(
+        spark,
+        parallelism,
+        {key: partial(_result, one, WorkerBudgetError) for key, one in work.items()},
+        ended,
+    )
     return too_large
 
 
-def _result(work: Callable[[], dict[str, Any]], but: type[Exception] | tuple[()] = ()) -> dict[str, Any]:
+def _result(
+    work: Callable[[], dict[str, Any]], but: type[Exception] | tuple[()] = ()
+) -> dict[str, Any]:
     """Return the result of a trial and its seconds, or its error message; errors of the kind `but` are raised."""
     started = time.perf_counter()
     try:
@@ -457,4 +578,6 @@ def _result(work: Callable[[], dict[str, Any]], but: type[Exception] | tuple[()]
     except but:
         raise
     except SparkMlfsError as error:
-        return {"error": str(error)} | ({"too_large": True} if isinstance(error, WorkerBudgetError) else {})
+        return {"error": str(error)} | (
+            {"too_large": True} if isinstance(error, WorkerBudgetError) else {}
+        )

@@ -8,5 +8,11 @@ from .base import Extractor
 EXTRACTORS: Registry[Extractor] = Registry(
     "extractor",
     __name__,
-    {"lift": "lift.LIFT", "lift-rsm": "lift_rsm.LIFTRSM", "mddm": "spectral.MDDM", "mlsi": "spectral.MLSI", "mlnb": "mlnb.MLNB"},
+    {
+        "lift": "lift.LIFT",
+        "lift-rsm": "lift_rsm.LIFTRSM",
+        "mddm": "spectral.MDDM",
+        "mlsi": "spectral.MLSI",
+        "mlnb": "mlnb.MLNB",
+    },
 )

@@ -60,7 +60,9 @@ def restrict(engine: Engine) -> None:
         (known,) = engine.run(KnownRows())
         n = int(known["n"][0])
         if not n:
-            raise DataError("no row has all its labels known; extractors learn from fully labelled rows: label some")
+            raise DataError(
+                "no row has all its labels known; extractors learn from fully labelled rows: label some"
+            )
         ends = {"low": known["low"], "high": known["high"], "positive": known["positive"]}
         profile = dataclasses.replace(profile, **ends)
         engine.profile = profile
@@ -68,7 +70,9 @@ def restrict(engine: Engine) -> None:
     if not len(profile.varying):
         raise DataError(f"no feature varies {where}; label more rows")
     if not ((profile.positive > 0) & (profile.positive < n)).any():
-        raise DataError(f"no label takes both values {where}; an extractor needs positive and negative rows")
+        raise DataError(
+            f"no label takes both values {where}; an extractor needs positive and negative rows"
+        )
 
 
 def scaled(state: State, x: Matrix) -> Matrix:
@@ -81,12 +85,22 @@ class Linear(Extractor):
 
     def project(self, state: State, x: Matrix) -> np.ndarray:
         out = np.asarray(x @ state["projection"])
-        return out - (state["offset"] / state["scale"]) @ state["projection"] if sp.issparse(x) else out
+        return (
+            out - (state["offset"] / state["scale"]) @ state["projection"]
+            if sp.issparse(x)
+            else out
+        )
 
     @staticmethod
     def state_of(engine: Engine, view: GramView, projection: np.ndarray, **more: Any) -> State:
         columns = engine.profile.varying[view.varying]
-        return {"columns": columns, "offset": view.offset, "scale": view.scale, "projection": projection, **more}
+        return {
+            "columns": columns,
+            "offset": view.offset,
+            "scale": view.scale,
+            "projection": projection,
+            **more,
+        }
 
     def names(self, state: State, labels: Sequence[str]) -> list[str]:
         return [f"{self.name}_{i}" for i in range(state["projection"].shape[1])]

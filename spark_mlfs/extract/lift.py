@@ -94,7 +94,10 @@ class FirstRows(SampledRows, graded=False):
         order = np.lexsort((block.ids, mix(block.ids, self.seed)))
         rank = np.empty(block.n, np.int64)
         rank[order] = np.arange(block.n)
-        return [rows[np.argsort(rank[rows])][: cluster.count] for cluster, rows in sides(block, self.clusters)]
+        return [
+            rows[np.argsort(rank[rows])][: cluster.count]
+            for cluster, rows in sides(block, self.clusters)
+        ]
 
     def _best(self, block: Block) -> Block:
         block = block.take(np.unique(np.concatenate(self._chosen(block))))
@@ -121,7 +124,9 @@ class ClusterSums(Statistic, layout="identified", quantised=True):
             points = self.geometry.points(part)
             if points.sparse:
                 data = np.rint(points.x.data * scale[points.x.indices]).astype(np.int64)
-                whole = sp.csr_matrix((data, points.x.indices, points.x.indptr), shape=points.x.shape)
+                whole = sp.csr_matrix(
+                    (data, points.x.indices, points.x.indptr), shape=points.x.shape
+                )
             else:
                 whole = np.rint(points.x * scale).astype(np.int64)
             first = 0
@@ -193,7 +198,12 @@ class LIFT(Extractor):
     when = "each label has features of its own; a linear machine a label behind"
     cost = "one scan an iteration of the clustering, for all labels together"
     parameters = (
-        Parameter("ratio", 0.1, Number(0, 1, above=True), "centres a side, as a share of the smaller side's rows"),
+        Parameter(
+            "ratio",
+            0.1,
+            Number(0, 1, above=True),
+            "centres a side, as a share of the smaller side's rows",
+        ),
         Parameter("max_iter", 50, Integer(1), "iterations of k-means at most"),
         Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the first centres"),
         SCALING,
@@ -205,19 +215,41 @@ class LIFT(Extractor):
         clusters = clusters_of(engine.profile.positive, int(moments.count.sum()), p["ratio"])
         count = sum(cluster.count for cluster in clusters)
         size = 16 * count * len(geometry.varying)  # the centres, and the sums of one iteration
-        needs, remedy = f"{count} cluster centres of {len(geometry.varying)} features need", f"lower {setting('ratio')}"
-        must_fit(size, engine.budgets.driver, "driver_bytes", needs, f"{remedy}, or select features first", ON_THE_DRIVER)
+        needs, remedy = (
+            f"{count} cluster centres of {len(geometry.varying)} features need",
+            f"lower {setting('ratio')}",
+        )
+        must_fit(
+            size,
+            engine.budgets.driver,
+            "driver_bytes",
+            needs,
+            f"{remedy}, or select features first",
+            ON_THE_DRIVER,
+        )
         with one_thread():
-            centres, iterations, converged = cluster_centres(engine, clusters, geometry, p["seed"], p["max_iter"])
-        width = np.bincount([c.label for c in clusters], [c.count for c in clusters]).astype(np.int64)
+            centres, iterations, converged = cluster_centres(
+                engine, clusters, geometry, p["seed"], p["max_iter"]
+            )
+        width = np.bincount([c.label for c in clusters], [c.count for c in clusters]).astype(
+            np.int64
+        )
         return {
             "columns": geometry.varying,
             "offset": geometry.offset,
             "scale": geometry.scale,
             # the centres are of sparse rows, which are moved by `centre` only
-            "centres": centres - (geometry.offset - geometry.centre) / geometry.scale if engine.profile.sparse else centres,
+            "centres": centres - (geometry.offset - geometry.centre) / geometry.scale
+            if engine.profile.sparse
+            else centres,
             "slices": np.concatenate([[0], np.cumsum(width)]),
-            "positive": np.array([cluster.count if cluster.side == 1 else 0 for cluster in clusters if cluster.side != 0]),
+            "positive": np.array(
+                [
+                    cluster.count if cluster.side == 1 else 0
+                    for cluster in clusters
+                    if cluster.side != 0
+                ]
+            ),
             "iterations": iterations,
             "converged": converged,
         }
@@ -227,7 +259,9 @@ class LIFT(Extractor):
 
     def names(self, state: State, labels: Sequence[str]) -> list[str]:
         out = []
-        for label, positive, a, z in zip(labels, state["positive"], state["slices"][:-1], state["slices"][1:], strict=True):
+        for label, positive, a, z in zip(
+            labels, state["positive"], state["slices"][:-1], state["slices"][1:], strict=True
+        ):
             half = int(positive)
             if half:
                 out += [f"{label}+{i}" for i in range(half)] + [f"{label}-{i}" for i in range(half)]
@@ -250,5 +284,7 @@ def distances(x: Matrix, centres: np.ndarray, shift: np.ndarray) -> np.ndarray:
     for a in range(0, len(rows), step):
         some = x[rows[a : a + step]]
         difference = dense(some) - centres[near[a : a + step]]
-        square[rows[a : a + step], near[a : a + step]] = np.einsum("ij,ij->i", difference, difference)
+        square[rows[a : a + step], near[a : a + step]] = np.einsum(
+            "ij,ij->i", difference, difference
+        )
     return np.sqrt(square)

@@ -49,7 +49,9 @@ from .base import Extractor, scaled
 from .lift import LIFT, distances
 
 MOST_ROWS = 20_000
-SAMPLE = 1 << 32  # added to the seed: the sample has nothing to do with the rows k-means starts from
+SAMPLE = (
+    1 << 32
+)  # added to the seed: the sample has nothing to do with the rows k-means starts from
 TILE = 1024  # rows and columns of the n × n graphs at a time
 
 
@@ -62,31 +64,61 @@ class LIFTRSM(Extractor):
     when = "as lift, with fewer features a label; time to fit"
     cost = "as lift, and pairs of rows in random subspaces"
     parameters = (
-        Parameter("ratio", 0.2, Number(0, 1, above=True), "centres a side, as a share of the smaller side's rows"),
+        Parameter(
+            "ratio",
+            0.2,
+            Number(0, 1, above=True),
+            "centres a side, as a share of the smaller side's rows",
+        ),
         Parameter("subspaces", 10, Integer(1), "random subspaces T"),
         Parameter("width", 20, Integer(1), "columns of a subspace P"),
         Parameter("alpha", 0.05, Number(0), "weight of the between-class neighbours"),
         Parameter("beta", 0.05, Number(0), "weight of the neighbours"),
-        Parameter("thr", 0.95, Number(0, 1, above=True), "share of the eigenvalue sum that is kept"),
-        Parameter("whiten", False, Flag(), "extracted features of unit variance over the training rows, as linear machines need"),
+        Parameter(
+            "thr", 0.95, Number(0, 1, above=True), "share of the eigenvalue sum that is kept"
+        ),
+        Parameter(
+            "whiten",
+            False,
+            Flag(),
+            "extracted features of unit variance over the training rows, as linear machines need",
+        ),
         *LIFT.parameters[1:],
     )
 
     def learn(self, engine: Engine, p: Values) -> State:
-        lift = LIFT().learn(engine, {name: p[name] for name in ("ratio", "max_iter", "seed", "scaling")})
+        lift = LIFT().learn(
+            engine, {name: p[name] for name in ("ratio", "max_iter", "seed", "scaling")}
+        )
         q, n = engine.profile.q, min(engine.profile.n, MOST_ROWS)
         D = int(np.diff(lift["slices"]).max())
-        size, needs = 16 * n * D + 48 * D * D, f"lift-rsm: {n} rows of a label with {D} LIFT features need"
-        must_fit(size, engine.budgets.driver, "driver_bytes", needs, f"or lower {setting('ratio')}", "in a task")
+        size, needs = (
+            16 * n * D + 48 * D * D,
+            f"lift-rsm: {n} rows of a label with {D} LIFT features need",
+        )
+        must_fit(
+            size,
+            engine.budgets.driver,
+            "driver_bytes",
+            needs,
+            f"or lower {setting('ratio')}",
+            "in a task",
+        )
         reduced: State = {}
         with one_thread():
-            for part in over_labels(engine, MOST_ROWS, p["seed"] + SAMPLE, partial(reduced_labels, lift, dict(p))):
+            for part in over_labels(
+                engine, MOST_ROWS, p["seed"] + SAMPLE, partial(reduced_labels, lift, dict(p))
+            ):
                 reduced.update(part)
         return {
             **lift,
             "mean": np.concatenate([reduced[f"mean {label}"] for label in range(q)]),
-            "projection": np.concatenate([reduced[f"projection {label}"].ravel() for label in range(q)]),
-            "widths": np.array([reduced[f"projection {label}"].shape[1] for label in range(q)], np.int64),
+            "projection": np.concatenate(
+                [reduced[f"projection {label}"].ravel() for label in range(q)]
+            ),
+            "widths": np.array(
+                [reduced[f"projection {label}"].shape[1] for label in range(q)], np.int64
+            ),
         }
 
     def pairs(self, profile: Profile, p: Values) -> float:
@@ -95,14 +127,23 @@ class LIFTRSM(Extractor):
     def project(self, state: State, x: Matrix) -> np.ndarray:
         phi = distances(x, state["centres"], state["offset"] / state["scale"]) - state["mean"]
         out, first = [], 0
-        for a, z, width in zip(state["slices"][:-1], state["slices"][1:], state["widths"], strict=True):
+        for a, z, width in zip(
+            state["slices"][:-1], state["slices"][1:], state["widths"], strict=True
+        ):
             size = int(z - a) * int(width)
-            out.append(phi[:, a:z] @ state["projection"][first : first + size].reshape(int(z - a), int(width)))
+            out.append(
+                phi[:, a:z]
+                @ state["projection"][first : first + size].reshape(int(z - a), int(width))
+            )
             first += size
         return np.hstack(out)
 
     def names(self, state: State, labels: Sequence[str]) -> list[str]:
-        return [f"{label}/{i}" for label, width in zip(labels, state["widths"], strict=True) for i in range(int(width))]
+        return [
+            f"{label}/{i}"
+            for label, width in zip(labels, state["widths"], strict=True)
+            for i in range(int(width))
+        ]
 
 
 def reduced_labels(s: State, p: Values, block: Block, labels: list[int]) -> State:
@@ -127,17 +168,27 @@ def subspaces(D: int, count: int, width: int, seed: tuple[int, int]) -> list[np.
     """The columns of each random subspace, by (seed, label)."""
     width = width if D >= 20 else max(1, int(0.3 * D + 1e-9))
     draws = mix(np.arange(count) + seed[1] * count, seed[0])
-    return [np.sort(np.argsort(mix(np.arange(D), int(draw)), kind="stable")[:width]) for draw in draws]
+    return [
+        np.sort(np.argsort(mix(np.arange(D), int(draw)), kind="stable")[:width]) for draw in draws
+    ]
 
 
-def graph_forms(phi: np.ndarray, have: np.ndarray, columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def graph_forms(
+    phi: np.ndarray, have: np.ndarray, columns: list[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
     """(φ'·2L_n·φ, φ'·2L_b·φ) of the averaged neighbour and between-class graphs, by tiles on and above the diagonal. Memory: φ
     twice."""
     n = phi.shape[0]
     count = len(columns)
-    phi = phi[np.argsort(~have, kind="stable")]  # one class after the other: a tile's pairs are of one class, or all of two
+    phi = phi[
+        np.argsort(~have, kind="stable")
+    ]  # one class after the other: a tile's pairs are of one class, or all of two
     classes = ((0, int(have.sum())), (int(have.sum()), n))
-    tiles = [(slice(a, min(a + TILE, z)), c) for c, (first, z) in enumerate(classes) for a in range(first, z, TILE)]
+    tiles = [
+        (slice(a, min(a + TILE, z)), c)
+        for c, (first, z) in enumerate(classes)
+        for a in range(first, z, TILE)
+    ]
     left, right = [], []  # of a subspace: d² = left · right'
     for chosen in columns:
         f = phi[:, chosen]
@@ -208,7 +259,9 @@ class Laplacian:
         return 2 * (self.phi.T @ (self.phi * self.degree[:, None]) - self.half - self.half.T)
 
 
-def projection(phi: np.ndarray, have: np.ndarray, p: Values, seed: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+def projection(
+    phi: np.ndarray, have: np.ndarray, p: Values, seed: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
     """(D, r) kept eigenvectors and (D,) all eigenvalues, of centred φ (n, D) and the label `have` (n,)."""
     n, D = phi.shape
     near, between = graph_forms(phi, have, subspaces(D, p["subspaces"], p["width"], seed))
@@ -223,7 +276,9 @@ def projection(phi: np.ndarray, have: np.ndarray, p: Values, seed: tuple[int, in
     A = p["alpha"] * between + far
     B = same + p["beta"] * near
     # where rows of one class are all alike B is 0 but for rounding
-    B[np.diag_indices_from(B)] += max(1e-6 * np.trace(B), 1e-13 * np.trace(A), np.finfo(float).tiny) / D
+    B[np.diag_indices_from(B)] += (
+        max(1e-6 * np.trace(B), 1e-13 * np.trace(A), np.finfo(float).tiny) / D
+    )
     values, vectors = linalg.eigh((A + A.T) / 2, (B + B.T) / 2, check_finite=False)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     share = np.cumsum(values) / max(values.sum(), 1e-300)
@@ -262,7 +317,9 @@ def rows_of_sample(seed: int, last: int | None, batches: Batches) -> Batches:
         block = Block.decode(data).known()
         if last is not None:
             mine, limit = mix(block.ids, seed), mix(np.array([last]), seed)
-            block = block.take(np.flatnonzero((mine < limit) | ((mine == limit) & (block.ids <= last))))
+            block = block.take(
+                np.flatnonzero((mine < limit) | ((mine == limit) & (block.ids <= last)))
+            )
         if block.n:
             yield pa.RecordBatch.from_arrays([binary_array(block.encode())], names=["block"])
 
@@ -281,8 +338,12 @@ def over_labels(engine: Engine, count: int, seed: int, work: Work) -> list[State
         (smallest,) = engine.run(SmallestHashes(count, seed), keep=False)
         last, kept = int(smallest["ids"][-1]), len(smallest["ids"])
     rows = engine.identified().mapInArrow(partial(rows_of_sample, seed, last), "block binary")
-    fewer = dataclasses.replace(profile, n=kept, size=int(profile.size * kept / max(1, profile.n)) + 1)
-    tasks = SparkEngine(dataclasses.replace(engine.packed, frame=rows, profile=fewer), engine.budgets)
+    fewer = dataclasses.replace(
+        profile, n=kept, size=int(profile.size * kept / max(1, profile.n)) + 1
+    )
+    tasks = SparkEngine(
+        dataclasses.replace(engine.packed, frame=rows, profile=fewer), engine.budgets
+    )
     out = tasks.over_labels(work)
     engine.cost.jobs += tasks.cost.jobs
     engine.cost.scans += tasks.cost.scans

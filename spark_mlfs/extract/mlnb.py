@@ -60,7 +60,12 @@ class ComponentMoments(ExactSums, layout="identified"):
     def components(self, block: Block, profile: Profile) -> np.ndarray:
         """(n, c) z, each row the same bits whatever the others."""
         unit = unit_of(profile)[self.positions]
-        return exact.applied(*exact.quantised(self.features(block, profile), unit), unit, self.projection) - self.shift
+        return (
+            exact.applied(
+                *exact.quantised(self.features(block, profile), unit), unit, self.projection
+            )
+            - self.shift
+        )
 
     def reach(self, profile: Profile) -> np.ndarray:
         """(c,) powers of two that no component exceeds in size."""
@@ -71,7 +76,9 @@ class ComponentMoments(ExactSums, layout="identified"):
         q, size = profile.q, self.folds * (profile.q + 1)
         fold = group_of(rows.ids) * self.folds // GROUPS
         at = np.concatenate([np.arange(rows.n), rows.label_rows()])
-        groups = fold[at] * (q + 1) + np.concatenate([np.zeros(rows.n, np.int64), 1 + rows.label_indices])
+        groups = fold[at] * (q + 1) + np.concatenate(
+            [np.zeros(rows.n, np.int64), 1 + rows.label_indices]
+        )
         member = sp.csr_matrix((np.ones(len(at)), (groups, at)), shape=(size, rows.n))
         z = exact.quantised(self.components(rows, profile), self.reach(profile))
         state = exact.group_moments(*z, member, wide=profile.n >= exact.WIDE_ROWS)
@@ -81,12 +88,22 @@ class ComponentMoments(ExactSums, layout="identified"):
         """n (folds,), s, ss (folds, c) of all rows; n1 (folds, q), s1, ss1 (folds, q, c) of those with each label."""
         shape = self.folds, profile.q + 1, len(self.shift)
         total, square = exact.sums_of(state, self.reach(profile), (shape[0] * shape[1], shape[2]))
-        sums = {"n": state["count"].reshape(shape[:2]), "s": total.reshape(shape), "ss": square.reshape(shape)}
-        return {name + kind: part for name, each in sums.items() for kind, part in (("", each[:, 0]), ("1", each[:, 1:]))}
+        sums = {
+            "n": state["count"].reshape(shape[:2]),
+            "s": total.reshape(shape),
+            "ss": square.reshape(shape),
+        }
+        return {
+            name + kind: part
+            for name, each in sums.items()
+            for kind, part in (("", each[:, 0]), ("1", each[:, 1:]))
+        }
 
     def state_bytes(self, profile: Profile) -> int:
         arrays = 5 if profile.n < exact.WIDE_ROWS else 8
-        return 8 * self.folds * (profile.q + 1) * (1 + arrays * self.projection.shape[1]) + envelope(9)
+        return 8 * self.folds * (profile.q + 1) * (
+            1 + arrays * self.projection.shape[1]
+        ) + envelope(9)
 
 
 @dataclass
@@ -107,7 +124,10 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
         wrong, ranking = np.zeros((folds, size), np.int64), np.zeros((folds, size), np.int64)
         rows, ranked = np.zeros(folds, np.int64), np.zeros(folds, np.int64)
         for part in row_parts(block):
-            z = np.asarray(self.moments.features(part, profile) @ self.moments.projection) - self.moments.shift
+            z = (
+                np.asarray(self.moments.features(part, profile) @ self.moments.projection)
+                - self.moments.shift
+            )
             y = part.labels(profile.q).toarray() > 0
             fold = group_of(part.ids) * folds // GROUPS
             rows += np.bincount(fold, minlength=folds)
@@ -133,18 +153,34 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
     def _score_by_row(self, z: np.ndarray, fold: int, mask: np.ndarray) -> np.ndarray:
         """The same without products of matrices: labels of equal coefficients have equal scores."""
         square, linear = (each[fold][:, mask] for each in (self.square, self.linear))
-        parts = [((z * z) * a).sum(axis=1) + (z * b).sum(axis=1) for a, b in zip(square, linear, strict=True)]
-        return np.stack(parts, axis=1) + (self.constant[fold][:, mask].sum(axis=1) + self.prior[fold])
+        parts = [
+            ((z * z) * a).sum(axis=1) + (z * b).sum(axis=1)
+            for a, b in zip(square, linear, strict=True)
+        ]
+        return np.stack(parts, axis=1) + (
+            self.constant[fold][:, mask].sum(axis=1) + self.prior[fold]
+        )
 
-    def _unsure(self, score: np.ndarray, fold: int, mask: np.ndarray, profile: Profile) -> np.ndarray:
+    def _unsure(
+        self, score: np.ndarray, fold: int, mask: np.ndarray, profile: Profile
+    ) -> np.ndarray:
         """The rows with a score, or a difference of two, that rounding may bring to the other side of 0."""
         reach = self.moments.reach(profile)[mask]
         square, linear = (np.abs(each[fold][:, mask]) for each in (self.square, self.linear))
-        terms = square @ reach**2 + linear @ reach + np.abs(self.constant[fold][:, mask]).sum(axis=1) + np.abs(self.prior[fold])
+        terms = (
+            square @ reach**2
+            + linear @ reach
+            + np.abs(self.constant[fold][:, mask]).sum(axis=1)
+            + np.abs(self.prior[fold])
+        )
         # of the products, and of the grid that components of their own are computed on
-        error = (4 * (len(self.moments.positions) + len(reach) + 8) * np.finfo(np.float64).eps + 2.0**-39) * terms.max()
+        error = (
+            4 * (len(self.moments.positions) + len(reach) + 8) * np.finfo(np.float64).eps + 2.0**-39
+        ) * terms.max()
         gaps = np.diff(np.sort(score, axis=1), axis=1)
-        return np.flatnonzero((np.abs(score) <= error).any(axis=1) | (gaps <= 2 * error).any(axis=1))
+        return np.flatnonzero(
+            (np.abs(score) <= error).any(axis=1) | (gaps <= 2 * error).any(axis=1)
+        )
 
     def _scale(self, profile: Profile) -> float:
         return 2.0 ** min(52, 62 - profile.n.bit_length())
@@ -163,7 +199,9 @@ def ranking_loss(truth: np.ndarray, score: np.ndarray) -> np.ndarray:
     """The shares of reversed label pairs, ties counting as reversed, of the rows that have such pairs."""
     relevant = truth.sum(axis=1)
     rows = np.flatnonzero((relevant > 0) & (relevant < truth.shape[1]))
-    return LabelRanks.of(truth[rows], score[rows]).reversed_pairs() / (relevant[rows] * (truth.shape[1] - relevant[rows]))
+    return LabelRanks.of(truth[rows], score[rows]).reversed_pairs() / (
+        relevant[rows] * (truth.shape[1] - relevant[rows])
+    )
 
 
 def bayes(m: State, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -173,13 +211,20 @@ def bayes(m: State, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
     s1, ss1 = m["s1"].sum(axis=0) - m["s1"], m["ss1"].sum(axis=0) - m["ss1"]
     overall = ss / n[:, None] - (s / n[:, None]) ** 2
     parts = []
-    for count, total, square in ((n1, s1, ss1), (n[:, None] - n1, s[:, None] - s1, ss[:, None] - ss1)):
+    for count, total, square in (
+        (n1, s1, ss1),
+        (n[:, None] - n1, s[:, None] - s1, ss[:, None] - ss1),
+    ):
         size = np.maximum(count, 1)[:, :, None]
         mean = total / size
         variance = np.maximum(square / size - mean**2, FLOOR * overall[:, None] + 1e-300)
-        parts.append((-0.5 / variance, mean / variance, -0.5 * (np.log(variance) + mean**2 / variance)))
+        parts.append(
+            (-0.5 / variance, mean / variance, -0.5 * (np.log(variance) + mean**2 / variance))
+        )
     prior = np.log((n1 + 1.0) / (n[:, None] - n1 + 1.0))
-    both = ((n1 > 0) & (n1 < n[:, None]))[:, :, None]  # a label of one value shows in its prior alone
+    both = ((n1 > 0) & (n1 < n[:, None]))[
+        :, :, None
+    ]  # a label of one value shows in its prior alone
     square, linear, constant = (np.where(both, a - b, 0.0) for a, b in zip(*parts, strict=True))
     return square, linear, constant, prior
 
@@ -194,7 +239,12 @@ class MLNB(Linear):
     cost = "one scan for the components, one a generation of the search"
     example = (("settings", "share=1.0, generations=2"),)
     parameters = (
-        Parameter("share", 0.3, Number(0, 1, above=True), "principal components kept, as a share of the features"),
+        Parameter(
+            "share",
+            0.3,
+            Number(0, 1, above=True),
+            "principal components kept, as a share of the features",
+        ),
         Parameter("population", 20, Integer(2), "bit strings"),
         Parameter("generations", 100, Integer(1), "generations"),
         Parameter("folds", 10, Integer(2, 60), "folds the loss is a mean of"),
@@ -207,7 +257,9 @@ class MLNB(Linear):
         with one_thread():
             v = len(view.G)
             width = max(1, int(p["share"] * v))
-            values, vectors = linalg.eigh(view.G, subset_by_index=(v - width, v - 1), check_finite=False)
+            values, vectors = linalg.eigh(
+                view.G, subset_by_index=(v - width, v - 1), check_finite=False
+            )
             P = signed(vectors[:, ::-1])
             raw = P / view.scale[:, None]
             moments = ComponentMoments(view.varying, raw, view.shift @ raw, p["folds"])
@@ -217,9 +269,18 @@ class MLNB(Linear):
             def loss(population: np.ndarray) -> np.ndarray:
                 return engine.run(PopulationLoss(moments, *fitted, population), keep=False)[0]
 
-            best, trace = search(loss, width, p["population"], p["generations"], p["seed"], engine.progress)
+            best, trace = search(
+                loss, width, p["population"], p["generations"], p["seed"], engine.progress
+            )
         components, loss_trace = np.flatnonzero(best), np.array(trace)
-        return self.state_of(engine, view, P[:, best], components=components, loss=loss_trace, eigenvalues=values[::-1])
+        return self.state_of(
+            engine,
+            view,
+            P[:, best],
+            components=components,
+            loss=loss_trace,
+            eigenvalues=values[::-1],
+        )
 
 
 def search(

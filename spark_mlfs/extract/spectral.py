@@ -33,9 +33,18 @@ class MDDM(Linear):
     when = "a few combinations of all features that depend most on the labels"
     cost = "one scan"
     parameters = (
-        Parameter("variant", "p", Choice(("p", "f")), "orthonormal projection, or uncorrelated features"),
-        Parameter("mu", 0.5, Number(0, 1), "weight of the features' covariance in the constraint (f)"),
-        Parameter("dim", None, Optional(Integer(1)), "extracted features; None: as many as labels, at most the rank"),
+        Parameter(
+            "variant", "p", Choice(("p", "f")), "orthonormal projection, or uncorrelated features"
+        ),
+        Parameter(
+            "mu", 0.5, Number(0, 1), "weight of the features' covariance in the constraint (f)"
+        ),
+        Parameter(
+            "dim",
+            None,
+            Optional(Integer(1)),
+            "extracted features; None: as many as labels, at most the rank",
+        ),
         SCALING,
     )
 
@@ -95,7 +104,9 @@ class MLSI(Linear):
             B[np.diag_indices_from(B)] += p["gamma"]
             v = len(A)
             width = min(p["dim"], v)
-            values, vectors = linalg.eigh((A + A.T) / 2, B, subset_by_index=(v - width, v - 1), check_finite=False)
+            values, vectors = linalg.eigh(
+                (A + A.T) / 2, B, subset_by_index=(v - width, v - 1), check_finite=False
+            )
             values, P = values[::-1], signed(vectors[:, ::-1])
         scores = view.expand(np.linalg.norm(P * np.sqrt(np.maximum(values, 0)), axis=1))
         return self.state_of(engine, view, P, eigenvalues=values, scores=scores)

@@ -64,7 +64,13 @@ class CellPairs:
     mass: np.ndarray | None = None
 
     @staticmethod
-    def of(cell: np.ndarray, rows: np.ndarray, groups: np.ndarray, labels: bool, mass: np.ndarray | None = None) -> CellPairs:
+    def of(
+        cell: np.ndarray,
+        rows: np.ndarray,
+        groups: np.ndarray,
+        labels: bool,
+        mass: np.ndarray | None = None,
+    ) -> CellPairs:
         """From the rows' groups; of labels, group 0 is all rows and is left out."""
         if labels:
             rows, groups = rows[groups > 0], groups[groups > 0]
@@ -89,7 +95,9 @@ class CellPairs:
 
     def by_pair(self, numbers: np.ndarray, size: int = 0) -> np.ndarray:
         """Rows of each of the `numbers` (r,)."""
-        return np.bincount(numbers, None if self.mass is None else self.mass[self.rows], minlength=size).astype(np.int64)
+        return np.bincount(
+            numbers, None if self.mass is None else self.mass[self.rows], minlength=size
+        ).astype(np.int64)
 
 
 def dense_cell_information(
@@ -98,7 +106,11 @@ def dense_cell_information(
     """(features,) int64 fixed-point n·I(f; groups | cell) from packed codes, as `counts.count_dense` reads them."""
     in_cell, in_pair, owner = pairs.in_cell, pairs.in_pair, pairs.owner
     pair_base, cell_base = pairs.pair * width, pairs.cell * width
-    own = _label_terms(logs, in_pair, in_cell[owner]).sum() if pairs.labels else logs(in_pair).sum() - logs(in_cell).sum()
+    own = (
+        _label_terms(logs, in_pair, in_cell[owner]).sum()
+        if pairs.labels
+        else logs(in_pair).sum() - logs(in_cell).sum()
+    )
     out = np.empty(features, np.int64)
     for byte in range(len(codes)):
         packed = codes[byte].astype(np.int64)
@@ -115,7 +127,9 @@ def dense_cell_information(
     return out
 
 
-def sparse_cell_information(onehot: sp.csr_matrix, bins: np.ndarray, pairs: CellPairs, logs: CountLogs) -> np.ndarray:
+def sparse_cell_information(
+    onehot: sp.csr_matrix, bins: np.ndarray, pairs: CellPairs, logs: CountLogs
+) -> np.ndarray:
     """(v,) fixed-point n·I(f; groups | cell) from one-hot slots (n, Σ(bins − 1)) of the stored codes, `bins` (v,) a feature."""
     v, n = len(bins), onehot.shape[0]
     in_cell, in_pair, owner = pairs.in_cell, pairs.in_pair, pairs.owner
@@ -128,7 +142,10 @@ def sparse_cell_information(onehot: sp.csr_matrix, bins: np.ndarray, pairs: Cell
     if (bins == 2).all():
         feature_cell, feature_pair = slot_cell, slot_pair
     else:
-        gather = sp.csr_matrix((np.ones(len(of_slot), np.int32), (of_slot, np.arange(len(of_slot)))), shape=(v, len(of_slot)))
+        gather = sp.csr_matrix(
+            (np.ones(len(of_slot), np.int32), (of_slot, np.arange(len(of_slot)))),
+            shape=(v, len(of_slot)),
+        )
         feature_cell, feature_pair = _in_order(gather @ slot_cell), _in_order(gather @ slot_pair)
     if not pairs.labels:
         return (
@@ -144,13 +161,19 @@ def sparse_cell_information(onehot: sp.csr_matrix, bins: np.ndarray, pairs: Cell
     # from it, …
     removed = feature_cell.data.astype(np.int64)
     base = int(removed.max(initial=0)) + 1
-    distinct, case = np.unique(feature_cell.indices.astype(np.int64) * base + removed, return_inverse=True)
-    total += _by_feature(_untouched(logs, distinct // base, distinct % base, pairs)[case], feature_cell, None, v)
+    distinct, case = np.unique(
+        feature_cell.indices.astype(np.int64) * base + removed, return_inverse=True
+    )
+    total += _by_feature(
+        _untouched(logs, distinct // base, distinct % base, pairs)[case], feature_cell, None, v
+    )
     # … and by another where rows of the pair itself were removed
     removed = _values_at_owner(feature_cell, feature_pair, owner)
     of = feature_pair.indices
     left, n_pair = in_cell[owner[of]] - removed, in_pair[of]
-    touched = _label_terms(logs, n_pair - feature_pair.data, left) - _label_terms(logs, n_pair, left)
+    touched = _label_terms(logs, n_pair - feature_pair.data, left) - _label_terms(
+        logs, n_pair, left
+    )
     return total + _by_feature(touched, feature_pair, None, v)
 
 
@@ -160,7 +183,9 @@ def _label_terms(logs: CountLogs, positive: np.ndarray, rows: np.ndarray) -> np.
     return logs(positive) + logs(rows - positive) - logs(rows)
 
 
-def _untouched(logs: CountLogs, cell: np.ndarray, removed: np.ndarray, pairs: CellPairs) -> np.ndarray:
+def _untouched(
+    logs: CountLogs, cell: np.ndarray, removed: np.ndarray, pairs: CellPairs
+) -> np.ndarray:
     """Σ over the pairs p of each listed cell of [terms after `removed` rows without p left − terms before]."""
     order = np.argsort(pairs.owner, kind="stable")
     ordered = pairs.owner[order]
@@ -174,7 +199,9 @@ def _untouched(logs: CountLogs, cell: np.ndarray, removed: np.ndarray, pairs: Ce
         which = np.repeat(np.arange(a, z), counts)
         n_pair = pairs.in_pair[order[runs(start[a:z], start[a:z] + counts)]]
         n_cell = pairs.in_cell[cell[which]]
-        change = _label_terms(logs, n_pair, n_cell - removed[which]) - _label_terms(logs, n_pair, n_cell)
+        change = _label_terms(logs, n_pair, n_cell - removed[which]) - _label_terms(
+            logs, n_pair, n_cell
+        )
         out[a:z] = sums_between(change, np.concatenate([[0], np.cumsum(counts)]))
     return out
 
@@ -185,7 +212,9 @@ def _rest(logs: CountLogs, rows: np.ndarray, removed: sp.csr_matrix) -> np.ndarr
     return logs(before - removed.data) - logs(before)
 
 
-def _by_feature(values: np.ndarray, at: sp.csr_matrix, of_row: np.ndarray | None, v: int) -> np.ndarray:
+def _by_feature(
+    values: np.ndarray, at: sp.csr_matrix, of_row: np.ndarray | None, v: int
+) -> np.ndarray:
     """Exact int64 sums of the entries' values per row of `at`, rows gathered by feature."""
     by_row = sums_between(values, at.indptr)
     if of_row is None:
@@ -198,8 +227,13 @@ def _by_feature(values: np.ndarray, at: sp.csr_matrix, of_row: np.ndarray | None
 def _values_at_owner(table: sp.csr_matrix, pairs: sp.csr_matrix, owner: np.ndarray) -> np.ndarray:
     """For every entry (row, pair) of `pairs`, the value of `table` at (row, the pair's cell)."""
     row = np.repeat(np.arange(pairs.shape[0], dtype=np.int64), np.diff(pairs.indptr))
-    stored = np.repeat(np.arange(table.shape[0], dtype=np.int64), np.diff(table.indptr)) * table.shape[1] + table.indices
-    return table.data[np.searchsorted(stored, row * table.shape[1] + owner[pairs.indices])].astype(np.int64)
+    stored = (
+        np.repeat(np.arange(table.shape[0], dtype=np.int64), np.diff(table.indptr)) * table.shape[1]
+        + table.indices
+    )
+    return table.data[np.searchsorted(stored, row * table.shape[1] + owner[pairs.indices])].astype(
+        np.int64
+    )
 
 
 def _in_order(matrix: sp.spmatrix) -> sp.csr_matrix:

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 SMALL = 12.0  # deviation up to which every k is visited
-AT_ONCE = 1 << 14  # pairs that are looked at together, so that what is made of them stays in the cache
+AT_ONCE = (
+    1 << 14
+)  # pairs that are looked at together, so that what is made of them stays in the cache
 KEPT = 1 << 22  # numbers kept at most
 
 
@@ -43,7 +45,9 @@ def _divergence(k: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 def _by_steps(n: float, a: np.ndarray, p: np.ndarray, _: np.ndarray, both: bool) -> np.ndarray:
     mean, rest = a * p / n, a * (n - p) / n
-    mode = np.clip(np.floor((a + 1) * (p + 1) / (n + 2)), np.maximum(0.0, a + p - n), np.minimum(a, p))
+    mode = np.clip(
+        np.floor((a + 1) * (p + 1) / (n + 2)), np.maximum(0.0, a + p - n), np.minimum(a, p)
+    )
 
     def of(k: np.ndarray, at: np.ndarray | slice) -> np.ndarray:
         return _divergence(k, mean[at]) + (_divergence(a[at] - k, rest[at]) if both else 0.0)
@@ -67,12 +71,16 @@ def _by_steps(n: float, a: np.ndarray, p: np.ndarray, _: np.ndarray, both: bool)
     return total / mass
 
 
-def _by_lattice(n: float, a: np.ndarray, p: np.ndarray, deviation: np.ndarray, both: bool) -> np.ndarray:
+def _by_lattice(
+    n: float, a: np.ndarray, p: np.ndarray, deviation: np.ndarray, both: bool
+) -> np.ndarray:
     step, middle = np.floor(deviation / 1.25), np.rint(a * p / n)
     means = (a * p / n, a * (n - p) / n)[: 1 + both]
     logarithms = [np.log(mean) for mean in means]
     mass, total, first = np.zeros(len(a)), np.zeros(len(a)), np.zeros(0)
-    for j in sorted(range(-13, 14), key=abs):  # nearly ten deviations: every cell still holds rows there
+    for j in sorted(
+        range(-13, 14), key=abs
+    ):  # nearly ten deviations: every cell still holds rows there
         k = middle + j * step
         cells = (k, a - k, p - k, n - a - p + k)
         logs = [np.log(c) for c in cells]
@@ -98,7 +106,9 @@ class Chance:
     def summed(self, a: np.ndarray, rows: np.ndarray, n: int | None = None) -> np.ndarray:
         """(…,) of codes of `a` rows, summed over classes of these `rows`, or over labels of these rows among n."""
         both, n = n is not None, int(rows.sum() if n is None else n)
-        p, times = np.unique(np.minimum(rows, n - rows) if both else rows, return_counts=True)  # a label ties with its complement
+        p, times = np.unique(
+            np.minimum(rows, n - rows) if both else rows, return_counts=True
+        )  # a label ties with its complement
         wanted, place = np.unique(a, return_inverse=True)
         key, none = (n, both, p.tobytes(), times.tobytes()), np.zeros(0, np.int64)
         known, values = self._known.get(key, (none, none))
@@ -106,7 +116,9 @@ class Chance:
         if len(new):
             known, parts, step = np.concatenate([known, new]), [values], 1 + 16 * AT_ONCE // len(p)
             for some in (new[at : at + step] for at in range(0, len(new), step)):
-                each = expected(n, np.repeat(some, len(p)), np.tile(p, len(some)), both).reshape(len(some), -1)
+                each = expected(n, np.repeat(some, len(p)), np.tile(p, len(some)), both).reshape(
+                    len(some), -1
+                )
                 parts.append(np.rint(each * self.scale).astype(np.int64) @ times)
             order, kept = np.argsort(known), self._size <= KEPT
             known, values = known[order], np.concatenate(parts)[order]
@@ -119,5 +131,7 @@ class Chance:
         out, codes = np.zeros((len(counts), q), np.int64), counts[:, :, 0]
         for at in range(q if len(counts) else 0):
             known = codes if unknown is None else codes - unknown[:, :, at]
-            out[:, at] = self.summed(known, counts[:1, :, 1 + at].sum(axis=1), known[0].sum()).sum(axis=1)
+            out[:, at] = self.summed(known, counts[:1, :, 1 + at].sum(axis=1), known[0].sum()).sum(
+                axis=1
+            )
         return out

@@ -25,9 +25,13 @@ from .matrix import sums_between, with_values
 PACKED_TABLE = 1 << 17  # largest table counted for several features of one byte at once
 
 
-def rows_by_group(rows: np.ndarray, groups: np.ndarray, size: int, mass: np.ndarray | None = None) -> np.ndarray:
+def rows_by_group(
+    rows: np.ndarray, groups: np.ndarray, size: int, mass: np.ndarray | None = None
+) -> np.ndarray:
     """(size,) int64 rows of each group; with `mass` (n,) what they weigh, in whole units of 2⁵² together at most."""
-    return np.bincount(groups, None if mass is None else mass[rows], minlength=size).astype(np.int64)
+    return np.bincount(groups, None if mass is None else mass[rows], minlength=size).astype(
+        np.int64
+    )
 
 
 def count_dense(
@@ -55,15 +59,21 @@ def count_dense(
         real: Any = np.float32 if weights is None else np.float64
         digits = [(np.arange(packed_size) // width**k) % width for k in range(per_byte)]
         # which code each packed value has for each of its features
-        indicators = np.concatenate([d[:, None] == np.arange(width) for d in digits], axis=1).astype(real)
+        indicators = np.concatenate(
+            [d[:, None] == np.arange(width) for d in digits], axis=1
+        ).astype(real)
         for byte in columns:
             column = codes[byte]
-            table = np.bincount((column if all_rows else column[rows]) + base, weights, minlength=packed_size * size)
+            table = np.bincount(
+                (column if all_rows else column[rows]) + base, weights, minlength=packed_size * size
+            )
             # counts of one block are below 2**24, weights below 2**53, so products are exact
             parts = table.reshape(size, packed_size).astype(real) @ indicators
             start = byte * per_byte - first
             stop = min(start + per_byte, last - first)
-            out[start:stop] = parts.reshape(size, per_byte, width).transpose(1, 2, 0)[: stop - start]
+            out[start:stop] = parts.reshape(size, per_byte, width).transpose(1, 2, 0)[
+                : stop - start
+            ]
         return out
     base = groups * width
     for byte in columns:
@@ -73,17 +83,25 @@ def count_dense(
             feature = byte * per_byte + digit
             if first <= feature < last:
                 code = column % width
-                out[feature - first] = np.bincount(code + base, weights, minlength=width * size).reshape(size, width).T
+                out[feature - first] = (
+                    np.bincount(code + base, weights, minlength=width * size).reshape(size, width).T
+                )
             column = column // width
     return out
 
 
 def count_sparse(
-    onehot: sp.csr_matrix, rows: np.ndarray, groups: np.ndarray, size: int, mass: np.ndarray | None = None
+    onehot: sp.csr_matrix,
+    rows: np.ndarray,
+    groups: np.ndarray,
+    size: int,
+    mass: np.ndarray | None = None,
 ) -> sp.csr_matrix:
     """(size, slots) CSR counts of the stored codes, from the rows' one-hot slots (n, slots); `mass` as in `count_dense`."""
     member = members(groups, rows, size, onehot.shape[0])
-    return ((member if mass is None else with_values(member, mass[member.indices])) @ onehot).tocsr()
+    return (
+        (member if mass is None else with_values(member, mass[member.indices])) @ onehot
+    ).tocsr()
 
 
 def slotwise(onehots: list[sp.csr_matrix]) -> sp.csc_matrix:
@@ -91,10 +109,14 @@ def slotwise(onehots: list[sp.csr_matrix]) -> sp.csc_matrix:
     indices = np.concatenate([o.indices for o in onehots])
     lengths = np.concatenate([[0], *(np.diff(o.indptr) for o in onehots)])
     shape = (sum(o.shape[0] for o in onehots), onehots[0].shape[1])
-    return sp.csr_matrix((np.ones(len(indices), np.int8), indices, np.cumsum(lengths)), shape=shape).tocsc()
+    return sp.csr_matrix(
+        (np.ones(len(indices), np.int8), indices, np.cumsum(lengths)), shape=shape
+    ).tocsc()
 
 
-def members(rows: np.ndarray, groups: np.ndarray, n: int, size: int, mass: np.ndarray | None = None) -> sp.csr_matrix:
+def members(
+    rows: np.ndarray, groups: np.ndarray, n: int, size: int, mass: np.ndarray | None = None
+) -> sp.csr_matrix:
     """(n, size) int32 0/1 CSR: which row is in which group; with `mass` (n,) int64 by how much."""
     order = np.argsort(rows, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
@@ -103,13 +125,21 @@ def members(rows: np.ndarray, groups: np.ndarray, n: int, size: int, mass: np.nd
 
 
 def count_slots(
-    columns: sp.csc_matrix, first: int, last: int, member: sp.csr_matrix, every: bool, mass: np.ndarray | None = None
+    columns: sp.csc_matrix,
+    first: int,
+    last: int,
+    member: sp.csr_matrix,
+    every: bool,
+    mass: np.ndarray | None = None,
 ) -> sp.csr_matrix:
     """(last - first, size) CSR counts of slots first..last, groups in order; with `every` a group of all rows, of weight `mass`,
     first. Slot by slot the sums are kept over the groups of few rows: what is added up stays near the processor."""
     a, z = columns.indptr[first], columns.indptr[last]
     indptr = columns.indptr[first : last + 1] - a
-    part = sp.csr_matrix((np.ones(z - a, np.int32), columns.indices[a:z], indptr), shape=(last - first, columns.shape[0]))
+    part = sp.csr_matrix(
+        (np.ones(z - a, np.int32), columns.indices[a:z], indptr),
+        shape=(last - first, columns.shape[0]),
+    )
     table = (part @ member).tocsc().tocsr()  # twice turned: in order
     if not every:
         return table
@@ -157,15 +187,21 @@ class LinkCells:
         self.feature = np.repeat(np.arange(self.v), np.diff(self.offsets))
         self.codes = int(np.diff(self.offsets).max(initial=1))
         self.rows = column_of_rows(table)
-        self.of_slot = np.diff(table.indptr).astype(np.int64) - (self.rows > 0)  # labels that meet each code
+        self.of_slot = np.diff(table.indptr).astype(np.int64) - (
+            self.rows > 0
+        )  # labels that meet each code
         edges, first = table.indptr[self.offsets], 0
         self.parts: list[Cells] = []
         while first < self.v:
-            last = max(first + 1, int(np.searchsorted(edges, edges[first] + CHUNK, side="right")) - 1)
+            last = max(
+                first + 1, int(np.searchsorted(edges, edges[first] + CHUNK, side="right")) - 1
+            )
             self.parts.append(self._part(table, first, min(last, self.v)))
             first = min(last, self.v)
 
-    def _keys(self, table: sp.csr_matrix, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def _keys(
+        self, table: sp.csr_matrix, first: int, last: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(key, slot, label, count) of the label cells of the features first..last, in the order of the slots."""
         a, z = self.offsets[first], self.offsets[last]
         cells = slice(table.indptr[a], table.indptr[z])
@@ -191,9 +227,21 @@ class LinkCells:
         pairs = np.searchsorted(pair, (features - first) * self.size)
         short = np.int32 if len(features) * self.size * self.codes < 1 << 31 else np.int64
         starts = None if starts is None else starts.astype(np.int32)  # within a part
-        return Cells(first, last, key.astype(short), slot.astype(np.int32), count, label.astype(np.int32), starts, cells, pairs)
+        return Cells(
+            first,
+            last,
+            key.astype(short),
+            slot.astype(np.int32),
+            count,
+            label.astype(np.int32),
+            starts,
+            cells,
+            pairs,
+        )
 
-    def summed(self, logs: CountLogs, away: Sequence[sp.csr_matrix], totals: np.ndarray) -> np.ndarray:
+    def summed(
+        self, logs: CountLogs, away: Sequence[sp.csr_matrix], totals: np.ndarray
+    ) -> np.ndarray:
         """(v,) fixed-point Σ_l n·I(f; Y_l) over the rows but those in the tables of `away`; `totals` (1 + q,) of the others."""
         n, positive = int(totals[0]), totals[1:].astype(np.int64)
         rows = self.rows - sum(column_of_rows(table) for table in away)
@@ -212,7 +260,12 @@ class LinkCells:
                 count = np.add.reduceat(count, part.pair) if len(count) else count
             r = np.repeat(rest[part.first : part.last], np.diff(part.pairs))
             left = positive[part.label] - count
-            terms = logs(left) + logs(r - left) - of_label[part.label] - logs(np.maximum(r - left - count, 0))
+            terms = (
+                logs(left)
+                + logs(r - left)
+                - of_label[part.label]
+                - logs(np.maximum(r - left - count, 0))
+            )
             out[part.first : part.last] += sums_between(terms, part.pairs)
         return out
 

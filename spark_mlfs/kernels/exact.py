@@ -34,7 +34,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from .matrix import Matrix, dense, with_values
-from .products import BITS, LOW, MASK, NAMES, NEAR, ROWS, WORD, State, Words, of_mass, rows_times, split
+from .products import (
+    BITS,
+    LOW,
+    MASK,
+    NAMES,
+    NEAR,
+    ROWS,
+    WORD,
+    State,
+    Words,
+    of_mass,
+    rows_times,
+    split,
+)
 
 SPARSE_ROWS = 32 * ROWS  # of one product of columns that store few of them
 WIDE_ROWS = 1 << 22  # from here on a sum of h² is two words
@@ -51,10 +64,16 @@ def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
 Quantised = tuple[Any, Any | None]  # h and l, (n, v)
 
 
-def quantised(x: Matrix, unit: np.ndarray, shift: np.ndarray | None = None, room: Sequence[np.ndarray] = ()) -> Quantised:
+def quantised(
+    x: Matrix, unit: np.ndarray, shift: np.ndarray | None = None, room: Sequence[np.ndarray] = ()
+) -> Quantised:
     """h and l, whole numbers, of shifted values (n, v), float64 or CSR, which may be overwritten; l is None where it is 0
     throughout. With `shift` (v,) of an array less it, which is not overwritten: on the first rows of `room`, two arrays."""
-    values = (x.data if sp.issparse(x) else x) if shift is None else (room[1][: len(x)] if room else np.empty(x.shape))
+    values = (
+        (x.data if sp.issparse(x) else x)
+        if shift is None
+        else (room[1][: len(x)] if room else np.empty(x.shape))
+    )
     coarse = room[0][: len(x)] if room else np.empty_like(values)
     scale, some, moved = _ONE / unit, False, shift is not None and bool(shift.any())
     step = max(1, NEAR // max(1, values[:1].size))
@@ -95,7 +114,11 @@ def _summed(left: State, right: State, own: bool = False) -> State:
     out = dict(left)
     for name, value in right.items():
         if name in out:
-            room = out[name] if own and out[name].dtype == np.int64 and out[name].flags.writeable else None
+            room = (
+                out[name]
+                if own and out[name].dtype == np.int64 and out[name].flags.writeable
+                else None
+            )
             value = np.add(out[name], value, dtype=np.int64, out=room)
         out[name] = value
     return out
@@ -105,7 +128,11 @@ def carried(state: State, names: Iterable[str] | None = None) -> State:
     """A state whose sums of products, or those of `names`, have what is above 2⁴⁰ apart."""
     out = dict(state)
     asked = list(state if names is None else names)
-    for name in [name for name in asked if name + "+" in state or name.rsplit(" ", 1)[-1] in ("hh", "hl", "ll")]:
+    for name in [
+        name
+        for name in asked
+        if name + "+" in state or name.rsplit(" ", 1)[-1] in ("hh", "hl", "ll")
+    ]:
         above = out[name] >> WORD
         out[name] = out[name] - (above << WORD)
         out[name + "+"] = out.get(name + "+", 0) + above
@@ -116,7 +143,11 @@ def _float(state: State, name: str, shape: tuple[int, ...]) -> np.ndarray:
     if name not in state:
         return np.zeros(shape)
     value = np.asarray(state[name], np.float64)
-    return value + np.ldexp(np.asarray(state[name + "+"], np.float64), WORD) if name + "+" in state else value
+    return (
+        value + np.ldexp(np.asarray(state[name + "+"], np.float64), WORD)
+        if name + "+" in state
+        else value
+    )
 
 
 def _whole(values: Any) -> np.ndarray:
@@ -172,7 +203,13 @@ def _steps(rows: Quantised, y: sp.csr_matrix) -> Iterator[tuple[Any, Any | None,
 
 
 def _add_weighted(
-    sums: State, products: Words, coarse: Any, fine: Any | None, y: sp.csr_matrix, mass: np.ndarray, across: bool
+    sums: State,
+    products: Words,
+    coarse: Any,
+    fine: Any | None,
+    y: sp.csr_matrix,
+    mass: np.ndarray,
+    across: bool,
 ) -> State:
     """`sums` with those of rows that count `mass` times, and `products` with theirs."""
     v = coarse.shape[1]
@@ -180,12 +217,17 @@ def _add_weighted(
         a, b, c = coarse[part], None if fine is None else fine[part], y[part]
         one: State = {"n": np.array([int(m.sum())], np.int64), "y": _whole(c.T @ m).ravel()}
         label_upper, label_lower = split(rows_times(c, m))
-        squares = [c.T @ part if across else _whole(_sums(_times(c, part))) for part in (label_upper, label_lower)]
+        squares = [
+            c.T @ part if across else _whole(_sums(_times(c, part)))
+            for part in (label_upper, label_lower)
+        ]
         one |= _linear("yy", tuple(squares))
         of_rows, times = of_mass(a, b, m)
         for name, values, (upper, lower) in (("h", a, times[0]), ("l", b, times[-1])):
             if values is not None:
-                one |= _linear(name, m @ values, v) | _linear(name + "y", ((c.T @ upper).T, (c.T @ lower).T))
+                one |= _linear(name, m @ values, v) | _linear(
+                    name + "y", ((c.T @ upper).T, (c.T @ lower).T)
+                )
         products.add_all([(place + raised, left, right) for place, left, right in of_rows])
         sums = add(sums, _raised(one, raised))
     return sums
@@ -246,8 +288,13 @@ def moments_of(state: State, unit: np.ndarray, q: int) -> dict[str, np.ndarray]:
     xx = _of_products(state, (v, v))
     xx *= unit[:, None]
     xx *= unit
-    xy = np.ldexp(_float(state, "hy", (v, q)) + np.ldexp(_float(state, "ly", (v, q)), -BITS), -BITS) * unit[:, None]
-    total = np.ldexp(_float(state, "h", (v,)) + np.ldexp(_float(state, "l", (v,)), -BITS), -BITS) * unit
+    xy = (
+        np.ldexp(_float(state, "hy", (v, q)) + np.ldexp(_float(state, "ly", (v, q)), -BITS), -BITS)
+        * unit[:, None]
+    )
+    total = (
+        np.ldexp(_float(state, "h", (v,)) + np.ldexp(_float(state, "l", (v,)), -BITS), -BITS) * unit
+    )
     return {
         "n": np.asarray(state["n"], np.float64),
         "sum_x": total,
@@ -262,7 +309,12 @@ def moments_of(state: State, unit: np.ndarray, q: int) -> dict[str, np.ndarray]:
 
 
 def group_moments(
-    coarse: Any, fine: Any | None, member: sp.csr_matrix, squares: bool = True, wide: bool = False, mass: np.ndarray | None = None
+    coarse: Any,
+    fine: Any | None,
+    member: sp.csr_matrix,
+    squares: bool = True,
+    wide: bool = False,
+    mass: np.ndarray | None = None,
 ) -> State:
     """The state of Σx and Σx² over groups of rows: `member` (g, n) 0/1 CSR says which rows a group has. Parts are (g, v). `mass`
     (n,) int64: how many times each row counts; or `member` itself says how many times each row counts in a group, int64."""
@@ -275,7 +327,13 @@ def group_moments(
         for part, each, raised in _member_parts(member):
             a, b = coarse[part], None if fine is None else fine[part]
             one = {}
-            for name, x, y in (("h", a, None), ("l", b, None), ("hh", a, a), ("hl", a, b), ("ll", b, b)):
+            for name, x, y in (
+                ("h", a, None),
+                ("l", b, None),
+                ("hh", a, a),
+                ("hl", a, b),
+                ("ll", b, b),
+            ):
                 if (b is None and "l" in name) or (y is not None and not squares):
                     continue
                 parts = split(x if y is None else _times(x, y))
@@ -284,7 +342,11 @@ def group_moments(
         return state
     for first in range(0, max(coarse.shape[0], 1), ROWS):
         part = slice(first, first + ROWS)
-        a, b, m = coarse[part], None if fine is None else fine[part], member[:, part].astype(np.float64)
+        a, b, m = (
+            coarse[part],
+            None if fine is None else fine[part],
+            member[:, part].astype(np.float64),
+        )
         one = {"h": _whole(m @ a)}
         if squares:
             one["hh"] = _whole(m @ _times(a, a))
@@ -300,9 +362,14 @@ def _times(a: Any, b: Any) -> Any:
     return a.multiply(b).tocsr() if sp.issparse(a) else a * b
 
 
-def sums_of(state: State, unit: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+def sums_of(
+    state: State, unit: np.ndarray, shape: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
     """Σx and Σx² (g, v) in float64, of the shifted values."""
-    total = np.ldexp(_float(state, "h", shape) + np.ldexp(_float(state, "l", shape), -BITS), -BITS) * unit
+    total = (
+        np.ldexp(_float(state, "h", shape) + np.ldexp(_float(state, "l", shape), -BITS), -BITS)
+        * unit
+    )
     square = _float(state, "hh", shape) + np.ldexp(_float(state, "hl", shape), 1 - BITS)
     square += np.ldexp(_float(state, "ll", shape), -2 * BITS)
     return total, np.ldexp(square, -2 * BITS) * (unit * unit)
@@ -341,7 +408,11 @@ def applied(coarse: Any, fine: Any | None, unit: np.ndarray, weights: np.ndarray
     """(n, w) X @ `weights` (v, w) of quantised rows X, to 2⁻⁶⁰ of unit @ max|weights|: the bits of a row do not depend on the
     others, which a product of floats does not promise."""
     weights = weights * unit[:, None]
-    scale = units(weights.min(axis=0, initial=0.0), weights.max(axis=0, initial=0.0), np.zeros(weights.shape[1]))
+    scale = units(
+        weights.min(axis=0, initial=0.0),
+        weights.max(axis=0, initial=0.0),
+        np.zeros(weights.shape[1]),
+    )
     rest, parts = np.ldexp(weights / scale, BITS), []
     for _ in range(3):
         parts.append(np.rint(rest))
@@ -361,12 +432,16 @@ def applied(coarse: Any, fine: Any | None, unit: np.ndarray, weights: np.ndarray
     return np.ldexp(out, -2 * BITS) * scale
 
 
-def weighted_square(coarse: Any, fine: Any | None, mass: np.ndarray) -> list[tuple[np.ndarray, int]]:
+def weighted_square(
+    coarse: Any, fine: Any | None, mass: np.ndarray
+) -> list[tuple[np.ndarray, int]]:
     """X'MX of quantised columns (n, v) of rows that count `mass` (n,) times: parts (int64, shift), as of `words`, of 2⁻⁸⁰."""
     parts = []
     for rows, m, raised in _mass_parts(mass):
         products, _ = of_mass(coarse[rows], None if fine is None else fine[rows], m)
-        parts += [(_whole(left.T @ right), BITS * (power + raised)) for power, left, right in products]
+        parts += [
+            (_whole(left.T @ right), BITS * (power + raised)) for power, left, right in products
+        ]
     return parts
 
 
@@ -432,14 +507,18 @@ def total(name: str, values: np.ndarray, unit: float, mass: np.ndarray | None = 
     return words(name, *((np.atleast_1d(value), shift) for value, shift in parts))
 
 
-def _times_mass(coarse: np.ndarray, fine: np.ndarray, mass: np.ndarray) -> list[tuple[np.ndarray, int]]:
+def _times_mass(
+    coarse: np.ndarray, fine: np.ndarray, mass: np.ndarray
+) -> list[tuple[np.ndarray, int]]:
     """Parts of Σ mass · (2⁴⁰ coarse + fine) over the rows, as `words` takes them: 20 bits of each at a time."""
     parts = []
     for rows, m, raised in _mass_parts(mass):
         times = m.astype(np.int64).reshape(-1, *(1,) * (coarse.ndim - 1))
         for each, shift in ((coarse[rows], WORD), (fine[rows], 0)):
             for piece, above in ((each & LOW, 0), (each >> BITS, BITS)):
-                parts.append((np.atleast_1d((piece * times).sum(axis=0)), shift + above + BITS * raised))
+                parts.append(
+                    (np.atleast_1d((piece * times).sum(axis=0)), shift + above + BITS * raised)
+                )
     return parts
 
 

@@ -66,11 +66,27 @@ class GramStatistics:
         if move_y:
             cross = np.outer(sy - 0.5 * n * v, v)
             yy = yy - cross - cross.T
-        return GramStatistics(n, sx - n * u, sy - n * v, xx, xy, yy, np.array(centre_x), np.array(centre_y), self.low, self.high)
+        return GramStatistics(
+            n,
+            sx - n * u,
+            sy - n * v,
+            xx,
+            xy,
+            yy,
+            np.array(centre_x),
+            np.array(centre_y),
+            self.low,
+            self.high,
+        )
 
     def __add__(self, other: GramStatistics) -> GramStatistics:
         out = self._with(other, operator.add)
-        if self.low is not None and other.low is not None and self.high is not None and other.high is not None:
+        if (
+            self.low is not None
+            and other.low is not None
+            and self.high is not None
+            and other.high is not None
+        ):
             out.low, out.high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         return out
 
@@ -80,12 +96,21 @@ class GramStatistics:
 
     def _with(self, other: GramStatistics, operation: Callable[[Any, Any], Any]) -> GramStatistics:
         o = other.recentred(self.centre_x, self.centre_y)
-        sums = {name: operation(getattr(self, name), getattr(o, name)) for name in ("n", "sum_x", "sum_y", "xx", "xy", "yy")}
+        sums = {
+            name: operation(getattr(self, name), getattr(o, name))
+            for name in ("n", "sum_x", "sum_y", "xx", "xy", "yy")
+        }
         return replace(self, low=None, high=None, **sums)
 
     def with_labels_times(self, scale: np.ndarray) -> GramStatistics:
         across = np.outer(scale, scale)
-        return replace(self, sum_y=self.sum_y * scale, xy=self.xy * scale, yy=self.yy * across, centre_y=self.centre_y * scale)
+        return replace(
+            self,
+            sum_y=self.sum_y * scale,
+            xy=self.xy * scale,
+            yy=self.yy * across,
+            centre_y=self.centre_y * scale,
+        )
 
     def flattened(self) -> GramStatistics:
         """The same, of rows whose extremes are those of more rows: what varies by 1e-12 of its squares at most is constant."""
@@ -112,13 +137,19 @@ class GramStatistics:
 
     def _view(self, scaling: str, centre: bool) -> GramView:
         if self.n <= 0:
-            raise DataError("no row has all its labels known: label some rows, or drop the labels that are never known")
+            raise DataError(
+                "no row has all its labels known: label some rows, or drop the labels that are never known"
+            )
         if scaling == "minmax" and self.low is None:
-            raise DataError("minmax scaling needs the features' minimum and maximum, which these statistics lack")
+            raise DataError(
+                "minmax scaling needs the features' minimum and maximum, which these statistics lack"
+            )
         mean_sx, mean_sy = self.sum_x / self.n, self.sum_y / self.n
         squares = self._squares()
         if self.low is not None and self.high is not None:
-            varying = (self.high > self.low) & (squares > 0)  # squares underflow when the range is below ~1e-160
+            varying = (self.high > self.low) & (
+                squares > 0
+            )  # squares underflow when the range is below ~1e-160
         else:
             varying = squares > self._rounding()
         keep = np.flatnonzero(varying)
@@ -281,7 +312,9 @@ class FoldSums:
 
     def of(self, folds: np.ndarray) -> FoldSums:
         """The sums of some folds alone, a mask (F,)."""
-        kept = {name: getattr(self, name)[folds] for name in ("n", "sum_x", "xx", "sum_y", "yy", "xy")}
+        kept = {
+            name: getattr(self, name)[folds] for name in ("n", "sum_x", "xx", "sum_y", "yy", "xy")
+        }
         return FoldSums(**kept, folds=tuple(int(f) for f in np.array(self.folds)[folds]))
 
     @property
@@ -297,7 +330,13 @@ class FoldSums:
 
 
 def alone(
-    base: FoldSums, weights: np.ndarray, penalty: float, total: np.ndarray, square: np.ndarray, pairs: np.ndarray, met: np.ndarray
+    base: FoldSums,
+    weights: np.ndarray,
+    penalty: float,
+    total: np.ndarray,
+    square: np.ndarray,
+    pairs: np.ndarray,
+    met: np.ndarray,
 ) -> np.ndarray:
     """(m,) J of each feature alone, NaN where it is constant: `total`, `square` (m, F) its sums and its squares'; `met` (p, F)
     its sums over the rows with a label, of the `pairs` (2, p), feature by feature, that meet in a row; `base` of no features.
@@ -314,11 +353,18 @@ def alone(
     z_t = square.sum(axis=1, keepdims=True) - square - n * a**2
     z_h = square - 2 * a * total + held * a**2
     j, label = pairs
-    w, a_of, y_t_of = weights[label][:, None], a.take(j, axis=0), y_t.take(label, axis=0)  # `take`: the quickest
+    w, a_of, y_t_of = (
+        weights[label][:, None],
+        a.take(j, axis=0),
+        y_t.take(label, axis=0),
+    )  # `take`: the quickest
     c_t = met.sum(axis=1, keepdims=True) - met - a_of * y_t_of
     c_h = met - a_of * y_h.take(label, axis=0) - b.take(j, axis=0) * y_t_of
 
-    labels, ones = np.bincount(j, minlength=count), np.ones(len(j))  # how many labels each feature meets
+    labels, ones = (
+        np.bincount(j, minlength=count),
+        np.ones(len(j)),
+    )  # how many labels each feature meets
     starts, missed = np.concatenate([[0], np.cumsum(labels)]), labels[:, None] < len(weights)
     over = sp.csr_matrix((ones, np.arange(len(j)), starts), shape=(count, len(j)))
     of_labels = sp.csr_matrix((ones, label, starts), shape=(count, len(weights)))
@@ -329,13 +375,17 @@ def alone(
     fit += a**2 * rest_tt
     both += a**2 * rest_th + a * b * rest_tt
     share = 1 / divisor(z_t / variance[:, None], penalty * n, n) / variance[:, None]
-    return (2 * both * share - fit * share**2 * z_h).sum(axis=1) / positive(base.variation(weights).sum())
+    return (2 * both * share - fit * share**2 * z_h).sum(axis=1) / positive(
+        base.variation(weights).sum()
+    )
 
 
 def divisor(squares: np.ndarray, penalty: np.ndarray | float, n: np.ndarray | float) -> np.ndarray:
     """⟨z, z⟩ + λn, infinite where there is nothing left of a column that no penalty shrinks."""
     left = np.maximum(squares, 0.0)
-    return np.where((np.asarray(penalty) > 0) | (left > DEPENDENT * np.asarray(n)), left + penalty, np.inf)
+    return np.where(
+        (np.asarray(penalty) > 0) | (left > DEPENDENT * np.asarray(n)), left + penalty, np.inf
+    )
 
 
 def positive(total: np.ndarray | float) -> np.ndarray:

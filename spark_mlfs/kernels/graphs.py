@@ -47,7 +47,13 @@ class Anchors:
     _squares: np.ndarray | None = field(default=None, repr=False)
 
     @staticmethod
-    def of(rows: Rows, hits: Matrix, hit_codes: np.ndarray, margin: np.ndarray, table: LabelsetSimilarity) -> Anchors:
+    def of(
+        rows: Rows,
+        hits: Matrix,
+        hit_codes: np.ndarray,
+        margin: np.ndarray,
+        table: LabelsetSimilarity,
+    ) -> Anchors:
         a, k = hit_codes.shape
         lookup = table.between(rows.labelset_codes, hit_codes.ravel())
         similarity = lookup.pairs(np.repeat(np.arange(a), k), np.arange(a * k)).reshape(a, k)
@@ -65,7 +71,9 @@ class Anchors:
         if weights is None and self._squares is not None:
             return self._squares
         at = np.repeat(np.arange(len(self)), self.k)
-        out = pair_squares(self.rows.x, self.hits, at, np.arange(len(at)), weights).reshape(len(self), self.k)
+        out = pair_squares(self.rows.x, self.hits, at, np.arange(len(at)), weights).reshape(
+            len(self), self.k
+        )
         if weights is None:
             self._squares = out
         return out
@@ -78,7 +86,10 @@ class Anchors:
             diff = diff.multiply(diff).tocsr()
             if summed:
                 return np.asarray(diff.T @ coefficients.ravel()).ravel()
-            group = sp.csr_matrix((coefficients.ravel(), np.arange(a * k), np.arange(0, a * k + 1, k)), shape=(a, a * k))
+            group = sp.csr_matrix(
+                (coefficients.ravel(), np.arange(a * k), np.arange(0, a * k + 1, k)),
+                shape=(a, a * k),
+            )
             return (group @ diff).toarray()
         out = np.zeros(d) if summed else np.zeros((a, d))
         hits = self.hits.reshape(a, k, d)
@@ -130,11 +141,17 @@ def hinge_state(
     anchors themselves may be among them (by id); `weights` (d,) the v of the distances in the hinges, None: ones; `summed` over
     the anchors (`closed`, `convex`): ``reach`` and six (d,) arrays, else (`paper`) four (a, d) ones."""
     reference = block if weights is None else _weighted(block, np.sqrt(weights))
-    z, square = (exact.quantised(x, u) for x, u in ((block.x.copy(), grid.unit), (changed(block.x, np.square), grid.unit**2)))
+    z, square = (
+        exact.quantised(x, u)
+        for x, u in ((block.x.copy(), grid.unit), (changed(block.x, np.square), grid.unit**2))
+    )
     column, parts = np.zeros(len(block), np.int64), []
     out: State = exact.words("cross", (np.zeros(block.width, np.int64), 0)) if summed else {}
     for anchors in batches:
-        reach, sums = np.zeros((len(anchors), anchors.k), np.int64), _Products(anchors, z, None if summed else square)
+        reach, sums = (
+            np.zeros((len(anchors), anchors.k), np.int64),
+            _Products(anchors, z, None if summed else square),
+        )
         limit = anchors.margin[:, None] + anchors.squares(weights)
         query = anchors.rows if weights is None else _weighted(anchors.rows, np.sqrt(weights))
         for piece, run in tiles(query, reference, tile):
@@ -147,7 +164,9 @@ def hinge_state(
             sums.add(i, r, w, run)
         parts.append({"reach": reach} | ({} if summed else sums.per_anchor()))
         if summed:
-            out = exact.add_words(out, sums.with_anchors(exact.quantised(anchors.rows.x.copy(), grid.unit)))
+            out = exact.add_words(
+                out, sums.with_anchors(exact.quantised(anchors.rows.x.copy(), grid.unit))
+            )
     out |= {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     if summed:
         share = exact.quantised(column[:, None].astype(np.float64), _most(batches, grid))
@@ -159,11 +178,18 @@ def hinge_state(
 
 def _most(batches: list[Anchors], grid: Grid) -> np.ndarray:
     """(1,) what the sum of w over the anchors cannot exceed, in units of the grid."""
-    return np.atleast_1d(exact.power_above(2.0**grid.bits * sum(len(each) * each.k for each in batches)))
+    return np.atleast_1d(
+        exact.power_above(2.0**grid.bits * sum(len(each) * each.k for each in batches))
+    )
 
 
 def hinges(
-    batches: list[Anchors], state: State, grid: Grid, lam: float = 1.0, weights: np.ndarray | None = None, summed: bool = False
+    batches: list[Anchors],
+    state: State,
+    grid: Grid,
+    lam: float = 1.0,
+    weights: np.ndarray | None = None,
+    summed: bool = False,
 ) -> HingePart:
     """Loss and gradient at v = `weights`, from the complete state: Σ_j s_ij (Δ²_ij and d²_v(i,j)) and λ times the hinges."""
     reach, first = np.ldexp(state["reach"].astype(np.float64), -grid.bits), 0
@@ -172,22 +198,38 @@ def hinges(
         part = slice(first, first + len(anchors))
         own, first = reach[part], first + len(anchors)
         near = anchors.squares(weights)
-        losses.append((anchors.similarity * near).sum(axis=1) + lam * (own * (anchors.margin[:, None] + near)).sum(axis=1))
+        losses.append(
+            (anchors.similarity * near).sum(axis=1)
+            + lam * (own * (anchors.margin[:, None] + near)).sum(axis=1)
+        )
         hits.append(anchors.weighted_hits(anchors.similarity + lam * own, summed))
         pulled.append(_scaled_rows(changed(anchors.rows.x, np.square), own.sum(axis=1), summed))
         if not summed:
-            high = {name: np.ldexp(state[name + " h"][part].astype(np.float64), -grid.bits) for name in ("z", "zz")}
-            low = {name: np.ldexp(state[name + " m"][part].astype(np.float64), -grid.bits - BITS) for name in high}
+            high = {
+                name: np.ldexp(state[name + " h"][part].astype(np.float64), -grid.bits)
+                for name in ("z", "zz")
+            }
+            low = {
+                name: np.ldexp(state[name + " m"][part].astype(np.float64), -grid.bits - BITS)
+                for name in high
+            }
             pulled[-1] += (high["zz"] + low["zz"]) * grid.unit**2
             pulled[-1] -= 2 * dense(anchors.rows.x) * ((high["z"] + low["z"]) * grid.unit)
     v = np.ones(len(grid.unit)) if weights is None else weights
     if not summed:
         apart = np.concatenate(pulled)
-        return HingePart(np.concatenate(hits) - lam * apart, np.concatenate(losses) - lam * (apart * v).sum(axis=1))
+        return HingePart(
+            np.concatenate(hits) - lam * apart,
+            np.concatenate(losses) - lam * (apart * v).sum(axis=1),
+        )
     cross = exact.number(state, "cross", -grid.bits - 3 * BITS) * grid.unit**2
-    square = exact.number(state, "square", -grid.bits - 4 * BITS) * _most(batches, grid) * grid.unit**2
+    square = (
+        exact.number(state, "square", -grid.bits - 4 * BITS) * _most(batches, grid) * grid.unit**2
+    )
     apart = sum(pulled) - 2 * cross + square
-    return HingePart(sum(hits) - lam * apart, float(np.concatenate(losses).sum() - lam * (apart * v).sum()))
+    return HingePart(
+        sum(hits) - lam * apart, float(np.concatenate(losses).sum() - lam * (apart * v).sum())
+    )
 
 
 class _Products:
@@ -202,10 +244,17 @@ class _Products:
     def add(self, i: np.ndarray, r: np.ndarray, w: np.ndarray, run: slice) -> None:
         """Take in pairs (anchor i, row r of the run) in the order of i, of whole numbers w below 2⁴⁰."""
         high = np.rint(np.ldexp(w, -BITS))
-        upper, lower = (self._matrix(i, r, part, run) if part.any() else None for part in (high, w - np.ldexp(high, BITS)))
+        upper, lower = (
+            self._matrix(i, r, part, run) if part.any() else None
+            for part in (high, w - np.ldexp(high, BITS))
+        )
         for name, (coarse, fine) in self.of.items():
             coarse, fine = coarse[run], None if fine is None else fine[run]
-            for key, pairs, values in ((f"{name} h", upper, coarse), (f"{name} m", upper, fine), (f"{name} m", lower, coarse)):
+            for key, pairs, values in (
+                (f"{name} h", upper, coarse),
+                (f"{name} m", upper, fine),
+                (f"{name} m", lower, coarse),
+            ):
                 if pairs is not None and values is not None:
                     product = (pairs @ values).astype(np.int64)
                     self.sums[key] = self.sums[key] + product if key in self.sums else product
@@ -220,8 +269,15 @@ class _Products:
         return out
 
     def per_anchor(self) -> State:
-        out: State = {f"{name} {kind}": np.zeros(self.shape, np.int64) for name in self.of for kind in ("h", "m")}
-        return out | {key: value.toarray() if sp.issparse(value) else value for key, value in self.sums.items()}
+        out: State = {
+            f"{name} {kind}": np.zeros(self.shape, np.int64)
+            for name in self.of
+            for kind in ("h", "m")
+        }
+        return out | {
+            key: value.toarray() if sp.issparse(value) else value
+            for key, value in self.sums.items()
+        }
 
     def with_anchors(self, x: Quantised) -> State:
         """Σ_ir w_ir x_i ∘ z_r (d,) as three words of 2⁻⁶⁰ of the units, x the anchors' own coordinates."""
@@ -233,14 +289,21 @@ class _Products:
                     continue
                 own = own.astype(np.int64)
                 for piece, above in _halves(value):
-                    total = own.multiply(piece).sum(axis=0) if sp.issparse(own) else np.einsum("ij,ij->j", own, piece)
+                    total = (
+                        own.multiply(piece).sum(axis=0)
+                        if sp.issparse(own)
+                        else np.einsum("ij,ij->j", own, piece)
+                    )
                     parts.append((np.asarray(total, np.int64).ravel(), up + higher + above))
         return exact.words("cross", *parts)
 
 
 def _halves(value: Matrix) -> list[tuple[Matrix, int]]:
     """Whole numbers as what is above 2³¹ and the rest, with the powers of two that they count."""
-    return [(changed(value, lambda v: v >> 31), 31), (changed(value, lambda v: v & ((1 << 31) - 1)), 0)]
+    return [
+        (changed(value, lambda v: v >> 31), 31),
+        (changed(value, lambda v: v & ((1 << 31) - 1)), 0),
+    ]
 
 
 def _scaled_rows(x: Matrix, factors: np.ndarray, summed: bool) -> np.ndarray:
@@ -256,7 +319,12 @@ def _weighted(rows: Rows, root: np.ndarray) -> Rows:
 
 
 def _active(
-    tile: Tile, limit: np.ndarray, anchors: Anchors, block: Rows, similarity: LabelsetSimilarity, s_min: float
+    tile: Tile,
+    limit: np.ndarray,
+    anchors: Anchors,
+    block: Rows,
+    similarity: LabelsetSimilarity,
+    s_min: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The pairs (anchor i, miss r) that may have an active hinge, by i: i, r, and per hit c_jr (k, t), 0 where inactive."""
     unit = tile.features * GRID
@@ -288,7 +356,9 @@ def label_pairs(members: sp.csr_matrix, counts: np.ndarray, k: int) -> np.ndarra
 
 def _rows_of_both(members: sp.csr_matrix, counts: np.ndarray) -> np.ndarray:
     members = sp.csr_matrix(members, dtype=np.float64)
-    return (sp.csr_matrix(members.multiply(np.asarray(counts, np.float64)[:, None])).T @ members).toarray()
+    return (
+        sp.csr_matrix(members.multiply(np.asarray(counts, np.float64)[:, None])).T @ members
+    ).toarray()
 
 
 @dataclass
@@ -347,7 +417,9 @@ class PairNeighbours:
             ids.append(nearest.ids.ravel())
             # the first class is the hits of its own anchors and the misses of the others
             values.append(np.repeat(-sign * self.sides[pair], self.k) / (sizes[pair] * self.k))
-        return Links.of(np.concatenate(anchors), np.concatenate(ids), np.concatenate(values)[:, None])
+        return Links.of(
+            np.concatenate(anchors), np.concatenate(ids), np.concatenate(values)[:, None]
+        )
 
 
 @dataclass
@@ -366,8 +438,14 @@ class Links:
         order = np.lexsort((anchors, ids))
         anchors, ids, values = anchors[order], ids[order], values[order]
         if len(ids):
-            start = np.flatnonzero(np.concatenate([[True], (np.diff(ids) != 0) | (np.diff(anchors) != 0)]))
-            anchors, ids, values = anchors[start], ids[start], np.add.reduceat(values, start, axis=0)
+            start = np.flatnonzero(
+                np.concatenate([[True], (np.diff(ids) != 0) | (np.diff(anchors) != 0)])
+            )
+            anchors, ids, values = (
+                anchors[start],
+                ids[start],
+                np.add.reduceat(values, start, axis=0),
+            )
         return Links(anchors, ids, values)
 
     def differences(self, batch: Rows, block: Rows, scale: np.ndarray) -> np.ndarray:
@@ -376,7 +454,11 @@ class Links:
         order = np.argsort(block.ids, kind="stable")
         at = np.searchsorted(block.ids, self.ids, sorter=order)
         at[at == len(order)] = 0
-        here = np.flatnonzero(block.ids[order][at] == self.ids) if len(order) else np.zeros(0, np.int64)
+        here = (
+            np.flatnonzero(block.ids[order][at] == self.ids)
+            if len(order)
+            else np.zeros(0, np.int64)
+        )
         i, j, values = self.anchors[here], order[at[here]], self.values[here] * scale
         out = np.zeros((values.shape[1], batch.width))
         for part, apart in differences(batch.x, block.x, i, j):
@@ -396,7 +478,9 @@ def whole_scale(links: list[Links]) -> np.ndarray:
     return 2.0**52 / power_above(sum(np.abs(each.values).sum(axis=0) for each in links))
 
 
-def hamming_links(best: Nearest, codes: np.ndarray, neighbour_codes: np.ndarray, members: sp.csr_matrix) -> Links:
+def hamming_links(
+    best: Nearest, codes: np.ndarray, neighbour_codes: np.ndarray, members: sp.csr_matrix
+) -> Links:
     """The links of `hamming`, values (t, 2) delta and 1 − delta: a batch's nearest rows, labelset codes (a,) and (a, k)."""
     k = best.ids.shape[1]
     filled = np.flatnonzero(best.ids.ravel() != NONE)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-GOLDEN = 0x9E3779B97F4A7C15  # 2⁶⁴ over the golden ratio: what SplitMix64 adds from one state to the next
+GOLDEN = (
+    0x9E3779B97F4A7C15  # 2⁶⁴ over the golden ratio: what SplitMix64 adds from one state to the next
+)
 GROUPS = 60  # rows fall into 60 groups by the hash of their id: 60 divides into 2, 3, 4, 5, 6, 10, 12, 15, 20 and 30 folds
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
@@ -27,7 +29,9 @@ def mixed(state: np.ndarray) -> np.ndarray:
 def mix(ids: np.ndarray, seed: int = 0) -> np.ndarray:
     """SplitMix64 of (seed, row id) as uint64."""
     with np.errstate(over="ignore"):
-        return mixed(ids.astype(np.int64).view(np.uint64) + np.uint64((GOLDEN * (seed + 1)) & (2**64 - 1)))
+        return mixed(
+            ids.astype(np.int64).view(np.uint64) + np.uint64((GOLDEN * (seed + 1)) & (2**64 - 1))
+        )
 
 
 def unmix(bits: np.ndarray, seed: int = 0) -> np.ndarray:

@@ -23,10 +23,14 @@ from ..lazy import cached_property
 from .chance import Chance
 from .matrix import sums_between
 
-Untouched = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of rows a feature has left, and rows of a label
+Untouched = Callable[
+    [np.ndarray, np.ndarray], np.ndarray
+]  # of rows a feature has left, and rows of a label
 
 TABLE_ROWS = 1 << 22  # up to so many rows c log c comes from a table
-CELLS = 1 << 16  # counts that are looked at together, so that what is made of them stays in the cache
+CELLS = (
+    1 << 16
+)  # counts that are looked at together, so that what is made of them stays in the cache
 
 
 class CountLogs:
@@ -35,7 +39,9 @@ class CountLogs:
 
     def __init__(self, n: int, terms: int, correction: str = "none") -> None:
         bits = math.ceil(math.log2(max(2.0, n * math.log(max(n, 2)))))
-        self.shift = min(52 - bits, 61 - max(bits, math.ceil(math.log2(max(n, 2) * max(terms / 8, 2)))))
+        self.shift = min(
+            52 - bits, 61 - max(bits, math.ceil(math.log2(max(n, 2) * max(terms / 8, 2))))
+        )
         self.scale = 2.0**self.shift
         self.half = 0.5 if correction == "miller-madow" else 0.0
         self.n, self.corrected = n, correction != "none"
@@ -47,7 +53,9 @@ class CountLogs:
         return self._compute(np.arange(self.n + 1)) if self.n <= TABLE_ROWS else None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_table"}  # made again where it is needed
+        return {
+            name: value for name, value in vars(self).items() if name != "_table"
+        }  # made again where it is needed
 
     def _compute(self, counts: np.ndarray) -> np.ndarray:
         # the C library's logarithm in extended precision: NumPy's own differs in the last bit between its versions and processors
@@ -70,11 +78,16 @@ class CountLogs:
         return np.asarray(value) / self.scale / (self.n if n is None else np.maximum(n, 1))
 
 
-def difference(n: np.ndarray | int, count: np.ndarray, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+def difference(
+    n: np.ndarray | int, count: np.ndarray, row: np.ndarray, column: np.ndarray
+) -> np.ndarray:
     """n·count − row·column of whole numbers in float64: in int64 while n is below 2³¹, else by products of two words (Dekker)."""
     if np.max(n, initial=0) < 1 << 31:
         return (n * count - row * column).astype(np.float64)
-    one, two = (_product(np.asarray(a, np.float64), np.asarray(b, np.float64)) for a, b in ((n, count), (row, column)))
+    one, two = (
+        _product(np.asarray(a, np.float64), np.asarray(b, np.float64))
+        for a, b in ((n, count), (row, column))
+    )
     return (one[0] - two[0]) + (one[1] - two[1])
 
 
@@ -97,7 +110,9 @@ def entropy(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
     return logs.nats(logs(total) - logs(counts).sum(axis=-1), total)
 
 
-def label_information(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None) -> np.ndarray:
+def label_information(
+    logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None
+) -> np.ndarray:
     """I(f; Y_l) for every feature and label, (F, q) nats.
 
     `counts` (F, b, 1 + q): rows with code v, and those of them with label l; `unknown` (F, b, q) rows with code v whose label l
@@ -111,7 +126,9 @@ def summed_label_information(logs: CountLogs, counts: np.ndarray, q: int) -> np.
     estimates. `counts` as in `label_information`."""
     terms: np.ndarray = logs.clip(_label_terms(logs, counts, q, None)[0]).sum(axis=1)
     if logs.chance and len(counts):
-        terms -= logs.chance.summed(counts[:, :, 0], counts[0, :, 1 : 1 + q].sum(axis=0), counts[0, :, 0].sum()).sum(axis=1)
+        terms -= logs.chance.summed(
+            counts[:, :, 0], counts[0, :, 1 : 1 + q].sum(axis=0), counts[0, :, 0].sum()
+        ).sum(axis=1)
     return terms
 
 
@@ -139,17 +156,24 @@ class StoredCounts:
         return np.searchsorted(self.feature, np.arange(self.width + 1))
 
     @cached_property
-    def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    def _pairs(
+        self,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
         """(feature, group, first pair of each feature, what makes sums over the pairs of the cells' values)."""
         of, group = self.feature.take(self.slot), self.group
-        several = np.flatnonzero((np.diff(self._slots) > 1).take(of))  # cells of features with several stored codes
+        several = np.flatnonzero(
+            (np.diff(self._slots) > 1).take(of)
+        )  # cells of features with several stored codes
         if not len(several):
             return of, group, np.searchsorted(of, np.arange(self.width + 1)), lambda values: values
         key = of[several] * (int(group.max()) + 1) + group[several]
         order = np.argsort(key, kind="stable")
         key, order = key[order], several[order]
         starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
-        places, kept = several[starts], np.ones(len(of), bool)  # the runs lie in order, each pair where one of its cells was
+        places, kept = (
+            several[starts],
+            np.ones(len(of), bool),
+        )  # the runs lie in order, each pair where one of its cells was
         kept[several] = False
         kept[places] = True
 
@@ -178,7 +202,9 @@ class LabelRows:
 
     def __init__(self, positive: np.ndarray, n: int) -> None:
         self.positive, self.n = np.asarray(positive, np.int64), n
-        self.distinct, self.case, self.labels = np.unique(self.positive, return_inverse=True, return_counts=True)
+        self.distinct, self.case, self.labels = np.unique(
+            self.positive, return_inverse=True, return_counts=True
+        )
 
 
 @dataclass
@@ -207,7 +233,9 @@ class PairMoments:
         return sums_between(values, self.edges)
 
 
-def summed_stored_information(logs: CountLogs, stored: StoredCounts, rows: LabelRows, clip: bool = True) -> np.ndarray:
+def summed_stored_information(
+    logs: CountLogs, stored: StoredCounts, rows: LabelRows, clip: bool = True
+) -> np.ndarray:
     """`summed_label_information` from stored counts whose groups are the labels, to the bit; without `clip` the sum as it is.
 
     Of a label that meets no stored code of f only its count matters, by g(r, p) = T(r − p) − T(r) − T(n − p) + T(n), r the rows
@@ -216,7 +244,11 @@ def summed_stored_information(logs: CountLogs, stored: StoredCounts, rows: Label
     rest = n - stored.by_feature(stored.rows)
     kept = logs.clip if clip else lambda value: value
     by_rest = untouched_sums(logs, rest, rows, kept)
-    terms = logs(stored.count) + logs(stored.rows.take(stored.slot) - stored.count) - logs(stored.rows).take(stored.slot)
+    terms = (
+        logs(stored.count)
+        + logs(stored.rows.take(stored.slot) - stored.count)
+        - logs(stored.rows).take(stored.slot)
+    )
     f, label, met, terms = stored.pairs(stored.count, terms)
     p, r = positive.take(label), rest.take(f)
     left = p - met
@@ -226,11 +258,15 @@ def summed_stored_information(logs: CountLogs, stored: StoredCounts, rows: Label
         return by_rest + stored.over_pairs(terms - untouched)
     common = (logs(n) - logs(n - positive)).take(label) - logs(rest).take(f)
     if logs.chance:
-        by_rest -= stored.by_feature(logs.chance.summed(stored.rows, positive, n)) + logs.chance.summed(rest, positive, n)
+        by_rest -= stored.by_feature(
+            logs.chance.summed(stored.rows, positive, n)
+        ) + logs.chance.summed(rest, positive, n)
     return by_rest + stored.over_pairs(kept(terms + common) - kept(untouched + common))
 
 
-def untouched_sums(logs: CountLogs, rest: np.ndarray, rows: LabelRows, kept: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def untouched_sums(
+    logs: CountLogs, rest: np.ndarray, rows: LabelRows, kept: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
     """(F,) Σ_l g(r, p) of `summed_stored_information` over all labels, as `kept`, of features with `rest` (F,) rows r."""
     r, case = np.unique(rest, return_inverse=True)
     of_label, table = logs(rows.n) - logs(rows.n - rows.distinct), np.empty(len(r), np.int64)
@@ -238,7 +274,9 @@ def untouched_sums(logs: CountLogs, rest: np.ndarray, rows: LabelRows, kept: Cal
     for a in range(0, len(r), step):
         some = r[a : a + step, None]
         # where p exceeds r the label meets a stored code, and the value cancels
-        table[a : a + step] = kept(logs(np.maximum(some - rows.distinct, 0)) - logs(some) + of_label) @ rows.labels
+        table[a : a + step] = (
+            kept(logs(np.maximum(some - rows.distinct, 0)) - logs(some) + of_label) @ rows.labels
+        )
     return table[case]
 
 
@@ -248,19 +286,33 @@ def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarra
     _, group, met, terms = stored.pairs(stored.count, logs(stored.count))
     change = stored.over_pairs(terms + logs(classes[group] - met) - logs(classes[group]))
     if logs.chance:
-        change = change - stored.by_feature(logs.chance.summed(stored.rows, classes)) - logs.chance.summed(rest, classes)
+        change = (
+            change
+            - stored.by_feature(logs.chance.summed(stored.rows, classes))
+            - logs.chance.summed(rest, classes)
+        )
     return change - stored.by_feature(logs(stored.rows)) - logs(rest) + logs(n)
 
 
 def stored_label_sums(
-    stored: StoredCounts, rows: LabelRows, touched: np.ndarray, untouched: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    stored: StoredCounts,
+    rows: LabelRows,
+    touched: np.ndarray,
+    untouched: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> np.ndarray:
     """(F,) Σ_l of a value over all labels: `touched` of the pairs (feature, label) with a stored code, `untouched(r, p)` of the
     others, by their rows p and the feature's rows r with the code that is not stored. Nothing is subtracted."""
     f, label = stored.pairs()
     rest = rows.n - stored.by_feature(stored.rows)
     out = stored.over_pairs(touched)
-    add_untouched(out, rows, f, label, stored._pairs[2], lambda some: untouched(rest[some, None], rows.distinct))
+    add_untouched(
+        out,
+        rows,
+        f,
+        label,
+        stored._pairs[2],
+        lambda some: untouched(rest[some, None], rows.distinct),
+    )
     return out
 
 
@@ -280,17 +332,25 @@ def add_untouched(
     for a in range(0, len(out), step):
         z = min(len(out), a + step)
         pairs = slice(edges[a], edges[z])
-        met = np.bincount((feature[pairs] - a) * count + rows.case[label[pairs]], minlength=(z - a) * count)
+        met = np.bincount(
+            (feature[pairs] - a) * count + rows.case[label[pairs]], minlength=(z - a) * count
+        )
         left = (rows.labels - met.reshape(z - a, count))[:, kept]
         # a sum's bits go by the layout
-        out[a:z] += np.ascontiguousarray(np.where(left > 0, left * values(slice(a, z)), 0.0)).sum(axis=1)
+        out[a:z] += np.ascontiguousarray(np.where(left > 0, left * values(slice(a, z)), 0.0)).sum(
+            axis=1
+        )
 
 
-def stored_label_information(logs: CountLogs, stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray, Untouched]:
+def stored_label_information(
+    logs: CountLogs, stored: StoredCounts, rows: LabelRows
+) -> tuple[np.ndarray, Untouched]:
     """I(f; Y_l), in nats, of the pairs (feature, label) with a stored code, and of others by (r, p): see `stored_label_sums`."""
     n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
     code = stored.rows[stored.slot]
-    f, label, met, terms = stored.pairs(stored.count, logs(stored.count) + logs(code - stored.count) - logs(code))
+    f, label, met, terms = stored.pairs(
+        stored.count, logs(stored.count) + logs(code - stored.count) - logs(code)
+    )
     p, r = rows.positive[label], rest[f]
     left = p - met
     exact = terms + logs(left) + logs(r - left) - logs(r) - logs(p) - logs(n - p) + logs(n)
@@ -302,7 +362,9 @@ def stored_label_information(logs: CountLogs, stored: StoredCounts, rows: LabelR
     return logs.nats(logs.clip(exact), n), untouched
 
 
-def small_stored_information(stored: StoredCounts, rows: LabelRows, correction: str = "none") -> tuple[np.ndarray, Untouched]:
+def small_stored_information(
+    stored: StoredCounts, rows: LabelRows, correction: str = "none"
+) -> tuple[np.ndarray, Untouched]:
     """`small_label_information` of the pairs (feature, label) with a stored code, and of the others by (r, p)."""
     n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
     cell = partial(_small_terms, n)
@@ -310,10 +372,17 @@ def small_stored_information(stored: StoredCounts, rows: LabelRows, correction: 
     terms = cell(stored.count, code, p) + cell(code - stored.count, code, n - p)
     codes = stored.by_feature((stored.rows > 0).astype(np.int64)) + (rest > 0)
     occupied = np.ones(len(code), np.int64) + (code > stored.count)
-    f, label, met, of_codes, touched, occupied, seen = stored.pairs(stored.count, code, terms, occupied, np.ones_like(code))
+    f, label, met, of_codes, touched, occupied, seen = stored.pairs(
+        stored.count, code, terms, occupied, np.ones_like(code)
+    )
     p, r = rows.positive[label], rest[f]
-    left, others = p - met, n - r - of_codes  # rows of the stored codes that the label does not meet
-    touched = touched + cell(left, r, p) + cell(r - left, r, n - p) + cell(np.zeros_like(p), others, p)
+    left, others = (
+        p - met,
+        n - r - of_codes,
+    )  # rows of the stored codes that the label does not meet
+    touched = (
+        touched + cell(left, r, p) + cell(r - left, r, n - p) + cell(np.zeros_like(p), others, p)
+    )
     touched = touched + cell(others, others, n - p)
     if correction == "miller-madow":
         cells = occupied + (left > 0) + (r > left) + (codes[f] - (r > 0) - seen)
@@ -321,7 +390,12 @@ def small_stored_information(stored: StoredCounts, rows: LabelRows, correction: 
 
     def untouched(r: np.ndarray, p: np.ndarray) -> np.ndarray:
         p = np.minimum(p, r)
-        value = cell(p, r, p) + cell(r - p, r, n - p) + cell(np.zeros_like(p), n - r, p) + cell(n - r, n - r, n - p)
+        value = (
+            cell(p, r, p)
+            + cell(r - p, r, n - p)
+            + cell(np.zeros_like(p), n - r, p)
+            + cell(n - r, n - r, n - p)
+        )
         if correction == "miller-madow":
             value = value + 0.5 * (1 - (r > p))
         return value / n
@@ -343,7 +417,9 @@ def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray
         return np.divide(excess**2, of_code, out=np.zeros_like(excess), where=of_code > 0)
 
     code = stored.rows[stored.slot]
-    f, label, met, of_codes, cells = stored.pairs(stored.count, code, term(stored.count, code, rows.positive[stored.group]))
+    f, label, met, of_codes, cells = stored.pairs(
+        stored.count, code, term(stored.count, code, rows.positive[stored.group])
+    )
     p, r = rows.positive[label], rest[f]
     others = (n - r - of_codes).astype(np.float64)
 
@@ -353,7 +429,9 @@ def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray
     return scaled(cells + term(p - met, r, p) + others * p * p, p), untouched
 
 
-def largest_stored(stored: StoredCounts, rows: LabelRows, touched: np.ndarray, untouched: Untouched) -> np.ndarray:
+def largest_stored(
+    stored: StoredCounts, rows: LabelRows, touched: np.ndarray, untouched: Untouched
+) -> np.ndarray:
     """(F,) the largest value over the labels, where that of a label without stored codes grows with its rows."""
     f, label = stored.pairs()
     rank = np.empty(len(rows.positive), np.int64)
@@ -378,21 +456,34 @@ def stored_class_chi_square(stored: StoredCounts, classes: np.ndarray) -> np.nda
 
     def term(count: np.ndarray, of_code: np.ndarray, of_class: np.ndarray) -> np.ndarray:
         expected = of_code.astype(np.float64) * of_class
-        return np.divide((n * count - expected) ** 2, expected * n, out=np.zeros_like(expected), where=expected > 0)
+        return np.divide(
+            (n * count - expected) ** 2,
+            expected * n,
+            out=np.zeros_like(expected),
+            where=expected > 0,
+        )
 
     code, m = stored.rows[stored.slot], classes[stored.group]
     # of a stored code, each class it does not meet adds its expectation
-    of_slot = np.bincount(stored.slot, m, len(stored.rows)).astype(np.int64) if len(m) else np.zeros(len(stored.rows), np.int64)
+    of_slot = (
+        np.bincount(stored.slot, m, len(stored.rows)).astype(np.int64)
+        if len(m)
+        else np.zeros(len(stored.rows), np.int64)
+    )
     f, group, met, cells = stored.pairs(stored.count, term(stored.count, code, m))
     m = classes[group]
     out = stored.over_pairs(cells + term(m - met, rest[f], m))
     out += stored.by_feature(stored.rows * (n - of_slot)) / n
     away = (n - stored.over_pairs(m)).astype(np.float64)  # rows of classes that meet no stored code
     gone = (n - rest).astype(np.float64)
-    return out + np.divide(away * gone**2, n * rest.astype(np.float64), out=np.zeros(stored.width), where=rest > 0)
+    return out + np.divide(
+        away * gone**2, n * rest.astype(np.float64), out=np.zeros(stored.width), where=rest > 0
+    )
 
 
-def _label_terms(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _label_terms(
+    logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     """(F, q) fixed-point n·I(f; Y_l), and n."""
     everything, positive = counts[:, :, :1], counts[:, :, 1 : 1 + q]
     observed = everything if unknown is None else everything - unknown
@@ -408,7 +499,9 @@ def small_label_information(
 
     n·I = Σ_cells e·g((c − e)/e) with c the count, e = row·column/n and g(t) = (1 + t)·log(1 + t) − t ≥ 0: nothing cancels."""
     everything, positive = counts[:, :, :1], counts[:, :, 1 : 1 + q]
-    observed = np.broadcast_to(everything, positive.shape) if unknown is None else everything - unknown
+    observed = (
+        np.broadcast_to(everything, positive.shape) if unknown is None else everything - unknown
+    )
     n = np.maximum(observed.sum(axis=1, keepdims=True), 1)
     total, occupied = 0.0, 0
     for cells in (positive, observed - positive):
@@ -420,7 +513,9 @@ def small_label_information(
     return total / n[:, 0]
 
 
-def _small_terms(n: np.ndarray | int, count: np.ndarray, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+def _small_terms(
+    n: np.ndarray | int, count: np.ndarray, row: np.ndarray, column: np.ndarray
+) -> np.ndarray:
     """e·g((c − e)/e) of cells of `count` c, e = row·column/n."""
     excess, expected = difference(n, count, row, column), row.astype(np.float64) * column
     t = np.divide(excess, expected, out=np.zeros_like(expected), where=expected > 0)
@@ -443,14 +538,24 @@ def _excess_entropy(t: np.ndarray) -> np.ndarray:
 def class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
     """I(f; class), (F,) nats, from `counts` (F, b, classes): label powerset; or I(f; s) from those of the codes of s."""
     of_code, n = counts.sum(axis=2), counts.sum(axis=(1, 2))
-    value = logs(counts).sum(axis=(1, 2)) - logs(of_code).sum(axis=1) - logs(counts.sum(axis=1)).sum(axis=1) + logs(n)
+    value = (
+        logs(counts).sum(axis=(1, 2))
+        - logs(of_code).sum(axis=1)
+        - logs(counts.sum(axis=1)).sum(axis=1)
+        + logs(n)
+    )
     if logs.chance and len(counts):
         value -= logs.chance.summed(of_code, counts[0].sum(axis=0)).sum(axis=1)
     return logs.nats(value, n)
 
 
 def conditional_label_information(
-    logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None, weights: np.ndarray | None, joint: bool
+    logs: CountLogs,
+    counts: np.ndarray,
+    q: int,
+    unknown: np.ndarray | None,
+    weights: np.ndarray | None,
+    joint: bool,
 ) -> np.ndarray:
     """(F,) nats Σ_l w_l I(f; Y_l | s), with `joint` I((f, s); Y_l), from `counts` (F, b, w, 1 + q); w_l 1 or `weights`."""
 
@@ -489,13 +594,22 @@ def label_pair_information(
     `both` (F, b, pairs) rows with code v and both labels of a pair, `first` and `second` (F, b, pairs) with the one and the
     other, `every` (F, b, 1) or (F, b, pairs) all rows (in which both labels are known)."""
 
-    def joint(both: np.ndarray, first: np.ndarray, second: np.ndarray, every: np.ndarray) -> np.ndarray:
+    def joint(
+        both: np.ndarray, first: np.ndarray, second: np.ndarray, every: np.ndarray
+    ) -> np.ndarray:
         """Fixed-point −n·H(Y_a | Y_b), of rows with each code or of all."""
-        pairs = logs(both) + logs(first - both) + logs(second - both) + logs(every - first - second + both)
+        pairs = (
+            logs(both)
+            + logs(first - both)
+            + logs(second - both)
+            + logs(every - first - second + both)
+        )
         return pairs - logs(second) - logs(every - second)
 
     n_both, n_first, n_second, n = both.sum(1), first.sum(1), second.sum(1), every.sum(1)
-    return logs.nats(joint(both, first, second, every).sum(axis=1) - joint(n_both, n_first, n_second, n), n)
+    return logs.nats(
+        joint(both, first, second, every).sum(axis=1) - joint(n_both, n_first, n_second, n), n
+    )
 
 
 def chi_square(counts: np.ndarray, q: int, unknown: np.ndarray | None = None) -> np.ndarray:

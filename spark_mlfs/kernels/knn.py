@@ -35,7 +35,9 @@ SIEVED_TILE = 2048  # reference rows in a tile of sparse rows: what is kept of i
 DENSE_BELOW = 16  # a condition is looked up pair by pair where fewer than one pair in so many is within the cut
 FREQUENT_SHARE = 0.1  # of the rows' squared norms that the frequent features may hold, so that the bound stays sharp
 MOST_FREQUENT = 512  # of them at most: they are kept dense
-SIEVED_PRODUCTS = 1.5  # rare features shared by a pair, on average, up to which a sieve is the faster way
+SIEVED_PRODUCTS = (
+    1.5  # rare features shared by a pair, on average, up to which a sieve is the faster way
+)
 CHUNK_BYTES, CACHED_BYTES = 32 << 20, 1 << 19
 _EPS, _EPS_SINGLE = np.finfo(np.float64).eps, np.finfo(np.float32).eps
 
@@ -65,7 +67,9 @@ class Rows:
                 x = x / scale
             self.norms = np.einsum("ij,ij->i", x, x)
         if not np.isfinite(self.norms).all():
-            raise DataError("distances need finite features: the rows hold NaN, an infinity or values beyond 1e154")
+            raise DataError(
+                "distances need finite features: the rows hold NaN, an infinity or values beyond 1e154"
+            )
         self.x = x
         self.ids = np.asarray(ids, np.int64)
         self.codes = None if codes is None else np.asarray(codes, np.int64)
@@ -93,7 +97,9 @@ class Rows:
         out = object.__new__(Rows)
         out.x, out.ids, out.norms, out._split = self.x[rows], self.ids[rows], self.norms[rows], None
         out.codes = None if self.codes is None else self.codes[rows]
-        out._single = self._single[rows] if self._single is not None and isinstance(rows, slice) else None
+        out._single = (
+            self._single[rows] if self._single is not None and isinstance(rows, slice) else None
+        )
         return out
 
     def single(self) -> np.ndarray:
@@ -107,24 +113,39 @@ class Rows:
         return self._split[1]
 
 
-def pair_squares(left: Matrix, right: Matrix, i: np.ndarray, j: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+def pair_squares(
+    left: Matrix, right: Matrix, i: np.ndarray, j: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
     """sum_f weights_f (left[i_t, f] - right[j_t, f])^2 for each t, from the differences, in bounded memory."""
     out = np.empty(len(i))
     for part, diff in differences(left, right, i, j):
         squares = changed(diff, lambda values: np.square(values, out=values))
-        out[part] = np.asarray(squares.sum(axis=1)).ravel() if weights is None else squares @ weights
+        out[part] = (
+            np.asarray(squares.sum(axis=1)).ravel() if weights is None else squares @ weights
+        )
     return out
 
 
-def differences(left: Matrix, right: Matrix, i: np.ndarray, j: np.ndarray) -> Iterator[tuple[slice, Matrix]]:
+def differences(
+    left: Matrix, right: Matrix, i: np.ndarray, j: np.ndarray
+) -> Iterator[tuple[slice, Matrix]]:
     """Yield runs of t and left[i_t] - right[j_t] for each, CSR where one of both is, in bounded memory."""
     sparse = sp.issparse(left) or sp.issparse(right)
-    wide = sum(x.nnz // max(1, x.shape[0]) if sp.issparse(x) else x.shape[1] for x in (left, right)) if sparse else left.shape[1]
+    wide = (
+        sum(x.nnz // max(1, x.shape[0]) if sp.issparse(x) else x.shape[1] for x in (left, right))
+        if sparse
+        else left.shape[1]
+    )
     step = max(1, (CHUNK_BYTES // 32 if sparse else CACHED_BYTES // 8) // max(1, wide))
     for a in range(0, len(i), step):
         part = slice(a, a + step)
         one, other = left[i[part]], right[j[part]]
-        yield part, sp.csr_matrix(one) - sp.csr_matrix(other) if sparse else np.subtract(one, other, out=one)
+        yield (
+            part,
+            sp.csr_matrix(one) - sp.csr_matrix(other)
+            if sparse
+            else np.subtract(one, other, out=one),
+        )
 
 
 class Pairs:
@@ -153,7 +174,9 @@ class Pairs:
         """(len(rows), width) approximate d2 of some queries; a row and itself are infinitely far apart."""
         raise NotImplementedError
 
-    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def near(
+        self, cut: np.ndarray, allowed: Lookup | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """i, j and approximate d2 of the `allowed` pairs of different rows with approximate d2 <= cut_i."""
         raise NotImplementedError
 
@@ -163,7 +186,9 @@ class Pairs:
     def squares(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         return pair_squares(self.query.x, self.reference.x, i, j)
 
-    def keys(self, i: np.ndarray, j: np.ndarray, approx: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def keys(
+        self, i: np.ndarray, j: np.ndarray, approx: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """rint(d2 / features * 1e10) of listed pairs, exactly as from differences, and the d2 that were computed so, else NaN."""
         unit = self.features * GRID
         value = approx / unit
@@ -185,7 +210,9 @@ class Tile(Pairs):
         approx *= -2.0
         approx += query.norms[:, None].astype(approx.dtype)
         approx += reference.norms.astype(approx.dtype)
-        _, mine, other = np.intersect1d(query.ids, reference.ids, assume_unique=True, return_indices=True)
+        _, mine, other = np.intersect1d(
+            query.ids, reference.ids, assume_unique=True, return_indices=True
+        )
         approx[mine, other] = np.inf
         self.approx, self.error = approx, self._bound()
         self.rows: np.ndarray | None = None
@@ -198,7 +225,9 @@ class Tile(Pairs):
     def values(self, rows: np.ndarray) -> np.ndarray:
         return self.approx[rows]
 
-    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def near(
+        self, cut: np.ndarray, allowed: Lookup | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if self.single:  # rounded up, so that the comparison stays in single precision
             cut = np.nextafter(cut.astype(np.float32), np.float32(np.inf))
         within = self.approx <= cut[:, None]
@@ -239,7 +268,9 @@ class Tile(Pairs):
         return super().ids(j if self.columns is None else self.columns[j])
 
     def squares(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        return super().squares(i if self.rows is None else self.rows[i], j if self.columns is None else self.columns[j])
+        return super().squares(
+            i if self.rows is None else self.rows[i], j if self.columns is None else self.columns[j]
+        )
 
 
 @dataclass(eq=False)
@@ -257,7 +288,10 @@ class Sieve:
         counts = np.bincount(rows.x.indices, minlength=d)
         weight = np.bincount(rows.x.indices, rows.x.data**2, minlength=d)
         order = np.argsort(-counts, kind="stable")
-        few = min(MOST_FREQUENT, np.searchsorted(np.cumsum(weight[order]), FREQUENT_SHARE * weight.sum(), side="right"))
+        few = min(
+            MOST_FREQUENT,
+            np.searchsorted(np.cumsum(weight[order]), FREQUENT_SHARE * weight.sum(), side="right"),
+        )
         rare = counts[order[few:]] / len(rows)
         return Sieve(np.sort(order[:few])) if rare @ rare <= SIEVED_PRODUCTS else None
 
@@ -270,7 +304,9 @@ class Sieve:
         ends = np.concatenate([[0], np.cumsum(rare)])[x.indptr]
         part = sp.csr_matrix((x.data[rare], x.indices[rare], ends), shape=x.shape)
         dense = x[:, self.frequent].toarray()
-        squares = np.add.reduceat(np.append(part.data**2, 0.0), np.minimum(ends[:-1], part.nnz)) * (np.diff(ends) > 0)
+        squares = np.add.reduceat(np.append(part.data**2, 0.0), np.minimum(ends[:-1], part.nnz)) * (
+            np.diff(ends) > 0
+        )
         return part, squares, dense, np.sqrt(np.einsum("ij,ij->i", dense, dense))
 
 
@@ -283,7 +319,9 @@ class SievedRows:
         self.rows = rows.take(order)
         self.squares, self.dense, self.root = squares[order], dense[order], root[order]
         columns = part[order].tocsc()
-        self.transposed = sp.csr_matrix((columns.data, columns.indices, columns.indptr), shape=columns.shape[::-1])
+        self.transposed = sp.csr_matrix(
+            (columns.data, columns.indices, columns.indptr), shape=columns.shape[::-1]
+        )
 
 
 class SievedTile(Pairs):
@@ -307,10 +345,14 @@ class SievedTile(Pairs):
     def values(self, rows: np.ndarray) -> np.ndarray:
         return Tile(self.query.take(rows), self.reference).approx
 
-    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def near(
+        self, cut: np.ndarray, allowed: Lookup | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         ready, b = self._ready, self.width
         slack = cut - self._squares  # what the other terms of the bound may come to
-        first = np.searchsorted(ready.squares, slack, side="right")  # rows that may be near without a rare feature in common
+        first = np.searchsorted(
+            ready.squares, slack, side="right"
+        )  # rows that may be near without a rare feature in common
         wide = np.flatnonzero(first > b // 4)
         if 2 * len(wide) > len(cut):  # most rows pass, as where many are empty
             return Tile(self.query, self.reference).near(cut, allowed)
@@ -337,10 +379,18 @@ class SievedTile(Pairs):
         if allowed is not None:
             near = near[allowed.pairs(i[near], j[near])]
         i, j, rare = i[near], j[near], rare[near]
-        approx = self.query.norms[i] + self.reference.norms[j] - 2 * (rare + row_products(self._dense, ready.dense, i, j))
+        approx = (
+            self.query.norms[i]
+            + self.reference.norms[j]
+            - 2 * (rare + row_products(self._dense, ready.dense, i, j))
+        )
         near = np.flatnonzero(approx <= cut[i])
         parts.append((i[near], j[near], approx[near]))
-        i, j, approx = (np.concatenate(each) for each in zip(*parts, strict=True)) if len(parts) > 1 else parts[0]
+        i, j, approx = (
+            (np.concatenate(each) for each in zip(*parts, strict=True))
+            if len(parts) > 1
+            else parts[0]
+        )
         return i, j, approx
 
 
@@ -361,7 +411,9 @@ def row_products(left: np.ndarray, right: np.ndarray, i: np.ndarray, j: np.ndarr
 class Reference:
     """Reference rows ready to be met by many queries, in runs of at most `size` rows, through a `sieve` if there is one."""
 
-    def __init__(self, rows: Rows, sieve: Sieve | None = None, size: int | None = None, single: bool = True) -> None:
+    def __init__(
+        self, rows: Rows, sieve: Sieve | None = None, size: int | None = None, single: bool = True
+    ) -> None:
         # squares of what is rounded must neither vanish nor overflow
         self.single = single and not rows.sparse and 1e-20 < rows.norms.max(initial=0.0) < 1e30
         size = size or (TILE if sieve is None else SIEVED_TILE)

@@ -52,7 +52,11 @@ class LabelsetSimilarity:
         """(len(rows), len(columns)) s between labelsets, by their indices; `columns` None: all."""
         right = self._columns if columns is None else self.members[columns].T
         shared = (self._weighted[rows] @ right).toarray()
-        either = self.totals[rows][:, None] + (self.totals if columns is None else self.totals[columns]) - shared
+        either = (
+            self.totals[rows][:, None]
+            + (self.totals if columns is None else self.totals[columns])
+            - shared
+        )
         return np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)
 
     def between(self, left: np.ndarray, right: np.ndarray) -> Lookup:
@@ -72,7 +76,9 @@ class LabelsetSimilarity:
         """(m,) degree of a row of each labelset in the graph of the rows, `counts` (m,): sum_v counts_v s(u, v) - s(u, u)."""
         out, own = np.empty(self.size), self.self_similarity
         for rows, s in self.blocks():
-            s[np.arange(len(rows)), rows] = 0.0  # added apart: a large count less one would lose a small degree
+            s[np.arange(len(rows)), rows] = (
+                0.0  # added apart: a large count less one would lose a small degree
+            )
             out[rows] = s @ counts + own[rows] * np.maximum(counts[rows] - 1, 0)
         return out
 
@@ -100,7 +106,9 @@ class Lookup:
         return Lookup(compare(self.table, limit), self.rows, self.columns)
 
 
-def shared_labels(members: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def shared_labels(
+    members: sp.csr_matrix, left: np.ndarray, right: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Labels in common (p,), and in one plus the other (p,), of the distinct pairs of codes, and (t,) which pair each is."""
     m, size = members.shape[0], np.asarray(members.sum(axis=1)).ravel()
     pairs, at = np.unique(np.asarray(left, np.int64) * m + right, return_inverse=True)
@@ -122,12 +130,16 @@ class LabelRanks:
         order = np.argsort(-scores, axis=1, kind="stable")
         s, t = np.take_along_axis(scores, order, axis=1), np.take_along_axis(truth, order, axis=1)
         last = np.concatenate([s[:, 1:] != s[:, :-1], np.ones((n, 1), bool)], axis=1)
-        rank = np.minimum.accumulate(np.where(last, np.arange(1, q + 1), q + 1)[:, ::-1], axis=1)[:, ::-1]
+        rank = np.minimum.accumulate(np.where(last, np.arange(1, q + 1), q + 1)[:, ::-1], axis=1)[
+            :, ::-1
+        ]
         return LabelRanks(t, rank, np.take_along_axis(np.cumsum(t, axis=1), rank - 1, axis=1))
 
     def precision(self) -> np.ndarray:
         """(n,) average precision; 0 of a row without labels."""
-        return (self.above / self.rank * self.relevant).sum(axis=1) / np.maximum(1, self.relevant.sum(axis=1))
+        return (self.above / self.rank * self.relevant).sum(axis=1) / np.maximum(
+            1, self.relevant.sum(axis=1)
+        )
 
     def reversed_pairs(self) -> np.ndarray:
         """(n,) pairs of a relevant label and an irrelevant one that scores at least as much."""
@@ -154,17 +166,27 @@ def sketched_labels(indptr: np.ndarray, indices: np.ndarray, width: int) -> sp.c
     return out
 
 
-def sign_sketch(indptr: np.ndarray, indices: np.ndarray, width: int, sizes: np.ndarray | None = None) -> sp.csr_matrix:
+def sign_sketch(
+    indptr: np.ndarray, indices: np.ndarray, width: int, sizes: np.ndarray | None = None
+) -> sp.csr_matrix:
     """(n, width) int64 Z of rows whose labels are CSR lists; divided by √`entries` it is the sketch. Label l counts `sizes`[l]
     times, a whole number, where that is given."""
     s = entries(width)
     edges = np.arange(s + 1) * width // s
     with np.errstate(over="ignore"):
         start = np.asarray(indices, np.int64).view(np.uint64) * np.uint64(s)
-        bits = mixed(mixed(start[:, None] + np.arange(s, dtype=np.uint64) + np.uint64(SEED)) + np.uint64(GOLDEN))
+        bits = mixed(
+            mixed(start[:, None] + np.arange(s, dtype=np.uint64) + np.uint64(SEED))
+            + np.uint64(GOLDEN)
+        )
     sign = 1 - 2 * (bits & np.uint64(1)).astype(np.int64)
     sign = sign if sizes is None else sign * sizes[indices][:, None]
-    column = edges[:-1] + ((bits >> np.uint64(1)) % np.diff(edges).astype(np.uint64)).astype(np.int64)
-    out = sp.csr_matrix((sign.ravel(), column.ravel(), np.asarray(indptr, np.int64) * s), shape=(len(indptr) - 1, width))
+    column = edges[:-1] + ((bits >> np.uint64(1)) % np.diff(edges).astype(np.uint64)).astype(
+        np.int64
+    )
+    out = sp.csr_matrix(
+        (sign.ravel(), column.ravel(), np.asarray(indptr, np.int64) * s),
+        shape=(len(indptr) - 1, width),
+    )
     out.sum_duplicates()
     return out

@@ -38,7 +38,9 @@ def sums_between(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
 def runs(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """starts[0], …, ends[0] − 1, starts[1], …: the runs one behind the other."""
     lengths = ends - starts
-    return np.asarray(np.arange(lengths.sum()) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths))
+    return np.asarray(
+        np.arange(lengths.sum()) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+    )
 
 
 def distinct_rows(x: Matrix) -> tuple[np.ndarray, np.ndarray]:

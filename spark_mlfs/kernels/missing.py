@@ -23,14 +23,21 @@ from ..params import Choice, Parameter
 from .matrix import Matrix
 
 POLICIES = ("error", "mean", "zero", "drop")
-MISSING = Parameter("missing", "error", Choice(POLICIES), "what a missing value (NaN) of a feature becomes; a mean is training's")
+MISSING = Parameter(
+    "missing",
+    "error",
+    Choice(POLICIES),
+    "what a missing value (NaN) of a feature becomes; a mean is training's",
+)
 BITS = 30
 ROWS = 4096  # at a time
 IS_MISSING = "is missing (NaN or null)"
 REFUSED = "is missing, and the model fills nothing: fill it, leave the row out, or train with missing='mean' or 'zero'"
 
 
-def count_missing(indices: np.ndarray, values: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+def count_missing(
+    indices: np.ndarray, values: np.ndarray, width: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return how many values each of `width` features lacks, and the largest known magnitude of each."""
     largest, unknown = np.zeros(width), np.isnan(values)
     np.maximum.at(largest, indices[~unknown], np.abs(values[~unknown]))
@@ -42,7 +49,9 @@ def scale_above(largest: np.ndarray) -> np.ndarray:
     return np.where(largest > 0, np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1023)), 1.0)
 
 
-def sum_known(indices: np.ndarray, values: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def sum_known(
+    indices: np.ndarray, values: np.ndarray, scale: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums of the known values of each feature as integers: of `BITS` bits below its scale, and of as many below."""
     known = ~np.isnan(values)
     indices, values = indices[known], values[known].astype(np.float64)
@@ -54,10 +63,14 @@ def sum_known(indices: np.ndarray, values: np.ndarray, scale: np.ndarray) -> tup
     return high.astype(np.int64), low.astype(np.int64)
 
 
-def means_of_sums(high: np.ndarray, low: np.ndarray, known: np.ndarray, scale: np.ndarray) -> list[float]:
+def means_of_sums(
+    high: np.ndarray, low: np.ndarray, known: np.ndarray, scale: np.ndarray
+) -> list[float]:
     """Return the mean of each feature from its sums and how many values it has; 0 of none."""
     return [
-        ((int(above) << BITS) + int(below)) / int(n) / float(1 << 2 * BITS) * float(factor) if n else 0.0
+        ((int(above) << BITS) + int(below)) / int(n) / float(1 << 2 * BITS) * float(factor)
+        if n
+        else 0.0
         for above, below, n, factor in zip(high, low, known, scale, strict=True)
     ]
 
@@ -104,4 +117,8 @@ def filled(x: Matrix, fill: np.ndarray | None) -> Matrix:
 
 
 def _entries(x: Matrix) -> tuple[np.ndarray, np.ndarray]:
-    return (x.indices, x.data) if sp.issparse(x) else (np.tile(np.arange(x.shape[1]), len(x)), x.ravel())
+    return (
+        (x.indices, x.data)
+        if sp.issparse(x)
+        else (np.tile(np.arange(x.shape[1]), len(x)), x.ravel())
+    )

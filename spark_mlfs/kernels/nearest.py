@@ -32,17 +32,23 @@ class Nearest:
     def filled(self) -> np.ndarray:
         return (self.ids != NONE).sum(axis=1)
 
-    def update(self, tile: Pairs, allowed: Lookup | None = None, rows: np.ndarray | None = None) -> None:
+    def update(
+        self, tile: Pairs, allowed: Lookup | None = None, rows: np.ndarray | None = None
+    ) -> None:
         """Take in a tile; `allowed`: which pairs may be neighbours; `rows`: where its queries stand here (None: in order)."""
         worst = self.keys[slice(None) if rows is None else rows, -1]
         cut = self._cut(tile, allowed, worst)
         crude = tile.single and not np.median(tile.error) <= SINGLE_SHARE * np.median(cut)
         if not crude:
             queries, ids, i, j, approx = self._possible(tile, cut, allowed, rows)
-            crude = tile.single and len(i) > 2 * self.k * len(cut)  # many distances are all but equal
+            crude = tile.single and len(i) > 2 * self.k * len(
+                cut
+            )  # many distances are all but equal
         if crude and isinstance(tile, Tile):
             tile = tile.double
-            queries, ids, i, j, approx = self._possible(tile, self._cut(tile, allowed, worst), allowed, rows)
+            queries, ids, i, j, approx = self._possible(
+                tile, self._cut(tile, allowed, worst), allowed, rows
+            )
         keys, squares = tile.keys(i, j, approx)
         better = self._better(queries, keys, ids)
         better = better[np.argsort(queries[better], kind="stable")]
@@ -80,19 +86,32 @@ class Nearest:
     def _take(self, queries: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
         """New (keys, ids, squares where known, i, j) for `queries`, sorted."""
         touched, start, count = np.unique(queries, return_index=True, return_counts=True)
-        many = count > 2 * self.k + 8  # apart, so that a few queries with many new rows do not widen the table of all
+        many = (
+            count > 2 * self.k + 8
+        )  # apart, so that a few queries with many new rows do not widen the table of all
         for some in (np.flatnonzero(~many), np.flatnonzero(many)):
             if len(some):
-                within = np.arange(count[some].sum()) - np.repeat(np.cumsum(count[some]) - count[some], count[some])
+                within = np.arange(count[some].sum()) - np.repeat(
+                    np.cumsum(count[some]) - count[some], count[some]
+                )
                 entries = np.repeat(start[some], count[some]) + within
                 row = np.repeat(np.arange(len(some)), count[some])
                 self._take_table(touched[some], row, within, [x[entries] for x in new], tile)
 
-    def _take_table(self, touched: np.ndarray, row: np.ndarray, column: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
+    def _take_table(
+        self,
+        touched: np.ndarray,
+        row: np.ndarray,
+        column: np.ndarray,
+        new: list[np.ndarray],
+        tile: Pairs,
+    ) -> None:
         """New entries at (row, column) of a table beside the k old ones of the touched queries."""
         shape, column = (len(touched), self.k + int(column.max()) + 1), self.k + column
         keys, ids, squares = tables = np.full(shape, np.inf), np.full(shape, NONE), np.empty(shape)
-        for table, old, values in zip(tables, (self.keys, self.ids, self.squares), new, strict=False):
+        for table, old, values in zip(
+            tables, (self.keys, self.ids, self.squares), new, strict=False
+        ):
             table[:, : self.k], table[row, column] = old[touched], values
         chosen = np.lexsort((ids, keys), axis=1)[:, : self.k]
         kept = np.zeros(shape, bool)
@@ -106,7 +125,9 @@ class Nearest:
         """The k best of two states over the same queries and disjoint reference rows."""
         both = _joined([self, other], axis=1)
         order = np.lexsort((both["ids"], both["keys"]), axis=1)[:, : self.k]
-        return Nearest.from_state({name: np.take_along_axis(value, order, axis=1) for name, value in both.items()})
+        return Nearest.from_state(
+            {name: np.take_along_axis(value, order, axis=1) for name, value in both.items()}
+        )
 
     def state(self) -> dict[str, np.ndarray]:
         return {"keys": self.keys, "ids": self.ids, "squares": self.squares}
@@ -123,7 +144,10 @@ class Nearest:
 
 
 def _joined(parts: list[Nearest], axis: int) -> dict[str, np.ndarray]:
-    return {name: np.concatenate([part.state()[name] for part in parts], axis=axis) for name in ("keys", "ids", "squares")}
+    return {
+        name: np.concatenate([part.state()[name] for part in parts], axis=axis)
+        for name in ("keys", "ids", "squares")
+    }
 
 
 def nearest(query: Rows, rows: Rows, k: int) -> Nearest:
@@ -141,11 +165,15 @@ def label_counts(best: Nearest, y: sp.csr_matrix) -> np.ndarray:
     """(rows, q) labels among the neighbours, whose ids are positions in y."""
     taken = best.ids != NONE
     indptr = np.concatenate([[0], np.cumsum(taken.sum(axis=1))])
-    chosen = sp.csr_matrix((np.ones(indptr[-1]), best.ids[taken], indptr), shape=(len(best.ids), y.shape[0]))
+    chosen = sp.csr_matrix(
+        (np.ones(indptr[-1]), best.ids[taken], indptr), shape=(len(best.ids), y.shape[0])
+    )
     return np.rint((chosen @ y).toarray()).astype(np.int64)
 
 
-def posterior_tables(counts: np.ndarray, y: sp.csr_matrix, s: float, k: int) -> dict[str, np.ndarray]:
+def posterior_tables(
+    counts: np.ndarray, y: sp.csr_matrix, s: float, k: int
+) -> dict[str, np.ndarray]:
     """`prior` (q,), `with`, `without` (q, k+1): P(l), P(j|l), P(j|¬l), from neighbour counts (n, q) of the training rows."""
     n, q = y.shape
     have = y.toarray() > 0
@@ -159,10 +187,14 @@ def posterior_tables(counts: np.ndarray, y: sp.csr_matrix, s: float, k: int) -> 
 def odds(counts: np.ndarray, tables: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """(rows, q) P(l) P(j|l) and P(¬l) P(j|¬l) of rows with these neighbour counts."""
     at = np.arange(counts.shape[1])
-    return tables["prior"] * tables["with"][at, counts], (1 - tables["prior"]) * tables["without"][at, counts]
+    return tables["prior"] * tables["with"][at, counts], (1 - tables["prior"]) * tables["without"][
+        at, counts
+    ]
 
 
-def posteriors(x: Matrix, y: sp.csr_matrix, query: Matrix, k: int = 10, s: float = 1.0) -> np.ndarray:
+def posteriors(
+    x: Matrix, y: sp.csr_matrix, query: Matrix, k: int = 10, s: float = 1.0
+) -> np.ndarray:
     """(rows, q) P(l | j) of the rows `query` (rows, v), learned of training rows x (n, v), y (n, q), k < n."""
     reference = Rows(x, np.arange(x.shape[0]))
     own = label_counts(nearest(reference, reference, k), y)

@@ -94,7 +94,12 @@ class Words:
         if sp.issparse(a):
             return [(rows, slice(0, v)) for rows in _slices(v, TILE * TILE // max(1, v))]
         self.mirrors = v > TILE
-        return [(rows, columns) for rows in _slices(v, TILE) for columns in _slices(v, TILE) if columns.start >= rows.start]
+        return [
+            (rows, columns)
+            for rows in _slices(v, TILE)
+            for columns in _slices(v, TILE)
+            if columns.start >= rows.start
+        ]
 
     def add(self, at: Tile, *products: tuple[int, np.ndarray]) -> None:
         """Add product · 2^(20k) of each (k, product) at some rows and columns."""
@@ -166,7 +171,9 @@ def _product(left: Any, right: Any) -> Callable[[Tile], np.ndarray]:
     return lambda at: dense(transposed[at[0]] @ right)
 
 
-def of_mass(a: Any, b: Any | None, m: np.ndarray) -> tuple[list[tuple[int, Any, Any]], list[tuple[Any, Any]]]:
+def of_mass(
+    a: Any, b: Any | None, m: np.ndarray
+) -> tuple[list[tuple[int, Any, Any]], list[tuple[Any, Any]]]:
     """(k, left, right) whose left'right · 2^(20k) are the products of rows that count `m` times; and the upper and lower parts of
     those rows."""
     upper, lower = split(rows_times(a, m))
@@ -174,5 +181,12 @@ def of_mass(a: Any, b: Any | None, m: np.ndarray) -> tuple[list[tuple[int, Any, 
         return [(3, a, upper), (2, a, lower)], [(upper, lower)]
     fine_upper, fine_lower = split(rows_times(b, m))
     both = plus(lower, fine_upper)
-    products = [(3, a, upper), (2, a, both), (2, b, upper), (1, b, both), (1, a, fine_lower), (0, b, fine_lower)]
+    products = [
+        (3, a, upper),
+        (2, a, both),
+        (2, b, upper),
+        (1, b, both),
+        (1, a, fine_lower),
+        (0, b, fine_lower),
+    ]
     return products, [(upper, lower), (fine_upper, fine_lower)]

@@ -38,7 +38,9 @@ class Scaling:
         return Scaling(low, _divisor(high - low))
 
     @staticmethod
-    def of_moments(n: float, total: np.ndarray, square: np.ndarray, centre: np.ndarray | float = 0.0) -> Scaling:
+    def of_moments(
+        n: float, total: np.ndarray, square: np.ndarray, centre: np.ndarray | float = 0.0
+    ) -> Scaling:
         """z-scores from n rows' sums and sums of squares (v,) of x − `centre`; a centre near the mean avoids cancellation."""
         mean = total / n
         return Scaling(centre + mean, _divisor(np.sqrt(np.maximum(square / n - mean * mean, 0.0))))
@@ -48,7 +50,9 @@ class Scaling:
         """From the rows x (n, v) themselves, `how` one of `SCALINGS`; of sparse rows the offset is 0."""
         if how == "none":
             return Scaling.none(x.shape[1])
-        low, high = (dense(end).ravel().astype(np.float64) for end in (x.min(axis=0), x.max(axis=0)))
+        low, high = (
+            dense(end).ravel().astype(np.float64) for end in (x.min(axis=0), x.max(axis=0))
+        )
         if how == "minmax":
             out = Scaling.of_range(low, high)
         elif sp.issparse(x):

@@ -10,7 +10,14 @@ import numpy as np
 
 SEED = 42
 _P1, _P2, _P3, _P4, _P5 = (
-    np.uint64(p) for p in (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
+    np.uint64(p)
+    for p in (
+        0x9E3779B185EBCA87,
+        0xC2B2AE3D27D4EB4F,
+        0x165667B19E3779F9,
+        0x85EBCA77C2B2AE63,
+        0x27D4EB2F165667C5,
+    )
 )
 ROWS = 4096  # at a time: the arrays stay in the processor's cache
 
@@ -45,16 +52,22 @@ def of_ints(values: np.ndarray, seed: np.ndarray) -> np.ndarray:
 
 def of_doubles(values: np.ndarray, seed: np.ndarray) -> np.ndarray:
     """Return the hashes of doubles: -0 as 0, every NaN as one."""
-    return of_longs(np.where(np.isnan(values), np.nan, values + 0.0).astype(np.float64).view(np.uint64), seed)
+    return of_longs(
+        np.where(np.isnan(values), np.nan, values + 0.0).astype(np.float64).view(np.uint64), seed
+    )
 
 
 def of_floats(values: np.ndarray, seed: np.ndarray) -> np.ndarray:
     """Return the hashes of floats: -0 as 0, every NaN as one."""
-    values = np.where(np.isnan(values), np.float32(np.nan), values + np.float32(0)).astype(np.float32)
+    values = np.where(np.isnan(values), np.float32(np.nan), values + np.float32(0)).astype(
+        np.float32
+    )
     return of_ints(values.view(np.int32), seed)
 
 
-def of_bytes(data: np.ndarray, first: np.ndarray, lengths: np.ndarray, seed: np.ndarray) -> np.ndarray:
+def of_bytes(
+    data: np.ndarray, first: np.ndarray, lengths: np.ndarray, seed: np.ndarray
+) -> np.ndarray:
     """Return the hashes (n,) of strings of bytes of these `lengths`, which begin at `first` in `data`."""
     padded = np.concatenate([np.asarray(data, np.uint8), np.zeros(8, np.uint8)])
     windows = np.lib.stride_tricks.sliding_window_view(padded, 8)
@@ -72,10 +85,17 @@ def of_bytes(data: np.ndarray, first: np.ndarray, lengths: np.ndarray, seed: np.
         lanes = [s + _P1 + _P2, s + _P2, s.copy(), s - _P1]
         while (some := np.flatnonzero(rest >= 32)).size:
             for k in range(4):
-                lanes[k][some] = _turned(lanes[k][some] + words(where[some] + 8 * k) * _P2, 31) * _P1
+                lanes[k][some] = (
+                    _turned(lanes[k][some] + words(where[some] + 8 * k) * _P2, 31) * _P1
+                )
             where[some] += 32
             rest[some] -= 32
-        merged = _turned(lanes[0], 1) + _turned(lanes[1], 7) + _turned(lanes[2], 12) + _turned(lanes[3], 18)
+        merged = (
+            _turned(lanes[0], 1)
+            + _turned(lanes[1], 7)
+            + _turned(lanes[2], 12)
+            + _turned(lanes[3], 18)
+        )
         for lane in lanes:
             merged = (merged ^ (_turned(lane * _P2, 31) * _P1)) * _P1 + _P4
         h[long] = merged

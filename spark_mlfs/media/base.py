@@ -29,7 +29,9 @@ class Encoder(Entry):
     """Base of every encoder."""
 
     source = "none"
-    needs: ClassVar[tuple[tuple[str, str], ...]] = ()  # what is imported, and what is installed for that
+    needs: ClassVar[
+        tuple[tuple[str, str], ...]
+    ] = ()  # what is imported, and what is installed for that
 
     def names(self, p: Values) -> list[str]:
         """Return the names of the numbers."""
@@ -99,7 +101,9 @@ def require(module: str, package: str, what: str) -> Any:
     try:
         return import_module(module)
     except (ImportError, OSError) as error:  # soundfile without its library
-        raise NotInstalledError(f"{what} needs {package} ({error}): pip install 'spark_mlfs[media]'") from None
+        raise NotInstalledError(
+            f"{what} needs {package} ({error}): pip install 'spark_mlfs[media]'"
+        ) from None
 
 
 ENCODERS: Registry[Encoder] = Registry(
@@ -123,11 +127,15 @@ class EncodeCells:
     parameters: Values
 
     @staticmethod
-    def of(name: str, parameters: Values, state: Mapping[str, Any] | None = None, where: str = "") -> EncodeCells:
+    def of(
+        name: str, parameters: Values, state: Mapping[str, Any] | None = None, where: str = ""
+    ) -> EncodeCells:
         """The encoder of a name, with the state that was saved at `where`; `ParameterError` for an unknown name or parameter."""
         encoder = ENCODERS.create(name)
         p = check(encoder.parameters, parameters, f"encoder {name!r}")
-        return EncodeCells(encoder, encoder.prepared(p) if state is None else encoder.restored(p, state, where))
+        return EncodeCells(
+            encoder, encoder.prepared(p) if state is None else encoder.restored(p, state, where)
+        )
 
     @property
     def state(self) -> dict[str, Any] | None:
@@ -149,7 +157,9 @@ class EncodeCells:
     def names(self) -> list[str]:
         names = self.encoder.names(self.parameters)
         if not names:
-            raise ParameterError(f"encoder {self.encoder.name!r}: these parameters leave no features; set one above 0")
+            raise ParameterError(
+                f"encoder {self.encoder.name!r}: these parameters leave no features; set one above 0"
+            )
         return names
 
     def open(self) -> Callable[[pa.Array, pa.Array | None], tuple[np.ndarray, pa.Array]]:
@@ -157,7 +167,10 @@ class EncodeCells:
         encode, width = self.encoder.open(self.parameters), len(self.names)
 
         def task(cells: pa.Array, known: pa.Array | None) -> tuple[np.ndarray, pa.Array]:
-            values, reasons = np.zeros((len(cells), width)), [None] * len(cells) if known is None else known.to_pylist()
+            values, reasons = (
+                np.zeros((len(cells), width)),
+                [None] * len(cells) if known is None else known.to_pylist(),
+            )
             todo = [i for i, reason in enumerate(reasons) if reason is None]
             if todo:
                 values[todo], found = encode(cells.take(pa.array(todo)).to_pylist())
@@ -176,33 +189,60 @@ class EncodeCells:
             for content, known in columns:
                 values, reasons = task(content, known)
                 lists = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
-                yield pa.StructArray.from_arrays([lists.cast(pa.list_(pa.float64())), reasons], ["c0", "c1"])
+                yield pa.StructArray.from_arrays(
+                    [lists.cast(pa.list_(pa.float64())), reasons], ["c0", "c1"]
+                )
 
         if hasattr(F, "arrow_udf"):
-            arrays.__annotations__ = {"columns": Iterator[tuple[pa.Array, pa.Array]], "return": Iterator[pa.Array]}
+            arrays.__annotations__ = {
+                "columns": Iterator[tuple[pa.Array, pa.Array]],
+                "return": Iterator[pa.Array],
+            }
             return F.arrow_udf(arrays, schema).asNondeterministic()
         import pandas as pd
 
         def in_arrow(pair: Any) -> tuple[pa.Array, pa.Array]:
             content, known = pair
-            texts = len(content) and isinstance(next((c for c in content if c is not None), b""), str)
+            texts = len(content) and isinstance(
+                next((c for c in content if c is not None), b""), str
+            )
             kind = pa.string() if texts else None if len(content) else pa.binary()
-            return pa.array(content, kind, from_pandas=True), pa.array(known, pa.string(), from_pandas=True)
+            return pa.array(content, kind, from_pandas=True), pa.array(
+                known, pa.string(), from_pandas=True
+            )
 
         def frames(columns: Iterator[Any]) -> Iterator[pd.DataFrame]:
             for out in arrays(map(in_arrow, columns)):
                 yield pd.DataFrame({name: out.field(name).to_pandas() for name in ("c0", "c1")})
 
-        frames.__annotations__ = {"columns": Iterator[tuple[pd.Series, pd.Series]], "return": Iterator[pd.DataFrame]}
+        frames.__annotations__ = {
+            "columns": Iterator[tuple[pd.Series, pd.Series]],
+            "return": Iterator[pd.DataFrame],
+        }
         return F.pandas_udf(frames, schema).asNondeterministic()  # type: ignore[attr-defined]
 
 
 # ---- long rows as passages of a length that overlap: each is encoded, or scored, alone; the results come together by row ----
 
 PASSAGES = (
-    Parameter("passage_length", None, Optional(Integer(1)), "tokens (of texts: words) of a passage; None: a row is one passage"),
-    Parameter("passage_overlap", 0, Integer(0), "tokens or words that a passage has in common with the one before"),
-    Parameter("passage_pooling", "mean", Choice(("mean", "max")), "how the vectors of a row's passages become one"),
+    Parameter(
+        "passage_length",
+        None,
+        Optional(Integer(1)),
+        "tokens (of texts: words) of a passage; None: a row is one passage",
+    ),
+    Parameter(
+        "passage_overlap",
+        0,
+        Integer(0),
+        "tokens or words that a passage has in common with the one before",
+    ),
+    Parameter(
+        "passage_pooling",
+        "mean",
+        Choice(("mean", "max")),
+        "how the vectors of a row's passages become one",
+    ),
 )
 WORD = re.compile(r"\S+")
 

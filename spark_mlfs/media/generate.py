@@ -19,7 +19,10 @@ TONES = ("low", "high", "sweep", "clicks", "hiss")
 
 def image(rng: np.random.Generator) -> tuple[bytes, list[str]]:
     """A PNG of one or two shapes on a texture, and its tags."""
-    Image, draw = require("PIL.Image", "Pillow", "a sample of images"), require("PIL.ImageDraw", "Pillow", "a sample of images")
+    Image, draw = (
+        require("PIL.Image", "Pillow", "a sample of images"),
+        require("PIL.ImageDraw", "Pillow", "a sample of images"),
+    )
     texture = str(rng.choice(TEXTURES))
     down, across = np.mgrid[:PIXELS, :PIXELS]
     period, (light, dark) = int(rng.integers(6, 12)), np.sort(rng.integers(90, 220, 2))[::-1]

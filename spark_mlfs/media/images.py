@@ -25,7 +25,10 @@ SATURATIONS, BRIGHTNESSES = 4, 8
 CLIP, EPS = 0.2, 1e-5  # of L2-Hys
 MOST_PIXELS = 178_956_970  # that Pillow opens
 MAX_PIXELS = Parameter(
-    "max_pixels", 50_000_000, Integer(1, MOST_PIXELS), "an image of more is not decoded: it becomes a row with a reason"
+    "max_pixels",
+    50_000_000,
+    Integer(1, MOST_PIXELS),
+    "an image of more is not decoded: it becomes a row with a reason",
 )
 
 PICTURE = """\
@@ -46,7 +49,12 @@ class ImageFeatures(Encoder):
         Parameter("side", 64, Integer(8, 1024), "pixels that the image is scaled to, each way"),
         Parameter("thumbnail", 8, Integer(0, 64), "rows and columns of the grey picture; 0: none"),
         Parameter("hues", 12, Integer(0, 360), "steps of hue; 0: no histogram of colours"),
-        Parameter("cells", 4, Integer(0, 64), "rows and columns of cells that edges are counted in; 0: none"),
+        Parameter(
+            "cells",
+            4,
+            Integer(0, 64),
+            "rows and columns of cells that edges are counted in; 0: none",
+        ),
         Parameter("orientations", 9, Integer(1, 36), "directions of edges"),
         MAX_PIXELS,
     )
@@ -56,17 +64,32 @@ class ImageFeatures(Encoder):
 
     def names(self, p: Values) -> list[str]:
         places = [f"r{r}_c{c}" for r in range(p["thumbnail"]) for c in range(p["thumbnail"])]
-        colours = {"hue": p["hues"], "saturation": SATURATIONS, "brightness": BRIGHTNESSES} if p["hues"] else {}
+        colours = (
+            {"hue": p["hues"], "saturation": SATURATIONS, "brightness": BRIGHTNESSES}
+            if p["hues"]
+            else {}
+        )
         return [
             *(f"pixel_{place}" for place in places),
             *(f"{what}_{k}" for what, count in colours.items() for k in range(count)),
-            *(f"hog_r{r}_c{c}_o{o}" for r in range(p["cells"]) for c in range(p["cells"]) for o in range(p["orientations"])),
+            *(
+                f"hog_r{r}_c{c}_o{o}"
+                for r in range(p["cells"])
+                for c in range(p["cells"])
+                for o in range(p["orientations"])
+            ),
         ]
 
     def features(self, content: bytes, p: Values) -> np.ndarray:
         rgb = np.asarray(decoded(content, p["side"], p["max_pixels"]), np.float64)
-        grey = (0.299 * rgb[..., 0] + 0.587 * rgb[..., 1] + 0.114 * rgb[..., 2]) / 255  # no BLAS: the same bits from any thread
-        parts = shrunk(grey, p["thumbnail"]), colours(rgb, p["hues"]), gradients(grey, p["cells"], p["orientations"])
+        grey = (
+            0.299 * rgb[..., 0] + 0.587 * rgb[..., 1] + 0.114 * rgb[..., 2]
+        ) / 255  # no BLAS: the same bits from any thread
+        parts = (
+            shrunk(grey, p["thumbnail"]),
+            colours(rgb, p["hues"]),
+            gradients(grey, p["cells"], p["orientations"]),
+        )
         return np.concatenate([part.ravel() for part in parts])
 
 
@@ -84,12 +107,18 @@ def opened(content: bytes, least: tuple[int, int], max_pixels: int) -> Any:
     try:
         image = Image.open(io.BytesIO(content), formats=FORMATS)
         if image.width * image.height > max_pixels:
-            raise Unreadable(f"{image.width} x {image.height} pixels, more than max_pixels = {max_pixels}")
+            raise Unreadable(
+                f"{image.width} x {image.height} pixels, more than max_pixels = {max_pixels}"
+            )
         image.draft("RGB", least)  # a JPEG is decoded no larger than needed
         image = ImageOps.exif_transpose(image)
         if image.mode.startswith("I"):
             values = np.asarray(image, np.float64)
-            image = Image.fromarray((values / 257 if values.max(initial=0) > 255 else values).clip(0, 255).astype(np.uint8))
+            image = Image.fromarray(
+                (values / 257 if values.max(initial=0) > 255 else values)
+                .clip(0, 255)
+                .astype(np.uint8)
+            )
         if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
             image = image.convert("RGBA")
             image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
@@ -118,7 +147,10 @@ def _pillow() -> Any:
 def _guess(content: bytes) -> str:
     head = content[:1000].lstrip().lower()
     kinds = {"an SVG": b"<svg" in head, "a PDF": head.startswith(b"%pdf"), "HTML": b"<html" in head}
-    kinds |= {"WAV": head.startswith(b"riff") and b"wave" in head[:16], "a text": content[:1000].isascii() and b"\0" not in head}
+    kinds |= {
+        "WAV": head.startswith(b"riff") and b"wave" in head[:16],
+        "a text": content[:1000].isascii() and b"\0" not in head,
+    }
     return next((f", but {kind}" for kind, found in kinds.items() if found), "")
 
 
@@ -139,7 +171,12 @@ def colours(rgb: np.ndarray, hues: int) -> np.ndarray:
     spread = top - low
     safe = np.where(spread > 0, spread, 1)
     r, g, b = np.moveaxis(rgb, 2, 0)
-    hue = np.where(top == r, (g - b) / safe % 6, np.where(top == g, (b - r) / safe + 2, (r - g) / safe + 4)) / 6
+    hue = (
+        np.where(
+            top == r, (g - b) / safe % 6, np.where(top == g, (b - r) / safe + 2, (r - g) / safe + 4)
+        )
+        / 6
+    )
     saturation = spread / np.where(top > 0, top, 1)
 
     def histogram(values: np.ndarray, steps: int, weights: np.ndarray | None = None) -> np.ndarray:
@@ -147,7 +184,9 @@ def colours(rgb: np.ndarray, hues: int) -> np.ndarray:
         return np.bincount(at, None if weights is None else weights.ravel(), steps) / values.size
 
     of_hues = histogram(hue, hues, saturation)
-    return np.concatenate([of_hues, histogram(saturation, SATURATIONS), histogram(top / 255, BRIGHTNESSES)])
+    return np.concatenate(
+        [of_hues, histogram(saturation, SATURATIONS), histogram(top / 255, BRIGHTNESSES)]
+    )
 
 
 def gradients(grey: np.ndarray, cells: int, orientations: int) -> np.ndarray:
@@ -161,7 +200,10 @@ def gradients(grey: np.ndarray, cells: int, orientations: int) -> np.ndarray:
     direction = np.minimum((turn * orientations / 180).astype(np.int64), orientations - 1)
     place = np.arange(len(grey)) * cells // len(grey)
     at = (place[:, None] * cells + place) * orientations + direction
-    out = np.bincount(at.ravel(), np.hypot(down, across).ravel(), cells * cells * orientations) * (cells / len(grey)) ** 2
+    out = (
+        np.bincount(at.ravel(), np.hypot(down, across).ravel(), cells * cells * orientations)
+        * (cells / len(grey)) ** 2
+    )
     out = np.minimum(out / np.sqrt((out**2).sum() + EPS**2), CLIP)
     return (out / np.sqrt((out**2).sum() + EPS**2)).reshape(cells, cells, orientations)
 

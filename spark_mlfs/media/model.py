@@ -40,9 +40,15 @@ class OnnxModel:
                 raise _outside(where, name)
         for location in external_files(content, where):
             if location not in files:
-                raise ParameterError(f"{where} asks for {location!r}, which does not belong to it: export the model again")
+                raise ParameterError(
+                    f"{where} asks for {location!r}, which does not belong to it: export the model again"
+                )
         sums = [hashlib.sha256(content).hexdigest() for content in files.values()]
-        whole = sums[0] if len(sums) == 1 else hashlib.sha256(" ".join([*sums, *list(files)[1:]]).encode()).hexdigest()
+        whole = (
+            sums[0]
+            if len(sums) == 1
+            else hashlib.sha256(" ".join([*sums, *list(files)[1:]]).encode()).hexdigest()
+        )
         return OnnxModel(dict(files), whole)
 
     @staticmethod
@@ -60,7 +66,10 @@ class OnnxModel:
 
     def state(self) -> dict[str, Any]:
         """The model as arrays and plain values, as `blocks.codec` encodes them."""
-        arrays = {f"file{i}": np.frombuffer(content, np.uint8) for i, content in enumerate(self.files.values())}
+        arrays = {
+            f"file{i}": np.frombuffer(content, np.uint8)
+            for i, content in enumerate(self.files.values())
+        }
         return {"names": list(self.files), "sha256": self.digest, **arrays}
 
     @staticmethod
@@ -69,7 +78,9 @@ class OnnxModel:
         files = {name: state[f"file{i}"].tobytes() for i, name in enumerate(state["names"])}
         model = OnnxModel.of(files, where)
         if model.digest != state["sha256"]:
-            raise DataError(f"{where} holds another model than was saved (its sha256 is {model.digest[:12]}…): save it again")
+            raise DataError(
+                f"{where} holds another model than was saved (its sha256 is {model.digest[:12]}…): save it again"
+            )
         return model
 
     def load(self) -> OnnxModel:
@@ -123,10 +134,16 @@ def external_files(content: bytes, where: str) -> list[str]:
     try:
         model = onnx.load_model_from_string(content)
     except Exception as error:  # of the library that reads it
-        raise ParameterError(f"{where} is no ONNX model ({str(error)[:80]}): give the file that was exported") from None
+        raise ParameterError(
+            f"{where} is no ONNX model ({str(error)[:80]}): give the file that was exported"
+        ) from None
     if not model.HasField("graph"):
-        raise ParameterError(f"{where} is no ONNX model (it has no graph): give the file that was exported")
-    entries = (entry for tensor in _tensors(model, onnx.TensorProto) for entry in tensor.external_data)
+        raise ParameterError(
+            f"{where} is no ONNX model (it has no graph): give the file that was exported"
+        )
+    entries = (
+        entry for tensor in _tensors(model, onnx.TensorProto) for entry in tensor.external_data
+    )
     return list(dict.fromkeys(entry.value for entry in entries if entry.key == "location"))
 
 
@@ -136,7 +153,9 @@ def _tensors(message: Any, kind: type) -> Iterator[Any]:
         yield message
         return
     for field, value in message.ListFields():
-        for each in (value if isinstance(value, Sequence) else [value]) if field.message_type else ():
+        for each in (
+            (value if isinstance(value, Sequence) else [value]) if field.message_type else ()
+        ):
             yield from _tensors(each, kind)
 
 
@@ -145,13 +164,26 @@ def _content(name: str, where: str) -> bytes:
         return Path(name).read_bytes()
     except OSError as error:
         said = (error.strerror or str(error)).lower()
-        raise ParameterError(f"{where} cannot be read ({said}): give the path of an ONNX file on this machine") from None
+        raise ParameterError(
+            f"{where} cannot be read ({said}): give the path of an ONNX file on this machine"
+        ) from None
 
 
 # ---- without entries of an output ----
 
 KEPT = "spark_mlfs.kept"  # in a model's metadata: the numbers that the entries of an output had before it was cut
-_ENTRY_BY_ENTRY = {"Identity", "Cast", "Relu", "LeakyRelu", "Elu", "Gelu", "Sigmoid", "Tanh", "Softplus", "Dropout"}
+_ENTRY_BY_ENTRY = {
+    "Identity",
+    "Cast",
+    "Relu",
+    "LeakyRelu",
+    "Elu",
+    "Gelu",
+    "Sigmoid",
+    "Tanh",
+    "Softplus",
+    "Dropout",
+}
 _OF_TWO = {"Add", "Sub", "Mul", "Div"}
 
 
@@ -170,7 +202,9 @@ def pruned(model: OnnxModel, output: str, width: int, places: Sequence[int]) -> 
     passed = set()
 
     def refuse(why: str) -> ParameterError:
-        return ParameterError(f"{name}: {output!r} cannot be cut to some of its numbers: {why}; encode with the whole model")
+        return ParameterError(
+            f"{name}: {output!r} cannot be cut to some of its numbers: {why}; encode with the whole model"
+        )
 
     def cut(value: str, axis: int = -1) -> str:
         """Have a value made without what is not kept; the name of it then."""
@@ -183,7 +217,9 @@ def pruned(model: OnnxModel, output: str, width: int, places: Sequence[int]) -> 
             fresh = f"{value}/kept"
             while fresh in uses:
                 fresh += "_"
-            graph.initializer.append(onnx.numpy_helper.from_array(np.ascontiguousarray(whole.take(places, axis)), fresh))
+            graph.initializer.append(
+                onnx.numpy_helper.from_array(np.ascontiguousarray(whole.take(places, axis)), fresh)
+            )
             return fresh
         node: Any = makers.get(value)
         kind = None if node is None else node.op_type
@@ -220,6 +256,8 @@ def _names_used(graph: Any) -> Iterator[str]:
     """Iterate over what the nodes of a graph, and of those inside it, read."""
     for node in graph.node:
         yield from node.input
-        for inside in (each for attribute in node.attribute for each in (attribute.g, *attribute.graphs)):
+        for inside in (
+            each for attribute in node.attribute for each in (attribute.g, *attribute.graphs)
+        ):
             yield from _names_used(inside)
             yield from (output.name for output in inside.output)

@@ -20,34 +20,88 @@ import numpy as np
 from ..errors import ParameterError, setting, task_context
 from ..frame import num_cores
 from ..params import Choice, Integer, Number, NumberList, Optional, Parameter, Text, Values
-from .base import NO_CONTENT, PASSAGES, Encode, Encoder, Unreadable, passages_of, pooled, require, spans
+from .base import (
+    NO_CONTENT,
+    PASSAGES,
+    Encode,
+    Encoder,
+    Unreadable,
+    passages_of,
+    pooled,
+    require,
+    spans,
+)
 from .images import MAX_PIXELS, PICTURE, opened, thumbnail
 from .model import KEPT, OnnxModel, pruned, sent
 
 LEAST_BUCKET = 8  # tokens that a row is padded to at least
 MOST_SESSIONS = 4  # that a process keeps
-MASK, TYPES = "attention_mask", "token_type_ids"  # what transformers' exports call the inputs beside the tokens
+MASK, TYPES = (
+    "attention_mask",
+    "token_type_ids",
+)  # what transformers' exports call the inputs beside the tokens
 PARAMETERS = (
-    Parameter("model_path", None, Optional(Text("a path")), "the ONNX file, on this machine; it travels with a saved pipeline"),
-    Parameter("output", None, Optional(Text("a name")), "the model's output that is taken, where it has several"),
-    Parameter("pooling", "mean", Choice(("mean", "max", "first")), "how a vector a token, or a place of an image, becomes one"),
-    Parameter("batch_size", 16, Integer(1, 4096), "rows of a batch; all batches have so many, filled with zeros"),
-    Parameter("batch_bytes", 64 << 20, Integer(1 << 10), "bytes of a batch's input at most: of larger rows a batch has fewer"),
-    Parameter("image_size", None, Optional(Integer(1, 4096)), "height and width of the images, where the model leaves them open"),
-    Parameter("mean", [0.0], NumberList(Number(), "numbers, one or one a channel"), "subtracted from pixels in [0, 1]"),
     Parameter(
-        "deviation", [1.0], NumberList(Number(0, above=True), "numbers above 0, one or one a channel"), "pixels are divided by it"
+        "model_path",
+        None,
+        Optional(Text("a path")),
+        "the ONNX file, on this machine; it travels with a saved pipeline",
+    ),
+    Parameter(
+        "output",
+        None,
+        Optional(Text("a name")),
+        "the model's output that is taken, where it has several",
+    ),
+    Parameter(
+        "pooling",
+        "mean",
+        Choice(("mean", "max", "first")),
+        "how a vector a token, or a place of an image, becomes one",
+    ),
+    Parameter(
+        "batch_size",
+        16,
+        Integer(1, 4096),
+        "rows of a batch; all batches have so many, filled with zeros",
+    ),
+    Parameter(
+        "batch_bytes",
+        64 << 20,
+        Integer(1 << 10),
+        "bytes of a batch's input at most: of larger rows a batch has fewer",
+    ),
+    Parameter(
+        "image_size",
+        None,
+        Optional(Integer(1, 4096)),
+        "height and width of the images, where the model leaves them open",
+    ),
+    Parameter(
+        "mean",
+        [0.0],
+        NumberList(Number(), "numbers, one or one a channel"),
+        "subtracted from pixels in [0, 1]",
+    ),
+    Parameter(
+        "deviation",
+        [1.0],
+        NumberList(Number(0, above=True), "numbers above 0, one or one a channel"),
+        "pixels are divided by it",
     ),
     Parameter("channels", "rgb", Choice(("rgb", "bgr")), "order of the colours"),
-    Parameter("resize", "crop", Choice(("crop", "stretch")), "how an image of another shape becomes square: cut, or stretched"),
+    Parameter(
+        "resize",
+        "crop",
+        Choice(("crop", "stretch")),
+        "how an image of another shape becomes square: cut, or stretched",
+    ),
     MAX_PIXELS,
     Parameter("max_length", 512, Integer(1), "tokens of a row, or of a passage, that are read"),
     Parameter("pad_id", 0, Integer(0), "token that fills a row up"),
     *PASSAGES,
 )
-TAKES = (
-    "an encoder takes images (batch, 3, height, width) or (batch, height, width, 3), token ids (batch, length) or texts (batch)"
-)
+TAKES = "an encoder takes images (batch, 3, height, width) or (batch, height, width, 3), token ids (batch, length) or texts (batch)"
 
 
 # ---- the session ----
@@ -75,12 +129,18 @@ def _opened(model: OnnxModel) -> Any:
     name = next(iter(model.files))
     try:
         if len(model.files) == 1:
-            return runtime.InferenceSession(model.files[name], options, providers=["CPUExecutionProvider"])
+            return runtime.InferenceSession(
+                model.files[name], options, providers=["CPUExecutionProvider"]
+            )
         with tempfile.TemporaryDirectory() as folder:
             model.save(f"{folder}/{name}")
-            return runtime.InferenceSession(f"{folder}/{name}", options, providers=["CPUExecutionProvider"])
+            return runtime.InferenceSession(
+                f"{folder}/{name}", options, providers=["CPUExecutionProvider"]
+            )
     except Exception as error:
-        raise ParameterError(f"{name}: onnxruntime cannot load the model ({_said(error)}): export it again") from None
+        raise ParameterError(
+            f"{name}: onnxruntime cannot load the model ({_said(error)}): export it again"
+        ) from None
 
 
 def _said(error: Exception) -> str:
@@ -112,7 +172,9 @@ class Encoding:
         """The encoder of a model, which is tried on zeros; `ParameterError` where it takes no such rows."""
         length = settings["passage_length"]
         if length is not None and settings["passage_overlap"] >= length:
-            raise ParameterError(f"{setting('passage_overlap')} must be below {setting('passage_length')}")
+            raise ParameterError(
+                f"{setting('passage_overlap')} must be below {setting('passage_length')}"
+            )
         session, name = session_of(model), next(iter(model.files))
         inputs = session.get_inputs()
         first = next((i for i in inputs if i.name not in (MASK, TYPES)), None)
@@ -120,11 +182,19 @@ class Encoding:
             raise ParameterError(f"{name} has no input: {TAKES}")
         others = [i.name for i in inputs if i is not first]
         kind, shape = _kind(first, settings, name)
-        if kind == "tokens" and length is not None and length > (most := min(settings["max_length"], *shape, 1 << 30)):
-            raise ParameterError(f"{setting('passage_length', length)}: of a row {most} tokens are read; give no more than that")
+        if (
+            kind == "tokens"
+            and length is not None
+            and length > (most := min(settings["max_length"], *shape, 1 << 30))
+        ):
+            raise ParameterError(
+                f"{setting('passage_length', length)}: of a row {most} tokens are read; give no more than that"
+            )
         unknown = [other for other in others if kind != "tokens" or other not in (MASK, TYPES)]
         if unknown:
-            raise ParameterError(f"{name} also has an input {unknown[0]!r}, which nothing is known to fill: export it without")
+            raise ParameterError(
+                f"{name} also has an input {unknown[0]!r}, which nothing is known to fill: export it without"
+            )
         size, fixed = settings["batch_size"], first.shape[0]
         if isinstance(fixed, int) and fixed > 0 and fixed != size:
             told = f"the batch axis of input {first.name!r} is fixed at {fixed}, not dynamic: set {setting('batch_size', fixed)}"
@@ -134,17 +204,31 @@ class Encoding:
             told = f"set {setting('output', outputs[0])}, or another"
             raise ParameterError(f"{name} has the outputs {', '.join(outputs)[:200]}: {told}")
         if output is not None and output not in outputs:
-            raise ParameterError(f"{name} has no output {output!r}; it has {', '.join(outputs)[:200]}")
+            raise ParameterError(
+                f"{name} has no output {output!r}; it has {', '.join(outputs)[:200]}"
+            )
         output = output or str(outputs[0])
-        dtype = first.type[7:-1].replace("float16", "e").replace("float", "f").replace("double", "d").replace("string", "O")
-        encoding = Encoding(model, dict(settings), kind, (first.name, *others), shape, dtype, output)
+        dtype = (
+            first.type[7:-1]
+            .replace("float16", "e")
+            .replace("float", "f")
+            .replace("double", "d")
+            .replace("string", "O")
+        )
+        encoding = Encoding(
+            model, dict(settings), kind, (first.name, *others), shape, dtype, output
+        )
         try:
             tried = encoding._run([encoding._zero(encoding._bucket(1))], encoding._bucket(1))
         except Unreadable as error:
-            raise ParameterError(f"{name} does not take rows as it says ({error}): export it again") from None
+            raise ParameterError(
+                f"{name} does not take rows as it says ({error}): export it again"
+            ) from None
         told = session.get_modelmeta().custom_metadata_map.get(KEPT)
         kept = json.loads(told).get(output) if told else None
-        return replace(encoding, names=tuple(f"{output}_{i}" for i in kept or range(tried.shape[1])))
+        return replace(
+            encoding, names=tuple(f"{output}_{i}" for i in kept or range(tried.shape[1]))
+        )
 
     @property
     def width(self) -> int:
@@ -155,8 +239,13 @@ class Encoding:
         place = {name: i for i, name in enumerate(self.names)}
         absent = next((name for name in names if name not in place), None)
         if absent is not None:
-            raise ParameterError(f"the encoder has no number {absent!r}; it has {self.names[0]} to {self.names[-1]}")
-        return Encoding.of(pruned(self.model.load(), self.output, self.width, [place[name] for name in names]), self.settings)
+            raise ParameterError(
+                f"the encoder has no number {absent!r}; it has {self.names[0]} to {self.names[-1]}"
+            )
+        return Encoding.of(
+            pruned(self.model.load(), self.output, self.width, [place[name] for name in names]),
+            self.settings,
+        )
 
     def __call__(self, cells: Sequence[Any]) -> tuple[np.ndarray, list[str | None]]:
         """(rows, width) vectors of the cells, zeros where there is a reason, and the reasons."""
@@ -172,10 +261,17 @@ class Encoding:
                 items += passages
                 owners += [row] * len(passages)
         out, of_rows = np.full((len(items), self.width), np.nan), np.array(owners, np.int64)
-        context = task_context()  # a task works on as many batches at once as it has cores, this process likewise
-        batches, cores = self._batches(items), self.cores or (num_cores() if context is None else int(context.cpus()))
+        context = (
+            task_context()
+        )  # a task works on as many batches at once as it has cores, this process likewise
+        batches, cores = (
+            self._batches(items),
+            self.cores or (num_cores() if context is None else int(context.cpus())),
+        )
         work = map if cores == 1 else _threads(cores).map
-        for (_, places), (values, wrong) in zip(batches, work(lambda batch: self._batch(items, *batch), batches), strict=True):
+        for (_, places), (values, wrong) in zip(
+            batches, work(lambda batch: self._batch(items, *batch), batches), strict=True
+        ):
             out[places] = values
             for place, why in wrong.items():
                 found[owners[places[place]]] = why
@@ -203,7 +299,10 @@ class Encoding:
             raise Unreadable("tokens that are no whole numbers")
         if (ids < 0).any() or (ids.astype(self.dtype) != ids).any():
             raise Unreadable("tokens below 0, or beyond what the model counts to")
-        return [ids[a : min(z, a + self.settings["max_length"])] for a, z in spans(len(ids), length, overlap)]
+        return [
+            ids[a : min(z, a + self.settings["max_length"])]
+            for a, z in spans(len(ids), length, overlap)
+        ]
 
     def _bucket(self, count: int) -> int:
         """How many tokens a row of so many is padded to."""
@@ -213,25 +312,36 @@ class Encoding:
             return int(self.shape[0])
         if MASK not in self.feeds:  # what fills up would count
             return count
-        return min(max(LEAST_BUCKET, 1 << (count - 1).bit_length()), max(count, self.settings["max_length"]))
+        return min(
+            max(LEAST_BUCKET, 1 << (count - 1).bit_length()),
+            max(count, self.settings["max_length"]),
+        )
 
     def _rows(self, bucket: int) -> int:
         """How many rows a batch of a bucket has."""
-        size = 4 * int(np.prod(self.shape)) if self.kind == "image" else 8 * bucket * len(self.feeds)
-        return max(1, min(self.settings["batch_size"], self.settings["batch_bytes"] // max(1, size)))
+        size = (
+            4 * int(np.prod(self.shape)) if self.kind == "image" else 8 * bucket * len(self.feeds)
+        )
+        return max(
+            1, min(self.settings["batch_size"], self.settings["batch_bytes"] // max(1, size))
+        )
 
     def _batches(self, items: Sequence[Any]) -> list[tuple[int, list[int]]]:
         """The places of the items of each batch, longest first, and how many tokens these have."""
         buckets: dict[int, list[int]] = {}
         for place, item in enumerate(items):
-            buckets.setdefault(self._bucket(len(item)) if self.kind == "tokens" else 0, []).append(place)
+            buckets.setdefault(self._bucket(len(item)) if self.kind == "tokens" else 0, []).append(
+                place
+            )
         out = []
         for bucket in sorted(buckets, reverse=True):
             places, rows = buckets[bucket], self._rows(bucket)
             out += [(bucket, places[a : a + rows]) for a in range(0, len(places), rows)]
         return out
 
-    def _batch(self, items: Sequence[Any], bucket: int, places: Sequence[int]) -> tuple[np.ndarray, dict[int, str]]:
+    def _batch(
+        self, items: Sequence[Any], bucket: int, places: Sequence[int]
+    ) -> tuple[np.ndarray, dict[int, str]]:
         """Vectors of some items, and why some have none."""
         rows, wrong = [], {}
         for i, place in enumerate(places):
@@ -246,10 +356,16 @@ class Encoding:
             if len(rows) == 1:
                 return np.full((1, self.width), np.nan), {0: str(error)}
         parts = [self._batch(items, bucket, [place]) for place in places]  # one of them is to blame
-        return np.concatenate([values for values, _ in parts]), {i: why[0] for i, (_, why) in enumerate(parts) if why}
+        return np.concatenate([values for values, _ in parts]), {
+            i: why[0] for i, (_, why) in enumerate(parts) if why
+        }
 
     def _zero(self, bucket: int) -> Any:
-        return "" if self.kind == "text" else np.zeros(self.shape if self.kind == "image" else bucket, self.dtype)
+        return (
+            ""
+            if self.kind == "text"
+            else np.zeros(self.shape if self.kind == "image" else bucket, self.dtype)
+        )
 
     def _run(self, rows: Sequence[Any], bucket: int) -> np.ndarray:
         """(rows, width) of the model's output; `Unreadable` where it takes not what it is given."""
@@ -275,7 +391,9 @@ class Encoding:
     def _vectors(self, out: np.ndarray, mask: np.ndarray) -> np.ndarray:
         if out.dtype.kind != "f" or out.shape[:1] != mask.shape[:1] or out.ndim > 4:
             what = f"{out.dtype} of shape {list(out.shape)}"
-            raise Unreadable(f"its output {self.output!r} is {what}, where {len(mask)} vectors are expected")
+            raise Unreadable(
+                f"its output {self.output!r} is {what}, where {len(mask)} vectors are expected"
+            )
         how = self.settings["pooling"]
         if out.ndim == 3:  # a vector a token
             mask = mask if mask.shape == out.shape[:2] else np.ones(out.shape[:2])
@@ -287,7 +405,13 @@ class Encoding:
             return np.asarray(total / mask.sum(axis=1, keepdims=True))
         if out.ndim == 4:  # a number a place of an image
             out = out.reshape(*out.shape[:2], -1)
-            return np.asarray(out[:, :, 0] if how == "first" else out.max(axis=2) if how == "max" else out.mean(axis=2))
+            return np.asarray(
+                out[:, :, 0]
+                if how == "first"
+                else out.max(axis=2)
+                if how == "max"
+                else out.mean(axis=2)
+            )
         return out.reshape(len(mask), -1)
 
     def _image(self, cell: Any) -> np.ndarray:
@@ -299,15 +423,24 @@ class Encoding:
         p, first = self.settings, self.shape[0] in (1, 3)
         height, width = self.shape[1:] if first else self.shape[:2]
         planes = self.shape[0] if first else self.shape[2]
-        picture, how = opened(bytes(cell), (width, height), p["max_pixels"]), Image.Resampling.BILINEAR
+        picture, how = (
+            opened(bytes(cell), (width, height), p["max_pixels"]),
+            Image.Resampling.BILINEAR,
+        )
         picture = picture if planes == 3 else picture.convert("L")
-        made = ImageOps.fit(picture, (width, height), how) if p["resize"] == "crop" else picture.resize((width, height), how)
+        made = (
+            ImageOps.fit(picture, (width, height), how)
+            if p["resize"] == "crop"
+            else picture.resize((width, height), how)
+        )
         pixels = np.asarray(made).reshape(height, width, planes)
         if p["channels"] == "bgr":
             pixels = pixels[:, :, ::-1]
         if self.dtype != "uint8":
             mean, deviation = (np.array(p[name], np.float32) for name in ("mean", "deviation"))
-            pixels = ((pixels.astype(np.float32) / np.float32(255) - mean) / deviation).astype(self.dtype)
+            pixels = ((pixels.astype(np.float32) / np.float32(255) - mean) / deviation).astype(
+                self.dtype
+            )
         return np.ascontiguousarray(pixels.transpose(2, 0, 1) if first else pixels)
 
 
@@ -320,21 +453,30 @@ def _threads(cores: int) -> ThreadPoolExecutor:
 def _kind(given: Any, settings: Values, name: str) -> tuple[str, tuple[int, ...]]:
     """What rows an input takes, and the shape of one where it is fixed."""
     shape = [size if isinstance(size, int) and size > 0 else None for size in given.shape]
-    numbers, rank = given.type in ("tensor(float)", "tensor(float16)", "tensor(double)", "tensor(uint8)"), len(shape)
+    numbers, rank = (
+        given.type in ("tensor(float)", "tensor(float16)", "tensor(double)", "tensor(uint8)"),
+        len(shape),
+    )
     if numbers and rank == 4 and (shape[1] in (1, 3) or shape[3] in (1, 3)):
         for part, none in (("mean", 0), ("deviation", 1)):
             planes = shape[1] if shape[1] in (1, 3) else shape[3]
             if len(settings[part]) not in (1, planes):
-                raise ParameterError(f"{setting(part)} has {len(settings[part])} numbers, the images have {planes} channels")
+                raise ParameterError(
+                    f"{setting(part)} has {len(settings[part])} numbers, the images have {planes} channels"
+                )
             if given.type == "tensor(uint8)" and set(settings[part]) != {none}:
                 raise ParameterError(f"{name} takes pixels as bytes: leave {setting(part)} out")
         size = settings["image_size"]
         if size is None and None in shape[1:]:
-            raise ParameterError(f"{name} leaves the size of its images open: set {setting('image_size')}, such as 224")
+            raise ParameterError(
+                f"{name} leaves the size of its images open: set {setting('image_size')}, such as 224"
+            )
         said = [size or 1 if each is None else each for each in shape[1:]]
         fixed = said[1:] if shape[1] in (1, 3) else said[:2]
         if size is not None and fixed != [size, size]:
-            raise ParameterError(f"{name} takes images of {fixed[0]} × {fixed[1]}: leave {setting('image_size')} out")
+            raise ParameterError(
+                f"{name} takes images of {fixed[0]} × {fixed[1]}: leave {setting('image_size')} out"
+            )
         return "image", tuple(said)
     if given.type in ("tensor(int64)", "tensor(int32)") and rank == 2:
         return "tokens", () if shape[1] is None else (shape[1],)
@@ -359,7 +501,9 @@ class OnnxEncoder(Encoder):
     def prepared(self, p: Values) -> Values:
         p = super().prepared(p)
         if p["model_path"] is None:
-            raise ParameterError(f"set {setting('model_path')}: the ONNX file that encodes the rows")
+            raise ParameterError(
+                f"set {setting('model_path')}: the ONNX file that encodes the rows"
+            )
         return {**p, "encoding": Encoding.of(OnnxModel.read(p["model_path"]), p)}
 
     def picture(self, content: bytes, p: Values) -> bytes | None:

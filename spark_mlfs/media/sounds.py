@@ -61,7 +61,10 @@ class SoundFeatures(Encoder):
     def features(self, content: bytes, p: Values) -> np.ndarray:
         samples, rate = decoded(content, p["max_samples"])
         size = window_of(rate, p["window"])
-        hertz, filters = np.fft.rfftfreq(size, 1 / rate), mel_filters(rate, size, p["bands"], p["max_hertz"])
+        hertz, filters = (
+            np.fft.rfftfreq(size, 1 / rate),
+            mel_filters(rate, size, p["bands"], p["max_hertz"]),
+        )
         bands, centroids = [], []
         for power in spectra(samples, size):
             bands.append(_decibels(power @ filters))
@@ -85,7 +88,9 @@ def decoded(content: bytes, max_samples: int) -> tuple[np.ndarray, int]:
                 raise Unreadable(f"no sound of WAV, FLAC or OGG, but {file.format}")
             told, rate = file.frames, file.samplerate
             if told * file.channels > max_samples:
-                raise Unreadable(f"{told} samples in {file.channels} channels, more than max_samples = {max_samples}")
+                raise Unreadable(
+                    f"{told} samples in {file.channels} channels, more than max_samples = {max_samples}"
+                )
             _refuse_cut(content)
             samples = file.read(dtype="float32", always_2d=True)
     except Unreadable:
@@ -160,5 +165,9 @@ def picture(content: bytes, side: int = 72, max_samples: int = MAX_SAMPLES.defau
     size = window_of(rate, 0.046)
     filters = mel_filters(rate, size, side, 8000.0)
     decibels = np.concatenate([_decibels(power @ filters) for power in spectra(samples, size)])
-    shown = np.interp(decibels, [decibels.max() - 60, decibels.max()], [255, 0]).T[::-1].astype(np.uint8)
+    shown = (
+        np.interp(decibels, [decibels.max() - 60, decibels.max()], [255, 0])
+        .T[::-1]
+        .astype(np.uint8)
+    )
     return jpeg(image.fromarray(shown).resize((side, side)))

@@ -67,7 +67,9 @@ class MethodNames(Text):
         for name in names:
             METHODS.create(name)
             if name == Auto.name:
-                raise ParameterError("auto cannot be one of its own methods: name others, such as methods='mrmr,fisher'")
+                raise ParameterError(
+                    "auto cannot be one of its own methods: name others, such as methods='mrmr,fisher'"
+                )
         return ",".join(dict.fromkeys(names))
 
 
@@ -81,11 +83,23 @@ class Auto(Method):
     cost = "a sample of the rows, then what the chosen method needs"
     greedy = True
     parameters = (
-        Parameter("methods", "fastcan,scls,lasso,enm,chi2,fisher", MethodNames(), "what is tried; the first is kept in doubt"),
-        Parameter("judge", "both", Choice(tuple(JUDGES)[::-1]), "what predicts the labels of the held-out rows"),
+        Parameter(
+            "methods",
+            "fastcan,scls,lasso,enm,chi2,fisher",
+            MethodNames(),
+            "what is tried; the first is kept in doubt",
+        ),
+        Parameter(
+            "judge",
+            "both",
+            Choice(tuple(JUDGES)[::-1]),
+            "what predicts the labels of the held-out rows",
+        ),
         Parameter("folds", 3, Integer(2, 10), "inner folds"),
         Parameter("sample", 2000, Integer(FEWEST), "rows tried on at most"),
-        Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the sample, the folds and the resamplings"),
+        Parameter(
+            "seed", 0, Integer(0, 2**31 - 1), "seed of the sample, the folds and the resamplings"
+        ),
     )
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
@@ -104,10 +118,18 @@ class Auto(Method):
                     tried.append(inner.of(each))
             details = choose(tried, inner, p["seed"])
         scores = _own(details["chosen_method"], engine, count)
-        order, _ = complete(scores.values, np.arange(engine.num_features), engine.num_features, None, scores.constant)
+        order, _ = complete(
+            scores.values,
+            np.arange(engine.num_features),
+            engine.num_features,
+            None,
+            scores.constant,
+        )
         left_out = 0 if scores.constant is None else len(scores.constant)
         picks = order[: min(count, engine.num_features - left_out)]
-        path = scores.path or Path([int(f) for f in picks], [float(v) for v in scores.values[picks]])
+        path = scores.path or Path(
+            [int(f) for f in picks], [float(v) for v in scores.values[picks]]
+        )
         return replace(scores, path=path, details={**scores.details, **details})
 
 
@@ -142,7 +164,9 @@ class InnerFolds:
         fold = folds_of(rows, p["folds"], p["seed"])
         self.parts = []
         for number in range(p["folds"]):
-            train, test = (rows.take(np.flatnonzero((fold == number) == held)) for held in (False, True))
+            train, test = (
+                rows.take(np.flatnonzero((fold == number) == held)) for held in (False, True)
+            )
             if train.n and test.n and len((profile := profile_block(train, q)).varying):
                 inner = LocalEngine(profile, [train], engine.budgets)
                 self.parts.append((inner, train, test))
@@ -160,9 +184,14 @@ class InnerFolds:
             for engine, train, test in self.parts:
                 scores = _own(name, engine, min(self.sizes[-1], engine.num_features))
                 picks = scores.path.picks if scores.path is not None else None
-                order, _ = complete(scores.values, engine.profile.varying, engine.profile.d, picks, scores.constant)
+                order, _ = complete(
+                    scores.values, engine.profile.varying, engine.profile.d, picks, scores.constant
+                )
                 heads.append(set(order[: self.sizes[-1]].tolist()))
-                y, truth = train.labels(self.q).astype(np.float64), test.labels(self.q).toarray() > 0
+                y, truth = (
+                    train.labels(self.q).astype(np.float64),
+                    test.labels(self.q).toarray() > 0,
+                )
                 told = np.flatnonzero((truth.sum(axis=1) > 0) & (truth.sum(axis=1) < self.q))
                 cells = np.empty((len(self.sizes), len(self.judges), len(told)))
                 for i, size in enumerate(self.sizes):
@@ -174,9 +203,18 @@ class InnerFolds:
         except SparkMlfsError as error:
             return Tried(name, np.zeros(0), {}, 0.0, time.perf_counter() - started, str(error))
         found = np.concatenate(parts, axis=1)
-        means = {judge: float(row.mean()) if len(row) else 0.0 for judge, row in zip(self.judges, found, strict=True)}
+        means = {
+            judge: float(row.mean()) if len(row) else 0.0
+            for judge, row in zip(self.judges, found, strict=True)
+        }
         alike = [len(a & b) / len(a | b) for a, b in combinations(heads, 2)]
-        return Tried(name, found.mean(axis=0), means, float(np.mean(alike)) if alike else 1.0, time.perf_counter() - started)
+        return Tried(
+            name,
+            found.mean(axis=0),
+            means,
+            float(np.mean(alike)) if alike else 1.0,
+            time.perf_counter() - started,
+        )
 
 
 def folds_of(rows: Block, folds: int, seed: int) -> np.ndarray:
@@ -205,7 +243,9 @@ def choose(tried: Sequence[Tried], inner: InnerFolds, seed: int) -> dict[str, An
     could rank. Told are the share of the resamplings in which each is best, and the lead over the next best."""
     able = [t for t in tried if not t.refused]
     if not able:
-        raise DataError(f"none of {', '.join(t.name for t in tried)} can rank these rows: {tried[0].refused}")
+        raise DataError(
+            f"none of {', '.join(t.name for t in tried)} can rank these rows: {tried[0].refused}"
+        )
     table = np.stack([t.precision for t in able], axis=1)  # rows × methods
     n, m = table.shape
     at, best, lead = 0, {t.name: float(t is able[0]) for t in able}, ""
@@ -218,7 +258,10 @@ def choose(tried: Sequence[Tried], inner: InnerFolds, seed: int) -> dict[str, An
         top = int(np.argmax(np.round(means, 12)))
         at = top if means[top] - means[0] > error(top, 0) else 0
         draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), RESAMPLINGS)
-        wins = np.bincount(np.argmax(np.round(draws @ table / n, 12), axis=1), minlength=m) / RESAMPLINGS
+        wins = (
+            np.bincount(np.argmax(np.round(draws @ table / n, 12), axis=1), minlength=m)
+            / RESAMPLINGS
+        )
         best = {t.name: float(w) for t, w in zip(able, wins, strict=True)}
         second = int(np.argmax(np.where(np.arange(m) == at, -np.inf, means)))
         margin, next_ = float(means[at] - means[second]), able[second].name
@@ -241,4 +284,8 @@ def choose(tried: Sequence[Tried], inner: InnerFolds, seed: int) -> dict[str, An
         f"{able[at].name}, of {m} tried: average precision {able[at].mean:.4f} of held-out rows "
         f"({len(inner.parts)} folds of {inner.rows} rows, {' and '.join(map(str, inner.sizes))} features){lead}."
     )
-    return {"chosen_method": able[at].name, "tried": lines, "verdict": text + (f" Not tried: {'; '.join(out)}." if out else "")}
+    return {
+        "chosen_method": able[at].name,
+        "tried": lines,
+        "verdict": text + (f" Not tried: {'; '.join(out)}." if out else ""),
+    }

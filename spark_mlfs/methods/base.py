@@ -20,8 +20,14 @@ from ..solvers.greedy import Path
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 
-HELD_OUT = ("cumulative_gain", "standard_error")  # of the picks up to each, on rows that were held out
-NESTED = ("nested_gain", "nested_error")  # the same of picks made without the rows; where as few as enough are kept
+HELD_OUT = (
+    "cumulative_gain",
+    "standard_error",
+)  # of the picks up to each, on rows that were held out
+NESTED = (
+    "nested_gain",
+    "nested_error",
+)  # the same of picks made without the rows; where as few as enough are kept
 
 
 @dataclass
@@ -47,10 +53,16 @@ class Scores:
     @property
     def summary_details(self) -> dict[str, Any]:
         """The details that are words, numbers or lists of them: for summaries."""
-        return {name: value for name, value in self.details.items() if isinstance(value, str | int | float | list)}
+        return {
+            name: value
+            for name, value in self.details.items()
+            if isinstance(value, str | int | float | list)
+        }
 
     @staticmethod
-    def of_varying(values: np.ndarray, positions: np.ndarray | None, count: int, **more: Any) -> Scores:
+    def of_varying(
+        values: np.ndarray, positions: np.ndarray | None, count: int, **more: Any
+    ) -> Scores:
         """The scores of `count` features of which those at `positions` (None: all) vary over the rows, with these values."""
         if positions is None or len(positions) == count:
             return Scores(values, **more)
@@ -73,15 +85,25 @@ class GramProblem:
     penalties: np.ndarray | None = None
 
     def scaled(self, statistics: GramStatistics) -> GramStatistics:
-        return statistics if self.label_scale is None else statistics.with_labels_times(self.label_scale)
+        return (
+            statistics
+            if self.label_scale is None
+            else statistics.with_labels_times(self.label_scale)
+        )
 
     def view(self, statistics: GramStatistics) -> GramView:
         statistics = self.scaled(statistics)
-        view = statistics.centred(self.scaling) if self.centred else statistics.uncentred(self.scaling)
-        return replace(view, penalties=None if self.penalties is None else self.penalties[view.varying])
+        view = (
+            statistics.centred(self.scaling) if self.centred else statistics.uncentred(self.scaling)
+        )
+        return replace(
+            view, penalties=None if self.penalties is None else self.penalties[view.varying]
+        )
 
 
-PENALTIES = "penalties"  # beside a method's parameters: (d,) what each feature's penalty is multiplied by
+PENALTIES = (
+    "penalties"  # beside a method's parameters: (d,) what each feature's penalty is multiplied by
+)
 
 
 ENOUGH = "enough"  # beside a method's parameters: whether as few features are kept as are enough
@@ -96,15 +118,31 @@ class Method(Entry):
     """Base of every method."""
 
     greedy: ClassVar[bool] = False
-    conditions: ClassVar[bool] = False  # a greedy method whose `score` takes `terms`: what is picked first, and how
-    row_norms: ClassVar[bool] = False  # scores are norms of rows of weights: a group's is the norm over all its rows
-    statistics: ClassVar[tuple[type[Statistic], ...]] = ()  # all that it asks for, by which it takes weights and grades
-    always: ClassVar[tuple[Statistic, ...]] = ()  # those that it needs whatever the data and the parameters
-    weighted: ClassVar[bool] = False  # takes rows that have weights: one of weight w counts as w rows
+    conditions: ClassVar[bool] = (
+        False  # a greedy method whose `score` takes `terms`: what is picked first, and how
+    )
+    row_norms: ClassVar[bool] = (
+        False  # scores are norms of rows of weights: a group's is the norm over all its rows
+    )
+    statistics: ClassVar[
+        tuple[type[Statistic], ...]
+    ] = ()  # all that it asks for, by which it takes weights and grades
+    always: ClassVar[
+        tuple[Statistic, ...]
+    ] = ()  # those that it needs whatever the data and the parameters
+    weighted: ClassVar[bool] = (
+        False  # takes rows that have weights: one of weight w counts as w rows
+    )
     graded: ClassVar[bool] = False  # takes labels that are grades (`blocks.grades`)
-    penalised: ClassVar[bool] = False  # has a penalty of each feature, multiplied by what `penalties_of` says
-    tells_enough: ClassVar[bool] = False  # its scores have the columns `HELD_OUT`: how many features are enough follows from them
-    stochastic: ClassVar[bool] = False  # trained by random draws: one seed gives one answer, but columns in another order another
+    penalised: ClassVar[bool] = (
+        False  # has a penalty of each feature, multiplied by what `penalties_of` says
+    )
+    tells_enough: ClassVar[bool] = (
+        False  # its scores have the columns `HELD_OUT`: how many features are enough follows from them
+    )
+    stochastic: ClassVar[bool] = (
+        False  # trained by random draws: one seed gives one answer, but columns in another order another
+    )
 
     def __init_subclass__(cls, **further: Any) -> None:
         super().__init_subclass__(**further)
@@ -118,7 +156,9 @@ class Method(Entry):
 
     def takes_codes(self, p: Values) -> bool:
         """Whether it counts values, with these parameters: a column of categories is then one feature, else a group of them."""
-        return bool(self.statistics) and all(kind.layout in ("coded", "cells") for kind in self.statistics)
+        return bool(self.statistics) and all(
+            kind.layout in ("coded", "cells") for kind in self.statistics
+        )
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         """Statistics that `score` will ask for and that are known beforehand: those of several methods share one scan."""
@@ -138,11 +178,15 @@ class Method(Entry):
         """About how many pairs of rows the method compares: many are worth several tasks even where the data are small."""
         return 0
 
-    def group_needs(self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]) -> list[Statistic]:
+    def group_needs(
+        self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]
+    ) -> list[Statistic]:
         """Statistics that `group_scores` will ask for and that are known beforehand."""
         return []
 
-    def group_scores(self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]) -> np.ndarray | None:
+    def group_scores(
+        self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]
+    ) -> np.ndarray | None:
         """(groups,) what the features of each group score together, NaN where that is not told; None: no such score is known."""
         return None
 

@@ -55,7 +55,11 @@ def by_place(p: Values, names: Sequence[str]) -> Mapping[str, Any]:
     for name in asked:
         if name not in names:
             near = get_close_matches(name, names, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the labels are {', '.join(names[:10])}{', …' * (len(names) > 10)}"
+            hint = (
+                f"did you mean {near[0]!r}?"
+                if near
+                else f"the labels are {', '.join(names[:10])}{', …' * (len(names) > 10)}"
+            )
             raise ParameterError(f"label_weights: there is no label {name!r}; {hint}")
     return {**p, LABEL_WEIGHTS.name: [float(asked.get(name, 1.0)) for name in names]}
 
@@ -74,9 +78,13 @@ def label_weights(profile: Profile, p: Values) -> np.ndarray | None:
         entropy = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=0)
         return np.divide(1, entropy, out=np.zeros(q), where=entropy > 0)
     if isinstance(asked, Mapping):
-        raise ParameterError("label_weights by name need the labels' names, which are not known here; give a list in their order")
+        raise ParameterError(
+            "label_weights by name need the labels' names, which are not known here; give a list in their order"
+        )
     if len(asked) != q:
-        raise ParameterError(f"label_weights has {len(asked)} numbers, the data have {q} labels; give every label one")
+        raise ParameterError(
+            f"label_weights has {len(asked)} numbers, the data have {q} labels; give every label one"
+        )
     if not any(asked):
         raise ParameterError("label_weights are all 0; give some label a weight")
     return np.array(asked, np.float64)
@@ -98,7 +106,9 @@ def labels_of(engine: Engine, p: Values) -> Labels:
                 "the probabilities that an absent label is reported and that a present one is missed"
             )
         if engine.profile.total << NOISE_BITS >= MOST:
-            raise ParameterError("label_noise takes 2^36 rows, or units of their weight, at most; leave it or the weights out")
+            raise ParameterError(
+                "label_noise takes 2^36 rows, or units of their weight, at most; leave it or the weights out"
+            )
     return replace(
         engine.labels(),
         weights=None if weights is None else tuple(float(w) for w in weights),
@@ -110,13 +120,20 @@ def refuse_with_labelsets(p: Values) -> None:
     """`ParameterError` where labels are no longer told apart, so that none can be weighed or corrected."""
     for parameter in (LABEL_WEIGHTS, LABEL_NOISE):
         if p.get(parameter.name, parameter.default) != parameter.default:
-            raise ParameterError(f"{parameter.name} goes with label_coding='br', which looks at each label; leave one out")
+            raise ParameterError(
+                f"{parameter.name} goes with label_coding='br', which looks at each label; leave one out"
+            )
 
 
 NUM_BINS = Parameter("num_bins", 5, Integer(2, MAX_BINS), "bins of a discretised feature")
-BINNING = Parameter("binning", "width", Choice(("width", "quantile")), "equal-width or quantile bins")
+BINNING = Parameter(
+    "binning", "width", Choice(("width", "quantile")), "equal-width or quantile bins"
+)
 CORRECTION = Parameter(
-    "bias_correction", "none", Choice(("none", "miller-madow")), "correction of the plug-in entropies for the number of cells"
+    "bias_correction",
+    "none",
+    Choice(("none", "miller-madow")),
+    "correction of the plug-in entropies for the number of cells",
 )
 CHANCE = replace(
     CORRECTION,
@@ -124,7 +141,10 @@ CHANCE = replace(
     doc=f"{CORRECTION.doc}, or of the informations for what they are by chance, given how often each value occurs",
 )
 LABELS = Parameter(
-    "label_coding", "br", Choice(("br", "lp")), "binary relevance (sum over labels) or label powerset (the labelset as one class)"
+    "label_coding",
+    "br",
+    Choice(("br", "lp")),
+    "binary relevance (sum over labels) or label powerset (the labelset as one class)",
 )
 COUNTING = (NUM_BINS, BINNING, CORRECTION)
 BY_LABEL = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
@@ -143,7 +163,9 @@ def known_labelsets(engine: Engine) -> Labelsets:
     """The labelsets of the rows whose labels are all known; `DataError` where there are none."""
     (sets,) = engine.run(LabelsetCounts())
     if not len(sets.counts):
-        raise DataError("no row has all its labels known: labelsets need fully known rows; drop the labels that are never known")
+        raise DataError(
+            "no row has all its labels known: labelsets need fully known rows; drop the labels that are never known"
+        )
     return sets
 
 
@@ -159,11 +181,16 @@ class Relevance(Reduction):
         logs, out = self.logs, np.empty(counts.count)
         if counts.coding.sparse and isinstance(self.target, Classes):
             for at, some in counts.stored(False):
-                out[at] = logs.nats(info.stored_class_terms(logs, some, counts.totals), counts.totals.sum())
+                out[at] = logs.nats(
+                    info.stored_class_terms(logs, some, counts.totals), counts.totals.sum()
+                )
             return out if logs.corrected else np.maximum(out, 0.0)
         if counts.coding.sparse and isinstance(self.target, Labels) and self.target.plain:
             for at, some in counts.stored(True):
-                out[at] = logs.nats(info.summed_stored_information(logs, some, counts.label_rows), int(counts.totals[0]))
+                out[at] = logs.nats(
+                    info.summed_stored_information(logs, some, counts.label_rows),
+                    int(counts.totals[0]),
+                )
             return out
         for at, table in counts.chunks(6):
             out[at] = self.of_tables(table)
@@ -176,7 +203,9 @@ class Relevance(Reduction):
             each = info.class_information(logs, counts)
             return each if logs.corrected else np.maximum(each, 0.0)
         if target.plain:
-            return logs.nats(info.summed_label_information(logs, counts, target.q), counts[..., 0].sum(axis=1))
+            return logs.nats(
+                info.summed_label_information(logs, counts, target.q), counts[..., 0].sum(axis=1)
+            )
         return target.summed(informations(target, logs, counts))
 
 
@@ -190,7 +219,9 @@ def informations(target: Labels, logs: info.CountLogs, counts: np.ndarray) -> np
 class Counting:
     """The counts and informations of one run, each computed when first asked for."""
 
-    def __init__(self, engine: Engine, p: Values, target: Target | None = None, rows: int | None = None) -> None:
+    def __init__(
+        self, engine: Engine, p: Values, target: Target | None = None, rows: int | None = None
+    ) -> None:
         self.engine, self.p = engine, p
         self.coding = engine.coding(p["num_bins"], p["binning"])
         if p.get("label_coding") == "lp":
@@ -201,9 +232,13 @@ class Counting:
         self.target = target if target is not None else labels_of(engine, p)
         correction = p.get("bias_correction", "none")
         if correction != "none" and engine.profile.weight_unit < 1:
-            engine.unweighted(f"bias_correction={correction!r}, which counts rows, takes weights that are whole numbers; else it")
+            engine.unweighted(
+                f"bias_correction={correction!r}, which counts rows, takes weights that are whole numbers; else it"
+            )
         if correction != "none" and p.get("label_noise") is not None:
-            raise ParameterError("label_noise goes with bias_correction='none': corrected counts are no rows")
+            raise ParameterError(
+                "label_noise goes with bias_correction='none': corrected counts are no rows"
+            )
         units = engine.profile.total << (NOISE_BITS if getattr(self.target, "noise", None) else 0)
         self.logs = info.CountLogs(rows or units, 8 * (engine.profile.q + 2), correction)
         self.correction = correction
@@ -230,7 +265,9 @@ class Counting:
         engine = self.engine
         limit = min(TwoWay.gathered_bytes, engine.budgets.worker // 8, engine.budgets.driver // 4)
         edges = cuts(wanted.bytes_of(engine.profile), limit)
-        return [replace(wanted, families=wanted.families[a:z]) for a, z in itertools.pairwise(edges)]
+        return [
+            replace(wanted, families=wanted.families[a:z]) for a, z in itertools.pairwise(edges)
+        ]
 
     @property
     def relevance_of(self) -> Relevance:
@@ -245,7 +282,9 @@ class Counting:
     def _all_rows(self) -> Counts:
         """Counts of which group 0 is all rows: the two-way counts, where they are brought together."""
         whole = TwoWay(self.coding, self.target)
-        return self.engine.run(whole if self.engine.gathers(whole) else TwoWay(self.coding, Everything()))[0]
+        return self.engine.run(
+            whole if self.engine.gathers(whole) else TwoWay(self.coding, Everything())
+        )[0]
 
     @cached_property
     def _commonest(self) -> np.ndarray:
@@ -266,13 +305,17 @@ class Counting:
         if len(labels) < 2:
             return np.zeros((2, self.engine.num_features))
         target = LabelPairs(labels)
-        table = 8 * PAIR_COPIES * self.coding.width * target.size  # of one feature, while its informations are summed
+        table = (
+            8 * PAIR_COPIES * self.coding.width * target.size
+        )  # of one feature, while its informations are summed
         remedy = f"lower {setting('num_bins')}, give fewer labels, or use mim, jmi, d2f or mdmr: they pair none"
         needs = f"the {target.size} pairs of {len(labels)} labels need"
         error = WorkerBudgetError if self.engine.in_one_process else BudgetError
         must_fit(table, *self.engine.state_budget, needs, remedy, "for each feature", error)
         profile = self.engine.profile
-        wanted = label_pair_counts(self.coding, target, profile.has_unknown, 8 * (profile.q + 2), self.correction)
+        wanted = label_pair_counts(
+            self.coding, target, profile.has_unknown, 8 * (profile.q + 2), self.correction
+        )
         return self.engine.run(wanted, keep=False)[0]
 
 
@@ -322,7 +365,9 @@ class GreedyCountingMethod(CountingMethod):
         """Return the criterion over these counts; with `costs` its values are gains, which are compared with costs."""
         raise NotImplementedError
 
-    def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
+    def score(
+        self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
+    ) -> Scores:
         counting = Counting(engine, p)
         criterion = self.criterion(counting, terms.costs is not None)
         path = forward(

@@ -54,7 +54,11 @@ class D2F(GreedyCountingMethod):
 
     def criterion(self, counting: Counting, costs: bool) -> Criterion:
         relevance = counting.relevance
-        return Criterion(relevance, lambda s, conditional, pair: relevance - conditional, lambda total, picks: relevance - total)
+        return Criterion(
+            relevance,
+            lambda s, conditional, pair: relevance - conditional,
+            lambda total, picks: relevance - total,
+        )
 
 
 class JMI(GreedyCountingMethod):
@@ -86,8 +90,18 @@ class JMI(GreedyCountingMethod):
         if isinstance(counting.target, Labels) and counting.target.noise:
             alone, noisy = relevance, replace(counting.target, joint=True)
         if costs:
-            return Criterion(relevance, lambda s, link, pair: link - alone[s], lambda total, picks: total / picks, noisy)
-        return Criterion(relevance, lambda s, link, pair: relevance[s] - alone[s] + link, lambda total, picks: total, noisy)
+            return Criterion(
+                relevance,
+                lambda s, link, pair: link - alone[s],
+                lambda total, picks: total / picks,
+                noisy,
+            )
+        return Criterion(
+            relevance,
+            lambda s, link, pair: relevance[s] - alone[s] + link,
+            lambda total, picks: total,
+            noisy,
+        )
 
 
 class LRFS(GreedyCountingMethod):
@@ -109,7 +123,12 @@ class LRFS(GreedyCountingMethod):
 
     def criterion(self, counting: Counting, costs: bool) -> Criterion:
         own = counting.label_pairs(tuple(range(counting.engine.profile.q)))[1]
-        return Criterion(own, lambda s, conditional, pair: pair, lambda total, picks: own - total / picks, Everything())
+        return Criterion(
+            own,
+            lambda s, conditional, pair: pair,
+            lambda total, picks: own - total / picks,
+            Everything(),
+        )
 
 
 class MDMR(GreedyCountingMethod):
@@ -132,7 +151,11 @@ class MDMR(GreedyCountingMethod):
 
     def criterion(self, counting: Counting, costs: bool) -> Criterion:
         relevance = counting.relevance
-        return Criterion(relevance, lambda s, link, pair: pair - link, lambda total, picks: relevance - total / picks)
+        return Criterion(
+            relevance,
+            lambda s, link, pair: pair - link,
+            lambda total, picks: relevance - total / picks,
+        )
 
 
 class PMU(GreedyCountingMethod):
@@ -157,7 +180,11 @@ class PMU(GreedyCountingMethod):
     def criterion(self, counting: Counting, costs: bool) -> Criterion:
         relevance = counting.relevance
         own = relevance - counting.label_pairs(tuple(range(counting.engine.profile.q)))[0]
-        return Criterion(own, lambda s, conditional, pair: relevance - conditional, lambda total, picks: own - total)
+        return Criterion(
+            own,
+            lambda s, conditional, pair: relevance - conditional,
+            lambda total, picks: own - total,
+        )
 
 
 class SCLS(GreedyCountingMethod):
@@ -186,7 +213,9 @@ class SCLS(GreedyCountingMethod):
             # a varying feature may still fall into one bin: it tells nothing and scores 0
             return np.divide(pair, entropy, out=np.zeros_like(pair), where=entropy > 0)
 
-        return Criterion(relevance, term, lambda share, picks: relevance * (1 - share), Everything())
+        return Criterion(
+            relevance, term, lambda share, picks: relevance * (1 - share), Everything()
+        )
 
 
 SATURATED = 1e-10
@@ -216,7 +245,9 @@ class CMI(CountingMethod):
     greedy = True
     conditions = True
 
-    def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
+    def score(
+        self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
+    ) -> Scores:
         if engine.profile.has_unknown and p["label_coding"] == "br":
             told = "cmi needs every label known (joint cells cannot be counted over observed pairs)"
             raise DataError(f"{told}: fill the unknown labels, drop such rows, or use jmi")
@@ -230,9 +261,16 @@ def select_jointly(counting: Counting, count: int, terms: PickConstraints) -> Sc
     def revalue(pick: int, path: Path) -> np.ndarray:
         path.asked += 1
         path.used += 1
-        return engine.cell_information(counting.coding, counting.target, tuple(path.picks), counting.logs)
+        return engine.cell_information(
+            counting.coding, counting.target, tuple(path.picks), counting.logs
+        )
 
-    return Scores(relevance, Pool(len(relevance), count, terms, SATURATED).run(relevance, revalue, count, picking(engine)))
+    return Scores(
+        relevance,
+        Pool(len(relevance), count, terms, SATURATED).run(
+            relevance, revalue, count, picking(engine)
+        ),
+    )
 
 
 class PPTCMI(CountingMethod):
@@ -266,7 +304,12 @@ class PPTCMI(CountingMethod):
     parameters = (
         *BY_CHANCE,
         Parameter("criterion", "cmi", Choice(("cmi", "mim")), "greedy CMI, or MIM"),
-        Parameter("estimator", "plug-in", Choice(("plug-in", "knn")), "plug-in counts, or Ross' nearest-neighbour estimator"),
+        Parameter(
+            "estimator",
+            "plug-in",
+            Choice(("plug-in", "knn")),
+            "plug-in counts, or Ross' nearest-neighbour estimator",
+        ),
         Parameter("min_count", 6, Integer(1), "labelsets that occur less often are dropped"),
         Parameter("k", 6, Integer(1), "neighbours of the knn estimator"),
     )
@@ -279,10 +322,17 @@ class PPTCMI(CountingMethod):
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         return [LabelsetCounts()]
 
-    def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
-        if p["bias_correction"] == "chance" and (p["criterion"], p["estimator"]) != ("mim", "plug-in"):
+    def score(
+        self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
+    ) -> Scores:
+        if p["bias_correction"] == "chance" and (p["criterion"], p["estimator"]) != (
+            "mim",
+            "plug-in",
+        ):
             said = f"{setting('bias_correction', 'chance')} is of counts, and of two variables"
-            raise ParameterError(f"{said}: give {setting('criterion', 'mim')} and {setting('estimator', 'plug-in')}")
+            raise ParameterError(
+                f"{said}: give {setting('criterion', 'mim')} and {setting('estimator', 'plug-in')}"
+            )
         sets = known_labelsets(engine)
         floor = max(p["min_count"], 2 if p["estimator"] == "knn" else 1)
         times = sets.counts * engine.profile.weight_unit
@@ -299,12 +349,19 @@ class PPTCMI(CountingMethod):
         target, rows = Classes(sets.hashes[kept], sets.counts[kept]), int(sets.counts[kept].sum())
         if p["estimator"] == "plug-in":
             counting = Counting(engine, p, target, rows)
-            return Scores(counting.relevance) if p["criterion"] == "mim" else select_jointly(counting, count, terms)
+            return (
+                Scores(counting.relevance)
+                if p["criterion"] == "mim"
+                else select_jointly(counting, count, terms)
+            )
         relevance = engine.over_columns(partial(ross_by_column, p["k"]), target)
         if p["criterion"] == "mim":
             return Scores(relevance)
         count = min(count, engine.num_features)
-        return Scores(relevance, engine.in_memory(partial(joint_ross, target, p["k"], relevance, count, terms)))
+        return Scores(
+            relevance,
+            engine.in_memory(partial(joint_ross, target, p["k"], relevance, count, terms)),
+        )
 
 
 def ross_by_column(k: int, values: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -313,7 +370,13 @@ def ross_by_column(k: int, values: np.ndarray, classes: np.ndarray) -> np.ndarra
 
 
 def joint_ross(
-    target: Classes, k: int, relevance: np.ndarray, count: int, terms: PickConstraints, x: np.ndarray, block: Block
+    target: Classes,
+    k: int,
+    relevance: np.ndarray,
+    count: int,
+    terms: PickConstraints,
+    x: np.ndarray,
+    block: Block,
 ) -> Path:
     """Greedy selection by Ross' estimate of I((f, X_S); class); needs the kept rows in one memory."""
     rows, classes = target.groups(block)

@@ -54,13 +54,17 @@ class DeepFS(Method):
         if not block.n:
             raise DataError("no row has all its labels known; deepfs trains on fully known rows")
         x = block.dense()[:, engine.profile.varying[varying]].astype(np.float64)
-        x -= x.min(axis=0)  # a large mean would drown the digits of a small spread, and equal values are exactly 0
+        x -= x.min(
+            axis=0
+        )  # a large mean would drown the digits of a small spread, and equal values are exactly 0
         spread = x.std(axis=0)
         x = Scaling.of_rows(x, "standard").apply(x)
         y = block.labels(engine.profile.q).toarray()
         hidden = (p["hidden"], p["hidden2"]) if p["hidden2"] else (p["hidden"],)
         with one_thread():
-            solution = gates.deepfs(x, y, hidden, p["lam"], p["epochs"], p["batch"], p["rate"], p["seed"])
+            solution = gates.deepfs(
+                x, y, hidden, p["lam"], p["epochs"], p["batch"], p["rate"], p["seed"]
+            )
         return Scores.of_varying(
             np.where(spread > 0, solution.weights[:, 0], 0.0),
             varying,

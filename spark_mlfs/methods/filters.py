@@ -46,19 +46,30 @@ class ChiSquare(Reduction):
     unit: float
 
     def __call__(self, counts: Counts) -> np.ndarray:
-        labels, out = self.target if isinstance(self.target, Labels) else None, np.empty(counts.count)
+        labels, out = (
+            self.target if isinstance(self.target, Labels) else None,
+            np.empty(counts.count),
+        )
         if not counts.coding.sparse or (labels is not None and not labels.plain):
             over = getattr(np, self.aggregate)
             for at, table in counts.chunks(4):
-                out[at] = info.class_chi_square(table) if labels is None else over(self._each(labels, table), axis=1)
+                out[at] = (
+                    info.class_chi_square(table)
+                    if labels is None
+                    else over(self._each(labels, table), axis=1)
+                )
             return out * self.unit
         for at, some in counts.stored(labels is not None):
             if labels is None:
                 out[at] = info.stored_class_chi_square(some, counts.totals)
                 continue
             combine = info.largest_stored if self.aggregate == "max" else info.stored_label_sums
-            out[at] = combine(some, counts.label_rows, *info.stored_chi_square(some, counts.label_rows))
-        return (out / labels.q if labels is not None and self.aggregate == "mean" else out) * self.unit
+            out[at] = combine(
+                some, counts.label_rows, *info.stored_chi_square(some, counts.label_rows)
+            )
+        return (
+            out / labels.q if labels is not None and self.aggregate == "mean" else out
+        ) * self.unit
 
     def _each(self, target: Labels, counts: np.ndarray) -> np.ndarray:
         """(F, q) χ² of each label, times its weight."""
@@ -89,13 +100,20 @@ class Chi2(CountingMethod):
         NUM_BINS,
         BINNING,
         LABELS,
-        Parameter("aggregate", "sum", Choice(("sum", "mean", "max")), "how the labels' statistics are combined (br only)"),
+        Parameter(
+            "aggregate",
+            "sum",
+            Choice(("sum", "mean", "max")),
+            "how the labels' statistics are combined (br only)",
+        ),
         LABEL_WEIGHTS,
         LABEL_NOISE,
     )
 
     def reduction(self, counting: Counting) -> ChiSquare:
-        return ChiSquare(counting.target, counting.p["aggregate"], counting.engine.profile.weight_unit)
+        return ChiSquare(
+            counting.target, counting.p["aggregate"], counting.engine.profile.weight_unit
+        )
 
 
 @dataclass(frozen=True)
@@ -110,7 +128,12 @@ class InformationNorm(Reduction):
         if counts.coding.sparse and target.plain:
             for at, some in counts.stored(True):
                 touched, untouched = info.stored_label_information(logs, some, counts.label_rows)
-                out[at] = info.stored_label_sums(some, counts.label_rows, touched**2, lambda r, p: untouched(r, p) ** 2)  # noqa: B023
+                out[at] = info.stored_label_sums(
+                    some,
+                    counts.label_rows,
+                    touched**2,
+                    lambda r, p: untouched(r, p) ** 2,  # noqa: B023
+                )
         else:
             for at, table in counts.chunks(6):
                 out[at] = target.summed(informations(target, logs, table) ** 2)
@@ -155,12 +178,17 @@ class FIMF(CountingMethod):
     source = "Lee & Kim 2015"
     when = "very many labels, one pass: only those of the highest entropy interact"
     cost = "one scan, and label pairs"
-    parameters = (*COUNTING, Parameter("num_labels", 10, Integer(0), "how many labels of highest entropy are paired"))
+    parameters = (
+        *COUNTING,
+        Parameter("num_labels", 10, Integer(0), "how many labels of highest entropy are paired"),
+    )
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         counting = Counting(engine, p)
         profile = engine.profile
-        rows = np.stack([profile.positive_total, profile.observed_total - profile.positive_total], axis=1)
+        rows = np.stack(
+            [profile.positive_total, profile.observed_total - profile.positive_total], axis=1
+        )
         order = np.argsort(-np.round(info.entropy(counting.logs, rows), 12), kind="stable")
         labels = tuple(sorted(int(label) for label in order[: p["num_labels"]]))
         return Scores(counting.relevance - counting.label_pairs(labels)[0])
@@ -190,12 +218,21 @@ class GeometricMean(Reduction):
             for at, some in counts.stored(True):
                 touched, untouched = info.small_stored_information(some, rows, self.correction)
                 met = logarithm(touched, rows.positive[some.pairs()[1]])
-                sums = info.stored_label_sums(some, rows, met, lambda r, p: logarithm(untouched(r, p), p))  # noqa: B023
+                sums = info.stored_label_sums(
+                    some,
+                    rows,
+                    met,
+                    lambda r, p: logarithm(untouched(r, p), p),  # noqa: B023
+                )
                 out[at] = sums / np.count_nonzero(self.both)
         else:
             for at, table in counts.chunks(8):
-                each = info.small_label_information(table, target.q, target.unknown(table), self.correction)[:, self.both]
-                each = np.ascontiguousarray(each)  # a sum's bits go by the layout, and that of one feature is another
+                each = info.small_label_information(
+                    table, target.q, target.unknown(table), self.correction
+                )[:, self.both]
+                each = np.ascontiguousarray(
+                    each
+                )  # a sum's bits go by the layout, and that of one feature is another
                 out[at] = np.log(np.maximum(each, FLOOR)).mean(axis=1)
         return np.exp(out)
 
@@ -267,7 +304,11 @@ class IGMF(CountingMethod):
         counting = Counting(engine, {**p, "label_coding": "lp"})
         spread = counting.numbers(CodeEntropy(counting.logs))[0]
         spread += info.entropy(counting.logs, sets.counts)
-        return Scores(np.divide(2 * counting.relevance, spread, out=np.zeros(engine.num_features), where=spread > 0))
+        return Scores(
+            np.divide(
+                2 * counting.relevance, spread, out=np.zeros(engine.num_features), where=spread > 0
+            )
+        )
 
 
 class MIM(CountingMethod):
@@ -295,17 +336,24 @@ class MIM(CountingMethod):
     when = "very many features, one pass; a filter in front of other methods. Copies of a good feature come with it"
     parameters = (*BY_CHANCE, *CODED[len(BY_CHANCE) :])
 
-    def group_needs(self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]) -> list[Statistic]:
+    def group_needs(
+        self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]
+    ) -> list[Statistic]:
         if p["label_coding"] == "lp":  # classes are not known beforehand
             return []
         wanted = Counting(engine, p).joint_counts(groups)
         return [*wanted] if len(wanted) == 1 else []
 
-    def group_scores(self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]) -> np.ndarray:
+    def group_scores(
+        self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]
+    ) -> np.ndarray:
         counting, out = Counting(engine, p), list[float]()
         for wanted in counting.joint_counts(groups):
             (tables,) = engine.run(wanted, keep=False)
-            out += [np.nan if table is None else float(counting.relevance_of.of_tables(table[None])[0]) for table in tables]
+            out += [
+                np.nan if table is None else float(counting.relevance_of.of_tables(table[None])[0])
+                for table in tables
+            ]
         return np.array(out)
 
 
@@ -336,7 +384,9 @@ class LabelRatios(Reduction):
         if isinstance(m, PairMoments):
             return np.stack(stored_two_class_ratio(m))
         q, watch = len(m.count) - 1 - len(self.watch), list(self.watch)
-        rows, total, square = (np.repeat(each[:1], q, axis=0) for each in (m.count, m.total, m.square))
+        rows, total, square = (
+            np.repeat(each[:1], q, axis=0) for each in (m.count, m.total, m.square)
+        )
         for all_, each in ((rows, m.count), (total, m.total), (square, m.square)):
             all_[watch] -= each[1 + q :]
         ratios, used, varies = [], [], np.zeros(m.total.shape[1], bool)
@@ -355,7 +405,9 @@ class LabelRatios(Reduction):
         if self.weights is None:
             return np.stack([np.mean(ratios, axis=0), varies])
         weights = self.weights[used]
-        mean = (np.array(ratios) * weights[:, None]).sum(axis=0) / max(float(weights.sum()), np.finfo(float).tiny)
+        mean = (np.array(ratios) * weights[:, None]).sum(axis=0) / max(
+            float(weights.sum()), np.finfo(float).tiny
+        )
         return np.stack([mean, varies])
 
 
@@ -382,7 +434,12 @@ class Fisher(Method):
     cost = "one scan"
     statistics = (GroupMoments, LabelsetCounts, KnownRows)
     parameters = (
-        Parameter("label_coding", "br", Choice(("br", "overlap", "lp")), "mean over labels, overlapping labels, or labelsets"),
+        Parameter(
+            "label_coding",
+            "br",
+            Choice(("br", "overlap", "lp")),
+            "mean over labels, overlapping labels, or labelsets",
+        ),
         LABEL_WEIGHTS,
     )
 
@@ -398,7 +455,9 @@ class Fisher(Method):
         refuse_with_labelsets(p)
         if p["label_coding"] == "lp":
             return [LabelsetCounts()]
-        return [FeatureNumbers((label_moments(profile, labels),), Scatter(1, profile.q, about_all=True))]
+        return [
+            FeatureNumbers((label_moments(profile, labels),), Scatter(1, profile.q, about_all=True))
+        ]
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         if p["label_coding"] == "lp":
@@ -438,7 +497,11 @@ class FStatistic(Method):
     statistics = (GroupMoments,)
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        return [FeatureNumbers((label_moments(engine.profile, engine.labels()),), Scatter(1, engine.profile.q))]
+        return [
+            FeatureNumbers(
+                (label_moments(engine.profile, engine.labels()),), Scatter(1, engine.profile.q)
+            )
+        ]
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         ((between, within),) = engine.run(*self.needs(engine, p))

@@ -64,7 +64,12 @@ class Forward(Method):
     cost = "one scan; three of very wide data"
     statistics = (FoldGrams, GroupMoments, KnownRows)
     parameters = (
-        Parameter("penalty", 1.0, Number(0), "shrinks each fit: λ times the training rows are added to the feature's squares"),
+        Parameter(
+            "penalty",
+            1.0,
+            Number(0),
+            "shrinks each fit: λ times the training rows are added to the feature's squares",
+        ),
         Parameter("folds", 5, Integer(2, 10), "folds of the rows"),
         LABEL_SKETCH,
         LABEL_WEIGHTS,
@@ -76,9 +81,13 @@ class Forward(Method):
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         whole = moments(engine.profile, p)
-        return [whole if fits(engine, whole) else FoldGrams(p["folds"], features=np.zeros(0, np.int64))]
+        return [
+            whole if fits(engine, whole) else FoldGrams(p["folds"], features=np.zeros(0, np.int64))
+        ]
 
-    def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
+    def score(
+        self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
+    ) -> Scores:
         (sums,) = engine.run(*self.needs(engine, p))
         if len(sums.n) < 2:
             raise DataError(
@@ -87,9 +96,15 @@ class Forward(Method):
                 else "no row has all its labels known: label some rows, or drop the labels that are never known"
             )
         low, high = known_range(engine)
-        seen, whole, times = np.flatnonzero(high > low), moments(engine.profile, p), label_weights(engine.profile, p)
+        seen, whole, times = (
+            np.flatnonzero(high > low),
+            moments(engine.profile, p),
+            label_weights(engine.profile, p),
+        )
         if not len(seen):
-            raise DataError("no feature varies over the rows whose labels are all known; label more rows")
+            raise DataError(
+                "no feature varies over the rows whose labels are all known; label more rows"
+            )
         width, details = len(seen), dict[str, Any](labelled_rows=int(sums.n.sum()))
         given = penalties_of(engine.profile, p)
         penalties = p["penalty"] * (np.ones(engine.num_features) if given is None else given)
@@ -108,23 +123,56 @@ class Forward(Method):
                     "products of no more"
                 )
             elif width < engine.num_features:
-                sums = replace(sums, sum_x=sums.sum_x[:, seen], xx=sums.xx[:, seen[:, None], seen], xy=sums.xy[:, seen])
-            weights = np.ones(whole.sketch) if whole.sketch else sums.label_weights(1.0 if times is None else times)
+                sums = replace(
+                    sums,
+                    sum_x=sums.sum_x[:, seen],
+                    xx=sums.xx[:, seen[:, None], seen],
+                    xy=sums.xy[:, seen],
+                )
+            weights = (
+                np.ones(whole.sketch)
+                if whole.sketch
+                else sums.label_weights(1.0 if times is None else times)
+            )
             penalty, terms = penalties[seen], terms.among(seen)
-            relevance, path, shares = forward.select_held_out(sums, weights, penalty, count, terms, picking(engine))
-            told = {} if path.single else dict(zip(HELD_OUT, _cumulative(np.cumsum(path.gains), shares), strict=True))
+            relevance, path, shares = forward.select_held_out(
+                sums, weights, penalty, count, terms, picking(engine)
+            )
+            told = (
+                {}
+                if path.single
+                else dict(zip(HELD_OUT, _cumulative(np.cumsum(path.gains), shares), strict=True))
+            )
             if p.get(ENOUGH) and (few := forward.enough(*told.values())):
-                room = max((len(group.members) - 1 for group in terms.groups), default=0)  # for the last group, whole
-                fresh = forward.nested(sums, weights, penalty, min(few, NESTED_PICKS) + room, terms)[:, : len(path.picks)]
-                told |= dict(zip(NESTED, _cumulative(np.cumsum(fresh.mean(axis=0)), fresh), strict=True))
+                room = max(
+                    (len(group.members) - 1 for group in terms.groups), default=0
+                )  # for the last group, whole
+                fresh = forward.nested(
+                    sums, weights, penalty, min(few, NESTED_PICKS) + room, terms
+                )[:, : len(path.picks)]
+                told |= dict(
+                    zip(NESTED, _cumulative(np.cumsum(fresh.mean(axis=0)), fresh), strict=True)
+                )
         if not (whole.sketch and len(seen) < len(varying)):
             values[seen] = relevance
         path.spread(seen, engine.num_features)
-        columns = {name: np.full(engine.num_features, np.nan) for name in {**dict.fromkeys(HELD_OUT), **told}}
+        columns = {
+            name: np.full(engine.num_features, np.nan)
+            for name in {**dict.fromkeys(HELD_OUT), **told}
+        }
         for name, of_picks in told.items():
             columns[name][path.picks[: len(of_picks)]] = of_picks
-        details["cv_loss"] = 1.0 - float(np.cumsum(path.gains).max(initial=0.0))  # what is not explained of rows held out
-        return Scores.of_varying(values[varying], varying, engine.num_features, path=path, details=details, columns=columns)
+        details["cv_loss"] = 1.0 - float(
+            np.cumsum(path.gains).max(initial=0.0)
+        )  # what is not explained of rows held out
+        return Scores.of_varying(
+            values[varying],
+            varying,
+            engine.num_features,
+            path=path,
+            details=details,
+            columns=columns,
+        )
 
 
 def _cumulative(total: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -140,9 +188,16 @@ def moments(profile: Profile, p: Values) -> FoldGrams:
 
 def sketch_sizes(profile: Profile, p: Values) -> np.ndarray:
     """(q,) whole numbers in proportion to √w_l, as large as sums of them stay exact."""
-    times, share = label_weights(profile, p), profile.label_mass / np.maximum(profile.observed_total, 1)
+    times, share = (
+        label_weights(profile, p),
+        profile.label_mass / np.maximum(profile.observed_total, 1),
+    )
     variance = share * (1 - share)
-    root = np.sqrt(np.divide(1.0 if times is None else times, variance, out=np.zeros(profile.q), where=variance > 0))
+    root = np.sqrt(
+        np.divide(
+            1.0 if times is None else times, variance, out=np.zeros(profile.q), where=variance > 0
+        )
+    )
     largest = min(LARGEST, (1 << 42) // profile.n) // max(1, profile.most_labels)
     return np.rint(root / max(root.max(), np.finfo(float).tiny) * max(1, largest)).astype(np.int64)
 
@@ -156,7 +211,9 @@ def fits(engine: Engine, wanted: FoldGrams) -> bool:
     )
 
 
-def first_gains(engine: Engine, p: Values, base: FoldSums, times: np.ndarray | None, penalties: np.ndarray) -> np.ndarray:
+def first_gains(
+    engine: Engine, p: Values, base: FoldSums, times: np.ndarray | None, penalties: np.ndarray
+) -> np.ndarray:
     """(v,) J of each feature alone, of its penalty, NaN of a constant one: finished range by range of features."""
     profile = engine.profile
     target = FoldedLabels(profile.q, p["folds"], profile)
@@ -170,11 +227,19 @@ def first_gains(engine: Engine, p: Values, base: FoldSums, times: np.ndarray | N
             f"{FEW_PENALTIES}: round them, raise {setting('driver_bytes')}, or give a {setting('screen')}"
         )
     each = [Alone(base, weights, float(penalty), unit_of_moments(profile)) for penalty in distinct]
-    found = engine.run(*(FeatureNumbers((GroupMoments(target, thin(profile)),), numbers) for numbers in each))
+    found = engine.run(
+        *(FeatureNumbers((GroupMoments(target, thin(profile)),), numbers) for numbers in each)
+    )
     return np.concatenate(found)[place, np.arange(len(place))]
 
 
-def best(engine: Engine, whole: FoldGrams, values: np.ndarray, varying: np.ndarray, terms: PickConstraints) -> np.ndarray:
+def best(
+    engine: Engine,
+    whole: FoldGrams,
+    values: np.ndarray,
+    varying: np.ndarray,
+    terms: PickConstraints,
+) -> np.ndarray:
     """The features that go on, ascending: the included, and of the others those of the largest values, as many as fit; groups by
     the best of their members, and whole."""
     worth = np.full(len(values), -np.inf)
@@ -182,14 +247,22 @@ def best(engine: Engine, whole: FoldGrams, values: np.ndarray, varying: np.ndarr
     for group in terms.groups:
         worth[list(group.members)] = worth[list(group.members)].max()
     order = varying[by_score(worth[varying])]
-    order = np.concatenate([np.intersect1d(terms.include, varying), order[~np.isin(order, terms.include)]]).astype(np.int64)
+    order = np.concatenate(
+        [np.intersect1d(terms.include, varying), order[~np.isin(order, terms.include)]]
+    ).astype(np.int64)
     few, many = 1, len(order) + 1  # so many fit, or one must; so many do not
     while many - few > 1:
         middle = (few + many) // 2
-        few, many = (middle, many) if fits(engine, replace(whole, features=np.sort(order[:middle]))) else (few, middle)
+        few, many = (
+            (middle, many)
+            if fits(engine, replace(whole, features=np.sort(order[:middle])))
+            else (few, middle)
+        )
     kept = np.sort(order[:few])
     parted = [
-        group.members for group in terms.groups if 0 < np.isin(group.members, kept).sum() < np.isin(group.members, varying).sum()
+        group.members
+        for group in terms.groups
+        if 0 < np.isin(group.members, kept).sum() < np.isin(group.members, varying).sum()
     ]
     return np.setdiff1d(kept, np.concatenate([np.zeros(0, np.int64), *parted]))
 
@@ -231,13 +304,23 @@ class FastCan(Method):
     greedy = True
     conditions = True
 
-    def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
+    def score(
+        self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
+    ) -> Scores:
         view = labelled_view(engine, "standard")
 
         with one_thread():  # the same bits on any driver
-            first, path = forward.select_canonical(view, count, p["tol"], terms.among(view.varying), picking(engine))
+            first, path = forward.select_canonical(
+                view, count, p["tol"], terms.among(view.varying), picking(engine)
+            )
         path.spread(view.varying, engine.num_features)
-        return Scores.of_varying(first, view.varying, engine.num_features, path=path, details={"labelled_rows": int(view.n)})
+        return Scores.of_varying(
+            first,
+            view.varying,
+            engine.num_features,
+            path=path,
+            details={"labelled_rows": int(view.n)},
+        )
 
 
 Redundancies = Callable[[Sequence[int]], dict[int, np.ndarray]]
@@ -280,9 +363,24 @@ class MRMR(Method):
     graded = True  # by F
     parameters = (
         *BY_CHANCE,
-        Parameter("relevance", "mi", Choice(("mi", "f")), "mutual information or F statistic, mean over the labels"),
-        Parameter("redundancy", "mi", Choice(("mi", "correlation")), "mutual information or correlation with the picks"),
-        Parameter("scheme", "difference", Choice(("difference", "quotient")), "relevance less, or over, the mean redundancy"),
+        Parameter(
+            "relevance",
+            "mi",
+            Choice(("mi", "f")),
+            "mutual information or F statistic, mean over the labels",
+        ),
+        Parameter(
+            "redundancy",
+            "mi",
+            Choice(("mi", "correlation")),
+            "mutual information or correlation with the picks",
+        ),
+        Parameter(
+            "scheme",
+            "difference",
+            Choice(("difference", "quotient")),
+            "relevance less, or over, the mean redundancy",
+        ),
     )
     greedy = True
     conditions = True
@@ -305,10 +403,14 @@ class MRMR(Method):
             wanted.append(_unlabelled(engine))
         return wanted
 
-    def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
+    def score(
+        self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
+    ) -> Scores:
         if terms.costs is not None and p["scheme"] == "quotient":
             said = f"mrmr with {setting('scheme', 'quotient')} has no gain to compare with a cost"
-            raise ParameterError(f"{said}: give {setting('scheme', 'difference')}, or leave {setting('costs')} out")
+            raise ParameterError(
+                f"{said}: give {setting('scheme', 'difference')}, or leave {setting('costs')} out"
+            )
         if p["bias_correction"] == "chance" and p["scheme"] == "quotient":
             said = f"{setting('bias_correction', 'chance')} leaves informations about 0, and no quotient of them"
             raise ParameterError(f"{said}: give {setting('scheme', 'difference')}")
@@ -318,27 +420,39 @@ class MRMR(Method):
             known = int((engine.profile.observed > 0).sum())
             scores, candidates = Scores(Counting(engine, p).relevance / max(1, known)), None
         else:
-            scores = Scores.of_varying(forward.f_relevance(labelled), labelled.varying, engine.num_features)
+            scores = Scores.of_varying(
+                forward.f_relevance(labelled), labelled.varying, engine.num_features
+            )
             candidates = np.flatnonzero(scores.values > 0)
 
         links, ahead = self._links(engine, p, labelled)
         with one_thread():
-            scores.path = forward.select_mrmr(scores.values, links, p["scheme"], count, candidates, ahead, picking(engine), terms)
+            scores.path = forward.select_mrmr(
+                scores.values, links, p["scheme"], count, candidates, ahead, picking(engine), terms
+            )
         return scores
 
-    def _links(self, engine: Engine, p: Values, labelled: GramView | None) -> tuple[Redundancies, int]:
+    def _links(
+        self, engine: Engine, p: Values, labelled: GramView | None
+    ) -> tuple[Redundancies, int]:
         """The redundancies of all features with some, and how many are worth asking for at once."""
         if p["redundancy"] == "mi":
             counting = Counting(engine, p, Everything())
-            return lambda some: {s: link[1] for s, link in counting.links(list(some), Everything()).items()}, engine.look_ahead
-        view = engine.run(_unlabelled(engine))[0].centred("standard") if labelled is None else labelled
+            return lambda some: {
+                s: link[1] for s, link in counting.links(list(some), Everything()).items()
+            }, engine.look_ahead
+        view = (
+            engine.run(_unlabelled(engine))[0].centred("standard") if labelled is None else labelled
+        )
         position = np.full(engine.num_features, -1)
         position[view.varying] = np.arange(len(view.varying))
 
         def correlations(some: Sequence[int]) -> dict[int, np.ndarray]:
             out = {}
             for s in some:
-                out[s] = np.full(engine.num_features, forward.FLOOR)  # what does not vary is correlated with nothing
+                out[s] = np.full(
+                    engine.num_features, forward.FLOOR
+                )  # what does not vary is correlated with nothing
                 if position[s] >= 0:
                     out[s][view.varying] = forward.correlation_with(view.G, position[s])
             return out

@@ -65,8 +65,12 @@ class SPEC(Method):
     cost = "one scan"
     always = (LabelsetSums(squares=True),)
     parameters = (
-        Parameter("criterion", "phi1", Choice(("phi1", "phi2", "phi3")), "which of the three criteria"),
-        Parameter("k", None, Optional(Integer(2)), "eigenvalues used by phi3; None: as many as labels"),
+        Parameter(
+            "criterion", "phi1", Choice(("phi1", "phi2", "phi3")), "which of the three criteria"
+        ),
+        Parameter(
+            "k", None, Optional(Integer(2)), "eigenvalues used by phi3; None: as many as labels"
+        ),
         SIMILARITY,
     )
 
@@ -77,11 +81,17 @@ class SPEC(Method):
         varying = np.flatnonzero(high > low)
         with one_thread():
             sums = graphs.PowerSums(m.count, m.total[:, varying], m.square[:, varying])
-            return Scores.of_varying(graphs.spec_scores(sums, table, p["criterion"], p["k"]), varying, engine.num_features)
+            return Scores.of_varying(
+                graphs.spec_scores(sums, table, p["criterion"], p["k"]),
+                varying,
+                engine.num_features,
+            )
 
 
 MOST_ANCHORS = 20_000
-NUM_ANCHORS = Parameter("num_anchors", None, Optional(Integer(1)), "rows drawn as anchors; None: all up to 20,000")
+NUM_ANCHORS = Parameter(
+    "num_anchors", None, Optional(Integer(1)), "rows drawn as anchors; None: all up to 20,000"
+)
 
 
 class AnchoredMethod(Method):
@@ -113,7 +123,11 @@ class MarginAnchors:
                 part = slice(first, first + len(rows))
                 hit_rows = self.hit_rows[part]
                 x = hits.x[hit_rows.ravel()]
-                self._anchors.append(pairwise.Anchors.of(rows, x, hits.labelset_codes[hit_rows], self.margin[part], self.table))
+                self._anchors.append(
+                    pairwise.Anchors.of(
+                        rows, x, hits.labelset_codes[hit_rows], self.margin[part], self.table
+                    )
+                )
                 first += len(rows)
         return self._anchors
 
@@ -130,20 +144,29 @@ class HingeSums(Statistic, layout="identified", quantised=True):
     summed: bool
 
     def _grid(self, profile: Profile) -> pairwise.Grid:
-        return pairwise.Grid.of(profile.n, self.anchors.hit_rows.shape[1], self.anchors.queries.geometry.reach(profile))
+        return pairwise.Grid.of(
+            profile.n, self.anchors.hit_rows.shape[1], self.anchors.queries.geometry.reach(profile)
+        )
 
     def partial(self, block: Block, profile: Profile) -> State:
         geometry, known, out = self.anchors.queries.geometry, block.known(), State()
         for rows in geometry.chunks(known) if known.n else [geometry.points(known)]:
             grid, batches, table = self._grid(profile), self.anchors.batches(), self.anchors.table
-            out = add_words(out, pairwise.hinge_state(batches, rows, table, grid, self.s_min, self.weights, self.summed))
+            out = add_words(
+                out,
+                pairwise.hinge_state(
+                    batches, rows, table, grid, self.s_min, self.weights, self.summed
+                ),
+            )
         return out
 
     def merge(self, left: State, right: State) -> State:
         return add_words(left, right)
 
     def finish(self, state: State, profile: Profile) -> pairwise.HingePart:
-        return pairwise.hinges(self.anchors.batches(), state, self._grid(profile), self.lam, self.weights, self.summed)
+        return pairwise.hinges(
+            self.anchors.batches(), state, self._grid(profile), self.lam, self.weights, self.summed
+        )
 
     def state_bytes(self, profile: Profile) -> int:
         (a, k), v = self.anchors.hit_rows.shape, len(profile.varying)
@@ -192,7 +215,10 @@ class GMBA(AnchoredMethod):
     always = (LabelsetSums(squares=True),)
     parameters = (
         Parameter(
-            "mode", "convex", Choice(("paper", "convex", "closed")), "the paper's descent, the convex minimum, or one pass"
+            "mode",
+            "convex",
+            Choice(("paper", "convex", "closed")),
+            "the paper's descent, the convex minimum, or one pass",
         ),
         Parameter("k", 3, Integer(1), "nearest hits"),
         Parameter("s_min", 1.0, Number(0, 1, above=True), "similarity from which a row is similar"),
@@ -212,25 +238,39 @@ class GMBA(AnchoredMethod):
         geometry = neighbours.geometry_of(engine, moments, p["scaling"], sets)
         with one_thread():
             anchors = self._anchors(engine, p, geometry, table)
-            more: dict[str, Any] = {"details": {"anchors": sum(len(each.queries) for each in anchors)}}
+            more: dict[str, Any] = {
+                "details": {"anchors": sum(len(each.queries) for each in anchors)}
+            }
             if p["mode"] == "convex":
                 solution = self._convex(engine, p, anchors, len(geometry.varying))
-                more |= {"objective": [float(v) for v in solution.objective], "converged": solution.converged}
+                more |= {
+                    "objective": [float(v) for v in solution.objective],
+                    "converged": solution.converged,
+                }
                 more["details"] |= {"passes": solution.iterations, **solution.extra}
                 values: Any = solution.weights
             elif p["mode"] == "closed":
                 values = -sum(self._sums(engine, p, each).gradient for each in anchors)
             else:
-                gradients = np.concatenate([self._sums(engine, p, each, summed=False).gradient for each in anchors])
+                gradients = np.concatenate(
+                    [self._sums(engine, p, each, summed=False).gradient for each in anchors]
+                )
                 ids = np.concatenate([each.queries.block.ids for each in anchors])
                 order = np.argsort(mix(ids, p["seed"] + 1) if p["shuffle"] else ids, kind="stable")
-                values = graphs.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"])
+                values = graphs.paper_descent(
+                    (gradients[i] for i in order), len(geometry.varying), p["beta"]
+                )
             return Scores.of_varying(values, geometry.positions, engine.num_features, **more)
 
-    def _anchors(self, engine: Engine, p: Values, geometry: Geometry, table: LabelsetSimilarity) -> list[MarginAnchors]:
+    def _anchors(
+        self, engine: Engine, p: Values, geometry: Geometry, table: LabelsetSimilarity
+    ) -> list[MarginAnchors]:
         """Pass A: the anchors that have k hits and a miss, wave by wave."""
         block = neighbours.anchors_of(engine, p["num_anchors"] or MOST_ANCHORS, p["seed"])
-        neighbourhoods = (Neighbourhood(p["k"], "hits", p["s_min"]), Neighbourhood(1, "misses", p["s_min"]))
+        neighbourhoods = (
+            Neighbourhood(p["k"], "hits", p["s_min"]),
+            Neighbourhood(1, "misses", p["s_min"]),
+        )
         hits, misses = neighbours.nearest_rows(engine, block, geometry, neighbourhoods, table)
         usable = np.flatnonzero((hits.filled == p["k"]) & (misses.filled == 1))
         if not len(usable):
@@ -244,16 +284,31 @@ class GMBA(AnchoredMethod):
             part = slice(first, first + wave.n)
             mine = np.unique(hit_rows[part])
             own = Queries(near.take(mine), geometry)
-            out.append(MarginAnchors(Queries(wave, geometry), own, np.searchsorted(mine, hit_rows[part]), margins[part], table))
+            out.append(
+                MarginAnchors(
+                    Queries(wave, geometry),
+                    own,
+                    np.searchsorted(mine, hit_rows[part]),
+                    margins[part],
+                    table,
+                )
+            )
             first += wave.n
         return out
 
     def _sums(
-        self, engine: Engine, p: Values, anchors: MarginAnchors, weights: np.ndarray | None = None, summed: bool = True
+        self,
+        engine: Engine,
+        p: Values,
+        anchors: MarginAnchors,
+        weights: np.ndarray | None = None,
+        summed: bool = True,
     ) -> pairwise.HingePart:
         return engine.run(HingeSums(anchors, p["s_min"], p["lam"], weights, summed), keep=False)[0]
 
-    def _convex(self, engine: Engine, p: Values, anchors: list[MarginAnchors], width: int) -> Solution:
+    def _convex(
+        self, engine: Engine, p: Values, anchors: list[MarginAnchors], width: int
+    ) -> Solution:
         def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
             parts = [self._sums(engine, p, each, v) for each in anchors]
             slope: Any = sum(part.gradient for part in parts)
@@ -280,7 +335,10 @@ class PairNearest(Statistic, layout="identified", divisible=False):
     k: int
 
     def _empty(self) -> list[pairwise.PairNeighbours]:
-        return [pairwise.PairNeighbours(batch.labelset_codes, self.membership, self.k) for batch in self.queries.batches()]
+        return [
+            pairwise.PairNeighbours(batch.labelset_codes, self.membership, self.k)
+            for batch in self.queries.batches()
+        ]
 
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
         every = self._empty() if state is None else self._neighbours(state)
@@ -288,7 +346,9 @@ class PairNearest(Statistic, layout="identified", divisible=False):
             for batch, best in zip(self.queries.batches(), every, strict=True):
                 for tile, _ in tiles(batch, rows, PAIR_TILE):
                     best.update(tile)
-        return Nearest.stacked([Nearest(0, self.k), *(nearest for each in every for nearest in each.best.values())]).state()
+        return Nearest.stacked(
+            [Nearest(0, self.k), *(nearest for each in every for nearest in each.best.values())]
+        ).state()
 
     def merge(self, left: State, right: State) -> State:
         return Nearest.from_state(left).merge(Nearest.from_state(right)).state()
@@ -301,12 +361,16 @@ class PairNearest(Statistic, layout="identified", divisible=False):
         for each in every:
             for pair, nearest in each.best.items():
                 part = slice(first, first + len(nearest.ids))
-                each.best[pair] = Nearest.from_state({name: value[part] for name, value in state.items()})
+                each.best[pair] = Nearest.from_state(
+                    {name: value[part] for name, value in state.items()}
+                )
                 first = part.stop
         return every
 
     def state_bytes(self, profile: Profile) -> int:
-        return 48 * self.k * sum(len(rows) for best in self._empty() for rows in best.rows.values()) + envelope(3)
+        return 48 * self.k * sum(
+            len(rows) for best in self._empty() for rows in best.rows.values()
+        ) + envelope(3)
 
 
 @dataclass
@@ -318,7 +382,10 @@ class LinkDifferences(Statistic, layout="identified", quantised=True):
     width: int
 
     def partial(self, block: Block, profile: Profile) -> State:
-        total, scale = np.zeros((self.width, len(self.queries.geometry.varying)), np.int64), pairwise.whole_scale(self.links)
+        total, scale = (
+            np.zeros((self.width, len(self.queries.geometry.varying)), np.int64),
+            pairwise.whole_scale(self.links),
+        )
         for rows in self.queries.geometry.chunks(block.known()):
             for batch, links in zip(self.queries.batches(), self.links, strict=True):
                 total += links.differences(batch, rows, scale)
@@ -355,7 +422,12 @@ class ReliefF(AnchoredMethod):
     cost = "neighbours of the anchors"
     always = (LabelsetCounts(),)
     parameters = (
-        Parameter("mode", "pairwise", Choice(("pairwise", "hamming")), "two-class ReliefF per label pair, or labelset distances"),
+        Parameter(
+            "mode",
+            "pairwise",
+            Choice(("pairwise", "hamming")),
+            "two-class ReliefF per label pair, or labelset distances",
+        ),
         Parameter("k", 3, Integer(1), "nearest hits and misses"),
         NUM_ANCHORS,
         Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the anchors"),
@@ -383,9 +455,13 @@ class ReliefF(AnchoredMethod):
                 (differences,) = engine.run(LinkDifferences(queries, links, 1), keep=False)
                 total += differences[0]
             details = {"anchors": block.n, "label_pairs": len(pairs)}
-            return Scores.of_varying(total, geometry.positions, engine.num_features, details=details)
+            return Scores.of_varying(
+                total, geometry.positions, engine.num_features, details=details
+            )
 
-    def _hamming(self, engine: Engine, p: Values, geometry: Geometry, members: sp.csr_matrix, block: Block) -> Scores:
+    def _hamming(
+        self, engine: Engine, p: Values, geometry: Geometry, members: sp.csr_matrix, block: Block
+    ) -> Scores:
         (best,) = neighbours.nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
         near = neighbours.rows_by_id(engine, best.ids[best.ids != NONE])
         of_near = geometry.points(near).labelset_codes
@@ -396,10 +472,16 @@ class ReliefF(AnchoredMethod):
             links: list[pairwise.Links] = []
             for batch in queries.batches():
                 part = slice(first, first + len(batch))
-                some = Nearest.from_state({name: value[part] for name, value in best.state().items()})
-                links.append(pairwise.hamming_links(some, batch.labelset_codes, codes[part], members))
+                some = Nearest.from_state(
+                    {name: value[part] for name, value in best.state().items()}
+                )
+                links.append(
+                    pairwise.hamming_links(some, batch.labelset_codes, codes[part], members)
+                )
                 weights += links[-1].values.sum(axis=0)
                 first += len(batch)
             differences += engine.run(LinkDifferences(queries, links, 2), keep=False)[0]
         scores = pairwise.hamming_scores({"differences": differences, "weights": weights})
-        return Scores.of_varying(scores, geometry.positions, engine.num_features, details={"anchors": block.n})
+        return Scores.of_varying(
+            scores, geometry.positions, engine.num_features, details={"anchors": block.n}
+        )

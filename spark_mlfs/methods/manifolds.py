@@ -27,7 +27,17 @@ from ..statistics.moments import Moments
 from ..statistics.neighbours import Geometry, Neighbourhood
 from ..statistics.sample import SampledRows
 from .base import Method, Scores
-from .regression import ITERATED, LABEL_SKETCH, MAX_ITER, SCALING, TOL, labelled_view, no_sketch, scores_of, sketch_width
+from .regression import (
+    ITERATED,
+    LABEL_SKETCH,
+    MAX_ITER,
+    SCALING,
+    TOL,
+    labelled_view,
+    no_sketch,
+    scores_of,
+    sketch_width,
+)
 
 
 class MIFS(Method):
@@ -57,12 +67,22 @@ class MIFS(Method):
     cost = "one scan; neighbours where β > 0"
     always = (Gram(),)
     parameters = (
-        Parameter("alpha", 1.0, Number(0, above=True), "weight of the label factorisation, all that ties V to the labels"),
+        Parameter(
+            "alpha",
+            1.0,
+            Number(0, above=True),
+            "weight of the label factorisation, all that ties V to the labels",
+        ),
         Parameter("beta", 0.1, Number(0), "weight of the row manifold"),
         Parameter("gamma", 1.0, Number(0, above=True), "weight of the ℓ2,1 norm"),
         Parameter("c", None, Optional(Integer(1)), "latent width; None: ⌈0.3 q⌉"),
         Parameter("k", 5, Integer(1), "nearest rows in the graph"),
-        Parameter("constraint", "orthonormal", Choice(mifs.CONSTRAINTS), "BB' = I, or none as in the paper"),
+        Parameter(
+            "constraint",
+            "orthonormal",
+            Choice(mifs.CONSTRAINTS),
+            "BB' = I, or none as in the paper",
+        ),
         SCALING,
         Parameter("max_iter", 2000, Integer(1), "iterations at most"),
         TOL,
@@ -73,7 +93,10 @@ class MIFS(Method):
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         view = labelled_view(engine, p["scaling"], centred=False)
-        options = {name: p[name] for name in ("alpha", "beta", "gamma", "c", "constraint", "tol", "max_iter")}
+        options = {
+            name: p[name]
+            for name in ("alpha", "beta", "gamma", "c", "constraint", "tol", "max_iter")
+        }
         with one_thread():
             if p["beta"]:
                 columns = engine.profile.varying[view.varying]
@@ -94,7 +117,9 @@ def _operator(block: Block, columns: np.ndarray, view: GramView) -> np.ndarray |
     if not block.sparse:
         return view.scaled(block.x[:, columns].astype(np.float64))
     x = sp.csr_matrix(block.x[:, columns], dtype=np.float64, copy=True)
-    x.data = (x.data - view.centre[x.indices]) / view.scale[x.indices]  # a feature about another centre than 0 stores every row
+    x.data = (x.data - view.centre[x.indices]) / view.scale[
+        x.indices
+    ]  # a feature about another centre than 0 stores every row
     shift = view.shift / view.scale
     return LinearOperator(
         x.shape,
@@ -140,8 +165,15 @@ class OMFS(Method):
     parameters = (
         Parameter("gamma", 0.8, Number(0, above=True), "weight of the ℓ2,1 norm"),
         Parameter("c", None, Optional(Integer(1)), "latent width; None: ⌈0.3 q⌉"),
-        Parameter("factorizer", None, Optional(Choice(FACTORIZERS)), "how the labels are factorised; None: nmf, a sketch by svd"),
-        Parameter("solver", "irls", Choice(("irls", "armijo")), "reweighting, or the paper's descent"),
+        Parameter(
+            "factorizer",
+            None,
+            Optional(Choice(FACTORIZERS)),
+            "how the labels are factorised; None: nmf, a sketch by svd",
+        ),
+        Parameter(
+            "solver", "irls", Choice(("irls", "armijo")), "reweighting, or the paper's descent"
+        ),
         SCALING,
         MAX_ITER,
         LABEL_SKETCH,
@@ -190,7 +222,9 @@ class OMFS(Method):
         factorise = svd if p["factorizer"] == "svd" else nmf
         factors = factorise(sets.matrix(q).toarray().astype(np.float64), counts, p["c"])
         # sums are of x less the provisional centre, as the view's shift is
-        cross = ((sums.total[:, view.varying] * unit - counts[:, None] * view.shift) / view.scale).T @ factors.V
+        cross = (
+            (sums.total[:, view.varying] * unit - counts[:, None] * view.shift) / view.scale
+        ).T @ factors.V
         return cross, float(counts @ (factors.V * factors.V).sum(axis=1)), factors.converged
 
 
@@ -231,7 +265,13 @@ class MSFS(Method):
     title = "random manifold sampling and joint sparsity"
     source = "Li & Zhai"
     row_norms = True
-    statistics = (Gram, LabelsetCounts, SampledRows, neighbours.NearestRows, neighbours.EdgeDifferences)
+    statistics = (
+        Gram,
+        LabelsetCounts,
+        SampledRows,
+        neighbours.NearestRows,
+        neighbours.EdgeDifferences,
+    )
     when = "nearest neighbours behind: rows of like labels shall be predicted alike"
     cost = "one scan, and neighbours"
     parameters = (
@@ -240,15 +280,25 @@ class MSFS(Method):
         Parameter("rho", 0.5, Number(0, 1), "share of the ℓ2,1 norm in the penalties"),
         Parameter("steps", 80, Integer(1), "steps of a walk"),
         Parameter("walk", "dfs", Choice(("dfs", "bfs", "expected")), "how the graph is sampled"),
-        Parameter("neighbors", 30, Optional(Integer(1)), "label-sharing rows kept a row; None: all (the paper's dense form)"),
-        Parameter("sigma", None, Optional(Number(0, above=True)), "width of the kernel; None: self-tuning"),
+        Parameter(
+            "neighbors",
+            30,
+            Optional(Integer(1)),
+            "label-sharing rows kept a row; None: all (the paper's dense form)",
+        ),
+        Parameter(
+            "sigma", None, Optional(Number(0, above=True)), "width of the kernel; None: self-tuning"
+        ),
         Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the walks"),
         *ITERATED,
     )
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         graded = engine.profile.graded
-        return [Gram(sketch=sketch_width(engine.profile, p)), LabelsetCounts("support" if graded else "labels")]
+        return [
+            Gram(sketch=sketch_width(engine.profile, p)),
+            LabelsetCounts("support" if graded else "labels"),
+        ]
 
     def pairs(self, profile: Profile, p: Values) -> int:
         return profile.n**2
@@ -259,37 +309,72 @@ class MSFS(Method):
         view = labelled_view(engine, p["scaling"], sketch=sketch)
         with one_thread():
             xlx = self._form(engine, p, view, sets) if p["alpha"] else np.zeros_like(view.G)
-            solution = l21.msfs(view, xlx, p["alpha"], p["beta"], p["rho"], tol=p["tol"], max_iter=p["max_iter"])
+            solution = l21.msfs(
+                view, xlx, p["alpha"], p["beta"], p["rho"], tol=p["tol"], max_iter=p["max_iter"]
+            )
             return scores_of(solution, view, engine, sketch)
 
     def _form(self, engine: Engine, p: Values, view: GramView, sets: Labelsets) -> np.ndarray:
         """X'LX in the view's coordinates."""
-        geometry = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, sets.hashes, centre=view.centre)
+        geometry = Geometry(
+            engine.profile.varying[view.varying],
+            view.offset,
+            view.scale,
+            sets.hashes,
+            centre=view.centre,
+        )
         block = neighbours.anchors_of(engine, None, 0)
         expected = p["walk"] == "expected"
-        size = 32 * manifolds.COLUMNS * block.n if expected else manifolds.VISIT_BYTES * block.n * p["steps"]
+        size = (
+            32 * manifolds.COLUMNS * block.n
+            if expected
+            else manifolds.VISIT_BYTES * block.n * p["steps"]
+        )
         # said before the neighbours are looked for
-        fewer = "" if expected else f"take fewer {setting('steps')} or {setting('walk', 'expected')}, "
+        fewer = (
+            "" if expected else f"take fewer {setting('steps')} or {setting('walk', 'expected')}, "
+        )
         needs, remedy = f"the walks among {block.n} rows take", f"{fewer}or sample the rows"
         must_fit(size, engine.budgets.driver, "driver_bytes", needs, remedy, "in one process")
         labels = block.labels(engine.profile.q)
         if p["neighbors"] is None:
             T: Matrix = self._dense(p, block, geometry, labels)
         else:
-            T = self._sparse(engine, p, block, geometry, labels, LabelsetSimilarity(sets.matrix(engine.profile.q)))
+            T = self._sparse(
+                engine,
+                p,
+                block,
+                geometry,
+                labels,
+                LabelsetSimilarity(sets.matrix(engine.profile.q)),
+            )
         P = manifolds.transitions(T)
         if expected:
             return manifolds.expected_form(P, p["steps"], geometry.points(block).x)
-        C = manifolds.sampled_visits(P, p["steps"], p["walk"], lambda step: uniform(block.ids, p["seed"], step + 1))
+        C = manifolds.sampled_visits(
+            P, p["steps"], p["walk"], lambda step: uniform(block.ids, p["seed"], step + 1)
+        )
         return neighbours.quadratic_form(engine, block, geometry, 0.5 * (C + C.T))
 
     def _sparse(
-        self, engine: Engine, p: Values, block: Block, geometry: Geometry, labels: sp.csr_matrix, table: LabelsetSimilarity
+        self,
+        engine: Engine,
+        p: Values,
+        block: Block,
+        geometry: Geometry,
+        labels: sp.csr_matrix,
+        table: LabelsetSimilarity,
     ) -> sp.csr_matrix:
-        neighbourhoods = (Neighbourhood(p["neighbors"], "sharing"), *(() if p["sigma"] else (Neighbourhood(TUNING),)))
+        neighbourhoods = (
+            Neighbourhood(p["neighbors"], "sharing"),
+            *(() if p["sigma"] else (Neighbourhood(TUNING),)),
+        )
         near, *tuning = neighbours.nearest_rows(engine, block, geometry, neighbourhoods, table)
         rows, place = np.nonzero(near.ids != NONE)
-        columns, squares = np.searchsorted(block.ids, near.ids[rows, place]), near.squares[rows, place]
+        columns, squares = (
+            np.searchsorted(block.ids, near.ids[rows, place]),
+            near.squares[rows, place],
+        )
         if p["sigma"]:
             product: float | np.ndarray = p["sigma"] ** 2
         else:
@@ -298,7 +383,9 @@ class MSFS(Method):
         values = manifolds.kernel(squares, product) * manifolds.ruzicka(labels, rows, columns)
         return manifolds.symmetric_edges(rows, columns, values, block.n)
 
-    def _dense(self, p: Values, block: Block, geometry: Geometry, labels: sp.csr_matrix) -> np.ndarray:
+    def _dense(
+        self, p: Values, block: Block, geometry: Geometry, labels: sp.csr_matrix
+    ) -> np.ndarray:
         if block.n > DENSE_ROWS:
             told = f"neighbors=None forms a dense {block.n} x {block.n} graph"
             raise ParameterError(f"{told}; above {DENSE_ROWS} rows give neighbors, such as 30")
@@ -306,7 +393,9 @@ class MSFS(Method):
         tile = Tile(points, points)
         squares = tile.approx
         for first in range(0, block.n, 1024):
-            i, j = np.nonzero(squares[first : first + 1024] <= tile.error[first : first + 1024, None])
+            i, j = np.nonzero(
+                squares[first : first + 1024] <= tile.error[first : first + 1024, None]
+            )
             squares[first + i, j] = tile.squares(first + i, j)  # of equal rows exactly 0
         if p["sigma"]:
             product: float | np.ndarray = p["sigma"] ** 2
@@ -334,8 +423,12 @@ def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) 
     left, k = np.arange(len(kinds)), TUNING
     while len(left) and k < block.n:
         k = min(8 * k, block.n)
-        (more,) = neighbours.nearest_rows(engine, block.take(zero[kinds[left]]), geometry, (Neighbourhood(k),))
-        positive = np.where((more.squares > 0) & (more.ids != NONE), more.squares, np.inf).min(axis=1)
+        (more,) = neighbours.nearest_rows(
+            engine, block.take(zero[kinds[left]]), geometry, (Neighbourhood(k),)
+        )
+        positive = np.where((more.squares > 0) & (more.ids != NONE), more.squares, np.inf).min(
+            axis=1
+        )
         known = np.isfinite(positive)
         scales[left[known]] = positive[known]
         left = left[~known]

@@ -21,7 +21,12 @@ from ..statistics.moments import KnownRows, known_range
 from .base import GramProblem, Method, Scores, penalties_of
 from .counting import LABEL_WEIGHTS, label_scale
 
-SCALING = Parameter("scaling", "standard", Choice(SCALINGS), "z-scores, ranges to [0, 1], or the features as they are")
+SCALING = Parameter(
+    "scaling",
+    "standard",
+    Choice(SCALINGS),
+    "z-scores, ranges to [0, 1], or the features as they are",
+)
 MAX_ITER = Parameter("max_iter", 10_000, Integer(1), "iterations at most")
 MANY_LABELS, SKETCH_WIDTH = 10_000, 256
 LABEL_SKETCH = Parameter(
@@ -30,7 +35,12 @@ LABEL_SKETCH = Parameter(
     Optional(Integer(0)),
     f"columns of the random sketch that stands for the labels; None: {SKETCH_WIDTH} above {MANY_LABELS} labels; 0: never",
 )
-TOL = Parameter("tol", 1e-9, Number(0, above=True), "stops when no weight changes by more than this share of the largest")
+TOL = Parameter(
+    "tol",
+    1e-9,
+    Number(0, above=True),
+    "stops when no weight changes by more than this share of the largest",
+)
 ITERATED = (SCALING, MAX_ITER, TOL, LABEL_SKETCH)
 
 
@@ -45,7 +55,13 @@ class GramMethod(Method):
 
     def gram_problem(self, profile: Profile, p: Values) -> GramProblem | None:
         more = label_scale(profile, p), penalties_of(profile, p)
-        return GramProblem(lambda view: self.solve(view, p), p["scaling"], self.centred, self.sketch(profile, p), *more)
+        return GramProblem(
+            lambda view: self.solve(view, p),
+            p["scaling"],
+            self.centred,
+            self.sketch(profile, p),
+            *more,
+        )
 
     def sketch(self, profile: Profile, p: Values) -> int:
         """How many columns of a sketch stand for the labels; 0 where they stand for themselves."""
@@ -61,7 +77,9 @@ class GramMethod(Method):
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         sketch = self.sketch(engine.profile, p)
-        view = labelled_view(engine, p["scaling"], self.centred, sketch, label_scale(engine.profile, p))
+        view = labelled_view(
+            engine, p["scaling"], self.centred, sketch, label_scale(engine.profile, p)
+        )
         if (penalties := penalties_of(engine.profile, p)) is not None:
             view = replace(view, penalties=penalties[view.varying])
         with one_thread():  # the same bits on any driver
@@ -87,7 +105,11 @@ def no_sketch(p: Values, why: str) -> int:
 
 
 def labelled_view(
-    engine: Engine, scaling: str, centred: bool = True, sketch: int = 0, scale: np.ndarray | None = None
+    engine: Engine,
+    scaling: str,
+    centred: bool = True,
+    sketch: int = 0,
+    scale: np.ndarray | None = None,
 ) -> GramView:
     """The scaled Gram matrix of the rows whose labels are all known, of the features that vary over them, with the labels, times
     `scale` (q,), or `sketch` columns that stand for them; `DataError` where there are none."""
@@ -97,7 +119,9 @@ def labelled_view(
     statistics = statistics if scale is None else statistics.with_labels_times(scale)
     view = statistics.centred(scaling) if centred else statistics.uncentred(scaling)
     if not len(view.varying):
-        raise DataError("no feature varies over the rows whose labels are all known; label more rows")
+        raise DataError(
+            "no feature varies over the rows whose labels are all known; label more rows"
+        )
     return view
 
 
@@ -109,7 +133,11 @@ def scores_of(solution: Solution, view: GramView, engine: Engine, sketch: int = 
         engine.num_features,
         objective=[float(v) for v in solution.objective],
         converged=solution.converged,
-        details={"iterations": solution.iterations, "labelled_rows": int(view.n), **({"label_sketch": sketch} if sketch else {})},
+        details={
+            "iterations": solution.iterations,
+            "labelled_rows": int(view.n),
+            **({"label_sketch": sketch} if sketch else {}),
+        },
     )
 
 
@@ -129,7 +157,12 @@ class Ridge(GramMethod):
     source = "Hoerl & Kennard 1970"
     when = "numeric features, a linear model behind; parameters by cross-validated loss"
     penalised = True
-    parameters = (Parameter("alpha", 1.0, Number(0), "weight of the penalty"), SCALING, LABEL_SKETCH, LABEL_WEIGHTS)
+    parameters = (
+        Parameter("alpha", 1.0, Number(0), "weight of the penalty"),
+        SCALING,
+        LABEL_SKETCH,
+        LABEL_WEIGHTS,
+    )
 
     def solve(self, view: GramView, p: Values) -> Solution:
         return linear.ridge(view, p["alpha"])
@@ -154,7 +187,12 @@ class Lasso(GramMethod):
     penalised = True
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("alpha", 0.01, Number(0), "weight of the penalty"),
-        Parameter("group", False, Flag(), "the ℓ2,1 norm instead of the ℓ1 norm: a feature is in or out for all labels"),
+        Parameter(
+            "group",
+            False,
+            Flag(),
+            "the ℓ2,1 norm instead of the ℓ1 norm: a feature is in or out for all labels",
+        ),
         SCALING,
         MAX_ITER,
         LABEL_SKETCH,
@@ -163,10 +201,16 @@ class Lasso(GramMethod):
 
     def sketch(self, profile: Profile, p: Values) -> int:
         """Of the ℓ2,1 form only: ‖W‖₁ changes with a rotation of the labels."""
-        return super().sketch(profile, p) if p["group"] else no_sketch(p, "goes with group=True: the ℓ1 norm is of single labels")
+        return (
+            super().sketch(profile, p)
+            if p["group"]
+            else no_sketch(p, "goes with group=True: the ℓ1 norm is of single labels")
+        )
 
     def solve(self, view: GramView, p: Values) -> Solution:
-        return linear.elastic_net(view, p["alpha"], p.get("rho", 1.0), group=p["group"], max_iter=p["max_iter"])
+        return linear.elastic_net(
+            view, p["alpha"], p.get("rho", 1.0), group=p["group"], max_iter=p["max_iter"]
+        )
 
 
 class ElasticNet(Lasso):

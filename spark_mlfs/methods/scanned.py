@@ -33,7 +33,15 @@ from ..statistics.neighbours import Geometry
 from ..statistics.sample import AllRows
 from .base import GramProblem, Method, Scores
 from .counting import LABEL_WEIGHTS
-from .regression import LABEL_SKETCH, SCALING, GramMethod, labelled_view, no_sketch, scores_of, sketch_width
+from .regression import (
+    LABEL_SKETCH,
+    SCALING,
+    GramMethod,
+    labelled_view,
+    no_sketch,
+    scores_of,
+    sketch_width,
+)
 
 
 def scanner(engine: Engine, view: GramView, limit: int, stage: str) -> Callable[..., Any]:
@@ -41,7 +49,9 @@ def scanner(engine: Engine, view: GramView, limit: int, stage: str) -> Callable[
     in the coordinates of the view, or None for both, given those of unscaled features about their provisional centre."""
     scans = itertools.count(1)
 
-    def scan(statistic: Callable[..., Statistic], W: np.ndarray | None, b: np.ndarray | None) -> Any:
+    def scan(
+        statistic: Callable[..., Statistic], W: np.ndarray | None, b: np.ndarray | None
+    ) -> Any:
         if engine.progress:
             engine.progress(stage, next(scans), limit)
         weights = None if W is None else view.expand(W / view.scale[:, None])
@@ -65,7 +75,9 @@ class FilledSums(ExactSums, layout="rows", graded=True, every=True):
         x = exact.quantised(features_of(rows, profile), unit_of(profile))
         filled = rows.labels(profile.q).toarray()
         if rows.complete is not None and self.weights is not None:
-            guess = np.clip(exact.applied(*x, unit_of(profile), self.weights) + self.intercept, 0, 1)
+            guess = np.clip(
+                exact.applied(*x, unit_of(profile), self.weights) + self.intercept, 0, 1
+            )
             for unknown in (rows.unknown_entries(), rows.unlabelled_rows()):
                 filled[unknown] = guess[unknown]
         f = exact.quantised(filled, np.ones(profile.q))
@@ -75,7 +87,11 @@ class FilledSums(ExactSums, layout="rows", graded=True, every=True):
     def finish(self, state: State, profile: Profile) -> dict[str, np.ndarray]:
         ones = np.ones(profile.q)
         f, ff = exact.sums_of(state, ones, (1, profile.q))
-        return {"xf": exact.product_of(state, unit_of(profile), ones, "xf "), "f": f[0], "ff": ff[0]}
+        return {
+            "xf": exact.product_of(state, unit_of(profile), ones, "xf "),
+            "f": f[0],
+            "ff": ff[0],
+        }
 
     def state_bytes(self, profile: Profile) -> int:
         v, q = len(profile.varying), profile.q
@@ -130,7 +146,11 @@ class CSFS(GramMethod):
 
     def sketch(self, profile: Profile, p: Values) -> int:
         """Of known labels only: those that are filled in are in [0, 1] one by one."""
-        return no_sketch(p, "needs every label known") if profile.has_unknown else super().sketch(profile, p)
+        return (
+            no_sketch(p, "needs every label known")
+            if profile.has_unknown
+            else super().sketch(profile, p)
+        )
 
     def solve(self, view: GramView, p: Values) -> Solution:
         return l21.csfs(view, p["mu"])
@@ -161,7 +181,10 @@ class CSFS(GramMethod):
             return scores_of(solution, view, engine)
 
 
-CLASS_BITS, CLASSES = 12, 3  # row weights are told apart by so many powers of two, and into so many classes
+CLASS_BITS, CLASSES = (
+    12,
+    3,
+)  # row weights are told apart by so many powers of two, and into so many classes
 
 
 @dataclass
@@ -185,11 +208,17 @@ class ReweightedGram(ExactSums, layout="rows", graded=True, weighted=True):
     def sums(self, block: Block, profile: Profile) -> State:
         x, size = features_of(block, profile), len(profile.varying) + self._outputs(profile) + 1
         y, unit = labels_of(block, profile, self.sketch), unit_of(profile)
-        residual = exact.applied(*exact.quantised(x.copy(), unit), unit, self.weights) + self.intercept - y.toarray()
+        residual = (
+            exact.applied(*exact.quantised(x.copy(), unit), unit, self.weights)
+            + self.intercept
+            - y.toarray()
+        )
         norms = np.sqrt((residual * residual).sum(axis=1))
         mass = block.masses(profile)
         out = exact.total("loss", huber(norms, 2 * self.floor), self._largest(profile), mass)
-        out |= exact.words("moments", (np.zeros((size, size), np.int64), 0), count=self._words(profile))
+        out |= exact.words(
+            "moments", (np.zeros((size, size), np.int64), 0), count=self._words(profile)
+        )
         # the weight is 1/(2 floor · ratio)
         ratio = np.maximum(norms / self.floor, 1.0)
         kind = np.minimum((np.frexp(ratio)[1] - 1) // CLASS_BITS, CLASSES - 1)
@@ -207,10 +236,15 @@ class ReweightedGram(ExactSums, layout="rows", graded=True, weighted=True):
             shift = CLASS_BITS * (CLASSES - 1 - int(c))
             if mass is None:
                 product = exact.cross(a, a)
-                parts = [(product["hh"], 2 * products.BITS), *([(product["rest"], 0)] if "rest" in product else [])]
+                parts = [
+                    (product["hh"], 2 * products.BITS),
+                    *([(product["rest"], 0)] if "rest" in product else []),
+                ]
             else:
                 parts = exact.weighted_square(*a, mass[members])
-            moments = exact.words("moments", *((part, at + shift) for part, at in parts), count=self._words(profile))
+            moments = exact.words(
+                "moments", *((part, at + shift) for part, at in parts), count=self._words(profile)
+            )
             out = exact.add_words(out, moments)
         return out
 
@@ -218,18 +252,32 @@ class ReweightedGram(ExactSums, layout="rows", graded=True, weighted=True):
         return exact.FOUR if profile.weighted else exact.THREE
 
     def _units(self, profile: Profile) -> np.ndarray:
-        return np.concatenate([unit_of(profile), np.full(self._outputs(profile), self._label_unit(profile)), np.ones(1)])
+        return np.concatenate(
+            [
+                unit_of(profile),
+                np.full(self._outputs(profile), self._label_unit(profile)),
+                np.ones(1),
+            ]
+        )
 
     def _outputs(self, profile: Profile) -> int:
         return self.sketch or profile.q
 
     def _label_unit(self, profile: Profile) -> float:
         """A power of two that no entry of these columns exceeds."""
-        return float(exact.power_above(profile.most_labels / np.sqrt(entries(self.sketch)))) if self.sketch else 1.0
+        return (
+            float(exact.power_above(profile.most_labels / np.sqrt(entries(self.sketch))))
+            if self.sketch
+            else 1.0
+        )
 
     def _largest(self, profile: Profile) -> float:
         """A power of two that no residual norm exceeds."""
-        most = unit_of(profile) @ np.abs(self.weights) + np.abs(self.intercept) + self._label_unit(profile)
+        most = (
+            unit_of(profile) @ np.abs(self.weights)
+            + np.abs(self.intercept)
+            + self._label_unit(profile)
+        )
         return float(exact.power_above(2 * np.linalg.norm(most)))
 
     def merge(self, left: State, right: State) -> State:
@@ -243,17 +291,25 @@ class ReweightedGram(ExactSums, layout="rows", graded=True, weighted=True):
         m *= 0.5 / self.floor * profile.weight_unit
         sums = {"n": m[-1, -1], "sum_x": m[:v, -1], "sum_y": m[v:-1, -1]}
         sums |= {"xx": m[:v, :v], "xy": m[:v, v:-1], "yy": m[v:-1, v:-1]}
-        loss = exact.number(state, "loss", exact.TOTAL) * self._largest(profile) * profile.weight_unit
+        loss = (
+            exact.number(state, "loss", exact.TOTAL) * self._largest(profile) * profile.weight_unit
+        )
         centre = np.zeros(self.sketch) if self.sketch else centre_of_labels(profile)
         return about_centres(sums, profile, centre), float(loss[0])
 
     def state_bytes(self, profile: Profile) -> int:
-        return 8 * (self._words(profile) * (len(profile.varying) + self._outputs(profile) + 1) ** 2 + 3) + envelope(7)
+        return 8 * (
+            self._words(profile) * (len(profile.varying) + self._outputs(profile) + 1) ** 2 + 3
+        ) + envelope(7)
 
 
 def labels_of(block: Block, profile: Profile, sketch: int) -> sp.csr_matrix:
     """(n, q) labels of rows, or (n, `sketch`) columns that stand for them."""
-    return sketched_labels(block.label_indptr, block.label_indices, sketch) if sketch else block.labels(profile.q)
+    return (
+        sketched_labels(block.label_indptr, block.label_indices, sketch)
+        if sketch
+        else block.labels(profile.q)
+    )
 
 
 PATIENCE = 60  # scans, before Newton steps where they are possible
@@ -292,7 +348,12 @@ class RFS(Method):
     parameters = (
         Parameter("gamma", 1.0, Number(0, above=True), "weight of the penalty"),
         Parameter("accelerate", True, Flag(), "extrapolate between scans"),
-        Parameter("tol", 1e-6, Number(0, above=True), "stops when no weight changes by more than this share of the largest"),
+        Parameter(
+            "tol",
+            1e-6,
+            Number(0, above=True),
+            "stops when no weight changes by more than this share of the largest",
+        ),
         SCALING,
         Parameter("max_iter", 500, Integer(2), "scans at most"),
         LABEL_SKETCH,
@@ -301,17 +362,29 @@ class RFS(Method):
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         # of grades and of labels by the ten thousand there are as many labelsets as rows
         sketch = sketch_width(engine.profile, p)
-        return [Gram(sketch=sketch)] if engine.profile.graded or sketch else [Gram(), LabelsetCounts()]
+        return (
+            [Gram(sketch=sketch)] if engine.profile.graded or sketch else [Gram(), LabelsetCounts()]
+        )
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         plain, *sets = engine.run(*self.needs(engine, p))
         sketch = sketch_width(engine.profile, p)
         view = labelled_view(engine, p["scaling"], sketch=sketch)
         # rows that are there; of weighted ones at most
-        n, v, q = int(engine.profile.observed.min() if engine.profile.weighted else view.n), len(view.varying), len(view.S)
-        fits = p["accelerate"] and 16 * ((n + v) ** 2 + n * n + n * v) + 40 * (n + v) * q <= engine.budgets.driver
+        n, v, q = (
+            int(engine.profile.observed.min() if engine.profile.weighted else view.n),
+            len(view.varying),
+            len(view.S),
+        )
+        fits = (
+            p["accelerate"]
+            and 16 * ((n + v) ** 2 + n * n + n * v) + 40 * (n + v) * q <= engine.budgets.driver
+        )
         if fits and n <= 3 * v:
-            with suppress(np.linalg.LinAlgError), one_thread():  # rows that weigh much beside γ are left to the scans
+            with (
+                suppress(np.linalg.LinAlgError),
+                one_thread(),
+            ):  # rows that weigh much beside γ are left to the scans
                 out = scores_of(self._gathered(engine, p, view, sketch), view, engine, sketch)
                 out.details["scans"] = 0
                 return out
@@ -344,7 +417,13 @@ class RFS(Method):
     def _gathered(self, engine: Engine, p: Values, view: GramView, sketch: int) -> Solution:
         """The optimum from the rows themselves, in the order of their ids."""
         (block,) = engine.run(AllRows(engine.profile.n), keep=False)
-        x = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, centre=view.centre).points(block).x
+        x = (
+            Geometry(
+                engine.profile.varying[view.varying], view.offset, view.scale, centre=view.centre
+            )
+            .points(block)
+            .x
+        )
         x = x.toarray() if sp.issparse(x) else x
         order = np.argsort(block.ids)
         y = labels_of(block, engine.profile, sketch).toarray()[order]

@@ -62,7 +62,14 @@ class EntryStage(EntryEstimator, Checked):
         return {p.name: self.getOrDefault(p.camel) for p in parameters}
 
 
-class MultiLabelEstimator(EntryStage, FittingAccessors, FeatureAccessors, Estimator[Fitted], Storable, Generic[Fitted, Checks]):
+class MultiLabelEstimator(
+    EntryStage,
+    FittingAccessors,
+    FeatureAccessors,
+    Estimator[Fitted],
+    Storable,
+    Generic[Fitted, Checks],
+):
     """Common part of every estimator: the columns it reads and how it runs."""
 
     def _fit(self, dataset: DataFrame) -> Fitted:
@@ -114,7 +121,9 @@ class Saved(Checked, Model, Storable):
 
     _extra: dict[str, Any]
 
-    def transform(self, dataset: DataFrame | pd.DataFrame, params: dict[Param[Any], Any] | None = None) -> DataFrame:
+    def transform(
+        self, dataset: DataFrame | pd.DataFrame, params: dict[Param[Any], Any] | None = None
+    ) -> DataFrame:
         """`dataset` with the output columns; a pandas frame goes through the session."""
         return super().transform(as_spark(dataset), params)
 
@@ -138,7 +147,9 @@ class StateModel(Learned, Saved, FeatureAccessors):
     def places(self, dataset: DataFrame) -> np.ndarray | None:
         """Return where the training features are in `dataset` (`places_in`)."""
         column = self.getFeaturesCol()
-        return self.places_in(self.slots(dataset, column) if column in dataset.columns else None, column)
+        return self.places_in(
+            self.slots(dataset, column) if column in dataset.columns else None, column
+        )
 
     def cells(self, dataset: DataFrame) -> FeatureSource:
         """The features of `dataset` as they were trained on, missing values filled as they were there."""
@@ -161,7 +172,9 @@ class StateEstimator(MultiLabelEstimator[Trained, Fit[Learner]], Generic[Trained
 
     def _check(self, dataset: DataFrame) -> Fit[Learner]:
         checked = spec.check(
-            self.entry.parameters, self._values(self.entry.parameters), f"{self.registry.kind} {self.entry.name!r}"
+            self.entry.parameters,
+            self._values(self.entry.parameters),
+            f"{self.registry.kind} {self.entry.name!r}",
         )
         return Fit(self.entry(), checked, self._further(dataset, checked))
 
@@ -176,5 +189,13 @@ class StateEstimator(MultiLabelEstimator[Trained, Fit[Learner]], Generic[Trained
         small = self._small_bytes(checked, packed.profile)
         budgets = Budgets(small, self.getDriverBytes(), self.getWorkerBytes())
         state, cost, distributed = pipeline.compute(packed, checked, self._progress, budgets)
-        facts = facts_of_learned(self.registry.kind, checked, packed, state, cost, time.perf_counter() - started, distributed)
+        facts = facts_of_learned(
+            self.registry.kind,
+            checked,
+            packed,
+            state,
+            cost,
+            time.perf_counter() - started,
+            distributed,
+        )
         return self.model.of(state, facts)  # type: ignore[return-value]

@@ -1,7 +1,7 @@
 """A transformer for every encoder of files, typed: written by ``python conf/developers/generate.py``."""
 
 # fmt: off
-# ruff: noqa: E501
+# ruff: noqa: E501, I001
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 

@@ -39,10 +39,17 @@ $width"""
     def _encoder(self) -> EncodeCells:
         """The encoder with its parameters, for use outside Spark."""
         values = self._values(self.entry.parameters)
-        if self._state is None or self._named(values) != self._state_of:  # what names another file is read anew
+        if (
+            self._state is None or self._named(values) != self._state_of
+        ):  # what names another file is read anew
             return EncodeCells.of(self.entry.name, values)
         if self._known is None or self._known[0] != values:
-            self._known = values, EncodeCells.of(self.entry.name, values, self._state, f"the saved {type(self).__name__}")
+            self._known = (
+                values,
+                EncodeCells.of(
+                    self.entry.name, values, self._state, f"the saved {type(self).__name__}"
+                ),
+            )
         return self._known[1]
 
     def pruned(self, names: Sequence[str]) -> Self:
@@ -75,9 +82,13 @@ $width"""
     def _transform(self, dataset: DataFrame) -> DataFrame:
         dataset, column = as_spark(dataset), self.getInputCol()
         if column not in dataset.columns:
-            raise ParameterError(f"inputCol {column!r} is no column; there are {', '.join(dataset.columns[:12])}")
+            raise ParameterError(
+                f"inputCol {column!r} is no column; there are {', '.join(dataset.columns[:12])}"
+            )
         refuse_taken(dataset, [self.getOutputCol()])
-        out: DataFrame = encoded(dataset, self._encoder(), self.getOutputCol(), column, self.getReasonCol())
+        out: DataFrame = encoded(
+            dataset, self._encoder(), self.getOutputCol(), column, self.getReasonCol()
+        )
         return out
 
 

@@ -77,13 +77,27 @@ class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
         if "scores" not in self.state:
             return None
         order, values = complete(self.state["scores"], self.state["varying"], self.numFeatures)
-        ranks, names, of = np.arange(1, len(order) + 1), np.array(self.featureNames, object), values[order]
-        return pd.DataFrame({"rank": ranks, "index": order, "name": names[order].tolist(), "score": of, "relevance": of})
+        ranks, names, of = (
+            np.arange(1, len(order) + 1),
+            np.array(self.featureNames, object),
+            values[order],
+        )
+        return pd.DataFrame(
+            {
+                "rank": ranks,
+                "index": order,
+                "name": names[order].tolist(),
+                "score": of,
+                "relevance": of,
+            }
+        )
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         output = self.getOutputCol()
         if output in dataset.columns:
-            raise ParameterError(f"outputCol {output!r} exists already; set another outputCol or drop the column")
+            raise ParameterError(
+                f"outputCol {output!r} exists already; set another outputCol or drop the column"
+            )
         task = partial(project, self._extractor, self.state, output)
         out = map_rows(dataset, self.cells(dataset), task, {output: "vector"})
         metadata = attribute_metadata(self.names)
@@ -107,10 +121,14 @@ class ExtractorEstimator(StateEstimator[MultiLabelExtractorModel, Extractor], Ex
 True"""
 
     def _small_bytes(self, fit: Fit[Extractor], profile: Profile) -> int:
-        return 0 if fit.learner.pairs(profile, fit.parameters) > pipeline.MANY_PAIRS else Budgets.small
+        return (
+            0 if fit.learner.pairs(profile, fit.parameters) > pipeline.MANY_PAIRS else Budgets.small
+        )
 
 
-def predicted_by(predictor: NeighbourVote, columns: tagging.ColumnsOf, nearest: Nearest) -> tagging.Columns:
+def predicted_by(
+    predictor: NeighbourVote, columns: tagging.ColumnsOf, nearest: Nearest
+) -> tagging.Columns:
     """What `columns` makes of a prediction from the nearest training rows, as `map_against` calls it."""
     return columns(*predictor.vote(label_counts(nearest, predictor.state["y"].astype(np.float64))))
 
@@ -140,7 +158,11 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         return isinstance(predictor, NeighbourVote) and predictor.nbytes > BROADCAST_BYTES
 
     def predicted(
-        self, dataset: DataFrame, columns: tagging.ColumnsOf, outputs: dict[str, str], cells: FeatureSource | None = None
+        self,
+        dataset: DataFrame,
+        columns: tagging.ColumnsOf,
+        outputs: dict[str, str],
+        cells: FeatureSource | None = None,
     ) -> DataFrame:
         """`dataset` with what `columns` makes of the predictions of its rows, whose features `cells` reads where it is given."""
         predictor = self.predictor()
@@ -152,13 +174,17 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
             if self._blocks is None:
                 self._blocks = training_blocks(dataset.sparkSession, self.state["x"])
             assert isinstance(predictor, NeighbourVote)
-            light = type(predictor)({name: value for name, value in self.state.items() if name != "x"})
+            light = type(predictor)(
+                {name: value for name, value in self.state.items() if name != "x"}
+            )
             return map_against(
                 dataset, self.getFeaturesCol(), read, self._blocks, light.rows, light.stored, self.state["k"],
                 partial(predicted_by, light, columns), outputs,
             )  # fmt: skip
         rows = tagging.rows_at_once(self.labelNames)
-        return map_rows(dataset, cells, partial(tagging.predicted_columns, predictor, columns), outputs, rows)
+        return map_rows(
+            dataset, cells, partial(tagging.predicted_columns, predictor, columns), outputs, rows
+        )
 
     _blocks: DataFrame | None = None
 
@@ -172,7 +198,11 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         prediction, raw = self.getPredictionCol(), self.getRawPredictionCol()
-        out = self.predicted(dataset, partial(tagging.label_vectors, prediction, raw), {prediction: "vector", raw: "vector"})
+        out = self.predicted(
+            dataset,
+            partial(tagging.label_vectors, prediction, raw),
+            {prediction: "vector", raw: "vector"},
+        )
         return with_names(with_names(out, prediction, self.labelNames), raw, self.labelNames)
 
     def tagged(
@@ -191,18 +221,24 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         tagging.check_choice(top_n, threshold, len(self.labelNames))
         raw = self.getRawPredictionCol()
         tagged, scored = names or tagging.output_names(dataset.columns)
-        outputs = {"__labels__": "array<int>", scored: "array<double>"} | ({raw: "array<double>"} if all_scores else {})
+        outputs = {"__labels__": "array<int>", scored: "array<double>"} | (
+            {raw: "array<double>"} if all_scores else {}
+        )
         if cells is not None and isinstance(cells.read, tagging.PassageReader):
             outputs[tagging.BEST] = "array<string>"
         if tagged in dataset.columns:
             raise ParameterError(f"column {tagged!r} exists already; rename it first")
-        out = self.predicted(dataset, partial(tagging.label_lists, top_n, threshold, raw, scored), outputs, cells)
+        out = self.predicted(
+            dataset, partial(tagging.label_lists, top_n, threshold, raw, scored), outputs, cells
+        )
         every = F.array(*(F.lit(name) for name in self.labelNames))
         tags = F.transform("__labels__", lambda label: F.element_at(every, label + 1))
         return out.withColumn(tagged, tags).drop("__labels__")
 
 
-class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel, Classifier], PredictionAccessors):
+class ClassifierEstimator(
+    StateEstimator[MultiLabelClassificationModel, Classifier], PredictionAccessors
+):
     """Common part of the classifiers."""
 
     registry = CLASSIFIERS
@@ -214,11 +250,15 @@ class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel, Classifi
 
     def _further(self, dataset: DataFrame, parameters: Mapping[str, Any]) -> dict[str, Any]:
         column = self.getFeaturesCol()
-        return slices_of(parameters, dataset.schema[column].metadata if column in dataset.columns else {}, column)
+        return slices_of(
+            parameters, dataset.schema[column].metadata if column in dataset.columns else {}, column
+        )
 
     def _small_bytes(self, fit: Fit[Classifier], profile: Profile) -> int:
         return SIDE_BY_SIDE_BYTES if fit.learner.by_label(fit.parameters) else Budgets.small
 
 
 EXTRACTING = EstimatorClasses(ExtractorEstimator, "Extractor", f"{__package__}.extractor_classes")
-CLASSIFYING = EstimatorClasses(ClassifierEstimator, "Classifier", f"{__package__}.classifier_classes")
+CLASSIFYING = EstimatorClasses(
+    ClassifierEstimator, "Classifier", f"{__package__}.classifier_classes"
+)

@@ -16,22 +16,43 @@ from ..statistics.base import Budgets
 
 FITTING = (
     Parameter("labels_form", "auto", Choice(FORMS), "how an array column holds the labels"),
-    Parameter("driver_bytes", Budgets.driver, Integer(1 << 20), "largest statistic the driver takes, in bytes"),
-    Parameter("worker_bytes", Budgets.worker, Integer(1 << 20), "rows and statistics one worker process holds, in bytes"),
+    Parameter(
+        "driver_bytes",
+        Budgets.driver,
+        Integer(1 << 20),
+        "largest statistic the driver takes, in bytes",
+    ),
+    Parameter(
+        "worker_bytes",
+        Budgets.worker,
+        Integer(1 << 20),
+        "rows and statistics one worker process holds, in bytes",
+    ),
 )
 
 
 def declare(owner: type, parameters: Sequence[Parameter]) -> None:
     """Give a class a pyspark.ml Param, a getter and a setter of each parameter."""
     for p in parameters:
-        doc, kind, (get, set) = f"{camel_words(p.doc)} ({p.constraint})", annotation(p.constraint), _accessors(p.camel)
+        doc, kind, (get, set) = (
+            f"{camel_words(p.doc)} ({p.constraint})",
+            annotation(p.constraint),
+            _accessors(p.camel),
+        )
         setattr(owner, p.camel, Param(Params._dummy(), p.camel, doc, typeConverter=p.accept))
         get.__annotations__, get.__doc__ = {"return": kind}, f"Value of `{p.camel}`: {doc}."
-        set.__annotations__, set.__doc__ = {"value": kind, "return": "Self"}, f"Sets `{p.camel}`: {doc}."
+        set.__annotations__, set.__doc__ = (
+            {"value": kind, "return": "Self"},
+            f"Sets `{p.camel}`: {doc}.",
+        )
         for verb, method in (("get", get), ("set", set)):
             name = verb + p.camel[0].upper() + p.camel[1:]
             if name not in vars(owner):
-                method.__name__, method.__qualname__, method.__module__ = name, f"{owner.__qualname__}.{name}", owner.__module__
+                method.__name__, method.__qualname__, method.__module__ = (
+                    name,
+                    f"{owner.__qualname__}.{name}",
+                    owner.__module__,
+                )
                 setattr(owner, name, method)
 
 
@@ -49,7 +70,9 @@ def known_params(stage: Any, values: Mapping[str, Any], known: Collection[str]) 
     """Return the values of params; `ParameterError` for one that the stage does not have."""
     for name in values:
         if name not in known:
-            raise ParameterError(f"{type(stage).__name__} has no param {name!r}; it takes: {', '.join(sorted(known))}")
+            raise ParameterError(
+                f"{type(stage).__name__} has no param {name!r}; it takes: {', '.join(sorted(known))}"
+            )
     return dict(values)
 
 

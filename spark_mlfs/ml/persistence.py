@@ -14,7 +14,15 @@ from typing import Any, cast
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.ml import PipelineModel
 from pyspark.ml.param import Params
-from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, JavaMLReadable, MLReadable, MLReader, MLWritable, MLWriter
+from pyspark.ml.util import (
+    DefaultParamsReader,
+    DefaultParamsWriter,
+    JavaMLReadable,
+    MLReadable,
+    MLReader,
+    MLWritable,
+    MLWriter,
+)
 from pyspark.sql import SparkSession
 
 from ..adapters import saved
@@ -44,7 +52,9 @@ class StageWriter(MLWriter):
             frame = spark.createDataFrame(learned.frame, learned.schema)
             frame.coalesce(1).write.mode(mode).parquet(f"{path}/data")
         text = [(self._metadata(learned),)]
-        spark.createDataFrame(text, "value string").coalesce(1).write.mode(mode).text(f"{path}/metadata")
+        spark.createDataFrame(text, "value string").coalesce(1).write.mode(mode).text(
+            f"{path}/metadata"
+        )
 
     def save_here(self, folder: Path) -> None:
         """The same files written by this process: a Spark job a file takes longer than all of them."""
@@ -56,7 +66,9 @@ class StageWriter(MLWriter):
 
     def _metadata(self, learned: SavedData | None) -> str:
         extra = {"class": class_path(type(self.instance)), **stamp()}
-        text = DefaultParamsWriter._get_metadata_to_save(self.instance, self.sparkSession, extraMetadata=extra)
+        text = DefaultParamsWriter._get_metadata_to_save(
+            self.instance, self.sparkSession, extraMetadata=extra
+        )
         return saved.metadata_text(json.loads(text), learned)
 
 
@@ -82,11 +94,15 @@ class StageReader(MLReader[Any]):
                 raise
             except AnalysisException as error:
                 own = from_worker(error)
-                raise own or ParameterError(f"{path}/data is not there, or holds no Parquet: {AGAIN}") from None
+                raise own or ParameterError(
+                    f"{path}/data is not there, or holds no Parquet: {AGAIN}"
+                ) from None
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise saved.damaged(f"{path}/metadata", error) from None
             except PySparkException as error:
-                raise from_worker(error) or ParameterError(f"{path} cannot be loaded: {AGAIN}") from error
+                raise from_worker(error) or ParameterError(
+                    f"{path} cannot be loaded: {AGAIN}"
+                ) from error
         return instance
 
     def _class(self, path: str, name: str) -> type:
@@ -98,7 +114,9 @@ class StageReader(MLReader[Any]):
         if isinstance(stored, type) and issubclass(stored, self.cls):
             return stored
         where = PACKAGE if own else module
-        raise ParameterError(f"{path!r} holds a {kind}, not a {self.cls.__name__}: call {where}.{kind}.load({path!r})")
+        raise ParameterError(
+            f"{path!r} holds a {kind}, not a {self.cls.__name__}: call {where}.{kind}.load({path!r})"
+        )
 
 
 class Storable(MLReadable[Any], MLWritable):
@@ -121,7 +139,9 @@ def class_path(cls: type) -> str:
 def attribute(module: str, name: str) -> Any:
     """An attribute of a module; None where there is no such module, or the module has none of that name. What is saved has only
     this package, pyspark's ML and those of registered entries imported, and is answered from what the process has imported."""
-    registered = METHODS.packages() | EXTRACTORS.packages() | CLASSIFIERS.packages()  # this one, too
+    registered = (
+        METHODS.packages() | EXTRACTORS.packages() | CLASSIFIERS.packages()
+    )  # this one, too
     own = f"{module}.".startswith("pyspark.ml.") or module.partition(".")[0] in registered
     try:
         return getattr(importlib.import_module(module) if own else sys.modules[module], name, None)
@@ -133,17 +153,23 @@ def load_state(spark: SparkSession, path: str, expected: int | None = None) -> S
     """The inverse of `state_rows`, of the digest `expected`; `DataError` for absent or damaged pieces."""
     frame = spark.read.parquet(path)
     if not {"piece", "state"} <= set(frame.columns):
-        raise DataError(f"{path} holds no saved state (its columns are {', '.join(frame.columns)}): {AGAIN}")
+        raise DataError(
+            f"{path} holds no saved state (its columns are {', '.join(frame.columns)}): {AGAIN}"
+        )
     return saved.whole_state([row.asDict() for row in frame.toLocalIterator()], path, expected)
 
 
-def save_pipeline(spark: SparkSession, pipeline: PipelineModel, path: str, overwrite: bool = False) -> None:
+def save_pipeline(
+    spark: SparkSession, pipeline: PipelineModel, path: str, overwrite: bool = False
+) -> None:
     """Saves a pipeline whose stages are Python's own; `PipelineModel.load` and `load_pipeline` read it."""
     mode = "overwrite" if overwrite else "error"
     stages: list[Any] = pipeline.stages
     told = {"stageUids": [stage.uid for stage in stages], "language": "Python"}
     text = DefaultParamsWriter._get_metadata_to_save(pipeline, spark, paramMap=told)
-    spark.createDataFrame([(text,)], "value string").coalesce(1).write.mode(mode).text(f"{path}/metadata")
+    spark.createDataFrame([(text,)], "value string").coalesce(1).write.mode(mode).text(
+        f"{path}/metadata"
+    )
     for number, stage in enumerate(stages):
         place = _place(path, number, stage.uid, len(stages))
         if hasattr(stage, "stages"):
@@ -161,23 +187,35 @@ def load_pipeline(spark: SparkSession, path: str) -> PipelineModel:
         raise ParameterError(f"{path} holds no pipeline")
     if told.get("language") != "Python" or "stageUids" not in told:
         if jvm_within_reach() and told.get("language") != "Python":
-            return PipelineModel.load(path)  # all of its stages are the JVM's, which has the classes it was started with
-        raise ParameterError(f"{path} holds no pipeline of Python's own stages: {OF_THE_JVM}; load it with a client of Spark 4")
+            return PipelineModel.load(
+                path
+            )  # all of its stages are the JVM's, which has the classes it was started with
+        raise ParameterError(
+            f"{path} holds no pipeline of Python's own stages: {OF_THE_JVM}; load it with a client of Spark 4"
+        )
     stages = []
     for number, uid in enumerate(told["stageUids"]):
         place = _place(path, number, uid, len(told["stageUids"]))
         named = str(metadata_at(spark, place).get("class"))
         module, _, name = named.replace("org.apache.spark", "pyspark").rpartition(".")
         if named.startswith("org.apache.spark") and not jvm_within_reach():
-            raise ParameterError(f"{path}: its stage {name} is of the JVM: {OF_THE_JVM}; load it with a client of Spark 4")
+            raise ParameterError(
+                f"{path}: its stage {name} is of the JVM: {OF_THE_JVM}; load it with a client of Spark 4"
+            )
         kind: Any = attribute(module, name)
-        whole = (JavaMLReadable, PipelineModel) if module.startswith("pyspark.") else Params  # the others load what they hold
+        whole = (
+            (JavaMLReadable, PipelineModel) if module.startswith("pyspark.") else Params
+        )  # the others load what they hold
         if not isinstance(kind, type) or not issubclass(kind, whole):
             raise ParameterError(
                 f"{path}: its stage {named} is not imported from a saved folder, which takes spark_mlfs, pyspark.ml (no stage of "
                 "which holds others) and packages of registered methods: install or import the package it is of, if you trust it"
             )
-        stages.append(load_pipeline(spark, place) if issubclass(kind, PipelineModel) else cast(Any, kind).load(place))
+        stages.append(
+            load_pipeline(spark, place)
+            if issubclass(kind, PipelineModel)
+            else cast(Any, kind).load(place)
+        )
     return PipelineModel(stages)._resetUid(saved["uid"])
 
 

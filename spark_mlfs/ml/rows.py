@@ -49,7 +49,9 @@ class FeatureSource:
     id: Column | None = None  # what messages call a row
 
 
-def feature_cells(dataset: DataFrame, features: str, width: int, *how: Any, id: Column | None = None) -> FeatureSource:
+def feature_cells(
+    dataset: DataFrame, features: str, width: int, *how: Any, id: Column | None = None
+) -> FeatureSource:
     """A column of `width` features, read as `FeatureCells` is told by `how`; `ParameterError` where it is none."""
     check_column(dataset, features)
     vectors = are_vectors(dataset, features)
@@ -70,9 +72,13 @@ def map_rows(
     takes. `outputs` maps a new column's name to ``"vector"`` (dense), ``array<double>``, ``array<int>`` or ``array<string>``. The
     function and what it closes over travel to the workers: keep it within some tens of MB. `rows`: the most it takes at once."""
     refuse_taken(dataset, outputs)
-    types = ["array<double>" if type_name == "vector" else type_name for type_name in outputs.values()]
+    types = [
+        "array<double>" if type_name == "vector" else type_name for type_name in outputs.values()
+    ]
     schema = ", ".join(f"c{i} {type_name}" for i, type_name in enumerate(types))
-    lists = {name: pa.list_(_ENTRIES.get(type_name, pa.float64())) for name, type_name in outputs.items()}
+    lists = {
+        name: pa.list_(_ENTRIES.get(type_name, pa.float64())) for name, type_name in outputs.items()
+    }
     task = RowTask(function, lists, cells.read, rows)
     temporary, input_column = "__spark_mlfs_rows__", "__spark_mlfs_source__"
     # a step of its own, kept apart by the condition: Spark 4.3 cannot hand a vector column of a Parquet file past a UDF
@@ -89,7 +95,9 @@ def refuse_taken(dataset: DataFrame, outputs: Iterable[str]) -> None:
     """`ParameterError` for an output column that exists."""
     for name in outputs:
         if name in dataset.columns:
-            raise ParameterError(f"column {name!r} exists already; set another output column or drop it")
+            raise ParameterError(
+                f"column {name!r} exists already; set another output column or drop it"
+            )
 
 
 def with_outputs(rows: DataFrame, outputs: Mapping[str, str], source: str) -> DataFrame:
@@ -113,9 +121,14 @@ def training_blocks(spark: SparkSession, x: Matrix) -> DataFrame:
     step = max(1, int(x.shape[0] * BLOCK_BYTES / max(1, size)))
     firsts, frames = range(0, x.shape[0], step), []
     for i in range(0, len(firsts), FRAME_BLOCKS):
-        blocks = [(first, bytes(encode({"x": x[first : first + step]}))) for first in firsts[i : i + FRAME_BLOCKS]]
+        blocks = [
+            (first, bytes(encode({"x": x[first : first + step]})))
+            for first in firsts[i : i + FRAME_BLOCKS]
+        ]
         frames.append(spark.createDataFrame(blocks, "first bigint, block binary"))
-    return functools.reduce(DataFrame.unionByName, frames).repartitionByRange(max(1, -(-x.shape[0] // step)), "first")
+    return functools.reduce(DataFrame.unionByName, frames).repartitionByRange(
+        max(1, -(-x.shape[0] // step)), "first"
+    )
 
 
 def map_against(
@@ -137,16 +150,29 @@ def map_against(
         )
     refuse_taken(dataset, outputs)
     vectors, extra = cells.vectors, "__spark_mlfs_features__"
-    whole = by_hash(dataset if vectors else dataset.withColumn(extra, F.col(features).cast("array<double>")))
-    chunks = whole.mapInArrow(partial(row_chunks, features if vectors else extra, cells, not vectors), KEYED)
-    chunks = chunks.repartition("key").withColumnRenamed("data", "chunk").withColumnRenamed("first", "nothing")
+    whole = by_hash(
+        dataset if vectors else dataset.withColumn(extra, F.col(features).cast("array<double>"))
+    )
+    chunks = whole.mapInArrow(
+        partial(row_chunks, features if vectors else extra, cells, not vectors), KEYED
+    )
+    chunks = (
+        chunks.repartition("key")
+        .withColumnRenamed("data", "chunk")
+        .withColumnRenamed("first", "nothing")
+    )
     start = blocks.agg(F.min("first").alias("start"), F.count("first").alias("blocks"))
     carries = F.when(F.col("first") == F.col("start"), F.col("blocks")).alias("carries")
-    pairs = chunks.crossJoin(blocks.crossJoin(start)).select("key", "first", "chunk", "block", carries)
+    pairs = chunks.crossJoin(blocks.crossJoin(start)).select(
+        "key", "first", "chunk", "block", carries
+    )
     near = pairs.mapInArrow(partial(nearest_in_block, points, training, k), KEYED)
     schema = T.StructType(list(dataset.schema.fields))
     for i, type_name in enumerate(outputs.values()):
-        schema = schema.add(f"__c{i}__", T.ArrayType(T.IntegerType() if type_name == "array<int>" else T.DoubleType()))
+        schema = schema.add(
+            f"__c{i}__",
+            T.ArrayType(T.IntegerType() if type_name == "array<int>" else T.DoubleType()),
+        )
     together = near.repartition("key").sortWithinPartitions("key", "first")
     out = together.mapInArrow(partial(finished_rows, finish, tuple(outputs)), schema)
     out = with_outputs(out, outputs, "__c{}__").drop(*(f"__c{i}__" for i in range(len(outputs))))
@@ -160,12 +186,20 @@ def by_hash(rows: DataFrame) -> DataFrame:
     """The rows in an order that is theirs, whatever order they come in."""
     key = "__spark_mlfs_hash__"
     kinds = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
-    names = [name for name, kind in kinds.items() if not any(unhashed in kind for unhashed in ("map<", "variant"))]
-    spread = rows.withColumn(key, F.xxhash64(*("`" + name.replace("`", "``") + "`" for name in names))).repartition(key)
+    names = [
+        name
+        for name, kind in kinds.items()
+        if not any(unhashed in kind for unhashed in ("map<", "variant"))
+    ]
+    spread = rows.withColumn(
+        key, F.xxhash64(*("`" + name.replace("`", "``") + "`" for name in names))
+    ).repartition(key)
     return spread.sortWithinPartitions(key).drop(key)
 
 
-def row_chunks(features: str, cells: FeatureCells, drop: bool, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def row_chunks(
+    features: str, cells: FeatureCells, drop: bool, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Arrow batches to chunks: the rows whole, and their features as a matrix."""
     for batch in batches:
         step = max(1, min(4096, int(batch.num_rows * CHUNK_BYTES / max(1, batch.nbytes))))
@@ -173,12 +207,16 @@ def row_chunks(features: str, cells: FeatureCells, drop: bool, batches: Iterable
             rows = batch.slice(first, step)
             x = cells(rows.column(rows.schema.get_field_index(features)), None)
             if drop:
-                rows = rows.select([i for i, name in enumerate(rows.schema.names) if name != features])
+                rows = rows.select(
+                    [i for i, name in enumerate(rows.schema.names) if name != features]
+                )
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, rows.schema) as writer:
                 writer.write_batch(rows)
             whole = sink.getvalue().to_pybytes()
-            key = int.from_bytes(hashlib.blake2b(whole, digest_size=8).digest(), "little", signed=True)
+            key = int.from_bytes(
+                hashlib.blake2b(whole, digest_size=8).digest(), "little", signed=True
+            )
             yield _row(key, 0, encode({"x": x, "rows": np.frombuffer(whole, np.uint8)}))
 
 
@@ -187,7 +225,9 @@ def _row(key: int, first: int, data: bytes | bytearray) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(cells, names=["key", "first", "data"])
 
 
-def nearest_in_block(points: Points, training: Points, k: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def nearest_in_block(
+    points: Points, training: Points, k: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Chunks beside blocks: the k best of each row; the pair of the first block carries the rows on."""
     with one_thread():
         for batch in batches:
@@ -203,30 +243,47 @@ def nearest_in_block(points: Points, training: Points, k: int, batches: Iterable
 
 
 def finished_rows(
-    finish: Callable[[Nearest], Mapping[str, Any]], names: Sequence[str], batches: Iterable[pa.RecordBatch]
+    finish: Callable[[Nearest], Mapping[str, Any]],
+    names: Sequence[str],
+    batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """All partial results of a chunk (they arrive together) to its rows with the new columns."""
-    cells = ((batch.column(0)[i].as_py(), batch.column(2)[i].as_py()) for batch in batches for i in range(batch.num_rows))
+    cells = (
+        (batch.column(0)[i].as_py(), batch.column(2)[i].as_py())
+        for batch in batches
+        for i in range(batch.num_rows)
+    )
     for _, of_chunk in itertools.groupby(cells, lambda cell: cell[0]):
         parts: list[State] = [decode(data) for _, data in of_chunk]
         carriers = [part["rows"] for part in parts if "rows" in part]
         count = len(carriers)  # equal chunks share a key: each of them leaves
-        if not count or len(parts) != count * next(part["blocks"] for part in parts if "blocks" in part):
-            raise DataError("the data changed while they were read (another reading gave other rows): write them down first")
+        if not count or len(parts) != count * next(
+            part["blocks"] for part in parts if "blocks" in part
+        ):
+            raise DataError(
+                "the data changed while they were read (another reading gave other rows): write them down first"
+            )
         own = parts[::count]
-        nearest = (Nearest.from_state({name: part[name] for name in ("keys", "ids", "squares")}) for part in own)
+        nearest = (
+            Nearest.from_state({name: part[name] for name in ("keys", "ids", "squares")})
+            for part in own
+        )
         columns = finish(functools.reduce(Nearest.merge, nearest))
         for data in carriers:
             with pa.ipc.open_stream(pa.py_buffer(data.tobytes())) as reader:
                 rows = reader.read_next_batch()
             arrays = [*rows.columns, *(lists_of(columns[name]) for name in names)]
-            yield pa.RecordBatch.from_arrays(arrays, names=[*rows.schema.names, *(f"__c{i}__" for i in range(len(names)))])
+            yield pa.RecordBatch.from_arrays(
+                arrays, names=[*rows.schema.names, *(f"__c{i}__" for i in range(len(names)))]
+            )
 
 
 _CHECKED = "__spark_mlfs_checked__"
 
 
-def sliced(dataset: DataFrame, column: str, output: str, places: np.ndarray, width: int) -> DataFrame:
+def sliced(
+    dataset: DataFrame, column: str, output: str, places: np.ndarray, width: int
+) -> DataFrame:
     """`dataset` with `output`, the entries `places` of the vectors of `width` entries in `column`, in the order of `places`.
 
     A dense vector stays dense, a sparse one sparse (what it stores of the entries), a null null. The action raises `DataError`
@@ -242,15 +299,27 @@ def sliced(dataset: DataFrame, column: str, output: str, places: np.ndarray, wid
 
         # the slicer stumbles over a null: in its place a vector without entries
         empty, cell = sparse_cell(F.array(), F.array(), width), F.col(column)
-        checked = dataset.withColumn(_CHECKED, F.when(cell.isNull(), empty).when(size == width, cell).otherwise(wrong))
-        slicer = VectorSlicer(inputCol=_CHECKED, outputCol=output, indices=[int(place) for place in places])
-        return slicer.transform(checked).drop(_CHECKED).withColumn(output, F.when(cell.isNotNull(), F.col(output)))
+        checked = dataset.withColumn(
+            _CHECKED, F.when(cell.isNull(), empty).when(size == width, cell).otherwise(wrong)
+        )
+        slicer = VectorSlicer(
+            inputCol=_CHECKED, outputCol=output, indices=[int(place) for place in places]
+        )
+        return (
+            slicer.transform(checked)
+            .drop(_CHECKED)
+            .withColumn(output, F.when(cell.isNotNull(), F.col(output)))
+        )
     if len(places):
-        dense = array_to_vector(F.transform(_numbers(places + 1), lambda place: F.element_at(values, place)))
+        dense = array_to_vector(
+            F.transform(_numbers(places + 1), lambda place: F.element_at(values, place))
+        )
         kept = F.when(sparse, _sparse(stored, values, places, width)).otherwise(dense)
     else:
         kept = array_to_vector(F.array().cast("array<double>"))
-    return dataset.withColumn(output, F.when(F.col(column).isNull(), None).when(size == width, kept).otherwise(wrong))
+    return dataset.withColumn(
+        output, F.when(F.col(column).isNull(), None).when(size == width, kept).otherwise(wrong)
+    )
 
 
 def filled_vector(column: Column, fill: np.ndarray) -> Column:
@@ -258,15 +327,22 @@ def filled_vector(column: Column, fill: np.ndarray) -> Column:
     parts = F.unwrap_udt(column)
     values, stored, of = parts["values"], parts["indices"], _numbers(fill, "double")
     dense = array_to_vector(filled_array(values, fill))
-    entries = F.transform(values, lambda v, at: F.nanvl(v, F.element_at(of, F.element_at(stored, at + 1) + 1)))
-    whole = F.when(parts["type"] == SPARSE, sparse_cell(stored, entries, len(fill))).otherwise(dense)
+    entries = F.transform(
+        values, lambda v, at: F.nanvl(v, F.element_at(of, F.element_at(stored, at + 1) + 1))
+    )
+    whole = F.when(parts["type"] == SPARSE, sparse_cell(stored, entries, len(fill))).otherwise(
+        dense
+    )
     return F.when(F.array_contains(values, float("nan")), whole).otherwise(column)
 
 
 def filled_array(column: Column, fill: np.ndarray) -> Column:
     """Return arrays of doubles with `fill` in place of NaN and null."""
     of = _numbers(fill, "double")
-    return F.transform(column, lambda v, at: F.coalesce(F.nanvl(v, F.element_at(of, at + 1)), F.element_at(of, at + 1)))
+    return F.transform(
+        column,
+        lambda v, at: F.coalesce(F.nanvl(v, F.element_at(of, at + 1)), F.element_at(of, at + 1)),
+    )
 
 
 def _sparse(stored: Column, values: Column, places: np.ndarray, width: int) -> Column:
@@ -278,7 +354,9 @@ def _sparse(stored: Column, values: Column, places: np.ndarray, width: int) -> C
     def slot(index: Column) -> Column:
         return F.element_at(of, index + 1)
 
-    indices = F.transform(F.filter(stored, lambda index: slot(index) > 0), lambda index: slot(index) - 1)
+    indices = F.transform(
+        F.filter(stored, lambda index: slot(index) > 0), lambda index: slot(index) - 1
+    )
     entries = F.filter(values, lambda value, at: slot(F.element_at(stored, at + 1)) > 0)
     if (np.diff(places) < 0).any():
         pairs = F.array_sort(F.arrays_zip(indices.alias("i"), entries.alias("x")))

@@ -34,7 +34,14 @@ from ..select import Constraints, Cut
 from .base import FRAME, MultiLabelEstimator, Saved
 from .params import FITTING
 from .rows import FeatureSource, feature_cells, filled_array, filled_vector, sliced
-from .shared import CONSTRAINTS, GRADING, SELECTION, FeatureAccessors, RankingAccessors, SelectionAccessors
+from .shared import (
+    CONSTRAINTS,
+    GRADING,
+    SELECTION,
+    FeatureAccessors,
+    RankingAccessors,
+    SelectionAccessors,
+)
 
 
 class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
@@ -51,7 +58,9 @@ class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
 
     def cut(self) -> Cut:
         """Return the cut of the selection. A number of features that was not set may be more than there are."""
-        return Cut.of({p.name: self.getOrDefault(p.camel) for p in SELECTION if self.isSet(p.camel)})
+        return Cut.of(
+            {p.name: self.getOrDefault(p.camel) for p in SELECTION if self.isSet(p.camel)}
+        )
 
 
 class MultiLabelSelectorModel(Selected, Saved, _Selection):
@@ -87,7 +96,9 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
 
     def __init__(self) -> None:
         super().__init__()
-        self._ranking = pd.DataFrame({"rank": [], "index": [], "name": [], "score": [], "relevance": []})
+        self._ranking = pd.DataFrame(
+            {"rank": [], "index": [], "name": [], "score": [], "relevance": []}
+        )
         self._extra: dict[str, Any] = {}
 
     @staticmethod
@@ -113,15 +124,21 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
         column, output = self.getFeaturesCol(), self.getOutputCol()
         check_column(dataset, column)
         if output in dataset.columns:
-            raise ParameterError(f"outputCol {output!r} exists already; set another outputCol or drop the column")
+            raise ParameterError(
+                f"outputCol {output!r} exists already; set another outputCol or drop the column"
+            )
         indices, fill = np.array(self.selectedFeatures, np.int64), self.fill()
         fill = None if fill is None else fill[indices]
         kind = dataset.schema[column].dataType
         if isinstance(kind, T.ArrayType):
             if len(indices):
                 ordinals = F.array(*(F.lit(int(i) + 1) for i in indices))
-                selected = F.transform(ordinals, lambda ordinal: F.element_at(F.col(column), ordinal))
-                selected = selected if fill is None else filled_array(selected.cast("array<double>"), fill)
+                selected = F.transform(
+                    ordinals, lambda ordinal: F.element_at(F.col(column), ordinal)
+                )
+                selected = (
+                    selected if fill is None else filled_array(selected.cast("array<double>"), fill)
+                )
             else:
                 selected = F.array().cast(kind)
             problem = f"an array in {column!r} has not the {self.numFeatures} entries the selection was fitted on"
@@ -142,25 +159,46 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
         column = self.getFeaturesCol()
         return self.places_in(self.slots(dataset, column), column)
 
-    def cells(self, dataset: DataFrame, order: np.ndarray | None = None, id: Column | None = None) -> FeatureSource:
+    def cells(
+        self, dataset: DataFrame, order: np.ndarray | None = None, id: Column | None = None
+    ) -> FeatureSource:
         """The selected features of `dataset` as `transform` gives them, in `order`; `id` is what messages call a row."""
         column = self.getFeaturesCol()
-        return feature_cells(dataset, column, *self.reading(self.slots(dataset, column), column, order), id=id)
+        return feature_cells(
+            dataset, column, *self.reading(self.slots(dataset, column), column, order), id=id
+        )
 
     def _saved_data(self) -> SavedData:
-        return SavedData(self._ranking, pipeline.ranking_schema(self._ranking), {"selection": self._extra})
+        return SavedData(
+            self._ranking, pipeline.ranking_schema(self._ranking), {"selection": self._extra}
+        )
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
         self._extra = dict(metadata["selection"])
         rows: Any = spark.read.parquet(path).toPandas()
-        self._ranking = whole_ranking(rows, path, len(self._held_to("exclude")), metadata.get("data"))
+        self._ranking = whole_ranking(
+            rows, path, len(self._held_to("exclude")), metadata.get("data")
+        )
 
 
-class SelectorEstimator(RankingAccessors, MultiLabelEstimator[MultiLabelSelectorModel, pipeline.Request], _Selection):
+class SelectorEstimator(
+    RankingAccessors, MultiLabelEstimator[MultiLabelSelectorModel, pipeline.Request], _Selection
+):
     """Common part of the selectors."""
 
     registry = METHODS
-    _common = (FEATURES, LABELS, OUTPUT, ROW_ID, WEIGHT, *GRADING, *SELECTION, SCREEN, *CONSTRAINTS, *FITTING)
+    _common = (
+        FEATURES,
+        LABELS,
+        OUTPUT,
+        ROW_ID,
+        WEIGHT,
+        *GRADING,
+        *SELECTION,
+        SCREEN,
+        *CONSTRAINTS,
+        *FITTING,
+    )
     _example = f"""{FRAME}>>> model = spark_mlfs.$name(numTopFeatures=2).fit(frame)
 >>> sorted(model.selectedFeatureNames)
 ['goal', 'vote']"""
@@ -179,7 +217,9 @@ class SelectorEstimator(RankingAccessors, MultiLabelEstimator[MultiLabelSelector
 
     def _request(self) -> pipeline.Request:
         held_to = Constraints.of(self._values(CONSTRAINTS))
-        return pipeline.Request.of(*self._named(), screen=self.getScreen(), constraints=held_to, cut=self.cut())
+        return pipeline.Request.of(
+            *self._named(), screen=self.getScreen(), constraints=held_to, cut=self.cut()
+        )
 
     def fitStates(self, states: Any) -> MultiLabelSelectorModel:
         """The model by the rows of states (`spark_mlfs.states.load`), which are not read again."""
@@ -187,9 +227,13 @@ class SelectorEstimator(RankingAccessors, MultiLabelEstimator[MultiLabelSelector
         model = self._compute(states.dataset(requests=[request]), request, 0.0)
         return self._copyValues(model._resetUid(self.uid))
 
-    def _compute(self, packed: Dataset, checked: pipeline.Request, started: float) -> MultiLabelSelectorModel:
+    def _compute(
+        self, packed: Dataset, checked: pipeline.Request, started: float
+    ) -> MultiLabelSelectorModel:
         driver, worker = self.getDriverBytes(), self.getWorkerBytes()
-        (result,) = pipeline.rank(packed, [checked], progress=self._progress, driver_bytes=driver, worker_bytes=worker)
+        (result,) = pipeline.rank(
+            packed, [checked], progress=self._progress, driver_bytes=driver, worker_bytes=worker
+        )
         if result.why_none is not None:
             warnings.warn(result.why_none, stacklevel=4)
         return MultiLabelSelectorModel.of(result)
@@ -236,9 +280,16 @@ class MultiLabelSelector(SelectorEstimator):
     ['relevant_1', 'relevant_0']"""
 
     method = Param(Params._dummy(), "method", "name of the method", typeConverter=_registered)
-    methodParams = Param(Params._dummy(), "methodParams", "the method's own parameters", typeConverter=dict)
+    methodParams = Param(
+        Params._dummy(), "methodParams", "the method's own parameters", typeConverter=dict
+    )
 
-    def __init__(self, method: str | None = None, methodParams: Mapping[str, Any] | None = None, **values: Any) -> None:
+    def __init__(
+        self,
+        method: str | None = None,
+        methodParams: Mapping[str, Any] | None = None,
+        **values: Any,
+    ) -> None:
         super().__init__()
         self._setDefault(method=DEFAULT_METHOD, methodParams={})
         self.setParams(method=method, methodParams=methodParams, **values)

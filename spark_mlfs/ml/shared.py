@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from pyspark.ml.param.shared import HasFeaturesCol, HasInputCol, HasOutputCol, HasPredictionCol, HasRawPredictionCol
+from pyspark.ml.param.shared import (
+    HasFeaturesCol,
+    HasInputCol,
+    HasOutputCol,
+    HasPredictionCol,
+    HasRawPredictionCol,
+)
 
 from ..adapters.arrays import SCREEN
 from ..adapters.classes import COLUMN, FEATURES, LABELS, ROW_ID, WEIGHT
@@ -13,17 +19,42 @@ from ..select import constraints
 from .params import FITTING, Checked
 
 CONSTRAINTS = constraints.PARAMETERS
-EXTRACTED = (Parameter("output_col", "extracted", COLUMN, "vector of the extracted features, their names in its metadata"),)
+EXTRACTED = (
+    Parameter(
+        "output_col",
+        "extracted",
+        COLUMN,
+        "vector of the extracted features, their names in its metadata",
+    ),
+)
 PREDICTIONS = (
-    Parameter("prediction_col", "prediction", COLUMN, "multi-hot vector of the predicted labels, their names in its metadata"),
-    Parameter("raw_prediction_col", "rawPrediction", COLUMN, "vector of the labels' scores, larger is likelier"),
+    Parameter(
+        "prediction_col",
+        "prediction",
+        COLUMN,
+        "multi-hot vector of the predicted labels, their names in its metadata",
+    ),
+    Parameter(
+        "raw_prediction_col",
+        "rawPrediction",
+        COLUMN,
+        "vector of the labels' scores, larger is likelier",
+    ),
 )
 ENCODED = (
     Parameter("input_col", "content", COLUMN, "what files hold, as binary"),
     Parameter(
-        "output_col", "features", COLUMN, "vector of the features, their names in its metadata; zeros where there is a reason"
+        "output_col",
+        "features",
+        COLUMN,
+        "vector of the features, their names in its metadata; zeros where there is a reason",
     ),
-    Parameter("reason_col", "reason", COLUMN, "why a row has no features, else null; taken from the column where there is one"),
+    Parameter(
+        "reason_col",
+        "reason",
+        COLUMN,
+        "why a row has no features, else null; taken from the column where there is one",
+    ),
 )
 
 

@@ -61,7 +61,9 @@ def _run() -> Iterator[Any]:
         yield run
 
 
-def log_selection(selection: MultiLabelSelectorModel | str | Path, artifact_path: str = "selection") -> str:
+def log_selection(
+    selection: MultiLabelSelectorModel | str | Path, artifact_path: str = "selection"
+) -> str:
     """Logs a fitted selection to the active run, or to one of its own; returns the run's id.
 
     Parameters  method, the method's parameters as ``param.NAME``, the selection mode and what it goes by
@@ -74,7 +76,9 @@ def log_selection(selection: MultiLabelSelectorModel | str | Path, artifact_path
     if folder is not None:
         from ..ml.selectors import MultiLabelSelectorModel
 
-        model = MultiLabelSelectorModel.load(str(folder / "model" if (folder / "model").is_dir() else folder))
+        model = MultiLabelSelectorModel.load(
+            str(folder / "model" if (folder / "model").is_dir() else folder)
+        )
     summary = model.summary
     parameters = {
         "method": summary["method"],
@@ -85,7 +89,9 @@ def log_selection(selection: MultiLabelSelectorModel | str | Path, artifact_path
     }
     labels, seconds = summary["labels"], summary.get("seconds")
     if isinstance(seconds, Mapping):  # of the stages
-        seconds = float(sum(value for name, value in seconds.items() if not name.startswith("of it")))
+        seconds = float(
+            sum(value for name, value in seconds.items() if not name.startswith("of it"))
+        )
     counts = {
         **{name: summary.get(name) for name in ("rows", "features", "jobs", "scans")},
         "labels": labels if isinstance(labels, int) else len(labels),
@@ -94,7 +100,13 @@ def log_selection(selection: MultiLabelSelectorModel | str | Path, artifact_path
     }
     with _run() as run, tempfile.TemporaryDirectory() as scratch:
         mlflow.log_params({name: str(value)[:LONGEST] for name, value in parameters.items()})
-        mlflow.log_metrics({k: float(v) for k, v in counts.items() if isinstance(v, numbers.Real) and math.isfinite(v)})
+        mlflow.log_metrics(
+            {
+                k: float(v)
+                for k, v in counts.items()
+                if isinstance(v, numbers.Real) and math.isfinite(v)
+            }
+        )
         for step, gain in enumerate(model.gains, 1):
             mlflow.log_metric("gain", float(gain), step=step)
         for path in _files(model, folder, Path(scratch)):
@@ -104,9 +116,15 @@ def log_selection(selection: MultiLabelSelectorModel | str | Path, artifact_path
 
 def _files(model: Any, folder: Path | None, scratch: Path) -> list[Path]:
     """The artifacts: a run's own files where there are, else written into `scratch`."""
-    found = [folder / name for name in FILES if (folder / name).is_file()] if folder is not None else []
+    found = (
+        [folder / name for name in FILES if (folder / name).is_file()] if folder is not None else []
+    )
     held, ranking = {path.name for path in found}, model.ranking
-    texts = {"summary.json": as_json(model.summary), "ranking.csv": csv_text(ranking), "report.html": report_of(model)}
+    texts = {
+        "summary.json": as_json(model.summary),
+        "ranking.csv": csv_text(ranking),
+        "report.html": report_of(model),
+    }
     for name, text in texts.items():
         if name not in held:
             (scratch / name).write_text(text, encoding="utf-8")
@@ -117,9 +135,19 @@ def _files(model: Any, folder: Path | None, scratch: Path) -> list[Path]:
 
 def report_of(model: Any, most: int = 200) -> str:
     """The selected features of a model as a page: what ``report.html`` of a run says needs the run."""
-    shown, kept = model.ranking.head(min(len(model.selectedFeatures), most)), len(model.selectedFeatures)
+    shown, kept = (
+        model.ranking.head(min(len(model.selectedFeatures), most)),
+        len(model.selectedFeatures),
+    )
     rows, columns = list(shown.itertuples(index=False)), [str(name) for name in shown.columns]
-    return render("model.html.j2", summary=model.summary, kept=kept, features=model.numFeatures, columns=columns, rows=rows)
+    return render(
+        "model.html.j2",
+        summary=model.summary,
+        kept=kept,
+        features=model.numFeatures,
+        columns=columns,
+        rows=rows,
+    )
 
 
 def log_model(model: Any, artifact_path: str = "model", **options: Any) -> Any:
@@ -135,7 +163,11 @@ def log_model(model: Any, artifact_path: str = "model", **options: Any) -> Any:
 
 
 def log_tagger(
-    pipeline: Any, artifact_path: str = "tagger", top_n: int | None = None, threshold: float | None = None, **options: Any
+    pipeline: Any,
+    artifact_path: str = "tagger",
+    top_n: int | None = None,
+    threshold: float | None = None,
+    **options: Any,
 ) -> Any:
     """Logs a fitted selection and classifier (a PipelineModel, or its stages) as ``mlflow.pyfunc``, which needs no Spark.
 
@@ -149,12 +181,21 @@ def log_tagger(
     from .tagger import Steps
 
     function = Tagger(Steps.of(pipeline), top_n, threshold)
-    types = import_module("mlflow.types")  # what predict takes as params: without a schema MLflow keeps them from the function
-    taken = types.ParamSchema([types.ParamSpec("top_n", "long", None), types.ParamSpec("threshold", "double", None)])
+    types = import_module(
+        "mlflow.types"
+    )  # what predict takes as params: without a schema MLflow keeps them from the function
+    taken = types.ParamSchema(
+        [types.ParamSpec("top_n", "long", None), types.ParamSpec("threshold", "double", None)]
+    )
     options.setdefault("signature", mlflow.models.ModelSignature(params=taken))
-    options.setdefault("pip_requirements", [*requirements(spark=False), f"mlflow-skinny=={metadata.version('mlflow-skinny')}"])
+    options.setdefault(
+        "pip_requirements",
+        [*requirements(spark=False), f"mlflow-skinny=={metadata.version('mlflow-skinny')}"],
+    )
     with _run():
-        where = "name" if "name" in signature(mlflow.pyfunc.log_model).parameters else "artifact_path"  # before MLflow 3
+        where = (
+            "name" if "name" in signature(mlflow.pyfunc.log_model).parameters else "artifact_path"
+        )  # before MLflow 3
         return mlflow.pyfunc.log_model(**{where: artifact_path}, python_model=function, **options)
 
 

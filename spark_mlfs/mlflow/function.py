@@ -12,7 +12,9 @@ from .tagger import Steps, tags
 class Tagger(PythonModel):
     """``predict`` gives ``tags`` and ``scores`` of the rows of a table; ``params`` may hold another top_n or threshold."""
 
-    def __init__(self, steps: Steps, top_n: int | None = None, threshold: float | None = None) -> None:
+    def __init__(
+        self, steps: Steps, top_n: int | None = None, threshold: float | None = None
+    ) -> None:
         self.steps, self.top_n, self.threshold = steps, top_n, threshold
 
     def predict(self, context, model_input, params: dict[str, Any] | None = None):  # type: ignore[no-untyped-def]

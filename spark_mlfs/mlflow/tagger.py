@@ -47,14 +47,18 @@ class Steps:
 
         stages = stages_of(pipeline) if hasattr(pipeline, "stages") else list(pipeline)
         if not stages or not isinstance(stages[-1], MultiLabelClassificationModel):
-            raise ParameterError("a tagger ends with a classifier: fit one behind the selection, in one Pipeline")
+            raise ParameterError(
+                "a tagger ends with a classifier: fit one behind the selection, in one Pipeline"
+            )
         steps: list[tuple[str, Any]] = []
         width, columns = 0, None
         names: list[str] | None = None  # of the columns as they stand before a stage
         for stage in stages:
             if isinstance(stage, ColumnGatherer):
                 if steps or names is not None:
-                    raise ParameterError("columns are gathered first in a tagger; put the stage that gathers them in front")
+                    raise ParameterError(
+                        "columns are gathered first in a tagger; put the stage that gathers them in front"
+                    )
                 if stage.getOrDefault("categories"):
                     told = "a tagger without Spark takes no columns of texts or dates; log the pipeline with spark_mlfs.mlflow."
                     raise ParameterError(f"{told}log_model, which runs on Spark")
@@ -69,8 +73,15 @@ class Steps:
             if not width:
                 width, columns = len(own), own if named else None
                 names = columns
-            kept = np.array(stage.selectedFeatures if hasattr(stage, "selectedFeatures") else range(len(own)), np.int64)
-            places = _places([own[i] for i in kept], names) if named and names not in (None, own) else kept
+            kept = np.array(
+                stage.selectedFeatures if hasattr(stage, "selectedFeatures") else range(len(own)),
+                np.int64,
+            )
+            places = (
+                _places([own[i] for i in kept], names)
+                if named and names not in (None, own)
+                else kept
+            )
             if len(places) < len(own) or (places != np.arange(len(places))).any() or not steps:
                 steps.append(("take", places))
             if fill is not None:
@@ -110,18 +121,24 @@ class Steps:
                 try:
                     table = np.array([np.asarray(cell, float) for cell in cells])
                 except (TypeError, ValueError):
-                    raise DataError(f"the cells of {table.columns[0]!r} are not arrays of {self.width} numbers each") from None
+                    raise DataError(
+                        f"the cells of {table.columns[0]!r} are not arrays of {self.width} numbers each"
+                    ) from None
             elif self.columns is not None and any(isinstance(name, str) for name in table.columns):
                 needed, steps = self.columns, self.steps
                 if steps and steps[0][0] == "take":
                     needed, steps = [self.columns[i] for i in steps[0][1]], steps[1:]
                 absent = [name for name in needed if name not in table.columns]
                 if absent:
-                    raise DataError(f"the table lacks {len(absent)} of the columns the model was fitted on, {absent[0]!r} first")
+                    raise DataError(
+                        f"the table lacks {len(absent)} of the columns the model was fitted on, {absent[0]!r} first"
+                    )
                 table = table[needed]
         x, names = features_of(table)
         if steps is self.steps and x.shape[1] != self.width:
-            raise DataError(f"the table has {x.shape[1]} features, the model was fitted on {self.width}")
+            raise DataError(
+                f"the table has {x.shape[1]} features, the model was fitted on {self.width}"
+            )
         return x.astype(np.float64), names, steps
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -132,7 +149,9 @@ class Steps:
 def _whole(held: bytes, checksum: int) -> Steps:
     """Return the saved steps; raise `DataError` where they are damaged."""
     if zlib.crc32(held) != checksum:
-        raise DataError("the saved tagger is damaged (its checksum is not that of its content): log it again, or fetch it again")
+        raise DataError(
+            "the saved tagger is damaged (its checksum is not that of its content): log it again, or fetch it again"
+        )
     return Steps(**pickle.loads(held))
 
 
@@ -140,7 +159,9 @@ def _places(trained: list[str], names: list[str]) -> np.ndarray:
     where = {name: i for i, name in enumerate(names)}
     absent = [name for name in trained if name not in where]
     if absent:
-        raise ParameterError(f"a stage was fitted on {absent[0]!r}, which the stage before it does not give")
+        raise ParameterError(
+            f"a stage was fitted on {absent[0]!r}, which the stage before it does not give"
+        )
     return np.array([where[name] for name in trained], np.int64)
 
 
@@ -151,4 +172,6 @@ def tags(steps: Steps, table: Any, top_n: int | None, threshold: float | None) -
     ends = np.cumsum(counts)
     rows = list(zip(ends - counts, ends, strict=True))
     names = [steps.labels[i] for i in chosen]
-    return pd.DataFrame({"tags": [names[a:z] for a, z in rows], "scores": [scores[a:z].tolist() for a, z in rows]})
+    return pd.DataFrame(
+        {"tags": [names[a:z] for a, z in rows], "scores": [scores[a:z].tolist() for a, z in rows]}
+    )

@@ -48,13 +48,20 @@ from ..read.sessions import jvm_within_reach
 from . import manifest
 
 MANIFEST = "manifest.json"
-MARKS = (MANIFEST, "_" + MANIFEST)  # of a data set the manifest's name starts with _, which Spark does not take for data
+MARKS = (
+    MANIFEST,
+    "_" + MANIFEST,
+)  # of a data set the manifest's name starts with _, which Spark does not take for data
 NOT_VISIBLE = (
     "the workers' files are not visible on this machine: a local output needs a local master or a shared disk; give --output a "
     "path that all can reach, such as s3:, hdfs: or dbfs:"
 )
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")  # of two letters or more: C:\ is a drive
-_SHARED = ("/Volumes/", "/Workspace/", "/dbfs/")  # mounts that Spark and Python see under one name, and file: does not reach
+_SHARED = (
+    "/Volumes/",
+    "/Workspace/",
+    "/dbfs/",
+)  # mounts that Spark and Python see under one name, and file: does not reach
 
 
 def plain_path(path: str) -> str | None:
@@ -75,7 +82,9 @@ def _inside(path: str, pattern: str) -> bool:
     """Whether `path` is, or lies in, what `pattern` stands for."""
     parts, wanted = path.rstrip("/").split("/"), pattern.rstrip("/").split("/")
     pairs = zip(parts, wanted, strict=False)
-    return len(parts) >= len(wanted) and all(a == b or (len(b) < 4096 and fnmatch.fnmatchcase(a, b)) for a, b in pairs)
+    return len(parts) >= len(wanted) and all(
+        a == b or (len(b) < 4096 and fnmatch.fnmatchcase(a, b)) for a, b in pairs
+    )
 
 
 def _canonical(path: str) -> str:
@@ -90,27 +99,39 @@ class Output:
         self.path, self.overwrite = path.rstrip("/") or path, overwrite
         self.local = local_path(path)
 
-    def check(self, inputs: Iterable[str] = (), spark: SparkSession | None = None, resumes: bool = False) -> None:
+    def check(
+        self, inputs: Iterable[str] = (), spark: SparkSession | None = None, resumes: bool = False
+    ) -> None:
         """Refuse an output that exists (without overwrite), that is or contains an input, or lies in one.
 
         Of a remote output only Spark can tell whether it exists: give the session. Where a run `resumes`, a remote one that was
         cut short may be there.
         """
         if self.path.split("/")[0] == "~":
-            raise ParameterError(f"the output {self.path}: only a shell knows ~, and only without quotes; write the whole path")
+            raise ParameterError(
+                f"the output {self.path}: only a shell knows ~, and only without quotes; write the whole path"
+            )
         mine = _canonical(self.path)
         for given in inputs:
             other = _canonical(given)
             if _inside(mine, other):
-                raise ParameterError(f"the output {self.path} is, or lies in, the input {given}; choose another folder")
+                raise ParameterError(
+                    f"the output {self.path} is, or lies in, the input {given}; choose another folder"
+                )
             if _inside(other, mine):
-                raise ParameterError(f"the input {given} lies in the output {self.path}; choose another folder")
+                raise ParameterError(
+                    f"the input {given} lies in the output {self.path}; choose another folder"
+                )
         if self.local is not None:
             there = self.local.exists()
         else:
-            there = spark is not None and exists(spark, f"{self.path}/_{MANIFEST}" if resumes else self.path)
+            there = spark is not None and exists(
+                spark, f"{self.path}/_{MANIFEST}" if resumes else self.path
+            )
         if there and not self.overwrite:
-            raise ParameterError(f"the output {self.path} exists; give another, or --overwrite to replace it")
+            raise ParameterError(
+                f"the output {self.path} exists; give another, or --overwrite to replace it"
+            )
         if there and self.local is not None and not _of_earlier_run(self.local):
             said = f"exists and was not written by spark-mlfs (it has no {MANIFEST}): it is not replaced"
             raise ParameterError(f"the output {self.path} {said}")
@@ -129,7 +150,9 @@ class Output:
                 yield Place(spark, spark_path(aside), aside, "error")
                 if os.path.lexists(target) and not self.overwrite:
                     remedy = "give another, or --overwrite to replace it"
-                    raise ParameterError(f"the output {self.path} has come into being meanwhile; {remedy}")
+                    raise ParameterError(
+                        f"the output {self.path} has come into being meanwhile; {remedy}"
+                    )
                 replace_folder(aside, target)
             finally:
                 shutil.rmtree(aside, ignore_errors=True)  # gone already where all went well
@@ -157,7 +180,9 @@ def replace_folder(aside: Path, target: Path) -> None:
         try:
             os.rename(old, target)
         except OSError:
-            raise DataError(f"{target} could not be replaced ({error}) nor brought back: it is {old} now, move it back") from None
+            raise DataError(
+                f"{target} could not be replaced ({error}) nor brought back: it is {old} now, move it back"
+            ) from None
         raise
     shutil.rmtree(old, ignore_errors=True)
 
@@ -238,7 +263,9 @@ class Place:
         if self.folder is not None:
             frame.to_parquet(self.folder / f"{name}.parquet", index=False)
         else:
-            self.spark.createDataFrame(frame).coalesce(1).write.mode(self.mode).parquet(f"{self.path}/{name}.parquet")
+            self.spark.createDataFrame(frame).coalesce(1).write.mode(self.mode).parquet(
+                f"{self.path}/{name}.parquet"
+            )
         self.text(f"{name}.csv", csv_text(frame))
 
     def require_data(self, name: str = "") -> None:
@@ -286,7 +313,10 @@ except ImportError:  # Windows: the age alone tells
     fcntl = None  # type: ignore[assignment]
 
 BEAT, STALE = 20.0, 120.0  # seconds
-ROW_BEAT, ROW_STALE = 60.0, 600.0  # of an owner's row: each beat is a Spark job, which waits for those under way
+ROW_BEAT, ROW_STALE = (
+    60.0,
+    600.0,
+)  # of an owner's row: each beat is a Spark job, which waits for those under way
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # nor wait at a pipe
 Entry = dict[str, Any]
 
@@ -305,7 +335,9 @@ def locked(path: Path, what: str) -> Iterator[None]:
 
 
 @contextmanager
-def owned(get: Callable[[], Entry | None], put: Callable[[Entry], object], what: str) -> Iterator[None]:
+def owned(
+    get: Callable[[], Entry | None], put: Callable[[Entry], object], what: str
+) -> Iterator[None]:
     """As `locked`, by a row that `get` reads and `put` writes anew: who writes the output `what`, and was last seen when."""
 
     def note(**more: Any) -> None:
@@ -317,7 +349,10 @@ def owned(get: Callable[[], Entry | None], put: Callable[[Entry], object], what:
         raise _taken(what, found, ROW_STALE)
     entry = _entry() | {"ended": False}
     note()
-    if {**(get() or {}), "seen": None} != {**entry, "seen": None}:  # another began at the same moment: the last one has it
+    if {**(get() or {}), "seen": None} != {
+        **entry,
+        "seen": None,
+    }:  # another began at the same moment: the last one has it
         raise _taken(what, get() or {}, ROW_STALE)
     try:
         with _beating(ROW_BEAT, note, f"owner of {what}"):
@@ -370,7 +405,12 @@ def _entry() -> Entry:
     except (ImportError, KeyError, OSError):  # a user without a name, as in containers
         user = "a user without a name"
     host, pid = socket.gethostname(), os.getpid()
-    return {"who": f"{user} on {host}, process {pid}", "host": host, "pid": pid, "started": time.time()}
+    return {
+        "who": f"{user} on {host}, process {pid}",
+        "host": host,
+        "pid": pid,
+        "started": time.time(),
+    }
 
 
 def _acquire(path: Path, what: str) -> int:
@@ -381,7 +421,9 @@ def _acquire(path: Path, what: str) -> int:
         return handle
     except OSError as error:
         if path.is_symlink():
-            raise ParameterError(f"{path} is a link, and a lock is a file of its own: delete it") from None
+            raise ParameterError(
+                f"{path} is a link, and a lock is a file of its own: delete it"
+            ) from None
         said = full_disk(str(error)) or error.strerror or error
         raise ParameterError(f"cannot write beside the output {what}: {said}") from None
 
@@ -394,10 +436,16 @@ def _attempt(path: Path, what: str) -> int | None:
         if not _same(handle, path):  # its owner took it away between our opening and locking it
             return None
         status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:  # a hard link is another's file, too
-            raise ParameterError(f"{path} is no lock (another kind of file, or linked from elsewhere): delete it")
+        if (
+            not stat.S_ISREG(status.st_mode) or status.st_nlink > 1
+        ):  # a hard link is another's file, too
+            raise ParameterError(
+                f"{path} is no lock (another kind of file, or linked from elsewhere): delete it"
+            )
         owner, age = _owner(handle), time.time() - status.st_mtime
-        if free is False or (owner and age < STALE and (free is None or owner.get("host") != socket.gethostname())):
+        if free is False or (
+            owner and age < STALE and (free is None or owner.get("host") != socket.gethostname())
+        ):
             raise _taken(what, owner, STALE)
         entry = _entry()
         os.ftruncate(handle, 0)

@@ -48,14 +48,22 @@ class Journal:
     parts: dict[int, dict[str, Any]] = field(default_factory=dict)
     total: int = 0  # how many parts there will be, where that is known
     _mine: bool = field(default=False, repr=False)  # whether what lies in the folder is this run's
-    _claim: Callable[[], object] = field(default=lambda: None, repr=False)  # before the first of what is written
+    _claim: Callable[[], object] = field(
+        default=lambda: None, repr=False
+    )  # before the first of what is written
 
     @staticmethod
     def beside(spark: SparkSession, output: str, what: str, settings: dict[str, Any]) -> Journal:
         """The journal of a run in the hidden folder ``.NAME.WHAT`` beside a local output, or in the output itself."""
         local = local_path(output)
         folder = None if local is None else local.with_name(f".{local.name}.{what}")
-        return Journal(spark, output.rstrip("/") if folder is None else spark_path(folder), folder, settings, output)
+        return Journal(
+            spark,
+            output.rstrip("/") if folder is None else spark_path(folder),
+            folder,
+            settings,
+            output,
+        )
 
     @contextmanager
     def running(self, unit: str = "parts") -> Iterator[Journal]:
@@ -70,7 +78,10 @@ class Journal:
 
             def claim() -> None:  # once
                 self._claim = lambda: None
-                get, put = lambda: next(iter(self.get("_owner")), None), partial(self.put, "_owner", 0)
+                get, put = (
+                    lambda: next(iter(self.get("_owner")), None),
+                    partial(self.put, "_owner", 0),
+                )
                 owning.enter_context(owned(get, put, self.output))
 
             self._claim = claim
@@ -88,13 +99,19 @@ class Journal:
             raise (type(error)(f"{error}; {self._how_to_go_on(unit)}") if kept else error) from None
         except KeyboardInterrupt as error:
             self._sweep()
-            raise type(error)(self._how_to_go_on(unit) if self.parts else "nothing was done yet") from None
+            raise type(error)(
+                self._how_to_go_on(unit) if self.parts else "nothing was done yet"
+            ) from None
         except BaseException:
             self._sweep()
             raise
 
     def _how_to_go_on(self, unit: str) -> str:
-        share = f"{len(self.parts)} of {self.total} {unit}" if self.total else f"{len(self.parts)} {unit}"
+        share = (
+            f"{len(self.parts)} of {self.total} {unit}"
+            if self.total
+            else f"{len(self.parts)} {unit}"
+        )
         where = f" in {self.folder}" if self.folder is not None else ""
         return f"{share} are done and kept{where}: the same command goes on with the rest"
 
@@ -106,7 +123,9 @@ class Journal:
             shutil.rmtree(self.folder, ignore_errors=True)
             return
         for half in (*self.folder.glob("_writing-*"), *self.folder.glob("*/.*.writing")):
-            shutil.rmtree(half, ignore_errors=True) if half.is_dir() else half.unlink(missing_ok=True)
+            shutil.rmtree(half, ignore_errors=True) if half.is_dir() else half.unlink(
+                missing_ok=True
+            )
 
     def open(self, *but: str) -> bool:
         """Takes up what a run of the same settings (but those of `but`) left; False where there is none."""
@@ -118,7 +137,11 @@ class Journal:
         if not found or {k: v for k, v in found[0].items() if k not in aside} != mine:
             return False
         self._claim()
-        self.parts = {entry["part"]: entry for entry in self.get("_parts") if isinstance(entry.get("part"), int)}
+        self.parts = {
+            entry["part"]: entry
+            for entry in self.get("_parts")
+            if isinstance(entry.get("part"), int)
+        }
         self._mine = True
         return True
 
@@ -143,8 +166,14 @@ class Journal:
         elif not beside:
             nothing = self.spark.createDataFrame([], "value string, part int")
             for kind in ("_settings", "_parts", "_plan", "_data", "data"):
-                if exists(self.spark, f"{self.place}/{kind}"):  # Spark deletes what it overwrites, and writes no file for no row
-                    empty = nothing.write.partitionBy("part").option("partitionOverwriteMode", "static").mode("overwrite")
+                if exists(
+                    self.spark, f"{self.place}/{kind}"
+                ):  # Spark deletes what it overwrites, and writes no file for no row
+                    empty = (
+                        nothing.write.partitionBy("part")
+                        .option("partitionOverwriteMode", "static")
+                        .mode("overwrite")
+                    )
                     empty.text(f"{self.place}/{kind}")
         self.put("_settings", 0, {**self.settings, **stamp()})
 
@@ -155,7 +184,10 @@ class Journal:
             if self.folder is None:
                 frame.write.mode("overwrite").parquet(target)
                 return target
-            aside, home = self.folder / f"_writing-{number}", self.folder / "data" / f"part={number}"
+            aside, home = (
+                self.folder / f"_writing-{number}",
+                self.folder / "data" / f"part={number}",
+            )
             for old in (aside, home):
                 shutil.rmtree(old, ignore_errors=True)
             if isinstance(frame, LocalFrame):
@@ -192,7 +224,11 @@ class Journal:
             texts = [path.read_bytes() for path in sorted((self.folder / kind).glob("*.json"))]
         else:
             with unless_absent(), worker_errors():
-                rows = self.spark.read.option("recursiveFileLookup", "true").text(f"{self.place}/{kind}").collect()
+                rows = (
+                    self.spark.read.option("recursiveFileLookup", "true")
+                    .text(f"{self.place}/{kind}")
+                    .collect()
+                )
                 texts = [row.value for row in rows]
         return [entry for text in texts if (entry := _entry(text)) is not None]
 
@@ -229,4 +265,8 @@ def _entry(text: str | bytes) -> dict[str, Any] | None:
         entry = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return entry if isinstance(entry, dict) and entry.pop("checksum", None) in (None, checksum(entry)) else None
+    return (
+        entry
+        if isinstance(entry, dict) and entry.pop("checksum", None) in (None, checksum(entry))
+        else None
+    )

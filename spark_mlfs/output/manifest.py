@@ -45,7 +45,12 @@ def now() -> str:
 
 def opening(job: str, arguments: Sequence[str]) -> dict[str, Any]:
     """Return the beginning of every manifest; `arguments` are those of the command line."""
-    return {"tool": "spark_mlfs", "job": job, "finished": now(), "command": ["spark-mlfs", *arguments]}
+    return {
+        "tool": "spark_mlfs",
+        "job": job,
+        "finished": now(),
+        "command": ["spark-mlfs", *arguments],
+    }
 
 
 def selection_manifest(
@@ -61,14 +66,24 @@ def selection_manifest(
     profile, scores = result.profile, result.scores
     solution: dict[str, Any] = {}
     if scores.path is not None:
-        solution |= {"gains": scores.path.gains, "tables_counted": scores.path.asked, "tables_used": scores.path.used}
+        solution |= {
+            "gains": scores.path.gains,
+            "tables_counted": scores.path.asked,
+            "tables_used": scores.path.used,
+        }
     if scores.objective:
         solution |= {"objective": scores.objective, "converged": scores.converged}
     for name, value in scores.details.items():
-        solution[name] = value if np.size(value) <= LARGEST_ARRAY else f"{np.size(value)} entries, not kept"
+        solution[name] = (
+            value if np.size(value) <= LARGEST_ARRAY else f"{np.size(value)} entries, not kept"
+        )
     data, rule = config.data, {}
     if result.evidence is not None:
-        rule = {"level": result.evidence.rule.level, "seed": result.evidence.rule.seed, **result.evidence.facts}
+        rule = {
+            "level": result.evidence.rule.level,
+            "seed": result.evidence.rule.seed,
+            **result.evidence.facts,
+        }
     held = result.request.resolved
     cost = {} if held is None or held.costs is None else {"cost": float(result.kept["cost"].sum())}
     return {
@@ -80,8 +95,20 @@ def selection_manifest(
             "features_that_vary": int((profile.high > profile.low).sum()),
             "labels": profile.q,
             "label_cardinality": float(profile.positive.sum() / profile.n),
-            **({"grade_range": data.grade_range, "label_cuts": data.label_cuts} if data.graded_labels else {}),
-            **({"mean_grades": (profile.label_mass / np.maximum(profile.observed_total, 1)).tolist()} if profile.graded else {}),
+            **(
+                {"grade_range": data.grade_range, "label_cuts": data.label_cuts}
+                if data.graded_labels
+                else {}
+            ),
+            **(
+                {
+                    "mean_grades": (
+                        profile.label_mass / np.maximum(profile.observed_total, 1)
+                    ).tolist()
+                }
+                if profile.graded
+                else {}
+            ),
             **({"weight": profile.total * profile.weight_unit} if profile.weighted else {}),
             "unknown_labels": int(profile.unknown.sum() + profile.unlabelled * profile.q),
             "density": profile.density,

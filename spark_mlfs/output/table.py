@@ -67,14 +67,26 @@ class OutputTable:
     def check(self, spark: SparkSession, inputs: Sequence[str] = ()) -> None:
         """`ParameterError` where the table exists or is read, its schema does not exist, or the session lacks the format."""
         if any(_same(given, self.parts) for given in inputs):
-            raise ParameterError(f"the table {self.name} is the input; give --output-table another name")
-        self.format = (self.format or spark.conf.get("spark.sql.sources.default") or "parquet").lower()
+            raise ParameterError(
+                f"the table {self.name} is the input; give --output-table another name"
+            )
+        self.format = (
+            self.format or spark.conf.get("spark.sql.sources.default") or "parquet"
+        ).lower()
         try:
             _ = spark.read.format(self.format).load("/nonexistent/" + secrets.token_hex(8)).schema
         except Exception as error:
-            if any(word in str(error) for word in ("DATA_SOURCE_NOT_FOUND", "Failed to find data source", "ClassNotFound")):
-                hint = " (start it with delta-spark and its extensions, or give --table-format parquet)" * (self.format == DELTA)
-                raise ParameterError(f"this Spark session does not have the format {self.format}{hint}") from None
+            if any(
+                word in str(error)
+                for word in ("DATA_SOURCE_NOT_FOUND", "Failed to find data source", "ClassNotFound")
+            ):
+                hint = (
+                    " (start it with delta-spark and its extensions, or give --table-format parquet)"
+                    * (self.format == DELTA)
+                )
+                raise ParameterError(
+                    f"this Spark session does not have the format {self.format}{hint}"
+                ) from None
         try:
             there = spark.catalog.tableExists(quoted(self.parts))
             if len(self.parts) > 1 and not there:
@@ -92,20 +104,30 @@ class OutputTable:
             tables = spark.sql(f"SHOW TABLES {where}LIKE '{pattern}'").collect()
         for row in tables:
             if re.fullmatch(r"_[0-9a-f]{8}_new", row.tableName[len(self.parts[-1]) :]):
-                notice(f"the table {row.tableName} is of another run into {self.name}: drop it, where that run was killed")
+                notice(
+                    f"the table {row.tableName} is of another run into {self.name}: drop it, where that run was killed"
+                )
         if there and not self.overwrite:
-            raise ParameterError(f"the table {self.name} exists; give another, or --overwrite to replace it")
+            raise ParameterError(
+                f"the table {self.name} exists; give another, or --overwrite to replace it"
+            )
 
     def write(self, frame: DataFrame) -> int:
         spark, name = frame.sparkSession, quoted(self.parts)
         with worker_errors():
             if self.format == DELTA:
-                writer = frame.write.format(DELTA).mode("overwrite" if self.overwrite else "errorifexists")
-                (writer.option("overwriteSchema", "true") if self.overwrite else writer).saveAsTable(name)
+                writer = frame.write.format(DELTA).mode(
+                    "overwrite" if self.overwrite else "errorifexists"
+                )
+                (
+                    writer.option("overwriteSchema", "true") if self.overwrite else writer
+                ).saveAsTable(name)
                 return spark.table(name).count()
             aside = quoted([*self.parts[:-1], f"{self.parts[-1]}_{secrets.token_hex(4)}_new"])
             # empty first: a table that is there is dropped with the files of a write that failed
-            spark.createDataFrame([], frame.schema).write.format(self.format or "parquet").saveAsTable(aside)
+            spark.createDataFrame([], frame.schema).write.format(
+                self.format or "parquet"
+            ).saveAsTable(aside)
             try:
                 frame.write.format(self.format or "parquet").mode("append").saveAsTable(aside)
                 rows = spark.table(aside).count()
@@ -119,7 +141,9 @@ class OutputTable:
             spark.sql(f"ALTER TABLE {aside} RENAME TO {name}")
             return
         if not self.overwrite:
-            raise DataError(f"the table {self.name} has come into being meanwhile; give another, or --overwrite to replace it")
+            raise DataError(
+                f"the table {self.name} has come into being meanwhile; give another, or --overwrite to replace it"
+            )
         old = quoted([*self.parts[:-1], f"{self.parts[-1]}_{secrets.token_hex(4)}_old"])
         spark.sql(f"ALTER TABLE {name} RENAME TO {old}")
         try:
@@ -131,7 +155,12 @@ class OutputTable:
 
 
 GROUP_BYTES = 32 << 20  # of a row group, in memory
-_NAMES = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}  # where JSON has another than SQL
+_NAMES = {
+    "tinyint": "byte",
+    "smallint": "short",
+    "int": "integer",
+    "bigint": "long",
+}  # where JSON has another than SQL
 _ARROW = {
     "bigint": pa.int64(), "int": pa.int32(), "double": pa.float64(), "string": pa.string(), "vector": VECTOR,
     "array<string>": pa.list_(pa.string()), "array<bigint>": pa.list_(pa.int64()), "array<double>": pa.list_(pa.float64()),
@@ -142,7 +171,9 @@ def write_rows(frame: LocalFrame, folder: Path) -> int:
     """Write the rows of a frame into a folder, a file a part; return how many they are."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = (folder / f"part-{i:05d}.snappy.parquet" for i in itertools.count())
-    written = [partial(_written, part, frame, path) for part, path in zip(frame.parts, paths, strict=False)]
+    written = [
+        partial(_written, part, frame, path) for part, path in zip(frame.parts, paths, strict=False)
+    ]
     rows = replace(frame, parts=written).count()
     if not any(folder.glob("part-*")):
         kinds = [kind.name for kind in frame.kinds.values()]
@@ -180,9 +211,15 @@ def _writer(frame: LocalFrame, path: Path, schema: pa.Schema) -> Any:
     import pyarrow.parquet as pq
 
     kinds, metadata = frame.kinds, frame.metadata
-    fields = [_field(f.name, _VECTOR if kinds[f.name].vector else _type(f.type), metadata.get(f.name)) for f in schema]
+    fields = [
+        _field(f.name, _VECTOR if kinds[f.name].vector else _type(f.type), metadata.get(f.name))
+        for f in schema
+    ]
     described = schema.with_metadata({SPARK_ROW: json.dumps({"type": "struct", "fields": fields})})
-    times = {"coerce_timestamps": "us", "allow_truncated_timestamps": True}  # which is what Spark reads
+    times = {
+        "coerce_timestamps": "us",
+        "allow_truncated_timestamps": True,
+    }  # which is what Spark reads
     return pq.ParquetWriter(path, described, version="2.4", compression="snappy", **times)
 
 

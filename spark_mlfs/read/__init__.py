@@ -29,7 +29,9 @@ __all__ += ["arff", "libsvm", "numbers", "planted", "planted_truth", "table", "t
 arff, libsvm, numbers, planted = map(function_of, (Arff, Libsvm, Numbers, Planted))
 
 
-def load(spark: SparkSession, path: str | Sequence[str] | None, format: str, **options: Any) -> DataFrame:
+def load(
+    spark: SparkSession, path: str | Sequence[str] | None, format: str, **options: Any
+) -> DataFrame:
     """Read `path` by the reader called `format`, one of `READERS`, with that reader's options.
 
     `path` is one path, a list, a folder or a glob (plain, ``.gz``, ``.bz2``), a table name for ``table``, None for the

@@ -1,7 +1,7 @@
 """Readers as functions, typed: written by ``python conf/developers/generate.py``."""
 
 # fmt: off
-# ruff: noqa: E501
+# ruff: noqa: E501, I001
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Literal

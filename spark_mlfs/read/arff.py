@@ -43,7 +43,15 @@ from ..lazy import DataFrame, SparkSession
 from ..params import Choice, Flag, Integer, Optional, Parameter
 from ..schema import LABELS, with_names
 from . import vectors
-from .arff_header import UNUSABLE, Attribute, Header, after_space, chosen_labels, next_piece, parse_header
+from .arff_header import (
+    UNUSABLE,
+    Attribute,
+    Header,
+    after_space,
+    chosen_labels,
+    next_piece,
+    parse_header,
+)
 from .errors import notice
 from .layout import Facts
 from .lines import Lines, near, open_text, parse
@@ -91,25 +99,48 @@ class Arff(Reader):
         names = [a.name for a in header.attributes]
         for name in p["ignore"]:
             if name not in names:
-                raise ParameterError(f"ignore: {files.names[0]} has no attribute {name!r}: {near(name, names)}")
+                raise ParameterError(
+                    f"ignore: {files.names[0]} has no attribute {name!r}: {near(name, names)}"
+                )
         chosen = chosen_labels(spark, files, header, p["labels"], p["ignore"])
         plan_of = partial(Plan, header, chosen, p["ignore"], binarize=p["binarize_labels"])
         how = p["categories"]
-        if p["nominal"] is not None and not isinstance(how, Mapping):  # what a model knows comes first
+        if p["nominal"] is not None and not isinstance(
+            how, Mapping
+        ):  # what a model knows comes first
             if how not in ("index", p["nominal"]):
-                raise ParameterError(f"{option('nominal')} and {option('categories')} say the same thing; give one of them")
+                raise ParameterError(
+                    f"{option('nominal')} and {option('categories')} say the same thing; give one of them"
+                )
             how = p["nominal"]
         plan = plan_of(how=how, missing=p["missing"])
         if plan.made.values and not (isinstance(how, Mapping) and "columns" in how):
             first, lacking = min(plan.made.values), list[str]()
-            if p["missing"] in ("mean", "zero"):  # a missing value is one of its own, where there is any
-                slots = missing_slots(parse(files, partial(_parse, plan=plan_of(how="index", missing="keep"))))
-                lacking = [name for place, name in enumerate(plan.made.columns) if place in slots and place in plan.made.values]
+            if p["missing"] in (
+                "mean",
+                "zero",
+            ):  # a missing value is one of its own, where there is any
+                slots = missing_slots(
+                    parse(files, partial(_parse, plan=plan_of(how="index", missing="keep")))
+                )
+                lacking = [
+                    name
+                    for place, name in enumerate(plan.made.columns)
+                    if place in slots and place in plan.made.values
+                ]
                 plan = plan_of(how=how, missing=p["missing"], lacking=lacking)
             such = f"{plan.made.columns[first]!r} of {len(plan.made.values[first])} values"
-            notice(f"{files.names[0]}: nominal features that are categories: {len(plan.made.values)}, such as {such}")
+            notice(
+                f"{files.names[0]}: nominal features that are categories: {len(plan.made.values)}, such as {such}"
+            )
         frame = parse(files, partial(_parse, plan=plan))
-        frame = impute(frame, p["missing"], plan.feature_names, settled=True, made=plan.made if plan.made.values else None)
+        frame = impute(
+            frame,
+            p["missing"],
+            plan.feature_names,
+            settled=True,
+            made=plan.made if plan.made.values else None,
+        )
         return with_names(frame, LABELS, plan.label_names)
 
 
@@ -132,31 +163,50 @@ class Plan:
         unusable = next((a for a in used.values() if a.kind in UNUSABLE), None)
         if unusable is not None:
             remedy = f"drop it with ignore=[{unusable.name!r}] or encode it as numbers first"
-            raise DataError(f"{header.at(unusable)} is of type {unusable.kind}, which is neither a feature nor a label; {remedy}")
+            raise DataError(
+                f"{header.at(unusable)} is of type {unusable.kind}, which is neither a feature nor a label; {remedy}"
+            )
         self.label_at = np.array([k for k, a in used.items() if a.name in labels], int)
         self.label_of = np.full(n, -1)
         self.label_of[self.label_at] = np.arange(len(self.label_at))
         self.label_names = [attributes[k].name for k in self.label_at]
         # Of labels and categories: what each declared value, then a missing one, is.
-        stands = {int(k): [*_label_values(used[k], header, binarize), np.nan] for k in self.label_at if self.is_nominal[k]}
+        stands = {
+            int(k): [*_label_values(used[k], header, binarize), np.nan]
+            for k in self.label_at
+            if self.is_nominal[k]
+        }
         # Declared values that are numbers, by attribute and value: `keys` of both, in order, and the `places` among the declared.
         tables = {k: _numbers(a.categories) for k, a in used.items() if a.categories is not None}
-        listed = [(k, value, place) for k, values in tables.items() for place, value in enumerate(values)]
+        listed = [
+            (k, value, place) for k, values in tables.items() for place, value in enumerate(values)
+        ]
         of, value, places = np.array(listed, np.float64).reshape(-1, 3).T
         self.values, rank = np.unique(value, return_inverse=True)
         order = np.argsort(keys := of.astype(int) * len(self.values) + rank)
         self.keys, self.places = keys[order], places[order]
         self.numeric = np.array([bool(tables.get(k, True)) for k in range(n)])
-        self.plain = np.isin(np.arange(n), [k for k, values in tables.items() if values and values == [*range(len(values))]])
+        self.plain = np.isin(
+            np.arange(n),
+            [k for k, values in tables.items() if values and values == [*range(len(values))]],
+        )
         self.feature_at = np.array([k for k, a in used.items() if a.name not in labels], int)
         self.feature_of = np.full(n, -1)  # the attribute's column, the first of them where one-hot
         self.ignored = ~np.isin(np.arange(n), [*used])
         made = _categories(header, [attributes[k] for k in self.feature_at], how, missing, lacking)
         self.made, self.feature_names = made, made.names
-        self.feature_of[self.feature_at] = np.searchsorted(made.sources, np.arange(len(self.feature_at)))
+        self.feature_of[self.feature_at] = np.searchsorted(
+            made.sources, np.arange(len(self.feature_at))
+        )
         for place, values in made.values.items():
-            k, code = int(self.feature_at[place]), {value: number for number, value in enumerate(values)}
-            stands[k] = [*(code.get(c, len(values)) for c in attributes[k].categories or ()), made.lacking(place)]
+            k, code = (
+                int(self.feature_at[place]),
+                {value: number for number, value in enumerate(values)},
+            )
+            stands[k] = [
+                *(code.get(c, len(values)) for c in attributes[k].categories or ()),
+                made.lacking(place),
+            ]
         self.width, self.code_at, codes = np.zeros(n, int), np.zeros(n, int), list[float]()
         self.width[self.feature_at] = made.counts
         for k, stood in stands.items():
@@ -175,14 +225,18 @@ class Plan:
         if not here.any():
             return raw
         raw, of, value = raw.copy(), attribute[here], raw[here]
-        raw[here] = self.codes[self.code_at[of] + np.where(np.isnan(value), self.num_categories[of], value).astype(int)]
+        raw[here] = self.codes[
+            self.code_at[of] + np.where(np.isnan(value), self.num_categories[of], value).astype(int)
+        ]
         return raw
 
     def categories(self, attribute: np.ndarray | int, raw: np.ndarray) -> np.ndarray:
         """Return values, of one attribute or each of its own, with category numbers for nominal ones; or `Irregular`."""
         nominal = self.is_nominal[attribute] & ~np.isnan(raw)
         plain = nominal & self.plain[attribute]  # declared as 0, 1, ...: they are their numbers
-        if not ((raw >= 0) & (raw < self.num_categories[attribute]) & (raw == np.floor(raw)))[plain].all():
+        if not ((raw >= 0) & (raw < self.num_categories[attribute]) & (raw == np.floor(raw)))[
+            plain
+        ].all():
             raise Irregular
         other = nominal & ~plain
         if not other.any():
@@ -217,22 +271,26 @@ def _numbers(categories: list[str]) -> list[float]:
     return values if len({*values}) == len(values) else []
 
 
-def _categories(header: Header, features: Sequence[Attribute], how: Any, missing: str, lacking: Sequence[str]) -> Categories:
+def _categories(
+    header: Header, features: Sequence[Attribute], how: Any, missing: str, lacking: Sequence[str]
+) -> Categories:
     """What the attributes that are features stand for, `lacking` those of which a missing value is one of its own."""
     columns = [a.name for a in features]
     if isinstance(how, Mapping) and "columns" in how:
         made = Categories.of_facts(how, columns)
-        other = next((features[place] for place in made.values if features[place].categories is None), None)
+        other = next(
+            (features[place] for place in made.values if features[place].categories is None), None
+        )
         if other is not None:
-            raise DataError(f"{header.at(other)} is {other.kind} and held categories in training; declare it as {{value, ...}}")
+            raise DataError(
+                f"{header.at(other)} is {other.kind} and held categories in training; declare it as {{value, ...}}"
+            )
         return made
     made = Categories(missing, how not in ("auto", "onehot"), columns=columns)
     for place, a in enumerate(features):
         if how != "index" and a.categories is not None and len(a.categories) > 2:
             if len(a.categories) > MAX_BINS - (a.name in lacking):
-                most = (
-                    f"a category has at most {MAX_BINS}: join the rare ones, ignore it, or pass {option('categories', 'index')}"
-                )
+                most = f"a category has at most {MAX_BINS}: join the rare ones, ignore it, or pass {option('categories', 'index')}"
                 raise DataError(
                     f"{header.at(a)} has {len(a.categories)} values, and {most}, which takes their numbers as they are"
                 )
@@ -273,7 +331,11 @@ def _parse(lines: Lines, plan: Plan) -> tuple[np.ndarray, Vectors, Vectors]:
         parts.append((at, *vectors_of))
     rows, features, labels = zip(*parts, strict=True)
     whole = vectors.merge(rows, features)
-    kept, filled = settle(whole, plan.missing, lambda row, slot: f"{lines.at(row)}: attribute {plan.feature_names[slot]!r}")
+    kept, filled = settle(
+        whole,
+        plan.missing,
+        lambda row, slot: f"{lines.at(row)}: attribute {plan.feature_names[slot]!r}",
+    )
     return kept, filled, vectors.merge(rows, labels).take(kept)
 
 
@@ -282,7 +344,10 @@ _BETWEEN = bytes.maketrans(b",\t", b"\n ")
 
 def _sparse(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     n, width = len(text), len(plan.attributes)
-    if not pc.all(pc.ends_with(text, "}")).as_py() or pc.sum(pc.count_substring_regex(text, "[{}]")).as_py() != 2 * n:
+    if (
+        not pc.all(pc.ends_with(text, "}")).as_py()
+        or pc.sum(pc.count_substring_regex(text, "[{}]")).as_py() != 2 * n
+    ):
         raise Irregular
     row, attribute, raw = pairs(text, " ", _BETWEEN, b"{}")
     if len(attribute) and not 0 <= attribute.min() <= attribute.max() < width:
@@ -293,21 +358,33 @@ def _sparse(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     return _from_triples(n, row, attribute, plan.categories(attribute, raw), plan)
 
 
-def _from_triples(n: int, row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
+def _from_triples(
+    n: int, row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan
+) -> tuple[Vectors, Vectors]:
     """Sparse vectors of the given attributes, `raw` being a number or a category number; an omitted one is category 0."""
     if len(plan.omitted_one):
         width = len(plan.attributes)
-        omitted = np.setdiff1d(np.add.outer(width * np.arange(n), plan.omitted_one), width * row + attribute)
-        row, attribute = np.concatenate([row, omitted // width]), np.concatenate([attribute, omitted % width])
+        omitted = np.setdiff1d(
+            np.add.outer(width * np.arange(n), plan.omitted_one), width * row + attribute
+        )
+        row, attribute = (
+            np.concatenate([row, omitted // width]),
+            np.concatenate([attribute, omitted % width]),
+        )
         raw = np.concatenate([raw, np.zeros(len(omitted))])
     is_label = plan.label_of[attribute] >= 0
-    label, value = plan.label_of[attribute[is_label]], plan.labels(attribute[is_label], raw[is_label])
+    label, value = (
+        plan.label_of[attribute[is_label]],
+        plan.labels(attribute[is_label], raw[is_label]),
+    )
     labels = vectors.sparse(n, len(plan.label_names), row[is_label], label, value)
     row, column, raw = _columns(row[~is_label], attribute[~is_label], raw[~is_label], plan)
     return vectors.sparse(n, len(plan.feature_names), row, column, raw), labels
 
 
-def _columns(row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _columns(
+    row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(row, column, value), one-hot where attributes are: unknown is NaN in every column, what no training row had is 0."""
     raw = plan.coded(attribute, raw)
     if not plan.onehot[attribute].any():
@@ -336,7 +413,10 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     if any(mark in data for mark in b'"%\\') or not _quotes_in_place(np.frombuffer(data, np.uint8)):
         raise Irregular  # the CSV reader takes '1'2 for 12, and '?' for a missing value
     n, width = len(text), len(plan.attributes)
-    types = [pa.float64() if plan.numeric[k] and not plan.ignored[k] else pa.string() for k in range(width)]
+    types = [
+        pa.float64() if plan.numeric[k] and not plan.ignored[k] else pa.string()
+        for k in range(width)
+    ]
     table = known_cells(data, types, ",", "'")
     if table.num_rows != n:
         raise Irregular
@@ -350,7 +430,9 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
                 raise Irregular
             matrix[:, k] = known.to_numpy()
         else:
-            matrix[:, k] = plan.categories(k, finite(column)) if plan.is_nominal[k] else finite(column)
+            matrix[:, k] = (
+                plan.categories(k, finite(column)) if plan.is_nominal[k] else finite(column)
+            )
     return _from_matrix(matrix, plan)
 
 
@@ -389,7 +471,11 @@ def _slow(lines: Lines, at: np.ndarray, plan: Plan, is_sparse: bool) -> tuple[Ve
     for position, source in enumerate(at):
         where = lines.at(source)
         values = _slow_row(lines.line(source), where, plan, is_sparse)
-        found += [(position, k, _slow_value(k, *v, where, plan)) for k, v in values.items() if not plan.ignored[k]]
+        found += [
+            (position, k, _slow_value(k, *v, where, plan))
+            for k, v in values.items()
+            if not plan.ignored[k]
+        ]
     row, attribute, raw = np.array(found, np.float64).reshape(-1, 3).T
     row, attribute = row.astype(np.int64), attribute.astype(np.int64)
     if is_sparse:
@@ -424,7 +510,9 @@ def _slow_row(line: str, where: str, plan: Plan, is_sparse: bool) -> dict[int, t
         if mark not in marks:
             if is_sparse:
                 raise _no_pair(line, start, where)
-            raise DataError(f"{where}: value {k + 1} cannot be read at {line[start : start + 20]!r}; close its quote")
+            raise DataError(
+                f"{where}: value {k + 1} cannot be read at {line[start : start + 20]!r}; close its quote"
+            )
         found[k] = text, quoted
         if mark != ",":
             break
@@ -433,7 +521,9 @@ def _slow_row(line: str, where: str, plan: Plan, is_sparse: bool) -> dict[int, t
     if is_sparse and rest and rest[0] != "%":
         raise DataError(f"{where}: {rest[:20]!r} after the closing brace; remove it")
     if not is_sparse and len(found) != n:
-        raise DataError(f"{where}: {len(found)} values for {n} attributes; complete or remove the line")
+        raise DataError(
+            f"{where}: {len(found)} values for {n} attributes; complete or remove the line"
+        )
     return found
 
 
@@ -443,14 +533,20 @@ def _index(text: str, where: str, n: int) -> int:
     except ValueError:
         index = -1.0
     if int(index) != index or not 0 <= index < n:
-        raise DataError(f"{where}: index {text[:40]!r} is none of 0..{n - 1}; correct or remove the line")
+        raise DataError(
+            f"{where}: index {text[:40]!r} is none of 0..{n - 1}; correct or remove the line"
+        )
     return int(index)
 
 
 def _no_pair(line: str, at: int, where: str) -> DataError:
     if "}" not in line:
-        return DataError(f"{where}: the sparse row has no closing brace; complete or remove the line")
-    return DataError(f"{where}: {line[at : at + 20]!r} is not 'index value'; write a sparse row as {{index value, ...}}")
+        return DataError(
+            f"{where}: the sparse row has no closing brace; complete or remove the line"
+        )
+    return DataError(
+        f"{where}: {line[at : at + 20]!r} is not 'index value'; write a sparse row as {{index value, ...}}"
+    )
 
 
 def _slow_value(k: int, text: str, quoted: bool, where: str, plan: Plan) -> float:
@@ -476,5 +572,7 @@ def _slow_value(k: int, text: str, quoted: bool, where: str, plan: Plan) -> floa
             plan.labels(np.array([k]), np.array([value]))
         except Irregular:
             remedy = f"correct it, or pass {option('binarize_labels', True)} to take value > 0 as positive"
-            raise DataError(f"{where}: label {a.name!r} is {text[:40]!r}, not 0 or 1; {remedy}") from None
+            raise DataError(
+                f"{where}: label {a.name!r} is {text[:40]!r}, not 0 or 1; {remedy}"
+            ) from None
     return value

@@ -87,27 +87,37 @@ def parse_header(lines: Sequence[str], file: str) -> Header:
             attribute = _attribute(rest, f"{file}:{k}", k)
             first = seen.setdefault(attribute.name, k)
             if first < k:
-                raise DataError(f"{file}:{k}: attribute {attribute.name!r} is declared twice (first in line {first}); rename one")
+                raise DataError(
+                    f"{file}:{k}: attribute {attribute.name!r} is declared twice (first in line {first}); rename one"
+                )
             attributes.append(attribute)
         elif word.startswith("@data"):
             break
         else:
-            allowed = "before @data there are only @relation, @attribute, comments (%) and blank lines"
+            allowed = (
+                "before @data there are only @relation, @attribute, comments (%) and blank lines"
+            )
             raise DataError(f"{file}:{k}: the header line starts with {word[:20]!r}; {allowed}")
     if not attributes:
-        raise DataError(f"{file}:{max(len(lines), 1)}: no @attribute before @data; declare the attributes")
+        raise DataError(
+            f"{file}:{max(len(lines), 1)}: no @attribute before @data; declare the attributes"
+        )
     return Header(relation, attributes, file)
 
 
 def _attribute(rest: str, place: str, line: int) -> Attribute:
     match = _NAME.match(rest)
     if not match:
-        raise DataError(f"{place}: no attribute name in {rest[:40]!r}; write @attribute 'name' type")
+        raise DataError(
+            f"{place}: no attribute name in {rest[:40]!r}; write @attribute 'name' type"
+        )
     name, kind = unquote(match[1]), rest[match.end() :]
     if not name.strip():
         raise DataError(f"{place}: an attribute without a name; write @attribute 'name' type")
     if len(name) > MAX_NAME:
-        raise DataError(f"{place}: an attribute name of {len(name)} characters, {name[:20]!r} and on; give it at most {MAX_NAME}")
+        raise DataError(
+            f"{place}: an attribute name of {len(name)} characters, {name[:20]!r} and on; give it at most {MAX_NAME}"
+        )
     where = f"{place}: attribute {name!r}"
     if kind.startswith("{"):
         categories, at = list[str](), 1
@@ -117,9 +127,15 @@ def _attribute(rest: str, place: str, line: int) -> Attribute:
             if not mark:
                 raise DataError(f"{where}: the list of categories is not closed; end it with }}")
             if mark not in ",}":
-                raise DataError(f"{where}: {kind[at : at + 20]!r} after a quoted category; remove it")
+                raise DataError(
+                    f"{where}: {kind[at : at + 20]!r} after a quoted category; remove it"
+                )
             if not value and not quoted:
-                what = "lists no category" if mark == "}" and not categories else "lists an empty category"
+                what = (
+                    "lists no category"
+                    if mark == "}" and not categories
+                    else "lists an empty category"
+                )
                 raise DataError(f"{where} {what}; remove the comma, or write '' for an empty one")
             categories.append(value)
             at += 1
@@ -146,27 +162,45 @@ def _nothing_more(rest: str, where: str, what: str) -> None:
     found = _RANGE.match(rest)
     rest = rest[found.end() :].strip() if found else rest
     if rest and rest[0] != "%":
-        raise DataError(f"{where}: {rest[:20]!r} after {what}; remove it, or put a % before a comment")
+        raise DataError(
+            f"{where}: {rest[:20]!r} after {what}; remove it, or put a % before a comment"
+        )
 
 
 def label_names_of_xml(content: bytes, where: str) -> tuple[list[str], list[str]]:
     """All label names of a Mulan label XML at any depth, and those of its leaves; read by its declared encoding."""
     content = content.lstrip()
     if not content:
-        raise DataError(f"{where}: the file is empty; give Mulan's label file (<labels><label name=.../></labels>)")
-    if b"<!ENTITY" in content or "<!ENTITY".encode("utf-16-le") in content or "<!ENTITY".encode("utf-16-be") in content:
-        raise DataError(f"{where}: the XML declares entities, which no label file needs; remove them")
+        raise DataError(
+            f"{where}: the file is empty; give Mulan's label file (<labels><label name=.../></labels>)"
+        )
+    if (
+        b"<!ENTITY" in content
+        or "<!ENTITY".encode("utf-16-le") in content
+        or "<!ENTITY".encode("utf-16-be") in content
+    ):
+        raise DataError(
+            f"{where}: the XML declares entities, which no label file needs; remove them"
+        )
     try:
         root = ElementTree.fromstring(content)
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         known = b"encoding" in content[:200] or content[:2] in (b"\xff\xfe", b"\xfe\xff")
         if not known and not_utf8(content):
             begin = '<?xml version="1.0" encoding="ISO-8859-1"?>, or the encoding it has'
-            raise DataError(f"{where}: not UTF-8 and without a declared encoding; begin it with {begin}") from None
-        raise DataError(f"{where}: not well-formed XML ({error}); give Mulan's label file") from None
-    nodes = [e for e in root.iter() if e.tag.rpartition("}")[2] == "label" and e.get("name") is not None]
+            raise DataError(
+                f"{where}: not UTF-8 and without a declared encoding; begin it with {begin}"
+            ) from None
+        raise DataError(
+            f"{where}: not well-formed XML ({error}); give Mulan's label file"
+        ) from None
+    nodes = [
+        e for e in root.iter() if e.tag.rpartition("}")[2] == "label" and e.get("name") is not None
+    ]
     if any(not e.attrib["name"].strip() for e in nodes):
-        raise DataError(f'{where}: a label without a name (name=""); name it as the attribute it stands for, or remove it')
+        raise DataError(
+            f'{where}: a label without a name (name=""); name it as the attribute it stands for, or remove it'
+        )
     leaves = [e for e in nodes if not any(c.tag.rpartition("}")[2] == "label" for c in e)]
     return [e.attrib["name"] for e in nodes], [e.attrib["name"] for e in leaves]
 
@@ -174,13 +208,19 @@ def label_names_of_xml(content: bytes, where: str) -> tuple[list[str], list[str]
 def labels_of_relation(relation: str) -> int | None:
     """n of MEKA's option ``-C n`` in the text of a relation line (``'name: -C n'``), where it is a word of its own."""
     quoted = _QUOTED.match(relation)
-    words = (unquote(quoted[0]) if quoted else relation.partition("%")[0]).replace(":", ": ").split()
+    words = (
+        (unquote(quoted[0]) if quoted else relation.partition("%")[0]).replace(":", ": ").split()
+    )
     after = next((b for a, b in itertools.pairwise(words) if a == "-C"), None)
     return int(after) if after is not None and re.fullmatch(r"-?[0-9]{1,9}", after) else None
 
 
 def chosen_labels(
-    spark: SparkSession, files: TextFiles, header: Header, labels: str | int | Sequence[str] | None, ignore: Sequence[str]
+    spark: SparkSession,
+    files: TextFiles,
+    header: Header,
+    labels: str | int | Sequence[str] | None,
+    ignore: Sequence[str],
 ) -> set[str]:
     """Names of the label attributes."""
     names = [a.name for a in header.attributes]
@@ -193,7 +233,9 @@ def chosen_labels(
             if n is None:
                 why = f"{broken or 'no label XML beside it'}, no -C in @relation"
                 remedy = f"{option('labels', 'labels.xml')}, n for the first n attributes, -n for the last n, or a list of names"
-                raise DataError(f"{file}: nothing says which attributes are labels ({why}); pass {remedy}")
+                raise DataError(
+                    f"{file}: nothing says which attributes are labels ({why}); pass {remedy}"
+                )
             chosen = _first_or_last(n, names, f"{file}: -C {n} in @relation", DataError)
             if broken:
                 notice(f"{broken}; the labels of {file} are those of -C {n} in @relation")
@@ -202,11 +244,15 @@ def chosen_labels(
             notice(f"{file}: {told}; pass labels={n} for those")
     elif isinstance(labels, str):
         if not labels.lower().endswith((".xml", ".xml.gz")):
-            raise ParameterError(f"{option('labels', labels)}: a string is the path of a label XML; give one name as a list")
+            raise ParameterError(
+                f"{option('labels', labels)}: a string is the path of a label XML; give one name as a list"
+            )
         every, leaves = label_names_of_xml(small_file(spark, labels, "label XML", MAX_XML), labels)
         absent = [n for n in leaves if n not in known]
         if absent:
-            raise DataError(f"{labels}: label {absent[0]!r} is no attribute of {file}: {near(absent[0], names)}")
+            raise DataError(
+                f"{labels}: label {absent[0]!r} is no attribute of {file}: {near(absent[0], names)}"
+            )
         chosen = [n for n in every if n in known]
         if not chosen:
             raise DataError(f"{labels}: it names no label; give Mulan's label file")
@@ -215,31 +261,44 @@ def chosen_labels(
     else:
         chosen = list(labels)
         if not chosen:
-            raise ParameterError(f"{option('labels', labels)}: give a label XML, n, -n, or a list of attribute names")
+            raise ParameterError(
+                f"{option('labels', labels)}: give a label XML, n, -n, or a list of attribute names"
+            )
         for name in chosen:
             if name not in known:
-                raise ParameterError(f"{option('labels')}: {file} has no attribute {name!r}: {near(name, names)}")
+                raise ParameterError(
+                    f"{option('labels')}: {file} has no attribute {name!r}: {near(name, names)}"
+                )
     kept = set(chosen) - set(ignore)
     if not kept:
         raise ParameterError("every label is in ignore; keep one")
     if not known - kept - set(ignore):
-        raise ParameterError(f"{file}: no feature is left beside the {len(kept)} labels; choose fewer labels")
+        raise ParameterError(
+            f"{file}: no feature is left beside the {len(kept)} labels; choose fewer labels"
+        )
     return kept
 
 
 def _first_or_last(n: int, names: list[str], what: str, error: type[Exception]) -> list[str]:
     if n == 0 or abs(n) >= len(names):
-        raise error(f"{what}: the file has {len(names)} attributes; n is from 1 to {len(names) - 1}, or negative for the last")
+        raise error(
+            f"{what}: the file has {len(names)} attributes; n is from 1 to {len(names) - 1}, or negative for the last"
+        )
     return names[:n] if n > 0 else names[n:]
 
 
-def _from_xml_beside(spark: SparkSession, header: Header, known: set[str]) -> tuple[str, list[str] | None, str]:
+def _from_xml_beside(
+    spark: SparkSession, header: Header, known: set[str]
+) -> tuple[str, list[str] | None, str]:
     """The label XML beside the data file, its labels (None: there is none), and one called like the data that is damaged."""
     fitting: dict[str, list[str]] = {}
     broken = ""
 
     def own(path: str) -> bool:
-        return posixpath.basename(path).rpartition(".")[0] == posixpath.basename(header.file).split(".")[0]
+        return (
+            posixpath.basename(path).rpartition(".")[0]
+            == posixpath.basename(header.file).split(".")[0]
+        )
 
     for path, content in beside(spark, header.file, "*.xml"):
         try:
@@ -251,7 +310,11 @@ def _from_xml_beside(spark: SparkSession, header: Header, known: set[str]) -> tu
             fitting[path] = [n for n in every if n in known]
         elif own(path):
             absent = next((repr(n) for n in leaves if n not in known), None)
-            broken = f"{path} names the label {absent}, which is no attribute" if absent else f"{path} names no label"
+            broken = (
+                f"{path} names the label {absent}, which is no attribute"
+                if absent
+                else f"{path} names no label"
+            )
     if len({frozenset(names) for names in fitting.values()}) > 1:
         fitting = {p: names for p, names in fitting.items() if own(p)} or fitting
         if not any(map(own, fitting)):

@@ -11,14 +11,26 @@ from ..frame import Kind, LocalFrame, kinds_of
 from ..kernels.categories import Categories
 from ..lazy import Column, DataFrame, F
 from ..schema import FEATURES, ID, LABELS, PACKED_FROM, WEIGHT, with_names
-from .layout import DAY, NUMBER, ColumnOfCells, Layout, cells_of_labels, columns_of, layout_of, quoted, with_categories
+from .layout import (
+    DAY,
+    NUMBER,
+    ColumnOfCells,
+    Layout,
+    cells_of_labels,
+    columns_of,
+    layout_of,
+    quoted,
+    with_categories,
+)
 from .missing import impute
 
 
 def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     """Return ``id, features, labels``, and ``weight`` where it is named, of the columns that the options of `Table` name."""
     layout = layout_of(source, p)
-    layout = replace(layout, x=with_categories(source, layout.x, p.get("categories", "auto"), p["missing"]))
+    layout = replace(
+        layout, x=with_categories(source, layout.x, p.get("categories", "auto"), p["missing"])
+    )
     x, y, missing = layout.x, layout.y, layout.missing
     if isinstance(source, LocalFrame):
         from .local import assembled
@@ -26,7 +38,9 @@ def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
         frame, unchecked = (assembled(source, layout, checked) for checked in (True, False))
     else:
         frame, unchecked = _assembled(source, layout)
-    frame = impute(frame, missing, x.names, settled=missing != "zero" or x.form != "vector", made=x.made)
+    frame = impute(
+        frame, missing, x.names, settled=missing != "zero" or x.form != "vector", made=x.made
+    )
     if y.names:
         frame, unchecked = (with_names(each, LABELS, y.names) for each in (frame, unchecked))
     if missing in ("error", "drop"):
@@ -40,7 +54,9 @@ def _assembled(source: DataFrame, layout: Layout) -> tuple[DataFrame, DataFrame]
     shown = F.lit(None).cast("string")
     if layout.id is None:
         every = [F.col(quoted(c)) for c in layout.hashed]
-        key = F.xxhash64(*every, F.array(*(c.isNull() for c in every)))  # the hash of cells alone passes over nulls
+        key = F.xxhash64(
+            *every, F.array(*(c.isNull() for c in every))
+        )  # the hash of cells alone passes over nulls
     elif layout.id_kind is not None and layout.id_kind.whole:
         key = F.col(quoted(layout.id)).cast("bigint")
         shown = key.cast("string")
@@ -48,21 +64,34 @@ def _assembled(source: DataFrame, layout: Layout) -> tuple[DataFrame, DataFrame]
         key = F.when(F.col(quoted(layout.id)).isNotNull(), F.xxhash64(F.col(quoted(layout.id))))
         shown = F.col(quoted(layout.id)).cast("string")
     rows = source.select(
-        F.monotonically_increasing_id().alias("at"),  # its own column, and before any filter: it counts what it is asked for
+        F.monotonically_increasing_id().alias(
+            "at"
+        ),  # its own column, and before any filter: it counts what it is asked for
         key.alias("key"),
         shown.alias("shown"),
         x.column.alias("x"),
         *([_present(layout.needed, layout.x.kinds).alias("needed")] if layout.needed else []),
         y.column.alias("y"),
-        *([F.col(quoted(layout.weight)).cast("double").alias("w")] if layout.weight is not None else []),
+        *(
+            [F.col(quoted(layout.weight)).cast("double").alias("w")]
+            if layout.weight is not None
+            else []
+        ),
     )
     if missing == "drop":
         rows = rows.where(F.col("x").isNotNull() & ~x.lacking("x"))
     unchecked, rows = _checked(rows, layout, nulls_only=True), _checked(rows, layout)
     fill = {"zero": 0.0, "mean": _NAN, "keep": _NAN}.get(missing)
-    features, labels = x.as_vectors("x", fill).alias(FEATURES), y.as_vectors("y", _NAN).alias(LABELS)
+    features, labels = (
+        x.as_vectors("x", fill).alias(FEATURES),
+        y.as_vectors("y", _NAN).alias(LABELS),
+    )
     # which has no null here, and its schema shall say so
-    id = (F.coalesce("shown", F.lit("")) if layout.texts else F.coalesce("key", F.lit(0).cast("bigint"))).alias(ID)
+    id = (
+        F.coalesce("shown", F.lit(""))
+        if layout.texts
+        else F.coalesce("key", F.lit(0).cast("bigint"))
+    ).alias(ID)
     weights = [F.col("w").alias(WEIGHT)] if layout.weight is not None else []
     frame = rows.select(id, features, labels, *weights)
     return frame, unchecked.select(id, F.col("x").alias(FEATURES), labels, *weights)
@@ -78,20 +107,32 @@ class Expressions:
     def column(self) -> Column:
         if self.of.several:
             gathered = cells(self.of.columns, self.of.kinds, self.of.made or Categories("", False))
-            return exact(gathered, F.array(*map(quoted, self.of.whole)), self.of.whole) if self.of.whole else gathered
+            return (
+                exact(gathered, F.array(*map(quoted, self.of.whole)), self.of.whole)
+                if self.of.whole
+                else gathered
+            )
         column = F.col(quoted(self.of.columns[0]))
         if self.of.form == "vector":
             return column
         if self.of.form == "array":
-            return (exact(column, column, self.of.whole) if self.of.whole else column).cast("array<double>")
+            return (exact(column, column, self.of.whole) if self.of.whole else column).cast(
+                "array<double>"
+            )
         if self.of.delimiter is None:
             return column.cast(self.of.kind) if self.of.kind else column
-        itself = "".join(c if c.isalnum() else "\\" + c for c in self.of.delimiter)  # as a Java regular expression
+        itself = "".join(
+            c if c.isalnum() else "\\" + c for c in self.of.delimiter
+        )  # as a Java regular expression
         parts = F.transform(F.split(column, itself), lambda t: F.trim(t))
         return F.filter(parts, lambda t: t != "")
 
     def values(self, column: str) -> Column:
-        return F.unwrap_udt(F.col(column)).getField("values") if self.of.form == "vector" else F.col(column)
+        return (
+            F.unwrap_udt(F.col(column)).getField("values")
+            if self.of.form == "vector"
+            else F.col(column)
+        )
 
     def as_vectors(self, column: str, fill: float | None) -> Column:
         """The cells of a row as a vector; `fill` in place of null and NaN, None where there are none."""
@@ -119,7 +160,9 @@ class Expressions:
 
     def slot(self, column: str, wrong: Callable[[Column], Column]) -> Column:
         """The number of the first entry of a row that is wrong, from 0."""
-        place = F.array_position(F.transform(self.values(column), lambda v: F.coalesce(wrong(v), F.lit(False))), True)
+        place = F.array_position(
+            F.transform(self.values(column), lambda v: F.coalesce(wrong(v), F.lit(False))), True
+        )
         return self._slot_at(column, place)
 
     def _slot_at(self, column: str, place: Column) -> Column:
@@ -145,27 +188,47 @@ def _checked(rows: DataFrame, layout: Layout, nulls_only: bool = False) -> DataF
     number = (F.col("at").bitwiseAND((1 << 33) - 1) + 1).cast("string")
     place = F.concat(number, F.lit(" of part "), F.shiftright("at", 33).cast("string"))
     entry = f"column {x.of.said!r}, feature "
-    parts = {"place": place, "row": F.concat(F.lit("row "), F.coalesce("shown", place), F.lit(": "))}
-    conditions = {"no id": F.col("key").isNull(), "no features": F.col("x").isNull(), "no labels": F.col("y").isNull()}
+    parts = {
+        "place": place,
+        "row": F.concat(F.lit("row "), F.coalesce("shown", place), F.lit(": ")),
+    }
+    conditions = {
+        "no id": F.col("key").isNull(),
+        "no features": F.col("x").isNull(),
+        "no labels": F.col("y").isNull(),
+    }
     wrong: list[tuple[Column, Column]] = []
     for what, message in layout.faults(nulls_only):
         if what in ("infinite", "missing"):
             infinite = what == "infinite"
             conditions[what] = x.infinite("x") if infinite else x.lacking("x")
-            slot = x.slot("x", (lambda v: F.abs(v) == _INFINITY) if infinite else (lambda v: v.isNull() | F.isnan(v)))
+            slot = x.slot(
+                "x",
+                (lambda v: F.abs(v) == _INFINITY)
+                if infinite
+                else (lambda v: v.isNull() | F.isnan(v)),
+            )
             parts["feature"] = x.called(slot, entry)
         elif what == "needed":
-            n = Expressions(ColumnOfCells([*layout.needed], "array", [*layout.needed], several=True))
+            n = Expressions(
+                ColumnOfCells([*layout.needed], "array", [*layout.needed], several=True)
+            )
             conditions[what], parts[what] = n.lacking(what), n.called(n.slot(what, F.isnan), "")
         elif what == "no label":
             values = y.values("y")
-            others = F.array_except(values, F.array(F.lit(0.0), F.lit(1.0), F.lit(_NAN), F.lit(None).cast("double")))
+            others = F.array_except(
+                values, F.array(F.lit(0.0), F.lit(1.0), F.lit(_NAN), F.lit(None).cast("double"))
+            )
             other = F.element_at(others, 1)
             conditions[what] = F.coalesce(F.size(others) > 0, F.lit(False))
-            parts["label"] = y.called(y._slot_at("y", _position(values, other)), f"{y.of.said!r}, position ")
+            parts["label"] = y.called(
+                y._slot_at("y", _position(values, other)), f"{y.of.said!r}, position "
+            )
             parts["value"] = F.regexp_replace(other.cast("string"), r"\.0$", "")
         pieces = message.split("\x01")
-        said = F.concat(*(parts[piece] if at % 2 else F.lit(piece) for at, piece in enumerate(pieces)))
+        said = F.concat(
+            *(parts[piece] if at % 2 else F.lit(piece) for at, piece in enumerate(pieces))
+        )
         wrong.append((conditions[what], said))
     bad, said = F.lit(False), F.lit(None).cast("string")
     for condition, text in reversed(wrong):
@@ -176,14 +239,24 @@ def _checked(rows: DataFrame, layout: Layout, nulls_only: bool = False) -> DataF
 
 def exact(column: Column, whole: Column, names: Sequence[str]) -> Column:
     """`column`; `DataError` with the column's name where a bigint in the array `whole` becomes another as double."""
-    wrong = F.transform(whole, lambda v: F.coalesce(~v.between(-(1 << 53), 1 << 53) & (v % 1024 != 0), F.lit(False)))
+    wrong = F.transform(
+        whole, lambda v: F.coalesce(~v.between(-(1 << 53), 1 << 53) & (v % 1024 != 0), F.lit(False))
+    )
     place = F.array_position(wrong, True)
-    name = F.element_at(F.split(F.lit("\x00".join(names)), "\x00"), place.cast("int")) if len(names) > 1 else F.lit(names[0])
-    said = F.concat(F.lit("spark_mlfs.errors.DataError: column '"), name, F.lit(f"' holds {LARGE_WHOLE}"))
+    name = (
+        F.element_at(F.split(F.lit("\x00".join(names)), "\x00"), place.cast("int"))
+        if len(names) > 1
+        else F.lit(names[0])
+    )
+    said = F.concat(
+        F.lit("spark_mlfs.errors.DataError: column '"), name, F.lit(f"' holds {LARGE_WHOLE}")
+    )
     return F.when(place > 0, F.raise_error(said)).otherwise(column)
 
 
-def labels_of(source: DataFrame, labels: str | Sequence[str], delimiter: str | None, called: str) -> tuple[DataFrame, str]:
+def labels_of(
+    source: DataFrame, labels: str | Sequence[str], delimiter: str | None, called: str
+) -> tuple[DataFrame, str]:
     """`source` with its labels as the one column `called`: a vector, array or tags, named where they have names."""
     y = cells_of_labels(source, columns_of(source, labels, "labels"), kinds_of(source), delimiter)
     if isinstance(source, LocalFrame):
@@ -199,7 +272,10 @@ def _present(columns: Sequence[str], kinds: Mapping[str, Kind]) -> Column:
     """Columns as an array whose entry is NaN where a value is missing."""
     others = {name for name, kind in kinds.items() if not kind.number}
     cells = {name: F.col(quoted(name)) for name in columns}
-    numbers = (F.when(c.isNotNull(), 0.0) if name in others else c.cast("double") for name, c in cells.items())
+    numbers = (
+        F.when(c.isNotNull(), 0.0) if name in others else c.cast("double")
+        for name, c in cells.items()
+    )
     return F.array(*(F.coalesce(number, F.lit(_NAN)) for number in numbers))
 
 
@@ -209,7 +285,10 @@ def _position(values: Column, value: Column) -> Column:
 
 
 def cells(
-    names: Sequence[str], kinds: Mapping[str, Kind], made: Categories, number: Callable[[str, Kind], Column] | None = None
+    names: Sequence[str],
+    kinds: Mapping[str, Kind],
+    made: Categories,
+    number: Callable[[str, Kind], Column] | None = None,
 ) -> Column:
     """The features of columns as an array; a missing number is NaN. `number` of a column of numbers."""
     pieces: list[list[Column]] = [[]]
@@ -218,8 +297,14 @@ def cells(
         if place in made.values:
             count, lacking = len(made.values[place]), made.lacking(place)
             words = F.array(*(F.lit(value) for value in made.values[place] if value is not None))
-            at = (_position(words, column.cast("string")) - 1).cast("int")  # -1: a value that training had not
-            code = F.when(column.isNull(), F.lit(lacking)).when(at < 0, F.lit(float(count))).otherwise(at.cast("double"))
+            at = (_position(words, column.cast("string")) - 1).cast(
+                "int"
+            )  # -1: a value that training had not
+            code = (
+                F.when(column.isNull(), F.lit(lacking))
+                .when(at < 0, F.lit(float(count)))
+                .otherwise(at.cast("double"))
+            )
             if made.codes:
                 pieces[-1].append(code)
             else:
@@ -227,8 +312,14 @@ def cells(
         elif place in made.dates and kinds[name].date:
             pieces[-1].append(F.coalesce(_days(column, kinds[name]), F.lit(_NAN)))
         else:
-            pieces[-1].append(F.coalesce(number(name, kinds[name]) if number else column.cast("double"), F.lit(_NAN)))
-    arrays = [piece[0] if number % 2 else F.array(*piece) for number, piece in enumerate(pieces) if piece]
+            pieces[-1].append(
+                F.coalesce(
+                    number(name, kinds[name]) if number else column.cast("double"), F.lit(_NAN)
+                )
+            )
+    arrays = [
+        piece[0] if number % 2 else F.array(*piece) for number, piece in enumerate(pieces) if piece
+    ]
     return F.concat(*arrays) if len(arrays) > 1 else arrays[0]
 
 
@@ -247,17 +338,26 @@ def _days(column: Column, kind: Kind) -> Column:
         return F.unix_micros(column).cast("double") / DAY
     # without a zone there is no point in time: days and time of the day
     seconds = F.hour(column) * 3600 + F.minute(column) * 60
-    micros = seconds.cast("bigint") * 1_000_000 + (F.date_part(F.lit("SECOND"), column) * 1_000_000).cast("bigint")
-    return (F.unix_date(column.cast("date")).cast("bigint") * F.lit(86_400_000_000) + micros).cast("double") / DAY
+    micros = seconds.cast("bigint") * 1_000_000 + (
+        F.date_part(F.lit("SECOND"), column) * 1_000_000
+    ).cast("bigint")
+    return (F.unix_date(column.cast("date")).cast("bigint") * F.lit(86_400_000_000) + micros).cast(
+        "double"
+    ) / DAY
 
 
 def number_of(name: str, kind: Kind) -> Column:
     """A column of numbers, or of texts that are numbers or empty, as double; `DataError` for others, of texts on an action."""
     column = F.col(quoted(name))
     if kind.text:
-        said = F.concat(F.lit(f"spark_mlfs.errors.DataError: column {name!r} holds "), F.substring(column, 1, 40))
+        said = F.concat(
+            F.lit(f"spark_mlfs.errors.DataError: column {name!r} holds "),
+            F.substring(column, 1, 40),
+        )
         refused = F.raise_error(F.concat(said, F.lit(", no number; correct it, or leave it empty")))
-        return F.when(column.rlike(NUMBER), column).when(F.trim(column) != "", refused).cast("double")
+        return (
+            F.when(column.rlike(NUMBER), column).when(F.trim(column) != "", refused).cast("double")
+        )
     if not (kind.number or kind.name == "void"):
         raise DataError(f"column {name!r} is {kind.name}, not numeric; cast it first")
     return column.cast("double")

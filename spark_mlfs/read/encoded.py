@@ -30,32 +30,51 @@ PATH, CONTENT, REASON = "path", "content", "reason"
 LISTED = 100_000  # rejected files that are listed
 
 
-def encoded(frame: Any, encoder: EncodeCells, output: str, column: str = CONTENT, reason: str = REASON) -> Any:
+def encoded(
+    frame: Any, encoder: EncodeCells, output: str, column: str = CONTENT, reason: str = REASON
+) -> Any:
     """`frame` with the features of a column as a vector, and reasons: those it had, and why a cell has no features (its vector is
     zero then). In this process the column itself goes."""
     if isinstance(frame, LocalFrame):
-        kinds = {name: kind for name, kind in frame.kinds.items() if name not in (column, reason, output)}
-        function = partial(_encoded, encoder=encoder, column=column, output=output, reason=reason, kept=list(kinds))
+        kinds = {
+            name: kind for name, kind in frame.kinds.items() if name not in (column, reason, output)
+        }
+        function = partial(
+            _encoded, encoder=encoder, column=column, output=output, reason=reason, kept=list(kinds)
+        )
         metadata = {name: told for name, told in frame.metadata.items() if name in kinds}
         made = frame.mapInArrow(function, {**kinds, output: Kind("vector"), reason: Kind("string")})
         return with_names(replace(made, metadata=metadata), output, encoder.names)  # type: ignore[arg-type]
     from pyspark.ml.functions import array_to_vector
 
     known = F.col(quoted(reason)) if reason in frame.columns else F.lit(None).cast("string")
-    out = frame.withColumn("_encoded", encoder.sent(frame.sparkSession).udf()(F.col(quoted(column)), known))
-    out = out.withColumn(output, array_to_vector(F.col("_encoded.c0"))).withColumn(reason, F.col("_encoded.c1")).drop("_encoded")
+    out = frame.withColumn(
+        "_encoded", encoder.sent(frame.sparkSession).udf()(F.col(quoted(column)), known)
+    )
+    out = (
+        out.withColumn(output, array_to_vector(F.col("_encoded.c0")))
+        .withColumn(reason, F.col("_encoded.c1"))
+        .drop("_encoded")
+    )
     return with_names(out, output, encoder.names)
 
 
 def _encoded(
-    batches: Batches, encoder: EncodeCells, column: str, output: str, reason: str, kept: Sequence[str]
+    batches: Batches,
+    encoder: EncodeCells,
+    column: str,
+    output: str,
+    reason: str,
+    kept: Sequence[str],
 ) -> Iterator[pa.RecordBatch]:
     task = encoder.open()
     for batch in batches:
         known = batch[reason] if reason in batch.schema.names else None
         values, reasons = task(batch[column], known)
         x = vectors.dense(values).to_arrow()
-        yield pa.RecordBatch.from_arrays([*(batch[name] for name in kept), x, reasons], [*kept, output, reason])
+        yield pa.RecordBatch.from_arrays(
+            [*(batch[name] for name in kept), x, reasons], [*kept, output, reason]
+        )
 
 
 # ---- what cannot be used ----
@@ -96,10 +115,18 @@ def refuse(path: str, reason: str) -> DataError:
 def rejected_rows(frame: Any, path: str = PATH) -> list[tuple[str, str]]:
     """Path and reason of the rows that have one, by path, at most `LISTED`."""
     if isinstance(frame, LocalFrame):
-        some = (batch.filter(batch[REASON].is_valid()) for batch in frame.select(path, REASON).batches())
-        return sorted((str(row[path]), row[REASON]) for batch in some for row in batch.to_pylist())[:LISTED]
+        some = (
+            batch.filter(batch[REASON].is_valid()) for batch in frame.select(path, REASON).batches()
+        )
+        return sorted((str(row[path]), row[REASON]) for batch in some for row in batch.to_pylist())[
+            :LISTED
+        ]
     with reading():
-        rows = frame.where(F.col(REASON).isNotNull()).select(F.col(quoted(path)).cast("string"), REASON).orderBy(REASON)
+        rows = (
+            frame.where(F.col(REASON).isNotNull())
+            .select(F.col(quoted(path)).cast("string"), REASON)
+            .orderBy(REASON)
+        )
         return sorted((row[0], row[1]) for row in rows.limit(LISTED).collect())
 
 
@@ -136,7 +163,9 @@ FILES_A_SIDE = 4  # of each
 PASSAGE = 240  # signs of a text that are shown
 End = tuple[float, str, str]  # a file or a text: its value, its path, its passage
 Shown = tuple[str, float, str, str]  # its path, its value, its picture as a data URI, its passage
-Series = Iterator[tuple[int, "Named", np.ndarray, Any]]  # of a feature or label by number: rows, their values, which of them
+Series = Iterator[
+    tuple[int, "Named", np.ndarray, Any]
+]  # of a feature or label by number: rows, their values, which of them
 
 
 @dataclass(frozen=True)
@@ -150,13 +179,22 @@ class Named:
         """Return twice `FILES_A_SIDE` rows of the largest values `among` these; of equal ones those first by path."""
         rows = np.arange(len(self.paths))[among]
         if len(rows) > 2 * FILES_A_SIDE:  # few are named
-            rows = rows[values[rows] >= -np.partition(-values[rows], 2 * FILES_A_SIDE)[2 * FILES_A_SIDE - 1]]
-        return furthest((float(values[i]), self.paths[i], self.passages[i] if self.passages else "") for i in rows)
+            rows = rows[
+                values[rows] >= -np.partition(-values[rows], 2 * FILES_A_SIDE)[2 * FILES_A_SIDE - 1]
+            ]
+        return furthest(
+            (float(values[i]), self.paths[i], self.passages[i] if self.passages else "")
+            for i in rows
+        )
 
 
 def furthest(ends: Iterable[Sequence[Any]]) -> list[End]:
     """Return twice `FILES_A_SIDE` of some ends, each once: half of them may stand on another side."""
-    return heapq.nsmallest(2 * FILES_A_SIDE, {(end[0], end[1], end[2]) for end in ends}, key=lambda end: (-end[0], *end[1:]))
+    return heapq.nsmallest(
+        2 * FILES_A_SIDE,
+        {(end[0], end[1], end[2]) for end in ends},
+        key=lambda end: (-end[0], *end[1:]),
+    )
 
 
 @dataclass(frozen=True)
@@ -171,18 +209,34 @@ class Gallery:
     def of(self, picks: Sequence[int]) -> list[list[list[Shown]]]:
         """Return for each feature the files in which it is largest and in which it is smallest, at most `FILES_A_SIDE` each;
         nothing where files have no picture. Pictures are made where files are read: no content passes the driver."""
-        return self._of(self.usable.select(PATH, FEATURES), partial(_of_features, picks=list(picks)), len(picks))
+        return self._of(
+            self.usable.select(PATH, FEATURES), partial(_of_features, picks=list(picks)), len(picks)
+        )
 
     def of_tags(self, tags: Sequence[str], *names: str) -> list[list[list[Shown]]]:
         """Return for each label the files that have it with the highest scores and with the lowest, by the columns of scored
         rows: their paths, labels and scores, of texts their best passages, too."""
-        return self._of(self.usable.select(*names), partial(_of_tags, tags=list(tags), columns=list(names)), len(tags))
+        return self._of(
+            self.usable.select(*names),
+            partial(_of_tags, tags=list(tags), columns=list(names)),
+            len(tags),
+        )
 
-    def _of(self, rows: Any, series: Callable[[pa.RecordBatch], Series], count: int) -> list[list[list[Shown]]]:
-        seen = rows.mapInArrow(partial(_ends, series=series, count=count), "at bigint, value double, path string, passage string")
+    def _of(
+        self, rows: Any, series: Callable[[pa.RecordBatch], Series], count: int
+    ) -> list[list[list[Shown]]]:
+        seen = rows.mapInArrow(
+            partial(_ends, series=series, count=count),
+            "at bigint, value double, path string, passage string",
+        )
         with reading():
-            ends = [tuple(row[name] for name in ("at", "value", "path", "passage")) for row in seen.collect()]
-        return self.shown([furthest(end[1:] for end in ends if end[0] == at) for at in range(2 * count)], 2)
+            ends = [
+                tuple(row[name] for name in ("at", "value", "path", "passage"))
+                for row in seen.collect()
+            ]
+        return self.shown(
+            [furthest(end[1:] for end in ends if end[0] == at) for at in range(2 * count)], 2
+        )
 
     def shown(self, series: Sequence[Sequence[End]], sides: int) -> list[list[list[Shown]]]:
         """Return what is shown of each feature or label, which has so many of the series, one a side: the largest values, then
@@ -194,10 +248,14 @@ class Gallery:
                 told = [((-1) ** side * value + 0.0, *named) for value, *named in ends]
                 seen = {end[1:] for before in found[-1] for end in before}
                 found[-1].append([end for end in told if end[1:] not in seen][:FILES_A_SIDE])
-        pictures = self._pictures(sorted({path for some in found for side in some for _, path, _ in side}))
+        pictures = self._pictures(
+            sorted({path for some in found for side in some for _, path, _ in side})
+        )
 
         def shown(side: Sequence[End]) -> list[Shown]:
-            named = [(path, value, pictures.get(path, ""), passage) for value, path, passage in side]
+            named = [
+                (path, value, pictures.get(path, ""), passage) for value, path, passage in side
+            ]
             return [each for each in named if each[2] or each[3]]
 
         every = [[shown(side) for side in some] for some in found]
@@ -215,7 +273,10 @@ class Gallery:
         except NotInstalledError as error:
             notice(f"the page has no pictures: {error}")
             return {}
-        return {row["path"]: f"data:image/jpeg;base64,{b64encode(bytes(row['picture'])).decode()}" for row in rows}
+        return {
+            row["path"]: f"data:image/jpeg;base64,{b64encode(bytes(row['picture'])).decode()}"
+            for row in rows
+        }
 
 
 def _of_features(batch: pa.RecordBatch, picks: list[int]) -> Series:
@@ -227,27 +288,44 @@ def _of_features(batch: pa.RecordBatch, picks: list[int]) -> Series:
 
 def _of_tags(batch: pa.RecordBatch, tags: list[str], columns: list[str]) -> Series:
     path, given, scores, *passages = (batch[name] for name in columns)
-    names, values = np.array(given.flatten().to_pylist(), object), scores.flatten().to_numpy(zero_copy_only=False)
+    names, values = (
+        np.array(given.flatten().to_pylist(), object),
+        scores.flatten().to_numpy(zero_copy_only=False),
+    )
     paths = path.cast(pa.string()).take(pc.list_parent_indices(given)).to_pylist()
-    named = Named(paths, [text[:PASSAGE] for text in passages[0].flatten().to_pylist()] if passages else None)
+    named = Named(
+        paths, [text[:PASSAGE] for text in passages[0].flatten().to_pylist()] if passages else None
+    )
     for at, tag in enumerate(tags):
         yield at, named, values, names == tag
 
 
-def _ends(batches: Batches, series: Callable[[pa.RecordBatch], Series], count: int) -> Iterator[pa.RecordBatch]:
+def _ends(
+    batches: Batches, series: Callable[[pa.RecordBatch], Series], count: int
+) -> Iterator[pa.RecordBatch]:
     kept: list[list[End]] = [[] for _ in range(2 * count)]
     for batch in batches:
         for at, named, values, among in series(batch) if batch.num_rows else ():
             for side, signed in ((2 * at, values), (2 * at + 1, -values)):
                 kept[side] = furthest([*kept[side], *named.ends(signed, among)])
     kinds = {"at": pa.int64(), "value": pa.float64(), "path": pa.string(), "passage": pa.string()}
-    rows = [dict(zip(kinds, (at, *end), strict=True)) for at, ends in enumerate(kept) for end in ends]
+    rows = [
+        dict(zip(kinds, (at, *end), strict=True)) for at, ends in enumerate(kept) for end in ends
+    ]
     yield pa.RecordBatch.from_pylist(rows, pa.schema(kinds))
 
 
-def _pictured(batches: Batches, picture: Callable[[bytes], bytes | None]) -> Iterator[pa.RecordBatch]:
+def _pictured(
+    batches: Batches, picture: Callable[[bytes], bytes | None]
+) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         contents, paths = batch[CONTENT].to_pylist(), batch[PATH].to_pylist()
-        made = [(path, picture(content)) for path, content in zip(paths, contents, strict=True) if content]
+        made = [
+            (path, picture(content))
+            for path, content in zip(paths, contents, strict=True)
+            if content
+        ]
         rows = [{"path": path, "picture": small} for path, small in made if small]
-        yield pa.RecordBatch.from_pylist(rows, pa.schema({"path": pa.string(), "picture": pa.binary()}))
+        yield pa.RecordBatch.from_pylist(
+            rows, pa.schema({"path": pa.string(), "picture": pa.binary()})
+        )

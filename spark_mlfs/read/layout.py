@@ -43,12 +43,16 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def columns_of(frame: DataFrame, wanted: str | Sequence[str], what: str, exclude: Sequence[str] = ()) -> list[str]:
+def columns_of(
+    frame: DataFrame, wanted: str | Sequence[str], what: str, exclude: Sequence[str] = ()
+) -> list[str]:
     """The column names an argument stands for: one name, a list, or a pattern with ``*``."""
     known = frame.columns
     names = [wanted] if isinstance(wanted, str) else list(wanted or [])
     if not names or not all(isinstance(n, str) for n in names):
-        raise ParameterError(f"{option(what, wanted)}: give a column name, a list of them or a pattern with *")
+        raise ParameterError(
+            f"{option(what, wanted)}: give a column name, a list of them or a pattern with *"
+        )
     columns: list[str] = []
     for name in names:
         plain = name[1:-1].replace("``", "`") if re.fullmatch(r"`(?:[^`]|``)+`", name) else name
@@ -57,7 +61,11 @@ def columns_of(frame: DataFrame, wanted: str | Sequence[str], what: str, exclude
         elif plain in known:
             columns.append(plain)
         elif "*" in name:
-            matched = [c for c in known if fnmatch.fnmatchcase(c, name.replace("[", "[[]")) and c not in exclude]
+            matched = [
+                c
+                for c in known
+                if fnmatch.fnmatchcase(c, name.replace("[", "[[]")) and c not in exclude
+            ]
             matched = [c for c in matched if not re.fullmatch(PANDAS_INDEX, c)]
             if not matched:
                 raise DataError(f"{option(what)}: no column matches {name!r}: {near(name, known)}")
@@ -66,7 +74,9 @@ def columns_of(frame: DataFrame, wanted: str | Sequence[str], what: str, exclude
             raise DataError(f"{option(what)}: no column {name!r}: {near(name, known)}")
     twice = first_repeated(columns)
     if twice is not None:
-        raise ParameterError(f"{option(what)}: column {twice!r} is given twice; give each column once")
+        raise ParameterError(
+            f"{option(what)}: column {twice!r} is given twice; give each column once"
+        )
     return columns
 
 
@@ -95,11 +105,18 @@ class ColumnOfCells:
 
     def renamed(self, names: Sequence[str]) -> ColumnOfCells:
         if self.form == "array" and self.names:
-            raise ParameterError("label_names is for one column of labels; 0/1 columns have names of their own")
+            raise ParameterError(
+                "label_names is for one column of labels; 0/1 columns have names of their own"
+            )
         return replace(self, names=list(names))
 
 
-TEXT_IDS = Parameter("text_ids", False, Flag(), "ids that are texts stay texts, for output; else they become their hashes")
+TEXT_IDS = Parameter(
+    "text_ids",
+    False,
+    Flag(),
+    "ids that are texts stay texts, for output; else they become their hashes",
+)
 
 
 @dataclass(frozen=True)
@@ -125,26 +142,42 @@ class Layout:
         """Return what may be wrong with a row, and the message; with `nulls_only` only nulls that packing would not see."""
         x, y, row = self.x, self.y, mark("row")
         feature = f"{row}{'feature ' if x.names else ''}{mark('feature')}"
-        no_labels = ("no labels", f"{row}column {y.said!r} holds a null instead of labels; drop or fill the row")
-        out = [("no id", f"row {mark('place')}: the id column holds a null; fill or drop those rows")]
+        no_labels = (
+            "no labels",
+            f"{row}column {y.said!r} holds a null instead of labels; drop or fill the row",
+        )
+        out = [
+            ("no id", f"row {mark('place')}: the id column holds a null; fill or drop those rows")
+        ]
         if nulls_only:
             return out if y.form == "asis" else [*out, no_labels]
         drop = option("missing", "drop")
         out += [
-            ("no features", f"{row}column {x.said!r} holds a null instead of features; pass {drop}"),
+            (
+                "no features",
+                f"{row}column {x.said!r} holds a null instead of features; pass {drop}",
+            ),
             ("infinite", f"{feature} is infinite; make it finite or null"),
         ]
         if self.needed:
             out.append(("needed", f"{row}feature {mark('needed')} {REFUSED}"))
         if self.missing == "error":
-            out.append(("missing", f"{feature}: the value is missing; pass {MISSING_TAKES}, or correct the data"))
+            out.append(
+                (
+                    "missing",
+                    f"{feature}: the value is missing; pass {MISSING_TAKES}, or correct the data",
+                )
+            )
         if y.form != "asis":
             remedy = "correct it, or make it 0/1 first (value > 0), or leave the column out of the labels, or read grades"
             remedy += f" ({option('graded', True)}; spark-mlfs select --graded-labels)"
             out.append(no_labels)
             if not y.grades:
                 out.append(
-                    ("no label", f"{row}label {mark('label')} is {mark('value')}; labels are 0, 1 or null (unknown): {remedy}")
+                    (
+                        "no label",
+                        f"{row}label {mark('label')} is {mark('value')}; labels are 0, 1 or null (unknown): {remedy}",
+                    )
                 )
         return out
 
@@ -156,22 +189,39 @@ def mark(name: str) -> str:
 
 def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
     """Return the layout that the options of `Table` ask for; `ParameterError` or `DataError` for columns that are not there."""
-    id_columns, weight_columns = ([] if p[what] is None else columns_of(source, p[what], what) for what in ("id", "weight"))
+    id_columns, weight_columns = (
+        [] if p[what] is None else columns_of(source, p[what], what) for what in ("id", "weight")
+    )
     for what, columns in (("id", id_columns), ("weight", weight_columns)):
         if len(columns) > 1:
-            raise ParameterError(f"{option(what, p[what])} stands for {len(columns)} columns; give one")
+            raise ParameterError(
+                f"{option(what, p[what])} stands for {len(columns)} columns; give one"
+            )
     label_columns = columns_of(source, p["labels"], "labels", id_columns + weight_columns)
-    feature_columns = columns_of(source, p["features"], "features", id_columns + label_columns + weight_columns)
+    feature_columns = columns_of(
+        source, p["features"], "features", id_columns + label_columns + weight_columns
+    )
     both = set(label_columns) & set(feature_columns)
     if both:
-        raise ParameterError(f"column {sorted(both)[0]!r} is a feature and a label; it can be only one of them")
+        raise ParameterError(
+            f"column {sorted(both)[0]!r} is a feature and a label; it can be only one of them"
+        )
     kinds = kinds_of(source)
-    other = next((c for c in feature_columns + label_columns + id_columns + weight_columns if kinds[c] == UNKNOWN), None)
+    other = next(
+        (
+            c
+            for c in feature_columns + label_columns + id_columns + weight_columns
+            if kinds[c] == UNKNOWN
+        ),
+        None,
+    )
     if other is not None:
         raise NeedsSpark(f"column {other!r} is of a type that this process does not read")
     for column in weight_columns:
         if column in feature_columns + label_columns:
-            raise ParameterError(f"column {column!r} is the weight and a feature or label; it can be only one of them")
+            raise ParameterError(
+                f"column {column!r} is the weight and a feature or label; it can be only one of them"
+            )
         if not kinds[column].numeric:
             raise ParameterError(f"weight column {column!r} is {kinds[column].name}; give numbers")
     x = _features(source, feature_columns, kinds, p.get("categories", "auto"))
@@ -184,13 +234,20 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
     return Layout(x, y, id_column, weight, id_kind, p["missing"], p["needed"], texts)
 
 
-def _features(source: DataFrame, columns: list[str], kinds: Mapping[str, Kind], how: Any) -> ColumnOfCells:
+def _features(
+    source: DataFrame, columns: list[str], kinds: Mapping[str, Kind], how: Any
+) -> ColumnOfCells:
     """Features, among which may be texts and dates as `categories` of the options has them, which `with_categories` sees to."""
     first = kinds[columns[0]]
     if len(columns) == 1 and first.vector:
         return ColumnOfCells(columns, "vector", attribute_names(source, columns[0]))
     if len(columns) == 1 and first.element is not None and first.element.number:
-        return ColumnOfCells(columns, "array", nulls=first.nulls, whole=columns if first.element.name == "bigint" else ())
+        return ColumnOfCells(
+            columns,
+            "array",
+            nulls=first.nulls,
+            whole=columns if first.element.name == "bigint" else (),
+        )
     for name in columns:
         if isinstance(how, Mapping) and "columns" in how:
             fits = name in how["values"] or name in how["dates"]
@@ -201,26 +258,38 @@ def _features(source: DataFrame, columns: list[str], kinds: Mapping[str, Kind], 
             told = "features are columns of numbers, texts or dates, or one column of vectors or numeric arrays: leave it out"
             if len(columns) == 1 and kinds[name].text:
                 told = f"to count its words {as_text(name)}"
-            wrong = f"column {name!r} is {kinds[name].name}{not_a_number(source, name, kinds[name])}"
+            wrong = (
+                f"column {name!r} is {kinds[name].name}{not_a_number(source, name, kinds[name])}"
+            )
             raise DataError(f"{option('features')}: {wrong}; {told}")
     whole = [name for name in columns if kinds[name].name == "bigint"]
     return ColumnOfCells(columns, "array", columns, several=True, whole=whole)
 
 
 def cells_of_labels(
-    source: DataFrame, columns: list[str], kinds: Mapping[str, Kind], delimiter: str | None, graded: bool = False
+    source: DataFrame,
+    columns: list[str],
+    kinds: Mapping[str, Kind],
+    delimiter: str | None,
+    graded: bool = False,
 ) -> ColumnOfCells:
     """Return how columns become labels; `ParameterError` or `DataError` where they cannot."""
     first = kinds[columns[0]]
     if delimiter is not None and (len(columns) > 1 or not first.text):
-        raise ParameterError(f"{option('label_delimiter', delimiter)} is for one string column; {columns[0]!r} is {first.name}")
+        raise ParameterError(
+            f"{option('label_delimiter', delimiter)} is for one string column; {columns[0]!r} is {first.name}"
+        )
     if len(columns) == 1:
         if first.vector:
-            return ColumnOfCells(columns, "vector", attribute_names(source, columns[0]), grades=graded)
+            return ColumnOfCells(
+                columns, "vector", attribute_names(source, columns[0]), grades=graded
+            )
         element = first.element or first
         if graded and not element.number:
             remedy = "give numeric columns, a vector or an array of numbers, or leave graded out"
-            raise ParameterError(f"{option('labels')}: column {columns[0]!r} is {first.name}, and grades are numbers: {remedy}")
+            raise ParameterError(
+                f"{option('labels')}: column {columns[0]!r} is {first.name}, and grades are numbers: {remedy}"
+            )
         if first.element is not None:
             if element.text:
                 return ColumnOfCells(columns, "asis")
@@ -233,14 +302,22 @@ def cells_of_labels(
                 with reading():
                     empty = not source.limit(1).count()
                 if empty:
-                    raise DataError("the data have no rows; check the path and the filters before this step")
+                    raise DataError(
+                        "the data have no rows; check the path and the filters before this step"
+                    )
                 remedy = f"pass {option('label_delimiter', ';')} (what stands between its labels)"
-                raise ParameterError(f"{option('labels')}: column {columns[0]!r} is a string; {remedy}")
+                raise ParameterError(
+                    f"{option('labels')}: column {columns[0]!r} is a string; {remedy}"
+                )
             return ColumnOfCells(columns, "asis", delimiter=delimiter)
     for name in columns:
         if not kinds[name].number:
-            wrong = f"column {name!r} is {kinds[name].name}{not_a_number(source, name, kinds[name])}"
-            remedy = "labels are 0/1 columns, or one column of tags, label numbers or multi-hot vectors"
+            wrong = (
+                f"column {name!r} is {kinds[name].name}{not_a_number(source, name, kinds[name])}"
+            )
+            remedy = (
+                "labels are 0/1 columns, or one column of tags, label numbers or multi-hot vectors"
+            )
             raise DataError(f"{option('labels')}: {wrong}; {remedy}")
     return ColumnOfCells(columns, "array", columns, grades=graded, several=True)
 
@@ -250,12 +327,20 @@ def not_a_number(source: DataFrame, name: str, kind: Kind) -> str:
     if not kind.text:
         return ""
     if isinstance(source, LocalFrame):
-        cells = (cell for batch in source.select(name).batches() for cell in batch.column(0).to_pylist())
-        text = next((cell for cell in cells if cell is not None and not re.match(NUMBER, cell)), None)
+        cells = (
+            cell for batch in source.select(name).batches() for cell in batch.column(0).to_pylist()
+        )
+        text = next(
+            (cell for cell in cells if cell is not None and not re.match(NUMBER, cell)), None
+        )
     else:
         column = F.col(quoted(name))
         with reading():
-            row = source.where(column.isNotNull() & ~column.rlike(NUMBER)).select(F.substring(column, 1, 41)).head()
+            row = (
+                source.where(column.isNotNull() & ~column.rlike(NUMBER))
+                .select(F.substring(column, 1, 41))
+                .head()
+            )
         text = None if row is None else row[0]
     if text in MISSING_WORDS:  # of a CSV, most often
         return f" (it holds {text!r}: if that is missing pass {option('reader_options', {'nullValue': text})})"
@@ -272,7 +357,10 @@ class Facts:
     """What columns stood for in training (`Categories.facts`), or of those alone whether they are codes."""
 
     def accept(self, value: Any) -> Mapping[str, Any]:
-        if isinstance(value, Mapping) and set(value) in ({"codes"}, set(Categories("", False).facts)):
+        if isinstance(value, Mapping) and set(value) in (
+            {"codes"},
+            set(Categories("", False).facts),
+        ):
             return value
         raise ValueError
 
@@ -305,7 +393,9 @@ def with_categories(source: DataFrame, x: ColumnOfCells, how: Any, missing: str)
             raise DataError(f"{wrong} and holds no value; leave it out")
         if auto and number is not None:
             told = f"{not_a_number(source, name, kinds[name])} and holds numbers such as {number!r}: correct it, or"
-            raise DataError(f"{wrong}{told}, where it is a category, give {option('categories', 'onehot')}")
+            raise DataError(
+                f"{wrong}{told}, where it is a category, give {option('categories', 'onehot')}"
+            )
         made.values[place] = [*words, None] if lacking and missing in ("mean", "zero") else [*words]
         notice(f"column {name!r} holds texts: it is a category of {len(words)} values")
     made.dates |= {place for place, name in enumerate(x.columns) if kinds[name].date}
@@ -320,9 +410,13 @@ def known(facts: Mapping[str, Any], names: Sequence[str], kinds: Mapping[str, Ki
     for place, name in enumerate(names):
         kind, empty = kinds[name], kinds[name].name == "void"
         if place in made.dates and not (kind.date or empty):
-            raise DataError(f"column {name!r} is {kind.name} and held dates in training; give dates")
+            raise DataError(
+                f"column {name!r} is {kind.name} and held dates in training; give dates"
+            )
         if place in made.values and not (kind.text or kind.whole or empty):
-            raise DataError(f"column {name!r} is {kind.name} and held texts in training; give texts")
+            raise DataError(
+                f"column {name!r} is {kind.name} and held texts in training; give texts"
+            )
     return made
 
 
@@ -333,10 +427,17 @@ def _values(source: DataFrame, names: list[str]) -> list[set[str | None]]:
         parts = source.select(*names).each(lambda batches: list(_distinct(batches, names)))
         rows = [row for part in parts for batch in part for row in batch.to_pylist()]
     else:
-        frame = source.select(*(F.col(quoted(name)).alias(str(place)) for place, name in enumerate(names)))
+        frame = source.select(
+            *(F.col(quoted(name)).alias(str(place)) for place, name in enumerate(names))
+        )
         task = partial(_distinct, names=[*map(str, range(len(names)))])
         with reading():  # of more rows than these some column has too many values
-            rows = frame.mapInArrow(task, "place int, value string").distinct().limit(len(names) * (MAX_BINS + 2)).collect()
+            rows = (
+                frame.mapInArrow(task, "place int, value string")
+                .distinct()
+                .limit(len(names) * (MAX_BINS + 2))
+                .collect()
+            )
     for row in rows:
         out[row["place"]].add(row["value"])
     return out
@@ -348,6 +449,10 @@ def _distinct(batches: Batches, names: Sequence[str]) -> Batches:
         for place, name in enumerate(names):
             if len(found[place]) <= MAX_BINS + 1:
                 cells = pc.utf8_slice_codeunits(batch[name].cast(pa.string()), 0, LONGEST + 1)
-                found[place] = pc.unique(pa.concat_arrays([found[place], pc.unique(cells)]))[: MAX_BINS + 2]
+                found[place] = pc.unique(pa.concat_arrays([found[place], pc.unique(cells)]))[
+                    : MAX_BINS + 2
+                ]
     places = np.repeat(np.arange(len(names), dtype=np.int32), [*map(len, found)])
-    yield pa.RecordBatch.from_arrays([pa.array(places), pa.concat_arrays(found)], ["place", "value"])
+    yield pa.RecordBatch.from_arrays(
+        [pa.array(places), pa.concat_arrays(found)], ["place", "value"]
+    )

@@ -46,36 +46,61 @@ class Libsvm(Reader):
     parameters = (
         Parameter("label_base", 0, Integer(0, 1), "number of the first label"),
         Parameter("feature_base", 1, Integer(0, 1), "index of the first feature"),
-        Parameter("num_features", None, Optional(Integer(1)), "None: as the names say, else the largest of one scan of the data"),
+        Parameter(
+            "num_features",
+            None,
+            Optional(Integer(1)),
+            "None: as the names say, else the largest of one scan of the data",
+        ),
         Parameter("num_labels", None, Optional(Integer(1)), "None: likewise"),
-        Parameter("feature_names", None, _FILE_OR_NAMES, "None: f<index> in the file's own counting"),
-        Parameter("label_names", None, _FILE_OR_NAMES, "None: l<number> in the file's own counting"),
+        Parameter(
+            "feature_names", None, _FILE_OR_NAMES, "None: f<index> in the file's own counting"
+        ),
+        Parameter(
+            "label_names", None, _FILE_OR_NAMES, "None: l<number> in the file's own counting"
+        ),
     )
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
-        features_named, num_features = _names(spark, "feature", p["feature_names"], p["num_features"])
+        features_named, num_features = _names(
+            spark, "feature", p["feature_names"], p["num_features"]
+        )
         labels_named, num_labels = _names(spark, "label", p["label_names"], p["num_labels"])
         bases = {"label_base": p["label_base"], "feature_base": p["feature_base"]}
         files = open_text(spark, path, comment="#", header=False)
         if num_features is None or num_labels is None:
             read = partial(_read, **bases, num_labels=num_labels, num_features=num_features)
             largest = _largest(parse(files, partial(_extent, read=read)))
-            num_features, num_labels = int(num_features or largest[0]), int(num_labels or largest[1])
+            num_features, num_labels = (
+                int(num_features or largest[0]),
+                int(num_labels or largest[1]),
+            )
             for what, size in (("feature", num_features), ("label", num_labels)):
                 if not size:
-                    raise DataError(f"{files.names[0]}: no row has a {what}; pass {option(f'num_{what}s')} if that is right")
-        frame = parse(files, partial(_parse, **bases, num_features=num_features, num_labels=num_labels))
-        features_named = features_named or [f"f{k + p['feature_base']}" for k in range(num_features)]
+                    raise DataError(
+                        f"{files.names[0]}: no row has a {what}; pass {option(f'num_{what}s')} if that is right"
+                    )
+        frame = parse(
+            files, partial(_parse, **bases, num_features=num_features, num_labels=num_labels)
+        )
+        features_named = features_named or [
+            f"f{k + p['feature_base']}" for k in range(num_features)
+        ]
         labels_named = labels_named or [f"l{k + p['label_base']}" for k in range(num_labels)]
         return with_names(with_names(frame, FEATURES, features_named), LABELS, labels_named)
 
 
 def _largest(sized: DataFrame) -> list[int]:
     if isinstance(sized, LocalFrame):
-        widths = [[vectors.from_arrow(batch.column(at)).size for at in (1, 2)] for batch in sized.batches()]
+        widths = [
+            [vectors.from_arrow(batch.column(at)).size for at in (1, 2)]
+            for batch in sized.batches()
+        ]
         return np.max(widths, axis=0).tolist()
     with reading():
-        (largest,) = sized.agg(*(F.max(F.unwrap_udt(name)["size"]) for name in (FEATURES, LABELS))).collect()
+        (largest,) = sized.agg(
+            *(F.max(F.unwrap_udt(name)["size"]) for name in (FEATURES, LABELS))
+        ).collect()
     return list(largest)
 
 
@@ -99,39 +124,65 @@ def _names(
         raise DataError(f"{where}: a {what} without a name; write one name a line, and none empty")
     twice = first_repeated(names)
     if twice is not None:
-        raise ParameterError(f"{option(f'{what}_names')}: {twice!r} is given twice; names are unique")
+        raise ParameterError(
+            f"{option(f'{what}_names')}: {twice!r} is given twice; names are unique"
+        )
     if size is not None and size != len(names):
-        raise ParameterError(f"{option(f'num_{what}s', size)} but there are {len(names)} {what}_names; they must agree")
+        raise ParameterError(
+            f"{option(f'num_{what}s', size)} but there are {len(names)} {what}_names; they must agree"
+        )
     return names, len(names)
 
 
-Triples = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # label row, label, feature row, index, value
+Triples = tuple[
+    np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray
+]  # label row, label, feature row, index, value
 
 
-def _parse(lines: Lines, num_features: int, num_labels: int, **bases: int) -> tuple[np.ndarray, Vectors, Vectors]:
-    label_row, label, row, index, value = _read(lines, num_features=num_features, num_labels=num_labels, **bases)
+def _parse(
+    lines: Lines, num_features: int, num_labels: int, **bases: int
+) -> tuple[np.ndarray, Vectors, Vectors]:
+    label_row, label, row, index, value = _read(
+        lines, num_features=num_features, num_labels=num_labels, **bases
+    )
     n = len(lines.text)
     features = vectors.sparse(n, num_features, row, index, value)
-    return np.arange(n), features, vectors.sparse(n, num_labels, label_row, label, np.ones(len(label)))
+    return (
+        np.arange(n),
+        features,
+        vectors.sparse(n, num_labels, label_row, label, np.ones(len(label))),
+    )
 
 
 def _extent(lines: Lines, read: partial[Triples]) -> tuple[np.ndarray, Vectors, Vectors]:
     """One row per batch whose vectors are as long as the largest index and label of the batch; no values."""
     _, label, _, index, _ = read(lines)
     nothing = np.empty((3, 0), np.int64)
-    features, labels = (vectors.sparse(1, int(found.max(initial=-1)) + 1, *nothing) for found in (index, label))
+    features, labels = (
+        vectors.sparse(1, int(found.max(initial=-1)) + 1, *nothing) for found in (index, label)
+    )
     return np.array([0]), features, labels
 
 
-def _read(lines: Lines, label_base: int, feature_base: int, num_features: int | None, num_labels: int | None) -> Triples:
+def _read(
+    lines: Lines,
+    label_base: int,
+    feature_base: int,
+    num_features: int | None,
+    num_labels: int | None,
+) -> Triples:
     sizes = num_labels or MAX_LABELS, num_features or MAX_FEATURES
     try:
         label_row, label, row, index, value = _fast(lines.text)
-        for found, base, size in zip((label, index), (label_base, feature_base), sizes, strict=True):
+        for found, base, size in zip(
+            (label, index), (label_base, feature_base), sizes, strict=True
+        ):
             if len(found) and not (base <= found.min() and found.max() < base + size):
                 raise Irregular
     except Irregular:
-        label_row, label, row, index, value = _slow(lines, label_base, feature_base, num_features, num_labels)
+        label_row, label, row, index, value = _slow(
+            lines, label_base, feature_base, num_features, num_labels
+        )
     key = label_row * sizes[0] + label - label_base
     if not (key[1:] > key[:-1]).all():
         key = np.unique(key)
@@ -143,7 +194,10 @@ _BETWEEN = bytes.maketrans(b" \t", b"\n\n")
 
 def _fast(text: pa.Array) -> Triples:
     split = pc.ascii_split_whitespace(text, max_splits=1)
-    head, rest = (pc.list_element(pc.list_slice(split, k, k + 1, return_fixed_size_list=True), 0) for k in (0, 1))
+    head, rest = (
+        pc.list_element(pc.list_slice(split, k, k + 1, return_fixed_size_list=True), 0)
+        for k in (0, 1)
+    )
     unlabelled = pc.match_substring(head, ":")
     labels = pc.split_pattern(head.filter(pc.invert(unlabelled)), ",")
     label_row = np.repeat(np.flatnonzero(~np.asarray(unlabelled)), labels.value_lengths())
@@ -157,7 +211,13 @@ def _fast(text: pa.Array) -> Triples:
     return label_row, label, row, index, value
 
 
-def _slow(lines: Lines, label_base: int, feature_base: int, num_features: int | None, num_labels: int | None) -> Triples:
+def _slow(
+    lines: Lines,
+    label_base: int,
+    feature_base: int,
+    num_features: int | None,
+    num_labels: int | None,
+) -> Triples:
     """Row by row, with the place of whatever is wrong."""
     labels: list[tuple[int, int]] = []
     features: list[tuple[int, int, float]] = []
@@ -166,12 +226,16 @@ def _slow(lines: Lines, label_base: int, feature_base: int, num_features: int | 
         words = lines.line(position).partition("#")[0].split()
         if words and ":" not in words[0]:
             texts = words.pop(0).split(",")
-            labels += [(position, _whole(text, "label", where, label_base, num_labels)) for text in texts]
+            labels += [
+                (position, _whole(text, "label", where, label_base, num_labels)) for text in texts
+            ]
         seen: set[int] = set()
         for word in words:
             index_text, colon, value_text = word.partition(":")
             if not colon:
-                raise DataError(f"{where}: {word[:40]!r} is not index:value; write a row as 'labels index:value ...'")
+                raise DataError(
+                    f"{where}: {word[:40]!r} is not index:value; write a row as 'labels index:value ...'"
+                )
             index = _whole(index_text, "feature index", where, feature_base, num_features)
             if index in seen:
                 raise DataError(f"{where}: feature index {index} is given twice; keep one")
@@ -179,7 +243,9 @@ def _slow(lines: Lines, label_base: int, feature_base: int, num_features: int | 
             try:
                 features.append((position, index, number(value_text)))
             except ValueError:
-                raise DataError(f"{where}: {word[:40]!r}: the value is not a finite number; correct it") from None
+                raise DataError(
+                    f"{where}: {word[:40]!r}: the value is not a finite number; correct it"
+                ) from None
     label_row, label = np.array(labels, np.int64).reshape(-1, 2).T
     row, slot, value = np.array(features, np.float64).reshape(-1, 3).T
     return label_row, label, row.astype(np.int64), slot.astype(np.int64), value
@@ -194,9 +260,13 @@ def _whole(text: str, what: str, where: str, base: int, size: int | None) -> int
         raise DataError(f"{where}: {what} {text[:40]!r} is not a whole number; correct it")
     most = MAX_LABELS if what == "label" else MAX_FEATURES
     if value >= base + most:
-        raise DataError(f"{where}: {what} {text[:40]} is absurdly large (at most {base + most - 1}); correct the line")
+        raise DataError(
+            f"{where}: {what} {text[:40]} is absurdly large (at most {base + most - 1}); correct the line"
+        )
     if value < base or (size is not None and value >= base + size):
         last = "" if size is None else f"..{base + size - 1}"
         option = "label_base and num_labels" if what == "label" else "feature_base and num_features"
-        raise DataError(f"{where}: {what} {text[:40]} is outside {base}{last or ' and up'}; check {option}")
+        raise DataError(
+            f"{where}: {what} {text[:40]} is outside {base}{last or ' and up'}; check {option}"
+        )
     return int(value)

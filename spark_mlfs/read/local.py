@@ -25,12 +25,19 @@ from .layout import DAY, NUMBER, ColumnOfCells, Layout
 from .paths import files_of, runs
 
 VECTOR = pa.struct(
-    [("type", pa.int8()), ("size", pa.int32()), ("indices", pa.list_(pa.int32())), ("values", pa.list_(pa.float64()))]
+    [
+        ("type", pa.int8()),
+        ("size", pa.int32()),
+        ("indices", pa.list_(pa.int32())),
+        ("values", pa.list_(pa.float64())),
+    ]
 )
 SPARK_ROW = b"org.apache.spark.sql.parquet.row.metadata"  # of a Parquet file that Spark wrote: its schema as JSON
 PART_BYTES = 64 << 20  # of a Parquet file, decoded, that one core reads at a time
 BATCH_BYTES = 4 << 20
-READ_BYTES = 1 << 20  # of a file at once: a whole column would be memory that is asked for anew each time
+READ_BYTES = (
+    1 << 20
+)  # of a file at once: a whole column would be memory that is asked for anew each time
 
 
 # ---- types ----
@@ -60,7 +67,9 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     """Return the type that Spark reads a type of Arrow's as; `NeedsSpark` for what this process does not read."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
-    if pa.types.is_large_string(kind) or str(kind) == "string_view":  # which PyArrow 14 does not know
+    if (
+        pa.types.is_large_string(kind) or str(kind) == "string_view"
+    ):  # which PyArrow 14 does not know
         return pa.string()
     if pa.types.is_large_binary(kind):
         return pa.binary()
@@ -83,17 +92,23 @@ def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame
     try:
         readers = [pq.ParquetFile(file) for file in files]
     except (pa.ArrowInvalid, OSError) as error:
-        raise DataError(f"{files[0]}: no Parquet file ({str(error).splitlines()[0][:120]}); give its format") from None
+        raise DataError(
+            f"{files[0]}: no Parquet file ({str(error).splitlines()[0][:120]}); give its format"
+        ) from None
     schema = readers[0].schema_arrow.remove_metadata()
     for reader, file in zip(readers, files, strict=True):
         if not reader.schema_arrow.remove_metadata().equals(schema):
             raise NeedsSpark(f"{file} has other columns than {files[0]}")
-    declared = json.loads((readers[0].metadata.metadata or {}).get(SPARK_ROW, b'{"fields": []}'))["fields"]
+    declared = json.loads((readers[0].metadata.metadata or {}).get(SPARK_ROW, b'{"fields": []}'))[
+        "fields"
+    ]
     fields = {field["name"]: field for field in declared}
     kinds, metadata = {}, {}
     for field in schema:
         said = fields.get(field.name, {})
-        vector = isinstance(said.get("type"), dict) and said["type"].get("class", "").endswith("linalg.VectorUDT")
+        vector = isinstance(said.get("type"), dict) and said["type"].get("class", "").endswith(
+            "linalg.VectorUDT"
+        )
         kinds[field.name] = Kind("vector") if vector else kind_of_arrow(plain_type(field.type))
         metadata[field.name] = said.get("metadata", {})
     if len(set(map(str.lower, schema.names))) < len(schema.names):
@@ -123,14 +138,18 @@ def _decoded(group: Any, names: Container[str]) -> Counter[str]:
     return sizes
 
 
-def _row_groups(file: str, groups: Sequence[int], rows: int, columns: Sequence[str] | None) -> Batches:
+def _row_groups(
+    file: str, groups: Sequence[int], rows: int, columns: Sequence[str] | None
+) -> Batches:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file, buffer_size=READ_BYTES) as reader:
         size = sum(reader.metadata.row_group(group).total_byte_size for group in groups)
         wanted = max(64, int(BATCH_BYTES * max(1, rows) / max(1, size)))
         for batch in reader.iter_batches(wanted, list(groups), columns=columns, use_threads=False):
-            yield pa.RecordBatch.from_arrays([_plain(column) for column in batch.columns], batch.schema.names)
+            yield pa.RecordBatch.from_arrays(
+                [_plain(column) for column in batch.columns], batch.schema.names
+            )
 
 
 def _plain(column: pa.Array) -> pa.Array:
@@ -147,16 +166,28 @@ def assembled(source: LocalFrame, layout: Layout, checked: bool) -> LocalFrame:
     narrow, labels = source.select(*read), source.select(*layout.y.columns)
     rows = partial(_assembled_rows, kinds=source.kinds, layout=layout, checked=checked)
     both = enumerate(zip(narrow.parts, labels.parts, strict=True))
-    parts = [Part(partial(rows, number=number, part=part, labels=own)) for number, (part, own) in both]
-    kinds = {ID: Kind("string" if layout.texts else "bigint"), FEATURES: _kind(layout.x, checked), LABELS: _kind(layout.y, True)}
-    return LocalFrame(parts, kinds | ({WEIGHT: Kind("double")} if layout.weight else {}), sizes=narrow.sizes)
+    parts = [
+        Part(partial(rows, number=number, part=part, labels=own)) for number, (part, own) in both
+    ]
+    kinds = {
+        ID: Kind("string" if layout.texts else "bigint"),
+        FEATURES: _kind(layout.x, checked),
+        LABELS: _kind(layout.y, True),
+    }
+    return LocalFrame(
+        parts, kinds | ({WEIGHT: Kind("double")} if layout.weight else {}), sizes=narrow.sizes
+    )
 
 
 def _kind(cells: ColumnOfCells, as_vectors: bool) -> Kind:
     if cells.form == "asis":
         number = cells.kind != ""
         return Kind(cells.kind or "array<string>", Kind("bigint" if number else "string"))
-    return Kind("vector") if as_vectors or cells.form == "vector" else Kind("array<double>", Kind("double"))
+    return (
+        Kind("vector")
+        if as_vectors or cells.form == "vector"
+        else Kind("array<double>", Kind("double"))
+    )
 
 
 def _assembled_rows(
@@ -167,7 +198,9 @@ def _assembled_rows(
     features but where those decide which rows are dropped."""
     if columns is not None and [*columns] == [LABELS] and layout.missing != "drop":
         for batch in labels():
-            yield pa.RecordBatch.from_arrays([_as_labels(cells_of(batch, layout.y), layout.y)], [LABELS])
+            yield pa.RecordBatch.from_arrays(
+                [_as_labels(cells_of(batch, layout.y), layout.y)], [LABELS]
+            )
         return
     before = 0
     for whole in part():
@@ -184,7 +217,14 @@ def _assembled_rows(
 class _Rows:
     """The rows of a batch, from the places `at` of a part: their cells, ids, and what messages call them."""
 
-    def __init__(self, batch: pa.RecordBatch, kinds: Mapping[str, Kind], layout: Layout, part: int, at: np.ndarray) -> None:
+    def __init__(
+        self,
+        batch: pa.RecordBatch,
+        kinds: Mapping[str, Kind],
+        layout: Layout,
+        part: int,
+        at: np.ndarray,
+    ) -> None:
         self.rows, self.kinds, self.layout, self.part, self.at = batch, kinds, layout, part, at
         self.x, self.y = cells_of(batch, layout.x), cells_of(batch, layout.y)
 
@@ -194,7 +234,9 @@ class _Rows:
         keep[rows[np.isnan(values)]] = False
         if keep.all():
             return self
-        return _Rows(self.rows.filter(pa.array(keep)), self.kinds, self.layout, self.part, self.at[keep])
+        return _Rows(
+            self.rows.filter(pa.array(keep)), self.kinds, self.layout, self.part, self.at[keep]
+        )
 
     def refuse(self, nulls_only: bool) -> None:
         """Raise `DataError` for the first row that cannot be used."""
@@ -205,7 +247,12 @@ class _Rows:
             place = f"{self.at[row] + 1} of part {self.part}"
             shown = None if self.layout.id is None else self.rows[self.layout.id][row].as_py()
             said |= {"place": place, "row": f"row {place if shown is None else shown}: "}
-            raise DataError("".join(said[piece] if at % 2 else piece for at, piece in enumerate(message.split("\x01"))))
+            raise DataError(
+                "".join(
+                    said[piece] if at % 2 else piece
+                    for at, piece in enumerate(message.split("\x01"))
+                )
+            )
 
     def _first(self, what: str) -> tuple[int | None, dict[str, str]]:
         """The first row with a fault, and what a message says of it."""
@@ -217,17 +264,29 @@ class _Rows:
         }
         if what in nulls:
             column = nulls[what]
-            at = None if column is None or not column.null_count else int(np.argmax(np.asarray(column.is_null())))
+            at = (
+                None
+                if column is None or not column.null_count
+                else int(np.argmax(np.asarray(column.is_null())))
+            )
             return at, {}
         if what == "needed":
             others = {name for name, kind in x.kinds.items() if not kind.number}
             columns = [(name in others, self.rows[name]) for name in self.layout.needed]
-            cells = _gathered([pc.if_else(c.is_valid(), 0.0, pa.scalar(None, pa.float64())) if o else c for o, c in columns])
+            cells = _gathered(
+                [
+                    pc.if_else(c.is_valid(), 0.0, pa.scalar(None, pa.float64())) if o else c
+                    for o, c in columns
+                ]
+            )
             at, slot, _ = _first_entry(cells, np.isnan)
             return at, {what: repr(self.layout.needed[slot])}
         if what == "no label":
             at, slot, value = _first_entry(self.y, lambda v: ~((v == 0) | (v == 1) | np.isnan(v)))
-            return at, {"label": _called(y, slot, f"{y.said!r}, position "), "value": f"{value!r}".removesuffix(".0")}
+            return at, {
+                "label": _called(y, slot, f"{y.said!r}, position "),
+                "value": f"{value!r}".removesuffix(".0"),
+            }
         at, slot, _ = _first_entry(self.x, np.isinf if what == "infinite" else np.isnan)
         return at, {"feature": _called(x, slot, f"column {x.said!r}, feature ")}
 
@@ -236,7 +295,11 @@ class _Rows:
         features = self.x
         if checked and x.form == "array":
             features = _as_vectors(features, fill=0.0 if missing == "zero" else None)
-        ids = self.rows[self.layout.id].cast(pa.string()) if self.layout.texts else pa.array(self._ids())
+        ids = (
+            self.rows[self.layout.id].cast(pa.string())
+            if self.layout.texts
+            else pa.array(self._ids())
+        )
         columns, names = [ids, features, _as_labels(self.y, y)], [ID, FEATURES, LABELS]
         if self.layout.weight is not None:
             columns.append(self.rows[self.layout.weight].cast(pa.float64()))
@@ -305,11 +368,16 @@ def cells_here(columns: Sequence[pa.Array], made: Categories) -> np.ndarray:
     for place, column in enumerate(columns):
         if place in made.values:
             values = made.values[place]
-            codes = pc.index_in(column.cast(pa.string()), pa.array([v for v in values if v is not None], pa.string()))
+            codes = pc.index_in(
+                column.cast(pa.string()),
+                pa.array([v for v in values if v is not None], pa.string()),
+            )
             x[:, place] = codes.fill_null(len(values)).to_numpy(zero_copy_only=False)
             x[np.asarray(column.is_null()), place] = made.lacking(place)
         elif place in made.dates and pa.types.is_timestamp(column.type):
-            micros = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64()).cast(pa.float64())
+            micros = (
+                column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64()).cast(pa.float64())
+            )
             x[:, place] = micros.to_numpy(zero_copy_only=False) / DAY
         else:
             small = pa.types.is_boolean(column.type) or pa.types.is_date(column.type)
@@ -329,8 +397,12 @@ def _parted(column: pa.StringArray, delimiter: str) -> pa.ListArray:
     lists = pc.split_pattern(column, delimiter)
     tags = pc.utf8_trim(lists.flatten(), " ")
     keep = np.asarray(pc.not_equal(tags, "").fill_null(False))
-    rows = np.repeat(np.arange(len(column)), np.asarray(pc.list_value_length(lists).fill_null(0)))[keep]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(column)))]).astype(np.int32)
+    rows = np.repeat(np.arange(len(column)), np.asarray(pc.list_value_length(lists).fill_null(0)))[
+        keep
+    ]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(column)))]).astype(
+        np.int32
+    )
     nulls = pa.array(np.asarray(column.is_null()))
     return pa.ListArray.from_arrays(pa.array(offsets), tags.filter(pa.array(keep)), mask=nulls)
 
@@ -342,14 +414,25 @@ def entries_of(cells: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray, int
         return v.rows, v.indices, v.values, v.size
     lengths = np.asarray(pc.list_value_length(cells).fill_null(0)).astype(np.int64)
     values = cells.flatten().to_numpy(zero_copy_only=False)
-    return np.repeat(np.arange(len(cells)), lengths), vectors.within(lengths), values, int(lengths.max(initial=0))
+    return (
+        np.repeat(np.arange(len(cells)), lengths),
+        vectors.within(lengths),
+        values,
+        int(lengths.max(initial=0)),
+    )
 
 
-def _first_entry(cells: pa.Array, wrong: Callable[[np.ndarray], np.ndarray]) -> tuple[int | None, int, float]:
+def _first_entry(
+    cells: pa.Array, wrong: Callable[[np.ndarray], np.ndarray]
+) -> tuple[int | None, int, float]:
     """The row, slot and value of the first entry that is wrong."""
     rows, slots, values, _ = entries_of(cells)
     bad = np.flatnonzero(wrong(values))
-    return (int(rows[bad[0]]), int(slots[bad[0]]), float(values[bad[0]])) if len(bad) else (None, 0, 0.0)
+    return (
+        (int(rows[bad[0]]), int(slots[bad[0]]), float(values[bad[0]]))
+        if len(bad)
+        else (None, 0, 0.0)
+    )
 
 
 def _as_vectors(lists: pa.ListArray, fill: float | None = None) -> pa.StructArray:
@@ -369,7 +452,9 @@ def _hash(h: np.ndarray, column: pa.Array, kind: Kind) -> None:
     """Fold a column's cells into the hashes of rows, as Spark's xxhash64 does."""
     valid = None if not column.null_count else np.asarray(column.is_valid())
     if kind.vector:
-        for name, field in zip(("type", "size", "indices", "values"), column.flatten(), strict=True):
+        for name, field in zip(
+            ("type", "size", "indices", "values"), column.flatten(), strict=True
+        ):
             _hash(h, field, kind_of_arrow(VECTOR.field(name).type))
     elif kind.element is not None:
         lengths = np.asarray(pc.list_value_length(column).fill_null(0)).astype(np.int64)
@@ -386,15 +471,34 @@ def _hash(h: np.ndarray, column: pa.Array, kind: Kind) -> None:
         h[:] = new if valid is None else np.where(valid, new, h)
     elif kind.name in ("float", "double"):
         values = column.fill_null(0.0).to_numpy(zero_copy_only=False)
-        xxhash.fold(h, values, valid, xxhash.of_doubles if kind.name == "double" else xxhash.of_floats)
+        xxhash.fold(
+            h, values, valid, xxhash.of_doubles if kind.name == "double" else xxhash.of_floats
+        )
     elif kind.whole or kind.name in ("boolean", "date", "timestamp", "timestamp_ntz"):
-        column = column.cast(pa.timestamp("us", column.type.tz)) if pa.types.is_timestamp(column.type) else column
+        column = (
+            column.cast(pa.timestamp("us", column.type.tz))
+            if pa.types.is_timestamp(column.type)
+            else column
+        )
         small = kind.name in ("tinyint", "smallint", "int", "date", "boolean")
-        values = column.cast(pa.int32() if small else pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-        xxhash.fold(h, values if small else values.view(np.uint64), valid, xxhash.of_ints if small else xxhash.of_longs)
+        values = (
+            column.cast(pa.int32() if small else pa.int64())
+            .fill_null(0)
+            .to_numpy(zero_copy_only=False)
+        )
+        xxhash.fold(
+            h,
+            values if small else values.view(np.uint64),
+            valid,
+            xxhash.of_ints if small else xxhash.of_longs,
+        )
     elif kind.name.startswith("decimal") and column.type.precision <= 18:
-        digits = np.frombuffer(column.cast(pa.decimal128(18, column.type.scale)).buffers()[1], np.uint64)
-        xxhash.fold(h, digits[::2][column.offset : column.offset + len(column)], valid, xxhash.of_longs)
+        digits = np.frombuffer(
+            column.cast(pa.decimal128(18, column.type.scale)).buffers()[1], np.uint64
+        )
+        xxhash.fold(
+            h, digits[::2][column.offset : column.offset + len(column)], valid, xxhash.of_longs
+        )
     elif kind.name != "void":
         raise NeedsSpark(f"the ids of rows are hashes of a column of type {kind.name}")
 
@@ -402,12 +506,16 @@ def _hash(h: np.ndarray, column: pa.Array, kind: Kind) -> None:
 def numbers_of(column: pa.Array, name: str) -> pa.Array:
     """Return a column of numbers as double, or of texts that are numbers or empty, as `columns.number_of` does."""
     if not pa.types.is_string(column.type):
-        return (column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column).cast(pa.float64(), safe=False)
+        return (column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column).cast(
+            pa.float64(), safe=False
+        )
     texts = pc.utf8_trim_whitespace(column)
     texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
     wrong = pc.index(pc.match_substring_regex(texts, NUMBER), False).as_py()
     if wrong >= 0:
-        raise DataError(f"column {name!r} holds {column[wrong].as_py()[:40]}, no number; correct it, or leave it empty")
+        raise DataError(
+            f"column {name!r} holds {column[wrong].as_py()[:40]}, no number; correct it, or leave it empty"
+        )
     return pc.replace_substring(texts, "+", "").cast(pa.float64())
 
 

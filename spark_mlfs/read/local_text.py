@@ -87,10 +87,19 @@ def dialect_of(options: Mapping[str, str]) -> Dialect:
     separator = {"\\t": "\t"}.get(separator, separator)
     quote, null = told.pop("quote", '"'), told.pop("nullvalue", "")
     escape = told.pop("escape", "\\")
-    header, infer = (_TRUTH.get(told.pop(name, "true").lower()) for name in ("header", "inferschema"))
+    header, infer = (
+        _TRUTH.get(told.pop(name, "true").lower()) for name in ("header", "inferschema")
+    )
     signs = [separator, quote, escape]
-    if told or header is None or infer is None or not all(re.fullmatch(r"[!-~\t]", sign) for sign in signs):
-        raise NeedsSpark(f"CSV with reader_options {', '.join(told) or 'of other values'} is read by Spark")
+    if (
+        told
+        or header is None
+        or infer is None
+        or not all(re.fullmatch(r"[!-~\t]", sign) for sign in signs)
+    ):
+        raise NeedsSpark(
+            f"CSV with reader_options {', '.join(told) or 'of other values'} is read by Spark"
+        )
     if escape not in ("\\", quote) or separator in (quote, escape):
         raise NeedsSpark(f"CSV with reader_options escape={escape!r} is read by Spark")
     return Dialect(separator, quote, escape == quote, header, infer, null)
@@ -108,14 +117,24 @@ def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     check_separator(names, where, options)
     tell_unnamed(names, where)
     if dialect.header:
-        refuse_headers([(re.sub('[\ufeff"]', "", line.decode()).strip(" "), file) for file, line in lines.items()])
+        refuse_headers(
+            [
+                (re.sub('[\ufeff"]', "", line.decode()).strip(" "), file)
+                for file, line in lines.items()
+            ]
+        )
     if len(names) > _MOST_COLUMNS or len({name.lower() for name in names}) < len(names):
-        raise NeedsSpark(f"{where}: names of columns that differ by case alone, or more than {_MOST_COLUMNS} columns")
+        raise NeedsSpark(
+            f"{where}: names of columns that differ by case alone, or more than {_MOST_COLUMNS} columns"
+        )
     if dialect.header and set(lines.values()) != {first}:
         raise NeedsSpark(f"{where}: headers that are written differently are read by Spark")
     kinds = dict.fromkeys(names, Kind("string"))
     header = first if dialect.header else None
-    rows = [_CsvRows(split, dialect, tuple(names), kinds, frozenset(), header) for split in splits_of([*lines])]
+    rows = [
+        _CsvRows(split, dialect, tuple(names), kinds, frozenset(), header)
+        for split in splits_of([*lines])
+    ]
     plain: set[str] = set()
     if dialect.infer:
         of_parts = [*LocalFrame([*map(Part, rows)], kinds).each(partial(_classes, names))]
@@ -140,12 +159,18 @@ def _names(line: bytes, dialect: Dialect) -> list[str]:
     data = np.frombuffer(line + b"\n", np.uint8)
     parted, data = _parted(data, np.array([0, len(data)]), dialect)
     width = int(parted.sum()) + 1
-    cells = [cell or "" for column in _cells(data, width, dialect).columns for cell in column.to_pylist()]
+    cells = [
+        cell or "" for column in _cells(data, width, dialect).columns for cell in column.to_pylist()
+    ]
     if not dialect.header:
         return [f"_c{k}" for k in range(width)]
     times = Counter(cell.lower() for cell in cells)
     return [
-        f"_c{k}" if cell in ("", dialect.null) else f"{cell}{k}" if times[cell.lower()] > 1 else cell
+        f"_c{k}"
+        if cell in ("", dialect.null)
+        else f"{cell}{k}"
+        if times[cell.lower()] > 1
+        else cell
         for k, cell in enumerate(cells)
     ]
 
@@ -160,14 +185,22 @@ def _parted(data: np.ndarray, edges: np.ndarray, dialect: Dialect) -> tuple[np.n
     if not is_quote.any():
         return parted, data
     backslash = data == ord("\\")
-    before = np.flatnonzero(backslash[:-1] & is_quote[1:]) if not dialect.doubled else np.empty(0, np.int64)
+    before = (
+        np.flatnonzero(backslash[:-1] & is_quote[1:])
+        if not dialect.doubled
+        else np.empty(0, np.int64)
+    )
     is_quote[before + 1] = False
     inside = np.bitwise_xor.accumulate(is_quote.view(np.uint8)).view(bool)
     if inside[edges[1:] - 1].any():
         raise NeedsSpark("a quoted cell of CSV that holds a line end is read by Spark")
     quotes, around = np.flatnonzero(is_quote), np.concatenate([[10], data, [10]])
     limits = [ord(dialect.separator), 10, 13] + [ord(dialect.quote)] * dialect.doubled
-    fits = np.isin(around[quotes[::2]], limits).all() and np.isin(around[quotes[1::2] + 2], limits).all() and inside[before].all()
+    fits = (
+        np.isin(around[quotes[::2]], limits).all()
+        and np.isin(around[quotes[1::2] + 2], limits).all()
+        and inside[before].all()
+    )
     if not fits or (not dialect.doubled and (backslash[:-1] & backslash[1:] & inside[:-1]).any()):
         remedy = 'where a quote is written twice pass reader_options={"escape": "\\""}'
         told = "a cell of CSV with quotes in quotes, two backslashes or text beside its quotes is read by Spark"
@@ -180,11 +213,17 @@ def _parted(data: np.ndarray, edges: np.ndarray, dialect: Dialect) -> tuple[np.n
     return parted & ~inside, data
 
 
-def _cells(data: np.ndarray, width: int, dialect: Dialect, types: Mapping[int, pa.DataType] | None = None) -> pa.RecordBatch:
+def _cells(
+    data: np.ndarray, width: int, dialect: Dialect, types: Mapping[int, pa.DataType] | None = None
+) -> pa.RecordBatch:
     """The cells of lines, those of the columns `types` alone, or all as texts."""
     types = dict.fromkeys(range(width), pa.string()) if types is None else types
     nulls = {"null_values": ["", dialect.null], "strings_can_be_null": True}
-    return cells(data, types, width, dialect.separator, dialect.quote, **nulls).combine_chunks().to_batches()[0]
+    return (
+        cells(data, types, width, dialect.separator, dialect.quote, **nulls)
+        .combine_chunks()
+        .to_batches()[0]
+    )
 
 
 @dataclass(frozen=True)
@@ -220,24 +259,38 @@ class _CsvRows:
         if b"\0" in text:
             raise NeedsSpark(f"{self.split.name} holds zero bytes")
         header = self.header
-        if header is not None and header in text and re.search(rb"(?:^|[\r\n])" + re.escape(header) + rb"(?:[\r\n]|$)", text):
+        if (
+            header is not None
+            and header in text
+            and re.search(rb"(?:^|[\r\n])" + re.escape(header) + rb"(?:[\r\n]|$)", text)
+        ):
             raise NeedsSpark(f"{self.split.name} repeats its header")
         parted, data = _parted(data, edges, self.dialect)
         wanted = len(self.names) - 1
-        bad = np.flatnonzero(np.add.reduceat(parted.view(np.uint8), edges[:-1], dtype=np.int64) != wanted)
+        bad = np.flatnonzero(
+            np.add.reduceat(parted.view(np.uint8), edges[:-1], dtype=np.int64) != wanted
+        )
         if len(bad):
             data = data[: edges[bad[0]]]
         if len(data):
-            direct = {name: _DIRECT.get(kind.name) if name in self.plain else None for name, kind in self.kinds.items()}
+            direct = {
+                name: _DIRECT.get(kind.name) if name in self.plain else None
+                for name, kind in self.kinds.items()
+            }
             places = {name: k for k, name in enumerate(self.names)}
             types = {places[name]: direct[name] or pa.string() for name in self.kinds}
             cells = _cells(data, wanted + 1, self.dialect, types).columns
-            columns = [cells[k] if direct[name] else _typed(cells[k], kind) for k, (name, kind) in enumerate(self.kinds.items())]
+            columns = [
+                cells[k] if direct[name] else _typed(cells[k], kind)
+                for k, (name, kind) in enumerate(self.kinds.items())
+            ]
             yield pa.RecordBatch.from_arrays(columns, [*self.kinds])
         if len(bad):
             line = text[edges[bad[0]] : edges[bad[0] + 1]].decode(errors="replace").rstrip("\r\n")
             shown = re.sub(r"\s+", " ", line, flags=re.ASCII)[:60]
-            raise DataError(f"{self.split.name}{BAD_CELLS[0]}{shown}{BAD_CELLS[1].format(wanted + 1)}")
+            raise DataError(
+                f"{self.split.name}{BAD_CELLS[0]}{shown}{BAD_CELLS[1].format(wanted + 1)}"
+            )
 
 
 # ---- types ----
@@ -284,7 +337,10 @@ def _classes_of(column: pa.StringArray) -> set[str]:
             return {_of_digits(str(extent["min"])), _of_digits(str(extent["max"]))}
         if signs <= 3:
             column.cast(pa.float64())
-            if any(pc.any(pc.match_substring_regex(some, _FRACTION)).as_py() for some in (column.slice(0, 64), column)):
+            if any(
+                pc.any(pc.match_substring_regex(some, _FRACTION)).as_py()
+                for some in (column.slice(0, 64), column)
+            ):
                 return {"double"}
     except pa.ArrowInvalid:
         pass
@@ -305,7 +361,11 @@ def _odd_classes(rest: pa.StringArray) -> Iterator[str]:
             yield "double" if any(map(_is_fraction, some.to_pylist())) else "decimal"
         else:
             try:
-                days = [cell[:10] for cell in some.to_pylist() if name in ("date", "timestamp") and cell[4] == "-"]
+                days = [
+                    cell[:10]
+                    for cell in some.to_pylist()
+                    if name in ("date", "timestamp") and cell[4] == "-"
+                ]
                 pa.array(days, pa.string()).cast(pa.date32())
                 yield name
             except pa.ArrowInvalid:
@@ -318,7 +378,9 @@ def _of_digits(cell: str) -> str:
     if len(cell.lstrip("+-0")) > 38:
         return "double"
     number = int(cell)
-    kinds = (kind for kind, bits in (("int", 31), ("bigint", 63)) if -(1 << bits) <= number < 1 << bits)
+    kinds = (
+        kind for kind, bits in (("int", 31), ("bigint", 63)) if -(1 << bits) <= number < 1 << bits
+    )
     return next(kinds, "decimal")
 
 
@@ -347,7 +409,9 @@ def _typed(column: pa.StringArray, kind: Kind) -> pa.Array:
     if kind.name == "date":
         return column.cast(pa.date32())
     if kind.name == "double":
-        column = pc.replace_substring_regex(pc.ascii_trim(column, _WHITE), r"([0-9.])[dDfF]$", r"\1")
+        column = pc.replace_substring_regex(
+            pc.ascii_trim(column, _WHITE), r"([0-9.])[dDfF]$", r"\1"
+        )
     if kind.name in _DIRECT:
         return pc.replace_substring_regex(column, r"^\+", "").cast(_DIRECT[kind.name])
     return column
@@ -370,18 +434,31 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
         raise NeedsSpark(f"{where}: fields without a name, or with names that differ by case alone")
     types = {name: _plain(types[name], pa.string()) for name in sorted(types)}
     kinds = {name: kind_of_arrow(kind) for name, kind in types.items()}
-    return LocalFrame([Part(partial(_json_rows, split, types)) for split in splits], kinds, sizes=sizes_of(files, [*kinds]))
+    return LocalFrame(
+        [Part(partial(_json_rows, split, types)) for split in splits],
+        kinds,
+        sizes=sizes_of(files, [*kinds]),
+    )
 
 
 def _table(block: bytes, types: Mapping[str, pa.DataType] | None = None) -> pa.Table:
     from pyarrow import json as reader
 
-    told = {} if types is None else {"explicit_schema": pa.schema(list(types.items())), "unexpected_field_behavior": "ignore"}
+    told = (
+        {}
+        if types is None
+        else {
+            "explicit_schema": pa.schema(list(types.items())),
+            "unexpected_field_behavior": "ignore",
+        }
+    )
     reading = reader.ReadOptions(use_threads=False, block_size=len(block) + 1)
     return reader.read_json(pa.BufferReader(block), reading, reader.ParseOptions(**told))
 
 
-def _json_rows(split: FileSplit, types: Mapping[str, pa.DataType], columns: Sequence[str] | None) -> Batches:
+def _json_rows(
+    split: FileSplit, types: Mapping[str, pa.DataType], columns: Sequence[str] | None
+) -> Batches:
     types = {name: types[name] for name in columns or types}
     for name, kind in types.items():
         if "struct" in kind_of_arrow(kind).name:
@@ -402,7 +479,9 @@ def _look(where: str, blocks: Iterable[Any]) -> tuple[pa.Schema, str, str | None
         last = edges[1:] - 1
         for ends in (10, 13):
             last = last - (data[last] == ends)
-        shaped = (data[edges[:-1]] == ord("{")).all() and (data[last] == ord("}")).all()  # pyarrow does not survive others
+        shaped = (data[edges[:-1]] == ord("{")).all() and (
+            data[last] == ord("}")
+        ).all()  # pyarrow does not survive others
         table, message = _records(block, len(edges) - 1) if shaped else (None, "")
         if table is None:
             names: dict[str, pa.DataType] = {}
@@ -415,7 +494,9 @@ def _look(where: str, blocks: Iterable[Any]) -> tuple[pa.Schema, str, str | None
             if bad is None and not message:
                 table, message = _records(block, len(edges) - 1)
         if table is not None:
-            schemas.append(pa.schema([(name, _seen(where, name, table[name])) for name in table.column_names]))
+            schemas.append(
+                pa.schema([(name, _seen(where, name, table[name])) for name in table.column_names])
+            )
         elif bad is None:
             raise NeedsSpark(f"{where}: {message}")
     return pa.schema([*_merged(where, schemas).items()]), first, bad
@@ -439,7 +520,11 @@ def _record(where: str, line: str, strict: bool) -> dict[str, Any] | None:
         if strict and "'" in line:
             raise NeedsSpark(f"{where}: single quotes in JSON are read by Spark") from None
         return None
-    if strict and (isinstance(record, list) or record is None or (isinstance(record, dict) and end < len(line.strip()))):
+    if strict and (
+        isinstance(record, list)
+        or record is None
+        or (isinstance(record, dict) and end < len(line.strip()))
+    ):
         raise NeedsSpark(f"{where}: a line that is not one record is read by Spark")
     return record if isinstance(record, dict) else None
 
@@ -470,6 +555,9 @@ def _plain(kind: pa.DataType, unseen: pa.DataType | None = None) -> pa.DataType:
 
 def _merged(where: str, schemas: Sequence[pa.Schema]) -> dict[str, pa.DataType]:
     try:
-        return {field.name: field.type for field in pa.unify_schemas(schemas, promote_options="permissive")}
+        return {
+            field.name: field.type
+            for field in pa.unify_schemas(schemas, promote_options="permissive")
+        }
     except pa.ArrowTypeError as error:
         raise NeedsSpark(f"{where}: {str(error)[:120]}") from None

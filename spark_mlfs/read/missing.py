@@ -26,7 +26,10 @@ from .vectors import Vectors
 
 MISSING_TAKES = f"{option('missing', 'mean')}, 'zero' or 'drop'"
 MISSING_FEATURES = Parameter(
-    "missing", "error", Choice((*policies.POLICIES, "keep")), "what becomes of a feature value that is missing"
+    "missing",
+    "error",
+    Choice((*policies.POLICIES, "keep")),
+    "what becomes of a feature value that is missing",
 )
 
 
@@ -36,11 +39,15 @@ def left_to(fitted: Mapping[str, Any], missing: str | None) -> str:
     if own not in ("mean", "zero"):
         return missing or "error"
     if missing in ("mean", "zero") and missing != own:
-        raise ParameterError(f"missing={missing!r}: the model was trained with missing={own!r}, and fills values as it did there")
+        raise ParameterError(
+            f"missing={missing!r}: the model was trained with missing={own!r}, and fills values as it did there"
+        )
     return "keep" if missing in (None, own) else missing
 
 
-def settle(features: Vectors, missing: str, where: Callable[[int, int], str]) -> tuple[np.ndarray, Vectors]:
+def settle(
+    features: Vectors, missing: str, where: Callable[[int, int], str]
+) -> tuple[np.ndarray, Vectors]:
     """The rows to keep and their vectors under a policy; NaN stays where ``"mean"`` is left to `impute`."""
     n, unknown = len(features), np.isnan(features.values)
     if not unknown.any() or missing in ("keep", "mean"):
@@ -65,7 +72,11 @@ def _filled(features: Vectors, fill: np.ndarray) -> Vectors:
 
 
 def impute(
-    frame: DataFrame, missing: str, names: Sequence[str] | None, settled: bool = False, made: Categories | None = None
+    frame: DataFrame,
+    missing: str,
+    names: Sequence[str] | None,
+    settled: bool = False,
+    made: Categories | None = None,
 ) -> DataFrame:
     """`frame` without missing features, named and with their fill; where `settled` only a mean is left, of a pass of its own. It
     says what columns of texts and dates were `made` of."""
@@ -78,14 +89,22 @@ def impute(
     if lacking:
         schema = frame.kinds if isinstance(frame, LocalFrame) else frame.schema
         frame = frame.mapInArrow(partial(_impute, fill=fill), schema)
-    metadata = {**(attribute_metadata(names) if names else {}), **({FILL: fitted} if fitted else {})}
+    metadata = {
+        **(attribute_metadata(names) if names else {}),
+        **({FILL: fitted} if fitted else {}),
+    }
     return frame.withMetadata(FEATURES, metadata) if metadata else frame
 
 
 def _impute(batches: Batches, fill: np.ndarray | None) -> Batches:
     for batch in batches:
-        columns, features = dict(zip(batch.schema.names, batch.columns, strict=True)), vectors.from_arrow(batch[FEATURES])
-        columns[FEATURES] = _filled(features, np.zeros(features.size) if fill is None else fill).to_arrow()
+        columns, features = (
+            dict(zip(batch.schema.names, batch.columns, strict=True)),
+            vectors.from_arrow(batch[FEATURES]),
+        )
+        columns[FEATURES] = _filled(
+            features, np.zeros(features.size) if fill is None else fill
+        ).to_arrow()
         yield pa.RecordBatch.from_pydict(columns)
 
 
@@ -97,7 +116,10 @@ def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:
         slots = extents["slot"].to_numpy()
         width = int(slots.max(initial=-1)) + 1
         missing, largest, some = np.zeros(width, np.int64), np.zeros(width), slots >= 0
-        missing[slots[some]], largest[slots[some]] = extents["missing"][some], extents["largest"][some]
+        missing[slots[some]], largest[slots[some]] = (
+            extents["missing"][some],
+            extents["largest"][some],
+        )
         scale = policies.scale_above(largest)
         sums = _by_slot(features, partial(_fixed_point, scale=scale), {"high": "sum", "low": "sum"})
     high, low = np.zeros((2, width), np.int64)
@@ -109,13 +131,17 @@ def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:
 def missing_slots(frame: DataFrame) -> set[int]:
     """Return the slots of the features of which some value is missing."""
     with reading():
-        found = _by_slot(frame.select(FEATURES), _extent, {"missing": "sum", "largest": "max", "rows": "sum"})
+        found = _by_slot(
+            frame.select(FEATURES), _extent, {"missing": "sum", "largest": "max", "rows": "sum"}
+        )
     return {*found["slot"][(found["missing"] > 0) & (found["slot"] >= 0)]}
 
 
 def _by_slot(features: DataFrame, task: Any, columns: Mapping[str, str]) -> pd.DataFrame:
     """Return the numbers that tasks give slots, summed, or the largest, by slot."""
-    types = ", ".join(f"{name} {'double' if how == 'max' else 'long'}" for name, how in columns.items())
+    types = ", ".join(
+        f"{name} {'double' if how == 'max' else 'long'}" for name, how in columns.items()
+    )
     numbers = features.mapInArrow(task, f"slot int, {types}")
     if isinstance(numbers, LocalFrame):
         rows = [batch.to_pandas() for batches in numbers.each(list) for batch in batches]
@@ -135,9 +161,15 @@ def _extent(batches: Batches) -> Batches:
         counts, magnitudes = policies.count_missing(v.indices, v.values, len(missing))
         missing, largest = missing + counts, np.maximum(largest, magnitudes)
     slots = np.flatnonzero((missing > 0) | (largest > 0))
-    columns = {"missing": (0, missing[slots]), "largest": (0.0, largest[slots]), "rows": (rows, np.zeros(len(slots), np.int64))}
+    columns = {
+        "missing": (0, missing[slots]),
+        "largest": (0.0, largest[slots]),
+        "rows": (rows, np.zeros(len(slots), np.int64)),
+    }
     numbers = {name: np.concatenate([[first], rest]) for name, (first, rest) in columns.items()}
-    yield pa.RecordBatch.from_pydict({"slot": np.concatenate([[-1], slots]).astype(np.int32), **numbers})
+    yield pa.RecordBatch.from_pydict(
+        {"slot": np.concatenate([[-1], slots]).astype(np.int32), **numbers}
+    )
 
 
 def _fixed_point(batches: Batches, scale: np.ndarray) -> Batches:
@@ -148,4 +180,6 @@ def _fixed_point(batches: Batches, scale: np.ndarray) -> Batches:
         stored = v.indices < len(scale)  # others are 0
         whole, rest = policies.sum_known(v.indices[stored], v.values[stored], scale)
         high, low = high + whole, low + rest
-    yield pa.RecordBatch.from_pydict({"slot": np.arange(len(scale), dtype=np.int32), "high": high, "low": low})
+    yield pa.RecordBatch.from_pydict(
+        {"slot": np.arange(len(scale), dtype=np.int32), "high": high, "low": low}
+    )

@@ -53,7 +53,9 @@ def files_of(path: str, nested: bool = False) -> list[str]:
         raise DataError(f"{path}: no such file; give a path that is there")
     out = [match for match in matches if not os.path.isdir(match)]
     if not nested and any(Path(file).is_fifo() for file in out):  # as /dev/stdin may be
-        raise DataError(f"{path} is a pipe, and data are read more than once: save them in a file first")
+        raise DataError(
+            f"{path} is a pipe, and data are read more than once: save them in a file first"
+        )
     for match in matches:
         for folder, inner, names in os.walk(match, followlinks=True):
             inner[:] = [name for name in inner if name[0] not in "._"]
@@ -61,7 +63,9 @@ def files_of(path: str, nested: bool = False) -> list[str]:
                 raise NeedsSpark(f"{match} has folders in it")
             out += [os.path.join(folder, name) for name in names if name[0] not in "._"]
     if not out and not nested:
-        raise DataError(f"{path}: no file there; give the data file, a folder or a glob that matches some")
+        raise DataError(
+            f"{path}: no file there; give the data file, a folder or a glob that matches some"
+        )
     return sorted(out)
 
 
@@ -70,7 +74,11 @@ def _braces(pattern: str) -> list[str]:
     group = re.search(r"\{([^{}]*)\}", pattern)
     if group is None:
         return [pattern]
-    return [one for part in group[1].split(",") for one in _braces(pattern[: group.start()] + part + pattern[group.end() :])]
+    return [
+        one
+        for part in group[1].split(",")
+        for one in _braces(pattern[: group.start()] + part + pattern[group.end() :])
+    ]
 
 
 def runs(items: Iterable[Item], size_of: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
@@ -88,7 +96,9 @@ def runs(items: Iterable[Item], size_of: Callable[[Item], int], most: int) -> It
 
 def lines_of(names: Sequence[str]) -> LocalFrame:
     """Return the lines of files as ``value, start`` (of the part of a large file), and ``file`` where there are several."""
-    single = len(names) == 1 and (names[0].endswith(PACKED) or os.path.getsize(names[0]) < 1.5 * SPLIT_BYTES)
+    single = len(names) == 1 and (
+        names[0].endswith(PACKED) or os.path.getsize(names[0]) < 1.5 * SPLIT_BYTES
+    )
     parts = [partial(_batches, split, single) for split in splits_of(names)]
     text = Kind("string")
     kinds = {"value": text, "start": Kind("bigint")} | ({} if single else {"file": text})
@@ -97,7 +107,9 @@ def lines_of(names: Sequence[str]) -> LocalFrame:
 
 def sizes_of(names: Sequence[str], columns: Sequence[str]) -> dict[str, int]:
     """Return about how many bytes the columns of files of text take: those of the files, shared out."""
-    size = sum(os.path.getsize(name) * (PACKED_TIMES if name.endswith(PACKED) else 1) for name in names)
+    size = sum(
+        os.path.getsize(name) * (PACKED_TIMES if name.endswith(PACKED) else 1) for name in names
+    )
     return dict.fromkeys(columns, size // max(1, len(columns)))
 
 
@@ -108,7 +120,10 @@ def splits_of(names: Sequence[str]) -> list[FileSplit]:
         size = os.path.getsize(name)
         splits = 1 if name.endswith(PACKED) else max(1, round(size / SPLIT_BYTES))
         edges = np.linspace(0, size, splits + 1).astype(int).tolist()
-        out += [FileSplit(name, start, None if end == size else end) for start, end in itertools.pairwise(edges)]
+        out += [
+            FileSplit(name, start, None if end == size else end)
+            for start, end in itertools.pairwise(edges)
+        ]
     return out
 
 
@@ -137,7 +152,9 @@ class FileSplit:
                 else:
                     file.seek(0)
                 while self.end is None or at < self.end:
-                    data = file.read(BLOCK_BYTES if self.end is None else min(BLOCK_BYTES, self.end - at))
+                    data = file.read(
+                        BLOCK_BYTES if self.end is None else min(BLOCK_BYTES, self.end - at)
+                    )
                     if not data.endswith(b"\n"):
                         data += file.readline()
                     if not data:
@@ -148,13 +165,17 @@ class FileSplit:
             if not packed:
                 raise
             remedy = "test it (gzip -t, bzip2 -t), or fetch it again"
-            raise DataError(f"{self.name}: damaged, or not packed as its name says ({error}); {remedy}") from None
+            raise DataError(
+                f"{self.name}: damaged, or not packed as its name says ({error}); {remedy}"
+            ) from None
 
     def lines(self) -> Iterator[pa.StringArray]:
         """Iterate over the lines, each with the white space around it; a lone carriage return ends a line, too."""
         for block in self.blocks():
             offsets = edges_of(np.frombuffer(block, np.uint8)).astype(np.int32)
-            yield pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(block))
+            yield pa.StringArray.from_buffers(
+                len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(block)
+            )
 
 
 def edges_of(data: np.ndarray) -> np.ndarray:
@@ -162,7 +183,9 @@ def edges_of(data: np.ndarray) -> np.ndarray:
     ends = data == 10
     returns = np.flatnonzero(data == 13)
     if len(returns):
-        alone = returns[(returns + 1 == len(data)) | (data[np.minimum(returns + 1, len(data) - 1)] != 10)]
+        alone = returns[
+            (returns + 1 == len(data)) | (data[np.minimum(returns + 1, len(data) - 1)] != 10)
+        ]
         ends[alone] = True
     edges = np.flatnonzero(ends) + 1
     if not len(edges) or edges[-1] < len(data):

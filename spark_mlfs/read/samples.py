@@ -52,11 +52,15 @@ def _draws(key: np.ndarray, draws: np.ndarray) -> np.ndarray:
 
 def _below(bits: np.ndarray, n: int | np.ndarray) -> np.ndarray:
     """A draw from 0..n-1 out of the upper 32 bits."""
-    return ((bits >> np.uint64(32)) * np.asarray(n).astype(np.uint64) >> np.uint64(32)).astype(np.int64)
+    return ((bits >> np.uint64(32)) * np.asarray(n).astype(np.uint64) >> np.uint64(32)).astype(
+        np.int64
+    )
 
 
 _BELL_CENTRE = 2 * 65535
-_BELL_SCALE = float(np.sqrt(4 * (65536.0**2 - 1) / 12))  # standard deviation of the sum of four 16-bit numbers
+_BELL_SCALE = float(
+    np.sqrt(4 * (65536.0**2 - 1) / 12)
+)  # standard deviation of the sum of four 16-bit numbers
 
 
 def _bell(bits: np.ndarray) -> np.ndarray:
@@ -71,10 +75,13 @@ def _bell(bits: np.ndarray) -> np.ndarray:
 
 
 NUM_ROWS, NUM_FEATURES, NUM_LABELS = (
-    Parameter(f"num_{what}", REQUIRED, Integer(1, 1 << 53), f"how many {what}") for what in ("rows", "features", "labels")
+    Parameter(f"num_{what}", REQUIRED, Integer(1, 1 << 53), f"how many {what}")
+    for what in ("rows", "features", "labels")
 )
 SEED = Parameter("seed", 0, Integer(), "of every draw")
-NUM_PARTITIONS = Parameter("num_partitions", None, Optional(Integer(1, 100_000)), "of the frame; None: as Spark has it")
+NUM_PARTITIONS = Parameter(
+    "num_partitions", None, Optional(Integer(1, 100_000)), "of the frame; None: as Spark has it"
+)
 PART_ROWS = 1 << 15  # that one core makes at a time in this process
 
 
@@ -83,7 +90,9 @@ PART_ROWS = 1 << 15  # that one core makes at a time in this process
 CELLS, SIDE = 5, 9
 NUMBER_CARDINALITY = 3.3265  # "ANL" of Number in the MSFS paper, table 1
 # A cell holds a given digit with chance p/10 and 10·(1 − (1 − p/10)^5) is the expected number of distinct digits.
-DIGIT_PROBABILITY = 10 * (1 - (1 - NUMBER_CARDINALITY / 10) ** (1 / CELLS))  # 0.7769; blank otherwise, 0.2231
+DIGIT_PROBABILITY = 10 * (
+    1 - (1 - NUMBER_CARDINALITY / 10) ** (1 / CELLS)
+)  # 0.7769; blank otherwise, 0.2231
 
 
 class Numbers(Reader):
@@ -108,7 +117,12 @@ class Numbers(Reader):
     parameters = (
         SEED,
         replace(NUM_ROWS, default=2000),
-        Parameter("noise", 0.0, Number(0, 100), "deviation of the noise on every pixel, a share of the brightest"),
+        Parameter(
+            "noise",
+            0.0,
+            Number(0, 100),
+            "deviation of the noise on every pixel, a share of the brightest",
+        ),
         NUM_PARTITIONS,
     )
 
@@ -118,7 +132,9 @@ class Numbers(Reader):
         counts = np.bincount(target, minlength=10)
         made = partial(_number_rows, seed=p["seed"], images=images, counts=counts, noise=p["noise"])
         frame = canonical(ids_of(spark, p["num_rows"], p["num_partitions"]), made)
-        names = [f"cell{k}_r{r}_c{c}" for k in range(CELLS) for r in range(SIDE) for c in range(SIDE)]
+        names = [
+            f"cell{k}_r{r}_c{c}" for k in range(CELLS) for r in range(SIDE) for c in range(SIDE)
+        ]
         return with_names(with_names(frame, FEATURES, names), LABELS, [str(d) for d in range(10)])
 
 
@@ -126,15 +142,23 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
     """scikit-learn's digits: images (1797, 8, 8) uint8 and the digit of each. Its `load_digits` takes a second of imports."""
     spec = find_spec("sklearn")
     if spec is None or not spec.submodule_search_locations:
-        raise ParameterError("format 'numbers' is made of scikit-learn's digits: pip install scikit-learn")
-    table = np.loadtxt(Path(spec.submodule_search_locations[0], "datasets", "data", "digits.csv.gz"), np.uint8, delimiter=",")
+        raise ParameterError(
+            "format 'numbers' is made of scikit-learn's digits: pip install scikit-learn"
+        )
+    table = np.loadtxt(
+        Path(spec.submodule_search_locations[0], "datasets", "data", "digits.csv.gz"),
+        np.uint8,
+        delimiter=",",
+    )
     return table[:, :-1].reshape(-1, 8, 8), table[:, -1].astype(np.int64)
 
 
 def ids_of(spark: SparkSession, num_rows: int, num_partitions: int | None) -> DataFrame:
     """Return the ids 0 to `num_rows` - 1 as a frame of the session."""
     if isinstance(spark, LocalSession):
-        parts = [partial(_range, a, min(num_rows, a + PART_ROWS)) for a in range(0, num_rows, PART_ROWS)]
+        parts = [
+            partial(_range, a, min(num_rows, a + PART_ROWS)) for a in range(0, num_rows, PART_ROWS)
+        ]
         return LocalFrame(parts, {"id": Kind("bigint")})
     return spark.range(0, num_rows, 1, num_partitions)
 
@@ -143,7 +167,9 @@ def _range(first: int, end: int) -> Batches:
     yield pa.RecordBatch.from_pydict({"id": np.arange(first, end)})
 
 
-def _number_rows(batches: Batches, seed: int, images: np.ndarray, counts: np.ndarray, noise: float) -> Batches:
+def _number_rows(
+    batches: Batches, seed: int, images: np.ndarray, counts: np.ndarray, noise: float
+) -> Batches:
     first = np.cumsum(counts) - counts
     for ids in _pieces(batches, 2048):
         n = len(ids)
@@ -159,7 +185,9 @@ def _number_rows(batches: Batches, seed: int, images: np.ndarray, counts: np.nda
             cells[row, cell, r : r + 8, c : c + 8] = images[image[row, cell]]
         features = cells.reshape(n, -1)
         if noise:
-            features += _bell(_draws(keys(seed, 2, ids), np.arange(features.shape[1]))) * (16 * noise / _BELL_SCALE)
+            features += _bell(_draws(keys(seed, 2, ids), np.arange(features.shape[1]))) * (
+                16 * noise / _BELL_SCALE
+            )
         labels = np.zeros((n, 10))
         row, cell = np.nonzero(shown)
         labels[row, digit[row, cell]] = 1
@@ -173,7 +201,9 @@ def _pieces(batches: Batches, size: int) -> Iterator[np.ndarray]:
 
 
 def _batch(ids: np.ndarray, features: Vectors, labels: Vectors) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict({"id": ids, "features": features.to_arrow(), "labels": labels.to_arrow()})
+    return pa.RecordBatch.from_pydict(
+        {"id": ids, "features": features.to_arrow(), "labels": labels.to_arrow()}
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- planted features
@@ -196,7 +226,11 @@ class PlantedTruth:
 
 
 def planted_truth(
-    num_features: int, num_labels: int, num_relevant: int | None = None, num_redundant: int | None = None, seed: int = 0
+    num_features: int,
+    num_labels: int,
+    num_relevant: int | None = None,
+    num_redundant: int | None = None,
+    seed: int = 0,
 ) -> PlantedTruth:
     """The places of the relevant, redundant and noise features of `planted` with the same arguments.
 
@@ -204,19 +238,31 @@ def planted_truth(
     >>> truth.relevant.tolist(), truth.names[5]
     ([5, 9], 'relevant_0')"""
     sizes = {"num_features": num_features, "num_labels": num_labels, "num_relevant": num_relevant}
-    return _truth(Planted().check(None, {"num_rows": 1, **sizes, "num_redundant": num_redundant, "seed": seed}))
+    return _truth(
+        Planted().check(
+            None, {"num_rows": 1, **sizes, "num_redundant": num_redundant, "seed": seed}
+        )
+    )
 
 
 def _truth(p: Mapping[str, Any]) -> PlantedTruth:
-    d, q, r, s, seed = (p[name] for name in ("num_features", "num_labels", "num_relevant", "num_redundant", "seed"))
+    d, q, r, s, seed = (
+        p[name] for name in ("num_features", "num_labels", "num_relevant", "num_redundant", "seed")
+    )
     r = min(d, max(1, min(20, d // 5))) if r is None else r
     s = min(r // 2, max(d - r, 0)) if s is None else s
     if r + s > d:
-        raise ParameterError(f"num_relevant={r} and num_redundant={s} exceed num_features={d}; lower one or raise it")
-    order = np.argsort(mix(np.arange(d).astype(np.uint64) + keys(seed, 3, np.array([0]))), kind="stable")
+        raise ParameterError(
+            f"num_relevant={r} and num_redundant={s} exceed num_features={d}; lower one or raise it"
+        )
+    order = np.argsort(
+        mix(np.arange(d).astype(np.uint64) + keys(seed, 3, np.array([0]))), kind="stable"
+    )
     relevant, redundant, noise = order[:r], order[r : r + s], np.sort(order[r + s :])
     source = np.arange(s) % r
-    called = [f"relevant_{k}" for k in range(r)] + [f"redundant_{k}_of_{of}" for k, of in enumerate(source)]
+    called = [f"relevant_{k}" for k in range(r)] + [
+        f"redundant_{k}_of_{of}" for k, of in enumerate(source)
+    ]
     called += [f"noise_{k}" for k in range(len(noise))]
     names = [called[at] for at in np.argsort(np.concatenate([relevant, redundant, noise]))]
     # Each relevant feature drives label k mod q, and each label about three: whole weights ±4..±8 keep sums exact.
@@ -227,7 +273,14 @@ def _truth(p: Mapping[str, Any]) -> PlantedTruth:
     used = extra | (np.arange(r)[:, None] % q == np.arange(q)[None, :])
     for label in np.flatnonzero(~used.any(axis=0)):
         used[label % r, label] = True
-    return PlantedTruth(relevant, redundant, relevant[source], noise, names, np.where(used, size * sign, 0).astype(np.float64))
+    return PlantedTruth(
+        relevant,
+        redundant,
+        relevant[source],
+        noise,
+        names,
+        np.where(used, size * sign, 0).astype(np.float64),
+    )
 
 
 class Planted(Reader):
@@ -258,38 +311,74 @@ class Planted(Reader):
         NUM_ROWS,
         NUM_FEATURES,
         NUM_LABELS,
-        Parameter("num_relevant", None, Optional(Integer(1)), "None: a fifth of the features, at most 20"),
+        Parameter(
+            "num_relevant", None, Optional(Integer(1)), "None: a fifth of the features, at most 20"
+        ),
         Parameter("num_redundant", None, Optional(Integer(0)), "None: half of num_relevant"),
-        Parameter("density", None, Optional(Number(0, 1, above=True)), "share of a feature's values that are not 0; None: dense"),
-        Parameter("noise", 0.5, Number(0), "deviation of the noise of a label's sum, a share of its own"),
-        Parameter("cardinality", None, Optional(Number(0, above=True)), "labels a row; None: a quarter of them, at most 2.5"),
+        Parameter(
+            "density",
+            None,
+            Optional(Number(0, 1, above=True)),
+            "share of a feature's values that are not 0; None: dense",
+        ),
+        Parameter(
+            "noise", 0.5, Number(0), "deviation of the noise of a label's sum, a share of its own"
+        ),
+        Parameter(
+            "cardinality",
+            None,
+            Optional(Number(0, above=True)),
+            "labels a row; None: a quarter of them, at most 2.5",
+        ),
         SEED,
         NUM_PARTITIONS,
     )
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
-        d, q, density, cardinality = p["num_features"], p["num_labels"], p["density"], p["cardinality"]
+        d, q, density, cardinality = (
+            p["num_features"],
+            p["num_labels"],
+            p["density"],
+            p["cardinality"],
+        )
         if density == 1:
-            raise ParameterError(f"density={density!r}: it is between 0 and 1, or None for dense data")
+            raise ParameterError(
+                f"density={density!r}: it is between 0 and 1, or None for dense data"
+            )
         cardinality = min(0.25 * q, 2.5) if cardinality is None else cardinality
         if not cardinality < q:
             raise ParameterError(f"cardinality={cardinality!r}: it is between 0 and num_labels={q}")
         truth = _truth(p)
         plan = _Planted(truth, d, q, density, p["noise"], cardinality / q, p["seed"])
-        frame = canonical(ids_of(spark, p["num_rows"], p["num_partitions"]), partial(_planted_rows, plan=plan))
-        return with_names(with_names(frame, FEATURES, truth.names), LABELS, [f"label_{k}" for k in range(q)])
+        frame = canonical(
+            ids_of(spark, p["num_rows"], p["num_partitions"]), partial(_planted_rows, plan=plan)
+        )
+        return with_names(
+            with_names(frame, FEATURES, truth.names), LABELS, [f"label_{k}" for k in range(q)]
+        )
 
 
 class _Planted:
     """The rule of one planted set. Scores are sums of whole numbers below 2^53, exact in any order of addition."""
 
-    def __init__(self, truth: PlantedTruth, d: int, q: int, density: float | None, noise: float, prevalence: float, seed: int):
+    def __init__(
+        self,
+        truth: PlantedTruth,
+        d: int,
+        q: int,
+        density: float | None,
+        noise: float,
+        prevalence: float,
+        seed: int,
+    ):
         self.d, self.q, self.density, self.seed = d, q, density, seed
         self.relevant, self.redundant, self.weights = truth.relevant, truth.redundant, truth.weights
         position_of = {int(f): k for k, f in enumerate(truth.relevant)}
         self.source = np.array([position_of[int(f)] for f in truth.redundant_of], np.int64)
         # So many draws with replacement that the expected number of distinct positions is density·d.
-        self.draws = 1.0 if density is None or d == 1 else float(np.log1p(-density) / np.log1p(-1 / d))
+        self.draws = (
+            1.0 if density is None or d == 1 else float(np.log1p(-density) / np.log1p(-1 / d))
+        )
         # Reference rows have ids no data row has; the quantile of their scores is the threshold.
         reference = np.arange(8192) + (1 << 62)
         self.noise_scale, self.threshold = np.zeros(q), np.zeros(q)
@@ -307,7 +396,9 @@ class _Planted:
             return _bell(_draws(keys(self.seed, 5, ids), self.relevant)).astype(np.float64)
         bits = _draws(keys(self.seed, 6, ids), self.relevant)
         stored = (bits >> np.uint64(32)) * 2.0**-32 < max(self.density, 0.1)
-        return np.where(stored, 32768 + (bits & np.uint64(0xFFFF)).astype(np.int64), 0).astype(np.float64)
+        return np.where(stored, 32768 + (bits & np.uint64(0xFFFF)).astype(np.int64), 0).astype(
+            np.float64
+        )
 
     def _scores(self, ids: np.ndarray, values: np.ndarray, part: slice) -> np.ndarray:
         labels = np.arange(self.q)[part]
@@ -355,15 +446,21 @@ class _Planted:
         row, column = np.nonzero(drawn)
         column = position[row, column]
         with np.errstate(over="ignore"):
-            value = (mix(keys(self.seed, 9, ids)[row] + column.astype(np.uint64)) & np.uint64(0xFFFF)).astype(np.int64)
+            value = (
+                mix(keys(self.seed, 9, ids)[row] + column.astype(np.uint64)) & np.uint64(0xFFFF)
+            ).astype(np.int64)
         parts = [(row, column, 0.5 + value * 2.0**-16)]
         row, at = np.nonzero(values)
         parts.append((row, self.relevant[at], values[row, at] * 2.0**-16))
         if len(self.redundant):
             row, at = np.nonzero(values[:, self.source])
-            bits = _draws(keys(self.seed, 10, ids), np.arange(len(self.redundant))) & np.uint64(0xFFFF)
+            bits = _draws(keys(self.seed, 10, ids), np.arange(len(self.redundant))) & np.uint64(
+                0xFFFF
+            )
             factor = 0.8 + bits[row, at].astype(np.int64) * (0.4 * 2.0**-16)
-            parts.append((row, self.redundant[at], values[row, self.source[at]] * 2.0**-16 * factor))
+            parts.append(
+                (row, self.redundant[at], values[row, self.source[at]] * 2.0**-16 * factor)
+            )
         row, column, value = (np.concatenate(p) for p in zip(*parts, strict=True))
         return vectors.sparse(n, self.d, row, column, value), self.labels(ids, values)
 
@@ -373,10 +470,23 @@ def _planted_rows(batches: Batches, plan: _Planted) -> Batches:
     # Pieces of about 2^18 cells stay in the processor's cache while they are mixed.
     size = int(np.clip((1 << 18) // stored, 16, 8192))
     for ids in _pieces(batches, size):
-        yield _batch(ids, *(plan.dense_rows(ids) if plan.density is None else plan.sparse_rows(ids)))
+        yield _batch(
+            ids, *(plan.dense_rows(ids) if plan.density is None else plan.sparse_rows(ids))
+        )
 
 
-TOPICS = ("astronomy", "baking", "chess", "cycling", "gardening", "history", "law", "music", "photography", "sailing")
+TOPICS = (
+    "astronomy",
+    "baking",
+    "chess",
+    "cycling",
+    "gardening",
+    "history",
+    "law",
+    "music",
+    "photography",
+    "sailing",
+)
 WORDS_OF_A_TOPIC, COMMON_WORDS, WIDTH = 30, 800, 64
 _SYLLABLES = "ba de fi go ku la me no pi ra se ti vo wa zu lin tor mar sel dan".split()
 
@@ -394,14 +504,21 @@ Value = Callable[[np.random.Generator, np.ndarray], Any]  # of a row of some top
 
 
 def _made(
-    task: Any, column: str, spark: SparkSession, num_rows: int, seed: int = 0, num_partitions: int | None = None
+    task: Any,
+    column: str,
+    spark: SparkSession,
+    num_rows: int,
+    seed: int = 0,
+    num_partitions: int | None = None,
 ) -> DataFrame:
     num_rows = NUM_ROWS.accept(num_rows)
     ids = ids_of(spark, num_rows, num_partitions or max(1, min(64, num_rows // 5000)))
     return ids.mapInArrow(partial(task, seed), f"doc bigint, {column}, tags array<string>")
 
 
-def _tagged(column: str, kind: pa.DataType, values: Callable[[int], Value], seed: int, batches: Batches) -> Batches:
+def _tagged(
+    column: str, kind: pa.DataType, values: Callable[[int], Value], seed: int, batches: Batches
+) -> Batches:
     value = values(seed)
     for batch in batches:
         cells, tags = [], []
@@ -438,12 +555,18 @@ def _bodies(seed: int) -> Value:
 def _directions(seed: int) -> Value:
     direction = np.random.default_rng([seed, 1 << 40]).normal(size=(len(TOPICS), WIDTH))
     direction[:, WIDTH // 2 :] = 0  # half of the numbers tell nothing
-    return lambda rng, topics: (direction[topics].sum(axis=0) + 1.5 * rng.normal(size=WIDTH)).astype(np.float32)
+    return lambda rng, topics: (
+        direction[topics].sum(axis=0) + 1.5 * rng.normal(size=WIDTH)
+    ).astype(np.float32)
 
 
 GENERATED: dict[str, Callable[..., DataFrame]] = {  # of a session, rows and a seed
     # texts of 20 to 60 words, some from the vocabularies of one to three of ten topics, the rest common ones
     "documents": partial(_made, partial(_tagged, "body", pa.string(), _bodies), "body string"),
     # 64 numbers: a direction for each topic, and noise
-    "embeddings": partial(_made, partial(_tagged, "embedding", pa.list_(pa.float32()), _directions), "embedding array<float>"),
+    "embeddings": partial(
+        _made,
+        partial(_tagged, "embedding", pa.list_(pa.float32()), _directions),
+        "embedding array<float>",
+    ),
 }

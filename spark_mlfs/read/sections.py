@@ -52,7 +52,11 @@ class Section:
         super().__init_subclass__(**more)
         cls.fields = dict(cls.fields)
         for name, kind in get_type_hints(cls).items():
-            if name == "given" or get_origin(kind) is ClassVar or (name in cls.fields and name not in vars(cls)):
+            if (
+                name == "given"
+                or get_origin(kind) is ClassVar
+                or (name in cls.fields and name not in vars(cls))
+            ):
                 continue
             default = vars(cls).get(name, REQUIRED)
             field = default if isinstance(default, Parameter) else Field(default)
@@ -70,7 +74,9 @@ class Section:
             if value is REQUIRED:
                 raise InvalidValue((name,), "is missing")
             left = name not in values or (value is None and field.default is None)
-            setattr(self, name, deepcopy(value) if left else checked(value, field.constraint, (name,)))
+            setattr(
+                self, name, deepcopy(value) if left else checked(value, field.constraint, (name,))
+            )
         self.given = frozenset(values)
 
     @classmethod
@@ -86,14 +92,20 @@ class Section:
                 return value.as_dict(only_given, only_set)
             return [*map(plain, value)] if isinstance(value, list) else value
 
-        values = {n: plain(getattr(self, n)) for n in self.fields if not only_given or n in self.given}
+        values = {
+            n: plain(getattr(self, n)) for n in self.fields if not only_given or n in self.given
+        }
         return {n: v for n, v in values.items() if not only_set or v is not None}
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self.fields)})"
+        return (
+            f"{type(self).__name__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self.fields)})"
+        )
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and all(getattr(self, n) == getattr(other, n) for n in self.fields)
+        return type(self) is type(other) and all(
+            getattr(self, n) == getattr(other, n) for n in self.fields
+        )
 
 
 def checked(value: Any, kind: Any, path: tuple[str | int, ...]) -> Any:
@@ -104,11 +116,15 @@ def checked(value: Any, kind: Any, path: tuple[str | int, ...]) -> Any:
         return value
     if origin in (Union, UnionType):
         kinds, problem = [each for each in inner if each is not NoneType], InvalidValue((), "")
-        for each in sorted(kinds, key=lambda each: each is not str):  # a text stays one where it may
+        for each in sorted(
+            kinds, key=lambda each: each is not str
+        ):  # a text stays one where it may
             try:
                 return checked(value, each, path)
             except InvalidValue as error:
-                problem = max(problem, error, key=lambda each: len(each.path))  # the type that got furthest tells most
+                problem = max(
+                    problem, error, key=lambda each: len(each.path)
+                )  # the type that got furthest tells most
         raise problem
     if origin is list:
         if isinstance(value, (list, tuple)):
@@ -116,7 +132,10 @@ def checked(value: Any, kind: Any, path: tuple[str | int, ...]) -> Any:
         said = "a list"
     elif origin is dict:
         if isinstance(value, Mapping):
-            return {str(name): checked(item, inner[1], (*path, str(name))) for name, item in value.items()}
+            return {
+                str(name): checked(item, inner[1], (*path, str(name)))
+                for name, item in value.items()
+            }
         said = "a table of keys"
     elif isinstance(kind, type) and issubclass(kind, Section):
         if isinstance(value, kind):
@@ -143,7 +162,9 @@ def checked(value: Any, kind: Any, path: tuple[str | int, ...]) -> Any:
 class Data(Section):
     """The source of the rows."""
 
-    path: str | list[str] | None = Field(None, None, "file, folder, glob, list of them, or table name; none for the samples")
+    path: str | list[str] | None = Field(
+        None, None, "file, folder, glob, list of them, or table name; none for the samples"
+    )
     format: str | None = Field(None, description="name of a reader")
     options: dict[str, Any] = Field({}, description="the reader's options")
 
@@ -158,7 +179,9 @@ def read_toml(file: str) -> dict[str, Any]:
         text = text_in(file, MAX_TOML, "configuration")
         line = _too_deep(text)  # the parser's time and memory grow with the square of the depth
         if line:
-            raise ParameterError(f"{file}:{line}: nested more than {MAX_DEPTH} deep; a configuration has sections and keys only")
+            raise ParameterError(
+                f"{file}:{line}: nested more than {MAX_DEPTH} deep; a configuration has sections and keys only"
+            )
         found = tomllib.loads(text)
         repr(found)  # a ValueError, where a hexadecimal number has too many digits to be shown
         run = found.get("run")
@@ -166,7 +189,9 @@ def read_toml(file: str) -> dict[str, Any]:
             run["output"] = dated(run["output"])
         return found
     except FileNotFoundError:
-        raise ParameterError(f"{file}: no such configuration file; conf/runs/quickstart.toml is one to start from") from None
+        raise ParameterError(
+            f"{file}: no such configuration file; conf/runs/quickstart.toml is one to start from"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ParameterError(f"{file}: cannot be read as a configuration: {said}") from None
@@ -186,12 +211,16 @@ _TEXT_OR_COMMENT = re.compile(  # a quote that is not closed goes to the end of 
     r"""\"{3}(?:[^\"\\]|\\.|\"(?!""))*\"{0,5}|'{3}(?:[^']|'(?!''))*'{0,5}|\"(?:[^\"\\\n]|\\[^\n])*\"?|'[^'\n]*'?|#[^\n]*""",
     re.DOTALL,
 )
-_DEEPER = re.compile(rf"[\[\]{{}}\n]|(?<![\w+-])(?:[\w+-]+[^\S\n]*\.[^\S\n]*){{{MAX_DEPTH}}}[\w+-]")  # brackets, deep dotted keys
+_DEEPER = re.compile(
+    rf"[\[\]{{}}\n]|(?<![\w+-])(?:[\w+-]+[^\S\n]*\.[^\S\n]*){{{MAX_DEPTH}}}[\w+-]"
+)  # brackets, deep dotted keys
 
 
 def _too_deep(text: str) -> int:
     """The line where brackets or dotted keys go deeper than `MAX_DEPTH`, 0 where none do."""
-    bare = _TEXT_OR_COMMENT.sub(lambda found: "x" * (found[0][0] != "#") + "\n" * found[0].count("\n"), text)
+    bare = _TEXT_OR_COMMENT.sub(
+        lambda found: "x" * (found[0][0] != "#") + "\n" * found[0].count("\n"), text
+    )
     line, depth = 1, 0
     for found in _DEEPER.finditer(bare):
         line += found[0] == "\n"
@@ -204,32 +233,57 @@ def _too_deep(text: str) -> int:
 def explain(error: InvalidValue, file: str | None, root: type[Section]) -> str:
     """One line for what is wrong with a configuration whose sections `root` lists."""
     section, *rest = error.path or ("",)
-    number = [part for part in rest[:1] if isinstance(part, int)]  # of a section that may stand several times
+    number = [
+        part for part in rest[:1] if isinstance(part, int)
+    ]  # of a section that may stand several times
     keys = [str(part) for part in rest[len(number) :]]
     heading = f"[[{section}]] {number[0] + 1}" if number else f"[{section}]"
     if not error.unknown:
-        where = f"{file}: {heading} {'.'.join(keys)}".rstrip() if file or not keys else _flag(str(section), keys)
+        where = (
+            f"{file}: {heading} {'.'.join(keys)}".rstrip()
+            if file or not keys
+            else _flag(str(section), keys)
+        )
         return f"{where} {error.words}"
     sections = {name: _keys_of(field.constraint) for name, field in root.fields.items()}
     key, known = (keys[-1], sections[str(section)]) if keys else (str(section), list(sections))
     owner = f"section {heading}" if keys else "the configuration"
-    near, homes = get_close_matches(key, known, n=1), [name for name, of in sections.items() if key in of]
+    near, homes = (
+        get_close_matches(key, known, n=1),
+        [name for name, of in sections.items() if key in of],
+    )
     # a key under the wrong heading is the likely slip, where none is near
-    hint = f"did you mean {near[0]!r}? " if near else f"it belongs in [{homes[0]}]; " if homes else ""
+    hint = (
+        f"did you mean {near[0]!r}? " if near else f"it belongs in [{homes[0]}]; " if homes else ""
+    )
     return f"{file}: {owner} has no key {key!r}; {hint}its keys are {', '.join(known)}"
 
 
-_FLAGS = {"grid": "--grid", "parameters": "--set", "options": "--option", "mode": "--selection-mode"}
+_FLAGS = {
+    "grid": "--grid",
+    "parameters": "--set",
+    "options": "--option",
+    "mode": "--selection-mode",
+}
 
 
 def _flag(section: str, keys: Sequence[str]) -> str:
     key = keys[0]
     key = section if key == "name" or (key == "folds" and section == "protocol") else key
     flag = _FLAGS.get(key, "--" + key.replace("_", "-"))
-    return f"{flag} {keys[1]}=" if len(keys) > 1 and flag in ("--grid", "--set", "--option") else flag
+    return (
+        f"{flag} {keys[1]}=" if len(keys) > 1 and flag in ("--grid", "--set", "--option") else flag
+    )
 
 
 def _keys_of(kind: Any) -> list[str]:
     """The keys of a section, or of each of a list of sections; a plain value has none."""
     kinds = get_args(kind) or (kind,)
-    return next((list(each.fields) for each in kinds if isinstance(each, type) and issubclass(each, Section)), [])
+    return next(
+        (
+            list(each.fields)
+            for each in kinds
+            if isinstance(each, type) and issubclass(each, Section)
+        ),
+        [],
+    )

@@ -13,7 +13,9 @@ from ..lazy import DataFrame, SparkSession
 
 BATCH_BYTES = 4 << 20  # of an Arrow batch, about
 BATCH_ROWS = 2000  # of one where Spark cannot count bytes
-FILE_BYTES = 128 << 10  # that a file weighs beside its content: of small ones a task takes 1,024, of Spark's 4 MB only 32
+FILE_BYTES = (
+    128 << 10
+)  # that a file weighs beside its content: of small ones a task takes 1,024, of Spark's 4 MB only 32
 FILE_WEIGHT = "spark.sql.files.openCostInBytes"
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _BATCH_RECORDS = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -23,21 +25,33 @@ OF_THE_JVM = "a Connect client before 4.0 has none of the JVM's classes"
 
 
 @contextmanager
-def small_batches(spark: SparkSession, row_bytes: Callable[[], int] | None = None, files: bool = False) -> Iterator[None]:
+def small_batches(
+    spark: SparkSession, row_bytes: Callable[[], int] | None = None, files: bool = False
+) -> Iterator[None]:
     """Have Spark hand rows over in Arrow batches of about `BATCH_BYTES` (before 4.1 of `row_bytes()` a row): wide rows take half
     as long. Where rows are `files`, tasks take many small ones."""
     if isinstance(spark, LocalSession):
         yield
         return
     try:
-        name, before = _BATCH_BYTES, spark.conf.get(_BATCH_BYTES)  # Spark before 4.1 has no such setting
+        name, before = (
+            _BATCH_BYTES,
+            spark.conf.get(_BATCH_BYTES),
+        )  # Spark before 4.1 has no such setting
         small = BATCH_BYTES
     except Exception:
         name, before = _BATCH_RECORDS, spark.conf.get(_BATCH_RECORDS, "10000")
-        most = BATCH_ROWS if row_bytes is None else max(1, min(BATCH_ROWS, BATCH_BYTES // max(1, row_bytes())))
+        most = (
+            BATCH_ROWS
+            if row_bytes is None
+            else max(1, min(BATCH_ROWS, BATCH_BYTES // max(1, row_bytes())))
+        )
         rows = int(before or 0)
         small = min(rows, most) if rows > 0 else most
-    with session_setting(spark, name, small), session_setting(spark, FILE_WEIGHT, FILE_BYTES) if files else nullcontext():
+    with (
+        session_setting(spark, name, small),
+        session_setting(spark, FILE_WEIGHT, FILE_BYTES) if files else nullcontext(),
+    ):
         yield
 
 
@@ -95,11 +109,17 @@ def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:
 
     spark = spark or SparkSession.getActiveSession()
     if spark is None:
-        raise ParameterError(f"a pandas frame needs a Spark session: start one with spark_mlfs.local_session(); {ARRAYS}")
+        raise ParameterError(
+            f"a pandas frame needs a Spark session: start one with spark_mlfs.local_session(); {ARRAYS}"
+        )
     if not all(isinstance(name, str) for name in data.columns):
-        raise DataError("the columns of a pandas frame need texts as names: frame.columns = frame.columns.astype(str)")
+        raise DataError(
+            "the columns of a pandas frame need texts as names: frame.columns = frame.columns.astype(str)"
+        )
     try:
         return spark.createDataFrame(data)
     except Exception as error:
         said = str(error).strip().split("\n")[0][:200]
-        raise DataError(f"Spark cannot take this pandas frame ({said}); give each column one type of value") from None
+        raise DataError(
+            f"Spark cannot take this pandas frame ({said}); give each column one type of value"
+        ) from None

@@ -48,7 +48,9 @@ from .sessions import OF_THE_JVM, as_spark, jvm_within_reach
 from .words import PATTERN, WordCounts, counted, counted_rows, tokens_of, vocabulary_of
 
 _BAD = "_spark_mlfs_bad_record"  # the text of a CSV row or JSON record that does not fit
-FEATURES_COLUMN = Parameter("features", REQUIRED, Names("a column, a list of them or a pattern with *"), "the features")
+FEATURES_COLUMN = Parameter(
+    "features", REQUIRED, Names("a column, a list of them or a pattern with *"), "the features"
+)
 # what a row has beside its features, and how Spark reads the table: options of text, too
 COLUMNS = (
     Parameter("labels", REQUIRED, Names("a column, a list of them or a pattern with *"), "the labels"),
@@ -90,9 +92,17 @@ class Table(Reader):
             Either((Choice(("auto", "onehot", "codes")), Facts())),
             "what a column of texts becomes: 0/1 features (onehot), or one of its codes for methods that count (codes)",
         ),
-        Parameter("graded", False, Flag(), "labels are numbers other than 0 and 1: tell the estimator, too (gradedLabels)"),
         Parameter(
-            "needed", (), Names("a list of columns", listed=True), "numeric columns without a missing value, whatever `missing`"
+            "graded",
+            False,
+            Flag(),
+            "labels are numbers other than 0 and 1: tell the estimator, too (gradedLabels)",
+        ),
+        Parameter(
+            "needed",
+            (),
+            Names("a list of columns", listed=True),
+            "numeric columns without a missing value, whatever `missing`",
         ),
     )
 
@@ -121,7 +131,12 @@ class Csv(Table):
 class Json(Table):
     """JSON files."""
 
-    name, title, local, endings = "json", "JSON, one record a line", True, (".json", ".jsonl", ".ndjson")
+    name, title, local, endings = (
+        "json",
+        "JSON, one record a line",
+        True,
+        (".json", ".jsonl", ".ndjson"),
+    )
 
 
 def table(
@@ -143,10 +158,14 @@ table.__doc__ = documentation(Table)
 def check_tabular(format: str) -> None:
     """Raise `ParameterError` for a format that Spark does not read as named columns."""
     if not tabular(format):
-        raise ParameterError(f"format={format!r} is not a table format: it is one of {', '.join(filter(tabular, READERS))}")
+        raise ParameterError(
+            f"format={format!r} is not a table format: it is one of {', '.join(filter(tabular, READERS))}"
+        )
 
 
-def source_of(spark: SparkSession, path: Any, format: str, reader_options: dict[str, str] | None) -> DataFrame:
+def source_of(
+    spark: SparkSession, path: Any, format: str, reader_options: dict[str, str] | None
+) -> DataFrame:
     """The table at a path, or a frame of Spark's or pandas'; `ParameterError` says what to call for anything else."""
     if isinstance(path, (str, PurePath, list, tuple)):
         return open_table(spark, path, format, reader_options)  # type: ignore[arg-type]
@@ -154,16 +173,25 @@ def source_of(spark: SparkSession, path: Any, format: str, reader_options: dict[
 
 
 def open_table(
-    spark: SparkSession, path: str | Sequence[str], format: str, reader_options: dict[str, str] | None = None
+    spark: SparkSession,
+    path: str | Sequence[str],
+    format: str,
+    reader_options: dict[str, str] | None = None,
 ) -> DataFrame:
     """The table as Spark reads it."""
     check_tabular(format)
     if isinstance(spark, LocalSession):
         from . import local, local_text
 
-        here: dict[str, Any] = {"parquet": local.open_parquet, "csv": local_text.open_csv, "json": local_text.open_json}
+        here: dict[str, Any] = {
+            "parquet": local.open_parquet,
+            "csv": local_text.open_csv,
+            "json": local_text.open_json,
+        }
         if format not in here:
-            raise NeedsSpark(f"format {format}{' with reader_options' if reader_options else ''} is read by Spark")
+            raise NeedsSpark(
+                f"format {format}{' with reader_options' if reader_options else ''} is read by Spark"
+            )
         return here[format](paths_of(path), reader_options or {})
     options = {"header": "true", "inferSchema": "true"} if format == "csv" else {}
     options |= {k: str(v) for k, v in (reader_options or {}).items()}
@@ -174,29 +202,58 @@ def open_table(
     paths = [str(path)] if in_catalog else paths_of(path)
     where, reader = ", ".join(paths[:3]), spark.read.format(format).options(**options)
     try:
-        frame = checked(lambda: spark.table(where) if in_catalog else reader.load(paths if len(paths) > 1 else paths[0]), where)
+        frame = checked(
+            lambda: (
+                spark.table(where)
+                if in_catalog
+                else reader.load(paths if len(paths) > 1 else paths[0])
+            ),
+            where,
+        )
     except DataError:
         raise
     except Exception as error:
         text = str(error)
-        if format == "delta" and any(s in text for s in ("DATA_SOURCE_NOT_FOUND", "Failed to find", "DeltaSparkSession")):
+        if format == "delta" and any(
+            s in text for s in ("DATA_SOURCE_NOT_FOUND", "Failed to find", "DeltaSparkSession")
+        ):
             told = "this Spark session has no Delta: install delta-spark of your Spark version and start the session with"
             settings = "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension and "
-            settings += "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"
+            settings += (
+                "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"
+            )
             raise DataError(f"{told} {settings}") from None
         if "TABLE_OR_VIEW_NOT_FOUND" in text:
-            raise DataError(f"no table or view {path!r} in the catalog; check the name with spark.catalog.listTables()") from None
-        if in_catalog and any(s in text for s in ("PARSE_", "SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND")):
-            hint = "to read a file give its format, such as parquet or csv" if "/" in str(path) else "write it as database.table"
+            raise DataError(
+                f"no table or view {path!r} in the catalog; check the name with spark.catalog.listTables()"
+            ) from None
+        if in_catalog and any(
+            s in text for s in ("PARSE_", "SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND")
+        ):
+            hint = (
+                "to read a file give its format, such as parquet or csv"
+                if "/" in str(path)
+                else "write it as database.table"
+            )
             raise DataError(f"{str(path)[:80]!r} is no name of a table; {hint}") from None
         if "UNABLE_TO_INFER_SCHEMA" in text:
-            raise DataError(f"{path}: no {format} data there; check the path and the format") from None
+            raise DataError(
+                f"{path}: no {format} data there; check the path and the format"
+            ) from None
         raise
     if format == "csv":
         check_separator(frame.columns, where, options)
         tell_unnamed(frame.columns, where)
-        if not {"enforceschema"} & {k.lower() for k in options} and options["header"].lower() == "true":
-            _check_headers(spark, frame, paths, next((v for k, v in options.items() if k.lower() == "comment"), ""))
+        if (
+            not {"enforceschema"} & {k.lower() for k in options}
+            and options["header"].lower() == "true"
+        ):
+            _check_headers(
+                spark,
+                frame,
+                paths,
+                next((v for k, v in options.items() if k.lower() == "comment"), ""),
+            )
         if not lenient and frame.columns:
             frame = csv_rows(spark, paths, frame.schema, options)
     elif format == "json" and _BAD in frame.columns:
@@ -204,14 +261,30 @@ def open_table(
     return frame
 
 
-def csv_rows(spark: SparkSession, paths: list[str], schema: T.StructType, options: dict[str, str]) -> DataFrame:
+def csv_rows(
+    spark: SparkSession, paths: list[str], schema: T.StructType, options: dict[str, str]
+) -> DataFrame:
     """CSV files of a schema; an action on a row of more or fewer cells raises `DataError` with its text."""
     reader = spark.read.format("csv").options(**options, columnNameOfCorruptRecord=_BAD)
-    frame = reader.schema(T.StructType([*schema.fields, T.StructField(_BAD, T.StringType())])).load(paths)
-    file, row = F.regexp_replace("_metadata.file_path", "^file:/+", "/"), F.regexp_replace(_BAD, r"\s+", " ")
-    nothing = F.coalesce(F.substring(F.col(quoted(schema.names[0])).cast("string"), 1, 0), F.lit(""))  # reads another column, too
+    frame = reader.schema(T.StructType([*schema.fields, T.StructField(_BAD, T.StringType())])).load(
+        paths
+    )
+    file, row = (
+        F.regexp_replace("_metadata.file_path", "^file:/+", "/"),
+        F.regexp_replace(_BAD, r"\s+", " "),
+    )
+    nothing = F.coalesce(
+        F.substring(F.col(quoted(schema.names[0])).cast("string"), 1, 0), F.lit("")
+    )  # reads another column, too
     before, after = F.lit(BAD_CELLS[0]), F.lit(BAD_CELLS[1].format(len(schema)))
-    message = F.concat(F.lit("spark_mlfs.errors.DataError: "), file, before, F.substring(row, 1, 60), nothing, after)
+    message = F.concat(
+        F.lit("spark_mlfs.errors.DataError: "),
+        file,
+        before,
+        F.substring(row, 1, 60),
+        nothing,
+        after,
+    )
     fits = F.when(F.col(_BAD).isNull(), F.lit(True)).otherwise(F.raise_error(message).isNull())
     return frame.where(fits).select(*(F.col(quoted(c)) for c in schema.names))
 
@@ -224,17 +297,33 @@ def _check_headers(spark: SparkSession, frame: DataFrame, paths: list[str], comm
     lines = spark.read.text(paths).where((F.col("_metadata.file_block_start") == 0) & told)
     if comment:
         lines = lines.where(~F.col("value").startswith(comment))
-    header, place = F.trim(F.regexp_replace("value", '[\ufeff"]', "")), F.monotonically_increasing_id()
-    lines = lines.select(header.alias("header"), F.col("_metadata.file_path").alias("file"), place.alias("place"))
+    header, place = (
+        F.trim(F.regexp_replace("value", '[\ufeff"]', "")),
+        F.monotonically_increasing_id(),
+    )
+    lines = lines.select(
+        header.alias("header"), F.col("_metadata.file_path").alias("file"), place.alias("place")
+    )
     first = lines.groupBy("file").agg(F.min_by("header", "place").alias("header"))
     with reading():
-        rows = first.groupBy("header").agg(F.min("file").alias("file")).orderBy("file").limit(2).collect()
+        rows = (
+            first.groupBy("header")
+            .agg(F.min("file").alias("file"))
+            .orderBy("file")
+            .limit(2)
+            .collect()
+        )
     refuse_headers([(row["header"], plain(row["file"])) for row in rows])
 
 
 def _refuse_json(spark: SparkSession, frame: DataFrame, paths: list[str]) -> None:
     with reading():
-        first = spark.read.text(paths).where("trim(value) != ''").select(F.substring(F.trim("value"), 1, 80)).head()
+        first = (
+            spark.read.text(paths)
+            .where("trim(value) != ''")
+            .select(F.substring(F.trim("value"), 1, 80))
+            .head()
+        )
     bad = None
     if len(frame.columns) > 1:  # Spark refuses to read the column of bad records alone
         others = [F.col(quoted(c)).isNull() for c in frame.columns if c != _BAD]
@@ -285,8 +374,15 @@ class Text(Reader):
 
     def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         p = super().check(path, options)
-        if "source" not in options and isinstance(path, str) and ("/" in path or path.endswith(_ENDINGS)):
-            kind = next((f for f in ("parquet", "csv", "json") if f".{f}" in path.rpartition("/")[2]), "parquet")
+        if (
+            "source" not in options
+            and isinstance(path, str)
+            and ("/" in path or path.endswith(_ENDINGS))
+        ):
+            kind = next(
+                (f for f in ("parquet", "csv", "json") if f".{f}" in path.rpartition("/")[2]),
+                "parquet",
+            )
             remedy = f"to read a file say of which format, such as {option('source', kind)}"
             raise ParameterError(f"format 'text' reads {path!r} as the name of a table; {remedy}")
         return p
@@ -297,8 +393,12 @@ class Text(Reader):
             try:
                 spark.range(1).select(F.split(F.lit("a"), pattern)).head()
             except Exception as error:
-                said = re.search(r"(?:Unclosed|Dangling|Illegal|Unknown|Unmatched|Bad|Look)[^\n]*", str(error))
-                wrong = f"no regular expression of Java's{f' ({said[0].strip()[:80]})' if said else ''}"
+                said = re.search(
+                    r"(?:Unclosed|Dangling|Illegal|Unknown|Unmatched|Bad|Look)[^\n]*", str(error)
+                )
+                wrong = (
+                    f"no regular expression of Java's{f' ({said[0].strip()[:80]})' if said else ''}"
+                )
                 remedy = "correct it, or write \\ before a character that means itself"
                 raise ParameterError(f"pattern={pattern[:60]!r} is {wrong}; {remedy}") from None
         return _counted(source_of(spark, path, p["source"], p["reader_options"]), p)
@@ -324,7 +424,12 @@ text.__doc__ = documentation(Text)
 
 def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     """The canonical frame of a table with a text column."""
-    pattern, stop_words, vocabulary, binary = p["pattern"], p["stop_words"], p["vocabulary"], p["binary"]
+    pattern, stop_words, vocabulary, binary = (
+        p["pattern"],
+        p["stop_words"],
+        p["vocabulary"],
+        p["binary"],
+    )
     columns = columns_of(source, p["text"], "text")
     kind = kinds_of(source)[columns[0]]
     if len(columns) != 1 or not kind.text:
@@ -349,17 +454,23 @@ def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     if reached:
         from pyspark.ml.feature import CountVectorizerModel
 
-        counter = CountVectorizerModel.from_vocabulary(vocabulary, inputCol=kept, outputCol=counts, binary=binary)
+        counter = CountVectorizerModel.from_vocabulary(
+            vocabulary, inputCol=kept, outputCol=counts, binary=binary
+        )
         words = counter.transform(words)
     else:
-        words = words.withColumn(counts, counted(F.col(raw), WordCounts(tuple(vocabulary), binary, stop)))
+        words = words.withColumn(
+            counts, counted(F.col(raw), WordCounts(tuple(vocabulary), binary, stop))
+        )
     return _assembled(words, counts, vocabulary, p)
 
 
 def counted_here(source: LocalFrame, column: str, counts: str, p: Mapping[str, Any]) -> DataFrame:
     """The same of a table of this process; `counts` is the name of a column it has not."""
     if p["pattern"] != PATTERN or isinstance(p["stop_words"], str):
-        raise NeedsSpark(f"words are split at {PATTERN} here, without a list of a language: other text is counted by Spark")
+        raise NeedsSpark(
+            f"words are split at {PATTERN} here, without a list of a language: other text is counted by Spark"
+        )
     stop, vocabulary = python_stop_words(p["pattern"], p["stop_words"]), p["vocabulary"]
     if vocabulary is None:
         vocabulary = vocabulary_of(source.select(column), stop, p["vocab_size"], p["min_df"])
@@ -373,27 +484,45 @@ def counted_here(source: LocalFrame, column: str, counts: str, p: Mapping[str, A
 
 def _refuse_none(vocabulary: Sequence[str], column: str, p: Mapping[str, Any]) -> None:
     if not vocabulary:
-        raise DataError(f"text: no term of column {column!r} occurs in {p['min_df']:g} rows; give more texts, or lower min_df")
+        raise DataError(
+            f"text: no term of column {column!r} occurs in {p['min_df']:g} rows; give more texts, or lower min_df"
+        )
 
 
-def _assembled(words: DataFrame, counts: str, vocabulary: Sequence[str], p: Mapping[str, Any]) -> DataFrame:
-    frame = assemble(words, {**p, "features": counts, "missing": "error", "graded": False, "needed": ()})
+def _assembled(
+    words: DataFrame, counts: str, vocabulary: Sequence[str], p: Mapping[str, Any]
+) -> DataFrame:
+    frame = assemble(
+        words, {**p, "features": counts, "missing": "error", "graded": False, "needed": ()}
+    )
     return with_names(frame, FEATURES, vocabulary)
 
 
 def word_stages(
-    column: str, pattern: str | None = r"\W+", stop_words: str | Sequence[str] | None = None, used: set[str] | None = None
+    column: str,
+    pattern: str | None = r"\W+",
+    stop_words: str | Sequence[str] | None = None,
+    used: set[str] | None = None,
 ) -> tuple[list[Any], str]:
     """Spark ML's stages that make words of a text column, and the column the words are in."""
     from pyspark.ml.feature import RegexTokenizer, StopWordsRemover, Tokenizer
 
     used = set() if used is None else used
-    columns: dict[str, Any] = {"inputCol": column, "outputCol": (tokens := _unused("_tokens", used))}
-    stages: list[Any] = [Tokenizer(**columns) if pattern is None else RegexTokenizer(**columns, pattern=pattern)]
+    columns: dict[str, Any] = {
+        "inputCol": column,
+        "outputCol": (tokens := _unused("_tokens", used)),
+    }
+    stages: list[Any] = [
+        Tokenizer(**columns) if pattern is None else RegexTokenizer(**columns, pattern=pattern)
+    ]
     if stop_words is None:
         return stages, tokens
     try:
-        listed = list(StopWordsRemover.loadDefaultStopWords(stop_words) if isinstance(stop_words, str) else stop_words)
+        listed = list(
+            StopWordsRemover.loadDefaultStopWords(stop_words)
+            if isinstance(stop_words, str)
+            else stop_words
+        )
     except Exception:
         remedy = "give a list of words or one of the languages of StopWordsRemover, as 'english'"
         raise ParameterError(f"stop_words={stop_words!r}: {remedy}") from None
@@ -401,12 +530,18 @@ def word_stages(
     return [*stages, StopWordsRemover(inputCol=tokens, outputCol=kept, stopWords=listed)], kept
 
 
-def python_stop_words(pattern: str | None, stop_words: str | Sequence[str] | None) -> frozenset[str]:
+def python_stop_words(
+    pattern: str | None, stop_words: str | Sequence[str] | None
+) -> frozenset[str]:
     """The words to leave out, where words are counted without Spark ML's stages; `ParameterError` for what only these do."""
     if pattern != PATTERN:
-        raise ParameterError(f"pattern={pattern!r}: {OF_THE_JVM}, and words are split at {PATTERN} without them")
+        raise ParameterError(
+            f"pattern={pattern!r}: {OF_THE_JVM}, and words are split at {PATTERN} without them"
+        )
     if isinstance(stop_words, str):
-        raise ParameterError(f"stop_words={stop_words!r}: {OF_THE_JVM}, where that list is; give the words themselves")
+        raise ParameterError(
+            f"stop_words={stop_words!r}: {OF_THE_JVM}, where that list is; give the words themselves"
+        )
     return frozenset(map(str.lower, stop_words or ()))
 
 
@@ -423,9 +558,23 @@ def _vocabulary(tokens: DataFrame, vocab_size: int, min_df: float) -> list[str]:
         least = min_df if min_df >= 1 else min_df * tokens.count()
         # Every occurrence as (term, 1, 0), every distinct term of a row as (term, 0, 1): both counts in one pass.
         every, distinct = (
-            F.transform(words, lambda t: F.struct(t.alias("term"), F.lit(n).alias("total"), F.lit(1 - n).alias("rows")))  # noqa: B023
+            F.transform(
+                words,
+                lambda t: F.struct(
+                    t.alias("term"),
+                    F.lit(n).alias("total"),  # noqa: B023
+                    F.lit(1 - n).alias("rows"),  # noqa: B023
+                ),
+            )
             for n, words in ((1, F.col("t")), (0, F.array_distinct("t")))
         )
-        each = tokens.select(F.explode(F.concat(every, distinct)).alias("one")).groupBy(F.col("one.term").alias("term"))
-        terms = each.agg(F.sum("one.total").alias("total"), F.sum("one.rows").alias("rows")).where(F.col("rows") >= least)
-        return [row["term"] for row in terms.orderBy(F.desc("total"), "term").limit(vocab_size).collect()]
+        each = tokens.select(F.explode(F.concat(every, distinct)).alias("one")).groupBy(
+            F.col("one.term").alias("term")
+        )
+        terms = each.agg(F.sum("one.total").alias("total"), F.sum("one.rows").alias("rows")).where(
+            F.col("rows") >= least
+        )
+        return [
+            row["term"]
+            for row in terms.orderBy(F.desc("total"), "term").limit(vocab_size).collect()
+        ]

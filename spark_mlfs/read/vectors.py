@@ -28,7 +28,9 @@ def canonical(frame: DataFrame, function: Callable[[Batches], Batches]) -> DataF
     from pyspark.ml.linalg import VectorUDT
 
     types = {name: T.LongType() if kind.whole else VectorUDT() for name, kind in CANONICAL.items()}
-    return frame.mapInArrow(function, T.StructType([T.StructField(name, each, False) for name, each in types.items()]))
+    return frame.mapInArrow(
+        function, T.StructType([T.StructField(name, each, False) for name, each in types.items()])
+    )
 
 
 SPARSE = 0  # the struct's `type` of a sparse vector; 1 of a dense one
@@ -42,7 +44,9 @@ def sparse_cell(indices: Column, entries: Column, width: int) -> Column:
     kind, size = F.lit(SPARSE).cast("tinyint").alias("type"), F.lit(width).alias("size")
     cell = F.struct(kind, size, indices.alias("indices"), entries.alias("values"))
     # no expression makes a sparse vector of its parts but the reader of JSON, which gives every double its bits back
-    return F.from_json(F.to_json(F.struct(cell.alias("v"))), T.StructType([T.StructField("v", VectorUDT())]))["v"]
+    return F.from_json(
+        F.to_json(F.struct(cell.alias("v"))), T.StructType([T.StructField("v", VectorUDT())])
+    )["v"]
 
 
 @dataclass
@@ -70,7 +74,9 @@ class Vectors:
         lengths, starts = self.lengths[rows], np.cumsum(self.lengths) - self.lengths
         stored = np.repeat(starts[rows], lengths) + within(lengths)
         null = None if self.null is None else self.null[rows]
-        return Vectors(self.size, self.dense[rows], lengths, self.indices[stored], self.values[stored], null)
+        return Vectors(
+            self.size, self.dense[rows], lengths, self.indices[stored], self.values[stored], null
+        )
 
     def entries(self, places: np.ndarray, fill: np.ndarray | None = None) -> Vectors:
         """The entries `places` of every vector, in that order; `fill` are the values of missing ones."""
@@ -103,7 +109,9 @@ class Vectors:
             pa.array(dense.astype(np.int8)),
             pa.array(np.full(len(self), self.size, np.int32), mask=dense),
             pa.ListArray.from_arrays(*slots, mask=pa.array(dense)),
-            pa.ListArray.from_arrays(_offsets(self.lengths), pa.array(self.values.astype(np.float64))),
+            pa.ListArray.from_arrays(
+                _offsets(self.lengths), pa.array(self.values.astype(np.float64))
+            ),
         ]
         mask = None if self.null is None or not self.null.any() else pa.array(self.null)
         return pa.StructArray.from_arrays(fields, ["type", "size", "indices", "values"], mask=mask)
@@ -112,14 +120,19 @@ class Vectors:
 def _offsets(lengths: np.ndarray) -> pa.Array:
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     if offsets[-1] > _INT32_MAX:
-        raise OverflowError("an Arrow batch holds more than 2^31 values: lower spark.sql.execution.arrow.maxRecordsPerBatch")
+        raise OverflowError(
+            "an Arrow batch holds more than 2^31 values: lower spark.sql.execution.arrow.maxRecordsPerBatch"
+        )
     return pa.array(offsets.astype(np.int32))
 
 
 def dense(matrix: np.ndarray) -> Vectors:
     """Every row of an n×d matrix as a dense vector."""
     n, size = matrix.shape
-    indices, values = np.tile(np.arange(size, dtype=np.int32), n), np.ascontiguousarray(matrix, np.float64).ravel()
+    indices, values = (
+        np.tile(np.arange(size, dtype=np.int32), n),
+        np.ascontiguousarray(matrix, np.float64).ravel(),
+    )
     return Vectors(size, np.ones(n, bool), np.full(n, size), indices, values)
 
 
@@ -145,7 +158,10 @@ def merge(rows: Sequence[np.ndarray], every: Sequence[Vectors]) -> Vectors:
     """One batch out of several, each with the row positions it fills."""
     if len(every) == 1:
         return every[0]
-    stacked = (np.concatenate([getattr(v, name) for v in every]) for name in ("dense", "lengths", "indices", "values"))
+    stacked = (
+        np.concatenate([getattr(v, name) for v in every])
+        for name in ("dense", "lengths", "indices", "values")
+    )
     return Vectors(every[0].size, *stacked).take(np.argsort(np.concatenate(rows)))
 
 
@@ -198,20 +214,37 @@ def joined(lines: pa.Array, end: str = "\n") -> bytes:
 
 
 def cells(
-    data: bytes | np.ndarray, types: Mapping[int, pa.DataType], width: int, separator: str, quote: str | bool, **nulls: Any
+    data: bytes | np.ndarray,
+    types: Mapping[int, pa.DataType],
+    width: int,
+    separator: str,
+    quote: str | bool,
+    **nulls: Any,
 ) -> pa.Table:
     """Return columns of lines of `width` cells in these types; `nulls` as Arrow's ``ConvertOptions`` take them."""
-    reading = csv.ReadOptions(column_names=[*map(str, range(width))], use_threads=False, block_size=len(data) + 2)
+    reading = csv.ReadOptions(
+        column_names=[*map(str, range(width))], use_threads=False, block_size=len(data) + 2
+    )
     wanted = {str(k): kind for k, kind in types.items()}
     converting = csv.ConvertOptions(column_types=wanted, include_columns=[*wanted], **nulls)
     parsing = csv.ParseOptions(delimiter=separator, quote_char=quote)
     return csv.read_csv(pa.BufferReader(pa.py_buffer(data)), reading, parsing, converting)
 
 
-def known_cells(data: bytes, types: Sequence[pa.DataType], separator: str, quote: str | bool = False) -> pa.Table:
+def known_cells(
+    data: bytes, types: Sequence[pa.DataType], separator: str, quote: str | bool = False
+) -> pa.Table:
     """Return the columns of lines of cells, ``?`` being null. Raises `Irregular` where they are not of these types."""
     try:
-        return cells(data, dict(enumerate(types)), len(types), separator, quote, null_values=["?"], strings_can_be_null=False)
+        return cells(
+            data,
+            dict(enumerate(types)),
+            len(types),
+            separator,
+            quote,
+            null_values=["?"],
+            strings_can_be_null=False,
+        )
     except pa.ArrowInvalid:
         raise Irregular from None
 
@@ -233,9 +266,13 @@ def whole(values: np.ndarray) -> np.ndarray:
     return as_int
 
 
-def pairs(lines: pa.Array, delimiter: str, table: bytes, dropped: bytes = b"") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def pairs(
+    lines: pa.Array, delimiter: str, table: bytes, dropped: bytes = b""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return row, index and value of every ``index<delimiter>value``, no index twice; `table`: what parts pairs is a newline."""
-    data = joined(lines, "\r").translate(table, dropped)  # \r ends a row, \n a pair: both end a line of the CSV
+    data = joined(lines, "\r").translate(
+        table, dropped
+    )  # \r ends a row, \n a pair: both end a line of the CSV
     while b"  " in data:
         data = data.replace(b"  ", b" ")
     for end in (b"\n", b"\r"):

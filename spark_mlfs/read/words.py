@@ -19,7 +19,9 @@ from ..lazy import Column, F
 from .vectors import Vectors, raw_bytes, sparse_cell
 
 PATTERN = r"\W+"
-SLICE_BYTES = 16 << 20  # of texts that are split at a time: their words take some ten times that, measured
+SLICE_BYTES = (
+    16 << 20
+)  # of texts that are split at a time: their words take some ten times that, measured
 
 # Java's \\w without flags is ASCII's letters, digits and _; whatever else a text holds parts words. 0: no part of a word.
 _IN_A_WORD = np.zeros(256, np.uint8)
@@ -71,18 +73,24 @@ class WordCounts:
         rows = max(1, int(SLICE_BYTES * len(texts) / max(1, texts.nbytes)))
         if rows >= len(texts):
             return self._counts(texts)
-        return sp.vstack([self._counts(texts.slice(a, rows)) for a in range(0, len(texts), rows)], format="csr")
+        return sp.vstack(
+            [self._counts(texts.slice(a, rows)) for a in range(0, len(texts), rows)], format="csr"
+        )
 
     def _counts(self, texts: pa.Array) -> sp.csr_matrix:
         words, starts = words_of(texts)
         # a null is found nowhere: what is not counted keeps its column
-        listed = pa.array([None if word in self.stop else word for word in self.vocabulary], pa.large_string())
+        listed = pa.array(
+            [None if word in self.stop else word for word in self.vocabulary], pa.large_string()
+        )
         slots = pc.index_in(words, value_set=listed)
         known = np.asarray(slots.is_valid())
         columns = slots.drop_null().to_numpy()
         indptr = np.concatenate([[0], np.cumsum(known)])[starts].astype(np.int32)
         shape = (len(texts), len(self.vocabulary))
-        counts = sp.csr_matrix((np.ones(len(columns)), columns.astype(np.int32), indptr), shape=shape)
+        counts = sp.csr_matrix(
+            (np.ones(len(columns)), columns.astype(np.int32), indptr), shape=shape
+        )
         counts.sum_duplicates()
         if self.binary:
             counts.data[:] = 1.0
@@ -94,7 +102,10 @@ def vocabulary_of(texts: LocalFrame, stop: frozenset[str], size: int, min_df: fl
     parts = [*texts.each(_terms)]
     least = min_df if min_df >= 1 else min_df * sum(rows for _, rows in parts)
     terms = _together([table for table, _ in parts])
-    kept = terms.filter((pc.field("rows") >= least) & ~pc.field("term").isin(pa.array(sorted(stop), pa.large_string())))
+    kept = terms.filter(
+        (pc.field("rows") >= least)
+        & ~pc.field("term").isin(pa.array(sorted(stop), pa.large_string()))
+    )
     ordered = kept.sort_by([("total", "descending"), ("term", "ascending")])
     words: list[str] = ordered["term"].slice(0, size).to_pylist()
     return words
@@ -108,22 +119,42 @@ def _terms(batches: Batches) -> tuple[pa.Table, int]:
         coded = words.dictionary_encode()
         codes, terms = coded.indices.to_numpy(), len(coded.dictionary)
         total = np.bincount(codes, minlength=terms)
-        held = sp.csr_matrix((np.ones(len(codes)), codes.copy(), starts), shape=(batch.num_rows, terms))
+        held = sp.csr_matrix(
+            (np.ones(len(codes)), codes.copy(), starts), shape=(batch.num_rows, terms)
+        )
         held.sum_duplicates()
         holders = np.bincount(held.indices, minlength=terms)
-        tables.append(pa.table([coded.dictionary, pa.array(total), pa.array(holders)], ["term", "total", "rows"]))
+        tables.append(
+            pa.table(
+                [coded.dictionary, pa.array(total), pa.array(holders)], ["term", "total", "rows"]
+            )
+        )
         rows += batch.num_rows
     return _together(tables), rows
 
 
 def _together(tables: list[pa.Table]) -> pa.Table:
-    empty = pa.table([pa.array([], pa.large_string()), *[pa.array([], pa.int64())] * 2], ["term", "total", "rows"])
-    summed = pa.concat_tables([empty, *tables]).group_by("term").aggregate([("total", "sum"), ("rows", "sum")])
-    return summed.select(["term", "total_sum", "rows_sum"]).rename_columns(["term", "total", "rows"])
+    empty = pa.table(
+        [pa.array([], pa.large_string()), *[pa.array([], pa.int64())] * 2],
+        ["term", "total", "rows"],
+    )
+    summed = (
+        pa.concat_tables([empty, *tables])
+        .group_by("term")
+        .aggregate([("total", "sum"), ("rows", "sum")])
+    )
+    return summed.select(["term", "total_sum", "rows_sum"]).rename_columns(
+        ["term", "total", "rows"]
+    )
 
 
 def counted_rows(
-    columns: Sequence[str] | None, part: Callable[[], Batches], kinds: dict[str, Kind], text: str, called: str, counts: WordCounts
+    columns: Sequence[str] | None,
+    part: Callable[[], Batches],
+    kinds: dict[str, Kind],
+    text: str,
+    called: str,
+    counts: WordCounts,
 ) -> Batches:
     """A part of a table and the `counts` of its column `text`, a null's as of an empty text, as the column `called`."""
     wanted = [*kinds, called] if columns is None else [*columns]
@@ -132,8 +163,12 @@ def counted_rows(
         if called in wanted:
             rows = counts(batch.column(text).fill_null(""))
             dense = np.zeros(batch.num_rows, bool)
-            cells = Vectors(len(counts.vocabulary), dense, np.diff(rows.indptr), rows.indices, rows.data).to_arrow()
-            batch = pa.RecordBatch.from_arrays([*batch.columns, cells], [*batch.schema.names, called])
+            cells = Vectors(
+                len(counts.vocabulary), dense, np.diff(rows.indptr), rows.indices, rows.data
+            ).to_arrow()
+            batch = pa.RecordBatch.from_arrays(
+                [*batch.columns, cells], [*batch.schema.names, called]
+            )
         yield batch.select(wanted)
 
 
@@ -151,7 +186,12 @@ def counted(texts: Column, counts: WordCounts) -> Column:
         rows = counts(pa.array(cells.fillna(""), pa.string()))
         rows.sort_indices()
         bounds = list(zip(rows.indptr[:-1], rows.indptr[1:], strict=True))
-        return pd.DataFrame({"indices": [rows.indices[a:z] for a, z in bounds], "values": [rows.data[a:z] for a, z in bounds]})
+        return pd.DataFrame(
+            {
+                "indices": [rows.indices[a:z] for a, z in bounds],
+                "values": [rows.data[a:z] for a, z in bounds],
+            }
+        )
 
     found = parts(texts)
     return sparse_cell(found["indices"], found["values"], len(counts.vocabulary))

@@ -25,7 +25,17 @@ from ..lazy import SparkSession
 from ..markup import render
 from ..output.manifest import now, versions
 from ..pipeline import Progress
-from .figures import COLOURS, LIGHT, PALETTE, Plot, critical_differences, heat, key_of, lines, scatter
+from .figures import (
+    COLOURS,
+    LIGHT,
+    PALETTE,
+    Plot,
+    critical_differences,
+    heat,
+    key_of,
+    lines,
+    scatter,
+)
 
 FEW = 4  # data sets below which a test has no verdict
 MOST_LABELS = 40
@@ -36,7 +46,11 @@ DRAWN = {"axis": ("#5c6677", 1.0), "cd": ("#c2541b", 1.6), "same": ("#1b2330", 4
 
 def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, Any]) -> str:
     """Return the page of a comparison as HTML text."""
-    about = {"shown": Shown(outcome, plan), "notes": [p.strip() for p in plan.notes.strip().split("\n\n")], "manifest": manifest}
+    about = {
+        "shown": Shown(outcome, plan),
+        "notes": [p.strip() for p in plan.notes.strip().split("\n\n")],
+        "manifest": manifest,
+    }
     fixed = {"colours": PALETTE, "all_features": ALL_FEATURES, "few": FEW}
     return render("comparison.html.j2", outcome=outcome, plan=plan, **about, **fixed)
 
@@ -55,9 +69,13 @@ class Shown:
         self.metrics = list(product(plan.protocol.metrics, LARGER_IS_BETTER))
         self.others = [each for each in self.metrics if each != main]
 
-    def summary(self, judge: str, kind: str | None = None, metric: str | None = None) -> tables.Summary:
+    def summary(
+        self, judge: str, kind: str | None = None, metric: str | None = None
+    ) -> tables.Summary:
         """Return means and spreads by a classifier, of the main metric unless another is asked for."""
-        return tables.summary(self.outcome.cells, kind or self.kind, metric or self.metric, judge, self.methods)
+        return tables.summary(
+            self.outcome.cells, kind or self.kind, metric or self.metric, judge, self.methods
+        )
 
     def table(self, judge: str, kind: str, metric: str, by: str = "") -> dict[str, Any]:
         """Return means ± spreads under their title, a row a method, the best of a data set marked."""
@@ -80,8 +98,14 @@ class Shown:
         selections = summary.mean.drop(columns=ALL_FEATURES, errors="ignore")
         if not isinstance(test, str):
             ranks = test.friedman.ranks.round(6)
-            top = [name for name, rank in zip(test.names, ranks, strict=True) if rank == ranks.min()]
-            near = [test.names[i] for i in ranks.argsort(kind="stable")[len(top) :] if ranks[i] - ranks.min() < test.nemenyi]
+            top = [
+                name for name, rank in zip(test.names, ranks, strict=True) if rank == ranks.min()
+            ]
+            near = [
+                test.names[i]
+                for i in ranks.argsort(kind="stable")[len(top) :]
+                if ranks[i] - ranks.min() < test.nemenyi
+            ]
             ranked = {"test": test.friedman, "rank": ranks.min(), "top": top, "near": near}
         elif len(selections) and selections.shape[1] > 1:
             for data, row in selections.iterrows():
@@ -101,14 +125,22 @@ class Shown:
         table["mean"] = table.mean(axis=1)
         won = table.round(6).eq(table.round(6).min())
         found = {"heads": ["", *table.columns], "refused": None, "test": None}
-        found["ranks"] = [(name, list(zip(table.loc[name], won.loc[name], strict=True))) for name in names]
+        found["ranks"] = [
+            (name, list(zip(table.loc[name], won.loc[name], strict=True))) for name in names
+        ]
         test = tables.test_of(self.summary(self.judge), self.metric)
         if isinstance(test, str):
             return found | {"refused": test}
         drawing = critical_differences(test.names, test.friedman.ranks, test.nemenyi, test.groups)
-        return found | {"test": test, "wilcoxon": list(test.wilcoxon.itertuples()), "diagram": drawing}
+        return found | {
+            "test": test,
+            "wilcoxon": list(test.wilcoxon.itertuples()),
+            "diagram": drawing,
+        }
 
-    def charts(self, kind: str | None = None, metric: str | None = None, judge: str | None = None) -> list[Plot | None]:
+    def charts(
+        self, kind: str | None = None, metric: str | None = None, judge: str | None = None
+    ) -> list[Plot | None]:
         """Return a metric, the main one unless another is asked for, against the number of features, a figure a data set."""
         out = []
         for data in self.outcome.data["name"]:
@@ -116,7 +148,9 @@ class Shown:
             table, whole = tables.curves(self.outcome.cells, *at, data)
             if len(table) > 1:
                 series = {m: table[m].to_numpy() for m in self.methods if m in table}
-                out.append(lines(data, table.index.to_numpy(), series, self.places, "features", whole))
+                out.append(
+                    lines(data, table.index.to_numpy(), series, self.places, "features", whole)
+                )
         return out
 
     def paper(self) -> Iterator[dict[str, Any]]:
@@ -125,10 +159,17 @@ class Shown:
         if paper is None:
             return
         for (kind, metric), rows in paper.groupby(["metrics", "metric"], sort=False):
-            ours = self.summary(self.judge, kind, metric).mean if kind in self.plan.protocol.metrics else pd.DataFrame()
+            ours = (
+                self.summary(self.judge, kind, metric).mean
+                if kind in self.plan.protocol.metrics
+                else pd.DataFrame()
+            )
             names = [m for m in self.methods if m in set(rows["method"])]
             names += [m for m in dict.fromkeys(rows["method"]) if m not in names]
-            sets, values = [d for d in self.outcome.data["name"] if d in set(rows["data"])], rows.set_index(["data", "method"])
+            sets, values = (
+                [d for d in self.outcome.data["name"] if d in set(rows["data"])],
+                rows.set_index(["data", "method"]),
+            )
             theirs = values["value"]
             known = ours.reindex(index=sets, columns=names)
             cells = [(m, [(theirs.get((d, m), nan), known.loc[d, m]) for d in sets]) for m in names]
@@ -137,41 +178,79 @@ class Shown:
     def time(self) -> list[Plot | None]:
         """Return the main metric against the seconds of one ranking, a figure a data set."""
         mean = self.summary(self.judge).mean
-        spent, charts = self.outcome.trials.groupby(["data", "method"], sort=False)["select_seconds"].mean(), []
+        spent, charts = (
+            self.outcome.trials.groupby(["data", "method"], sort=False)["select_seconds"].mean(),
+            [],
+        )
         for data in mean.index:
             ranked = [m for m in self.methods if m != ALL_FEATURES and (data, m) in spent.index]
             points = [(m, float(spent[(data, m)]), float(mean.loc[data, m])) for m in ranked]
             whole = float(mean.loc[data, ALL_FEATURES]) if ALL_FEATURES in mean.columns else None
-            charts.append(scatter(data, points, self.places, "seconds to rank (one ranking, one task)", whole))
+            charts.append(
+                scatter(data, points, self.places, "seconds to rank (one ranking, one task)", whole)
+            )
         return charts if any(charts) else []
 
     def stability(self) -> dict[str, Any] | None:
         indices = tables.stability(self.outcome.rankings, self.outcome.cells, self.outcome.data)
         charts = []
         for data, rows in indices.groupby("data", sort=False) if len(indices) else ():
-            values, low, high = (rows.pivot(index="features", columns="method", values=c) for c in ("stability", "low", "high"))
+            values, low, high = (
+                rows.pivot(index="features", columns="method", values=c)
+                for c in ("stability", "low", "high")
+            )
             shown = [m for m in self.methods if m in values]
-            series, bands = {m: values[m].to_numpy() for m in shown}, {m: (low[m].to_numpy(), high[m].to_numpy()) for m in shown}
-            charts.append(lines(str(data), values.index.to_numpy(), series, self.places, "features", spread=bands))
+            series, bands = (
+                {m: values[m].to_numpy() for m in shown},
+                {m: (low[m].to_numpy(), high[m].to_numpy()) for m in shown},
+            )
+            charts.append(
+                lines(
+                    str(data),
+                    values.index.to_numpy(),
+                    series,
+                    self.places,
+                    "features",
+                    spread=bands,
+                )
+            )
         return {"charts": charts, "runs": int(indices["runs"].min())} if charts else None
 
     def parameters(self) -> dict[str, Any]:
         """Return what was chosen, by what, and the means of the inner folds."""
-        how, searched = self.plan.protocol.choose, self.outcome.trials[self.outcome.trials["parameters"] != ""]
+        how, searched = (
+            self.plan.protocol.choose,
+            self.outcome.trials[self.outcome.trials["parameters"] != ""],
+        )
         if not len(searched):
             return {"chosen": []}
-        heats = [heat(title, table, tables.LARGER[how.metric]) for title, table in tables.sensitivity(self.outcome.choices)]
+        heats = [
+            heat(title, table, tables.LARGER[how.metric])
+            for title, table in tables.sensitivity(self.outcome.choices)
+        ]
         counts = searched.groupby(["data", "method", "parameters"], sort=False).agg(
-            splits=("split", "size"), sizes=("size", lambda s: ", ".join(sorted({str(v) for v in s if v is not None})))
+            splits=("split", "size"),
+            sizes=("size", lambda s: ", ".join(sorted({str(v) for v in s if v is not None}))),
         )
         spent = searched.groupby(["data", "method"])["choose_seconds"].mean()
         plain = str.maketrans("", "", '{}"')  # the signs of JSON
-        chosen = [(d, m, p.translate(plain), r.sizes, r.splits, spent[(d, m)]) for (d, m, p), r in counts.iterrows()]
-        return {"chosen": chosen, "by": tables.metric_title(how.metric, how.metrics), "heats": heats}
+        chosen = [
+            (d, m, p.translate(plain), r.sizes, r.splits, spent[(d, m)])
+            for (d, m, p), r in counts.iterrows()
+        ]
+        return {
+            "chosen": chosen,
+            "by": tables.metric_title(how.metric, how.metrics),
+            "heats": heats,
+        }
 
     def given(self, entry: Any) -> dict[str, Any]:
         """Return what a method or a classifier of the plan is told."""
-        held_to = {what: ", ".join(map(str, listed)) for what in OF_METHODS if (listed := getattr(entry, what, None))}
+        held_to = {
+            what: ", ".join(map(str, listed))
+            for what in OF_METHODS
+            if (listed := getattr(entry, what, None))
+        }
         return {**entry.parameters, **held_to}
 
     def labels(self) -> dict[str, Any]:
@@ -180,22 +259,43 @@ class Shown:
         sets = []
         if len(table):
             table = table[table["classifier"] == self.judge].copy()
-            table["f1"] = 2 * table["true_positives"] / (table["predicted"] + table["actual"]).clip(lower=1)
+            table["f1"] = (
+                2 * table["true_positives"] / (table["predicted"] + table["actual"]).clip(lower=1)
+            )
             for data, rows in table.groupby("data", sort=False):
-                wide = rows.pivot_table(index=["label", "actual"], columns="method", values="f1", sort=False).reset_index()
+                wide = rows.pivot_table(
+                    index=["label", "actual"], columns="method", values="f1", sort=False
+                ).reset_index()
                 wide = wide.sort_values("actual", kind="stable").head(MOST_LABELS)
                 names = [m for m in self.methods if m in wide.columns]
-                more = f" (the {MOST_LABELS} rarest)" if rows["label"].nunique() > MOST_LABELS else ""
-                cells = [(r["label"], int(r["actual"]), [r[m] for m in names]) for _, r in wide.iterrows()]
-                sets.append((f"F1 of each label of {data}{more}", ["label", "test rows", *names], cells))
+                more = (
+                    f" (the {MOST_LABELS} rarest)" if rows["label"].nunique() > MOST_LABELS else ""
+                )
+                cells = [
+                    (r["label"], int(r["actual"]), [r[m] for m in names])
+                    for _, r in wide.iterrows()
+                ]
+                sets.append(
+                    (f"F1 of each label of {data}{more}", ["label", "test rows", *names], cells)
+                )
         return {"rare": self.table(self.judge, kind, "tailMacroF1"), "sets": sets}
 
     def run(self) -> list[tuple[str, list[float]]]:
         """Return the seconds of each method's trials, by what they were spent on, and of all."""
-        fitted = self.outcome.cells.drop_duplicates(["data", "method", "split", "classifier", "features"])
-        parts = (self.outcome.trials, ["choose_seconds", "select_seconds"]), (fitted, ["fit_seconds", "predict_seconds"])
-        spent = pd.concat([t.groupby("method", sort=False)[columns].sum() for t, columns in parts], axis=1).fillna(0.0)
-        rows = [*zip(spent.index, spent.to_numpy(), strict=True), ("all", spent.to_numpy().sum(axis=0))]
+        fitted = self.outcome.cells.drop_duplicates(
+            ["data", "method", "split", "classifier", "features"]
+        )
+        parts = (
+            (self.outcome.trials, ["choose_seconds", "select_seconds"]),
+            (fitted, ["fit_seconds", "predict_seconds"]),
+        )
+        spent = pd.concat(
+            [t.groupby("method", sort=False)[columns].sum() for t, columns in parts], axis=1
+        ).fillna(0.0)
+        rows = [
+            *zip(spent.index, spent.to_numpy(), strict=True),
+            ("all", spent.to_numpy().sum(axis=0)),
+        ]
         return [(name, [*row, sum(row)]) for name, row in rows]
 
 
@@ -208,17 +308,25 @@ def check_formats(figures: Sequence[str], kinds: Sequence[str]) -> None:
         raise ParameterError("figures are drawn with matplotlib: pip install 'spark_mlfs[report]'")
 
 
-def files(outcome: Outcome, figures: Sequence[str], kinds: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+def files(
+    outcome: Outcome, figures: Sequence[str], kinds: Sequence[str]
+) -> Iterator[tuple[str, bytes]]:
     """Yield the names of the files and what is in them."""
     assert outcome.plan is not None
     for judge in [j.title for j in outcome.plan.design().judges]:
-        drawn = [(f"curves-{data}-{judge}", _curves(outcome, data, judge)) for data in outcome.data["name"] if figures]
+        drawn = [
+            (f"curves-{data}-{judge}", _curves(outcome, data, judge))
+            for data in outcome.data["name"]
+            if figures
+        ]
         with suppress(ParameterError):  # a test needs two data sets
             drawn += [(f"cd-{judge}", cd_diagram(outcome, judge))] if figures else []
         for (name, figure), suffix in product(drawn, figures):
             if figure is not None:
                 yield f"figures/{_plain(name)}.{suffix}", saved(figure, suffix)
-        for other, metric in product(outcome.plan.protocol.metrics, LARGER_IS_BETTER if kinds else ()):
+        for other, metric in product(
+            outcome.plan.protocol.metrics, LARGER_IS_BETTER if kinds else ()
+        ):
             name = "-".join([metric, *([other] if other != "standard" else []), judge])
             yield f"tables/{_plain(name)}.tex", latex(outcome, other, metric, judge).encode()
 
@@ -232,7 +340,9 @@ def saved(figure: Any, suffix: str) -> bytes:
     import matplotlib
 
     out, when = io.BytesIO(), {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    with matplotlib.rc_context({"svg.hashsalt": "spark_mlfs", "pdf.fonttype": 42, "svg.fonttype": "none"}):
+    with matplotlib.rc_context(
+        {"svg.hashsalt": "spark_mlfs", "pdf.fonttype": 42, "svg.fonttype": "none"}
+    ):
         figure.savefig(out, format=suffix, dpi=200, metadata=when.get(suffix), bbox_inches="tight")
     return out.getvalue()
 
@@ -243,16 +353,26 @@ def cd_diagram(outcome: Outcome, judge: str) -> Any:
 
     assert outcome.plan is not None
     kind, metric = tables.main_metric(outcome.plan)
-    test = tables.test_of(tables.summary(outcome.cells, kind, metric, judge, outcome.methods), metric)
+    test = tables.test_of(
+        tables.summary(outcome.cells, kind, metric, judge, outcome.methods), metric
+    )
     if isinstance(test, str):
-        raise ParameterError(f"there is no critical difference diagram: {test[0].lower()}{test[1:]}")
+        raise ParameterError(
+            f"there is no critical difference diagram: {test[0].lower()}{test[1:]}"
+        )
     drawing = critical_differences(test.names, test.friedman.ranks, test.nemenyi, test.groups)
     figure = Figure(figsize=(drawing.width / 96, drawing.height / 96))
     ax = figure.add_axes((0, 0, 1, 1), xlim=(0, drawing.width), ylim=(drawing.height, 0))
     ax.axis("off")
     for what, corners in drawing.strokes:
         colour, width = DRAWN.get(what) or ("#" + LIGHT[outcome.methods.index(what) % COLOURS], 1.4)
-        ax.plot(*zip(*corners, strict=True), color=colour, linewidth=0.75 * width, solid_capstyle="round", clip_on=False)
+        ax.plot(
+            *zip(*corners, strict=True),
+            color=colour,
+            linewidth=0.75 * width,
+            solid_capstyle="round",
+            clip_on=False,
+        )
     for x, y, anchor, text in drawing.texts:
         side = {"middle": "center", "end": "right", "start": "left"}[anchor]
         ax.text(x, y, text, ha=side, va="baseline", fontsize=9, parse_math=False)
@@ -272,7 +392,11 @@ def _curves(outcome: Outcome, data: str, judge: str) -> Any:
     ax = figure.add_subplot(xlabel="features", ylabel=f"{TITLES[metric]} ({judge})")
     for place, method in enumerate(outcome.methods):
         if method in table:
-            style: Any = {"color": "#" + LIGHT[place % COLOURS], "marker": MARKERS[place % len(MARKERS)], "label": method}
+            style: Any = {
+                "color": "#" + LIGHT[place % COLOURS],
+                "marker": MARKERS[place % len(MARKERS)],
+                "label": method,
+            }
             ax.plot(table.index, table[method], linewidth=1.2, markersize=4, **style)
     if whole is not None:
         ax.axhline(whole, color="#1b2330", linewidth=1, linestyle="--", label=ALL_FEATURES)
@@ -289,7 +413,14 @@ def latex(outcome: Outcome, kind: str, metric: str, judge: str) -> str:
     summary = tables.summary(outcome.cells, kind, metric, judge, outcome.methods)
     rows, title = list(tables.summary_rows(summary, metric)), tables.metric_title(metric, kind)
     title = title[0].upper() + title[1:]
-    return render("table.tex.j2", rows=rows, data=summary.mean.index, title=title, better=tables.better(metric), judge=judge)
+    return render(
+        "table.tex.j2",
+        rows=rows,
+        data=summary.mean.index,
+        title=title,
+        better=tables.better(metric),
+        judge=judge,
+    )
 
 
 class ComparisonOutcome(Outcome):
@@ -299,7 +430,13 @@ class ComparisonOutcome(Outcome):
         """The comparison as one HTML page."""
         assert self.plan is not None
         spent = {"trials": float(self.trials["wall_seconds"].sum())}
-        about = {"finished": now(), "seconds": spent, "versions": versions(""), "command": [], "trials": len(self.trials)}
+        about = {
+            "finished": now(),
+            "seconds": spent,
+            "versions": versions(""),
+            "command": [],
+            "trials": len(self.trials),
+        }
         return comparison_page(self, self.plan, about)
 
     def cd_diagram(self, path: str, classifier: str | None = None) -> None:
@@ -307,11 +444,15 @@ class ComparisonOutcome(Outcome):
         assert self.plan is not None
         suffix = Path(path).suffix[1:].lower()
         check_formats([suffix], [])
-        Path(path).write_bytes(saved(cd_diagram(self, classifier or self.plan.design().judges[0].title), suffix))
+        Path(path).write_bytes(
+            saved(cd_diagram(self, classifier or self.plan.design().judges[0].title), suffix)
+        )
 
 
 def compare(
-    spark: SparkSession | LocalSession, plan: Mapping[str, Any] | str, progress: Progress | None = None
+    spark: SparkSession | LocalSession,
+    plan: Mapping[str, Any] | str,
+    progress: Progress | None = None,
 ) -> ComparisonOutcome:
     """A comparison from Python: `plan` is the path of a TOML file, or a dict of its sections (`evaluate.plan`).
 

@@ -25,7 +25,9 @@ from ..states.states import States
 from ..statistics.base import Budgets
 from .figures import PALETTE, Plot, key_of, lines, mark, scatter
 
-DELIMITER = Parameter("label_delimiter", None, Optional(Text("a text")), "what stands between the tags of a row")
+DELIMITER = Parameter(
+    "label_delimiter", None, Optional(Text("a text")), "what stands between the tags of a row"
+)
 SHOWN, MOST_ROWS = 10, 200  # features of a figure; rows of a table
 SMALLEST = 1e-300  # of a p-value on a logarithmic axis
 
@@ -36,7 +38,14 @@ class DriftOutcome(Drift):
     def page(self, manifest: Mapping[str, Any] | None = None) -> str:
         """The page as HTML text."""
         about = manifest or {"finished": now(), "command": []}
-        return render("drift.html.j2", shown=_Shown(self), drift=self, manifest=about, most=MOST_ROWS, colours=PALETTE)
+        return render(
+            "drift.html.j2",
+            shown=_Shown(self),
+            drift=self,
+            manifest=about,
+            most=MOST_ROWS,
+            colours=PALETTE,
+        )
 
 
 def drift(
@@ -87,10 +96,15 @@ def drift(
                 options = {"delimiter": told["label_delimiter"], "missing": told["missing"]}
                 held = hold(*window, **options)[0]
             elif not isinstance(window, tuple | list) and kind_of(window) == "pyspark":
-                held, budgets = packed.enter_context(pack(window, features, labels, weight=weight)), Budgets()
+                held, budgets = (
+                    packed.enter_context(pack(window, features, labels, weight=weight)),
+                    Budgets(),
+                )
             else:
                 what = f"window {name!r} is {type(window).__name__}"
-                raise ParameterError(f"{what}: give (X, Y), (X, Y, weights), a Spark frame or states")
+                raise ParameterError(
+                    f"{what}: give (X, Y), (X, Y, weights), a Spark frame or states"
+                )
             rows.append(Window(name, held, budgets))
         return DriftOutcome(**vars(over(rows, method, method_params, against, **settings)))
 
@@ -103,7 +117,9 @@ class _Shown:
         tables = [change.features.set_index("feature") for change in of.changes]
         names = list(dict.fromkeys(name for table in tables for name in table.index))
         columns = ("p_value", "psi", "shift_p_value")
-        self.p, self.psi, shift = (pd.DataFrame([t[c].reindex(names) for t in tables]).to_numpy(float) for c in columns)
+        self.p, self.psi, shift = (
+            pd.DataFrame([t[c].reindex(names) for t in tables]).to_numpy(float) for c in columns
+        )
         least = np.fmin(np.fmin.reduce(self.p), np.fmin.reduce(shift))
         moved = np.lexsort((-np.nanmax(self.psi, axis=0), least))[:SHOWN]
         self.top = [names[i] for i in moved]
@@ -116,17 +132,25 @@ class _Shown:
         """The features that changed or shifted, most first, each as in the window where it did most, and since which one."""
         table, pairs = self.of.features, self.of.pairs
         if "window" not in table:
-            table, pairs = table.assign(window=self.of.windows[-1]), pairs.assign(window=self.of.windows[-1])
+            table, pairs = (
+                table.assign(window=self.of.windows[-1]),
+                pairs.assign(window=self.of.windows[-1]),
+            )
         moved = table[table["changed"] | (table["shift_q_value"] <= self.last.facts["fdr"])]
         since = moved.drop_duplicates("feature").set_index("feature")["window"].to_dict()
-        moved = moved.assign(least=moved[["q_value", "shift_q_value"]].min(axis=1), changed=moved["changed"].astype(int))
+        moved = moved.assign(
+            least=moved[["q_value", "shift_q_value"]].min(axis=1),
+            changed=moved["changed"].astype(int),
+        )
         most = moved.sort_values(["changed", "least"], ascending=[False, True], kind="stable")
         most = most.drop_duplicates("feature").head(MOST_ROWS)
         told: dict[tuple[str, str], str] = {}
         for _, row in pairs[pairs["feature"].isin(most["feature"])].iterrows():
             text = f"{row['label']}: {number(row['correlation_before'], 2)} → {number(row['correlation_after'], 2)}"
             told.setdefault((row["window"], row["feature"]), text)
-        ranks = most[["rank_before", "rank_after"]].astype(object).where(lambda own: own.notna(), "–")
+        ranks = (
+            most[["rank_before", "rank_after"]].astype(object).where(lambda own: own.notna(), "–")
+        )
         most = most.assign(ranks=[f"{before} → {after}" for before, after in ranks.to_numpy()])
         return [dict(row, since=since[row["feature"]], told=told.get((row["window"], row["feature"]), ""))
                 for row in most.to_dict("records")]  # fmt: skip
@@ -135,8 +159,16 @@ class _Shown:
         """Both kinds of change of two windows: the largest, a point each."""
         if len(self.of.changes) > 1:
             return None
-        points = [(name, max(self.psi[0, i], 1e-6), self._strength(self.p[0, i])) for name, i in self.at.items()]
-        return scatter("change of the relation, −log₁₀ p, against the feature's own (PSI)", points, self.places, "PSI")
+        points = [
+            (name, max(self.psi[0, i], 1e-6), self._strength(self.p[0, i]))
+            for name, i in self.at.items()
+        ]
+        return scatter(
+            "change of the relation, −log₁₀ p, against the feature's own (PSI)",
+            points,
+            self.places,
+            "PSI",
+        )
 
     @staticmethod
     def _strength(p: Any) -> Any:
@@ -152,20 +184,37 @@ class _Shown:
         shift = {name: self.psi[:, i].tolist() for name, i in self.at.items()}
         ranks = [dict(zip(r["name"], r["rank"], strict=True)) for r in self.of.rankings]
         bumps = {name: [-float(rank.get(name, np.nan)) for rank in ranks] for name in self.top}
-        same = self.of.stability[self.of.stability["window"] != "all"].pivot(index="window", columns="features", values="overlap")
+        same = self.of.stability[self.of.stability["window"] != "all"].pivot(
+            index="window", columns="features", values="overlap"
+        )
         overlap = {f"{k}": same.loc[windows[1:], k].tolist() for k in same.columns}
         signs = ", ".join(f"{mark(i)} {k}" for i, k in enumerate(overlap))
         places = {name: i for i, name in enumerate(overlap)}
         plots = [
             lines("change of the relation, −log₁₀ p", later, relation, self.places, "window"),
             lines("change of the feature itself, PSI", later, shift, self.places, "window"),
-            falling := lines(f"rank by {self.of.method}", range(1, len(windows) + 1), bumps, self.places, "window"),
+            falling := lines(
+                f"rank by {self.of.method}",
+                range(1, len(windows) + 1),
+                bumps,
+                self.places,
+                "window",
+            ),
             lines(f"share of the best that stay: {signs}", later, overlap, places, "window"),
         ]
         if falling is not None:  # ranks are shown as positive numbers, the smallest on top
-            falling.texts = [(kind, style, text.removeprefix("−")) for kind, style, text in falling.texts]
-            falling.shapes = [(tag, kind, at, tip.replace("−", "")) for tag, kind, at, tip in falling.shapes]
-        for plot in filter(None, plots):  # the names of the first and the last window in the place of their numbers
+            falling.texts = [
+                (kind, style, text.removeprefix("−")) for kind, style, text in falling.texts
+            ]
+            falling.shapes = [
+                (tag, kind, at, tip.replace("−", "")) for tag, kind, at, tip in falling.shapes
+            ]
+        for plot in filter(
+            None, plots
+        ):  # the names of the first and the last window in the place of their numbers
             plot.texts = [text for text in plot.texts if not text[0].startswith("tx")]
-            plot.texts += [("tx start", "left:0%", windows[int(plot.across[0]) - 1]), ("tx end", "left:100%", windows[-1])]
+            plot.texts += [
+                ("tx start", "left:0%", windows[int(plot.across[0]) - 1]),
+                ("tx end", "left:100%", windows[-1]),
+            ]
         return plots

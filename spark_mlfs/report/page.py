@@ -31,11 +31,18 @@ MOST_FIGURES = 60  # labels of a check that get figures of their own
 MOST_POINTS = 120  # of such a figure
 RATES = ("precision", "recall", "F1")
 BARS, MOST_TAGS = 20, 200  # of the scores that were given, of the labels
-NEAR_COPY, FAINT = 0.9, 0.1  # |r| from which a pick repeats another, below which it tells nothing of a label
+NEAR_COPY, FAINT = (
+    0.9,
+    0.1,
+)  # |r| from which a pick repeats another, below which it tells nothing of a label
 
 
 def page(
-    result: Result, manifest: Mapping[str, Any], kept: int, portrait: Portrait | None = None, gallery: Gallery | None = None
+    result: Result,
+    manifest: Mapping[str, Any],
+    kept: int,
+    portrait: Portrait | None = None,
+    gallery: Gallery | None = None,
 ) -> str:
     """Return the report of a selection run as HTML text; `manifest` is what manifest.json says, `portrait` is of the picks, of
     files a `gallery` shows some."""
@@ -65,24 +72,61 @@ def _curves(result: Result, features: Sequence[Any], kept: int) -> dict[str, Any
     """Return the scores of picks and of each alone (`pair`), or those near the cut and all; and the loss of iterations."""
     objective = None
     if len(result.scores.objective) > 1:
-        state = {True: "converged", False: "not converged: allow more iterations", None: ""}[result.scores.converged]
-        objective = curve(result.scores.objective, "iteration", f"objective ({state})" if state else "objective", first=0)
-    found: dict[str, Any] = {"objective": objective, "pair": [], "near": None, "whole": None, "held_out": None}
+        state = {True: "converged", False: "not converged: allow more iterations", None: ""}[
+            result.scores.converged
+        ]
+        objective = curve(
+            result.scores.objective,
+            "iteration",
+            f"objective ({state})" if state else "objective",
+            first=0,
+        )
+    found: dict[str, Any] = {
+        "objective": objective,
+        "pair": [],
+        "near": None,
+        "whole": None,
+        "held_out": None,
+    }
     if result.scores.path is not None:
         names = [row.name for row in features]
-        gains = curve([row.score for row in features if row.score == row.score], "pick", "score at the pick", names=names)
+        gains = curve(
+            [row.score for row in features if row.score == row.score],
+            "pick",
+            "score at the pick",
+            names=names,
+        )
         worth = curve([row.relevance for row in features], "pick", "relevance", names=names)
-        if HELD_OUT[0] in result.ranking:  # what the picks explain together of rows held out, a standard error each way
+        if (
+            HELD_OUT[0] in result.ranking
+        ):  # what the picks explain together of rows held out, a standard error each way
             told = result.ranking[result.ranking[HELD_OUT[0]].notna()]
             gain, error = (told[name].to_numpy() for name in HELD_OUT)
-            what, band, at = "cumulative held-out gain", (list(gain - error), list(gain + error)), kept or None
-            found["held_out"] = curve(list(gain), "pick", what, at, f"kept {kept}", [str(n) for n in told["name"]], band=band)
+            what, band, at = (
+                "cumulative held-out gain",
+                (list(gain - error), list(gain + error)),
+                kept or None,
+            )
+            found["held_out"] = curve(
+                list(gain),
+                "pick",
+                what,
+                at,
+                f"kept {kept}",
+                [str(n) for n in told["name"]],
+                band=band,
+            )
         return found | {"pair": [gains, worth] if gains else []}
     scores = [float(s) for s in result.ranking["score"]]
     near = min(len(scores), max(2 * kept, 20))
     cut, at = f"kept {kept}", kept if result.evidence is None else None
-    first = curve(scores[:near], "rank", "score", at, cut, [str(n) for n in result.ranking["name"][:near]])
-    return found | {"near": first, "whole": curve(scores, "rank", "score", at, cut) if near < len(scores) else None}
+    first = curve(
+        scores[:near], "rank", "score", at, cut, [str(n) for n in result.ranking["name"][:near]]
+    )
+    return found | {
+        "near": first,
+        "whole": curve(scores, "rank", "score", at, cut) if near < len(scores) else None,
+    }
 
 
 def _cut(evidence: Evidence, kept: int) -> Plot | None:
@@ -98,26 +142,54 @@ def _cut(evidence: Evidence, kept: int) -> Plot | None:
             "fdr": ((rule.level / m, rule.level * near / m), f"Benjamini–Hochberg line at {level}"),
             "fwe": ((rule.level / m, rule.level / m), f"{level} over {number(m)} features"),
         }[rule.mode]
-        return curve(values[:near], "features by p-value", "p-value", kept, f"kept {kept}", levels=[(ends, what)])
+        return curve(
+            values[:near],
+            "features by p-value",
+            "p-value",
+            kept,
+            f"kept {kept}",
+            levels=[(ends, what)],
+        )
     values = values[::-1]
     if rule.mode == "knockoffs":
         cut = facts["threshold"]
         levels = [((cut, cut), f"threshold at fdr {rule.level:g}")] if cut < float("inf") else []
-        return curve(values, "features by W", "W: own weight less its knockoff's", kept, f"kept {kept}", levels=levels)
+        return curve(
+            values,
+            "features by W",
+            "W: own weight less its knockoff's",
+            kept,
+            f"kept {kept}",
+            levels=levels,
+        )
     near = min(len(values), max(2 * kept, 2 * facts["count"], 20))
     levels = [((rule.level, rule.level), f"threshold {rule.level:g}")]
-    return curve(values[:near], "features by frequency", "share of half-samples", kept, f"kept {kept}", levels=levels)
+    return curve(
+        values[:near],
+        "features by frequency",
+        "share of half-samples",
+        kept,
+        f"kept {kept}",
+        levels=levels,
+    )
 
 
 def _features(result: Result, rows: Sequence[Any]) -> dict[str, Any]:
     """Return the selected features, and the orders that a reader may want."""
-    low = min(0.0, min((row.relevance for row in rows), default=0.0))  # all negative: bars by the distance from the worst shown
-    top = max((row.relevance - low if low else abs(row.relevance) for row in rows), default=0.0) or 1.0
+    low = min(
+        0.0, min((row.relevance for row in rows), default=0.0)
+    )  # all negative: bars by the distance from the worst shown
+    top = (
+        max((row.relevance - low if low else abs(row.relevance) for row in rows), default=0.0)
+        or 1.0
+    )
     shown = rows[:MOST_ROWS]
     at = range(len(shown))
     orders = {
         "rank": list(at),
-        "score" if result.scores.path is None else "relevance": sorted(at, key=lambda i: -shown[i].relevance),
+        "score" if result.scores.path is None else "relevance": sorted(
+            at, key=lambda i: -shown[i].relevance
+        ),
         "feature": sorted(at, key=lambda i: shown[i].name.casefold()),
         "index": sorted(at, key=lambda i: shown[i].index),
     }
@@ -131,7 +203,9 @@ def _constraints(result: Result) -> dict[str, Any] | None:
     if resolved is None:
         return None
     named, joint = resolved.named(result.feature_names), result.scores.joint
-    pairs: list[tuple[str, str]] = [(what, some(named[what], MOST_NAMES)) for what in ("include", "exclude") if what in named]
+    pairs: list[tuple[str, str]] = [
+        (what, some(named[what], MOST_NAMES)) for what in ("include", "exclude") if what in named
+    ]
     for name, members in list(named.get("groups", {}).items())[:MOST_NAMES]:
         together = f"; together {figure(joint[name])}" if joint.get(name) is not None else ""
         pairs.append((f"group {name}", some(members, MOST_NAMES) + together))
@@ -185,7 +259,13 @@ def label_rows(result: Result) -> list[Any]:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(observed > 0, count / observed, 0.0)
         imbalance = np.where(count > 0, count.max(initial=0) / count, np.inf)
-    table = {"name": result.label_names, "count": count, "observed": observed, "share": share, "imbalance": imbalance}
+    table = {
+        "name": result.label_names,
+        "count": count,
+        "observed": observed,
+        "share": share,
+        "imbalance": imbalance,
+    }
     return _rows(pd.DataFrame(table).iloc[np.argsort(-count, kind="stable")])
 
 
@@ -202,7 +282,10 @@ def sections(result: Result, portrait: Portrait | None) -> dict[str, Any] | None
         return None
     names = [str(result.feature_names[i]) for i in portrait.picks]
     values, spread, enough = 100 * portrait.explained, 100 * portrait.spread, portrait.suggested
-    band, what = (list(values - spread), list(values + spread)), "% of the labels’ variance explained"
+    band, what = (
+        (list(values - spread), list(values + spread)),
+        "% of the labels’ variance explained",
+    )
     growth = curve(list(values), "picks", what, enough, f"{enough} would do", band=band)
     close = np.tril(np.abs(portrait.redundancy) >= NEAR_COPY, -1)
     again = np.flatnonzero(close.any(axis=1)).tolist()
@@ -226,7 +309,11 @@ def _by_label(result: Result, p: Portrait, names: Sequence[str]) -> dict[str, An
     top, rows = float(np.abs(p.relevance[: len(names)]).max()) or 1.0, []
     for at, label in enumerate(p.labels[:SHOWN_LABELS]):
         best = zip(p.best[at], p.strength[at], strict=True)
-        told = [f"{result.feature_names[i]}\u00a0{number(round(float(v), 2))}" for i, v in best if abs(v) >= 0.005]
+        told = [
+            f"{result.feature_names[i]}\u00a0{number(round(float(v), 2))}"
+            for i, v in best
+            if abs(v) >= 0.005
+        ]
         name, cells = result.label_names[label], _cells(p.relevance[: len(names), at], names, top)
         rows.append({"title": name, "name": name, "cells": cells, "say": ", ".join(told) or "none"})
     return {"heads": list(range(1, len(names) + 1)), "lines": rows, "top": top}
@@ -237,7 +324,15 @@ def _alike(p: Portrait, names: Sequence[str]) -> dict[str, Any]:
     r = p.redundancy[: len(names), : len(names)]
     order = clustered(r)
     across = [names[i] for i in order]
-    rows = [{"title": names[i], "name": f"{i + 1} {names[i]}", "cells": _cells(r[i, order], across), "say": ""} for i in order]
+    rows = [
+        {
+            "title": names[i],
+            "name": f"{i + 1} {names[i]}",
+            "cells": _cells(r[i, order], across),
+            "say": "",
+        }
+        for i in order
+    ]
     return {"heads": list(order + 1), "lines": rows, "top": 1.0}
 
 
@@ -248,12 +343,17 @@ def clustered(r: np.ndarray) -> np.ndarray:
 
     distance = np.clip(1 - np.abs((r + r.T) / 2), 0, None)
     np.fill_diagonal(distance, 0)
-    return np.asarray(leaves_list(linkage(squareform(distance, checks=False), "average", optimal_ordering=True)))
+    return np.asarray(
+        leaves_list(linkage(squareform(distance, checks=False), "average", optimal_ordering=True))
+    )
 
 
 def _cells(r: np.ndarray, names: Sequence[str], top: float = 1.0) -> list[tuple[float, str, str]]:
     """Return for each correlation its value, its share of full colour, which it has where it is ±`top`, and what it is of."""
-    return [(float(v), f"{100 * abs(v) / top:.0f}", f"{name} {v:.2f}") for v, name in zip(r, names, strict=True)]
+    return [
+        (float(v), f"{100 * abs(v) / top:.0f}", f"{name} {v:.2f}")
+        for v, name in zip(r, names, strict=True)
+    ]
 
 
 # ---- of saved pipelines ----
@@ -286,18 +386,35 @@ def _best(curves: np.ndarray) -> np.ndarray:
 
 
 def _figures(curves: np.ndarray, counts: np.ndarray) -> list[Plot | None]:
-    first = max(0, int((curves[2] >= 0.995).sum()) - 1)  # below it nothing changes but how much is given
+    first = max(
+        0, int((curves[2] >= 0.995).sum()) - 1
+    )  # below it nothing changes but how much is given
     shown = curves[:, np.unique(np.linspace(first, curves.shape[1] - 1, MOST_POINTS).astype(int))]
     places = {name: i for i, name in enumerate(RATES)}
     across = range(1, counts.shape[1] + 1)
     return [
-        lines("by threshold", shown[0].tolist(), dict(zip(RATES, shown[1:].tolist(), strict=True)), places, "threshold"),
-        lines("by top-n", across, dict(zip(RATES, counts.tolist(), strict=True)), places, "labels a row"),
+        lines(
+            "by threshold",
+            shown[0].tolist(),
+            dict(zip(RATES, shown[1:].tolist(), strict=True)),
+            places,
+            "threshold",
+        ),
+        lines(
+            "by top-n",
+            across,
+            dict(zip(RATES, counts.tolist(), strict=True)),
+            places,
+            "labels a row",
+        ),
     ]
 
 
 def scoring_page(
-    manifest: Mapping[str, Any], trained: Mapping[str, float], shown: pd.DataFrame, gallery: Gallery | None = None
+    manifest: Mapping[str, Any],
+    trained: Mapping[str, float],
+    shown: pd.DataFrame,
+    gallery: Gallery | None = None,
 ) -> str:
     """Return the run as a small page, of its manifest, the labels' shares in training (if known) and some of its rows; a
     `gallery` shows files of the labels, or their best passages."""
@@ -307,7 +424,9 @@ def scoring_page(
     files = [] if gallery is None else gallery.of_tags(commonest, columns[0], *named, *passages)
     scores, histogram = manifest.get("scores") or {}, []
     if scores:  # how often the given labels scored what
-        counts, edges = np.histogram([float(s) for s in scores], BARS, weights=list(scores.values()))
+        counts, edges = np.histogram(
+            [float(s) for s in scores], BARS, weights=list(scores.values())
+        )
         histogram = list(zip(edges[:-1], edges[1:], counts, strict=True))
     return render(
         "scoring.html.j2", manifest=manifest, tags=manifest["tags"], most=MOST_TAGS, trained=trained, histogram=histogram,

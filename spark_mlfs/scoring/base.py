@@ -38,21 +38,29 @@ def described(stage: Any) -> Described:
     """Return what a stage of Spark's is told."""
     if isinstance(stage, Described):
         return stage
-    kind, params = type(stage).__name__, {p.name: stage.getOrDefault(p) for p in stage.params if stage.isDefined(p)}
+    kind, params = (
+        type(stage).__name__,
+        {p.name: stage.getOrDefault(p) for p in stage.params if stage.isDefined(p)},
+    )
     return Described(kind, params, fitted=stage)
 
 
 def is_own_sql(stage: Any) -> bool:
     """Whether a stage is SQL of the user's, which may read any column."""
     stage = described(stage)
-    return stage.kind == "SQLTransformer" and _OWN.fullmatch(stage.params.get("statement") or "") is None
+    return (
+        stage.kind == "SQLTransformer"
+        and _OWN.fullmatch(stage.params.get("statement") or "") is None
+    )
 
 
 def columns_of_sql(stage: Described) -> tuple[list[str], list[str]]:
     """Return the columns that a stage of this library's SQL reads, and those that it makes."""
     own = _OWN.fullmatch(stage.params["statement"])
     assert own is not None
-    return [name.replace("``", "`") for name in re.findall(r"`((?:[^`]|``)+)`", own[1])], re.findall(r" AS (\w+)", own[1])
+    return [
+        name.replace("``", "`") for name in re.findall(r"`((?:[^`]|``)+)`", own[1])
+    ], re.findall(r" AS (\w+)", own[1])
 
 
 STATE = "_state"  # of an encoder among its Params: what is saved beside them
@@ -65,13 +73,21 @@ def told_labels(frame: Any, labels: str, names: Sequence[str]) -> tuple[bool, li
     kind, own = kinds_of(frame)[labels], attribute_names(frame, labels)
     if kind.element is not None and kind.element.text:
         return True, list(names)
-    if kind.element is not None and kind.element.whole and label_source(frame, labels)[0].kind == "ids":
+    if (
+        kind.element is not None
+        and kind.element.whole
+        and label_source(frame, labels)[0].kind == "ids"
+    ):
         if own is None and list(names) != [f"label_{j}" for j in range(len(names))]:
-            raise DataError(f"labels: column {labels!r} holds numbers, the model predicts labels by name, such as {names[0]!r}")
+            raise DataError(
+                f"labels: column {labels!r} holds numbers, the model predicts labels by name, such as {names[0]!r}"
+            )
         return True, [j if own is None else own.index(name) for j, name in enumerate(names)]
     absent = [name for name in names if own is not None and name not in own]
     if own is not None and absent:
-        raise DataError(f"labels: the model predicts {absent[0]!r}, which the data do not have; they have {', '.join(own[:12])}")
+        raise DataError(
+            f"labels: the model predicts {absent[0]!r}, which the data do not have; they have {', '.join(own[:12])}"
+        )
     return False, [] if own is None else [own.index(name) for name in names]
 
 
@@ -85,13 +101,20 @@ def column_stages(
         return [], FEATURES
     if format == "files":
         encoder = encoder_of({"features": "image", "feature_options": None, **options})
-        with suppress(ParameterError, NotInstalledError):  # of what it makes only that is computed which is kept
+        with suppress(
+            ParameterError, NotInstalledError
+        ):  # of what it makes only that is computed which is kept
             encoder = encoder.pruned([str(name) for name in selection.selectedFeatureNames])
-        told = {p.camel: encoder.parameters[p.name] for p in encoder.encoder.parameters} | {STATE: encoder.state}
+        told = {p.camel: encoder.parameters[p.name] for p in encoder.encoder.parameters} | {
+            STATE: encoder.state
+        }
         where = {"inputCol": CONTENT, "outputCol": FEATURES, "reasonCol": REASON}
         return [(ENCODERS.class_name(encoder.encoder.name), {**where, **told})], FEATURES
     if format == "text":
-        column, binary = columns_of(source, options["text"], "text")[0], bool(options.get("binary", False))
+        column, binary = (
+            columns_of(source, options["text"], "text")[0],
+            bool(options.get("binary", False)),
+        )
         pattern, stop_words = options.get("pattern", PATTERN), options.get("stop_words")
         counter = {"outputCol": "counts", "vocabulary": names, "binary": binary}
         if not spark_ml:
@@ -100,7 +123,11 @@ def column_stages(
         no_null = {"statement": f"SELECT *, coalesce({quoted(column)}, '') AS _text FROM __THIS__"}
         stages, tokens = word_stages("_text", pattern, stop_words)
         words = [(stage.kind, dict(stage.params)) for stage in map(described, stages)]
-        return [("SQLTransformer", no_null), *words, ("CountVectorizerModel", {"inputCol": tokens, **counter})], "counts"
+        return [
+            ("SQLTransformer", no_null),
+            *words,
+            ("CountVectorizerModel", {"inputCol": tokens, **counter}),
+        ], "counts"
     identity = [options["id"]] if options.get("id") else []
     labels = columns_of(source, options["labels"], "labels", identity)
     columns = columns_of(source, options["features"], "features", [*identity, *labels])
@@ -108,11 +135,18 @@ def column_stages(
     if len(columns) > 1 or facts or kinds_of(source)[columns[0]].number:
         kept = selection.columns_needed(columns)  # others may be absent from later tables
         told = {CATEGORIES: facts} if facts else {}
-        return [("ColumnGatherer", {"inputCols": kept, "outputCol": "gathered", **told})], "gathered"
+        return [
+            ("ColumnGatherer", {"inputCols": kept, "outputCol": "gathered", **told})
+        ], "gathered"
     if not set(columns[0]) & set(".`"):
         return [], columns[0]
     # Spark ML takes a dot for a field of a struct.
-    return [("SQLTransformer", {"statement": f"SELECT *, {quoted(columns[0])} AS gathered FROM __THIS__"})], "gathered"
+    return [
+        (
+            "SQLTransformer",
+            {"statement": f"SELECT *, {quoted(columns[0])} AS gathered FROM __THIS__"},
+        )
+    ], "gathered"
 
 
 def word_counts(stages: Sequence[Any]) -> tuple[str, WordCounts] | None:
@@ -122,22 +156,32 @@ def word_counts(stages: Sequence[Any]) -> tuple[str, WordCounts] | None:
     split, *removers, counter = map(described, stages if len(stages) > 1 else [*stages, *stages])
     told = counter.params
     if len(stages) == 1 and counter.kind == "WordCounter":
-        return told["inputCol"], WordCounts(tuple(told["vocabulary"]), told["binary"], frozenset(told["stopWords"]))
-    if split.kind != "RegexTokenizer" or counter.kind != "CountVectorizerModel" or len(removers) > 1:
+        return told["inputCol"], WordCounts(
+            tuple(told["vocabulary"]), told["binary"], frozenset(told["stopWords"])
+        )
+    if (
+        split.kind != "RegexTokenizer"
+        or counter.kind != "CountVectorizerModel"
+        or len(removers) > 1
+    ):
         return None
     usual = {"pattern": PATTERN, "gaps": True, "toLowercase": True, "minTokenLength": 1}
     as_usual = {name: split.params[name] for name in usual} == usual
     stop: frozenset[str] = frozenset()
     column = split.params["outputCol"]
     for remover in removers:
-        as_usual = as_usual and remover.kind == "StopWordsRemover" and remover.params["inputCol"] == column
+        as_usual = (
+            as_usual and remover.kind == "StopWordsRemover" and remover.params["inputCol"] == column
+        )
         if as_usual:
             words = remover.params["stopWords"]
             stop = frozenset(words if remover.params["caseSensitive"] else map(str.lower, words))
             column = remover.params["outputCol"]
     if not as_usual or told["inputCol"] != column or told["minTF"] != 1.0:
         return None
-    return split.params["inputCol"], WordCounts(tuple(counter.vocabulary or counter.fitted.vocabulary), told["binary"], stop)
+    return split.params["inputCol"], WordCounts(
+        tuple(counter.vocabulary or counter.fitted.vocabulary), told["binary"], stop
+    )
 
 
 @dataclass
@@ -160,13 +204,19 @@ class SavedPipeline:
             return None
         if first.fitted is not None:  # of Spark's
             return first, first.fitted._encoder()
-        own = {p.name: first.params[p.camel] for p in ENCODERS[name].parameters if p.camel in first.params}
+        own = {
+            p.name: first.params[p.camel]
+            for p in ENCODERS[name].parameters
+            if p.camel in first.params
+        }
         return first, EncodeCells.of(name, own, first.params.get(STATE), f"the saved {first.kind}")
 
     @property
     def first(self) -> Any:
         """The first stage that was fitted on features."""
-        return next(fitted for stage in self.stages if hasattr(fitted := described(stage).fitted, "fill"))
+        return next(
+            fitted for stage in self.stages if hasattr(fitted := described(stage).fitted, "fill")
+        )
 
     @property
     def width(self) -> int:
@@ -178,7 +228,9 @@ class SavedPipeline:
 
     def reader_options(self, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a reader of rows that are no table: missing values are left to the pipeline, if it fills them."""
-        return dict(options) if tabular(format) else dict(self.first.reader_options(format, options))
+        return (
+            dict(options) if tabular(format) else dict(self.first.reader_options(format, options))
+        )
 
     def columns_read(self) -> list[str]:
         """The columns that the pipeline needs and does not make, up to the first stage of the user's own SQL."""
@@ -191,8 +243,12 @@ class SavedPipeline:
                 names, outputs = columns_of_sql(stage)
             else:
                 given = stage.params
-                names = [given[n] for n in ("inputCol", "featuresCol") if given.get(n)] + list(given.get("inputCols") or [])
-                outputs = [given[n] for n in ("outputCol",) if given.get(n)] + list(given.get("outputCols") or [])
+                names = [given[n] for n in ("inputCol", "featuresCol") if given.get(n)] + list(
+                    given.get("inputCols") or []
+                )
+                outputs = [given[n] for n in ("outputCol",) if given.get(n)] + list(
+                    given.get("outputCols") or []
+                )
             wanted += [name for name in names if name not in made and name not in wanted]
             made.update(outputs)
         return wanted
@@ -232,6 +288,8 @@ def refuse_absent(where: str, kind: str | None = None) -> ParameterError:
     """Return the error for a place with no pipeline, or with something else, of the class `kind`."""
     if kind is not None:
         kind = kind.rsplit(".", 1)[-1]
-        return ParameterError(f"{where} holds {kind}, which predicts no labels: end the pipeline with a classifier")
+        return ParameterError(
+            f"{where} holds {kind}, which predicts no labels: end the pipeline with a classifier"
+        )
     remedy = "give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote"
     return ParameterError(f"no saved pipeline at {where}; {remedy}")

@@ -25,12 +25,19 @@ from .base import SavedPipeline, told_labels
 
 FEW_TAGS = 0.25  # share of the rows without a tag that is worth a word
 BITS = 20  # of a score's bits that its histogram goes by: 8 of its fraction
-CELLS = 1 << 14  # labels times steps between two powers of two: of more labels histograms are coarser
+CELLS = (
+    1 << 14
+)  # labels times steps between two powers of two: of more labels histograms are coarser
 RANKS = 20  # labels of a row, best first, that are told apart
 MERGERS = 16  # states that the driver takes at most, where they have histograms
 NO_CELLS, NOBODY = np.zeros((3, 0), np.int64), Named()
 SUMS: dict[str, Any] = {"sums": Sums, "at_k": SumsAtK}
-SIDES = "surest", "least sure", "given wrongly", "missed"  # of a label: two of those given it rightly, then those wrong
+SIDES = (
+    "surest",
+    "least sure",
+    "given wrongly",
+    "missed",
+)  # of a label: two of those given it rightly, then those wrong
 
 
 @dataclass
@@ -52,9 +59,13 @@ class Measured:
 
     def __add__(self, other: Measured) -> Measured:
         plain = ("sums", "at_k", "untagged", "left_out", "ranks")
-        values: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in plain}
+        values: dict[str, Any] = {
+            name: getattr(self, name) + getattr(other, name) for name in plain
+        }
         for name in ("best", "cells"):
-            values[name] = _summed(np.concatenate([getattr(self, name), getattr(other, name)], axis=1))
+            values[name] = _summed(
+                np.concatenate([getattr(self, name), getattr(other, name)], axis=1)
+            )
         values["ends"] = [furthest([*a, *b]) for a, b in zip(self.ends, other.ends, strict=True)]
         return Measured(**values)
 
@@ -65,7 +76,9 @@ class Measured:
     @staticmethod
     def decode(data: bytes) -> Measured:
         state = decode(data)
-        return Measured(**{**state, **{name: of.decode(state[name].tobytes()) for name, of in SUMS.items()}})
+        return Measured(
+            **{**state, **{name: of.decode(state[name].tobytes()) for name, of in SUMS.items()}}
+        )
 
     @property
     def rows(self) -> int:
@@ -86,22 +99,30 @@ class Measured:
         cells = self.cells if label is None else self.cells[:, self.cells[0] >> BITS == label]
         keys, *counts = _summed(np.vstack([cells[0] & (1 << BITS) - 1, cells[1:]]))
         given, hit = (count[::-1].cumsum()[::-1] for count in counts)
-        return np.vstack([[value_of(key - (1 << BITS - 1)) for key in keys], self._rates(given, hit, label)])
+        return np.vstack(
+            [[value_of(key - (1 << BITS - 1)) for key in keys], self._rates(given, hit, label)]
+        )
 
     def by_count(self, label: int | None = None) -> np.ndarray:
         """(3, n) precision, recall and F1 of giving a row its best label, its two best, ...; of one label or of all."""
-        given, hit = self.ranks[:, :, slice(None) if label is None else [label]].sum(axis=2).cumsum(axis=1)
+        given, hit = (
+            self.ranks[:, :, slice(None) if label is None else [label]].sum(axis=2).cumsum(axis=1)
+        )
         return self._rates(given, hit, label)
 
     def _rates(self, given: np.ndarray, hit: np.ndarray, label: int | None) -> np.ndarray:
         true = self.sums.labels[2].sum() if label is None else self.sums.labels[2, label]
-        return np.array([hit / np.maximum(given, 1), hit / max(true, 1), 2 * hit / np.maximum(given + true, 1)])
+        return np.array(
+            [hit / np.maximum(given, 1), hit / max(true, 1), 2 * hit / np.maximum(given + true, 1)]
+        )
 
 
 def _summed(cells: np.ndarray) -> np.ndarray:
     """Columns of a key and counts: each key once, rising, its counts added up."""
     keys, place = np.unique(cells[0], return_inverse=True)
-    counts = [np.bincount(place, count, len(keys)).astype(np.int64) for count in cells[1:]]  # of rows: exact in float64
+    counts = [
+        np.bincount(place, count, len(keys)).astype(np.int64) for count in cells[1:]
+    ]  # of rows: exact in float64
     return np.array([keys, *counts])
 
 
@@ -111,7 +132,9 @@ def _counted(keys: np.ndarray, t: np.ndarray) -> np.ndarray:
         return NO_CELLS
     labels, distinct = np.arange(keys.shape[1]), np.flatnonzero(np.bincount(keys.ravel()))
     if len(distinct) * len(labels) > 4 * keys.size:  # scores far apart, each of few rows
-        return _summed(np.array([(keys + (labels << BITS)).ravel(), np.ones(keys.size), t.ravel()], np.int64))
+        return _summed(
+            np.array([(keys + (labels << BITS)).ravel(), np.ones(keys.size), t.ravel()], np.int64)
+        )
     code = np.zeros(distinct[-1] + 1, np.int64)
     code[distinct] = np.arange(len(distinct))
     cell = (code[keys] + len(distinct) * labels).ravel()
@@ -155,7 +178,11 @@ class Check:
         with self.scorer.small_batches(frame):
             total = added(Measured.decode(bytes(row["state"])) for row in collected(states))
         if total is None or not total.rows:
-            of_files = f": give folders by label, or {option('labels_from', 'labels.csv')}" if self.id == PATH else ""
+            of_files = (
+                f": give folders by label, or {option('labels_from', 'labels.csv')}"
+                if self.id == PATH
+                else ""
+            )
             raise DataError(f"no row has all its labels known; there is nothing to check{of_files}")
         return total
 
@@ -163,16 +190,26 @@ class Check:
         """The states that `run` adds up, not yet computed; raises what `run` raises before it looks at a row."""
         names = self.scorer.classifier.labelNames
         check_choice(self.top_n, self.threshold, len(names))
-        rows = self.scorer.judged(frame, self.labels, self.id or ("id" if "id" in frame.columns else None), self.shown)
+        rows = self.scorer.judged(
+            frame, self.labels, self.id or ("id" if "id" in frame.columns else None), self.shown
+        )
         told = self.top_n is not None or self.threshold is not None
         chosen = partial(best_labels, top_n=self.top_n, threshold=self.threshold) if told else None
         with worker_errors():
-            measure = MeasureBatches(len(names), chosen, self.curves, self.pictured(), told_labels(frame, self.labels, names))
+            measure = MeasureBatches(
+                len(names),
+                chosen,
+                self.curves,
+                self.pictured(),
+                told_labels(frame, self.labels, names),
+            )
             states = rows.mapInArrow(measure, "state binary")
             if not self.curves or isinstance(states, LocalFrame):
                 return states
             # histograms of ten thousand labels take 9 MB: what many tasks have is added up before the driver takes it
-            return states.repartition(MERGERS, F.xxhash64("state")).mapInArrow(merged, "state binary")
+            return states.repartition(MERGERS, F.xxhash64("state")).mapInArrow(
+                merged, "state binary"
+            )
 
     def pictured(self) -> list[int]:
         """The labels, by their places, of which rows are named: those that the most rows had in training."""
@@ -183,7 +220,9 @@ class Check:
 
 def merged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The states of some tasks as one."""
-    return _one(Measured.decode(bytes(cell)) for batch in batches for cell in binary_cells(batch, "state"))
+    return _one(
+        Measured.decode(bytes(cell)) for batch in batches for cell in binary_cells(batch, "state")
+    )
 
 
 def _one(states: Iterable[Measured]) -> Iterator[pa.RecordBatch]:
@@ -212,21 +251,33 @@ class MeasureBatches:
                 continue
             there = batch.column(0).is_valid().to_numpy(zero_copy_only=False)
             kept = batch.filter(pa.array(there))
-            t, z, s = self._truth(kept.column(0)), self._matrix(kept.column(1)), self._matrix(kept.column(2))
+            t, z, s = (
+                self._truth(kept.column(0)),
+                self._matrix(kept.column(1)),
+                self._matrix(kept.column(2)),
+            )
             known = ~np.isnan(t).any(axis=1)
-            named = (kept.column(i).filter(pa.array(known)).to_pylist() for i in (3, 4)) if self.shown else ()
+            named = (
+                (kept.column(i).filter(pa.array(known)).to_pylist() for i in (3, 4))
+                if self.shown
+                else ()
+            )
             state = self.measured(t[known], z[known], s[known], Named(*named))
             state.left_out = batch.num_rows - int(known.sum())
             yield state
 
-    def measured(self, t: np.ndarray, z: np.ndarray, s: np.ndarray, named: Named = NOBODY) -> Measured:
+    def measured(
+        self, t: np.ndarray, z: np.ndarray, s: np.ndarray, named: Named = NOBODY
+    ) -> Measured:
         """The state of rows (n, q) of truth, labels and scores."""
         if self.chosen is not None:
             flat, _, counts = self.chosen(z, s)
             z = np.zeros(s.shape)
             z[np.repeat(np.arange(len(s)), counts), flat] = 1
         best = np.array(np.unique(keys_of(s.max(axis=1)), return_counts=True))
-        state = Measured(Sums.of(t, z, s), SumsAtK.of(t, s), int((z.sum(axis=1) == 0).sum()), 0, best)
+        state = Measured(
+            Sums.of(t, z, s), SumsAtK.of(t, s), int((z.sum(axis=1) == 0).sum()), 0, best
+        )
         if self.curves:
             coarse = max(0, 8 - (CELLS // self.q).bit_length() + 1)
             keys = (keys_of(s) >> coarse << coarse) + (1 << BITS - 1)
@@ -239,7 +290,12 @@ class MeasureBatches:
             state.ranks = np.array(ranks).reshape(2, -1, self.q)
         for j in self.shown:
             true, given = t[:, j] > 0, z[:, j] > 0
-            of_sides = (s, true & given), (-s, true & given), (s, given & ~true), (-s, true & ~given)
+            of_sides = (
+                (s, true & given),
+                (-s, true & given),
+                (s, given & ~true),
+                (-s, true & ~given),
+            )
             state.ends += [named.ends(signed[:, j], among) for signed, among in of_sides]
         return state
 
@@ -248,7 +304,11 @@ class MeasureBatches:
         each, entries = self.told
         if each:
             rows = np.repeat(np.arange(len(column)), np.asarray(pc.list_value_length(column)))
-            found = pc.index_in(column.flatten(), pa.array(entries, column.type.value_type)).fill_null(-1).to_numpy()
+            found = (
+                pc.index_in(column.flatten(), pa.array(entries, column.type.value_type))
+                .fill_null(-1)
+                .to_numpy()
+            )
             values = np.zeros((len(column), self.q))
             values[rows[found >= 0], found[found >= 0]] = 1.0
             return values
@@ -267,13 +327,18 @@ class MeasureBatches:
 
     def _matrix(self, column: pa.Array) -> np.ndarray:
         self._check_count(*np.unique(np.diff(np.asarray(column.offsets, np.int64))).tolist())
-        values: np.ndarray = column.flatten().cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
+        values: np.ndarray = (
+            column.flatten().cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
+        )
         return values.reshape(len(column), self.q)
 
 
 def suggest_threshold(checked: Measured) -> dict[str, Any]:
     """Suggest a threshold that labels 90 % of rows, in four digits, or as many labels as rows have on average."""
-    cardinality, exact = int(checked.sums.labels[2].sum()) / max(1, checked.rows), checked.threshold(0.1)
+    cardinality, exact = (
+        int(checked.sums.labels[2].sum()) / max(1, checked.rows),
+        checked.threshold(0.1),
+    )
     short = float(f"{exact:.4g}")
     if short > exact:
         short = float(f"{exact - 1e-3 * abs(exact):.4g}")

@@ -68,7 +68,12 @@ class Source:
 
 
 def source(
-    spark: SparkSession, path: Any, format: str, options: dict[str, Any], held: set[str], parts: int | None = None
+    spark: SparkSession,
+    path: Any,
+    format: str,
+    options: dict[str, Any],
+    held: set[str],
+    parts: int | None = None,
 ) -> Source:
     """Inputs to score; `held` are the names that an output has already, `parts` cuts a table."""
     if format == "files":
@@ -78,22 +83,34 @@ def source(
     if not tabular(format):
         if path is None or (isinstance(path, str) and "*" not in path and Path(path).is_file()):
             whole = read.load(spark, path, format, **options)
-            name = path if isinstance(path, str) else f"{format} {json.dumps(options, sort_keys=True, default=str)}"
+            name = (
+                path
+                if isinstance(path, str)
+                else f"{format} {json.dumps(options, sort_keys=True, default=str)}"
+            )
             return Source([name], lambda names: whole, whole)
         on_spark = not isinstance(spark, LocalSession)
-        files = sorted(map(unquote, spark.read.format("binaryFile").load(path).inputFiles())) if on_spark else _files(path)
+        files = (
+            sorted(map(unquote, spark.read.format("binaryFile").load(path).inputFiles()))
+            if on_spark
+            else _files(path)
+        )
         whole = read.load(spark, path, format, **options)
         return Source(files, lambda names: read.load(spark, list(names), format, **options), whole)
     reader_options = options.pop("reader_options", None)
     for name in options:
-        raise ParameterError(f"score takes no option {name!r} for {format}: the saved pipeline names its columns")
+        raise ParameterError(
+            f"score takes no option {name!r} for {format}: the saved pipeline names its columns"
+        )
     whole = open_table(spark, path, format, reader_options)
     if isinstance(whole, LocalFrame):
 
         def here(names: Sequence[str]) -> DataFrame:
             some: Any = open_table(spark, names, format, reader_options)
             if some.kinds != whole.kinds:
-                raise NeedsSpark(f"{names[0]} alone has columns of other types than all files together")
+                raise NeedsSpark(
+                    f"{names[0]} alone has columns of other types than all files together"
+                )
             return some
 
         return Source(_files(path), here, whole)
@@ -106,11 +123,18 @@ def source(
             return spark.read.format(format).schema(schema).options(**asked).load(list(names))
 
         return Source(sorted(map(unquote, whole.inputFiles())), of_files, whole)
-    cuts = {int(name.rsplit(" of ", 1)[1]) for name in held if name.startswith(f"{path} hash part ")}
+    cuts = {
+        int(name.rsplit(" of ", 1)[1]) for name in held if name.startswith(f"{path} hash part ")
+    }
     count = cuts.pop() if cuts else parts or HASH_PARTS  # a table is cut as it was
     row = F.pmod(F.xxhash64(*_all(whole)), F.lit(count))
     names = [f"{path} hash part {i} of {count}" for i in range(count)]
-    return Source(names, lambda some: whole.where(row.isin([names.index(name) for name in some])), whole, count)
+    return Source(
+        names,
+        lambda some: whole.where(row.isin([names.index(name) for name in some])),
+        whole,
+        count,
+    )
 
 
 def _files(path: Any) -> list[str]:
@@ -154,7 +178,9 @@ class Scoring:
     parallelism: int | None = None
 
     def run(
-        self, progress: Progress | None = None, finish: Callable[[dict[str, Any], Place], None] | None = None
+        self,
+        progress: Progress | None = None,
+        finish: Callable[[dict[str, Any], Place], None] | None = None,
     ) -> dict[str, Any]:
         """Score the corpus; return the manifest's part of it: rows, parts, tags, seconds. `finish` writes what else belongs to
         the output (its manifest), then all of it appears."""
@@ -173,16 +199,34 @@ class Scoring:
             def one(number: int, names: list[str]) -> None:
                 begun = time.perf_counter()
                 frame = inputs.read(names)
-                if columns[0] == "id" and "id" not in frame.columns and isinstance(frame, LocalFrame):
-                    frame = frame.withColumns({"id": (Kind("bigint"), partial(hashes_of, kinds=frame.kinds))})
+                if (
+                    columns[0] == "id"
+                    and "id" not in frame.columns
+                    and isinstance(frame, LocalFrame)
+                ):
+                    frame = frame.withColumns(
+                        {"id": (Kind("bigint"), partial(hashes_of, kinds=frame.kinds))}
+                    )
                 elif columns[0] == "id" and "id" not in frame.columns:
                     frame = frame.withColumn("id", F.xxhash64(*_all(frame)))
                 with reading():
-                    where = journal.write(number, scorer.tagged(frame, columns, columns[0] in inputs.shown.columns, **how))
-                    counted = _count(spark, where, [*output_names(columns), *([REASON] if self.format == "files" else [])])
+                    where = journal.write(
+                        number,
+                        scorer.tagged(frame, columns, columns[0] in inputs.shown.columns, **how),
+                    )
+                    counted = _count(
+                        spark,
+                        where,
+                        [*output_names(columns), *([REASON] if self.format == "files" else [])],
+                    )
                     if counted.get("rejected") and (self.options or {}).get("on_error") == "refuse":
-                        raise refuse(*rejected_rows(open_table(spark, where, "parquet"), columns[0])[0])
-                journal.done(number, {"inputs": names, **counted, "seconds": round(time.perf_counter() - begun, 3)})
+                        raise refuse(
+                            *rejected_rows(open_table(spark, where, "parquet"), columns[0])[0]
+                        )
+                journal.done(
+                    number,
+                    {"inputs": names, **counted, "seconds": round(time.perf_counter() - begun, 3)},
+                )
 
             def ended(number: int | None = None, future: Future[None] | None = None) -> None:
                 if future is not None:
@@ -194,9 +238,13 @@ class Scoring:
                 ended()
                 work = {number: partial(one, number, names) for number, names in todo.items()}
                 side_by_side(spark, self._at_a_time, work, ended)
-            entries = list({**before, **journal.parts}.values())  # elsewhere both are those of the output
+            entries = list(
+                {**before, **journal.parts}.values()
+            )  # elsewhere both are those of the output
             kinds = ("tags", "scores", "rejected")
-            counts, scores, rejected = (sum((Counter(e.get(kind)) for e in entries), Counter[str]()) for kind in kinds)
+            counts, scores, rejected = (
+                sum((Counter(e.get(kind)) for e in entries), Counter[str]()) for kind in kinds
+            )
             scored = {
                 **stamp(),
                 "rows": sum(entry["rows"] for entry in entries),
@@ -235,7 +283,12 @@ class Scoring:
     @property
     def _how(self) -> dict[str, Any]:
         explain = {} if self.explain is None else {"explain": self.explain}
-        return {"top_n": self.top_n, "threshold": self.threshold, "all_scores": self.all_scores, **explain}
+        return {
+            "top_n": self.top_n,
+            "threshold": self.threshold,
+            "all_scores": self.all_scores,
+            **explain,
+        }
 
     @property
     def _at_a_time(self) -> int:
@@ -260,38 +313,68 @@ class Scoring:
     def _earlier(self, journal: Journal) -> tuple[dict[int, dict[str, Any]], bool]:
         """Return the parts that the output holds already, and whether an interrupted run is taken up."""
         before = _before(self.spark, self.output, self._settings) if self.append else {}
-        anew = journal.folder is None and not self.append and exists(self.spark, f"{journal.place}/_{MANIFEST}")
+        anew = (
+            journal.folder is None
+            and not self.append
+            and exists(self.spark, f"{journal.place}/_{MANIFEST}")
+        )
         return before, not anew and journal.open()  # a complete output elsewhere is replaced
 
-    def _work(self, journal: Journal, before: dict[int, Any], resumed: bool) -> tuple[Source, list[str], Parts, Parts]:
+    def _work(
+        self, journal: Journal, before: dict[int, Any], resumed: bool
+    ) -> tuple[Source, list[str], Parts, Parts]:
         """Return inputs, columns to keep, and the parts that neither `journal` nor the output `before` has: fresh, and all."""
         if resumed:
             for number in journal.lost():  # noted as done, and gone since: done again
                 del journal.parts[number]
         # what an interrupted run planned keeps its numbers, so that rows it wrote and did not note are overwritten
-        planned = {int(number): names for entry in journal.get("_plan") for number, names in entry.items()} if resumed else {}
-        held = {name for entry in (*before.values(), *journal.parts.values()) for name in entry["inputs"]}
+        planned = (
+            {
+                int(number): names
+                for entry in journal.get("_plan")
+                for number, names in entry.items()
+            }
+            if resumed
+            else {}
+        )
+        held = {
+            name
+            for entry in (*before.values(), *journal.parts.values())
+            for name in entry["inputs"]
+        }
         held |= {name for names in planned.values() for name in names}
         reader_options = self.scorer.reader_options(self.format, self.options or {})
         inputs = source(self.spark, self.path, self.format, reader_options, held, self.parts)
-        columns = _kept(inputs.shown, self.id or (PATH if self.format == "files" else None), self.keep)
+        columns = _kept(
+            inputs.shown, self.id or (PATH if self.format == "files" else None), self.keep
+        )
         where = self.path if isinstance(self.path, str) else str(self.path or self.format)
         self.scorer.check(inputs.shown, where, columns, **self._how)
         first = 1 + max([-1, *before, *journal.parts, *planned])
-        fresh = plan([name for name in inputs.names if name not in held], self.parts or inputs.parts, first)
-        todo = {number: names for number, names in {**planned, **fresh}.items() if number not in journal.parts}
+        fresh = plan(
+            [name for name in inputs.names if name not in held], self.parts or inputs.parts, first
+        )
+        todo = {
+            number: names
+            for number, names in {**planned, **fresh}.items()
+            if number not in journal.parts
+        }
         return inputs, columns, fresh, todo
 
 
 def scored_rows(spark: SparkSession, target: Place, earlier: str | None = None) -> DataFrame:
     """The rows of all parts gathered at `target`, and of the output `earlier` where it has some that are not there."""
-    places = [] if target.folder is not None and not (target.folder / "data").is_dir() else [target.path]  # nothing to append
+    places = (
+        [] if target.folder is not None and not (target.folder / "data").is_dir() else [target.path]
+    )  # nothing to append
     local = None if earlier is None else local_path(earlier)
     if local is not None and (local / "data").is_dir():
         places.insert(0, spark_path(local))
     if isinstance(spark, LocalSession):
         files = _files([f"{place}/data/part=*/*.parquet" for place in places])
-        frames: Any = [open_table(spark, file, "parquet") for file in files]  # each: Spark's arrays hold no nulls
+        frames: Any = [
+            open_table(spark, file, "parquet") for file in files
+        ]  # each: Spark's arrays hold no nulls
         frames[0].parts = [part for frame in frames for part in frame.parts]
         return frames[0]
     frames = [spark.read.parquet(f"{place}/data").drop("part") for place in places]
@@ -299,17 +382,23 @@ def scored_rows(spark: SparkSession, target: Place, earlier: str | None = None) 
     return rows
 
 
-def _before(spark: SparkSession, output: str, settings: dict[str, Any]) -> dict[int, dict[str, Any]]:
+def _before(
+    spark: SparkSession, output: str, settings: dict[str, Any]
+) -> dict[int, dict[str, Any]]:
     """The parts of an output that is there already, which must be of the same model and options."""
     local = local_path(output)
     if local is not None and not local.exists():
         return {}
-    journal = Journal(spark, output.rstrip("/") if local is None else spark_path(local), local, settings)
+    journal = Journal(
+        spark, output.rstrip("/") if local is None else spark_path(local), local, settings
+    )
     if not journal.open("append", "data"):
         if local is None and not journal.get("_settings"):
             return {}
         remedy = "choose another output, or --overwrite"
-        raise ParameterError(f"the output {output} was not scored by this model with these options: {remedy}")
+        raise ParameterError(
+            f"the output {output} was not scored by this model with these options: {remedy}"
+        )
     if lost := journal.lost():
         raise DataError(
             f"{output}/data lacks part={lost[0]}, which _parts/ notes as done ({len(lost)} of {len(journal.parts)} are gone): "
@@ -320,7 +409,11 @@ def _before(spark: SparkSession, output: str, settings: dict[str, Any]) -> dict[
 
 def _all(frame: DataFrame) -> list[Column]:
     """The columns whose values xxhash64 takes."""
-    return [F.col(quoted(f.name)) for f in frame.schema.fields if "map<" not in f.dataType.simpleString()]
+    return [
+        F.col(quoted(f.name))
+        for f in frame.schema.fields
+        if "map<" not in f.dataType.simpleString()
+    ]
 
 
 def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
@@ -329,9 +422,13 @@ def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
         if name not in frame.columns and re.fullmatch(r"`(?:[^`]|``)+`", name):  # written as in SQL
             name = name[1:-1].replace("``", "`")
         if name not in frame.columns and not (name == "id" and id is None):
-            raise ParameterError(f"there is no column {name!r} to keep: {near(name, frame.columns)}")
+            raise ParameterError(
+                f"there is no column {name!r} to keep: {near(name, frame.columns)}"
+            )
         if name in ("predicted_tags", "predicted_scores", RAW, BEST):
-            raise ParameterError(f"the column {name!r} cannot be kept: the output has one of that name")
+            raise ParameterError(
+                f"the column {name!r} cannot be kept: the output has one of that name"
+            )
         wanted.append(name)
     return list(dict.fromkeys(wanted))
 
@@ -340,10 +437,15 @@ def _count(spark: SparkSession, where: str, columns: list[str]) -> dict[str, Any
     """Rows of a written part, how often each tag was given, how often each score, in two digits, and how often each reason."""
     total: Counter[str] = Counter()
     written = open_table(spark, where, "parquet").select(*columns)
-    for row in written.mapInArrow(partial(_tallied, columns=columns), "what string, count bigint").collect():
+    for row in written.mapInArrow(
+        partial(_tallied, columns=columns), "what string, count bigint"
+    ).collect():
         total[row["what"]] += row["count"]
     told = {"tags": "t", "scores": "s", **({"rejected": "r"} if len(columns) > 2 else {})}
-    each = {name: {what[1:]: n for what, n in total.items() if what[:1] == kind} for name, kind in told.items()}
+    each = {
+        name: {what[1:]: n for what, n in total.items() if what[:1] == kind}
+        for name, kind in told.items()
+    }
     return {"rows": total[""], **each}
 
 
@@ -351,11 +453,19 @@ def _tallied(batches: Batches, columns: Sequence[str]) -> Iterator[pa.RecordBatc
     total: Counter[str] = Counter()
     for batch in batches:
         tags, scores = (batch.column(name).flatten() for name in columns[:2])
-        rounded, counts = np.unique(_two_digits(scores.to_numpy(zero_copy_only=False)), return_counts=True)
-        total.update({f"s{score!r}": int(n) for score, n in zip(rounded.tolist(), counts, strict=True)})
-        total.update({f"t{each['values']}": each["counts"] for each in tags.value_counts().to_pylist()})
+        rounded, counts = np.unique(
+            _two_digits(scores.to_numpy(zero_copy_only=False)), return_counts=True
+        )
+        total.update(
+            {f"s{score!r}": int(n) for score, n in zip(rounded.tolist(), counts, strict=True)}
+        )
+        total.update(
+            {f"t{each['values']}": each["counts"] for each in tags.value_counts().to_pylist()}
+        )
         for name in columns[2:]:
-            total.update(f"r{kind_of(reason)}" for reason in batch.column(name).drop_null().to_pylist())
+            total.update(
+                f"r{kind_of(reason)}" for reason in batch.column(name).drop_null().to_pylist()
+            )
         total[""] += batch.num_rows
     counted = [pa.array(list(total), pa.string()), pa.array(total.values(), pa.int64())]
     yield pa.RecordBatch.from_arrays(counted, ["what", "count"])

@@ -55,7 +55,12 @@ class ColumnGatherer(ColumnMaker, HasInputCols):
     Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a null with a trace. Columns of texts
     and dates become what they were in training, which `categories` tells (`read.layout`)."""
 
-    categories = Param(Params._dummy(), "categories", "what columns of texts and dates stand for", typeConverter=dict)
+    categories = Param(
+        Params._dummy(),
+        "categories",
+        "what columns of texts and dates stand for",
+        typeConverter=dict,
+    )
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
@@ -63,10 +68,14 @@ class ColumnGatherer(ColumnMaker, HasInputCols):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         kinds = kinds_of(dataset)
-        columns = [name for name in self.getInputCols() if name in kinds]  # a stage behind names what it lacks
+        columns = [
+            name for name in self.getInputCols() if name in kinds
+        ]  # a stage behind names what it lacks
         facts = self.getOrDefault("categories")
         made = known(facts, columns, kinds) if facts else Categories("", False, columns=columns)
-        gathered = dataset.withColumn(self.getOutputCol(), array_to_vector(cells(columns, kinds, made, number_of)))
+        gathered = dataset.withColumn(
+            self.getOutputCol(), array_to_vector(cells(columns, kinds, made, number_of))
+        )
         return with_names(gathered, self.getOutputCol(), made.names)
 
 
@@ -74,9 +83,21 @@ class WordCounter(ColumnMaker, HasInputCol):
     """How often each word of a vocabulary occurs in a text, as Spark ML's RegexTokenizer, StopWordsRemover and
     CountVectorizerModel count them; where a session has none of these."""
 
-    vocabulary = Param(Params._dummy(), "vocabulary", "the words", typeConverter=TypeConverters.toListString)
-    stopWords = Param(Params._dummy(), "stopWords", "words that are left out", typeConverter=TypeConverters.toListString)
-    binary = Param(Params._dummy(), "binary", "whether a word occurs, not how often", typeConverter=TypeConverters.toBoolean)
+    vocabulary = Param(
+        Params._dummy(), "vocabulary", "the words", typeConverter=TypeConverters.toListString
+    )
+    stopWords = Param(
+        Params._dummy(),
+        "stopWords",
+        "words that are left out",
+        typeConverter=TypeConverters.toListString,
+    )
+    binary = Param(
+        Params._dummy(),
+        "binary",
+        "whether a word occurs, not how often",
+        typeConverter=TypeConverters.toBoolean,
+    )
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
@@ -89,7 +110,11 @@ class WordCounter(ColumnMaker, HasInputCol):
     def _transform(self, dataset: DataFrame) -> DataFrame:
         counts = self.word_counts()
         column = counted(F.col(quoted(self.getInputCol())), counts)
-        return with_names(dataset.withColumn(self.getOutputCol(), column), self.getOutputCol(), list(counts.vocabulary))
+        return with_names(
+            dataset.withColumn(self.getOutputCol(), column),
+            self.getOutputCol(),
+            list(counts.vocabulary),
+        )
 
 
 def fit_pipeline(
@@ -111,7 +136,9 @@ def fit_pipeline(
     jvm = jvm_within_reach()
     before, column = column_stages(source, format, options, selector, jvm)
     selector.setFeaturesCol(column)
-    return PipelineModel(stages=[*(_stage(kind, params, jvm) for kind, params in before), selector, fitted])
+    return PipelineModel(
+        stages=[*(_stage(kind, params, jvm) for kind, params in before), selector, fitted]
+    )
 
 
 def _stage(kind: str, params: dict[str, Any], jvm: bool) -> Any:
@@ -122,10 +149,14 @@ def _stage(kind: str, params: dict[str, Any], jvm: bool) -> Any:
         state = params.pop(STATE, None)
         return ENCODING.named(kind)(**params).withState(state)
     if not jvm:
-        raise ParameterError(f"features: {OF_THE_JVM}, which read a column whose name holds a dot; rename it without dots")
+        raise ParameterError(
+            f"features: {OF_THE_JVM}, which read a column whose name holds a dot; rename it without dots"
+        )
     made = getattr(feature, kind)
     if kind == "CountVectorizerModel":
-        return made.from_vocabulary(params["vocabulary"], params["inputCol"], params["outputCol"]).setBinary(params["binary"])
+        return made.from_vocabulary(
+            params["vocabulary"], params["inputCol"], params["outputCol"]
+        ).setBinary(params["binary"])
     return made(**params)
 
 
@@ -134,7 +165,11 @@ class Scorer(SavedPipeline):
 
     def small_batches(self, frame: DataFrame) -> AbstractContextManager[None]:
         """Spark hands rows like those of `frame` over in Arrow batches of a few MB meanwhile, however long their texts are."""
-        return small_batches(frame.sparkSession, lambda: _text_bytes(frame, self.columns_read()), self.encoder is not None)
+        return small_batches(
+            frame.sparkSession,
+            lambda: _text_bytes(frame, self.columns_read()),
+            self.encoder is not None,
+        )
 
     def read_of(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
         """The columns that the pipeline reads, and the kept ones as ``_kept_0``, …, whatever else the rows carry."""
@@ -144,12 +179,21 @@ class Scorer(SavedPipeline):
         if self.encoder:
             read |= {REASON: None}
         plain = [name for name in read if name in frame.columns]
-        fields = {name.partition(".")[0] for name in read if name not in frame.columns} & set(frame.columns)  # of a struct
+        fields = {name.partition(".")[0] for name in read if name not in frame.columns} & set(
+            frame.columns
+        )  # of a struct
         columns = [F.col(quoted(name)) for name in dict.fromkeys([*plain, *fields])]
-        return frame.select(*columns, *(F.col(quoted(name)).alias(f"_kept_{i}") for i, name in enumerate(keep)))
+        return frame.select(
+            *columns, *(F.col(quoted(name)).alias(f"_kept_{i}") for i, name in enumerate(keep))
+        )
 
     def tagged(
-        self, frame: DataFrame, keep: Sequence[str], named: bool = True, explain: int | None = None, **how: Any
+        self,
+        frame: DataFrame,
+        keep: Sequence[str],
+        named: bool = True,
+        explain: int | None = None,
+        **how: Any,
     ) -> DataFrame:
         frame, cells = self.features(self.read_of(frame, keep), F.col("_kept_0") if named else None)
         if explain is not None:
@@ -162,14 +206,23 @@ class Scorer(SavedPipeline):
         made = {tags: F.col("_tags"), scores: F.col("_scores")}
         made |= {RAW: F.col(self.classifier.getRawPredictionCol())} if how.get("all_scores") else {}
         if self.encoder:
-            made = {name: F.when(F.col(REASON).isNull(), column) for name, column in made.items()} | {REASON: F.col(REASON)}
+            made = {
+                name: F.when(F.col(REASON).isNull(), column) for name, column in made.items()
+            } | {REASON: F.col(REASON)}
         best = [] if explain is None else [F.col(BEST)]
         return frame.select(*kept, *(column.alias(name) for name, column in made.items()), *best)
 
-    def judged(self, frame: DataFrame, labels: str, id: str | None, shown: str | None = None) -> DataFrame:
+    def judged(
+        self, frame: DataFrame, labels: str, id: str | None, shown: str | None = None
+    ) -> DataFrame:
         column = F.col(labels)
-        truth = frame.withColumn("_truth", vector_to_array(column) if kinds_of(frame)[labels].vector else column)
-        called = [F.lit("") if id is None else F.coalesce(F.col(quoted(id)).cast("string"), F.lit("")), F.lit("")]
+        truth = frame.withColumn(
+            "_truth", vector_to_array(column) if kinds_of(frame)[labels].vector else column
+        )
+        called = [
+            F.lit("") if id is None else F.coalesce(F.col(quoted(id)).cast("string"), F.lit("")),
+            F.lit(""),
+        ]
         if shown is not None and shown != id:
             called[1] = F.coalesce(F.substring(F.col(quoted(shown)), 1, PASSAGE), F.lit(""))
         named = [] if shown is None else ["_called", "_passage"]
@@ -177,18 +230,33 @@ class Scorer(SavedPipeline):
         read = self.read_of(truth, ["_truth", *([id] if id else []), *named])
         rows, cells = self.features(read, F.col("_kept_1") if id else None)
         both = {"_prediction": "array<double>", "_raw": "array<double>"}
-        predicted: DataFrame = self.classifier.predicted(rows, partial(label_vectors, "_prediction", "_raw"), both, cells)
-        readable = F.when(F.col(REASON).isNull(), F.col("_kept_0")) if self.encoder else F.col("_kept_0")
+        predicted: DataFrame = self.classifier.predicted(
+            rows, partial(label_vectors, "_prediction", "_raw"), both, cells
+        )
+        readable = (
+            F.when(F.col(REASON).isNull(), F.col("_kept_0")) if self.encoder else F.col("_kept_0")
+        )
         first = 2 if id else 1
-        return predicted.select(readable.alias("_kept_0"), *both, *(f"_kept_{first + i}" for i in range(len(named))))
+        return predicted.select(
+            readable.alias("_kept_0"), *both, *(f"_kept_{first + i}" for i in range(len(named)))
+        )
 
-    def features(self, frame: DataFrame, id: Column | None = None) -> tuple[DataFrame, FeatureSource | None]:
+    def features(
+        self, frame: DataFrame, id: Column | None = None
+    ) -> tuple[DataFrame, FeatureSource | None]:
         """`frame` as the classifier takes it, and where it gets its features from, if not from featuresCol; `id` is what messages
         call a row. A selection in front of it is made where the classifier reads its rows, and the words in front of that are
         counted there: one pass through Python, and no vector on the way."""
         *before, selector = self.stages[:-1] or [None]
-        behind = isinstance(selector, MultiLabelSelectorModel) and selector.getOutputCol() == self.classifier.getFeaturesCol()
-        if not isinstance(selector, MultiLabelSelectorModel) or not behind or self.classifier.joins_blocks:
+        behind = (
+            isinstance(selector, MultiLabelSelectorModel)
+            and selector.getOutputCol() == self.classifier.getFeaturesCol()
+        )
+        if (
+            not isinstance(selector, MultiLabelSelectorModel)
+            or not behind
+            or self.classifier.joins_blocks
+        ):
             return _through(self.stages[:-1], frame), None
         whole = _through(before, frame)
         places, _ = selector.places(whole)
@@ -205,12 +273,20 @@ class Scorer(SavedPipeline):
     def check(self, shown: DataFrame, where: str, keep: Sequence[str], **how: Any) -> None:
         super().check(shown, where, keep, **how)
         try:
-            self.tagged(shown.withColumn(keep[0], F.lit(0)) if keep[0] not in shown.columns else shown, keep, **how)
+            self.tagged(
+                shown.withColumn(keep[0], F.lit(0)) if keep[0] not in shown.columns else shown,
+                keep,
+                **how,
+            )
         except (PySparkException, ValueError) as error:
             if isinstance(error, SparkMlfsError):
                 raise
-            said = " ".join(str(error).removeprefix("requirement failed: ").split("\n")[0].split())[:200]
-            raise DataError(f"{where}: the saved pipeline cannot read its columns: {said}") from None
+            said = " ".join(str(error).removeprefix("requirement failed: ").split("\n")[0].split())[
+                :200
+            ]
+            raise DataError(
+                f"{where}: the saved pipeline cannot read its columns: {said}"
+            ) from None
 
 
 LOOKED_AT = 100  # rows, for the length of texts
@@ -220,12 +296,21 @@ def _text_bytes(frame: DataFrame, columns: Sequence[str]) -> int:
     """How many bytes the texts of a row have, of the first rows the longest; 1 where no column is a text."""
     if CONTENT in columns and "size" in frame.columns:
         return widest(frame)
-    texts = [F.col(quoted(f.name)) for f in frame.schema.fields if f.name in columns and isinstance(f.dataType, StringType)]
+    texts = [
+        F.col(quoted(f.name))
+        for f in frame.schema.fields
+        if f.name in columns and isinstance(f.dataType, StringType)
+    ]
     if not texts:
         return 1
     lengths = (F.coalesce(F.octet_length(text), F.lit(0)) for text in texts)
     with reading():
-        row = frame.select(sum(lengths, F.lit(0)).alias("bytes")).limit(LOOKED_AT).agg(F.max("bytes")).collect()[0]
+        row = (
+            frame.select(sum(lengths, F.lit(0)).alias("bytes"))
+            .limit(LOOKED_AT)
+            .agg(F.max("bytes"))
+            .collect()[0]
+        )
     return max(1, int(row[0] or 0))
 
 
@@ -260,7 +345,9 @@ def _pipeline(spark: SparkSession, where: str) -> Any:
         raise
     except Exception as error:  # pyspark's reader of stages lets through whatever goes wrong
         said = " ".join(str(error).split("\n")[0].split())[:160]
-        raise ParameterError(f"{where} cannot be loaded, a stage is absent or damaged ({said}): {AGAIN}") from None
+        raise ParameterError(
+            f"{where} cannot be loaded, a stage is absent or damaged ({said}): {AGAIN}"
+        ) from None
 
 
 def stages_of(pipeline: Any) -> list[Any]:

@@ -5,4 +5,13 @@ from .constraints import Constraints, Resolved
 from .request import Cut, Screen
 from .rules import CrossValidation, Evidence, Rule, SideAnalysis
 
-__all__ = ["Constraints", "CrossValidation", "Cut", "Evidence", "Resolved", "Rule", "Screen", "SideAnalysis"]
+__all__ = [
+    "Constraints",
+    "CrossValidation",
+    "Cut",
+    "Evidence",
+    "Resolved",
+    "Rule",
+    "Screen",
+    "SideAnalysis",
+]

@@ -48,12 +48,27 @@ from ..solvers.greedy import Group, PickConstraints, Units, by_score
 
 MULTIPLES = Costs(Number(1e-6, 1e6), free=True)
 PARAMETERS = (
-    Parameter("include", None, Optional(Features()), "features picked first; greedy methods condition on them"),
+    Parameter(
+        "include",
+        None,
+        Optional(Features()),
+        "features picked first; greedy methods condition on them",
+    ),
     Parameter("exclude", None, Optional(Features()), "features that are never picked"),
     Parameter("groups", None, Optional(Groups()), "features that are picked or left together"),
     Parameter("costs", None, Optional(Costs()), "what features cost: picked by gain per cost"),
-    Parameter("penalties", None, Optional(MULTIPLES), "what a feature's penalty is multiplied by; 0: never shrunk"),
-    Parameter("budget", None, Optional(Number(0, above=True)), "what the selection may cost; num_top_features bounds it if set"),
+    Parameter(
+        "penalties",
+        None,
+        Optional(MULTIPLES),
+        "what a feature's penalty is multiplied by; 0: never shrunk",
+    ),
+    Parameter(
+        "budget",
+        None,
+        Optional(Number(0, above=True)),
+        "what the selection may cost; num_top_features bounds it if set",
+    ),
 )
 MAX_PATTERN = 1000  # characters
 Listed = tuple[str | int, ...]
@@ -75,11 +90,16 @@ class Constraints:
         """The constraints of the values of `PARAMETERS`, None where there are none; `ParameterError` for a wrong one."""
         given = {p.name: p.accept(values.get(p.name)) for p in PARAMETERS}
         if given["budget"] is not None and not given["costs"]:
-            raise ParameterError("a budget needs costs: give what every feature costs, such as costs={'*': 1}")
+            raise ParameterError(
+                "a budget needs costs: give what every feature costs, such as costs={'*': 1}"
+            )
         if not any(given.values()):
             return None
         budget = given.pop("budget")
-        held: dict[str, Any] = {name: tuple(v.items() if isinstance(v, Mapping) else v or ()) for name, v in given.items()}
+        held: dict[str, Any] = {
+            name: tuple(v.items() if isinstance(v, Mapping) else v or ())
+            for name, v in given.items()
+        }
         held["groups"] = tuple((name, tuple(listed)) for name, listed in held["groups"])
         return Constraints(budget=budget, **held)
 
@@ -87,10 +107,18 @@ class Constraints:
         """`ParameterError` where the method, or the rule that says which features are kept, cannot be held to them."""
         if self.penalties and not method.penalised:
             able = ", ".join(name for name, each in METHODS.items() if each.penalised)
-            raise ParameterError(f"{method.name} has no penalty of each feature: leave penalties out, or take one of {able}")
-        for what, asked in (("include", self.include), ("groups", self.groups), ("costs", self.costs)):
+            raise ParameterError(
+                f"{method.name} has no penalty of each feature: leave penalties out, or take one of {able}"
+            )
+        for what, asked in (
+            ("include", self.include),
+            ("groups", self.groups),
+            ("costs", self.costs),
+        ):
             if asked and method.greedy and not method.conditions:
-                raise ParameterError(f"{method.name} picks one by one in a way of its own: leave {what} out, or take another")
+                raise ParameterError(
+                    f"{method.name} picks one by one in a way of its own: leave {what} out, or take another"
+                )
             if asked and rule is not None and what != "include":
                 told = f"{rule} judges features one by one and takes no {what}"
                 raise ParameterError(f"{told}: leave {what} out, or keep a number of features")
@@ -98,17 +126,24 @@ class Constraints:
     def resolve(self, names: Sequence[str]) -> Resolved:
         """The same by places among features of these names; `ParameterError` for a feature that the data do not have."""
         place = {name: i for i, name in enumerate(names)}
-        include, exclude = places("include", self.include, place), set(places("exclude", self.exclude, place))
+        include, exclude = (
+            places("include", self.include, place),
+            set(places("exclude", self.exclude, place)),
+        )
         both = sorted(exclude.intersection(include))
         if both:
-            raise ParameterError(f"feature {names[both[0]]!r} is both included and excluded: list it in one of the two")
+            raise ParameterError(
+                f"feature {names[both[0]]!r} is both included and excluded: list it in one of the two"
+            )
         groups: dict[str, tuple[int, ...]] = {}
         owner: dict[int, str] = {}
         for name, listed in self.groups:
             members = [f for f in places(f"groups: {name}", listed, place) if f not in exclude]
             for f in members:
                 if f in owner:
-                    raise ParameterError(f"feature {names[f]!r} is in the groups {owner[f]!r} and {name!r}: leave it in one")
+                    raise ParameterError(
+                        f"feature {names[f]!r} is in the groups {owner[f]!r} and {name!r}: leave it in one"
+                    )
                 owner[f] = name
             groups[name] = tuple(sorted(members))
         whole: dict[int, None] = {}
@@ -116,8 +151,12 @@ class Constraints:
             whole.update(dict.fromkeys((f, *groups.get(owner.get(f, ""), ()))))
         groups = {name: members for name, members in groups.items() if members}
         costs = _by_feature("costs", self.costs, names, place) if self.costs else None
-        penalties = _by_feature("penalties", self.penalties, names, place, 1.0) if self.penalties else None
-        out = Resolved(tuple(whole), tuple(sorted(exclude)), groups, costs, self.budget, penalties, len(names))
+        penalties = (
+            _by_feature("penalties", self.penalties, names, place, 1.0) if self.penalties else None
+        )
+        out = Resolved(
+            tuple(whole), tuple(sorted(exclude)), groups, costs, self.budget, penalties, len(names)
+        )
         if self.budget is not None and out.left < 0:
             told = f"the included features cost {self.budget - out.left:g}, more than the budget of {self.budget:g}"
             raise ParameterError(f"{told}: raise it, or include fewer")
@@ -155,9 +194,13 @@ class Resolved:
 
     def named(self, names: Sequence[str]) -> dict[str, Any]:
         lists = {"include": self.include, "exclude": self.exclude}
-        out: dict[str, Any] = {what: [names[i] for i in listed] for what, listed in lists.items() if listed}
+        out: dict[str, Any] = {
+            what: [names[i] for i in listed] for what, listed in lists.items() if listed
+        }
         if self.groups:
-            out["groups"] = {name: [names[i] for i in members] for name, members in self.groups.items()}
+            out["groups"] = {
+                name: [names[i] for i in members] for name, members in self.groups.items()
+            }
         if self.budget is not None:
             out["budget"] = self.budget
         return out
@@ -166,14 +209,18 @@ class Resolved:
         """The varying features that a method may see."""
         out = np.setdiff1d(varying, np.array(self.exclude, int))
         if not len(out):
-            raise ParameterError("exclude leaves no feature that varies; there is nothing to rank: exclude fewer")
+            raise ParameterError(
+                "exclude leaves no feature that varies; there is nothing to rank: exclude fewer"
+            )
         return out
 
     def seen(self, survivors: np.ndarray, varying: np.ndarray) -> np.ndarray:
         """Return the features that a method behind a filter sees, ascending: with the `survivors` their groups, and the included
         features."""
         some = set(survivors.tolist())
-        groups = [f for members in self.groups.values() if some.intersection(members) for f in members]
+        groups = [
+            f for members in self.groups.values() if some.intersection(members) for f in members
+        ]
         return np.intersect1d([*some, *groups, *self.include], varying)
 
     def terms(self, varying: np.ndarray, norm: bool) -> PickConstraints:
@@ -181,14 +228,18 @@ class Resolved:
         to condition on."""
         included = set(self.include)
         groups = [
-            Group(members, 0.0 if self.costs is None else float(self.costs[list(members)].sum()), name)
+            Group(
+                members, 0.0 if self.costs is None else float(self.costs[list(members)].sum()), name
+            )
             for name, members in self.groups.items()
             if not included.intersection(members)
         ]
         costs = None if self.costs is None else tuple(map(float, self.costs))
         return PickConstraints(self.include, tuple(groups), costs, self.left, norm).among(varying)
 
-    def arrange(self, scores: Scores, order: np.ndarray, varying: np.ndarray, norm: bool) -> np.ndarray:
+    def arrange(
+        self, scores: Scores, order: np.ndarray, varying: np.ndarray, norm: bool
+    ) -> np.ndarray:
         """The ranking of all features, from that without constraints: the included first, then what was picked or bought, then
         the others; groups side by side, without the excluded."""
         path = scores.budget_path or scores.path
@@ -209,10 +260,15 @@ class Resolved:
         """The members of its group, for every feature in one."""
         return {f: members for members in self.groups.values() for f in members}
 
-    def _by_unit(self, rest: np.ndarray, scores: Scores, varying: np.ndarray, norm: bool) -> np.ndarray:
+    def _by_unit(
+        self, rest: np.ndarray, scores: Scores, varying: np.ndarray, norm: bool
+    ) -> np.ndarray:
         """The features that were not picked, by the worth of their units, or by that per cost where it is positive; those the
         method does not see behind them, in their order; groups side by side."""
-        units, owner = Units(len(varying), self.terms(varying, norm).valued(scores.joint)), self.owner
+        units, owner = (
+            Units(len(varying), self.terms(varying, norm).valued(scores.joint)),
+            self.owner,
+        )
         open_ = np.isin(varying, rest)
         if scores.constant is not None:
             open_[scores.constant] = False
@@ -243,26 +299,40 @@ class Resolved:
         return out
 
 
-def kept_rows(groups: Sequence[str | None], count: int, columns: Mapping[str, int], auto: bool) -> int:
+def kept_rows(
+    groups: Sequence[str | None], count: int, columns: Mapping[str, int], auto: bool
+) -> int:
     """How many rows of a ranking, of the column ``group``, are kept where the best `count` features were asked for, each of the
     `columns` one, without a group that would pass it; or with `auto` so many rows, which were found to be enough, and what is
     left of the last one's group."""
     if not auto:  # a row that goes on with one of the columns is no further feature
-        new = [at for at, group in enumerate(groups) if group not in columns or at == 0 or group != groups[at - 1]]
+        new = [
+            at
+            for at, group in enumerate(groups)
+            if group not in columns or at == 0 or group != groups[at - 1]
+        ]
         count = new[count] if count < len(new) else len(groups)
-    while 0 < count < len(groups) and groups[count] is not None and groups[count] == groups[count - 1]:
+    while (
+        0 < count < len(groups) and groups[count] is not None and groups[count] == groups[count - 1]
+    ):
         count += 1 if auto else -1
     return count
 
 
 def _by_feature(
-    what: str, listed: tuple[Any, ...], names: Sequence[str], place: Mapping[str, int], default: float = np.nan
+    what: str,
+    listed: tuple[Any, ...],
+    names: Sequence[str],
+    place: Mapping[str, int],
+    default: float = np.nan,
 ) -> np.ndarray:
     """(d,) the number of each feature, from one for each or those by name and pattern; `ParameterError` where one has none, and
     there is no `default`."""
     if not isinstance(listed[0], tuple):
         if len(listed) != len(names):
-            raise ParameterError(f"{what}: {len(listed)} numbers for {len(names)} features; give one for each, or by name")
+            raise ParameterError(
+                f"{what}: {len(listed)} numbers for {len(names)} features; give one for each, or by name"
+            )
         return np.array(listed, float)
     out = np.full(len(names), default)
     for name, number in reversed(listed):  # the first pattern stays
@@ -286,20 +356,32 @@ def places(what: str, listed: Listed, place: Mapping[str, int]) -> list[int]:
     for each in listed:
         if isinstance(each, int):
             if each >= len(place):
-                raise ParameterError(f"{what}: there is no feature {each}: they are numbered from 0 to {len(place) - 1}")
+                raise ParameterError(
+                    f"{what}: there is no feature {each}: they are numbered from 0 to {len(place) - 1}"
+                )
             out[each] = None
         elif each in place:
             out[place[each]] = None
         else:
             pattern = any(sign in each for sign in "*?[")
-            if pattern and len(each) > MAX_PATTERN:  # its translation takes the square of its length
+            if (
+                pattern and len(each) > MAX_PATTERN
+            ):  # its translation takes the square of its length
                 said = f"a pattern of {len(each)} characters, {each[:20]!r} and on"
                 raise ParameterError(f"{what}: {said}; give at most {MAX_PATTERN}")
             matches = re.compile(translate(each)).match if pattern else None
             found = [i for name, i in place.items() if matches(name)] if matches else []
             if not found:
-                near = get_close_matches(each, list(place)[:20_000], n=1, cutoff=0.5) if len(each) <= 80 else []
-                hint = f"did you mean {near[0]!r}?" if near else f"they are named like {next(iter(place))[:80]!r}"
+                near = (
+                    get_close_matches(each, list(place)[:20_000], n=1, cutoff=0.5)
+                    if len(each) <= 80
+                    else []
+                )
+                hint = (
+                    f"did you mean {near[0]!r}?"
+                    if near
+                    else f"they are named like {next(iter(place))[:80]!r}"
+                )
                 kind = "pattern matches no feature" if pattern else "data have no feature"
                 raise ParameterError(f"{what}: the {kind} {each[:80]!r}; {hint}")
             out.update(dict.fromkeys(found))

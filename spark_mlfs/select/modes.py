@@ -127,7 +127,11 @@ RULES = tuple(name for name, mode in MODES.items() if mode.evidence is not None)
 TESTS = tuple(name for name in RULES if MODES[name].evidence == "p_value")
 COLUMNS = {name: column for name, mode in MODES.items() if (column := mode.evidence) is not None}
 KEYS = {setting.key: setting for setting in SETTINGS.values() if setting.key is not None}
-RATES = {key: rules for key, setting in KEYS.items() if (rules := tuple(m for m in setting.level_of if m in RULES))}
+RATES = {
+    key: rules
+    for key, setting in KEYS.items()
+    if (rules := tuple(m for m in setting.level_of if m in RULES))
+}
 
 
 def level_setting(mode: str) -> Setting:
@@ -135,7 +139,10 @@ def level_setting(mode: str) -> Setting:
     return SETTINGS[MODES[mode].settings[0]]
 
 
-LEVELS = {name: level_setting(name).other_levels.get(name, level_setting(name).parameter.default) for name in RULES}
+LEVELS = {
+    name: level_setting(name).other_levels.get(name, level_setting(name).parameter.default)
+    for name in RULES
+}
 
 
 def parameters() -> tuple[Parameter, ...]:

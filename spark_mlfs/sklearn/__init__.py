@@ -42,8 +42,12 @@ _HOMES |= dict.fromkeys(("Features", "Encoder"), "encoder_classes")
 if not TYPE_CHECKING:  # a checker shall tell names that there are not
 
     def _home(name: str) -> str | None:
-        home = {"MultiLabelSelector": "selectors"}.get(name, "splitters" if name.startswith("MultiLabelStratified") else None)
-        return home or next((module for ending, module in _HOMES.items() if name.endswith(ending)), None)
+        home = {"MultiLabelSelector": "selectors"}.get(
+            name, "splitters" if name.startswith("MultiLabelStratified") else None
+        )
+        return home or next(
+            (module for ending, module in _HOMES.items() if name.endswith(ending)), None
+        )
 
     __getattr__ = names_of(__name__, _home)
 

@@ -36,7 +36,9 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
             if name not in known:
                 near = get_close_matches(name, known, n=1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}{hint}")
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}{hint}"
+                )
         for name, default in known.items():
             setattr(self, name, values.get(name, default))
 

@@ -77,7 +77,9 @@ class EncoderOfFiles(TransformerMixin, ArrayEstimator):
         reasons: list[str | None] = []
         files = iter(X)
         while some := list(itertools.islice(files, AT_ONCE)):
-            cells, known = zip(*((_content(file) if kind is None else (file, None)) for file in some), strict=True)
+            cells, known = zip(
+                *((_content(file) if kind is None else (file, None)) for file in some), strict=True
+            )
             try:
                 given = pa.array(cells, kind or pa.binary(), from_pandas=True)
             except (pa.ArrowException, TypeError) as error:
@@ -102,7 +104,9 @@ class EncoderOfFiles(TransformerMixin, ArrayEstimator):
     @spelled_by(in_arrays)
     def _encoder(self) -> EncodeCells:
         ON_ERROR.accept(self.on_error)
-        return EncodeCells.of(self.entry.name, self._own_parameters(), getattr(self, "state_", None), "the estimator")
+        return EncodeCells.of(
+            self.entry.name, self._own_parameters(), getattr(self, "state_", None), "the estimator"
+        )
 
 
 AT_ONCE = 64  # files in memory
@@ -114,7 +118,9 @@ def _content(file: Any) -> tuple[bytes | None, str | None]:
     if isinstance(file, bytes):
         return file, None
     if not isinstance(file, (str, PurePath)):
-        raise ParameterError(f"X holds a {type(file).__name__}; give paths, or the files' contents as bytes")
+        raise ParameterError(
+            f"X holds a {type(file).__name__}; give paths, or the files' contents as bytes"
+        )
     try:
         with open(file, "rb") as opened:
             return opened.read(), None

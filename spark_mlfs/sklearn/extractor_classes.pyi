@@ -1,7 +1,7 @@
 """An estimator for every extractor, typed: written by ``python conf/developers/generate.py``."""
 
 # fmt: off
-# ruff: noqa: E501
+# ruff: noqa: E501, I001
 from typing import Literal, TypedDict
 
 from typing_extensions import Unpack

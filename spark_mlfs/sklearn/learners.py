@@ -81,7 +81,9 @@ class ExtractorOfArrays(TransformerMixin, LearningEstimator[Extractor]):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the extracted features."""
         check_is_fitted(self)
-        return np.array(self.entry().names(self.state_, [str(name) for name in self.label_names_]), object)
+        return np.array(
+            self.entry().names(self.state_, [str(name) for name in self.label_names_]), object
+        )
 
 
 EXTRACTING = EstimatorClasses(ExtractorOfArrays, "Extractor", f"{__package__}.extractor_classes")
@@ -114,7 +116,9 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
     def fit(self, X: Any, y: Any) -> Self:
         """Learns from X (n, d) and its labels y, given as to a selector."""
         further: dict[str, Any] = {}
-        if self._own_parameters().get("label_specific"):  # an extractor's frame tells where each label's features begin
+        if self._own_parameters().get(
+            "label_specific"
+        ):  # an extractor's frame tells where each label's features begin
             if (slices := getattr(X, "attrs", {}).get(SLICES)) is None:
                 raise ParameterError(
                     "label_specific needs features made label by label, and X does not say whose they are: put LIFTExtractor or "
@@ -147,16 +151,28 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
             return float(super().score(X, y, sample_weight))
         place = {name: j for j, name in enumerate(self.label_names_)}
         known = np.array([isinstance(cell, COLLECTIONS) for cell in y])
-        truth = [frozenset(place.get(tag, -1) for tag in cell) if use else None for cell, use in zip(y, known, strict=True)]
-        right = [frozenset(np.flatnonzero(row).tolist()) == true for row, true in zip(self.predict(X), truth, strict=True)]
-        return float(np.average(right, weights=known * (1 if sample_weight is None else np.asarray(sample_weight))))
+        truth = [
+            frozenset(place.get(tag, -1) for tag in cell) if use else None
+            for cell, use in zip(y, known, strict=True)
+        ]
+        right = [
+            frozenset(np.flatnonzero(row).tolist()) == true
+            for row, true in zip(self.predict(X), truth, strict=True)
+        ]
+        return float(
+            np.average(
+                right, weights=known * (1 if sample_weight is None else np.asarray(sample_weight))
+            )
+        )
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """(rows, q) probability of each label; of one class a row they add up to 1."""
         scores = self._predicted(X)[1]
         if not self.single_:
-            return np.asarray(scores.clip(np.finfo(float).eps, 1 - np.finfo(float).eps))  # scikit-learn wants them inside (0, 1)
+            return np.asarray(
+                scores.clip(np.finfo(float).eps, 1 - np.finfo(float).eps)
+            )  # scikit-learn wants them inside (0, 1)
         total = scores.sum(axis=1, keepdims=True)
         return np.where(total > 0, scores / np.where(total > 0, total, 1), 1 / scores.shape[1])
 
@@ -167,4 +183,6 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         return scores[:, 1] - scores[:, 0] if self.single_ and scores.shape[1] == 2 else scores
 
 
-CLASSIFYING = EstimatorClasses(ClassifierOfArrays, "Classifier", f"{__package__}.classifier_classes")
+CLASSIFYING = EstimatorClasses(
+    ClassifierOfArrays, "Classifier", f"{__package__}.classifier_classes"
+)

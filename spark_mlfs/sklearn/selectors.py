@@ -14,7 +14,16 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..adapters import selection
-from ..adapters.arrays import CONSTRAINTS, GRADING, SCREEN, SELECTION, grades_of, in_arrays, request_of, selected
+from ..adapters.arrays import (
+    CONSTRAINTS,
+    GRADING,
+    SCREEN,
+    SELECTION,
+    grades_of,
+    in_arrays,
+    request_of,
+    selected,
+)
 from ..adapters.classes import ROWS, EstimatorClasses, takes_settings
 from ..blocks.arrays import features_of, kind_of, wrong_value
 from ..errors import spelled_by
@@ -69,9 +78,15 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
 
     @spelled_by(in_arrays)
     def _fit(self, X: Any, y: Any, weights: Any) -> Self:
-        settings = {p.name: getattr(self, p.name) for p in (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING)}
-        request = request_of(*self._named(), settings)  # what is wrong is told before any row is read
-        held, _ = self._hold(X, y, weights, grades_of(settings, request, weights is not None), request.takes_codes)
+        settings = {
+            p.name: getattr(self, p.name) for p in (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING)
+        }
+        request = request_of(
+            *self._named(), settings
+        )  # what is wrong is told before any row is read
+        held, _ = self._hold(
+            X, y, weights, grades_of(settings, request, weights is not None), request.takes_codes
+        )
         result = selected(held, request, self.memory_bytes)
         if result.why_none is not None:
             warnings.warn(result.why_none, stacklevel=2)
@@ -82,7 +97,10 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         self.selected_ = result.kept["index"].to_numpy()
         self.gains_ = np.array(result.gains)
         self.told_ = result.scores.summary_details
-        self.objective_, self.converged_ = np.array(result.scores.objective), result.scores.converged
+        self.objective_, self.converged_ = (
+            np.array(result.scores.objective),
+            result.scores.converged,
+        )
         if "max_iter" in request.parameters:
             self.n_iter_ = max(1, len(self.objective_))
         return self
@@ -91,7 +109,9 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         """(d,) which features are kept, or with `indices` their places, ascending."""
         check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, bool)
-        mask[self.selected_ if self.categories_ is None else self.categories_.sources[self.selected_]] = True
+        mask[
+            self.selected_ if self.categories_ is None else self.categories_.sources[self.selected_]
+        ] = True
         return np.flatnonzero(mask) if indices else mask
 
     def plot(self, most: int = 30, ax: Any = None) -> Any:
@@ -105,19 +125,30 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         """The kept columns of X, in the order of their places; missing values are filled as in training, others may be there."""
         check_is_fitted(self)
         kind_of(X)  # which refuses a lazy frame
-        finite = "ensure_all_finite" if "ensure_all_finite" in signature(check_array).parameters else "force_all_finite"
+        finite = (
+            "ensure_all_finite"
+            if "ensure_all_finite" in signature(check_array).parameters
+            else "force_all_finite"
+        )
         kept = np.sort(self.selected_)
         if self.categories_ is None:
-            x = check_array(X, accept_sparse="csr", **{finite: False})  # as it was called before scikit-learn 1.6
+            x = check_array(
+                X, accept_sparse="csr", **{finite: False}
+            )  # as it was called before scikit-learn 1.6
             note_features(self, X, reset=False)
             names = list(getattr(self, "feature_names_in_", ()))
         else:
             note_features(self, X, reset=False)
-            x, names = features_of(X, self.categories_)[0].astype(np.float64), self.categories_.names
+            x, names = (
+                features_of(X, self.categories_)[0].astype(np.float64),
+                self.categories_.names,
+            )
         if self.missing == "error":
             wrong_value(x, names)
         out = x[:, kept]
-        out = filled(out, None if self.fill_ is None else self.fill_[kept]).astype(out.dtype, copy=False)
+        out = filled(out, None if self.fill_ is None else self.fill_[kept]).astype(
+            out.dtype, copy=False
+        )
         wrong_value(out, [names[place] for place in kept] if names else None)
         return out
 
@@ -127,7 +158,11 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
 
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
-        names = names if self.categories_ is None else replace(self.categories_, columns=[*map(str, names)]).names
+        names = (
+            names
+            if self.categories_ is None
+            else replace(self.categories_, columns=[*map(str, names)]).names
+        )
         out: np.ndarray = np.asarray(names, object)[np.sort(self.selected_)]
         return out
 
@@ -179,9 +214,15 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
     >>> MultiLabelSelector("chi2", num_top_features=1).fit(X, tags).transform(X).ravel().tolist()
     [0, 0, 1, 1]"""
 
-    @takes_settings(SelectorOfArrays._common, nothing_else=True)  # scikit-learn goes by the signature
+    @takes_settings(
+        SelectorOfArrays._common, nothing_else=True
+    )  # scikit-learn goes by the signature
     def __init__(
-        self, method: str = DEFAULT_METHOD, *, method_params: Mapping[str, Any] | None = None, **settings: Unpack[Settings]
+        self,
+        method: str = DEFAULT_METHOD,
+        *,
+        method_params: Mapping[str, Any] | None = None,
+        **settings: Unpack[Settings],
     ) -> None:
         self.method, self.method_params = method, method_params
         self._take(dict(settings), {p.name: p.default for p in self._common})
@@ -190,4 +231,6 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
         return self.method, self.method_params or {}
 
 
-SELECTORS = EstimatorClasses(SelectorOfArrays, "Selector", f"{__package__}.selector_classes", WeightedSelectorOfArrays)
+SELECTORS = EstimatorClasses(
+    SelectorOfArrays, "Selector", f"{__package__}.selector_classes", WeightedSelectorOfArrays
+)

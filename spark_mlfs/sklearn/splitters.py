@@ -34,8 +34,15 @@ class MultiLabelStratifiedKFold(StratifiedKFold):
         labels, count = positives(y), self.n_splits
         n = labels.shape[0]
         if count > n:
-            raise DataError(f"Cannot have number of splits n_splits={count} greater than the number of samples: n_samples={n}.")
-        folds = stratify(np.arange(n), labels, (1 / count,) * count, _seed(self.random_state) if self.shuffle else 0).folds
+            raise DataError(
+                f"Cannot have number of splits n_splits={count} greater than the number of samples: n_samples={n}."
+            )
+        folds = stratify(
+            np.arange(n),
+            labels,
+            (1 / count,) * count,
+            _seed(self.random_state) if self.shuffle else 0,
+        ).folds
         for fold in range(count):
             yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
 
@@ -61,7 +68,9 @@ class MultiLabelStratifiedShuffleSplit(StratifiedShuffleSplit):
         """Training and test places of the rows, split by split."""
         labels = positives(y)
         n = labels.shape[0]
-        train, test = _validate_shuffle_split(n, self.test_size, self.train_size, self._default_test_size)
+        train, test = _validate_shuffle_split(
+            n, self.test_size, self.train_size, self._default_test_size
+        )
         shares = (test / n, train / n, *((n - train - test) / n,) * (train + test < n))
         state = check_random_state(self.random_state)
         for _ in range(self.n_splits):
@@ -71,4 +80,8 @@ class MultiLabelStratifiedShuffleSplit(StratifiedShuffleSplit):
 
 def _seed(random_state: Any) -> int:
     """A whole number as it is, else one that is drawn."""
-    return random_state if isinstance(random_state, int) else int(check_random_state(random_state).randint(1 << 31))
+    return (
+        random_state
+        if isinstance(random_state, int)
+        else int(check_random_state(random_state).randint(1 << 31))
+    )

@@ -28,7 +28,11 @@ import numpy as np
 from scipy import special
 
 LEAST = 3.0  # of a fitted cell; simulated tails of the smaller statistic hold from 2 on
-STEPS, EXACT, FARTHEST = 80, 1e-10, 40.0  # of the root: Newton's steps at most, the last one's size, the largest |log θ|
+STEPS, EXACT, FARTHEST = (
+    80,
+    1e-10,
+    40.0,
+)  # of the root: Newton's steps at most, the last one's size, the largest |log θ|
 
 
 def psi(before: np.ndarray, after: np.ndarray, bins: np.ndarray) -> np.ndarray:
@@ -44,7 +48,11 @@ def shift_tests(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     o = np.stack([after, before], axis=2).astype(np.float64)
     both, of_window = o.sum(axis=2, keepdims=True), o.sum(axis=1, keepdims=True)
     o, codes = _joined(o, both * of_window / np.maximum(of_window.sum(axis=2, keepdims=True), 1))
-    e = o.sum(axis=2, keepdims=True) * of_window / np.maximum(of_window.sum(axis=2, keepdims=True), 1)
+    e = (
+        o.sum(axis=2, keepdims=True)
+        * of_window
+        / np.maximum(of_window.sum(axis=2, keepdims=True), 1)
+    )
     x2 = np.where(e > 0, (o - e) ** 2 / np.where(e > 0, e, 1), 0).sum(axis=(1, 2))
     return _tail(codes - 1, np.minimum(2 * special.rel_entr(o, e).sum(axis=(1, 2)), x2))
 
@@ -62,23 +70,31 @@ class RelationTests:
     correlation: np.ndarray
 
 
-def relation_tests(known: tuple[np.ndarray, np.ndarray], positive: tuple[np.ndarray, np.ndarray]) -> RelationTests:
+def relation_tests(
+    known: tuple[np.ndarray, np.ndarray], positive: tuple[np.ndarray, np.ndarray]
+) -> RelationTests:
     """Test every pair for a change of the relation, from the rows of each code in which a label is known and those that have it,
     (F, b, q) before and after. `known` may be (F, b, 1)."""
     feature, label = np.nonzero(_testable(known, positive))
     at = feature, slice(None), label
     of = [np.broadcast_to(rows, have.shape)[at] for rows, have in zip(known, positive, strict=True)]
     have = [rows[at] for rows in positive]
-    cells = np.stack([have[1], have[0], of[1] - have[1], of[0] - have[0]], axis=2).astype(np.float64)
+    cells = np.stack([have[1], have[0], of[1] - have[1], of[0] - have[0]], axis=2).astype(
+        np.float64
+    )
     joined, codes = _joined(cells, fit(cells))
     some = np.flatnonzero(codes > 1)
     o = joined[some, : int(codes.max(initial=1))]
     e = fit(o)
     with np.errstate(divide="ignore"):
-        x2 = ((o[:, :, 0] - e[:, :, 0]) ** 2 * (1 / np.where(e > 0, e, np.inf)).sum(axis=2)).sum(axis=1)
+        x2 = ((o[:, :, 0] - e[:, :, 0]) ** 2 * (1 / np.where(e > 0, e, np.inf)).sum(axis=2)).sum(
+            axis=1
+        )
     value = np.maximum(np.minimum(2 * special.rel_entr(o, e).sum(axis=(1, 2)), x2), 0.0)
     freedom = codes[some] - 1
-    told = np.stack([_correlation(cells[some][:, :, [1, 3]]), _correlation(cells[some][:, :, [0, 2]])])
+    told = np.stack(
+        [_correlation(cells[some][:, :, [1, 3]]), _correlation(cells[some][:, :, [0, 2]])]
+    )
     return RelationTests(feature[some], label[some], value, freedom, _tail(freedom, value), told)
 
 
@@ -88,18 +104,34 @@ def fit(cells: np.ndarray) -> np.ndarray:
     x, n = cells[:, :, 0], cells.sum(axis=2)
     r, c, wanted = x + cells[:, :, 1], x + cells[:, :, 2], x.sum(axis=1)
     weight = 1 / np.maximum(n, 1)
-    odds = ((x * cells[:, :, 3] * weight).sum(axis=1) + 0.25) / ((cells[:, :, 1] * cells[:, :, 2] * weight).sum(axis=1) + 0.25)
-    log_odds, low, high = np.log(odds), np.full(len(x), -FARTHEST), np.full(len(x), FARTHEST)  # from Mantel and Haenszel's
+    odds = ((x * cells[:, :, 3] * weight).sum(axis=1) + 0.25) / (
+        (cells[:, :, 1] * cells[:, :, 2] * weight).sum(axis=1) + 0.25
+    )
+    log_odds, low, high = (
+        np.log(odds),
+        np.full(len(x), -FARTHEST),
+        np.full(len(x), FARTHEST),
+    )  # from Mantel and Haenszel's
     left = np.arange(len(x))
     for _ in range(STEPS):  # each pair on its own, so that its bits do not depend on the others
         some_n, some_r, some_c, at = n[left], r[left], c[left], log_odds[left]
         e = _cell(np.exp(at)[:, None], some_n, some_r, some_c)
-        with np.errstate(divide="ignore"):  # by how much a fitted cell grows with the log of the odds ratio
-            slope = (1 / (1 / e + 1 / (some_r - e) + 1 / (some_c - e) + 1 / (some_n - some_r - some_c + e))).sum(axis=1)
+        with np.errstate(
+            divide="ignore"
+        ):  # by how much a fitted cell grows with the log of the odds ratio
+            slope = (
+                1
+                / (1 / e + 1 / (some_r - e) + 1 / (some_c - e) + 1 / (some_n - some_r - some_c + e))
+            ).sum(axis=1)
         short = wanted[left] - e.sum(axis=1)
-        low[left], high[left] = np.where(short > 0, at, low[left]), np.where(short > 0, high[left], at)
+        low[left], high[left] = (
+            np.where(short > 0, at, low[left]),
+            np.where(short > 0, high[left], at),
+        )
         there = at + short / np.maximum(slope, 1e-300)
-        there = np.where((there > low[left]) & (there < high[left]), there, (low[left] + high[left]) / 2)
+        there = np.where(
+            (there > low[left]) & (there < high[left]), there, (low[left] + high[left]) / 2
+        )
         log_odds[left] = np.where(short == 0, at, there)
         left = left[(np.abs(there - at) > EXACT) & (short != 0)]
         if not len(left):
@@ -117,7 +149,9 @@ def _cell(odds: np.ndarray, n: np.ndarray, r: np.ndarray, c: np.ndarray) -> np.n
     return np.clip(np.where(r * c > 0, e, 0.0), np.maximum(0.0, r + c - n), np.minimum(r, c))
 
 
-def _testable(known: tuple[np.ndarray, np.ndarray], positive: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def _testable(
+    known: tuple[np.ndarray, np.ndarray], positive: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
     """(F, q) pairs that may leave two codes of `LEAST` a cell: within the commonest code, and without it, both windows and both
     values of the label have the rows for one."""
     common = (known[0].sum(axis=2) + known[1].sum(axis=2)).argmax(axis=1)[:, None, None]
@@ -161,4 +195,6 @@ def _correlation(cells: np.ndarray) -> np.ndarray:
     n = np.maximum(rows.sum(axis=1), 1)
     mean, share = (rows @ code) / n, have.sum(axis=1) / n
     spread = ((rows @ code**2) / n - mean**2) * share * (1 - share)
-    return np.where(spread > 1e-12, ((have @ code) / n - mean * share) / np.sqrt(np.maximum(spread, 1e-12)), 0.0)
+    return np.where(
+        spread > 1e-12, ((have @ code) / n - mean * share) / np.sqrt(np.maximum(spread, 1e-12)), 0.0
+    )

@@ -25,7 +25,9 @@ COMBINATIONS = ("cauchy", "bonferroni")
 CORRECTIONS = ("fpr", "fdr", "fwe")
 
 
-def g_tests(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def g_tests(
+    logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """p-values (F, q) of the G-test of every feature with every label, and `thin` (F, q): whether a cell's expected count is
     below 1. NaN and False where there is nothing to test: one occupied bin, or a label with one value among its known rows.
 
@@ -62,7 +64,9 @@ def combine(p: np.ndarray, how: str = "cauchy", n: int = 1 << 40) -> np.ndarray:
         terms = np.where(tested, 1 / np.tan(np.pi * np.where(capped > 0, capped, 1.0)), 0.0)
         terms[tested & (p == 0)] = np.inf
         mean = terms.sum(axis=1) / np.maximum(size, 1)
-        far = np.arctan(1 / np.where(mean == 0, 1.0, mean)) / np.pi  # for large means, where ½ − arctan loses every digit
+        far = (
+            np.arctan(1 / np.where(mean == 0, 1.0, mean)) / np.pi
+        )  # for large means, where ½ − arctan loses every digit
     near = 0.5 - np.arctan(mean) / np.pi
     out = np.where(mean > 1, far, near)
     return np.where(size > 1, out, smallest)  # a single test, or none, stands as it is
@@ -100,10 +104,14 @@ def class_scatter(
     spread = np.where(spread <= 4 * np.finfo(float).eps * square, 0.0, spread)
     squares = square.sum(axis=0)
     varies = squares - total.sum(axis=0) ** 2 / n.sum() > 1e-12 * squares
-    return np.where(varies, (n * (mean - centre) ** 2).sum(axis=0), 0.0), np.where(varies, spread.sum(axis=0), 0.0)
+    return np.where(varies, (n * (mean - centre) ** 2).sum(axis=0), 0.0), np.where(
+        varies, spread.sum(axis=0), 0.0
+    )
 
 
-def stored_scatter(moments: PairMoments, centre: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def stored_scatter(
+    moments: PairMoments, centre: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """`class_scatter`, from the pairs (feature, class) whose sums are not 0."""
     rows, f = moments.rows.positive, moments.feature
     n = rows[moments.group]
@@ -130,7 +138,9 @@ def stored_two_class_ratio(moments: PairMoments) -> tuple[np.ndarray, np.ndarray
     def noise(spread: np.ndarray, of: np.ndarray) -> np.ndarray:
         return np.where(spread <= 4 * np.finfo(float).eps * of, 0.0, spread)
 
-    def ratio(p: np.ndarray, inside: tuple[Any, Any], outside: tuple[Any, Any], centre: np.ndarray) -> np.ndarray:
+    def ratio(
+        p: np.ndarray, inside: tuple[Any, Any], outside: tuple[Any, Any], centre: np.ndarray
+    ) -> np.ndarray:
         within, between = np.zeros(()), np.zeros(())
         for size, sums, squares in ((p, *inside), (n - p, *outside)):
             mean = sums / size
@@ -178,16 +188,25 @@ def information(x: np.ndarray, classes: np.ndarray, k: int) -> float:
     values = x[order]
     neighbours = np.minimum(k, ends - starts - 1)
     radius = np.round(_kth_distance(values, starts, ends, neighbours), DECIMALS)
-    line, reach = np.sort(x), np.maximum(radius - HALF, HALF)  # those nearer than the radius, or, where that is 0, at 0
-    inside = np.searchsorted(line, values + reach, "left") - np.searchsorted(line, values - reach, "right")
+    line, reach = (
+        np.sort(x),
+        np.maximum(radius - HALF, HALF),
+    )  # those nearer than the radius, or, where that is 0, at 0
+    inside = np.searchsorted(line, values + reach, "left") - np.searchsorted(
+        line, values - reach, "right"
+    )
     return _estimate(len(x), neighbours, ends - starts, np.maximum(inside, 1))
 
 
 def _estimate(n: int, k: np.ndarray, same: np.ndarray, inside: np.ndarray) -> float:
-    return max(0.0, float(digamma(n) + digamma(k).mean() - digamma(same).mean() - digamma(inside).mean()))
+    return max(
+        0.0, float(digamma(n) + digamma(k).mean() - digamma(same).mean() - digamma(inside).mean())
+    )
 
 
-def _kth_distance(values: np.ndarray, starts: np.ndarray, ends: np.ndarray, k: np.ndarray) -> np.ndarray:
+def _kth_distance(
+    values: np.ndarray, starts: np.ndarray, ends: np.ndarray, k: np.ndarray
+) -> np.ndarray:
     """Distance of each value to its k-th nearest other value in its own sorted run [start, end): of the k + 1 windows of k + 1
     sorted values that hold it, the one that reaches least far."""
     n = len(values)
@@ -202,7 +221,12 @@ def _kth_distance(values: np.ndarray, starts: np.ndarray, ends: np.ndarray, k: n
 
 
 def select_jointly(
-    x: np.ndarray, classes: np.ndarray, k: int, first: np.ndarray, count: int, terms: PickConstraints = UNCONSTRAINED
+    x: np.ndarray,
+    classes: np.ndarray,
+    k: int,
+    first: np.ndarray,
+    count: int,
+    terms: PickConstraints = UNCONSTRAINED,
 ) -> Path:
     """Greedy selection by the estimate of I((f, X_S); class), distances in the maximum norm over the standardised columns of `x`,
     rounded to ten decimals, until no candidate raises it by 1e-10. Cost: count · v · n²; blocks of rows bound the memory."""
@@ -218,7 +242,9 @@ def select_jointly(
     return pool.run(first, revalue, count)
 
 
-def _joint_estimates(joint: np.ndarray, candidates: np.ndarray, classes: np.ndarray, k: int) -> np.ndarray:
+def _joint_estimates(
+    joint: np.ndarray, candidates: np.ndarray, classes: np.ndarray, k: int
+) -> np.ndarray:
     n, v = candidates.shape
     same = np.bincount(classes)[classes]
     neighbours = np.minimum(k, same - 1)
@@ -232,8 +258,12 @@ def _joint_estimates(joint: np.ndarray, candidates: np.ndarray, classes: np.ndar
             for j in range(joint.shape[1]):
                 np.maximum(base, np.abs(joint[some, j, None] - joint[None, :, j]), out=base)
             for f in range(v):
-                distance = np.maximum(base, np.abs(candidates[some, f, None] - candidates[None, :, f]))
-                kept = np.partition(distance[:, rows], kth, axis=1)[:, kth]  # the row itself is among them, at 0
+                distance = np.maximum(
+                    base, np.abs(candidates[some, f, None] - candidates[None, :, f])
+                )
+                kept = np.partition(distance[:, rows], kth, axis=1)[
+                    :, kth
+                ]  # the row itself is among them, at 0
                 radius = np.round(kept, DECIMALS)
                 # radius 0: the rows equal to this one, as scikit-learn counts
                 inside[some, f] = (distance < np.maximum(radius - HALF, HALF)[:, None]).sum(axis=1)

@@ -34,15 +34,27 @@ class _Folds:
     training rows and those held out: `squares` ⟨z, z⟩ (2, F, v), `labels` √w⟨z, r⟩ (2, F, v, q), `known` ⟨p_i, x̃_j⟩ (2, F, k, v).
     """
 
-    def __init__(self, sums: FoldSums, weights: np.ndarray, penalty: np.ndarray, picks: int, at: slice = slice(None)) -> None:
+    def __init__(
+        self,
+        sums: FoldSums,
+        weights: np.ndarray,
+        penalty: np.ndarray,
+        picks: int,
+        at: slice = slice(None),
+    ) -> None:
         """Those `at` some place in the `sums` of all; at most so many `picks` are taken."""
         self.sums, self.at, rows = sums, at, sums.n[:, None]
         self.center, self.picks = sums.sum_x.sum(axis=0) / sums.n.sum(), list[int]()
         own = sums.sum_x - rows * self.center
-        squares = np.einsum("fii->fi", sums.xx) - self.center * (2 * sums.sum_x - rows * self.center)
+        squares = np.einsum("fii->fi", sums.xx) - self.center * (
+            2 * sums.sum_x - rows * self.center
+        )
         self.scale = np.sqrt(np.maximum(squares.sum(axis=0), 0.0) / sums.n.sum())
         self.scale[self.scale == 0] = 1.0  # constant in these folds
-        xx, xy = squares / self.scale**2, (sums.xy - self.center[:, None] * sums.sum_y[:, None, :]) / self.scale[:, None]
+        xx, xy = (
+            squares / self.scale**2,
+            (sums.xy - self.center[:, None] * sums.sum_y[:, None, :]) / self.scale[:, None],
+        )
         rest, sum_y = sums.trained
         self.own, self.n, self.held = (own / self.scale)[at], rest[at, None], rows[at]
         self.mean, y = -self.own / self.n, (sum_y[at] / self.n)[:, None]
@@ -88,20 +100,32 @@ class _Folds:
         columns /= self.scale * self.scale[pick]  # ⟨x̃_s, x̃_j⟩ about the means of all
         held = columns[self.at]
         there = columns.sum(axis=0) - held - self.n * self.mean * self.mean[at]
-        here = held - self.mean[at] * self.own - self.mean * (self.own[at] - self.held * self.mean[at])
+        here = (
+            held - self.mean[at] * self.own - self.mean * (self.own[at] - self.held * self.mean[at])
+        )
         own, g = self.known[:, :, k], self.g[:, :k]
-        np.subtract(np.stack([there, here]), (g[:, None, :, pick] @ self.known[:, :, :k])[:, :, 0], out=own)
+        np.subtract(
+            np.stack([there, here]), (g[:, None, :, pick] @ self.known[:, :, :k])[:, :, 0], out=own
+        )
         if not k:
             return own.copy()
         with_picks = np.empty((*own.shape[:2], 1, k))
         for side, fold in np.ndindex(*own.shape[:2]):
-            upper, right = g[fold][:, self.picks], own[side, fold, self.picks]  # below the diagonal it is not read
+            upper, right = (
+                g[fold][:, self.picks],
+                own[side, fold, self.picks],
+            )  # below the diagonal it is not read
             with_picks[side, fold] = linalg.lapack.dtrtrs(upper, right, trans=1, unitdiag=1)[0]
         return own - (with_picks @ g)[:, :, 0]
 
 
 def select_held_out(
-    sums: FoldSums, weights: np.ndarray, penalty: np.ndarray, count: int, terms: PickConstraints, progress: Progress = None
+    sums: FoldSums,
+    weights: np.ndarray,
+    penalty: np.ndarray,
+    count: int,
+    terms: PickConstraints,
+    progress: Progress = None,
 ) -> tuple[np.ndarray, Path, np.ndarray]:
     """(J of every feature before the first pick (v,), the picks with their J, the share that each explains of each fold (F, k)).
 
@@ -133,7 +157,9 @@ def enough(gain: np.ndarray, error: np.ndarray) -> int:
     return 1 + int(np.flatnonzero(gain >= gain[best] - error[best])[0])
 
 
-def nested(sums: FoldSums, weights: np.ndarray, penalty: np.ndarray, count: int, terms: PickConstraints) -> np.ndarray:
+def nested(
+    sums: FoldSums, weights: np.ndarray, penalty: np.ndarray, count: int, terms: PickConstraints
+) -> np.ndarray:
     """(F, count) what each of the picks made without a fold explains of it: of noise nothing, though of many features the best
     seems to explain some of the rows that it was picked by. With two folds there are none to pick by: zeros."""
     folds = np.arange(len(sums.n))
@@ -147,7 +173,9 @@ def nested(sums: FoldSums, weights: np.ndarray, penalty: np.ndarray, count: int,
     return out
 
 
-SATURATED = 1e-10  # no feature adds more: the picks already span what the features and the labels share
+SATURATED = (
+    1e-10  # no feature adds more: the picks already span what the features and the labels share
+)
 LABEL_RANK = 1e-10  # of the largest eigenvalue of the labels' correlations: below it labels are linearly dependent
 
 
@@ -169,7 +197,11 @@ def label_basis(S: np.ndarray) -> np.ndarray:
 
 
 def select_canonical(
-    view: GramView, count: int, tol: float = 0.01, terms: PickConstraints = UNCONSTRAINED, progress: Progress = None
+    view: GramView,
+    count: int,
+    tol: float = 0.01,
+    terms: PickConstraints = UNCONSTRAINED,
+    progress: Progress = None,
 ) -> tuple[np.ndarray, Path]:
     """(J of every feature before the first pick (v,), the picks with their J), from a centred view, whose G has a positive
     diagonal; equal J (within 1e-10) go to the smaller index.
@@ -196,7 +228,9 @@ def select_canonical(
         squares -= w * w
         share -= np.outer(w, share[pick] / length)
         pool.open &= squares > least
-        values = np.divide((share**2).sum(axis=1), squares, out=np.zeros(len(G)), where=squares > least)
+        values = np.divide(
+            (share**2).sum(axis=1), squares, out=np.zeros(len(G)), where=squares > least
+        )
         return values
 
     return relevance, pool.run(relevance, revalue, pool.left, progress)
@@ -219,7 +253,9 @@ def f_relevance(view: GramView) -> np.ndarray:
         return np.zeros(len(view.C))
     r = view.C[:, two_valued] / np.sqrt(np.diag(view.G)[:, None] * squares[two_valued])
     square = np.where(np.abs(r) <= NONE, 0.0, np.minimum(r * r, 1.0))
-    return max(view.n - 2, 1) * (square / np.maximum(1 - square, SEPARATED)).sum(axis=1) / len(squares)
+    return (
+        max(view.n - 2, 1) * (square / np.maximum(1 - square, SEPARATED)).sum(axis=1) / len(squares)
+    )
 
 
 def correlation_with(G: np.ndarray, s: int) -> np.ndarray:

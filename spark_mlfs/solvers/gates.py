@@ -21,7 +21,14 @@ def keep_probability(log_alpha: np.ndarray) -> np.ndarray:
 
 
 def deepfs(
-    X: np.ndarray, Y: np.ndarray, hidden: Sequence[int], lam: float, epochs: int, batch: int, rate: float, seed: int
+    X: np.ndarray,
+    Y: np.ndarray,
+    hidden: Sequence[int],
+    lam: float,
+    epochs: int,
+    batch: int,
+    rate: float,
+    seed: int,
 ) -> Solution:
     """Train gates and network by Adam (Kingma & Ba 2015); `weights` (d × 1) are the keep probabilities.
 
@@ -33,16 +40,24 @@ def deepfs(
     q = Y.shape[1]
     rng = np.random.default_rng(seed)
     parameters = _start([d, *hidden, q], Y, rng)
-    first, second, steps = [np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters], 0
+    first, second, steps = (
+        [np.zeros_like(p) for p in parameters],
+        [np.zeros_like(p) for p in parameters],
+        0,
+    )
     best, best_value, since, converged = None, np.inf, 0, False
     trace, raw = list[float](), list[float]()
     for _ in range(epochs):
         order = rng.permutation(n)
         for start in range(0, n, batch):
             rows = order[start : start + batch]
-            _, gradients = loss_and_gradients(parameters, X[rows], Y[rows], lam, rng.random((len(rows), d)))
+            _, gradients = loss_and_gradients(
+                parameters, X[rows], Y[rows], lam, rng.random((len(rows), d))
+            )
             steps += 1
-            for p, g, m, v in zip(parameters, gradients, first, second, strict=True):  # Adam with decay .9 and .999
+            for p, g, m, v in zip(
+                parameters, gradients, first, second, strict=True
+            ):  # Adam with decay .9 and .999
                 m += 0.1 * (g - m)
                 v += 0.001 * (g * g - v)
                 p -= rate * (m / (1 - 0.9**steps)) / (np.sqrt(v / (1 - 0.999**steps)) + 1e-8)
@@ -57,8 +72,12 @@ def deepfs(
         if converged := since >= PATIENCE:
             break
     if best is None:
-        raise DataError("the training loss is not a number; are there missing or infinite feature values?")
-    return Solution(keep_probability(best[0])[:, None], best[-1], trace, converged, len(trace), {"loss": raw})
+        raise DataError(
+            "the training loss is not a number; are there missing or infinite feature values?"
+        )
+    return Solution(
+        keep_probability(best[0])[:, None], best[-1], trace, converged, len(trace), {"loss": raw}
+    )
 
 
 def _start(widths: list[int], Y: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:

@@ -52,7 +52,9 @@ class PowerSums:
         return PowerSums(self.count, total, np.maximum(square, 0.0))
 
 
-def spec_scores(sums: PowerSums, similarity: LabelsetSimilarity, criterion: str = "phi1", k: int | None = None) -> np.ndarray:
+def spec_scores(
+    sums: PowerSums, similarity: LabelsetSimilarity, criterion: str = "phi1", k: int | None = None
+) -> np.ndarray:
     """Scores (d,), larger is better: −phi1, −phi2 or phi3.
 
     `sums` per labelset, of the features that vary; `similarity` of the same labelsets, in the same order; `k` eigenvalues used by
@@ -69,7 +71,9 @@ def spec_scores(sums: PowerSums, similarity: LabelsetSimilarity, criterion: str 
     degree = similarity.degrees(count)
     live = (degree > 0) & (count > 0)
     if not live.any():
-        raise DataError("no two rows share a label: the similarity graph has no edge and SPEC is not defined on it")
+        raise DataError(
+            "no two rows share a label: the similarity graph has no edge and SPEC is not defined on it"
+        )
     weight = degree * count
     energy = degree @ sums.square  # x'Dx
     # what x'Dx would be if no row sat on the value that standardises to zero: the measure of rounding noise
@@ -84,7 +88,9 @@ def spec_scores(sums: PowerSums, similarity: LabelsetSimilarity, criterion: str 
         flat = flat | (centred_energy <= np.maximum(noise, FLAT * energy))
     if criterion == "phi3":
         gain = _leading(centred, similarity, degree, live, k or similarity.members.shape[1])
-        flat = flat | (gain <= FLAT * FLAT * energy)  # ξ₁ itself leaves the square of rounding noise
+        flat = flat | (
+            gain <= FLAT * FLAT * energy
+        )  # ξ₁ itself leaves the square of rounding noise
         return np.where(flat, 0.0, gain / np.where(flat, 1.0, energy))
     rest = similarity.self_similarity @ centred.square
     joined = np.zeros(sums.total.shape[1])
@@ -94,7 +100,9 @@ def spec_scores(sums: PowerSums, similarity: LabelsetSimilarity, criterion: str 
     return np.where(flat, WORST, -phi)
 
 
-def _leading(sums: PowerSums, similarity: LabelsetSimilarity, degree: np.ndarray, live: np.ndarray, k: int) -> np.ndarray:
+def _leading(
+    sums: PowerSums, similarity: LabelsetSimilarity, degree: np.ndarray, live: np.ndarray, k: int
+) -> np.ndarray:
     """Σ over the eigenvalues up to γ_k of (2 − γ)(ξ'D^½x)², for x centred by degree, which takes D^½1 out."""
     at = np.flatnonzero(live)
     c, d = sums.count[at].astype(np.float64), degree[at]
@@ -102,8 +110,12 @@ def _leading(sums: PowerSums, similarity: LabelsetSimilarity, degree: np.ndarray
     total, square = sums.total[at], sums.square[at]
     if 16 * len(at) ** 2 > TABLE_BYTES:
         told = f"phi3 needs the eigenvectors of {len(at)} labelsets, {16 * len(at) ** 2 >> 20} MiB"
-        raise BudgetError(f"{told}; the budget is {TABLE_BYTES >> 20} MiB: raise it, or use phi1 or phi2")
-    inner = np.sort(np.repeat(1 + own / d, np.minimum(c.astype(np.int64) - 1, k)))  # at most k of each can matter
+        raise BudgetError(
+            f"{told}; the budget is {TABLE_BYTES >> 20} MiB: raise it, or use phi1 or phi2"
+        )
+    inner = np.sort(
+        np.repeat(1 + own / d, np.minimum(c.astype(np.int64) - 1, k))
+    )  # at most k of each can matter
     root = np.sqrt(c / d)
     adjacency = similarity.similarity(at, at)
     adjacency *= root[:, None]
@@ -130,17 +142,24 @@ def _smallest(adjacency: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarra
     """The `wanted` smallest eigenvalues of I − adjacency, ascending, with orthonormal eigenvectors."""
     m = len(adjacency)
     if m <= DENSE_EIGEN or wanted > m // 4:
-        beta, vectors = linalg.eigh(adjacency, subset_by_index=(m - wanted, m - 1), check_finite=False)
+        beta, vectors = linalg.eigh(
+            adjacency, subset_by_index=(m - wanted, m - 1), check_finite=False
+        )
     else:
         operator = LinearOperator((m, m), matvec=lambda v: adjacency @ v, dtype=np.float64)
         start = 1 + 0.5 * np.cos(np.arange(m))  # fixed, so that one input has one answer
-        beta, vectors = eigsh(operator, k=wanted, which="LA", v0=start, ncv=min(m, max(4 * wanted, 64)), tol=0)
+        beta, vectors = eigsh(
+            operator, k=wanted, which="LA", v0=start, ncv=min(m, max(4 * wanted, 64)), tol=0
+        )
         order = np.argsort(beta)
         beta, vectors = beta[order], vectors[:, order]
     return (1 - beta)[::-1], vectors[:, ::-1]
 
 
-PATIENCE, STALL = 5, 0.1  # L-BFGS-B has stalled when this many passes gain less than this share of the gap
+PATIENCE, STALL = (
+    5,
+    0.1,
+)  # L-BFGS-B has stalled when this many passes gain less than this share of the gap
 STEP = 0.3  # of the way from the best point to the minimiser of the planes: fewest passes among .3, .5, .7
 
 Evaluate = Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -161,7 +180,12 @@ def paper_descent(gradients: Iterable[np.ndarray], width: int, beta: float = 0.9
 
 
 def convex(
-    evaluate: Evaluate, width: int, eta: float | None = None, tol: float = 1e-5, max_passes: int = 100, progress: Watch = None
+    evaluate: Evaluate,
+    width: int,
+    eta: float | None = None,
+    tol: float = 1e-5,
+    max_passes: int = 100,
+    progress: Watch = None,
 ) -> Solution:
     """`mode="convex"`: minimise f(v) = Loss(v) + η/2 ‖v − 1‖² over v ≥ 0.
 
@@ -175,10 +199,23 @@ def convex(
     search = _Search(evaluate, width, eta, tol, max_passes, progress)
     try:
         search(np.ones(width))
-        options = {"maxiter": max_passes, "maxfun": max_passes + 1, "maxcor": 20, "ftol": 1e-13, "gtol": 1e-13}
+        options = {
+            "maxiter": max_passes,
+            "maxfun": max_passes + 1,
+            "maxcor": 20,
+            "ftol": 1e-13,
+            "gtol": 1e-13,
+        }
         try:
             bounds = Bounds(0, np.inf)
-            minimize(search.lead, np.ones(width), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+            minimize(
+                search.lead,
+                np.ones(width),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
+                options=options,
+            )
         except _Stalled:
             pass
         while True:
@@ -200,8 +237,22 @@ class _Stalled(Exception):
 class _Search:
     """The objective as L-BFGS-B sees it, divided by its value at v = 1, and the bundle of planes below it."""
 
-    def __init__(self, evaluate: Evaluate, width: int, eta: float | None, tol: float, max_passes: int, progress: Watch) -> None:
-        self.evaluate, self.given, self.tol, self.max_passes, self.progress = evaluate, eta, tol, max_passes, progress
+    def __init__(
+        self,
+        evaluate: Evaluate,
+        width: int,
+        eta: float | None,
+        tol: float,
+        max_passes: int,
+        progress: Watch,
+    ) -> None:
+        self.evaluate, self.given, self.tol, self.max_passes, self.progress = (
+            evaluate,
+            eta,
+            tol,
+            max_passes,
+            progress,
+        )
         self.slopes, self.heights, self.share = np.zeros((0, width)), np.zeros(0), np.zeros(0)
         self.best = self.model = np.ones(width)
         self.eta, self.unit, self.bound, self.converged = 0.0, 1.0, -np.inf, False
@@ -244,14 +295,19 @@ class _Search:
     def lead(self, v: np.ndarray) -> tuple[float, np.ndarray]:
         """The same for L-BFGS-B, which is stopped once it stalls."""
         value = self(v)
-        if len(self.trace) > 2 * PATIENCE and self.trace[-1 - PATIENCE] - self.trace[-1] < STALL * self.gap:
+        if (
+            len(self.trace) > 2 * PATIENCE
+            and self.trace[-1 - PATIENCE] - self.trace[-1] < STALL * self.gap
+        ):
             raise _Stalled
         return value
 
     def certify(self) -> None:
         """Raise the lower bound to that of all planes so far; end the search when it meets the best objective."""
         start = np.append(self.share, np.zeros(len(self.heights) - len(self.share)))
-        bound, self.model, self.share = _lower_bound(self.slopes, self.heights, self.eta / self.unit, start)
+        bound, self.model, self.share = _lower_bound(
+            self.slopes, self.heights, self.eta / self.unit, start
+        )
         self.bound = max(self.bound, bound * self.unit)
         self.converged = self.gap <= self.tol * abs(self.trace[-1])
         if self.converged:
@@ -286,13 +342,17 @@ def _lower_bound(
     return float(share @ heights + mixed @ v + 0.5 * eta * (shift @ shift)), v, share
 
 
-def _share_to_move(mixed: np.ndarray, direction: np.ndarray, rise: float, eta: float, most: float) -> float:
+def _share_to_move(
+    mixed: np.ndarray, direction: np.ndarray, rise: float, eta: float, most: float
+) -> float:
     """The t in [0, most] where the dual's slope rise + direction'[1 − (mixed + t direction)/η]₊, which falls in t, is 0."""
     start = 1.0 - mixed / eta
     inside = (start > 0) | ((start == 0) & (direction < 0))
     with np.errstate(divide="ignore", invalid="ignore"):
         turn = start * eta / direction
-    turns = np.flatnonzero(((direction > 0) & (start > 0) | (direction < 0) & (start < 0)) & (turn < most))
+    turns = np.flatnonzero(
+        ((direction > 0) & (start > 0) | (direction < 0) & (start < 0)) & (turn < most)
+    )
     turns = turns[np.argsort(turn[turns])]
     sign = np.where(direction[turns] > 0, -1.0, 1.0)
     level, fall = direction * start, direction * direction / eta
@@ -304,4 +364,6 @@ def _share_to_move(mixed: np.ndarray, direction: np.ndarray, rise: float, eta: f
         return most
     at = crossed[0]
     begin = turn[turns[at - 1]] if at else 0.0
-    return float(np.clip(levels[at] / falls[at], begin, ends[at])) if falls[at] > 0 else float(begin)
+    return (
+        float(np.clip(levels[at] / falls[at], begin, ends[at])) if falls[at] > 0 else float(begin)
+    )

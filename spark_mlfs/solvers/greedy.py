@@ -31,7 +31,11 @@ def by_score(scores: np.ndarray) -> np.ndarray:
 
 
 def complete(
-    values: np.ndarray, varying: np.ndarray, width: int, picks: list[int] | None = None, constant: np.ndarray | None = None
+    values: np.ndarray,
+    varying: np.ndarray,
+    width: int,
+    picks: list[int] | None = None,
+    constant: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(order, values) over all `width` features from the values of the varying ones: greedy `picks` (positions among these)
     first, the rest by value; constant features, and those at the positions `constant`, which do not vary over the rows in use,
@@ -118,11 +122,18 @@ class PickConstraints:
 
         groups = [replace(group, members=of(group.members)) for group in self.groups]
         costs = None if self.costs is None else tuple(self.costs[f] for f in features)
-        return replace(self, include=of(self.include), groups=tuple(group for group in groups if group.members), costs=costs)
+        return replace(
+            self,
+            include=of(self.include),
+            groups=tuple(group for group in groups if group.members),
+            costs=costs,
+        )
 
     def valued(self, gains: Mapping[str, float]) -> PickConstraints:
         """The same with groups that gain so much together, by name."""
-        return replace(self, groups=tuple(replace(group, gain=gains.get(group.name)) for group in self.groups))
+        return replace(
+            self, groups=tuple(replace(group, gain=gains.get(group.name)) for group in self.groups)
+        )
 
     @property
     def free(self) -> bool:
@@ -150,7 +161,9 @@ class Units:
         self.alone, self.size = np.ones(count, bool), np.ones(count, int)
         self.price = None if terms.costs is None else np.array(terms.costs, float)
         self.heads = np.array([members[0] for members in self.groups], int)
-        self.of_head = {int(head): members for head, members in zip(self.heads, self.groups, strict=True)}
+        self.of_head = {
+            int(head): members for head, members in zip(self.heads, self.groups, strict=True)
+        }
         if self.groups:
             lengths = [len(members) for members in self.groups]
             self.flat = np.concatenate(self.groups)
@@ -159,7 +172,9 @@ class Units:
             self.place = np.arange(len(self.flat)) - self.starts[self.owner]
             self.counted = np.minimum(lengths, GROUP_BEST)
             self.alone[self.flat] = False
-            self.joint = np.array([np.nan if group.gain is None else group.gain for group in terms.groups])
+            self.joint = np.array(
+                [np.nan if group.gain is None else group.gain for group in terms.groups]
+            )
             self.size[self.heads] = lengths
             if self.price is not None:
                 self.price[self.heads] = [group.cost for group in terms.groups]
@@ -173,7 +188,10 @@ class Units:
             out[self.heads] = np.sqrt(np.add.reduceat(inside**2, self.starts))
         else:
             inside = inside[np.lexsort((-inside, self.owner))]
-            out[self.heads] = np.add.reduceat(np.where(self.place < GROUP_BEST, inside, 0.0), self.starts) / self.counted
+            out[self.heads] = (
+                np.add.reduceat(np.where(self.place < GROUP_BEST, inside, 0.0), self.starts)
+                / self.counted
+            )
         out[self.heads] = np.where(np.isnan(self.joint), out[self.heads], self.joint)
         return out
 
@@ -200,7 +218,9 @@ class Pool:
     value is below `least`, unless it is included. Where features cost, the best has the most gain per cost, and gains something.
     """
 
-    def __init__(self, size: int, count: int, terms: PickConstraints = UNCONSTRAINED, least: float = -np.inf) -> None:
+    def __init__(
+        self, size: int, count: int, terms: PickConstraints = UNCONSTRAINED, least: float = -np.inf
+    ) -> None:
         self.open = np.ones(size, bool)
         self.left = min(size, max(count, len(terms.include)))
         self.coming = list(terms.include)
@@ -236,8 +256,14 @@ class Pool:
             self._note_single(values, worth, payable)
             candidates = np.flatnonzero(payable)
             ratio = worth[candidates] / units.price[candidates]
-            first = candidates[ratio >= ratio.max(initial=0.0) * (1 - TIE)][:1]  # of the most gain per cost
-            return self._purchase_at(int(first[0]), values, float(worth[first[0]])) if len(first) else []
+            first = candidates[ratio >= ratio.max(initial=0.0) * (1 - TIE)][
+                :1
+            ]  # of the most gain per cost
+            return (
+                self._purchase_at(int(first[0]), values, float(worth[first[0]]))
+                if len(first)
+                else []
+            )
         if not standing.any() or (not self._first and worth[standing].max() < self.least):
             return []
         place = best(worth, standing)
@@ -247,7 +273,12 @@ class Pool:
         """Where a unit stands that gains something, can be paid, and fits."""
         price = self._units.price
         assert price is not None
-        return standing & (worth > TIE) & (price <= self._money * (1 + TIE)) & (self._units.size <= self.left)
+        return (
+            standing
+            & (worth > TIE)
+            & (price <= self._money * (1 + TIE))
+            & (self._units.size <= self.left)
+        )
 
     def _note_single(self, values: np.ndarray, worth: np.ndarray, payable: np.ndarray) -> None:
         """The best single purchase, as the first one is made."""
@@ -279,7 +310,13 @@ class Pool:
                 out += members
         return out
 
-    def run(self, values: np.ndarray, revalue: Callable[[int, Path], np.ndarray], count: int, progress: Progress = None) -> Path:
+    def run(
+        self,
+        values: np.ndarray,
+        revalue: Callable[[int, Path], np.ndarray],
+        count: int,
+        progress: Progress = None,
+    ) -> Path:
         """Pick to the end, by `values` (v,) first, after each pick by `revalue(pick, path)`; `progress(picks, count)`."""
         path = Path([], [])
         while (pick := self.next(values)) is not None:
@@ -287,7 +324,9 @@ class Pool:
             path.gains.append(float(values[pick]))
             if progress:
                 progress(len(path.picks), count)
-            if self.left or not self._valued:  # else nobody asks for further values of the criterion
+            if (
+                self.left or not self._valued
+            ):  # else nobody asks for further values of the criterion
                 values = revalue(pick, path)
         return self.end(path)
 
@@ -296,7 +335,10 @@ class Pool:
         path.given, path.included = self.given, len(self._terms.include)
         path.purchases = self._purchases
         single = self._single
-        if single is not None and single.purchases[0][2] > sum(gain for _, _, gain in self._purchases) + TIE:
+        if (
+            single is not None
+            and single.purchases[0][2] > sum(gain for _, _, gain in self._purchases) + TIE
+        ):
             path.picks = [*path.picks[: path.included], *single.picks]
             path.gains = [*path.gains[: path.included], *single.gains]
             path.purchases, path.single = single.purchases, True
@@ -338,9 +380,15 @@ def forward(
             if ahead > 1:
                 if path.batches and path.used >= 0.8 * path.asked:
                     ahead = ahead * 3 // 2
-                likely = np.where(pool.open, values if terms.costs is None else values / np.array(terms.costs), -np.inf)
+                likely = np.where(
+                    pool.open,
+                    values if terms.costs is None else values / np.array(terms.costs),
+                    -np.inf,
+                )
                 order = np.argsort(-likely, kind="stable")
-                size = min(ahead, max(1, pool.left), int(pool.open.sum()) + 1)  # the last pick needs no link
+                size = min(
+                    ahead, max(1, pool.left), int(pool.open.sum()) + 1
+                )  # the last pick needs no link
                 for f in (*pool.coming, *order):
                     if len(wanted) >= size:
                         break

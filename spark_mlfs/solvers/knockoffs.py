@@ -46,7 +46,9 @@ class Sampler:
 def joined(first: GramStatistics, second: GramStatistics, cross: np.ndarray) -> GramStatistics:
     """Statistics of the features of both side by side; `cross` (d1, d2) Σ (x − a)(x̃ − ã)'. The labels are the first's."""
     of_features = ("sum_x", "xy", "centre_x", "low", "high")
-    both: dict[str, Any] = {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in of_features}
+    both: dict[str, Any] = {
+        name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in of_features
+    }
     return replace(first, xx=np.block([[first.xx, cross], [cross.T, second.xx]]), **both)
 
 
@@ -75,7 +77,9 @@ def shrunk(R: np.ndarray, n: float) -> tuple[np.ndarray, float]:
 
 def equicorrelated(sigma: np.ndarray) -> np.ndarray:
     """(v,) s_j = min(1, 2λ_min(Σ)), brought inside its limits a little."""
-    low = float(linalg.eigh(sigma, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0])
+    low = float(
+        linalg.eigh(sigma, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0]
+    )
     return np.full(len(sigma), min(1.0, 2 * low) * (1 - 1e-3))
 
 

@@ -58,7 +58,9 @@ def reweighted_step(A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray) -
     return factored_step(A, C, beta, s2)[0]
 
 
-def factored_step(A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+def factored_step(
+    A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
     """`reweighted_step` and the lower Cholesky factor of sAs + βI, None where there is none."""
     s = np.sqrt(s2)
     M = A * s
@@ -71,7 +73,9 @@ def factored_step(A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray) -> 
         M = A * np.outer(s, s)
         M[np.diag_indices_from(M)] += beta
         return s[:, None] * solve_positive(M, rhs), None
-    return s[:, None] * linalg.cho_solve(factor, rhs, overwrite_b=True, check_finite=False), factor[0]
+    return s[:, None] * linalg.cho_solve(factor, rhs, overwrite_b=True, check_finite=False), factor[
+        0
+    ]
 
 
 def minimise_l21(
@@ -96,7 +100,9 @@ def minimise_l21(
     if penalties is not None:
         part = Penalised(A, C, penalties)
         constant -= float(np.trace(part.explained))
-        solution = minimise_l21(part.A, part.C, beta, constant, factor, None, tol, max_iter, accelerate, unit=part.p)
+        solution = minimise_l21(
+            part.A, part.C, beta, constant, factor, None, tol, max_iter, accelerate, unit=part.p
+        )
         return replace(solution, weights=part.weights(solution.weights))
     d, q = C.shape
     zero = np.zeros(q)
@@ -109,13 +115,16 @@ def minimise_l21(
     alike = [  # all through, to rounding: a correlation of 1 − 1e-12 is not
         (j, i, sign)
         for j, i, sign in (copies(A) if accelerate else ())
-        if np.abs(A[j] - sign * A[i]).max() <= 1e-11 * A[i, i] and np.abs(C[j] - sign * C[i]).max() <= 1e-11 * np.abs(C).max()
+        if np.abs(A[j] - sign * A[i]).max() <= 1e-11 * A[i, i]
+        and np.abs(C[j] - sign * C[i]).max() <= 1e-11 * np.abs(C).max()
     ]
     merged = Merged(alike, d)
     kept = merged.kept
     if merged.alike:
         A, C = A[np.ix_(kept, kept)], C[kept]
-    state = _Reweighting(A, C, beta, tol, accelerate, merged.parts, 1.0 if unit is None else unit[kept])
+    state = _Reweighting(
+        A, C, beta, tol, accelerate, merged.parts, 1.0 if unit is None else unit[kept]
+    )
     start = None if start is None else merged.gathered(start)
     # Values are differences of sums as large as `constant`: a rise within their rounding is reported as none.
     state.rounding = 1e-14 * abs(constant)
@@ -123,14 +132,23 @@ def minimise_l21(
     slack = 1e-13 * factor * (abs(constant) + abs((state.W * state.C).sum()))
     for i in range(1, len(trace)):
         trace[i] = settled(trace[i - 1], trace[i], slack)
-    return Solution(merged.spread(state.W), zero, trace, state.converged, state.solves, {"eps": state.eps})
+    return Solution(
+        merged.spread(state.W), zero, trace, state.converged, state.solves, {"eps": state.eps}
+    )
 
 
 class _Reweighting:
     """`parts`: how many identical coordinates a row stands for; its x, 2‖w‖ at most, is the sum of theirs, in their `unit`s."""
 
     def __init__(
-        self, A: np.ndarray, C: np.ndarray, beta: float, tol: float, accelerate: bool, parts: np.ndarray, unit: np.ndarray | float
+        self,
+        A: np.ndarray,
+        C: np.ndarray,
+        beta: float,
+        tol: float,
+        accelerate: bool,
+        parts: np.ndarray,
+        unit: np.ndarray | float,
     ):
         self.A, self.C, self.beta, self.tol, self.accelerate = A, C, beta, tol, accelerate
         self.d, self.parts, self.unit = len(C), parts * unit, np.broadcast_to(unit, len(C))
@@ -156,7 +174,13 @@ class _Reweighting:
         W, self.factor = factored_step(self.Ar, self.Cr, self.beta, x)
         self.solves += 1
         t = np.linalg.norm(W, axis=1)
-        return W, t, float(-(W * self.Cr).sum() - self.beta * (t * t / x).sum() + self.beta * self.penalty(t))
+        return (
+            W,
+            t,
+            float(
+                -(W * self.Cr).sum() - self.beta * (t * t / x).sum() + self.beta * self.penalty(t)
+            ),
+        )
 
     def restrict(self, rows: np.ndarray) -> None:
         self.rows, self.factor = rows, None
@@ -176,7 +200,9 @@ class _Reweighting:
         if self.eps == 0:
             self.W, self.converged = W, True
             return [0.0]
-        value = float(-(W * self.Cr).sum() - self.beta * (t * t / x).sum() + self.beta * self.penalty(t))
+        value = float(
+            -(W * self.Cr).sum() - self.beta * (t * t / x).sum() + self.beta * self.penalty(t)
+        )
         trace = [value]
         if np.linalg.norm(self.C, axis=1).max() <= 0.5 * self.beta:
             # W = 0 is optimal. The Huberised minimiser, about eps C / β, still orders the features by ‖C_i‖.
@@ -186,12 +212,16 @@ class _Reweighting:
                 return [*trace, value]
         x = np.maximum(2 * t, self.floor)
         memory = Anderson()
-        first_newton, damping = (_REWEIGHTINGS, 1e-2) if start is None else (1, 1e-4)  # a warm start is near enough
+        first_newton, damping = (
+            (_REWEIGHTINGS, 1e-2) if start is None else (1, 1e-4)
+        )  # a warm start is near enough
         guessed, newton = False, None
         while self.solves < max_iter:
             W_new, t_new, new = self.step(x)
             slack = self.rounding + 1e-14 * abs(value)
-            if guessed and not new <= value + slack:  # not a descent: damp, or fall back to the plain step
+            if (
+                guessed and not new <= value + slack
+            ):  # not a descent: damp, or fall back to the plain step
                 memory, guessed = Anderson(), False
                 damping = min(30 * damping, 1.0)
                 if newton is not None and damping < 1:
@@ -200,8 +230,13 @@ class _Reweighting:
                     x, newton = np.maximum(2 * t, self.floor), None
                 continue
             unit = self.unit[self.rows]
-            change, largest = np.abs((W_new - W) / unit[:, None]).max(), np.abs(W_new / unit[:, None]).max()
-            idle = newton is not None and value - new <= slack  # what is left is below the rounding of the objective
+            change, largest = (
+                np.abs((W_new - W) / unit[:, None]).max(),
+                np.abs(W_new / unit[:, None]).max(),
+            )
+            idle = (
+                newton is not None and value - new <= slack
+            )  # what is left is below the rounding of the objective
             if newton is not None:
                 damping = max(0.1 * damping, 1e-13)
             at, newton = x, None
@@ -219,7 +254,9 @@ class _Reweighting:
                 continue
             if self.accelerate:
                 share = (t / unit) / (t / unit).max()
-                keep = ~np.any([(share < size) & (ratio < rate) for size, rate in VANISHING], axis=0)
+                keep = ~np.any(
+                    [(share < size) & (ratio < rate) for size, rate in VANISHING], axis=0
+                )
                 if keep.sum() <= 0.9 * len(keep):
                     W, t, value, keep = self.set_aside(W, t, value, keep)
                     image, at = image[keep], at[keep]
@@ -236,7 +273,10 @@ class _Reweighting:
             else:
                 guess = memory.guess()
                 if guess is not None:
-                    x, guessed = np.maximum(np.clip(guess, 1e-2 * image, 1e2 * image), self.floor), True
+                    x, guessed = (
+                        np.maximum(np.clip(guess, 1e-2 * image, 1e2 * image), self.floor),
+                        True,
+                    )
         self.W = np.zeros_like(self.C, dtype=np.float64)
         self.W[self.rows] = W
         return trace
@@ -257,7 +297,9 @@ class _Reweighting:
         self.rows, self.Ar, self.Cr, self.factor = before
         return W, t, value, np.ones(len(t), dtype=bool)
 
-    def bring_back(self, W: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, float] | None:
+    def bring_back(
+        self, W: np.ndarray, t: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, float] | None:
         """Check the rows out of play, or too small to have grown back, against ‖C_i − A_i W‖ ≤ β/2: None when all satisfy it;
         a violating row takes its exact minimiser given the others (a descent step) and returns to play."""
         full = np.zeros_like(self.C, dtype=np.float64)
@@ -274,7 +316,11 @@ class _Reweighting:
         block = self.A[np.ix_(small, small)]
         for j, i in enumerate(small):
             size = np.linalg.norm(gradient[j])
-            w = gradient[j] * (1 - 0.5 * self.beta / size) / curvature[i] if size > limit else full[i]
+            w = (
+                gradient[j] * (1 - 0.5 * self.beta / size) / curvature[i]
+                if size > limit
+                else full[i]
+            )
             moved = np.outer(block[:, j], w - full[i])
             moved[j] = 0.0
             gradient -= moved
@@ -291,12 +337,21 @@ class BoxNewton:
     optimum: H + damping * unit with a large damping is a short reweighting. What crosses the floor is fixed there, so steps along
     directions in which H is nearly singular (near copies of a column) end where a row vanishes."""
 
-    def __init__(self, H: np.ndarray, g: np.ndarray, x: np.ndarray, floor: np.ndarray, unit: float | np.ndarray):
+    def __init__(
+        self,
+        H: np.ndarray,
+        g: np.ndarray,
+        x: np.ndarray,
+        floor: np.ndarray,
+        unit: float | np.ndarray,
+    ):
         self.H, self.g, self.x, self.floor = H, g, x, floor
         self.s, self.unit = np.sqrt(x), np.broadcast_to(unit, x.shape)
 
     @classmethod
-    def of_l21(cls, factor: np.ndarray, W: np.ndarray, x: np.ndarray, beta: float, floor: np.ndarray) -> BoxNewton:
+    def of_l21(
+        cls, factor: np.ndarray, W: np.ndarray, x: np.ndarray, beta: float, floor: np.ndarray
+    ) -> BoxNewton:
         """At x, for W = W(x), M = sAs + βI = LL' (overwritten), s² = x and r_i = (C − AW)_i = β w_i/x_i:
 
             g'_i = β/4 − ‖r_i‖²/β,   g'' = (2/β) K ∘ (RR'),   K = s⁻¹ (I − βM⁻¹) s⁻¹ = A (βI + xA)⁻¹.
@@ -325,7 +380,11 @@ class BoxNewton:
             H[np.diag_indices_from(H)] += damping * self.unit[rows]
             rhs = -self.g[rows]
             if len(fixed):
-                cross = np.where(rows[:, None] >= fixed, self.H[np.ix_(rows, fixed)], self.H[np.ix_(fixed, rows)].T)
+                cross = np.where(
+                    rows[:, None] >= fixed,
+                    self.H[np.ix_(rows, fixed)],
+                    self.H[np.ix_(fixed, rows)].T,
+                )
                 rhs -= cross @ lowest[fixed]
             try:
                 factor = linalg.cho_factor(H.T, lower=False, overwrite_a=True, check_finite=False)
@@ -346,22 +405,37 @@ class BoxNewton:
 
 def csfs(gram: GramView, mu: float = 1.0, **options: Any) -> Solution:
     """`methods.scanned` with every row labelled; for unlabelled rows see `l21_scans.csfs_unlabelled`."""
-    return _with_intercept(gram, minimise_l21(gram.G, gram.C, mu, float(np.trace(gram.S)), **options))
+    return _with_intercept(
+        gram, minimise_l21(gram.G, gram.C, mu, float(np.trace(gram.S)), **options)
+    )
 
 
-def msfs(gram: GramView, xlx: np.ndarray, alpha: float = 0.1, beta: float = 10.0, rho: float = 0.5, **options: Any) -> Solution:
+def msfs(
+    gram: GramView,
+    xlx: np.ndarray,
+    alpha: float = 0.1,
+    beta: float = 10.0,
+    rho: float = 0.5,
+    **options: Any,
+) -> Solution:
     """`methods.manifolds`, given X'LX (v × v) of the sampled neighbourhood graph in the view's coordinates. ρ = 0, α = 0 is
     ridge(β); α = 0, ρ = 1 is fully labelled CSFS(β)."""
     A = gram.G + alpha * xlx if alpha else gram.G.copy()
     A[np.diag_indices_from(A)] += beta * (1 - rho)
-    return _with_intercept(gram, minimise_l21(A, gram.C, beta * rho, float(np.trace(gram.S)), 0.5, **options))
+    return _with_intercept(
+        gram, minimise_l21(A, gram.C, beta * rho, float(np.trace(gram.S)), 0.5, **options)
+    )
 
 
-def mssl(gram: GramView, alpha: float = 0.1, beta: float = 1.0, k: int = 10, **options: Any) -> Solution:
+def mssl(
+    gram: GramView, alpha: float = 0.1, beta: float = 1.0, k: int = 10, **options: Any
+) -> Solution:
     """`methods.regression`, L_f the `feature_laplacian` of the k nearest features, from the Gram matrix."""
     A = gram.G + alpha * feature_laplacian(gram.G, gram.n, k).toarray() if alpha else gram.G
     more = options | {"penalties": gram.penalties}
-    return _with_intercept(gram, minimise_l21(A, gram.C, beta, float(np.trace(gram.S)), 0.5, **more))
+    return _with_intercept(
+        gram, minimise_l21(A, gram.C, beta, float(np.trace(gram.S)), 0.5, **more)
+    )
 
 
 def _with_intercept(gram: GramView, solution: Solution) -> Solution:
@@ -384,13 +458,22 @@ def feature_laplacian(G: np.ndarray, n: float, k: int) -> sparse.csr_matrix:
         distance[np.arange(len(rows)), rows] = np.inf
         kth = np.partition(distance, k - 1, axis=1)[:, k - 1]
         for i, row in enumerate(rows):
-            near = np.flatnonzero(distance[i] <= kth[i])  # ascending index, so a stable sort settles the ties
+            near = np.flatnonzero(
+                distance[i] <= kth[i]
+            )  # ascending index, so a stable sort settles the ties
             neighbours[row] = near[np.argsort(distance[i, near], kind="stable")[:k]]
-    return laplacian(symmetric_edges(np.repeat(np.arange(d), k), neighbours.ravel(), np.ones(d * k), d))
+    return laplacian(
+        symmetric_edges(np.repeat(np.arange(d), k), neighbours.ravel(), np.ones(d * k), d)
+    )
 
 
 def omfs_armijo(
-    A: np.ndarray, C: np.ndarray, gamma: float = 0.8, constant: float = 0.0, tol: float = 1e-9, max_iter: int = 20_000
+    A: np.ndarray,
+    C: np.ndarray,
+    gamma: float = 0.8,
+    constant: float = 0.0,
+    tol: float = 1e-9,
+    max_iter: int = 20_000,
 ) -> Solution:
     """OMFS once Y ≈ VB is factorised, A = X'X (v × v), C = X'V (v × c), `constant` = ‖V‖², by the paper's own descent (Valadi et
     al., algorithm, steps 2-7) where `minimise_l21` finds the same: W ← W − step * gradient of

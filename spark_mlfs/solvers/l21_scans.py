@@ -52,7 +52,9 @@ class _Scanned:
     left: int = 0
     strict: bool = False
 
-    def descend(self, W: np.ndarray, b: np.ndarray, tol: float, max_iter: int, accelerate: bool = True) -> Solution:
+    def descend(
+        self, W: np.ndarray, b: np.ndarray, tol: float, max_iter: int, accelerate: bool = True
+    ) -> Solution:
         scan, scans, converged, memory = self.read(W, b), 2, False, Anderson()
         trace = [self.objective(W, b, scan)]
         while scans < max_iter and not converged:
@@ -89,7 +91,13 @@ def residual_floor(Y: Matrix, counts: np.ndarray | None = None) -> float:
     return 1e-8 * float(counts @ norms / counts.sum())
 
 
-def rfs(weighted_gram: Scan, gamma: float = 1.0, tol: float = 1e-6, max_iter: int = 500, accelerate: bool = True) -> Solution:
+def rfs(
+    weighted_gram: Scan,
+    gamma: float = 1.0,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    accelerate: bool = True,
+) -> Solution:
     """RFS (`methods.scanned`).
 
     `weighted_gram(W, b)` scans the rows once and returns the statistics, in the solver's coordinates, weighted by R_ii = 1/(2
@@ -101,7 +109,9 @@ def rfs(weighted_gram: Scan, gamma: float = 1.0, tol: float = 1e-6, max_iter: in
     eps = EPS * 2 * float(np.linalg.norm(W, axis=1).max(initial=0.0))
     problem = _Scanned(
         weighted_gram,
-        lambda W, scan: _rfs_step(scan[0], gamma, np.maximum(2 * np.linalg.norm(W, axis=1), eps), 1.0),
+        lambda W, scan: _rfs_step(
+            scan[0], gamma, np.maximum(2 * np.linalg.norm(W, axis=1), eps), 1.0
+        ),
         lambda W, b, scan: scan[1] + gamma * float(huber(np.linalg.norm(W, axis=1), eps).sum()),
         lambda guess, W: steady(guess, W, np.linalg.norm(W, axis=1))[0],
         lambda scan, value: 1e-12 * value,
@@ -126,7 +136,12 @@ FilledLabels = tuple[np.ndarray, np.ndarray, float]  # of F: X'HF (v × q), the 
 
 
 def csfs_unlabelled(
-    G: np.ndarray, n: float, fill_labels: Scan, mu: float = 1.0, tol: float = 1e-7, max_iter: int = 300
+    G: np.ndarray,
+    n: float,
+    fill_labels: Scan,
+    mu: float = 1.0,
+    tol: float = 1e-7,
+    max_iter: int = 300,
 ) -> Solution:
     """CSFS with unknown labels (`methods.scanned`), all row weights s_i = 1.
 
@@ -174,7 +189,13 @@ class _State:
     """Everything at (x, s): the factor of N, U, V, W, b, the residual norms and the Huberised objective."""
 
     def __init__(
-        self, X: np.ndarray, Y: np.ndarray, mass: np.ndarray, gamma: float, weights: np.ndarray, floor: np.ndarray
+        self,
+        X: np.ndarray,
+        Y: np.ndarray,
+        mass: np.ndarray,
+        gamma: float,
+        weights: np.ndarray,
+        floor: np.ndarray,
     ) -> None:
         n = len(X)
         x, s = weights[:n], weights[n:]
@@ -189,11 +210,19 @@ class _State:
         self.W = s[:, None] * self.V / gamma
         residuals = np.linalg.norm(X @ self.W + self.b - Y, axis=1)
         self.norms = np.concatenate([residuals, np.linalg.norm(self.W, axis=1)])
-        self.value = float((mass * huber(residuals, floor[:n])).sum() + gamma * huber(self.norms[n:], floor[n:]).sum())
+        self.value = float(
+            (mass * huber(residuals, floor[:n])).sum()
+            + gamma * huber(self.norms[n:], floor[n:]).sum()
+        )
 
 
 def rfs_newton(
-    X: np.ndarray, Y: np.ndarray, gamma: float = 1.0, tol: float = 1e-9, max_iter: int = 500, mass: np.ndarray | None = None
+    X: np.ndarray,
+    Y: np.ndarray,
+    gamma: float = 1.0,
+    tol: float = 1e-9,
+    max_iter: int = 500,
+    mass: np.ndarray | None = None,
 ) -> Solution:
     """The optimum of `l21_scans.rfs` from the rows themselves; the module's docstring has the formulas.
 
@@ -206,20 +235,34 @@ def rfs_newton(
     mass = np.ones(len(X)) if mass is None else np.asarray(mass, dtype=np.float64)
     # Copies of a row count as one of their weight: N would be nearly singular where they are fitted exactly. In an order of
     # their own, so that neither the order of the rows nor how one is repeated changes a bit.
-    _, first, kind = np.unique(np.column_stack([X, Y]), axis=0, return_index=True, return_inverse=True)
+    _, first, kind = np.unique(
+        np.column_stack([X, Y]), axis=0, return_index=True, return_inverse=True
+    )
     kind, each = kind.ravel(), mass
     X, Y, mass = X[first], Y[first], np.bincount(kind, each)
     # The same penalty as for the single columns: w/m each. Rounding would otherwise decide how they share.
-    alike = [(j, i, sign) for j, i, sign in copies(X.T @ X) if np.abs(X[:, j] - sign * X[:, i]).max() <= 1e-11]
+    alike = [
+        (j, i, sign)
+        for j, i, sign in copies(X.T @ X)
+        if np.abs(X[:, j] - sign * X[:, i]).max() <= 1e-11
+    ]
     merged = Merged(alike, X.shape[1])
-    solution = _solve(X[:, merged.kept] if alike else X, Y, mass, gamma, merged.parts, tol, max_iter)
+    solution = _solve(
+        X[:, merged.kept] if alike else X, Y, mass, gamma, merged.parts, tol, max_iter
+    )
     solution.weights = merged.spread(solution.weights)
     solution.extra["dual"] = solution.extra["dual"][kind] * (each / mass[kind])[:, None]
     return solution
 
 
 def _solve(
-    X: np.ndarray, Y: np.ndarray, mass: np.ndarray, gamma: float, parts: np.ndarray, tol: float, max_iter: int
+    X: np.ndarray,
+    Y: np.ndarray,
+    mass: np.ndarray,
+    gamma: float,
+    parts: np.ndarray,
+    tol: float,
+    max_iter: int,
 ) -> Solution:
     n, d = X.shape
     floor = np.concatenate([np.full(n, 2 * residual_floor(Y, mass)), np.zeros(d)])
@@ -236,7 +279,9 @@ def _solve(
         new = _State(X, Y, mass, gamma, weights, floor)
         solves += 1
         slack = 1e-14 * trace[-1]
-        if newton is not None and not new.value <= trace[-1] + slack:  # damp, or fall back to a reweighting
+        if (
+            newton is not None and not new.value <= trace[-1] + slack
+        ):  # damp, or fall back to a reweighting
             damping = min(30 * damping, 1.0)
             if damping < 1:
                 weights = newton.step(damping)
@@ -244,7 +289,9 @@ def _solve(
                 newton, weights = None, np.maximum(2 * state.norms, floor)
             continue
         converged = bool(np.abs(new.W - state.W).max() <= tol * np.abs(new.W).max())
-        idle = newton is not None and trace[-1] - new.value <= slack  # the rest is below the objective's rounding
+        idle = (
+            newton is not None and trace[-1] - new.value <= slack
+        )  # the rest is below the objective's rounding
         if newton is not None:
             damping = max(0.1 * damping, 1e-12)
         trace.append(settled(trace[-1], new.value, 1e-12 * trace[-1]))
@@ -256,7 +303,14 @@ def _solve(
     return Solution(state.W, state.b, trace, converged, solves, {"eps": eps, "dual": 2 * state.U})
 
 
-def _newton(X: np.ndarray, mass: np.ndarray, gamma: float, state: _State, weights: np.ndarray, floor: np.ndarray) -> BoxNewton:
+def _newton(
+    X: np.ndarray,
+    mass: np.ndarray,
+    gamma: float,
+    state: _State,
+    weights: np.ndarray,
+    floor: np.ndarray,
+) -> BoxNewton:
     n, d = X.shape
     P = linalg.cho_solve(state.factor, np.eye(n), overwrite_b=True, check_finite=False)
     P -= np.outer(state.one, state.one / state.one.sum())
@@ -272,6 +326,8 @@ def _newton(X: np.ndarray, mass: np.ndarray, gamma: float, state: _State, weight
     for first in range(0, n + d, 512):
         part = slice(first, first + 512)
         H[first:, part] *= (Z[first:] @ Z[part].T) * s[first:, None] * s[part]
-    top = np.concatenate([mass, np.full(d, gamma)])  # the penalty of each norm: ‖z‖ ≤ top/2 at the optimum
+    top = np.concatenate(
+        [mass, np.full(d, gamma)]
+    )  # the penalty of each norm: ‖z‖ ≤ top/2 at the optimum
     size = np.linalg.norm(Z, axis=1)
     return BoxNewton(H, s * size**2 / top * (1 - 2 * size / top), weights, floor, top / 4)

@@ -47,18 +47,24 @@ def solve_positive(A: np.ndarray, B: np.ndarray) -> np.ndarray:
         return np.zeros_like(B)
     try:
         factor = linalg.cho_factor(A, lower=True, overwrite_a=False, check_finite=False)
-        if (np.diag(factor[0]) > 1e-7 * np.sqrt(np.diag(A))).all():  # whatever the columns' units: beyond 1e-14 nothing is left
+        if (
+            np.diag(factor[0]) > 1e-7 * np.sqrt(np.diag(A))
+        ).all():  # whatever the columns' units: beyond 1e-14 nothing is left
             return linalg.cho_solve(factor, B, check_finite=False)
     except linalg.LinAlgError:
         pass
     size = np.diag(A)
-    unit = np.ldexp(1.0, -np.frexp(np.sqrt(np.where(size > 0, size, max(size.max(), 0.0))))[1])[:, None]  # exact: powers of two
+    unit = np.ldexp(1.0, -np.frexp(np.sqrt(np.where(size > 0, size, max(size.max(), 0.0))))[1])[
+        :, None
+    ]  # exact: powers of two
     values, vectors = linalg.eigh(unit * A * unit.T, check_finite=False)
     keep = values > max(len(A) * np.finfo(float).eps, 1e-14) * max(values[-1], 0.0)
     W = unit * (vectors[:, keep] @ ((vectors[:, keep].T @ (unit * B)) / values[keep][:, None]))
     if keep.all() or (unit == unit[0]).all():
         return W
-    free = unit * np.where(np.abs(vectors[:, ~keep]) > 1e-7, vectors[:, ~keep], 0.0)  # what is less is rounding
+    free = unit * np.where(
+        np.abs(vectors[:, ~keep]) > 1e-7, vectors[:, ~keep], 0.0
+    )  # what is less is rounding
     return W - free @ linalg.lstsq(free, W, check_finite=False)[0]
 
 
@@ -71,7 +77,9 @@ def copies(G: np.ndarray) -> list[tuple[int, int, float]]:
             continue
         row = G[i, i + 1 :]
         rest = size[i + 1 :]
-        equal = (np.abs(row) >= (1 - 1e-12) * size[i] * rest) & (np.abs(rest - size[i]) <= 1e-12 * size[i])
+        equal = (np.abs(row) >= (1 - 1e-12) * size[i] * rest) & (
+            np.abs(rest - size[i]) <= 1e-12 * size[i]
+        )
         for j in np.flatnonzero(equal) + i + 1:
             first_of.setdefault(int(j), (i, 1.0 if G[i, j] > 0 else -1.0))
     return [(j, i, sign) for j, (i, sign) in sorted(first_of.items())]
@@ -168,7 +176,9 @@ class Anderson:
         self.images = [v[rows] for v in self.images]
         self.residuals = [v[rows] for v in self.residuals]
 
-    def lead(self, before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> list[np.ndarray] | None:
+    def lead(
+        self, before: Sequence[np.ndarray], after: Sequence[np.ndarray]
+    ) -> list[np.ndarray] | None:
         """`add` the step of an iterate of several arrays from `before` to `after`; the `guess` in their shapes."""
         image = np.concatenate([part.ravel() for part in after])
         self.add(image, image - np.concatenate([part.ravel() for part in before]))
@@ -221,11 +231,18 @@ def ridge(gram: GramView, alpha: float = 1.0) -> Solution:
     A[np.diag_indices_from(A)] += alpha * p
     W = solve_positive(A, gram.C)
     fit = np.trace(gram.S) - 2 * (W * gram.C).sum() + (W * (gram.G @ W)).sum()
-    return Solution(W, gram.offset_y.copy(), [float(fit + alpha * (p[:, None] * W * W).sum())], True, 1)
+    return Solution(
+        W, gram.offset_y.copy(), [float(fit + alpha * (p[:, None] * W * W).sum())], True, 1
+    )
 
 
 def elastic_net(
-    gram: GramView, alpha: float = 0.01, rho: float = 0.5, group: bool = False, tol: float = 1e-10, max_iter: int = 10_000
+    gram: GramView,
+    alpha: float = 0.01,
+    rho: float = 0.5,
+    group: bool = False,
+    tol: float = 1e-10,
+    max_iter: int = 10_000,
 ) -> Solution:
     """Elastic net by coordinate descent on the Gram matrix.
 
@@ -233,7 +250,9 @@ def elastic_net(
     objective, summed over outputs; `extra["gap"]` is that reached. `max_iter` counts sweeps; `objective` has a value a sweep."""
     n, d, q = gram.n, *gram.C.shape
     if d == 0 or q == 0:
-        return Solution(np.zeros((d, q)), gram.offset_y.copy(), [float(np.trace(gram.S)) / (2 * n)], True, 0)
+        return Solution(
+            np.zeros((d, q)), gram.offset_y.copy(), [float(np.trace(gram.S)) / (2 * n)], True, 0
+        )
     if alpha * rho == 0:
         solution = ridge(gram, n * alpha)
         solution.objective = [value / (2 * n) for value in solution.objective]
@@ -241,7 +260,9 @@ def elastic_net(
     l1, l2 = n * alpha * rho, n * alpha * (1 - rho)
     if gram.penalties is None:
         return _Descent(gram, l1, l2, group, tol * n).run(max_iter)
-    part = Penalised(gram.G + np.diag(l2 * gram.penalties), gram.C, gram.penalties)  # squares are rows of 0 labels
+    part = Penalised(
+        gram.G + np.diag(l2 * gram.penalties), gram.C, gram.penalties
+    )  # squares are rows of 0 labels
     some = replace(gram, G=part.A, C=part.C, S=gram.S - part.explained)
     solution = _Descent(some, l1, 0.0, group, tol * n).run(max_iter)
     solution.weights = part.weights(solution.weights)
@@ -260,7 +281,9 @@ class _Descent:
         self.copies = copies(self.G) if l2 == 0 else []
         self.usable[[j for j, _, _ in self.copies]] = False
 
-    def values(self, W: np.ndarray, C: np.ndarray, R: np.ndarray, yy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def values(
+        self, W: np.ndarray, C: np.ndarray, R: np.ndarray, yy: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Objective and duality gap per output (one of each for the group form), from R = C − GW."""
         wc, wr, ww = (W * C).sum(axis=0), (W * R).sum(axis=0), (W * W).sum(axis=0)
         rss = np.maximum(yy - wc - wr, 0.0)  # y'y − 2w'c + w'Gw, as w'Gw = w'c − w'r
@@ -270,10 +293,18 @@ class _Descent:
             penalty = np.array([self.l1 * np.linalg.norm(W, axis=1).sum()])
             largest = np.array([np.linalg.norm(dual, axis=1).max(initial=0.0)])
         else:
-            penalty, largest = self.l1 * np.abs(W).sum(axis=0), np.abs(dual).max(axis=0, initial=0.0)
+            penalty, largest = (
+                self.l1 * np.abs(W).sum(axis=0),
+                np.abs(dual).max(axis=0, initial=0.0),
+            )
         scale = np.minimum(1.0, self.l1 / np.maximum(largest, 1e-300))
         objective = 0.5 * rss + penalty + 0.5 * self.l2 * ww
-        gap = 0.5 * rss * (1 + scale**2) + penalty - scale * (yy - wc) + 0.5 * self.l2 * (1 + scale**2) * ww
+        gap = (
+            0.5 * rss * (1 + scale**2)
+            + penalty
+            - scale * (yy - wc)
+            + 0.5 * self.l2 * (1 + scale**2) * ww
+        )
         return objective, gap
 
     def sweep(self, W: np.ndarray, C: np.ndarray, rows: np.ndarray, G: np.ndarray) -> None:
@@ -291,7 +322,11 @@ class _Descent:
                 g = R[j] + inner[j, j] * w
                 if self.group:
                     size = np.sqrt(g @ g)
-                    new = g * (max(1.0 - self.l1 / size, 0.0) / self.curvature[row]) if size > 0 else np.zeros_like(g)
+                    new = (
+                        g * (max(1.0 - self.l1 / size, 0.0) / self.curvature[row])
+                        if size > 0
+                        else np.zeros_like(g)
+                    )
                 else:
                     new = g - np.clip(g, -self.l1, self.l1)
                     new[np.abs(new) <= 1e-13 * self.l1] = 0.0
@@ -344,7 +379,13 @@ class _Descent:
         trace.append(settled(trace[-1], value, 1e-12 * abs(trace[-1])) if trace else value)
 
     def finish(
-        self, V: np.ndarray, C: np.ndarray, trace: list[float], objectives: np.ndarray, open_: np.ndarray, limit: int
+        self,
+        V: np.ndarray,
+        C: np.ndarray,
+        trace: list[float],
+        objectives: np.ndarray,
+        open_: np.ndarray,
+        limit: int,
     ) -> np.ndarray:
         """Sweep the rows in use until their own gap is small, then extrapolate or solve on the support."""
         rows = np.flatnonzero(V.any(axis=1))
@@ -377,7 +418,9 @@ class _Descent:
         out[rows] = W
         return out
 
-    def newton_step(self, W: np.ndarray, C: np.ndarray, G: np.ndarray, yy: np.ndarray) -> np.ndarray:
+    def newton_step(
+        self, W: np.ndarray, C: np.ndarray, G: np.ndarray, yy: np.ndarray
+    ) -> np.ndarray:
         """One damped Newton step of the group form on its nonzero rows.
 
         The Hessian is V → (G + l2)V + l1 (v_i − u_i u_i'v_i)/‖w_i‖, u_i = w_i/‖w_i‖; conjugate gradients invert it,
@@ -397,7 +440,9 @@ class _Descent:
 
         def hessian(z: np.ndarray) -> np.ndarray:
             v = s * z
-            return s * (A @ v + self.l2 * v) + self.l1 * (z - u * (u * z).sum(axis=1, keepdims=True))
+            return s * (A @ v + self.l2 * v) + self.l1 * (
+                z - u * (u * z).sum(axis=1, keepdims=True)
+            )
 
         r = -s * gradient
         z = np.zeros_like(r)
@@ -429,7 +474,13 @@ class _Descent:
         return W
 
     def extrapolate(
-        self, history: list[np.ndarray], W: np.ndarray, C: np.ndarray, G: np.ndarray, yy: np.ndarray, now: float
+        self,
+        history: list[np.ndarray],
+        W: np.ndarray,
+        C: np.ndarray,
+        G: np.ndarray,
+        yy: np.ndarray,
+        now: float,
     ) -> np.ndarray:
         """Anderson extrapolation over the last sweeps (Bertrand & Massias 2021), kept only when the objective falls."""
         history.append(W.ravel().copy())
@@ -444,7 +495,9 @@ class _Descent:
         value, _ = self.values(trial, C, C - G @ trial, yy)
         return trial if value[0] < now else W
 
-    def support_step(self, W: np.ndarray, C: np.ndarray, R: np.ndarray, G: np.ndarray) -> np.ndarray:
+    def support_step(
+        self, W: np.ndarray, C: np.ndarray, R: np.ndarray, G: np.ndarray
+    ) -> np.ndarray:
         """Per output, the minimiser on the support with the signs fixed, approached until the first sign change.
 
         On a fixed orthant the objective is a quadratic, so every such step lowers it."""
@@ -475,7 +528,11 @@ class _Descent:
             for length in sorted({1.0, 0.5, 0.25, safe}, reverse=True):
                 trial = w + length * step
                 trial[(trial * w < 0) | (ratio <= length)] = 0.0
-                at = 0.5 * trial @ (Q @ trial + self.l2 * trial) - trial @ c + self.l1 * np.abs(trial).sum()
+                at = (
+                    0.5 * trial @ (Q @ trial + self.l2 * trial)
+                    - trial @ c
+                    + self.l1 * np.abs(trial).sum()
+                )
                 if at < value:
                     best, value = trial, at
                 if length == safe:

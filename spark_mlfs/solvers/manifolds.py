@@ -41,7 +41,9 @@ def latent_width(q: int) -> int:
     return max(1, -(-3 * q // 10))
 
 
-def truncated_svd(labelsets: np.ndarray, counts: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def truncated_svd(
+    labelsets: np.ndarray, counts: np.ndarray, c: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """U (labelsets, c), S and V' of Y's c leading singular triples, from Y'Y (q × q), c at most the rank of Y (singular values
     above 1e-7 of the first). The signs are those of `signed`."""
     L = np.asarray(labelsets, dtype=np.float64)
@@ -56,7 +58,9 @@ def leading(square: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(-values, kind="stable")[: min(c, len(square))]
     S = np.sqrt(np.maximum(values[order], 0.0))
     if not S[0] > 0:
-        raise DataError("every labelset is empty, so there is nothing to factorise; check the label columns")
+        raise DataError(
+            "every labelset is empty, so there is nothing to factorise; check the label columns"
+        )
     order = order[S > 1e-7 * S[0]]
     S = S[: len(order)]
     return S, signed(vectors[:, order]).T
@@ -78,7 +82,11 @@ def svd(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None) -> Fact
 
 
 def nmf(
-    labelsets: np.ndarray, counts: np.ndarray, c: int | None = None, tol: float = 1e-11, max_iter: int = 20_000
+    labelsets: np.ndarray,
+    counts: np.ndarray,
+    c: int | None = None,
+    tol: float = 1e-11,
+    max_iter: int = 20_000,
 ) -> Factorisation:
     """Non-negative Y ≈ VB by multiplicative updates, V then B. Lee & Seung (2001), Euclidean loss.
 
@@ -132,14 +140,20 @@ def ruzicka(grades: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.nd
     size, shared = np.asarray(grades.sum(axis=1)).ravel(), np.empty(len(left))
     for first in range(0, len(left), PAIRS):
         part = slice(first, first + PAIRS)
-        shared[part] = np.asarray(grades[left[part]].minimum(grades[right[part]]).sum(axis=1)).ravel()
+        shared[part] = np.asarray(
+            grades[left[part]].minimum(grades[right[part]]).sum(axis=1)
+        ).ravel()
     either = size[left] + size[right] - shared
     return np.divide(shared, either, out=np.zeros(len(left)), where=either > 0)
 
 
 def ruzicka_table(grades: sp.csr_matrix, rows: slice) -> np.ndarray:
     """(len(rows), n) `ruzicka` of some of the rows with all of them."""
-    size, columns, some = np.asarray(grades.sum(axis=1)).ravel(), grades.tocsc(), grades[rows].tocsc()
+    size, columns, some = (
+        np.asarray(grades.sum(axis=1)).ravel(),
+        grades.tocsc(),
+        grades[rows].tocsc(),
+    )
     shared = np.zeros((some.shape[0], len(size)))
     for label in range(grades.shape[1]):
         mine, all_ = (slice(m.indptr[label], m.indptr[label + 1]) for m in (some, columns))
@@ -152,7 +166,9 @@ def ruzicka_table(grades: sp.csr_matrix, rows: slice) -> np.ndarray:
 def kernel(squares: np.ndarray, product: np.ndarray | float) -> np.ndarray:
     """exp(−d²/(σ_iσ_j)); 1 where both are 0, 0 where only the scale is."""
     product = np.broadcast_to(np.asarray(product, np.float64), squares.shape)
-    return np.exp(-np.divide(squares, product, out=np.where(squares > 0, np.inf, 0.0), where=product > 0))
+    return np.exp(
+        -np.divide(squares, product, out=np.where(squares > 0, np.inf, 0.0), where=product > 0)
+    )
 
 
 def symmetric_edges(i: np.ndarray, j: np.ndarray, values: np.ndarray, n: int) -> sp.csr_matrix:
@@ -173,7 +189,9 @@ def transitions(T: Matrix) -> Matrix:
     return sp.csr_matrix(sp.diags(inverse) @ T) if sp.issparse(T) else T * inverse[:, None]
 
 
-def sampled_visits(P: Matrix, steps: int, walk: str, uniform: Callable[[int], np.ndarray]) -> sp.csr_matrix:
+def sampled_visits(
+    P: Matrix, steps: int, walk: str, uniform: Callable[[int], np.ndarray]
+) -> sp.csr_matrix:
     """C: visits by one walk of `steps` steps (``"dfs"``), or `steps` draws of one step (``"bfs"``), from every row; `uniform(s)`
     gives (n,) numbers in [0, 1): step s of row i goes where the cumulated row of P passes them."""
     P = sp.csr_matrix(P)
@@ -198,7 +216,9 @@ def sampled_visits(P: Matrix, steps: int, walk: str, uniform: Callable[[int], np
     taken = seen >= 0
     ends = np.concatenate([[0], np.cumsum(taken.sum(axis=1))])
     seen = seen[taken]
-    visits = sp.csr_matrix((np.ones(len(seen), np.float32), seen, ends), shape=(n, n))  # whole numbers, exact
+    visits = sp.csr_matrix(
+        (np.ones(len(seen), np.float32), seen, ends), shape=(n, n)
+    )  # whole numbers, exact
     visits.sum_duplicates()
     return visits
 
@@ -213,11 +233,17 @@ def expected_form(P: Matrix, steps: int, X: Matrix) -> np.ndarray:
             out = M @ (start + out)
         return out
 
-    degree = 0.5 * (powers(P, np.ones(n)) + powers(P.T.tocsr() if sp.issparse(P) else P.T, np.ones(n)))
+    degree = 0.5 * (
+        powers(P, np.ones(n)) + powers(P.T.tocsr() if sp.issparse(P) else P.T, np.ones(n))
+    )
     cross = np.empty((v, v))
     for a in range(0, v, COLUMNS):
         part = X[:, a : a + COLUMNS]
         part = part.toarray() if sp.issparse(part) else np.ascontiguousarray(part)
         cross[:, a : a + COLUMNS] = X.T @ powers(P, part)
-    squares = (X.T @ sp.csr_matrix(X.multiply(degree[:, None]))).toarray() if sp.issparse(X) else X.T @ (X * degree[:, None])
+    squares = (
+        (X.T @ sp.csr_matrix(X.multiply(degree[:, None]))).toarray()
+        if sp.issparse(X)
+        else X.T @ (X * degree[:, None])
+    )
     return squares - 0.5 * (cross + cross.T)

@@ -57,7 +57,11 @@ class _SpannedLatent:
 
     def misfit(self, W: np.ndarray) -> float:
         D = W - self.P
-        return float((D * (self.G @ D)).sum() - 2 * (D * (self.C @ self.Q)).sum() + (self.Q * (self.S @ self.Q)).sum())
+        return float(
+            (D * (self.G @ D)).sum()
+            - 2 * (D * (self.C @ self.Q)).sum()
+            + (self.Q * (self.S @ self.Q)).sum()
+        )
 
     def roughness(self) -> float:
         return 0.0
@@ -81,7 +85,10 @@ class _ExplicitLatent:
     def update(self, W: np.ndarray, B: np.ndarray, alpha: float, beta: float) -> None:
         rhs = self.X @ W + alpha * (self.Y @ B.T)
         values, vectors = np.linalg.eigh(B @ B.T)  # the columns separate in this basis
-        self.V = _solve_shifted(self.L, beta, 1 + alpha * values, rhs @ vectors, self.V @ vectors) @ vectors.T
+        self.V = (
+            _solve_shifted(self.L, beta, 1 + alpha * values, rhs @ vectors, self.V @ vectors)
+            @ vectors.T
+        )
 
     def with_features(self) -> np.ndarray:
         return self.X.rmatmat(self.V)
@@ -106,7 +113,9 @@ class _ExplicitLatent:
             np.fill_diagonal(some[first:], 1.0)
             x = self.X @ some
             shifts = np.repeat(shift, x.shape[1])
-            P[:, first : first + x.shape[1]] = self.X.rmatmat(x - _solve_shifted(self.L, beta, shifts, x, x / shift))
+            P[:, first : first + x.shape[1]] = self.X.rmatmat(
+                x - _solve_shifted(self.L, beta, shifts, x, x / shift)
+            )
         y = _solve_shifted(self.L, beta, np.repeat(shift, self.Y.shape[1]), self.Y, self.Y / shift)
         return (P + P.T) / 2, self.X.rmatmat(y), self.Y.T @ y
 
@@ -117,7 +126,9 @@ class _ExplicitLatent:
 _Latent = _SpannedLatent | _ExplicitLatent  # V and what the updates need of it
 
 
-def _solve_shifted(L: sparse.csr_matrix, beta: float, shifts: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _solve_shifted(
+    L: sparse.csr_matrix, beta: float, shifts: np.ndarray, rhs: np.ndarray, x: np.ndarray
+) -> np.ndarray:
     """(shift_r I + βL) x_r = rhs_r for every column, by conjugate gradients side by side, from x. The shifts are at least 1, so a
     few dozen products suffice; a sparse factorisation of a neighbour graph fills in instead."""
     # Divided by its shift and brought to unit size, no column under- or overflows, however far V and B have drifted apart.
@@ -178,21 +189,38 @@ def mifs(
         latent = _SpannedLatent(gram)
     accelerate = accelerate and constraint == "orthonormal" and gamma > 0
     problem = _Alternation(gram, latent, Vt, alpha, beta, gamma, constraint == "orthonormal")
-    problem.run(min(max_iter, _ROWS if beta > 0 else _PLAIN) if accelerate else max_iter, tol, accelerate)
+    problem.run(
+        min(max_iter, _ROWS if beta > 0 else _PLAIN) if accelerate else max_iter, tol, accelerate
+    )
     if accelerate and not problem.converged and len(problem.trace) < max_iter:
-        problem.eliminated = _Eliminated(*latent.eliminated(alpha, beta), problem.size, alpha, gamma, problem.eps)
+        problem.eliminated = _Eliminated(
+            *latent.eliminated(alpha, beta), problem.size, alpha, gamma, problem.eps
+        )
         problem.run(max_iter, tol, accelerate)
         latent.update(problem.W, problem.B, alpha, beta)
     scale, trace = lengths(problem.B), problem.trace
-    extra: dict[str, Any] = {"eps": problem.eps, "B": problem.B / scale[:, None], **latent.factors(scale)}
-    return Solution(problem.W * scale, np.zeros(len(Vt)), trace, problem.converged, len(trace), extra)
+    extra: dict[str, Any] = {
+        "eps": problem.eps,
+        "B": problem.B / scale[:, None],
+        **latent.factors(scale),
+    }
+    return Solution(
+        problem.W * scale, np.zeros(len(Vt)), trace, problem.converged, len(trace), extra
+    )
 
 
 class _Alternation:
     """Steps of W and B in turn, extrapolated where the objective does not rise, from V = YB', D = diag(1/s2) = I."""
 
     def __init__(
-        self, gram: GramView, latent: _Latent, B: np.ndarray, alpha: float, beta: float, gamma: float, orthonormal: bool
+        self,
+        gram: GramView,
+        latent: _Latent,
+        B: np.ndarray,
+        alpha: float,
+        beta: float,
+        gamma: float,
+        orthonormal: bool,
     ) -> None:
         self.gram, self.latent, self.orthonormal = gram, latent, orthonormal
         self.alpha, self.beta, self.gamma = alpha, beta, gamma
@@ -240,7 +268,11 @@ class _Alternation:
         if self.eliminated is not None:
             return self.eliminated.value(W, B) + penalty
         latent = self.latent
-        fit = self.size - 2 * float((B * latent.with_labels()).sum()) + float((B * (latent.with_itself() @ B)).sum())
+        fit = (
+            self.size
+            - 2 * float((B * latent.with_labels()).sum())
+            + float((B * (latent.with_itself() @ B)).sum())
+        )
         return latent.misfit(W) + self.alpha * fit + self.beta * latent.roughness() + penalty
 
     def _update(self) -> tuple[float, np.ndarray]:
@@ -249,7 +281,11 @@ class _Alternation:
             new = self.eliminated.weights(self.B, self.s2)
         else:
             G, cross = self.gram.G, self.latent.with_features()
-            new = reweighted_step(G, cross, self.gamma, self.s2) if self.gamma > 0 else solve_positive(G, cross)
+            new = (
+                reweighted_step(G, cross, self.gamma, self.s2)
+                if self.gamma > 0
+                else solve_positive(G, cross)
+            )
         norms = np.linalg.norm(new, axis=1)
         self.eps = self.eps or EPS * 2 * float(norms.max(initial=0.0))
         self.s2 = np.maximum(2 * norms, self.eps) if self.eps else self.s2
@@ -258,7 +294,11 @@ class _Alternation:
             self.B = self.eliminated.labels(new, self.B)
         else:
             vy = self.latent.with_labels()
-            self.B = _orthonormal(vy) if self.orthonormal else solve_positive(self.latent.with_itself(), vy)
+            self.B = (
+                _orthonormal(vy)
+                if self.orthonormal
+                else solve_positive(self.latent.with_itself(), vy)
+            )
         self._follow(new, self.B)
         return change, norms
 
@@ -268,7 +308,16 @@ class _Eliminated:
 
     tr W'PW − 2α tr W'HB' + α tr Y'Y − α² tr BNB' + γ Σ h(‖w_i‖),   P = X'X − X'A⁻¹X, H = X'A⁻¹Y, N = Y'A⁻¹Y."""
 
-    def __init__(self, P: np.ndarray, H: np.ndarray, N: np.ndarray, size: float, alpha: float, gamma: float, eps: float) -> None:
+    def __init__(
+        self,
+        P: np.ndarray,
+        H: np.ndarray,
+        N: np.ndarray,
+        size: float,
+        alpha: float,
+        gamma: float,
+        eps: float,
+    ) -> None:
         self.P, self.H, self.N, self.size, self.alpha, self.gamma = P, H, N, size, alpha, gamma
         self.floor, self.damping = np.full(len(P), eps), 1e-2
         self.group = np.arange(len(P))  # of identical columns, which rounding must not tell apart
@@ -324,4 +373,8 @@ def heat_laplacian(neighbours: np.ndarray, squared: np.ndarray) -> sparse.csr_ma
     rows, place = np.nonzero(neighbours >= 0)
     columns, d2 = neighbours[rows, place], squared[rows, place]
     t = float(d2.mean()) if len(d2) else 0.0
-    return laplacian(symmetric_edges(rows, columns, np.exp(-d2 / t) if t > 0 else np.ones(len(d2)), len(neighbours)))
+    return laplacian(
+        symmetric_edges(
+            rows, columns, np.exp(-d2 / t) if t > 0 else np.ones(len(d2)), len(neighbours)
+        )
+    )

@@ -24,4 +24,16 @@ if TYPE_CHECKING:
 else:
     from .collect import rank
 
-__all__ = ["ADDITIVE", "FORS", "Part", "States", "collect", "compare", "load", "merge", "rank", "save", "subtract"]
+__all__ = [
+    "ADDITIVE",
+    "FORS",
+    "Part",
+    "States",
+    "collect",
+    "compare",
+    "load",
+    "merge",
+    "rank",
+    "save",
+    "subtract",
+]

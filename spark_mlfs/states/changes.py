@@ -39,9 +39,14 @@ from .states import Basis, States
 from .states import check as check_states
 
 RANGE_SHARE = 4  # of the budgets: the counts of a range of features, of both windows
-AGAINST = Parameter("against", "first", Choice(("first", "previous")), "window that each later one is compared with")
+AGAINST = Parameter(
+    "against", "first", Choice(("first", "previous")), "window that each later one is compared with"
+)
 SIZES = 10, 20, 50, 100, 200, 500  # of the best
-CHUNK_BYTES, PAIR_BYTES = 64 << 20, 384  # of dense counts that are tested together; what a code of a pair takes meanwhile
+CHUNK_BYTES, PAIR_BYTES = (
+    64 << 20,
+    384,
+)  # of dense counts that are tested together; what a code of a pair takes meanwhile
 
 
 @dataclass(frozen=True)
@@ -77,12 +82,16 @@ class Window:
                 f"drift counts rows, and weights of {self.name} are no whole numbers: give each row how often it counts, or none"
             )
         if p.excess() is not None:
-            raise DataError(f"a feature of {self.name} has values beyond 2^±{REACH}: give it in another unit")
+            raise DataError(
+                f"a feature of {self.name} has values beyond 2^±{REACH}: give it in another unit"
+            )
 
     def lacks(self, name: str) -> bool:
         """Whether a feature that it has not got could not be told from 0; a category's value that no row has is 0."""
         made = getattr(self.rows, "categories", None)
-        return not self.profile.sparse and (made is None or name.partition("=")[0] not in dict(made.groups))
+        return not self.profile.sparse and (
+            made is None or name.partition("=")[0] not in dict(made.groups)
+        )
 
 
 def _counts(engine: Engine, coding: Coding) -> tuple[Counts, Cost]:
@@ -97,20 +106,38 @@ class Shared:
         self.windows, self.codes = windows, (num_bins, binning)
         states = [window.rows.states for window in windows if isinstance(window.rows, StateRows)]
         if len(states) == 1:
-            raise ParameterError("states are compared with states, rows with rows: collect the rows like the states")
+            raise ParameterError(
+                "states are compared with states, rows with rows: collect the rows like the states"
+            )
         check_states(states, apart=False) if states else None
         first = windows[0]
-        edges = {} if states else quantile_edges(first.rows, [f"counts {num_bins} {binning}"], first.budgets)
+        edges = (
+            {}
+            if states
+            else quantile_edges(first.rows, [f"counts {num_bins} {binning}"], first.budgets)
+        )
         self.basis: Basis = states[0].basis if states else Basis.of(first.rows, {}, edges)
         self.names, self.at = _joined([window.rows.feature_names for window in windows])
         self.labels, self.label_at = _joined([window.rows.label_names for window in windows])
         for place, window in enumerate(windows):
-            absent = next((self.names[i] for i in np.flatnonzero(self.at[place] < 0) if window.lacks(self.names[i])), None)
+            absent = next(
+                (
+                    self.names[i]
+                    for i in np.flatnonzero(self.at[place] < 0)
+                    if window.lacks(self.names[i])
+                ),
+                None,
+            )
             if absent is not None:
                 other = windows[1 - place].name
-                raise DataError(f"feature {absent!r} is in {other} only: give both the same, or sparse rows, where absent is 0")
+                raise DataError(
+                    f"feature {absent!r} is in {other} only: give both the same, or sparse rows, where absent is 0"
+                )
         low, high = (
-            [np.where(at >= 0, getattr(window.profile, end)[at], 0.0) for at, window in zip(self.at, windows, strict=True)]
+            [
+                np.where(at >= 0, getattr(window.profile, end)[at], 0.0)
+                for at, window in zip(self.at, windows, strict=True)
+            ]
             for end in ("low", "high")
         )
         self.told = np.flatnonzero(np.minimum(*low) < np.maximum(*high))
@@ -148,12 +175,17 @@ class Shared:
             some = features[a : a + step]
             yield some, [self._dense(place, some, *of, every) for place, of in enumerate(counted)]
 
-    def _dense(self, place: int, some: np.ndarray, held: np.ndarray, counts: Counts | None, every: Coding) -> _Chunk:
+    def _dense(
+        self, place: int, some: np.ndarray, held: np.ndarray, counts: Counts | None, every: Coding
+    ) -> _Chunk:
         window, at, width = self.windows[place], self.label_at[place], every.width
         profile, target = window.profile, SizingEngine(window.profile).labels()
         totals = target.totals(profile)
         assert totals is not None
-        table, coding = np.zeros((len(some), width, target.size), np.int64), self.coding(place, some)
+        table, coding = (
+            np.zeros((len(some), width, target.size), np.int64),
+            self.coding(place, some),
+        )
         table[np.arange(len(some)), coding.zero] = totals  # where it lacks a feature
         if counts is not None:
             where = np.full(len(self.names), -1)
@@ -168,7 +200,11 @@ class Shared:
         table *= int(profile.weight_unit)
         positive = np.where(at >= 0, table[:, :, 1 + at], 0)
         unknown = target.unknown(table)
-        known = table[:, :, :1] if unknown is None else table[:, :, :1] - np.where(at >= 0, unknown[:, :, at], 0)
+        known = (
+            table[:, :, :1]
+            if unknown is None
+            else table[:, :, :1] - np.where(at >= 0, unknown[:, :, at], 0)
+        )
         return _Chunk(table[:, :, 0], known, positive, coding.bins)
 
 
@@ -186,7 +222,9 @@ def _joined(names: list[list[str]]) -> tuple[list[str], np.ndarray]:
     """The names of both, those of the first first, and where each has them (2, U), −1 where it has not."""
     places = [{name: place for place, name in enumerate(each)} for each in names]
     every = list(dict.fromkeys(itertools.chain(*names)))
-    return every, np.array([[place.get(name, -1) for name in every] for place in places], np.int64).reshape(2, -1)
+    return every, np.array(
+        [[place.get(name, -1) for name in every] for place in places], np.int64
+    ).reshape(2, -1)
 
 
 @dataclass
@@ -202,7 +240,9 @@ class Change:
     facts: dict[str, Any]
 
 
-def change(before: Window, after: Window, progress: Progress | None = None, **settings: Any) -> Change:
+def change(
+    before: Window, after: Window, progress: Progress | None = None, **settings: Any
+) -> Change:
     """Compare two windows; `settings` are those of `select.rules.DRIFT`.
 
     ``features``: `psi`, with p- and q-value of the test that the feature's distribution is the same (`shift_p_value`); `p_value`
@@ -224,7 +264,11 @@ def change(before: Window, after: Window, progress: Progress | None = None, **se
     for features in shared.ranges():
         for some, (one, other) in shared.chunks(features):
             if progress:
-                progress("features compared", int(np.searchsorted(shared.told, some[0])), len(shared.told))
+                progress(
+                    "features compared",
+                    int(np.searchsorted(shared.told, some[0])),
+                    len(shared.told),
+                )
             columns["psi"][some] = drift.psi(one.rows, other.rows, one.bins)
             columns["shift_p_value"][some] = drift.shift_tests(one.rows, other.rows)
             tests = drift.relation_tests((one.known, other.known), (one.positive, other.positive))
@@ -236,18 +280,38 @@ def change(before: Window, after: Window, progress: Progress | None = None, **se
             columns["p_value"][some[own]] = combine(p_values[own], p["combination"], rows)
             near = columns["p_value"][some] <= p["fdr"]
             kept = near[tests.feature] & (tests.p <= p["fdr"])
-            of = {"feature": some[tests.feature], "label": tests.label, "statistic": tests.statistic, "freedom": tests.freedom}
-            of |= {"p_value": tests.p, "correlation_before": tests.correlation[0], "correlation_after": tests.correlation[1]}
+            of = {
+                "feature": some[tests.feature],
+                "label": tests.label,
+                "statistic": tests.statistic,
+                "freedom": tests.freedom,
+            }
+            of |= {
+                "p_value": tests.p,
+                "correlation_before": tests.correlation[0],
+                "correlation_after": tests.correlation[1],
+            }
             found.append(pd.DataFrame(of)[kept])
-    columns["shift_q_value"], columns["q_value"] = (corrected(columns[name], "fdr") for name in ("shift_p_value", "p_value"))
+    columns["shift_q_value"], columns["q_value"] = (
+        corrected(columns[name], "fdr") for name in ("shift_p_value", "p_value")
+    )
     changed = columns["q_value"] <= p["fdr"]
     names, labels = np.array(shared.names, object), np.array([*shared.labels, ""], object)
-    columns = {name: columns[name] for name in ("psi", "shift_p_value", "shift_q_value", "p_value", "q_value")}
-    columns |= {"changed": changed, "label": np.where(least >= 0, labels[least], ""), "labels_tested": tested}
+    columns = {
+        name: columns[name]
+        for name in ("psi", "shift_p_value", "shift_q_value", "p_value", "q_value")
+    }
+    columns |= {
+        "changed": changed,
+        "label": np.where(least >= 0, labels[least], ""),
+        "labels_tested": tested,
+    }
     table = pd.DataFrame({"feature": names, **columns})
     facts = {
         **p,
-        "rows": [int(window.profile.total * window.profile.weight_unit) for window in (before, after)],
+        "rows": [
+            int(window.profile.total * window.profile.weight_unit) for window in (before, after)
+        ],
         "features_tested": int((tested > 0).sum()),
         "features_with_too_few_rows": int((tested[shared.told] == 0).sum()),
         "pairs_tested": int(tested.sum()),
@@ -259,18 +323,31 @@ def change(before: Window, after: Window, progress: Progress | None = None, **se
     return Change(before.name, after.name, table, pairs, _label_shares(shared), facts)
 
 
-def _told_apart(pairs: pd.DataFrame, changed: np.ndarray, tested: np.ndarray, level: float) -> pd.DataFrame:
+def _told_apart(
+    pairs: pd.DataFrame, changed: np.ndarray, tested: np.ndarray, level: float
+) -> pd.DataFrame:
     """The pairs of changed features whose label passes among the labels of its feature, the smallest p-value first."""
     if not len(pairs):
         names = "feature label statistic freedom p_value correlation_before correlation_after"
-        return pd.DataFrame({name: np.zeros(0, np.int64 if name in ("feature", "label") else float) for name in names.split()})
-    pairs = pairs[changed[pairs["feature"]]].sort_values(["feature", "p_value", "label"], kind="stable")
+        return pd.DataFrame(
+            {
+                name: np.zeros(0, np.int64 if name in ("feature", "label") else float)
+                for name in names.split()
+            }
+        )
+    pairs = pairs[changed[pairs["feature"]]].sort_values(
+        ["feature", "p_value", "label"], kind="stable"
+    )
     own = pairs["feature"].to_numpy()
     place = np.arange(len(own)) - np.searchsorted(own, own) + 1
     level *= changed.sum() / max(1, (tested > 0).sum())
     passes = pairs["p_value"].to_numpy() <= level * place / np.maximum(1, tested[own])
     last = pd.Series(np.where(passes, place, 0)).groupby(own).transform("max").to_numpy()
-    return pairs[place <= last].sort_values(["p_value", "feature", "label"], kind="stable").reset_index(drop=True)
+    return (
+        pairs[place <= last]
+        .sort_values(["p_value", "feature", "label"], kind="stable")
+        .reset_index(drop=True)
+    )
 
 
 def _label_shares(shared: Shared) -> pd.DataFrame:
@@ -281,7 +358,9 @@ def _label_shares(shared: Shared) -> pd.DataFrame:
         each = np.stack([have, np.where(at >= 0, p.observed_total[at], p.total) - have], axis=1)
         counts.append(each * int(p.weight_unit))
     before, after = (each[:, 0] / np.maximum(each.sum(axis=1), 1) for each in counts)
-    out = pd.DataFrame({"label": np.array(shared.labels, object), "share_before": before, "share_after": after})
+    out = pd.DataFrame(
+        {"label": np.array(shared.labels, object), "share_before": before, "share_after": after}
+    )
     p_values = drift.shift_tests(*counts)
     return out.assign(p_value=p_values, q_value=corrected(p_values, "fdr"))
 
@@ -299,12 +378,19 @@ class Drift:
     @property
     def features(self) -> pd.DataFrame:
         """A row a feature, what changed most first (`change`), with its ranks; of several windows one each."""
-        places = {name: dict(zip(r["name"], r["rank"], strict=True)) for name, r in zip(self.windows, self.rankings, strict=True)}
+        places = {
+            name: dict(zip(r["name"], r["rank"], strict=True))
+            for name, r in zip(self.windows, self.rankings, strict=True)
+        }
         tables = []
         for change in self.changes:
-            table = change.features.sort_values(["p_value", "psi"], ascending=[True, False], kind="stable", ignore_index=True)
+            table = change.features.sort_values(
+                ["p_value", "psi"], ascending=[True, False], kind="stable", ignore_index=True
+            )
             for side in ("before", "after"):
-                table[f"rank_{side}"] = table["feature"].map(places[getattr(change, side)]).astype("Int64")
+                table[f"rank_{side}"] = (
+                    table["feature"].map(places[getattr(change, side)]).astype("Int64")
+                )
             tables.append(table)
         return self._stacked(tables)
 
@@ -322,13 +408,23 @@ class Drift:
         if len(tables) == 1:
             return tables[0]
         named = zip(self.changes, tables, strict=True)
-        return pd.concat([t.assign(window=c.after)[["window", *t.columns]] for c, t in named], ignore_index=True)
+        return pd.concat(
+            [t.assign(window=c.after)[["window", *t.columns]] for c, t in named], ignore_index=True
+        )
 
     @property
     def facts(self) -> dict[str, Any]:
         """What a manifest says of the run."""
-        told = [{"before": change.before, "after": change.after, **change.facts} for change in self.changes]
-        return {"windows": self.windows, "method": self.method, "changes": told, "stability": self.stability.to_dict("records")}
+        told = [
+            {"before": change.before, "after": change.after, **change.facts}
+            for change in self.changes
+        ]
+        return {
+            "windows": self.windows,
+            "method": self.method,
+            "changes": told,
+            "stability": self.stability.to_dict("records"),
+        }
 
 
 def over(
@@ -342,32 +438,64 @@ def over(
     """Return what changed over windows, in their order; `settings` are those of `select.rules.DRIFT`."""
     names = [window.name for window in windows]
     if len(names) < 2 or len(set(names)) < len(names):
-        raise ParameterError(f"drift compares at least two windows of different names, not {', '.join(names) or 'none'}")
+        raise ParameterError(
+            f"drift compares at least two windows of different names, not {', '.join(names) or 'none'}"
+        )
     sums = windows[0].rows.states.sums if isinstance(windows[0].rows, StateRows) else ()
     settings, _, request = by_codes(sums, method, method_params, settings)
     first = AGAINST.accept(against) == "first"
     every = [window.rows for window in windows]
-    ranked = [rows.states.dataset(requests=[request]) if isinstance(rows, StateRows) else rows for rows in every]
-    changes = [change(windows[0 if first else i - 1], windows[i], progress, **settings) for i in range(1, len(names))]
+    ranked = [
+        rows.states.dataset(requests=[request]) if isinstance(rows, StateRows) else rows
+        for rows in every
+    ]
+    changes = [
+        change(windows[0 if first else i - 1], windows[i], progress, **settings)
+        for i in range(1, len(names))
+    ]
     rankings = []
     for window, own in zip(windows, ranked, strict=True):
         driver, worker = window.budgets.driver, window.budgets.worker
-        (result,) = rank(own, [request], progress=progress, driver_bytes=driver, worker_bytes=worker)
-        counted = result.ranking["index"].isin(own.profile.varying)  # of pairs in states: the others are in no order
-        rankings.append(result.ranking[counted] if isinstance(own, StateRows) and of_pairs([request]) else result.ranking)
+        (result,) = rank(
+            own, [request], progress=progress, driver_bytes=driver, worker_bytes=worker
+        )
+        counted = result.ranking["index"].isin(
+            own.profile.varying
+        )  # of pairs in states: the others are in no order
+        rankings.append(
+            result.ranking[counted]
+            if isinstance(own, StateRows) and of_pairs([request])
+            else result.ranking
+        )
     orders = [list(ranking["name"]) for ranking in rankings]
     rows = []
     for size in [k for k in SIZES if k < min(map(len, orders))]:
         for i, name in enumerate(names[1:], 1):
             pair = orders[0 if first else i - 1], orders[i]
-            rows.append((name, size, len({*pair[0][:size]} & {*pair[1][:size]}) / size, agreement(pair, size).value))
+            rows.append(
+                (
+                    name,
+                    size,
+                    len({*pair[0][:size]} & {*pair[1][:size]}) / size,
+                    agreement(pair, size).value,
+                )
+            )
         if len(names) > 2:
             rows.append(("all", size, np.nan, agreement(orders, size).value))
-    return Drift(names, changes, rankings, pd.DataFrame(rows, columns=["window", "features", "overlap", "stability"]), method)
+    return Drift(
+        names,
+        changes,
+        rankings,
+        pd.DataFrame(rows, columns=["window", "features", "overlap", "stability"]),
+        method,
+    )
 
 
 def by_codes(
-    kinds: Iterable[str], method: str, method_params: Mapping[str, Any] | None, settings: Mapping[str, Any]
+    kinds: Iterable[str],
+    method: str,
+    method_params: Mapping[str, Any] | None,
+    settings: Mapping[str, Any],
 ) -> tuple[dict[str, Any], Request, Request]:
     """Return the settings, a request of counts and that of rankings: by the codes of states that hold these kinds of sums, where
     all counts have one coding."""
@@ -375,11 +503,15 @@ def by_codes(
     codes = {"num_bins": int(held[0][0]), "binning": held[0][1]} if len(held) == 1 else {}
     own = {p.name: codes[p.name] for p in METHODS.create(method).parameters if p.name in codes}
     settings = codes | dict(settings)
-    counted = Request.of("mim", {name: settings[name] for name in ("num_bins", "binning") if name in settings})
+    counted = Request.of(
+        "mim", {name: settings[name] for name in ("num_bins", "binning") if name in settings}
+    )
     return settings, counted, Request.of(method, own | dict(method_params or {}))
 
 
-def compare(*states: States, names: Sequence[str] | None = None, method: str = DRIFT_METHOD, **settings: Any) -> Drift:
+def compare(
+    *states: States, names: Sequence[str] | None = None, method: str = DRIFT_METHOD, **settings: Any
+) -> Drift:
     """Return what changed between states, each of a time, on the counts that they hold: the tables of `spark_mlfs.drift`, which
     takes states, too, and has a page of them. `names` of the states; `settings`: `method_params`, `against`, `num_bins`,
     `binning`, `fdr`, `combination`. Raises `ParameterError` where they were collected otherwise, or hold no counts.
@@ -390,13 +522,19 @@ def compare(*states: States, names: Sequence[str] | None = None, method: str = D
     >>> compare(first, later).features["changed"].tolist()
     [True, True]
     """
-    windows = [Window(name, each.dataset()) for each, name in zip(states, named(states, names), strict=True)]
+    windows = [
+        Window(name, each.dataset())
+        for each, name in zip(states, named(states, names), strict=True)
+    ]
     return over(windows, method, **settings)
 
 
 def named(windows: Sequence[Any], names: Sequence[str] | None) -> list[str]:
     """The names of windows: those given, else before and after, or numbers. `ParameterError` where there are too few."""
-    called = list(names or (("before", "after") if len(windows) == 2 else map(str, range(1, len(windows) + 1))))
+    called = list(
+        names
+        or (("before", "after") if len(windows) == 2 else map(str, range(1, len(windows) + 1)))
+    )
     if len(called) != len(windows):
         raise ParameterError(f"names has {len(called)} for {len(windows)} windows; give each one")
     return called

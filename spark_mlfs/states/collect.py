@@ -47,7 +47,17 @@ from ..statistics.moments import GroupMoments, KnownRows
 from ..statistics.targets import Classes, Crossed, Everything, LabelPairs, SomeLabels, Target
 from .needs import EXTRACTING, PAIRED, PAIRS_OF, WITHOUT_GRADES, Need, needs_of
 from .states import KEPT, Basis, Fit, Part, States, merge
-from .sums import PAIR_KINDS, KeyedGrams, Outside, ToldLabels, bins_of, in_words, name_of, triangle, without_empty
+from .sums import (
+    PAIR_KINDS,
+    KeyedGrams,
+    Outside,
+    ToldLabels,
+    bins_of,
+    in_words,
+    name_of,
+    triangle,
+    without_empty,
+)
 
 CELL_BYTES = 12  # of a stored count of pairs and its place
 PASS_SHARE = 4  # of the budget: what is counted of pairs in one pass
@@ -92,8 +102,15 @@ def collect(
     needs = needs_of(methods, method_params)
     grades = Grades.of(spec.check(GRADING, grading, "collect"))
     budgets = Budgets(driver=memory_of(memory_bytes), worker=memory_of(memory_bytes))
-    told: dict[str, Any] = {"weights": sample_weight is not None, "graded": grades is not None and not grades.cuts}
-    told |= {"missing": missing, "grade_range": grading.get("grade_range"), "label_cuts": grading.get("label_cuts")}
+    told: dict[str, Any] = {
+        "weights": sample_weight is not None,
+        "graded": grades is not None and not grades.cuts,
+    }
+    told |= {
+        "missing": missing,
+        "grade_range": grading.get("grade_range"),
+        "label_cuts": grading.get("label_cuts"),
+    }
     if type(data).__module__.startswith("pyspark."):
         from ..blocks.pack import pack
         from ..schema import FEATURES, ID, LABELS
@@ -105,13 +122,17 @@ def collect(
         no_mean(missing)
         rows, _ = hold(data, labels, sample_weight, grades, None, missing, some=True)
     with rows:
-        return collected(rows, needs, like, Part(name, now(), "", [], [], rows.profile), told, budgets, pairs_of)
+        return collected(
+            rows, needs, like, Part(name, now(), "", [], [], rows.profile), told, budgets, pairs_of
+        )
 
 
 def no_mean(missing: Any) -> None:
     """Raise `ParameterError` for what each window of rows would fill otherwise."""
     if missing == "mean":
-        raise ParameterError("missing='mean' fills rows of each time with another number: fill them first, or give zero or drop")
+        raise ParameterError(
+            "missing='mean' fills rows of each time with another number: fill them first, or give zero or drop"
+        )
 
 
 def collected(
@@ -138,13 +159,20 @@ def collected(
         basis = like.basis
         _like(basis, options, kinds)
     count = _pairs_asked(paired, needs, None if like is None else basis, pairs_of)
-    alike = Profile(weight_exponent=0 if weighted and not profile.weighted else profile.weight_exponent, graded=graded)
-    profile = profile._comparable(alike)  # where all weights or grades are 1 they are there all the same
+    alike = Profile(
+        weight_exponent=0 if weighted and not profile.weighted else profile.weight_exponent,
+        graded=graded,
+    )
+    profile = profile._comparable(
+        alike
+    )  # where all weights or grades are 1 they are there all the same
     fit, new, new_labels = Fit.of(rows, basis, weighted)
     own = fit.profile(profile)
     basis.check(own, basis.features + new)
     if own.q > MANY_LABELS and any(name_of(kind) in ("gram", "folds", "groups") for kind in kinds):
-        raise ParameterError(f"second moments are kept of at most {MANY_LABELS} labels, the data have {own.q}: take mim or chi2")
+        raise ParameterError(
+            f"second moments are kept of at most {MANY_LABELS} labels, the data have {own.q}: take mim or chi2"
+        )
     part = replace(part, features=new, labels=new_labels, profile=own)
     with _engine_of(rows, fit, basis.grid(own).only(np.arange(own.d)), budgets) as engine:
         if paired:  # refused before anything is counted
@@ -158,8 +186,12 @@ def collected(
         return States(basis, (part,), sums)
     if not len(basis.kept):
         by = {"num_bins": coding.num_bins, "binning": coding.binning}
-        (best,) = pipeline.rank(States(basis, (part,), sums).dataset(), [pipeline.Request.of("mim", by)])
-        basis = replace(basis, options=basis.options | {KEPT: best.ranking["name"].tolist()[:count]})
+        (best,) = pipeline.rank(
+            States(basis, (part,), sums).dataset(), [pipeline.Request.of("mim", by)]
+        )
+        basis = replace(
+            basis, options=basis.options | {KEPT: best.ranking["name"].tolist()[:count]}
+        )
     with _engine_of(rows, fit, basis.grid(own).only(basis.kept), budgets) as engine, one_thread():
         for kind in paired:
             coding = basis.coding(basis.kept, *bins_of(kind))
@@ -167,37 +199,55 @@ def collected(
     return States(basis, (part,), sums)
 
 
-def _pairs_asked(paired: Sequence[str], needs: Sequence[Need], like: Basis | None, pairs_of: int | None) -> int:
+def _pairs_asked(
+    paired: Sequence[str], needs: Sequence[Need], like: Basis | None, pairs_of: int | None
+) -> int:
     """How many features have their pairs counted; `ParameterError` where nothing says so, or the first state differs."""
     asked = None if pairs_of is None else int(PAIRS_OF.constraint.accept(pairs_of))
     if not paired:
         if asked is not None:
-            raise ParameterError(f"{setting('pairs_of')} goes with {', '.join(PAIRED)}: collect for one of them, or leave it out")
+            raise ParameterError(
+                f"{setting('pairs_of')} goes with {', '.join(PAIRED)}: collect for one of them, or leave it out"
+            )
         return 0
     name = next(need.name for need in needs if paired[0] in need.kinds)
     if like is None:
         if asked is None:
-            raise ParameterError(f"{name} needs the rows, or the pairs of the best features: give {setting('pairs_of', 500)}")
+            raise ParameterError(
+                f"{name} needs the rows, or the pairs of the best features: give {setting('pairs_of', 500)}"
+            )
         return asked
     before = len(like.kept)
     if not before:
-        raise ParameterError(f"the first state counts no pairs of features, which {name} takes: collect it for {name}, too")
+        raise ParameterError(
+            f"the first state counts no pairs of features, which {name} takes: collect it for {name}, too"
+        )
     if asked is not None and min(asked, len(like.features)) != before:
-        raise ParameterError(f"the first state counts the pairs of {before} features: leave {setting('pairs_of')} out")
+        raise ParameterError(
+            f"the first state counts the pairs of {before} features: leave {setting('pairs_of')} out"
+        )
     return before
 
 
 def _sums(engine: Engine, basis: Basis, kinds: Sequence[str], own: Profile) -> dict[str, State]:
     """The sums of these kinds as they are kept, and in how many rows features are outside the edges, if some are."""
-    every, by, labels = np.arange(own.d), "grades" if own.graded else "labels", ToldLabels(own.q, untold=own.has_unknown)
+    every, by, labels = (
+        np.arange(own.d),
+        "grades" if own.graded else "labels",
+        ToldLabels(own.q, untold=own.has_unknown),
+    )
     sets: Any = None
     if any(name_of(kind) == "labelset counts" for kind in kinds):
         (sets,) = engine.run(LabelsetCounts())
         if not len(sets.counts):  # one labelset, of no rows
-            sets = Labelsets(np.zeros(1, np.uint64), np.zeros(1, np.int64), np.zeros(2, np.int64), sets.indices)
+            sets = Labelsets(
+                np.zeros(1, np.uint64), np.zeros(1, np.int64), np.zeros(2, np.int64), sets.indices
+            )
     of_kind: dict[str, Callable[[str], Statistic]] = {
         "counts": lambda kind: TwoWay(basis.coding(every, *bins_of(kind)), labels),
-        "labelset counts": lambda kind: TwoWay(basis.coding(every, *bins_of(kind)), Classes(sets.hashes, sets.counts)),
+        "labelset counts": lambda kind: TwoWay(
+            basis.coding(every, *bins_of(kind)), Classes(sets.hashes, sets.counts)
+        ),
         "labelsets": lambda _: LabelsetCounts(by),
         "labelset sums": lambda _: LabelsetSums(by, squares=True),
         "moments": lambda _: GroupMoments(labels, basis.thin),
@@ -207,14 +257,22 @@ def _sums(engine: Engine, basis: Basis, kinds: Sequence[str], own: Profile) -> d
     }
     statistics = {kind: of_kind[name_of(kind)](kind) for kind in kinds}
     d = len(basis.features)
-    outside = (own.low[:d] < basis.low) | (own.high[:d] > basis.high) | (basis.binary & ~own.binary[:d])
+    outside = (
+        (own.low[:d] < basis.low) | (own.high[:d] > basis.high) | (basis.binary & ~own.binary[:d])
+    )
     if outside.any() and any(name_of(kind) in WITHOUT_GRADES for kind in kinds):
         coding = basis.coding(every, 2, "width")
-        low, high = np.where(every < d, coding.low, -np.inf), np.where(every < d, coding.high, np.inf)
+        low, high = (
+            np.where(every < d, coding.low, -np.inf),
+            np.where(every < d, coding.high, np.inf),
+        )
         statistics["outside"] = Outside(low, high, (every < d) & coding.binary)
     with one_thread():
         states = engine.states(*statistics.values())
-    return {kind: without_empty(_kept(kind, raw, own.q, sets)) for kind, raw in zip(statistics, states, strict=True)}
+    return {
+        kind: without_empty(_kept(kind, raw, own.q, sets))
+        for kind, raw in zip(statistics, states, strict=True)
+    }
 
 
 def _kept(kind: str, raw: State, q: int, sets: Labelsets | None) -> State:
@@ -225,10 +283,18 @@ def _kept(kind: str, raw: State, q: int, sets: Labelsets | None) -> State:
         out = {"table": table.T.tocsr() if sp.issparse(table) else table}
     if name.startswith("labelset"):
         if name != "labelset counts" or sets is None:
-            sets = Labelsets(**{part: out.pop(part, None) for part in ("hashes", "counts", "indptr", "indices", "grades")})
+            sets = Labelsets(
+                **{
+                    part: out.pop(part, None)
+                    for part in ("hashes", "counts", "indptr", "indices", "grades")
+                }
+            )
         values = np.ones(len(sets.indices), np.int64) if sets.grades is None else sets.grades
         shape = len(sets.counts), q
-        out |= {"sets": sp.csr_matrix((values, sets.indices, sets.indptr), shape), "counts": sets.counts}
+        out |= {
+            "sets": sp.csr_matrix((values, sets.indices, sets.indptr), shape),
+            "counts": sets.counts,
+        }
     if name in ("labelset sums", "moments"):
         out = {n: v.T if isinstance(v, np.ndarray) and v.ndim == 2 else v for n, v in out.items()}
     return in_words(out)
@@ -264,7 +330,9 @@ def quantile_edges(rows: Dataset, kinds: Sequence[str], budgets: Budgets) -> dic
             out[bins] = np.full((p.d, bins - 1), np.inf)
             out[bins][p.varying] = engine.coding(bins, "quantile").edges
             still = p.low[constant]  # its codes: below, it, above
-            ends = np.stack([np.nextafter(still, -np.inf), still], axis=1)[:, 2 - min(2, bins - 1) :]
+            ends = np.stack([np.nextafter(still, -np.inf), still], axis=1)[
+                :, 2 - min(2, bins - 1) :
+            ]
             out[bins][constant, : ends.shape[1]] = ends
     return out
 
@@ -274,11 +342,19 @@ def _taking(needs: Sequence[Need], weighted: bool, graded: bool) -> list[Need]:
     by its name."""
     out = []
     for need in needs:
-        what = "row weights" if weighted and not need.weighted else "grades" if graded and not need.graded else None
+        what = (
+            "row weights"
+            if weighted and not need.weighted
+            else "grades"
+            if graded and not need.graded
+            else None
+        )
         if what is None:
             out.append(need)
         elif not need.optional:
-            raise ParameterError(f"{need.name} takes no {what}: leave them out, or choose another method")
+            raise ParameterError(
+                f"{need.name} takes no {what}: leave them out, or choose another method"
+            )
     return out
 
 
@@ -287,10 +363,14 @@ def _like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) -> Non
     for name in sorted(basis.options.keys() | options.keys()):
         mine, theirs = options.get(name), basis.options.get(name)
         if mine != theirs and (name not in ("row ids", KEPT) or name in options):
-            raise ParameterError(f"the first state has {name} {theirs!r}, these rows {mine!r}: read them alike")
+            raise ParameterError(
+                f"the first state has {name} {theirs!r}, these rows {mine!r}: read them alike"
+            )
     for bins, binning in (bins_of(kind) for kind in kinds if kind.endswith(" quantile")):
         if bins not in basis.edges:
-            raise ParameterError(f"the first state has no edges of {bins} {binning} bins: collect it for them, too")
+            raise ParameterError(
+                f"the first state has no edges of {bins} {binning} bins: collect it for them, too"
+            )
 
 
 # ---- pairs of features, and of labels ----
@@ -298,7 +378,11 @@ def _like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) -> Non
 
 def _target_of(kind: str, profile: Profile) -> Target:
     """The groups that pairs of features of a kind are counted in."""
-    return ToldLabels(profile.q, untold=profile.has_unknown) if name_of(kind) == "pairs" else Everything()
+    return (
+        ToldLabels(profile.q, untold=profile.has_unknown)
+        if name_of(kind) == "pairs"
+        else Everything()
+    )
 
 
 def _label_pairs_of(coding: Coding, profile: Profile) -> list[Statistic]:
@@ -318,11 +402,15 @@ def pair_bytes(kind: str, bins: np.ndarray, coding: Coding, profile: Profile) ->
     if not coding.sparse:
         return 8 * pairs * target.size
     widest = min(profile.widest, len(bins))
-    stored = min(pairs * target.size, profile.n * (widest * (widest + 1) // 2) * target.bounds(profile)[0])
+    stored = min(
+        pairs * target.size, profile.n * (widest * (widest + 1) // 2) * target.bounds(profile)[0]
+    )
     return CELL_BYTES * stored + 8 * (pairs + 1)
 
 
-def check_bytes(kinds: Sequence[str], bins: np.ndarray, coding: Coding, profile: Profile, budget: int, name: str) -> None:
+def check_bytes(
+    kinds: Sequence[str], bins: np.ndarray, coding: Coding, profile: Profile, budget: int, name: str
+) -> None:
     """`BudgetError` for pairs that may take more than the `budget` of this `name`, before any is counted."""
     size = sum(pair_bytes(kind, bins, coding, profile) for kind in kinds)
     remedy = f"{setting('pairs_of')} or {setting('num_bins')}, or take scls or mrmr, which count pairs without labels"
@@ -335,14 +423,22 @@ def pair_sums(engine: Engine, kind: str, coding: Coding, budget: int) -> State:
     profile = engine.profile
     if name_of(kind) == "label pairs":
         out: State = {}
-        for name, state in zip(("both", "single"), engine.states(*_label_pairs_of(coding, profile)), strict=True):
+        for name, state in zip(
+            ("both", "single"), engine.states(*_label_pairs_of(coding, profile)), strict=True
+        ):
             table = state["table"]
-            out[name] = table.T.tocsr() if sp.issparse(table) else table.reshape(math.prod(table.shape[:2]), table.shape[2])
+            out[name] = (
+                table.T.tocsr()
+                if sp.issparse(table)
+                else table.reshape(math.prod(table.shape[:2]), table.shape[2])
+            )
             out["all" + name] = state["totals"]
         return out
     target, slots, size = _target_of(kind, profile), coding.offsets, int(coding.offsets[-1])
     omitted = coding.zero.astype(int) if coding.sparse else np.zeros(len(coding.features), int)
-    wanted = [TwoWay(coding, Crossed(target, coding, s, int(code))) for s, code in enumerate(omitted)]
+    wanted = [
+        TwoWay(coding, Crossed(target, coding, s, int(code))) for s, code in enumerate(omitted)
+    ]
     edges = cuts(np.array([each.state_bytes(profile) for each in wanted]), budget // PASS_SHARE)
     at, groups, counts = [], [], []
     dense = None if coding.sparse else np.zeros((size * (size + 1) // 2, target.size), np.int64)
@@ -365,7 +461,11 @@ def pair_sums(engine: Engine, kind: str, coding: Coding, budget: int) -> State:
     if dense is not None:
         return {"joint": dense}
     where = np.concatenate(at), np.concatenate(groups)
-    return {"joint": sp.csr_matrix((np.concatenate(counts), where), (size * (size + 1) // 2, target.size))}
+    return {
+        "joint": sp.csr_matrix(
+            (np.concatenate(counts), where), (size * (size + 1) // 2, target.size)
+        )
+    }
 
 
 # ---- rankings ----
@@ -396,10 +496,15 @@ def rank(
     return selected(rows, request, settings["memory_bytes"]).kept.reset_index(drop=True)
 
 
-def _by_projection(states: States, name: str, k: int | str | None, parameters: Mapping[str, Any]) -> pd.DataFrame:
+def _by_projection(
+    states: States, name: str, k: int | str | None, parameters: Mapping[str, Any]
+) -> pd.DataFrame:
     """The ranking by an extractor, which takes the second moments."""
     extractor = EXTRACTORS.create(name)
-    checked, rows = spec.check(extractor.parameters, parameters, f"extractor {name!r}"), states.dataset()
+    checked, rows = (
+        spec.check(extractor.parameters, parameters, f"extractor {name!r}"),
+        states.dataset(),
+    )
     state = rows.engine(DEFAULT_BUDGETS)
     with one_thread():
         learned = extractor.fit(state, checked)

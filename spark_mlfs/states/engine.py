@@ -23,12 +23,27 @@ from ..kernels import exact
 from ..kernels.gram import GramStatistics
 from ..kernels.hashing import GROUPS
 from ..kernels.matrix import runs
-from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureNumbers, FeatureShardedStatistic, PerFeatureStatistic, Statistic
+from ..statistics.base import (
+    DEFAULT_BUDGETS,
+    Budgets,
+    FeatureNumbers,
+    FeatureShardedStatistic,
+    PerFeatureStatistic,
+    Statistic,
+)
 from ..statistics.contingency import TwoWay
 from ..statistics.gram import FoldGrams, Gram
 from ..statistics.labelsets import LabelsetCounts, LabelsetSums
 from ..statistics.moments import GroupMoments, KnownRows
-from ..statistics.targets import Classes, Crossed, Everything, LabelPairs, Labels, SomeLabels, Target
+from ..statistics.targets import (
+    Classes,
+    Crossed,
+    Everything,
+    LabelPairs,
+    Labels,
+    SomeLabels,
+    Target,
+)
 from .sums import MOMENTS, hashes_of, in_words, kinds_said, said, triangle
 
 
@@ -110,9 +125,13 @@ class StateEngine(Engine):
     def _groups(self) -> list[tuple[int, ...]]:
         """Which kept groups (`ToldLabels`) each group of labels is the sum of: all rows, the labels, and unknown ones."""
         q = self.profile.q
-        return [(g,) for g in range(1 + q)] + [(1 + q, 2 + q + label) for label in self.labels().watch]
+        return [(g,) for g in range(1 + q)] + [
+            (1 + q, 2 + q + label) for label in self.labels().watch
+        ]
 
-    def _by_group(self, kind: str, target: Target, features: np.ndarray) -> tuple[list[tuple[int, ...]] | None, State]:
+    def _by_group(
+        self, kind: str, target: Target, features: np.ndarray
+    ) -> tuple[list[tuple[int, ...]] | None, State]:
         """What the groups of the target are made of, None where they are the labelsets, and the sums of some features."""
         groups: list[tuple[int, ...]] | None = None
         if isinstance(target, Everything):
@@ -134,24 +153,38 @@ class StateEngine(Engine):
             elif isinstance(target, LabelPairs | SomeLabels):
                 table, totals = self._label_pairs(statistic.coding, target, features)
             else:
-                table, totals = self._two_way(statistic.coding, target, features), target.totals(self.profile)
-            return statistic.finish_shard({"table": table, "totals": sp.csr_matrix(totals)}, first, last, self.profile)
+                table, totals = (
+                    self._two_way(statistic.coding, target, features),
+                    target.totals(self.profile),
+                )
+            return statistic.finish_shard(
+                {"table": table, "totals": sp.csr_matrix(totals)}, first, last, self.profile
+            )
         groups, state = self._by_group("moments", target, features)
-        own = {n: v.astype(np.int64) for n, v in state.items() if n not in ("sets", "counts", "count")}
+        own = {
+            n: v.astype(np.int64) for n, v in state.items() if n not in ("sets", "counts", "count")
+        }
         grid = self.grid.only(features)
         if groups is None:
             return self._by_labelset(statistic, own, state, grid)
         for name in [name for name in own if not name.startswith("all ")]:
             behind = int(sp.issparse(own[name]))  # without the group of all rows
-            own[name] = _grouped(own[name], [tuple(g - behind for g in of) for of in groups[behind:]])
+            own[name] = _grouped(
+                own[name], [tuple(g - behind for g in of) for of in groups[behind:]]
+            )
         if not statistic.stored:
             return statistic.finish(self._in_full(own, state, groups), grid)
-        own = {name: value[:, : self.profile.q] if sp.issparse(value) else value for name, value in own.items()}
+        own = {
+            name: value[:, : self.profile.q] if sp.issparse(value) else value
+            for name, value in own.items()
+        }
         return statistic.finish_shard(own, 0, len(features), grid)
 
     def _two_way(self, coding: Coding, target: Target, features: np.ndarray) -> Any:
         """The counts of features by group, dense or CSR over their slots."""
-        groups, state = self._by_group(f"counts {coding.num_bins} {coding.binning}", target, features)
+        groups, state = self._by_group(
+            f"counts {coding.num_bins} {coding.binning}", target, features
+        )
         table = state["table"]
         if sp.issparse(table):  # half the memory, where counts allow it
             table = table.astype(np.promote_types(table.dtype, np.int32), copy=False)
@@ -169,7 +202,9 @@ class StateEngine(Engine):
             self._lack(f"a pair of other features than the {len(kept)} best")
         return self._states.basis.coding(kept, *coding.key), at
 
-    def _pairs(self, coding: Coding, target: Crossed, features: np.ndarray) -> tuple[Any, np.ndarray]:
+    def _pairs(
+        self, coding: Coding, target: Crossed, features: np.ndarray
+    ) -> tuple[Any, np.ndarray]:
         """The counts of features with each code of one but its commonest, by group; and the rows of each."""
         chosen = self.profile.varying[target.feature]
         kept, at = self._kept(coding, np.append(features, chosen))
@@ -195,9 +230,13 @@ class StateEngine(Engine):
         out[:, 0, 1:] = of_chosen[0, 1:wide] - inner.sum(axis=1)
         out[:, :, 0] = two_way - out.sum(axis=2)
         others = np.delete(np.arange(wide), target.commonest)
-        return out[:, :, others].reshape(len(features), coding.width, -1), of_chosen[0, others].ravel()
+        return out[:, :, others].reshape(len(features), coding.width, -1), of_chosen[
+            0, others
+        ].ravel()
 
-    def _label_pairs(self, coding: Coding, target: LabelPairs | SomeLabels, features: np.ndarray) -> tuple[Any, np.ndarray]:
+    def _label_pairs(
+        self, coding: Coding, target: LabelPairs | SomeLabels, features: np.ndarray
+    ) -> tuple[Any, np.ndarray]:
         """The counts of features with pairs of labels, or with labels, over rows whose labels are all known; and all rows'."""
         kept, at = self._kept(coding, features)
         _, state = self._sums_of(f"label pairs {coding.num_bins} {coding.binning}")
@@ -216,7 +255,9 @@ class StateEngine(Engine):
     def _in_full(self, own: State, state: State, groups: list[tuple[int, ...]]) -> State:
         """Sums by group as dense rows, (groups, features)."""
         if "count" in state:
-            return {n: v.T for n, v in own.items()} | {"count": _grouped(state["count"][None].astype(np.int64), groups)[0]}
+            return {n: v.T for n, v in own.items()} | {
+                "count": _grouped(state["count"][None].astype(np.int64), groups)[0]
+            }
         out = {}
         for name, value in own.items():
             if sp.issparse(value) and name != "rows":
@@ -227,18 +268,26 @@ class StateEngine(Engine):
 
     def _order(self, state: State) -> np.ndarray:
         """The labelsets in the order of their hashes, which are by the numbers of all labels."""
-        return np.argsort(hashes_of(state["sets"], self.profile.graded)) if "sets" in state else np.zeros(0, np.int64)
+        return (
+            np.argsort(hashes_of(state["sets"], self.profile.graded))
+            if "sets" in state
+            else np.zeros(0, np.int64)
+        )
 
     def _by_labelset(self, statistic: GroupMoments, own: State, state: State, grid: Profile) -> Any:
         order = self._order(state)
         own = {name: value[:, order] for name, value in own.items()}
         if not statistic.stored:
-            return statistic.finish({n: v.T for n, v in own.items()} | {"count": state["counts"][order]}, grid)
+            return statistic.finish(
+                {n: v.T for n, v in own.items()} | {"count": state["counts"][order]}, grid
+            )
         stored = {name: sp.csr_matrix(value) for name, value in own.items()}
         rows = sum(abs(value) for value in stored.values())
         rows.data = np.ones(rows.nnz, np.int64)
         whole = {"all " + name: value.sum(axis=1) for name, value in own.items()}
-        return statistic.finish_shard(in_words(stored | whole | {"rows": rows}), 0, len(grid.varying), grid)
+        return statistic.finish_shard(
+            in_words(stored | whole | {"rows": rows}), 0, len(grid.varying), grid
+        )
 
     # ---- labelsets, and second moments ----
 
@@ -253,7 +302,11 @@ class StateEngine(Engine):
         out |= {"indptr": sets.indptr.astype(np.int64), "indices": sets.indices.astype(np.int64)}
         out |= {"grades": sets.data} if statistic.by == "grades" else {}
         if isinstance(statistic, LabelsetSums):
-            sums = {n: v[self.profile.varying][:, order] for n, v in state.items() if n not in ("sets", "counts")}
+            sums = {
+                n: v[self.profile.varying][:, order]
+                for n, v in state.items()
+                if n not in ("sets", "counts")
+            }
             out |= {n: v.T.astype(np.int64) for n, v in sums.items()}
         return out
 
@@ -264,7 +317,9 @@ class StateEngine(Engine):
             kind, state = self._sums_of(f"folds {statistic.blocks}")
             places = places if statistic.features is None else places[statistic.features]
         else:
-            kind, state = self._sums_of(*(("gram", "groups") if statistic.blocks == 1 else ("groups",)))
+            kind, state = self._sums_of(
+                *(("gram", "groups") if statistic.blocks == 1 else ("groups",))
+            )
         groups, parts = dict[int, State](), dict[int, State]()
         for name, value in state.items():
             prefix, _, base = name.partition(" ")
@@ -275,7 +330,11 @@ class StateEngine(Engine):
         for group, each in groups.items():
             own = group if kind.startswith("folds") else group * statistic.blocks // GROUPS
             parts[own] = exact.add(parts[own], each) if own in parts else each
-        out = {f"{own} {name}": value for own, part in sorted(parts.items()) for name, value in part.items()}
+        out = {
+            f"{own} {name}": value
+            for own, part in sorted(parts.items())
+            for name, value in part.items()
+        }
         return self._with_ends(statistic.finish(out, self.grid))
 
     def _with_ends(self, result: Any) -> Any:
@@ -294,7 +353,9 @@ class StateEngine(Engine):
     quantiles = cell_information = over_columns = in_memory = gathered = over_labels = _over_rows
 
 
-def _grouped(table: Any, groups: list[tuple[int, ...]] | None, order: np.ndarray | None = None) -> Any:
+def _grouped(
+    table: Any, groups: list[tuple[int, ...]] | None, order: np.ndarray | None = None
+) -> Any:
     """The table with the sums of some of its groups, the last axis, in the place of each; without groups in their `order`."""
     if groups is None:
         return table[:, order] if sp.issparse(table) else table[..., order]
@@ -303,7 +364,9 @@ def _grouped(table: Any, groups: list[tuple[int, ...]] | None, order: np.ndarray
         if single and len(groups) == table.shape[1]:
             return table
         pairs = np.array([(g, i) for i, of in enumerate(groups) for g in of]).T
-        by = sp.csr_matrix((np.ones(pairs.shape[1], np.int64), tuple(pairs)), shape=(table.shape[1], len(groups)))
+        by = sp.csr_matrix(
+            (np.ones(pairs.shape[1], np.int64), tuple(pairs)), shape=(table.shape[1], len(groups))
+        )
         out = sp.csr_matrix(table @ by)
         out.sort_indices()
         return out

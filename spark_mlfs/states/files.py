@@ -66,12 +66,34 @@ def write(states: States, folder: Path, opening: dict[str, Any]) -> None:
         "profile": pa.array([bytes(part.profile.encode()) for part in parts], pa.large_binary()),
         "known": pa.array([None if p.known is None else bytes(encode(p.known)) for p in parts], pa.large_binary()),
     })  # fmt: skip
-    rows = zip(*(row for kind, state in sorted(states.sums.items()) for row in _cut(states, kind, state)), strict=True)
+    rows = zip(
+        *(row for kind, state in sorted(states.sums.items()) for row in _cut(states, kind, state)),
+        strict=True,
+    )
     columns = map(pa.array, rows, (pa.string(), pa.int64(), pa.large_binary()))
-    _write(folder / "sums.parquet", dict(zip(("kind", "first", "state"), columns, strict=True)), row_group_size=1)
-    facts = {"tool": "spark_mlfs", **opening, "format": FORMAT if basis.options.get(KEPT) else 1, "basis": basis.id}
-    facts |= {"options": basis.options, "sparse": basis.sparse, "thin": basis.thin, "kinds": sorted(states.sums)}
-    facts |= {"rows": states.rows, "features": len(states.features), "labels": len(states.labels), "parts": shown(states)}
+    _write(
+        folder / "sums.parquet",
+        dict(zip(("kind", "first", "state"), columns, strict=True)),
+        row_group_size=1,
+    )
+    facts = {
+        "tool": "spark_mlfs",
+        **opening,
+        "format": FORMAT if basis.options.get(KEPT) else 1,
+        "basis": basis.id,
+    }
+    facts |= {
+        "options": basis.options,
+        "sparse": basis.sparse,
+        "thin": basis.thin,
+        "kinds": sorted(states.sums),
+    }
+    facts |= {
+        "rows": states.rows,
+        "features": len(states.features),
+        "labels": len(states.labels),
+        "parts": shown(states),
+    }
     (folder / MANIFEST).write_text(as_json(facts), encoding="utf-8")
 
 
@@ -82,9 +104,19 @@ def _write(path: Path, columns: dict[str, Any], **more: Any) -> None:
 def _cut(states: States, kind: str, state: State) -> Iterable[tuple[str, int, bytes]]:
     """Ranges of the features' sums, and before them, as of feature −1, what is not of features."""
     state, d = compact({name: state[name] for name in sorted(state)}), len(states.features)
-    mine = {name: value for name, value in state.items() if axes_of(kind, name, dims_of(value))[:1] in ("f", "s")}
-    yield kind, -1, bytes(encode({name: value for name, value in state.items() if name not in mine}))
-    size = sum(v.data.nbytes + v.indices.nbytes if sp.issparse(v) else v.nbytes for v in mine.values())
+    mine = {
+        name: value
+        for name, value in state.items()
+        if axes_of(kind, name, dims_of(value))[:1] in ("f", "s")
+    }
+    yield (
+        kind,
+        -1,
+        bytes(encode({name: value for name, value in state.items() if name not in mine})),
+    )
+    size = sum(
+        v.data.nbytes + v.indices.nbytes if sp.issparse(v) else v.nbytes for v in mine.values()
+    )
     cuts = np.linspace(0, d, max(1, min(d, math.ceil(size / RANGE_BYTES))) + 1).astype(int)
     for first, last in itertools.pairwise(cuts):
         yield kind, int(first), bytes(encode(some_rows(kind, mine, states.ends(kind, first, last))))
@@ -108,8 +140,16 @@ def load(*paths: str, requests: Sequence[Request] = ()) -> States:
         for request in requests:
             check_held(first.sums, any(each.has_unknown for each in heads), request)
         needed = {kind for request in requests for kind in kinds_of(request)}
-        kinds = {kind if kind in first.sums else finer(kind) for kind in needed} | {"outside", "groups"} if requests else None
-        every = [*threads.map(lambda path, own: replace(own, sums=Stored(path, own, kinds)), places, heads)]
+        kinds = (
+            {kind if kind in first.sums else finer(kind) for kind in needed} | {"outside", "groups"}
+            if requests
+            else None
+        )
+        every = [
+            *threads.map(
+                lambda path, own: replace(own, sums=Stored(path, own, kinds)), places, heads
+            )
+        ]
     return together(every, later=bool(requests) and not of_pairs(requests))
 
 
@@ -127,7 +167,11 @@ def folders(paths: Sequence[str]) -> list[str]:
     """The folders that paths and patterns name; `DataError` where there are none."""
     out = []
     for path in map(here, paths):
-        found = sorted(p for p in glob.glob(path) if os.path.isdir(p)) if glob.has_magic(path) else [path]
+        found = (
+            sorted(p for p in glob.glob(path) if os.path.isdir(p))
+            if glob.has_magic(path)
+            else [path]
+        )
         if not found:
             raise DataError(f"{path}: no such states; give folders that spark-mlfs collect wrote")
         out += found
@@ -143,7 +187,9 @@ def manifest_of(path: str) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError):
         raise DataError(f"{path}: no states; give a folder that spark-mlfs collect wrote") from None
     if version > FORMAT:
-        raise DataError(f"{path}: states of format {version}, which a later version wrote; this one reads up to {FORMAT}")
+        raise DataError(
+            f"{path}: states of format {version}, which a later version wrote; this one reads up to {FORMAT}"
+        )
     return manifest
 
 
@@ -152,7 +198,9 @@ def head(path: str, known: Basis | None = None) -> States:
     path = here(path)
     manifest = manifest_of(path)
     try:
-        basis = known if known is not None and known.id == manifest["basis"] else _basis(path, manifest)
+        basis = (
+            known if known is not None and known.id == manifest["basis"] else _basis(path, manifest)
+        )
         parts = tuple(_part(row) for row in pq.read_table(Path(path) / "parts.parquet").to_pylist())
         if not parts:
             raise LookupError("no part")
@@ -165,11 +213,17 @@ def _basis(path: str, manifest: dict[str, Any]) -> Basis:
     table = pq.read_table(Path(path) / "features.parquet")
     labels = pq.read_table(Path(path) / "labels.parquet")["name"].to_pylist()
     arrays = {name: table[name].to_numpy() for name in ("low", "high", "binary", "centre", "reach")}
-    edges = {int(n.split()[1]): np.stack(table[n].to_numpy()) for n in table.column_names if n.startswith("edges ")}
+    edges = {
+        int(n.split()[1]): np.stack(table[n].to_numpy())
+        for n in table.column_names
+        if n.startswith("edges ")
+    }
     arrays |= {name: manifest[name] for name in ("sparse", "thin", "options")}
     out = Basis(table["name"].to_pylist(), labels, **arrays, edges=edges)
     if out.id != manifest["basis"]:
-        raise DataError(f"{path}: the states are damaged: their basis is not the one they were collected on; collect them again")
+        raise DataError(
+            f"{path}: the states are damaged: their basis is not the one they were collected on; collect them again"
+        )
     return out
 
 
@@ -205,12 +259,16 @@ class Stored(Later):
         for a, z in wanted:
             low, high = np.clip((first, last), a, z).tolist()
             at = self._own.ends(kind, low, high, before=a)
-            pieces.append(decode(cells[a], lambda name, dims, at=at: at[axes_of(kind, name, dims)[:1]]))  # type: ignore[misc]
+            pieces.append(
+                decode(cells[a], lambda name, dims, at=at: at[axes_of(kind, name, dims)[:1]])
+            )  # type: ignore[misc]
         return decode(cells[-1]) | (pieces[0] if len(pieces) == 1 else paste(pieces))
 
 
 def _damaged(path: str, error: Exception) -> DataError:
-    return DataError(f"{path}: the states are damaged ({' '.join(str(error).split())[:80]}); collect them again")
+    return DataError(
+        f"{path}: the states are damaged ({' '.join(str(error).split())[:80]}); collect them again"
+    )
 
 
 __all__ = ["FORMAT", "folders", "head", "load", "manifest_of", "save", "write"]

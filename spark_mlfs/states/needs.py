@@ -28,7 +28,12 @@ PAIRED: dict[str, tuple[str, ...]] = {  # what is counted of the features that a
     "lrfs": ("plain pairs", "label pairs"), "mrmr": ("plain pairs",), "fimf": ("label pairs",),
 }  # fmt: skip
 BINS = NUM_BINS, BINNING
-DECIDING = {"label_coding": "br", "relevance": "mi", "redundancy": "mi", "folds": 5}  # which sums a method takes, by default
+DECIDING = {
+    "label_coding": "br",
+    "relevance": "mi",
+    "redundancy": "mi",
+    "folds": 5,
+}  # which sums a method takes, by default
 PAIRS_OF = Parameter("pairs_of", 500, Integer(2), "how many features have their pairs counted")
 FORS = (*ADDITIVE, *PAIRED, *TESTS, "stability", LOSS, "all-additive")
 
@@ -42,7 +47,9 @@ class Need:
     weighted: bool = True
     graded: bool = True
     optional: bool = False  # left out of rows that it does not take
-    unlabelled: bool = False  # takes rows of unknown labels, too, of which there are no second moments
+    unlabelled: bool = (
+        False  # takes rows of unknown labels, too, of which there are no second moments
+    )
 
 
 def need_of(name: str, parameters: Mapping[str, Any] | None = None) -> Need:
@@ -51,16 +58,30 @@ def need_of(name: str, parameters: Mapping[str, Any] | None = None) -> Need:
     if name in (*TESTS, "stability", LOSS):
         p = spec.check(BINS, {n: v for n, v in given.items() if n in {b.name for b in BINS}}, name)
         counts = f"counts {p['num_bins']} {p['binning']}"
-        return Need(name, (counts,), False, False) if name in TESTS else Need(name, ("groups",), name == LOSS)
+        return (
+            Need(name, (counts,), False, False)
+            if name in TESTS
+            else Need(name, ("groups",), name == LOSS)
+        )
     if name in RULES:
-        raise ParameterError("knockoffs are made row by row once all rows are known: select by them from the rows")
+        raise ParameterError(
+            "knockoffs are made row by row once all rows are known: select by them from the rows"
+        )
     if name in METHODS and name not in (*ADDITIVE, *PAIRED):
-        others = f"{', '.join(ADDITIVE)}; of states collected with pairs of features {', '.join(PAIRED)}"
-        raise ParameterError(f"{name} needs the rows, not sums over them: rank from the rows, or take {others}")
+        others = (
+            f"{', '.join(ADDITIVE)}; of states collected with pairs of features {', '.join(PAIRED)}"
+        )
+        raise ParameterError(
+            f"{name} needs the rows, not sums over them: rank from the rows, or take {others}"
+        )
     entry: Any = _entry(name)
-    p = spec.check(entry.parameters, {n: v for n, v in given.items() if _has(entry, n)}, f"{name!r}")
+    p = spec.check(
+        entry.parameters, {n: v for n, v in given.items() if _has(entry, n)}, f"{name!r}"
+    )
     if p.get("label_sketch"):
-        raise ParameterError(f"states hold sums by label, not of a sketch: leave {setting('label_sketch')} out")
+        raise ParameterError(
+            f"states hold sums by label, not of a sketch: leave {setting('label_sketch')} out"
+        )
     if name in EXTRACTING:
         return Need(name, ("gram",), False, False)
     by_labelset = name == "igmf" or p.get("label_coding") == "lp"
@@ -71,16 +92,30 @@ def need_of(name: str, parameters: Mapping[str, Any] | None = None) -> Need:
                 f"{name} by labelset needs the rows: pairs are counted by label, leave {setting('label_coding')} out"
             )
         mutual = {p.get("relevance", "mi"), p.get("redundancy", "mi")}
-        wanted = ("counts", *(PAIRED[name] if p.get("redundancy", "mi") == "mi" else ())) if "mi" in mutual else ()
-        kinds = *(f"{kind} {p['num_bins']} {p['binning']}" for kind in wanted), *(("gram",) if mutual != {"mi"} else ())
+        wanted = (
+            ("counts", *(PAIRED[name] if p.get("redundancy", "mi") == "mi" else ()))
+            if "mi" in mutual
+            else ()
+        )
+        kinds = (
+            *(f"{kind} {p['num_bins']} {p['binning']}" for kind in wanted),
+            *(("gram",) if mutual != {"mi"} else ()),
+        )
     elif "num_bins" in p:
         kinds = (f"{'labelset ' if by_labelset else ''}counts {p['num_bins']} {p['binning']}",)
     elif name == "spec" or by_labelset:
         kinds = ("labelset sums",)
     else:
-        known = {"fisher": ("moments",), "f-statistic": ("moments",), "omfs": ("gram", "labelset sums")}
+        known = {
+            "fisher": ("moments",),
+            "f-statistic": ("moments",),
+            "omfs": ("gram", "labelset sums"),
+        }
         kinds = (f"folds {p['folds']}",) if name == "forward" else known.get(name, ("gram",))
-    unlabelled = name == "csfs" or (p.get("relevance"), p.get("redundancy")) == ("mi", "correlation")
+    unlabelled = name == "csfs" or (p.get("relevance"), p.get("redundancy")) == (
+        "mi",
+        "correlation",
+    )
     return Need(name, kinds, entry.weighted, entry.takes_grades(p), unlabelled=unlabelled)
 
 
@@ -128,10 +163,25 @@ def check_held(sums: Collection[str], unknown: bool, request: Request) -> None:
             )
         lacking = [kind for kind in need.kinds if kind not in sums and finer(kind) not in sums]
         if lacking:
-            coded = next((kind.split()[-2:] for kind in need.kinds if "counts" in kind or name_of(kind) in PAIR_KINDS), ())
-            sets = [f"--set {n}={v}" for n, v in (*zip(("num_bins", "binning"), coded, strict=False), *chosen.items())]
-            sets += [f"--pairs-of {PAIRS_OF.default}"] * any(name_of(kind) in PAIR_KINDS for kind in need.kinds)
-            held, remedy = kinds_said(sums) or "nothing", " ".join(["spark-mlfs collect --for", need.name, *sets])
+            coded = next(
+                (
+                    kind.split()[-2:]
+                    for kind in need.kinds
+                    if "counts" in kind or name_of(kind) in PAIR_KINDS
+                ),
+                (),
+            )
+            sets = [
+                f"--set {n}={v}"
+                for n, v in (*zip(("num_bins", "binning"), coded, strict=False), *chosen.items())
+            ]
+            sets += [f"--pairs-of {PAIRS_OF.default}"] * any(
+                name_of(kind) in PAIR_KINDS for kind in need.kinds
+            )
+            held, remedy = (
+                kinds_said(sums) or "nothing",
+                " ".join(["spark-mlfs collect --for", need.name, *sets]),
+            )
             told = f"the states hold {held}, not the {said(lacking[0])} that {need.name} takes"
             raise ParameterError(f"{told}: collect them with {remedy}")
 
@@ -141,17 +191,23 @@ def of_pairs(requests: Sequence[Request]) -> bool:
     return any(name_of(kind) in PAIR_KINDS for request in requests for kind in kinds_of(request))
 
 
-def needs_of(methods: str | Sequence[str], parameters: Mapping[str, Any] | None = None) -> list[Need]:
+def needs_of(
+    methods: str | Sequence[str], parameters: Mapping[str, Any] | None = None
+) -> list[Need]:
     """What several methods and rules take; ``"all-additive"``: all of them, whatever they are. A parameter goes to those that
     have it."""
     names = [methods] if isinstance(methods, str) else list(methods)
     if not names:
         raise ParameterError(f"for which methods? give one or several of {', '.join(FORS)}")
-    known = [name for name in names if name in (*METHODS, *EXTRACTING)] + [*ADDITIVE] * ("all-additive" in names)
+    known = [name for name in names if name in (*METHODS, *EXTRACTING)] + [*ADDITIVE] * (
+        "all-additive" in names
+    )
     for one in parameters or {}:
         if not any(_has(_entry(name), one) for name in known):
             raise ParameterError(f"none of {', '.join(names)} has a parameter {one!r}")
     needs = {name: need_of(name, parameters) for name in names if name != "all-additive"}
     if "all-additive" in names:
-        needs = {name: replace(need_of(name, parameters), optional=True) for name in ADDITIVE} | needs
+        needs = {
+            name: replace(need_of(name, parameters), optional=True) for name in ADDITIVE
+        } | needs
     return [*needs.values()]

@@ -41,7 +41,10 @@ from .engine import StateRows
 from .needs import check_held, of_pairs
 
 BY_FEATURE = ("counts", "moments")  # kinds that may be added up range by range of features
-HEADROOM, FREE = 4, 10  # bits between a feature's range and its grid; of one whose range is not known yet
+HEADROOM, FREE = (
+    4,
+    10,
+)  # bits between a feature's range and its grid; of one whose range is not known yet
 KEPT = "pairs of"  # the option that names the features whose pairs are counted
 FEATURE_FACTS = {"low": 0.0, "high": 0.0, "binary": True, "stored": 0}  # of one that is 0
 
@@ -63,14 +66,18 @@ class Basis:
     thin: bool
     options: dict[str, Any] = field(default_factory=dict)
     edges: dict[int, np.ndarray] = field(default_factory=dict)
-    _slots: dict[tuple[str, int], np.ndarray] = field(default_factory=dict, init=False, compare=False, repr=False)
+    _slots: dict[tuple[str, int], np.ndarray] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     @staticmethod
     def of(rows: Dataset, options: dict[str, Any], edges: dict[int, np.ndarray]) -> Basis:
         """The basis of the first rows."""
         p = rows.profile
         if p.excess() is not None:
-            raise DataError("a feature is beyond 1e144 in size, or below 1e-144 throughout: give it in another unit")
+            raise DataError(
+                "a feature is beyond 1e144 in size, or below 1e-144 throughout: give it in another unit"
+            )
         low, high, size = p.low, p.high, np.maximum(np.abs(p.low), np.abs(p.high))
         constant = low == high
         two = p.binary | (constant & (low == 0))
@@ -92,7 +99,12 @@ class Basis:
     @cached_property
     def id(self) -> str:
         """Equal ids mean equal bases."""
-        facts = {"features": self.features, "labels": self.labels, "sparse": self.sparse, "thin": self.thin}
+        facts = {
+            "features": self.features,
+            "labels": self.labels,
+            "sparse": self.sparse,
+            "thin": self.thin,
+        }
         return hashlib.sha256(encode(facts | self.options | self.arrays())).hexdigest()[:32]
 
     @cached_property
@@ -117,10 +129,17 @@ class Basis:
                 return "the features whose pairs are counted are others"
             if mine != theirs:
                 return f"{name} is {theirs!r} in one and {mine!r} in the other"
-        for what, mine, theirs in (("feature", self.features, other.features), ("label", self.labels, other.labels)):
+        for what, mine, theirs in (
+            ("feature", self.features, other.features),
+            ("label", self.labels, other.labels),
+        ):
             if mine != theirs:
                 apart = sorted(set(mine) ^ set(theirs))
-                return f"only one has the {what} {apart[0]!r}" if apart else f"the {what}s stand in another order"
+                return (
+                    f"only one has the {what} {apart[0]!r}"
+                    if apart
+                    else f"the {what}s stand in another order"
+                )
         for name in ("low", "high"):
             (at,) = np.nonzero(getattr(self, name) != getattr(other, name))
             if len(at):
@@ -139,8 +158,13 @@ class Basis:
                     "--set binning=quantile"
                 )
             edges = self._of(features, self.edges[num_bins], np.inf)
-        low, high, binary = (self._of(features, *each) for each in ((self.low, 0.0), (self.high, 1.0), (self.binary, True)))
-        return Coding(num_bins, binning, features, low, high, binary, edges, self.thin, clipped=True)
+        low, high, binary = (
+            self._of(features, *each)
+            for each in ((self.low, 0.0), (self.high, 1.0), (self.binary, True))
+        )
+        return Coding(
+            num_bins, binning, features, low, high, binary, edges, self.thin, clipped=True
+        )
 
     def _of(self, features: np.ndarray, known: np.ndarray, new: Any) -> np.ndarray:
         """`known` of some features by place, `new` of those that are new."""
@@ -153,12 +177,19 @@ class Basis:
         """A profile whose features have the ends of their grid in the place of their own, so that sums are taken on it."""
         every = np.arange(profile.d)
         centre, reach = self._of(every, self.centre, 0.0), self._of(every, self.reach, 2.0**FREE)
-        return replace(self.frozen(profile), low=centre - reach, high=centre + reach, binary=np.zeros(profile.d, bool))
+        return replace(
+            self.frozen(profile),
+            low=centre - reach,
+            high=centre + reach,
+            binary=np.zeros(profile.d, bool),
+        )
 
     def frozen(self, profile: Profile) -> Profile:
         """The profile, as sparse as the first rows were, which decides how sums are kept."""
         cells = profile.n * profile.d
-        nonzero = min(profile.nonzero, cells // 8) if self.thin else max(profile.nonzero, cells // 4)
+        nonzero = (
+            min(profile.nonzero, cells // 8) if self.thin else max(profile.nonzero, cells // 4)
+        )
         return replace(profile, nonzero=nonzero)
 
     def check(self, profile: Profile, names: Sequence[str]) -> None:
@@ -200,14 +231,23 @@ class Fit:
         new_labels = sorted(set(rows.label_names) - set(basis.labels))
         features, labels = basis.features + new, basis.labels + new_labels
         places = places_among(rows.feature_names, features), places_among(rows.label_names, labels)
-        fit = Fit(*places, len(features), len(labels), len(basis.features), rows.profile.named_ids, weighted)
+        fit = Fit(
+            *places,
+            len(features),
+            len(labels),
+            len(basis.features),
+            rows.profile.named_ids,
+            weighted,
+        )
         return fit, new, new_labels
 
     def __call__(self, block: Block) -> Block:
         if len(self.columns) < self.d or not np.array_equal(self.columns, np.arange(self.d)):
             if block.sparse:
                 moved = self.columns[block.x.indices], block.x.indptr
-                x = sp.csr_matrix((block.x.data.copy(), *moved), shape=(block.n, self.d))  # sorting moves the values
+                x = sp.csr_matrix(
+                    (block.x.data.copy(), *moved), shape=(block.n, self.d)
+                )  # sorting moves the values
                 x.sort_indices()
             else:
                 x = np.zeros((block.n, self.d), block.x.dtype)
@@ -216,7 +256,11 @@ class Fit:
         if not np.array_equal(self.labels, np.arange(len(self.labels))):
             moved = self.labels[block.label_indices].astype(np.int32)
             order = np.lexsort((moved, block.label_rows()))
-            block = replace(block, label_indices=moved[order], grades=None if block.grades is None else block.grades[order])
+            block = replace(
+                block,
+                label_indices=moved[order],
+                grades=None if block.grades is None else block.grades[order],
+            )
             if block.unknown_indices is not None:
                 rows, unknown = block.unknown_entries()
                 moved = self.labels[unknown].astype(np.int32)
@@ -231,11 +275,15 @@ class Fit:
     def batches(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """The same of encoded blocks, on Spark's workers."""
         for data in encoded_cells(batches):
-            yield pa.RecordBatch.from_pydict({"block": binary_array(self(Block.decode(data)).encode())})
+            yield pa.RecordBatch.from_pydict(
+                {"block": binary_array(self(Block.decode(data)).encode())}
+            )
 
     def profile(self, given: Profile) -> Profile:
         """The profile of the rows as they are laid out."""
-        own = replace(given, declared_num_labels=0, content_ids=False, partitions=max(1, given.partitions))
+        own = replace(
+            given, declared_num_labels=0, content_ids=False, partitions=max(1, given.partitions)
+        )
         return laid_out(own, self.columns, self.d, self.labels, self.q)
 
 
@@ -244,7 +292,9 @@ def laid_out(profile: Profile, columns: np.ndarray, d: int, labels: np.ndarray, 
     out = replace(profile, d=d, q=q)
     for name, rule in RULES.items():
         value = getattr(profile, name)
-        at, size, none = (columns, d, FEATURE_FACTS[name]) if name in FEATURE_FACTS else (labels, q, rule.none)
+        at, size, none = (
+            (columns, d, FEATURE_FACTS[name]) if name in FEATURE_FACTS else (labels, q, rule.none)
+        )
         if none is not None and len(value):
             placed = np.full(size, none, value.dtype)
             placed[at] = value
@@ -326,7 +376,9 @@ class States:
     @property
     def exponent(self) -> int:
         """Of the unit of weight, 2^exponent; 0 without weights."""
-        return min((e for part in self.parts if (e := part.profile.weight_exponent) is not None), default=0)
+        return min(
+            (e for part in self.parts if (e := part.profile.weight_exponent) is not None), default=0
+        )
 
     @property
     def has_unknown(self) -> bool:
@@ -339,7 +391,9 @@ class States:
         rows, summed."""
         for request in requests:
             check_held(self.sums, self.has_unknown, request)
-        out = StateRows(self.basis.frozen(self.profile), self.features, self.labels, True, states=self)
+        out = StateRows(
+            self.basis.frozen(self.profile), self.features, self.labels, True, states=self
+        )
         check_and_name(out, "the states", "the states", some)
         if of_pairs(requests):
             out.profile = out.profile.only(np.intersect1d(out.profile.varying, self.basis.kept))
@@ -357,7 +411,10 @@ class States:
 
     def _placed(self, part: Part, known: State) -> Profile:
         """The profile of a part, with what is `known` of some of its rows, among all features and labels."""
-        columns, labels = self.places_of(part.features, "features"), self.places_of(part.labels, "labels")
+        columns, labels = (
+            self.places_of(part.features, "features"),
+            self.places_of(part.labels, "labels"),
+        )
         own = replace(part.profile, **(known and known | {"n": int(known["n"][0])}))
         return laid_out(own, columns, len(self.features), labels, len(self.labels))
 
@@ -365,7 +422,9 @@ class States:
         """Where the rows of some features lie in the arrays of a kind that begin `before` them, by their first axis."""
         out = {"f": slice(first - before, last - before)}
         if "counts" in kinds.name_of(kind):
-            start, *edges = self.basis.slots(kind, len(self.features))[[before, first, last]].tolist()
+            start, *edges = self.basis.slots(kind, len(self.features))[
+                [before, first, last]
+            ].tolist()
             out["s"] = slice(*(edge - start for edge in edges))
         return out
 
@@ -374,7 +433,11 @@ class States:
         first, last = (int(features[0]), int(features[-1]) + 1) if len(features) else (0, 0)
         ends = self.ends(kind, first, last)
         held = self.sums
-        state = held.of(kind, first, last) if isinstance(held, kinds.Later) else kinds.some_rows(kind, held[kind], ends)
+        state = (
+            held.of(kind, first, last)
+            if isinstance(held, kinds.Later)
+            else kinds.some_rows(kind, held[kind], ends)
+        )
         if len(features) < last - first:
             within: dict[str, Any] = {"f": features - first}
             if "s" in ends:
@@ -389,14 +452,25 @@ class States:
         q = other.places_of(self.labels[len(self.basis.labels) :], "labels")
         count = len(other.labels)
         g, size = kinds.group_places(q, count, self.has_unknown, other.has_unknown)
-        out = {"f": (f, len(other.features)), "q": (q, count), "g": (g, size), "G": (g[1:] - 1, size - 1)}
+        out = {
+            "f": (f, len(other.features)),
+            "q": (q, count),
+            "g": (g, size),
+            "G": (g[1:] - 1, size - 1),
+        }
         if kinds.name_of(kind) == "label pairs":
             a, b = (q[each] for each in np.triu_indices(len(q), 1))
-            out["L"] = kinds.triangle(np.minimum(a, b), np.maximum(a, b) - 1, count - 1), count * (count - 1) // 2
+            out["L"] = (
+                kinds.triangle(np.minimum(a, b), np.maximum(a, b) - 1, count - 1),
+                count * (count - 1) // 2,
+            )
             out["k"] = kinds.group_places(q, count, False, False)
         if kinds.name_of(kind) in ("counts", "labelset counts") and self.basis.thin:
             own, every = (each.basis.slots(kind, len(each.features)) for each in (self, other))
-            out["s"] = np.arange(own[-1]) if own is every else runs(every[f], every[f] + np.diff(own)), int(every[-1])
+            out["s"] = (
+                np.arange(own[-1]) if own is every else runs(every[f], every[f] + np.diff(own)),
+                int(every[-1]),
+            )
         return out
 
 
@@ -415,7 +489,9 @@ def merge(*states: States) -> States:
 def together(states: Sequence[States], later: bool = False) -> States:
     """States that fit each other as one, whose sums are added up, or will be `later`, when they are asked for."""
     out = states[0] if len(states) == 1 else Sum(states, [1] * len(states)).whole
-    return out if later or not isinstance(out.sums, kinds.Later) else replace(out, sums=dict(out.sums))
+    return (
+        out if later or not isinstance(out.sums, kinds.Later) else replace(out, sums=dict(out.sums))
+    )
 
 
 def subtract(states: States, *taken: States) -> States:
@@ -431,14 +507,23 @@ def subtract(states: States, *taken: States) -> States:
     left = {part.identity: part for part in states.parts}
     for part in (part for each in taken for part in each.parts):
         if left.pop(part.identity, None) is None:
-            raise ParameterError(f"{part} is not among what was merged: only that can be taken away")
+            raise ParameterError(
+                f"{part} is not among what was merged: only that can be taken away"
+            )
     if not left:
         raise ParameterError("nothing is left: every part of the states is taken away")
-    every, parts = Sum((states, *taken), [1] + [-1] * len(taken)), (part for part in states.parts if part.identity in left)
+    every, parts = (
+        Sum((states, *taken), [1] + [-1] * len(taken)),
+        (part for part in states.parts if part.identity in left),
+    )
     out = States(states.basis, tuple(parts), {})
-    out = replace(out, sums={kind: _only(every.whole, out, kind, state) for kind, state in every.items()})
+    out = replace(
+        out, sums={kind: _only(every.whole, out, kind, state) for kind, state in every.items()}
+    )
     if any(map(kinds.counts_less, out.sums.values())):
-        raise DataError("more rows would be taken away than there are: the states are not those that were merged")
+        raise DataError(
+            "more rows would be taken away than there are: the states are not those that were merged"
+        )
     return out
 
 
@@ -451,15 +536,21 @@ def check(states: Sequence[States], apart: bool = True) -> None:
         said_of = f"{other.parts[0]} does not go with {first.parts[0]}"
         difference = other.basis.difference(first.basis)
         if difference is not None:
-            raise ParameterError(f"{said_of}: {difference}; collect later states like the first one")
+            raise ParameterError(
+                f"{said_of}: {difference}; collect later states like the first one"
+            )
         lacking = sorted((first.sums.keys() ^ other.sums.keys()) - {"outside"})
         if lacking:
-            raise ParameterError(f"{said_of}: only one has {kinds.said(lacking[0])}; collect both for the same methods")
+            raise ParameterError(
+                f"{said_of}: only one has {kinds.said(lacking[0])}; collect both for the same methods"
+            )
     if apart:
         seen: set[Any] = set()
         for part in (part for each in states for part in each.parts):
             if part.identity in seen:
-                raise ParameterError(f"{part} is there twice: its rows would count twice; give it once")
+                raise ParameterError(
+                    f"{part} is there twice: its rows would count twice; give it once"
+                )
             seen.add(part.identity)
 
 
@@ -468,8 +559,14 @@ class Sum(kinds.Later):
 
     def __init__(self, states: Sequence[States], signs: Sequence[int]) -> None:
         super().__init__({kind for each in states for kind in each.sums})
-        parts = sorted((part for each in states for part in each.parts), key=lambda part: (part.time, *part.identity))
-        self.whole, self._terms = States(states[0].basis, tuple(parts), self), [*zip(states, signs, strict=True)]
+        parts = sorted(
+            (part for each in states for part in each.parts),
+            key=lambda part: (part.time, *part.identity),
+        )
+        self.whole, self._terms = (
+            States(states[0].basis, tuple(parts), self),
+            [*zip(states, signs, strict=True)],
+        )
         self.whole.dataset(some=True)  # weights too far apart are refused before they are added up
         self._places: dict[str, list[tuple[States, kinds.Places, int]]] = {}
 
@@ -477,28 +574,41 @@ class Sum(kinds.Later):
         """The states that have a kind, where its entries go, and the signs."""
         if kind not in self._places:
             having = ((each, sign) for each, sign in self._terms if kind in each.sums)
-            self._places[kind] = [(each, each.places_in(self.whole, kind), sign) for each, sign in having]
+            self._places[kind] = [
+                (each, each.places_in(self.whole, kind), sign) for each, sign in having
+            ]
         return self._places[kind]
 
     def of(self, kind: str, first: int = 0, last: int | None = None) -> State:
         last = len(self.whole.features) if last is None else last
         ends = self.whole.ends(kind, first, last)
-        if kind in self._made or (kinds.name_of(kind) not in BY_FEATURE and last - first < len(self.whole.features)):
+        if kind in self._made or (
+            kinds.name_of(kind) not in BY_FEATURE and last - first < len(self.whole.features)
+        ):
             return kinds.some_rows(kind, self[kind], ends)
         states, placed = [], []
         for each, places, _ in self._placed(kind):
             own = [int(edge) for edge in np.searchsorted(places["f"][0], (first, last))]
             at = each.ends(kind, *own)
-            some = {axis: (places[axis][0][at[axis]] - e.start, e.stop - e.start) for axis, e in ends.items() if axis in places}
+            some = {
+                axis: (places[axis][0][at[axis]] - e.start, e.stop - e.start)
+                for axis, e in ends.items()
+                if axis in places
+            }
             placed.append(places | some)
-            states.append(kinds.raised(each.some(kind, np.arange(*own)), each.exponent - self.whole.exponent))
+            states.append(
+                kinds.raised(each.some(kind, np.arange(*own)), each.exponent - self.whole.exponent)
+            )
         graded = bool(self.whole.basis.options.get("graded"))
         return kinds.added(kind, states, placed, [sign for *_, sign in self._placed(kind)], graded)
 
 
 def _only(whole: States, some: States, kind: str, state: State) -> State:
     """The sums of the features and labels of `some` of the parts of the whole: those that no row names any more go."""
-    places, state = some.places_in(whole, kind), kinds.lowered(state, some.exponent - whole.exponent)
+    places, state = (
+        some.places_in(whole, kind),
+        kinds.lowered(state, some.exponent - whole.exponent),
+    )
     out: State = {}
     for name, value in state.items():
         for axis, letter in enumerate(kinds.axes_of(kind, name, kinds.dims_of(value))):
@@ -510,10 +620,15 @@ def _only(whole: States, some: States, kind: str, state: State) -> State:
 
 def shown(states: States) -> list[dict[str, Any]]:
     """The parts, one after the other."""
-    return [{"name": p.name, "time": p.time, "source": p.source, "rows": p.profile.n} for p in states.parts]
+    return [
+        {"name": p.name, "time": p.time, "source": p.source, "rows": p.profile.n}
+        for p in states.parts
+    ]
 
 
 def outside(states: States) -> dict[str, float]:
     """The share of the rows in which a feature lies outside the edges of the basis, of features of which some do."""
     counts = states.sums.get("outside", {}).get("outside", np.zeros(0))
-    return {states.features[f]: float(counts[f] / states.profile.total) for f in np.flatnonzero(counts)}
+    return {
+        states.features[f]: float(counts[f] / states.profile.total) for f in np.flatnonzero(counts)
+    }

@@ -29,21 +29,40 @@ from ..statistics.gram import Gram
 from ..statistics.moments import WORD
 from ..statistics.targets import Labels
 
-MOMENTS = {"n": ".", "y": "q", "yy": "qq", "h": "f", "l": "f", "hh": "ff", "rest": "ff", "hy": "fq", "ly": "fq"}
+MOMENTS = {
+    "n": ".",
+    "y": "q",
+    "yy": "qq",
+    "h": "f",
+    "l": "f",
+    "hh": "ff",
+    "rest": "ff",
+    "hy": "fq",
+    "ly": "fq",
+}
 SETS = {"sets": "mq", "counts": "m"}
 KINDS: dict[str, tuple[str, dict[str, str]]] = {  # what it is in words; the axes of its arrays
     "counts": ("counts of values by label", {"table": "sg"}),
     "labelset counts": ("counts of values by labelset", {"table": "sm", **SETS}),
     "labelsets": ("counts of labelsets", SETS),
-    "labelset sums": ("sums by labelset", {**dict.fromkeys(("h", "l", "hh", "hl", "ll"), "fm"), **SETS}),
-    "moments": ("sums by label", {"count": "g", **dict.fromkeys(("rows", "h", "l", "hh", "hl", "ll"), "fG")}),
+    "labelset sums": (
+        "sums by labelset",
+        {**dict.fromkeys(("h", "l", "hh", "hl", "ll"), "fm"), **SETS},
+    ),
+    "moments": (
+        "sums by label",
+        {"count": "g", **dict.fromkeys(("rows", "h", "l", "hh", "hl", "ll"), "fG")},
+    ),
     "gram": ("second moments", MOMENTS),
     "groups": ("second moments by group of rows", MOMENTS),
     "folds": ("second moments by fold", MOMENTS),
     "outside": ("", {"outside": "f"}),
     "pairs": ("counts of pairs of features by label", {"joint": ".g"}),
     "plain pairs": ("counts of pairs of features", {"joint": ".."}),
-    "label pairs": ("counts of pairs of labels by feature", {"both": ".L", "single": ".k", "allboth": "L", "allsingle": "k"}),
+    "label pairs": (
+        "counts of pairs of labels by feature",
+        {"both": ".L", "single": ".k", "allboth": "L", "allsingle": "k"},
+    ),
 }
 PAIR_KINDS = ("pairs", "plain pairs", "label pairs")
 IN_WORDS = frozenset({"h", "l", "hh", "hl", "ll", "hy", "ly", "yy"})  # sums of quantised values
@@ -97,7 +116,10 @@ def dims_of(value: Any) -> int:
 def some_rows(kind: str, state: State, at: Mapping[str, Any]) -> State:
     """The state with the rows of some features alone, in the arrays that go by features: `at` is where, by their first axis."""
     whole = slice(None)
-    return {name: value[at.get(axes_of(kind, name, dims_of(value))[:1], whole)] for name, value in state.items()}
+    return {
+        name: value[at.get(axes_of(kind, name, dims_of(value))[:1], whole)]
+        for name, value in state.items()
+    }
 
 
 class Later(Mapping[str, State]):
@@ -155,7 +177,10 @@ class ToldLabels(Labels):
         each, met = 1 + profile.most_labels, profile.nonzero + profile.feature_label_pairs
         if not self.untold:
             return each, met
-        return each + 1 + profile.most_unknown, met + profile.feature_unknown_pairs + profile.unlabelled_stored
+        return (
+            each + 1 + profile.most_unknown,
+            met + profile.feature_unknown_pairs + profile.unlabelled_stored,
+        )
 
 
 @dataclass
@@ -183,7 +208,10 @@ class Outside(Statistic, layout="rows", weighted=True, graded=True):
         if not block.sparse:
             return {"outside": mass @ self._out(x, every)}
         zeros = mass.sum() - mass @ with_values(x, np.ones(x.nnz, np.int64))  # that are not stored
-        return {"outside": mass @ with_values(x, self._out(x.data, x.indices)) + zeros * self._out(np.zeros(block.d), every)}
+        return {
+            "outside": mass @ with_values(x, self._out(x.data, x.indices))
+            + zeros * self._out(np.zeros(block.d), every)
+        }
 
     def _out(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
         inside = (values >= self.low[columns]) & (values <= self.high[columns])
@@ -196,8 +224,13 @@ class Outside(Statistic, layout="rows", weighted=True, graded=True):
 
 def in_words(state: State) -> State:
     """The sums with those of quantised values in words of 40 bits."""
-    narrow = [name for name, value in state.items() if name == "table" and sp.issparse(value)]  # of counts, half the memory
-    out = {name: value if name in narrow else value.astype(np.int64, copy=False) for name, value in state.items()}
+    narrow = [
+        name for name, value in state.items() if name == "table" and sp.issparse(value)
+    ]  # of counts, half the memory
+    out = {
+        name: value if name in narrow else value.astype(np.int64, copy=False)
+        for name, value in state.items()
+    }
     for name in [name for name in out if name.endswith("rest")]:
         above = out[name] >> WORD
         upper = name.removesuffix("rest") + "hh"
@@ -225,7 +258,9 @@ def raised(state: State, bits: int) -> State:
     """The sums times 2^bits: of weights in a finer unit. The labels of labelsets stay as they are."""
     while bits > 0:
         step = min(bits, SHIFT)
-        state = in_words({n: v if n == "sets" else v.astype(np.int64) * (1 << step) for n, v in state.items()})
+        state = in_words(
+            {n: v if n == "sets" else v.astype(np.int64) * (1 << step) for n, v in state.items()}
+        )
         bits -= step
     return state
 
@@ -236,9 +271,14 @@ def lowered(state: State, bits: int) -> State:
         step = min(bits, SHIFT)
         out = {"sets": state["sets"]} if "sets" in state else {}
         for name in state.keys() - out.keys():
-            value, upper = state[name], name.removesuffix("rest") + "hh" if name.endswith("rest") else name + "+"
+            value, upper = (
+                state[name],
+                name.removesuffix("rest") + "hh" if name.endswith("rest") else name + "+",
+            )
             if upper in state:
-                value = value + changed(state[upper], lambda v, step=step: (v & (1 << step) - 1) << WORD)  # type: ignore[misc]
+                value = value + changed(
+                    state[upper], lambda v, step=step: (v & (1 << step) - 1) << WORD
+                )  # type: ignore[misc]
             out[name] = changed(value, lambda v, step=step: v >> step)  # type: ignore[misc]
         state, bits = in_words(out), bits - step
     return state
@@ -254,20 +294,34 @@ def hashes_of(sets: sp.csr_matrix, graded: bool) -> np.ndarray:
     return labelset_hashes(sets.indices, sets.indptr, sets.data if graded else None)
 
 
-def added(kind: str, states: Sequence[State], places: Sequence[Places], signs: Sequence[int], graded: bool) -> State:
+def added(
+    kind: str, states: Sequence[State], places: Sequence[Places], signs: Sequence[int], graded: bool
+) -> State:
     """The sum of states of a kind, of which each has its `places` in what all of them are about; a sign of −1 takes away."""
     places = [dict(each) for each in places]
     out: State = {}
     if "sets" in states[0]:
-        sets = [_placed(state["sets"], (None, place["q"])) for state, place in zip(states, places, strict=True)]
+        sets = [
+            _placed(state["sets"], (None, place["q"]))
+            for state, place in zip(states, places, strict=True)
+        ]
         hashes = [hashes_of(each, graded) for each in sets]
         every, first = np.unique(np.concatenate(hashes), return_index=True)
         for place, own in zip(places, hashes, strict=True):
             place["m"] = np.searchsorted(every, own), len(every)
         out["sets"] = sp.vstack(sets, format="csr")[first]
     for name in sorted({name for state in states for name in state} - {"sets"}):
-        having = [(s[name], p, sign) for s, p, sign in zip(states, places, signs, strict=True) if name in s]
-        out[name] = _sum([(value, [p.get(a) for a in axes_of(kind, name, dims_of(value))], sign) for value, p, sign in having])
+        having = [
+            (s[name], p, sign)
+            for s, p, sign in zip(states, places, signs, strict=True)
+            if name in s
+        ]
+        out[name] = _sum(
+            [
+                (value, [p.get(a) for a in axes_of(kind, name, dims_of(value))], sign)
+                for value, p, sign in having
+            ]
+        )
     return without_empty(in_words(out))
 
 
@@ -275,31 +329,48 @@ def without_empty(state: State) -> State:
     """Without labelsets, groups and folds of no rows: as if there had been none."""
     if "sets" in state and not state["counts"].all():
         rest, own = np.flatnonzero(state["counts"]), ("sets", "counts")
-        out = {n: v[..., rest] if isinstance(v, np.ndarray) else v[:, rest] for n, v in state.items() if n not in own}
+        out = {
+            n: v[..., rest] if isinstance(v, np.ndarray) else v[:, rest]
+            for n, v in state.items()
+            if n not in own
+        }
         state = {**out, **{name: state[name][rest] for name in own}}
-    gone = [name.removesuffix("n") for name, value in state.items() if name.endswith(" n") and not value.any()]
+    gone = [
+        name.removesuffix("n")
+        for name, value in state.items()
+        if name.endswith(" n") and not value.any()
+    ]
     return {n: v for n, v in state.items() if not any(n.startswith(prefix) for prefix in gone)}
 
 
-Term = tuple[Any, list[tuple[np.ndarray, int] | None], int]  # an array, the places of its axes, a sign
+Term = tuple[
+    Any, list[tuple[np.ndarray, int] | None], int
+]  # an array, the places of its axes, a sign
 
 
 def _sum(terms: Sequence[Term]) -> Any:
     """The sum of arrays, each placed."""
     value, axes, _ = terms[0]
-    shape = tuple(size if place is None else place[1] for size, place in zip(value.shape, axes, strict=True))
+    shape = tuple(
+        size if place is None else place[1] for size, place in zip(value.shape, axes, strict=True)
+    )
     if sp.issparse(value):
         return _sparse_sum([(_placed(v, places), sign) for v, places, sign in terms], shape)
     out = np.zeros(shape, np.int64)
     for v, places, sign in terms:
-        at = [np.arange(n) if place is None else place[0] for n, place in zip(v.shape, places, strict=True)]
+        at = [
+            np.arange(n) if place is None else place[0]
+            for n, place in zip(v.shape, places, strict=True)
+        ]
         whole = v.shape == shape and all(np.array_equal(a, np.arange(len(a))) for a in at)
         part: Any = ... if whole else np.ix_(*at)
         out[part] += sign * v.astype(np.int64)
     return out
 
 
-def _placed(matrix: sp.csr_matrix, places: Sequence[tuple[np.ndarray, int] | None]) -> sp.csr_matrix:
+def _placed(
+    matrix: sp.csr_matrix, places: Sequence[tuple[np.ndarray, int] | None]
+) -> sp.csr_matrix:
     """The matrix with its rows at places, which ascend, and its columns."""
     rows, columns = (p or (np.arange(n), n) for p, n in zip(places, matrix.shape, strict=True))
     indptr = np.zeros(rows[1] + 1, np.int64)
@@ -309,15 +380,22 @@ def _placed(matrix: sp.csr_matrix, places: Sequence[tuple[np.ndarray, int] | Non
     return sp.csr_matrix((matrix.data, indices, np.cumsum(indptr)), shape=(rows[1], columns[1]))
 
 
-def _sparse_sum(terms: Sequence[tuple[sp.csr_matrix, int]], shape: tuple[int, ...]) -> sp.csr_matrix:
+def _sparse_sum(
+    terms: Sequence[tuple[sp.csr_matrix, int]], shape: tuple[int, ...]
+) -> sp.csr_matrix:
     """The sum of CSR tables of whole numbers: range by range of rows, in a dense table where that is the quicker way."""
     if len(terms) == 1 and terms[0][1] == 1:
         return terms[0][0]
     if sum(t.nnz for t, _ in terms) * 32 < shape[0] * shape[1]:
-        total = sum((sign * t.astype(np.int64) for t, sign in terms[1:]), terms[0][1] * terms[0][0].astype(np.int64))
+        total = sum(
+            (sign * t.astype(np.int64) for t, sign in terms[1:]),
+            terms[0][1] * terms[0][0].astype(np.int64),
+        )
         return _canonical(total)
     step = max(1, RANGE // max(1, shape[1]))
-    most = sum(int(np.abs(t.data.max(initial=0))) + int(np.abs(t.data.min(initial=0))) for t, _ in terms)
+    most = sum(
+        int(np.abs(t.data.max(initial=0))) + int(np.abs(t.data.min(initial=0))) for t, _ in terms
+    )
     kind = np.int32 if most < 1 << 31 else np.int64
 
     def of_range(first: int) -> tuple[np.ndarray, ...]:
@@ -333,14 +411,21 @@ def _sparse_sum(terms: Sequence[tuple[sp.csr_matrix, int]], shape: tuple[int, ..
         at = np.flatnonzero(table)
         return table.reshape(-1)[at], at % shape[1], np.count_nonzero(table, axis=1)
 
-    room = min(sum(t.nnz for t, _ in terms), shape[0] * shape[1])  # pages that are not written take no memory
+    room = min(
+        sum(t.nnz for t, _ in terms), shape[0] * shape[1]
+    )  # pages that are not written take no memory
     data, indices = np.empty(room, kind), np.empty(room, np.int32 if room < 1 << 31 else np.int64)
     starts = [np.zeros(1, np.int64)]
     ranges = range(0, shape[0], step)
     with ThreadPoolExecutor(num_cores()) as threads:  # which begin when there is work
-        for counts, columns, lengths in (threads.map if len(ranges) > RANGES else map)(of_range, ranges):
+        for counts, columns, lengths in (threads.map if len(ranges) > RANGES else map)(
+            of_range, ranges
+        ):
             first = int(starts[-1][-1])
-            data[first : first + len(counts)], indices[first : first + len(counts)] = counts, columns
+            data[first : first + len(counts)], indices[first : first + len(counts)] = (
+                counts,
+                columns,
+            )
             starts.append(first + np.cumsum(lengths))
     size = int(starts[-1][-1])
     return sp.csr_matrix((data[:size], indices[:size], np.concatenate(starts)), shape)

@@ -52,8 +52,15 @@ def compact(state: State) -> State:
     for name, value in state.items():
         if sp.issparse(value) and value.dtype.kind == "i":
             most = max(int(value.data.max(initial=0)), -int(value.data.min(initial=0)) - 1)
-            value = value.astype(next(t for t in (np.int8, np.int16, np.int32, np.int64) if most <= np.iinfo(t).max))
-        if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.size and abs(value).max() < 2**31:
+            value = value.astype(
+                next(t for t in (np.int8, np.int16, np.int32, np.int64) if most <= np.iinfo(t).max)
+            )
+        if (
+            isinstance(value, np.ndarray)
+            and value.dtype == np.int64
+            and value.size
+            and abs(value).max() < 2**31
+        ):
             value = value.astype(np.int32)
         out[name] = value
     return out
@@ -142,7 +149,11 @@ class Statistic(Keyed):
 
     def merge_into(self, state: State, part: State) -> State:
         """The sum of `state`, which may be changed, and `part`."""
-        return accumulate(state, part) if type(self).merge is Statistic.merge else self.merge(state, part)
+        return (
+            accumulate(state, part)
+            if type(self).merge is Statistic.merge
+            else self.merge(state, part)
+        )
 
     def finish(self, state: State, profile: Profile) -> Any:
         """The result of the complete state."""
@@ -191,9 +202,13 @@ class PerFeatureStatistic(Statistic):
     """A statistic of every feature apart: it can be counted, and finished, for a range of features alone. The state of a range is
     what `shards` makes it; that of all features (`partial`) may look otherwise."""
 
-    asked_once: bool = False  # whether what is counted serves one request: neither groups nor results are kept
+    asked_once: bool = (
+        False  # whether what is counted serves one request: neither groups nor results are kept
+    )
     gathered_bytes: ClassVar[int] = 32 << 20  # of a state that is brought together, at most
-    read_again: ClassVar[bool] = False  # whether further numbers are made of it: a process that may hold it whole keeps it
+    read_again: ClassVar[bool] = (
+        False  # whether further numbers are made of it: a process that may hold it whole keeps it
+    )
     multiple: int = 1  # where features may be cut
 
     def shardable(self, profile: Profile) -> bool:
@@ -209,7 +224,9 @@ class PerFeatureStatistic(Statistic):
         raise NotImplementedError
 
     @staticmethod
-    def shards(parts: Sequence[Any], blocks: list[Any], profile: Profile, edges: np.ndarray) -> Iterator[list[State]]:
+    def shards(
+        parts: Sequence[Any], blocks: list[Any], profile: Profile, edges: np.ndarray
+    ) -> Iterator[list[State]]:
         """The states of the blocks' rows of some statistics of this class, one range of features after the other."""
         raise NotImplementedError
 
@@ -276,7 +293,11 @@ class FeatureNumbers(FeatureShardedStatistic):
 
     def shards(self, blocks: list[Any], profile: Profile, edges: np.ndarray) -> Iterator[State]:
         for states in self.parts[0].shards(self.parts, blocks, profile, edges):
-            yield {f"{index} {name}": value for index, state in enumerate(states) for name, value in state.items()}
+            yield {
+                f"{index} {name}": value
+                for index, state in enumerate(states)
+                for name, value in state.items()
+            }
 
     def _of(self, state: State) -> list[State]:
         own: list[State] = [{} for _ in self.parts]
@@ -286,8 +307,15 @@ class FeatureNumbers(FeatureShardedStatistic):
         return own
 
     def merge(self, left: State, right: State) -> State:
-        merged = (part.merge(*both) for part, *both in zip(self.parts, self._of(left), self._of(right), strict=True))
-        return {f"{index} {name}": value for index, state in enumerate(merged) for name, value in state.items()}
+        merged = (
+            part.merge(*both)
+            for part, *both in zip(self.parts, self._of(left), self._of(right), strict=True)
+        )
+        return {
+            f"{index} {name}": value
+            for index, state in enumerate(merged)
+            for name, value in state.items()
+        }
 
     def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
         states = zip(self.parts, self._of(state), strict=True)

@@ -23,8 +23,24 @@ from ..blocks.coding import CodedBlock, Coding
 from ..blocks.profile import Profile
 from ..errors import DataError
 from ..kernels import information as info
-from ..kernels.cells import CellPairs, dense_cell_information, informative_rows, joint_cells, numbered, sparse_cell_information
-from ..kernels.counts import LinkCells, column_of_rows, count_dense, count_slots, count_sparse, members, rows_by_group, slotwise
+from ..kernels.cells import (
+    CellPairs,
+    dense_cell_information,
+    informative_rows,
+    joint_cells,
+    numbered,
+    sparse_cell_information,
+)
+from ..kernels.counts import (
+    LinkCells,
+    column_of_rows,
+    count_dense,
+    count_slots,
+    count_sparse,
+    members,
+    rows_by_group,
+    slotwise,
+)
 from ..kernels.hashing import mix
 from ..kernels.information import CountLogs
 from ..kernels.matrix import Matrix
@@ -75,7 +91,9 @@ class Counts:
         """Sparse counts of all rows and the labels as the links of picks ask for them, again and again."""
         table = self.table.T.tocsr()  # the same arrays
         table.sort_indices()
-        return LinkCells(table, self.coding.offsets[self.first : self.last + 1] - self.coding.offsets[self.first])
+        return LinkCells(
+            table, self.coding.offsets[self.first : self.last + 1] - self.coding.offsets[self.first]
+        )
 
     def dense(self, first: int, last: int) -> np.ndarray:
         """(last - first, width, size) int64."""
@@ -86,18 +104,24 @@ class Counts:
         out = np.zeros((last - first, coding.width, self.size), np.int64)
         feature = np.repeat(np.arange(first, last), coding.bins[first:last] - 1)
         code = np.arange(a, z) - coding.offsets[feature]
-        out[feature - first, code + (code >= coding.zero[feature])] = self.table[:, a - start : z - start].toarray().T
+        out[feature - first, code + (code >= coding.zero[feature])] = (
+            self.table[:, a - start : z - start].toarray().T
+        )
         out[np.arange(last - first), coding.zero[first:last]] += self.totals - out.sum(axis=1)
         return out
 
-    def stored(self, labels: bool, limit: int = info.CELLS) -> Iterator[tuple[slice, info.StoredCounts]]:
+    def stored(
+        self, labels: bool, limit: int = info.CELLS
+    ) -> Iterator[tuple[slice, info.StoredCounts]]:
         """(place among these features, counts) pieces of about `limit` stored cells of a sparse table, whose groups are all rows
         and the `labels`, or else classes: the pieces number the labels, or the classes, from 0."""
         table, offsets = self.table, self.coding.offsets[self.first : self.last + 1]
         offsets, bins, first = offsets - offsets[0], self.coding.bins[self.first : self.last], 0
         before = table.indptr[offsets]
         while first < self.count:
-            last = max(first + 1, int(np.searchsorted(before, before[first] + limit, side="right")) - 1)
+            last = max(
+                first + 1, int(np.searchsorted(before, before[first] + limit, side="right")) - 1
+            )
             a, z = offsets[first], offsets[last]
             cells = slice(table.indptr[a], table.indptr[z])
             count, group = table.data[cells].astype(np.int64), table.indices[cells].astype(np.int64)
@@ -110,7 +134,10 @@ class Counts:
                 count, group, slot = count[~of_all], group[~of_all] - 1, slot[~of_all]
             else:
                 np.add.at(rows, slot, count)
-            yield slice(first, last), info.StoredCounts(last - first, count, group, slot, feature, rows)
+            yield (
+                slice(first, last),
+                info.StoredCounts(last - first, count, group, slot, feature, rows),
+            )
             first = last
 
     def chunks(self, copies: int) -> Iterator[tuple[slice, np.ndarray]]:
@@ -123,7 +150,9 @@ class Counts:
     def codes(self) -> np.ndarray:
         """(v, width) rows of each code in group 0."""
         table = self.table[[0]].tocsc() if sp.issparse(self.table) else self.table[:, :, :1]
-        return Counts(self.coding, self.totals[:1], table, self.first, self.last).dense(self.first, self.last)[:, :, 0]
+        return Counts(self.coding, self.totals[:1], table, self.first, self.last).dense(
+            self.first, self.last
+        )[:, :, 0]
 
     def commonest(self) -> np.ndarray:
         """(v,) the commonest code of each feature over group 0 (classes: over all groups); of a tie the smallest."""
@@ -133,7 +162,9 @@ class Counts:
         return out
 
 
-def table_bytes(coding: Coding, target: Target, profile: Profile, first: int = 0, last: int | None = None) -> int:
+def table_bytes(
+    coding: Coding, target: Target, profile: Profile, first: int = 0, last: int | None = None
+) -> int:
     """Bytes of the counts of the features first..last over the groups of `target`, with their totals, at most."""
     last, size = len(coding.features) if last is None else last, target.size
     if not coding.sparse:
@@ -142,7 +173,11 @@ def table_bytes(coding: Coding, target: Target, profile: Profile, first: int = 0
     each, met = target.bounds(profile)
     stored = np.minimum(profile.stored[coding.features[first:last]], rows)
     table = (coding.bins[first:last] - 1).astype(np.int64) * size
-    cells = min(int(np.minimum(table, stored * each).sum()), met, rows * min(profile.widest, last - first) * each)
+    cells = min(
+        int(np.minimum(table, stored * each).sum()),
+        met,
+        rows * min(profile.widest, last - first) * each,
+    )
     slots = int(coding.offsets[last] - coding.offsets[first])
     wide = 8 if max(cells, slots, size) >= 1 << 31 else 4
     return cells * ((8 if profile.total >= 1 << 31 else 4) + wide) + (size + 1) * wide + 8 * size
@@ -184,18 +219,33 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
         each, _ = self.target.bounds(profile)
         table = (coding.bins - 1).astype(np.int64) * size
         cell = 8 if profile.total < 1 << 31 else 12
-        return np.minimum(table, profile.stored[coding.features] * each) * cell + 4 * (coding.bins - 1)
+        return np.minimum(table, profile.stored[coding.features] * each) * cell + 4 * (
+            coding.bins - 1
+        )
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
         each, _ = self.target.bounds(profile)
-        totals = (12 if profile.total < 1 << 31 else 16) * min(self.target.size, profile.n * each) + 16
+        totals = (12 if profile.total < 1 << 31 else 16) * min(
+            self.target.size, profile.n * each
+        ) + 16
         slots = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
-        return table_bytes(self.coding, self.target, profile, first, last) + 8 * slots + totals + envelope(7)
+        return (
+            table_bytes(self.coding, self.target, profile, first, last)
+            + 8 * slots
+            + totals
+            + envelope(7)
+        )
 
     @staticmethod
-    def shards(parts: Sequence[TwoWay], blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[list[State]]:
+    def shards(
+        parts: Sequence[TwoWay], blocks: list[CodedBlock], profile: Profile, edges: np.ndarray
+    ) -> Iterator[list[State]]:
         groupings, totals = [], list[State]()
-        mass = np.concatenate([block.masses(profile) for block in blocks]) if profile.weighted else None
+        mass = (
+            np.concatenate([block.masses(profile) for block in blocks])
+            if profile.weighted
+            else None
+        )
         before = np.cumsum([0, *(block.n for block in blocks)])
         for part in parts:
             pairs = [groups_of(block, part.target) for block in blocks]
@@ -203,7 +253,11 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
             groups = np.concatenate([groups for _, groups in pairs])
             groupings.append((rows, groups, part.target))
             told = part.target.totals(profile) is not None
-            totals.append({} if told else {"totals": sp.csr_matrix(rows_by_group(rows, groups, part.target.size, mass))})
+            totals.append(
+                {}
+                if told
+                else {"totals": sp.csr_matrix(rows_by_group(rows, groups, part.target.size, mass))}
+            )
         for tables in range_tables(blocks, parts[0].coding, groupings, edges, mass):
             yield [{"table": table, **own} for table, own in zip(tables, totals, strict=True)]
 
@@ -215,15 +269,32 @@ class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
 
 
 def range_tables(
-    blocks: list[CodedBlock], coding: Coding, groupings: list[Grouping], edges: np.ndarray, mass: np.ndarray | None
+    blocks: list[CodedBlock],
+    coding: Coding,
+    groupings: list[Grouping],
+    edges: np.ndarray,
+    mass: np.ndarray | None,
 ) -> Iterator[list[Matrix]]:
     """Range by range, the table of each grouping (rows, groups, target): (features, width, size), or CSR (slots, size)."""
     if not coding.sparse:
-        codes = np.concatenate([b.codes for b in blocks if b.codes is not None], axis=1) if len(blocks) > 1 else blocks[0].codes
+        codes = (
+            np.concatenate([b.codes for b in blocks if b.codes is not None], axis=1)
+            if len(blocks) > 1
+            else blocks[0].codes
+        )
         assert codes is not None
         for first, last in itertools.pairwise(edges):
             yield [
-                count_dense(codes, coding.width, coding.per_byte, rows, groups, target.size, (int(first), int(last)), mass)
+                count_dense(
+                    codes,
+                    coding.width,
+                    coding.per_byte,
+                    rows,
+                    groups,
+                    target.size,
+                    (int(first), int(last)),
+                    mass,
+                )
                 for rows, groups, target in groupings
             ]
         return
@@ -240,11 +311,18 @@ def range_tables(
 
 
 def pair_counts(
-    coding: Coding, target: Target, selected: Sequence[int], commonest: Sequence[int], logs: info.CountLogs
+    coding: Coding,
+    target: Target,
+    selected: Sequence[int],
+    commonest: Sequence[int],
+    logs: info.CountLogs,
 ) -> FeatureNumbers:
     """(2·selected, v), two rows a listed feature s: Σ_l I(f; Y_l | s) (or I(f; class | s); 0 over `Everything`) and I(f; s), in
     nats, from one three-way count a feature, without its commonest code, and the two-way counts."""
-    crossed = (TwoWay(coding, Crossed(target, coding, s, common)) for s, common in zip(selected, commonest, strict=True))
+    crossed = (
+        TwoWay(coding, Crossed(target, coding, s, common))
+        for s, common in zip(selected, commonest, strict=True)
+    )
     return FeatureNumbers((TwoWay(coding, target), *crossed), LinkInformation(target, logs))
 
 
@@ -261,18 +339,26 @@ class LinkInformation(Reduction):
 
     def __call__(self, two_way: Counts, *each: Counts) -> np.ndarray:
         coding, labels = two_way.coding, self.target if isinstance(self.target, Labels) else None
-        stored = coding.sparse and (isinstance(self.target, Classes) if labels is None else labels.plain)
+        stored = coding.sparse and (
+            isinstance(self.target, Classes) if labels is None else labels.plain
+        )
         inform = stored_linked_information if stored else linked_information  # the same bits
         threads = min(len(each), self.threads)
         if threads == 1:
-            return np.concatenate([inform(self.logs, self.target, counts, two_way) for counts in each])
+            return np.concatenate(
+                [inform(self.logs, self.target, counts, two_way) for counts in each]
+            )
         if stored and labels is not None:
             two_way.links  # noqa: B018 (made once, before the threads ask for it)
         with ThreadPoolExecutor(threads) as pool:  # NumPy lets go of the lock
-            return np.concatenate([*pool.map(lambda counts: inform(self.logs, self.target, counts, two_way), each)])
+            return np.concatenate(
+                [*pool.map(lambda counts: inform(self.logs, self.target, counts, two_way), each)]
+            )
 
 
-def linked_information(logs: info.CountLogs, target: Target, counts: Counts, two_way: Counts) -> np.ndarray:
+def linked_information(
+    logs: info.CountLogs, target: Target, counts: Counts, two_way: Counts
+) -> np.ndarray:
     """(2, counts.count) Σ_l I(f; Y_l | s) (or I(f; class | s)) and I(f; s), from N(f = v, s = w, group), w not the commonest."""
     size, width = target.size, counts.coding.width
     out = np.zeros((2, counts.count))
@@ -281,19 +367,31 @@ def linked_information(logs: info.CountLogs, target: Target, counts: Counts, two
         rest = two_way.dense(counts.first + at.start, counts.first + at.stop) - counted.sum(axis=2)
         full = np.concatenate([counted, rest[:, :, None, :]], axis=2)
         if isinstance(target, Labels):
-            full, weights = target.denoised_counts(full), None if target.weights is None else np.array(target.weights)
-            out[0, at] = info.conditional_label_information(logs, full, target.q, target.unknown(full), weights, target.joint)
+            full, weights = (
+                target.denoised_counts(full),
+                None if target.weights is None else np.array(target.weights),
+            )
+            out[0, at] = info.conditional_label_information(
+                logs, full, target.q, target.unknown(full), weights, target.joint
+            )
         elif isinstance(target, Classes):
             out[0, at] = info.conditional_class_information(logs, full)
-        out[1, at] = info.class_information(logs, full.sum(axis=3) if isinstance(target, Classes) else full[..., 0])
+        out[1, at] = info.class_information(
+            logs, full.sum(axis=3) if isinstance(target, Classes) else full[..., 0]
+        )
     return out
 
 
-def stored_linked_information(logs: info.CountLogs, target: Target, counts: Counts, two_way: Counts) -> np.ndarray:
+def stored_linked_information(
+    logs: info.CountLogs, target: Target, counts: Counts, two_way: Counts
+) -> np.ndarray:
     """`linked_information` of sparse counts over classes, or labels that are all known, to the bit: nothing is made dense."""
     size, labels, coding = target.size, isinstance(target, Labels), counts.coding
     every = counts.by_slot
-    tables = [every if counts.size == size else every[:, a : a + size] for a in range(0, counts.size, size)]
+    tables = [
+        every if counts.size == size else every[:, a : a + size]
+        for a in range(0, counts.size, size)
+    ]
     totals = [counts.totals[a : a + size] for a in range(0, counts.size, size)]
     rest = two_way.totals - sum(totals)
     if labels:  # the rows with the commonest code: what is left of the two-way counts
@@ -309,7 +407,9 @@ def stored_linked_information(logs: info.CountLogs, target: Target, counts: Coun
         part = Counts(coding, total, table.T, counts.first, counts.last)
         for at, some in part.stored(labels):
             if labels:
-                conditional[at] += info.summed_stored_information(logs, some, part.label_rows, clip=False)
+                conditional[at] += info.summed_stored_information(
+                    logs, some, part.label_rows, clip=False
+                )
             else:
                 conditional[at] += info.stored_class_terms(logs, some, total)
     starts = coding.offsets[counts.first : counts.last] - coding.offsets[counts.first]
@@ -317,13 +417,19 @@ def stored_linked_information(logs: info.CountLogs, target: Target, counts: Coun
     pair = np.full(counts.count, logs(n), np.int64)
     for rows, total in zip(of_code, totals, strict=True):
         n_s = int(total[0] if labels else total.sum())
-        pair += np.add.reduceat(logs(rows), starts) + logs(n_s - np.add.reduceat(rows, starts)) - logs(n_s)
+        pair += (
+            np.add.reduceat(logs(rows), starts)
+            + logs(n_s - np.add.reduceat(rows, starts))
+            - logs(n_s)
+        )
     of_slots = sum(of_code)
     pair -= np.add.reduceat(logs(of_slots), starts) + logs(n - np.add.reduceat(of_slots, starts))
     return np.stack([logs.nats(conditional, None if labels else n), logs.nats(pair, n)])
 
 
-def label_pair_counts(coding: Coding, target: LabelPairs, unknown: bool, terms: int, correction: str = "none") -> FeatureNumbers:
+def label_pair_counts(
+    coding: Coding, target: LabelPairs, unknown: bool, terms: int, correction: str = "none"
+) -> FeatureNumbers:
     """(2, v) over pairs a < b of the listed labels: Σ co(f, a, b) and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)], in nats, of the rows
     whose labels are all known; co(f, a, b) = I(f; Y_a) − I(f; Y_a | Y_b). `terms` and `correction` are those of `CountLogs`."""
     parts = TwoWay(coding, target), TwoWay(coding, SomeLabels(target.labels, unknown))
@@ -340,7 +446,9 @@ class LabelPairInformation(Reduction):
 
     def __call__(self, both: Counts, single: Counts) -> np.ndarray:
         if not single.totals[0]:
-            raise DataError("every row has an unknown label, so no pair of labels can be counted; use mim, jmi, d2f or mdmr")
+            raise DataError(
+                "every row has an unknown label, so no pair of labels can be counted; use mim, jmi, d2f or mdmr"
+            )
         logs = info.CountLogs(int(single.totals[0]), self.terms, self.correction)
         out, (ia, ib) = np.zeros((2, both.count)), self.target.pairs
         for at, pairs in both.chunks(1):
@@ -385,7 +493,12 @@ class CellInformation(Statistic, layout="cells", weighted=True, wholly=True):
         if not len(kept):
             return {"sums": np.zeros(len(coding.features), np.int64)}
         part, (cell, _) = block.take(kept), numbered(cells[kept])
-        pairs = CellPairs.of(cell, *groups_of(part, self.target), isinstance(self.target, Labels), part.masses(profile))
+        pairs = CellPairs.of(
+            cell,
+            *groups_of(part, self.target),
+            isinstance(self.target, Labels),
+            part.masses(profile),
+        )
         if part.onehot is not None:
             return {"sums": sparse_cell_information(part.onehot, coding.bins, pairs, self.logs)}
         assert part.codes is not None
@@ -424,7 +537,9 @@ class JointCells(Target, asked_once=True):
         return self.target.bounds(profile)
 
 
-def cell_counts(coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs) -> FeatureNumbers:
+def cell_counts(
+    coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs
+) -> FeatureNumbers:
     """The same, (1, v), while the joint cells are few: N(f = v, cell, group) adds up over any blocks."""
     cells = JointCells(target, coding, selected)
     return FeatureNumbers((TwoWay(coding, cells),), InformationInCells(cells, logs))
@@ -481,7 +596,10 @@ class JointCounts(Statistic, divisible=False, weighted=True):
                 out |= {f"{i} values": None, f"{i} table": None}
                 continue
             cells = np.bincount(at * size + groups, weights, minlength=len(values) * size)
-            out |= {f"{i} values": values, f"{i} table": cells.astype(np.int64).reshape(len(values), size)}
+            out |= {
+                f"{i} values": values,
+                f"{i} table": cells.astype(np.int64).reshape(len(values), size),
+            }
         return out
 
     def _hashes(self, block: CodedBlock) -> Iterator[np.ndarray]:
@@ -498,7 +616,9 @@ class JointCounts(Statistic, divisible=False, weighted=True):
                         continue
                     other = np.delete(np.arange(coding.bins[f]), coding.zero[f])
                     for slot, code in enumerate(other, int(coding.offsets[f])):
-                        out[stored.indices[stored.indptr[slot] : stored.indptr[slot + 1]]] += of_code[code]
+                        out[stored.indices[stored.indptr[slot] : stored.indptr[slot + 1]]] += (
+                            of_code[code]
+                        )
                 yield out
 
     def merge(self, left: State, right: State) -> State:
@@ -521,8 +641,15 @@ class JointCounts(Statistic, divisible=False, weighted=True):
 
     def bytes_of(self, profile: Profile) -> np.ndarray:
         """(families,) what each takes of a state at most."""
-        values = [float(np.prod(self.coding.bins[list(family)].astype(float))) for family in self.families]
-        return np.minimum(values, min(self.most, profile.n)).astype(np.int64) * 8 * (1 + self.target.size) + 8
+        values = [
+            float(np.prod(self.coding.bins[list(family)].astype(float))) for family in self.families
+        ]
+        return (
+            np.minimum(values, min(self.most, profile.n)).astype(np.int64)
+            * 8
+            * (1 + self.target.size)
+            + 8
+        )
 
     def state_bytes(self, profile: Profile) -> int:
         return int(self.bytes_of(profile).sum()) + envelope(2 * len(self.families))

@@ -27,7 +27,9 @@ from .base import Reduction
 from .moments import ExactSums, Moments, provisional_centre, shifted, unit_of
 from .targets import Labels, Target
 
-MANY_GRADED = 1 << 27  # rows, from which sums with grades take a further word, as those with weights do
+MANY_GRADED = (
+    1 << 27
+)  # rows, from which sums with grades take a further word, as those with weights do
 DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicker one
 
 
@@ -42,14 +44,21 @@ def features_of(block: Block, profile: Profile) -> Matrix:
 
 
 def exact_statistics(
-    state: State, profile: Profile, prefix: str, q: int, sketch: bool = False, labels: Sequence[int] | slice = slice(None)
+    state: State,
+    profile: Profile,
+    prefix: str,
+    q: int,
+    sketch: bool = False,
+    labels: Sequence[int] | slice = slice(None),
 ) -> GramStatistics:
     """Exact sums over rows with `q` `labels` as the solvers take them, about their provisional centre; of a `sketch` about 0."""
     m = sums_of(state, profile, prefix, q)
     if sketch:
         size = np.sqrt(entries(q))
         m |= {"sum_y": m["sum_y"] / size, "xy": m["xy"] / size, "yy": m["yy"] / entries(q)}
-    return about_centres(m, profile, np.zeros(q) if sketch or not q else centre_of_labels(profile)[labels])
+    return about_centres(
+        m, profile, np.zeros(q) if sketch or not q else centre_of_labels(profile)[labels]
+    )
 
 
 def sums_of(state: State, profile: Profile, prefix: str, q: int) -> dict[str, np.ndarray]:
@@ -57,16 +66,26 @@ def sums_of(state: State, profile: Profile, prefix: str, q: int) -> dict[str, np
     own = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
     m = exact.moments_of(own, unit_of(profile), q)
     if profile.graded:
-        m |= {name: np.ldexp(m[name], -GRADE_BITS * order) for name, order in (("sum_y", 1), ("xy", 1), ("yy", 2))}
-    return {name: value * profile.weight_unit for name, value in m.items()} if profile.weighted else m
+        m |= {
+            name: np.ldexp(m[name], -GRADE_BITS * order)
+            for name, order in (("sum_y", 1), ("xy", 1), ("yy", 2))
+        }
+    return (
+        {name: value * profile.weight_unit for name, value in m.items()} if profile.weighted else m
+    )
 
 
-def about_centres(sums: dict[str, np.ndarray], profile: Profile, centre: np.ndarray) -> GramStatistics:
+def about_centres(
+    sums: dict[str, np.ndarray], profile: Profile, centre: np.ndarray
+) -> GramStatistics:
     """Sums n, sum_x, sum_y, xx, xy, yy of shifted features and of labels as they are, as the solvers take them, about
     `centre`."""
     v, n, sum_x, sum_y = profile.varying, float(sums["n"].item()), sums["sum_x"], sums["sum_y"]
     across = np.outer(sum_y, centre)
-    xy, yy = sums["xy"] - np.outer(sum_x, centre), sums["yy"] - across - across.T + n * np.outer(centre, centre)
+    xy, yy = (
+        sums["xy"] - np.outer(sum_x, centre),
+        sums["yy"] - across - across.T + n * np.outer(centre, centre),
+    )
     centres, ends = (provisional_centre(profile), centre), (profile.low[v], profile.high[v])
     return GramStatistics(n, sum_x, sum_y - n * centre, sums["xx"], xy, yy, *centres, *ends)
 
@@ -100,12 +119,23 @@ class Gram(ExactSums):
         sparse = block.sparse and profile.density < DENSE_FROM
         step = exact.SPARSE_ROWS if sparse else products.rows_of(len(profile.varying))
         if self.blocks == 1:
-            yield "0 ", (block.part(first, min(first + step, block.n)) for first in range(0, block.n, step))
+            yield (
+                "0 ",
+                (
+                    block.part(first, min(first + step, block.n))
+                    for first in range(0, block.n, step)
+                ),
+            )
             return
         group = self.groups_of(block, profile)
         order = np.argsort(group, kind="stable")
-        for number, rows in enumerate(np.split(order, np.searchsorted(group[order], np.arange(1, self.blocks)))):
-            yield f"{number} ", (block.take(rows[first : first + step]) for first in range(0, len(rows), step))
+        for number, rows in enumerate(
+            np.split(order, np.searchsorted(group[order], np.arange(1, self.blocks)))
+        ):
+            yield (
+                f"{number} ",
+                (block.take(rows[first : first + step]) for first in range(0, len(rows), step)),
+            )
 
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
         wide, out, groups = profile.n >= exact.WIDE_ROWS, state or State(), dict[str, State]()
@@ -113,7 +143,9 @@ class Gram(ExactSums):
             group, word = name.split(" ", 1)
             groups.setdefault(group + " ", {})[word] = value
         for prefix, parts in self.parts(block, profile):
-            own = exact.second_moments(self._rows(parts, profile), wide, self.across, groups.get(prefix))
+            own = exact.second_moments(
+                self._rows(parts, profile), wide, self.across, groups.get(prefix)
+            )
             out |= {prefix + name: value for name, value in own.items()}
         return out
 
@@ -121,7 +153,12 @@ class Gram(ExactSums):
         self, parts: Iterator[Block], profile: Profile
     ) -> Iterator[tuple[exact.Quantised, sp.csr_matrix, np.ndarray | None]]:
         """Yield the parts as `exact.second_moments` takes them; arrays are overwritten by the next."""
-        v, centre, unit, room = profile.varying, provisional_centre(profile), unit_of(profile), list[np.ndarray]()
+        v, centre, unit, room = (
+            profile.varying,
+            provisional_centre(profile),
+            unit_of(profile),
+            list[np.ndarray](),
+        )
         for part in parts:
             mass = part.masses(profile)
             if mass is None and _heavy(profile):
@@ -206,7 +243,9 @@ class FoldGrams(Gram):
         present = sorted({int(name.split()[0]) for name in state})
         sums = [sums_of(state, profile, f"{fold} ", q) for fold in present]
         n = np.array([float(each["n"].item()) for each in sums])
-        sum_x, xx, sum_y, yy, xy = (np.array([each[name] for each in sums]) for name in ("sum_x", "xx", "sum_y", "yy", "xy"))
+        sum_x, xx, sum_y, yy, xy = (
+            np.array([each[name] for each in sums]) for name in ("sum_x", "xx", "sum_y", "yy", "xy")
+        )
         return FoldSums(n, sum_x, xx, sum_y, yy, xy, tuple(present))
 
     def state_bytes(self, profile: Profile) -> int:
@@ -265,11 +304,16 @@ class Alone(Reduction):
                 present[key] = True
                 keys, at = np.flatnonzero(present), (np.cumsum(present) - 1)[key]
             else:
-                keys, _, at = np.unique(key, return_index=True, return_inverse=True)  # runs in order: by a stable sort
+                keys, _, at = np.unique(
+                    key, return_index=True, return_inverse=True
+                )  # runs in order: by a stable sort
             met = np.zeros((len(keys), folds))
             met[at, fold[kept]] = moments.total[kept]
             return self._of(all_[0], all_[1], np.stack(np.divmod(keys, q)), met)
-        total, square = (np.moveaxis(m.reshape(-1, 1 + q, m.shape[1]), 2, 0) for m in (moments.total, moments.square))
+        total, square = (
+            np.moveaxis(m.reshape(-1, 1 + q, m.shape[1]), 2, 0)
+            for m in (moments.total, moments.square)
+        )
         out = []  # (v, F, 1 + q)
         for first in range(0, len(total), step := max(1, CELLS // q)):
             some = slice(first, first + step)
@@ -278,8 +322,12 @@ class Alone(Reduction):
             out.append(self._of(total[some, :folds, 0], square[some, :folds, 0], pairs, met))
         return np.concatenate(out)
 
-    def _of(self, total: np.ndarray, square: np.ndarray, pairs: np.ndarray, met: np.ndarray) -> np.ndarray:
-        total, square, met = (each.take(self.base.folds, axis=1) * self.unit for each in (total, square, met))
+    def _of(
+        self, total: np.ndarray, square: np.ndarray, pairs: np.ndarray, met: np.ndarray
+    ) -> np.ndarray:
+        total, square, met = (
+            each.take(self.base.folds, axis=1) * self.unit for each in (total, square, met)
+        )
         return alone(self.base, self.weights, self.penalty, total, square, pairs, met)
 
 

@@ -38,7 +38,9 @@ class Labelsets:
 
 
 @dataclass
-class LabelsetCounts(Statistic, layout="rows", divisible=False, by_labelset=True, weighted=True, graded=True):
+class LabelsetCounts(
+    Statistic, layout="rows", divisible=False, by_labelset=True, weighted=True, graded=True
+):
     """The distinct labelsets of the rows whose labels are all known, and how often each occurs: `by` ``"labels"``, which are 0
     and 1; of graded ones ``"support"``, the labels of a grade above 0, or ``"grades"``, the distinct rows. State:
     O(labelsets)."""
@@ -56,8 +58,14 @@ class LabelsetCounts(Statistic, layout="rows", divisible=False, by_labelset=True
         rows = np.arange(block.n) if block.complete is None else np.flatnonzero(block.complete)
         distinct, first, code = np.unique(hashes[rows], return_index=True, return_inverse=True)
         counts = rows_by_group(rows, code, len(distinct), block.masses(profile))
-        values = block.grade_units() if self.by == "grades" else np.ones(len(block.label_indices), np.int64)
-        sets = sp.csr_matrix((values, block.label_indices, block.label_indptr), shape=(block.n, profile.q))[rows[first]]
+        values = (
+            block.grade_units()
+            if self.by == "grades"
+            else np.ones(len(block.label_indices), np.int64)
+        )
+        sets = sp.csr_matrix(
+            (values, block.label_indices, block.label_indptr), shape=(block.n, profile.q)
+        )[rows[first]]
         return {"hashes": distinct, "counts": counts, **self._rows(sets)}
 
     def _rows(self, sets: sp.csr_matrix) -> State:
@@ -68,16 +76,30 @@ class LabelsetCounts(Statistic, layout="rows", divisible=False, by_labelset=True
     def merge(self, left: State, right: State) -> State:
         hashes = np.concatenate([left["hashes"], right["hashes"]])
         distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-        counts = np.bincount(inverse, np.concatenate([left["counts"], right["counts"]]), len(distinct))  # whole, below 2⁵³
+        counts = np.bincount(
+            inverse, np.concatenate([left["counts"], right["counts"]]), len(distinct)
+        )  # whole, below 2⁵³
         width = 1 + max(int(side["indices"].max(initial=0)) for side in (left, right))
         parts = []
         for side in (left, right):
-            values = side["grades"] if self.by == "grades" else np.ones(len(side["indices"]), np.int64)
-            parts.append(sp.csr_matrix((values, side["indices"], side["indptr"]), (len(side["hashes"]), width)))
-        return {"hashes": distinct, "counts": counts.astype(np.int64), **self._rows(sp.vstack(parts, format="csr")[first])}
+            values = (
+                side["grades"] if self.by == "grades" else np.ones(len(side["indices"]), np.int64)
+            )
+            parts.append(
+                sp.csr_matrix(
+                    (values, side["indices"], side["indptr"]), (len(side["hashes"]), width)
+                )
+            )
+        return {
+            "hashes": distinct,
+            "counts": counts.astype(np.int64),
+            **self._rows(sp.vstack(parts, format="csr")[first]),
+        }
 
     def finish(self, state: State, profile: Profile) -> Labelsets:
-        return Labelsets(state["hashes"], state["counts"], state["indptr"], state["indices"], state.get("grades"))
+        return Labelsets(
+            state["hashes"], state["counts"], state["indptr"], state["indices"], state.get("grades")
+        )
 
     def state_bytes(self, profile: Profile) -> int:
         sets = profile.most_labelsets
@@ -103,7 +125,10 @@ class LabelsetSums(LabelsetCounts, quantised=True):
             code = codes[number * products.ROWS :][: part.n]
             member = sp.csr_matrix((np.ones(part.n), (code, np.arange(part.n))), shape=(m, part.n))
             coarse, fine = exact.quantised(features_of(part, profile), unit)
-            sums = exact.add(sums, exact.group_moments(coarse, fine, member, self.squares, wide, part.masses(profile)))
+            sums = exact.add(
+                sums,
+                exact.group_moments(coarse, fine, member, self.squares, wide, part.masses(profile)),
+            )
         return state | sums
 
     def merge(self, left: State, right: State) -> State:
@@ -119,10 +144,19 @@ class LabelsetSums(LabelsetCounts, quantised=True):
         return out | exact.add(*sides)
 
     def finish(self, state: State, profile: Profile) -> tuple[Labelsets, Moments]:  # type: ignore[override]
-        total, square = exact.sums_of(state, unit_of(profile), (len(state["hashes"]), len(profile.varying)))
+        total, square = exact.sums_of(
+            state, unit_of(profile), (len(state["hashes"]), len(profile.varying))
+        )
         square = square if self.squares else np.zeros((0, 0))
-        return super().finish(state, profile), Moments(provisional_centre(profile), state["counts"], total, square)
+        return super().finish(state, profile), Moments(
+            provisional_centre(profile), state["counts"], total, square
+        )
 
     def state_bytes(self, profile: Profile) -> int:
-        sums = 8 * most_words(profile, profile.weighted, self.squares) * profile.most_labelsets * len(profile.varying)
+        sums = (
+            8
+            * most_words(profile, profile.weighted, self.squares)
+            * profile.most_labelsets
+            * len(profile.varying)
+        )
         return super().state_bytes(profile) + sums + envelope(10)

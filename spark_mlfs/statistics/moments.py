@@ -56,7 +56,11 @@ def shifted(block: Block, profile: Profile, dense_from: float = np.inf) -> Matri
 def row_parts(block: Block) -> Iterator[Block]:
     """The rows of a block in runs of one exact product; at least one run, of no rows."""
     for first in range(0, max(block.n, 1), products.ROWS):
-        yield block if block.n <= products.ROWS else block.part(first, min(block.n, first + products.ROWS))
+        yield (
+            block
+            if block.n <= products.ROWS
+            else block.part(first, min(block.n, first + products.ROWS))
+        )
 
 
 def most_words(profile: Profile, times: bool, squares: bool = True) -> int:
@@ -64,7 +68,9 @@ def most_words(profile: Profile, times: bool, squares: bool = True) -> int:
     one = bool(profile.binary[profile.varying].all())  # values that need one slice
     if times:
         return ((2, 4), (4, 10))[squares][not one]
-    return ((1, 2), (2, 5))[squares][not one] + (squares and profile.n >= exact.WIDE_ROWS) * (1 if one else 3)
+    return ((1, 2), (2, 5))[squares][not one] + (squares and profile.n >= exact.WIDE_ROWS) * (
+        1 if one else 3
+    )
 
 
 class ExactSums(Statistic, quantised=True):
@@ -84,7 +90,11 @@ class ExactSums(Statistic, quantised=True):
         return exact.add(left, right)
 
     def merge_into(self, state: State, part: State) -> State:
-        return exact.add(state, part, own=True) if type(self).merge is ExactSums.merge else self.merge(state, part)
+        return (
+            exact.add(state, part, own=True)
+            if type(self).merge is ExactSums.merge
+            else self.merge(state, part)
+        )
 
 
 @dataclass
@@ -109,11 +119,17 @@ def heavy(profile: Profile) -> bool:
 
 def label_moments(profile: Profile, labels: Labels, watched: bool = False) -> GroupMoments:
     """The moments of the rows with each label: of sparse features `PairMoments`, unless unknown labels are to be `watched`."""
-    return GroupMoments(Labels(profile.q), True) if thin(profile) and not watched else GroupMoments(labels)
+    return (
+        GroupMoments(Labels(profile.q), True)
+        if thin(profile) and not watched
+        else GroupMoments(labels)
+    )
 
 
 @dataclass
-class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True, graded=True, every=True):
+class GroupMoments(
+    ExactSums, PerFeatureStatistic, layout="rows", weighted=True, graded=True, every=True
+):
     """Sums and sums of squares of every group of `target`, of weighted rows in units of their weight. A row is in the group of a
     label to the degree of its grade, all then in units of 2⁻¹⁵.
 
@@ -123,7 +139,9 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
 
     target: Target
     stored: bool = False
-    gathered_bytes = 1 << 20  # many cells are added up block by block, and range by range they stay near the processor
+    gathered_bytes = (
+        1 << 20
+    )  # many cells are added up block by block, and range by range they stay near the processor
 
     def __post_init__(self) -> None:
         self.quantised = self.divisible = not self.stored
@@ -147,8 +165,16 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
         mass = rows.masses(profile)
         if profile.graded:
             assert hasattr(self.target, "grade_units")
-            times = self.target.grade_units(rows) if mass is None else self.target.grade_units(rows) * mass[at]
-            member, mass, count = sp.csr_matrix((times, (groups, at)), shape=(size, rows.n)), None, np.zeros(size, np.int64)
+            times = (
+                self.target.grade_units(rows)
+                if mass is None
+                else self.target.grade_units(rows) * mass[at]
+            )
+            member, mass, count = (
+                sp.csr_matrix((times, (groups, at)), shape=(size, rows.n)),
+                None,
+                np.zeros(size, np.int64),
+            )
             np.add.at(count, groups, times)
         else:
             member = sp.csr_matrix((np.ones(len(at)), (groups, at)), shape=(size, rows.n))
@@ -159,7 +185,10 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
         if not self.stored:
             return super().merge(left, right)
         names = sorted(left.keys() | right.keys())
-        out: State = {name: sum(side[name].astype(np.int64) for side in (left, right) if name in side) for name in names}
+        out: State = {
+            name: sum(side[name].astype(np.int64) for side in (left, right) if name in side)
+            for name in names
+        }
         for name in [name for name in out if name + "+" in out]:
             out[name], out[name + "+"] = _carry(out[name], out[name + "+"])
         return out
@@ -168,7 +197,11 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
         if self.stored:
             return self.finish_shard(state, 0, len(profile.varying), profile)
         shape = self.target.size, len(profile.varying)
-        return Moments(provisional_centre(profile), state["count"], *exact.sums_of(state, unit_of(profile), shape))
+        return Moments(
+            provisional_centre(profile),
+            state["count"],
+            *exact.sums_of(state, unit_of(profile), shape),
+        )
 
     def state_bytes(self, profile: Profile) -> int:
         if self.stored:
@@ -191,10 +224,16 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
         return self._cell_bytes(profile) + 100
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
-        return int(self._cell_bytes(profile)[first:last].sum()) + 22 * 8 * (last - first + 1) + envelope(46)
+        return (
+            int(self._cell_bytes(profile)[first:last].sum())
+            + 22 * 8 * (last - first + 1)
+            + envelope(46)
+        )
 
     @staticmethod
-    def shards(parts: Sequence[GroupMoments], blocks: list[Block], profile: Profile, edges: np.ndarray) -> Iterator[list[State]]:
+    def shards(
+        parts: Sequence[GroupMoments], blocks: list[Block], profile: Profile, edges: np.ndarray
+    ) -> Iterator[list[State]]:
         (own,) = parts
         block = concatenate(blocks)
         rows, groups = own.target.groups(block)
@@ -211,12 +250,20 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
         x = sp.csr_matrix(shifted(block, profile))
         x.eliminate_zeros()
         coarse, fine = exact.quantised(x, unit_of(profile))
-        columns = tuple(None if part is None else sp.csc_matrix(part, dtype=np.int64) for part in (coarse, fine))
+        columns = tuple(
+            None if part is None else sp.csc_matrix(part, dtype=np.int64) for part in (coarse, fine)
+        )
         for first, last in itertools.pairwise(edges.tolist()):
             yield [own._piece(columns, first, last, member, profile, mass)]
 
     def _piece(
-        self, x: tuple[Any, ...], first: int, last: int, member: sp.csr_matrix, profile: Profile, mass: np.ndarray | None
+        self,
+        x: tuple[Any, ...],
+        first: int,
+        last: int,
+        member: sp.csr_matrix,
+        profile: Profile,
+        mass: np.ndarray | None,
     ) -> State:
         coarse, fine = x
         a, z = coarse.indptr[first], coarse.indptr[last]
@@ -224,7 +271,9 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
         state: State = {}
 
         def product(values: np.ndarray, by: sp.csr_matrix) -> sp.csr_matrix:
-            out = sp.csr_matrix((values, indices, indptr), shape=(last - first, member.shape[0])) @ by
+            out = (
+                sp.csr_matrix((values, indices, indptr), shape=(last - first, member.shape[0])) @ by
+            )
             return out.tocsc().tocsr()  # twice turned: in order
 
         values = {"rows": np.ones(z - a, np.int64)}
@@ -236,13 +285,17 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
                 values |= {"l": low, "hl": h * low, "ll": low * low}
         for name, each in values.items():
             if heavy(profile) and name != "rows":
-                everyone = sp.csr_matrix(np.ones((member.shape[0], 1), np.int64) if mass is None else mass[:, None])
+                everyone = sp.csr_matrix(
+                    np.ones((member.shape[0], 1), np.int64) if mass is None else mass[:, None]
+                )
                 state[name], state[name + "+"] = _two_words(each, member, product)
                 for word, total in zip(("", "+"), _two_words(each, everyone, product), strict=True):
                     state["all " + name + word] = total.toarray().ravel()
                 continue
             state[name] = product(each, member)
-            before = np.concatenate([[0], np.cumsum(each if mass is None else each * mass[indices])])
+            before = np.concatenate(
+                [[0], np.cumsum(each if mass is None else each * mass[indices])]
+            )
             state["all " + name] = before[indptr[1:]] - before[indptr[:-1]]
         if profile.n >= exact.WIDE_ROWS and not heavy(profile):
             for name in [name for name in ("hh", "hl", "ll") if name in state]:
@@ -259,10 +312,17 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
             if sp.issparse(value) and value.nnz == len(keys):
                 aligned[name] = value.data.astype(np.int64)
             elif sp.issparse(value):
-                of = np.repeat(np.arange(last - first, dtype=np.int64), np.diff(value.indptr)) * size + value.indices
+                of = (
+                    np.repeat(np.arange(last - first, dtype=np.int64), np.diff(value.indptr)) * size
+                    + value.indices
+                )
                 aligned[name] = np.zeros(len(keys), np.int64)
                 aligned[name][np.searchsorted(keys, of)] = value.data
-        whole = {name.removeprefix("all "): np.asarray(v, np.int64) for name, v in state.items() if not sp.issparse(v)}
+        whole = {
+            name.removeprefix("all "): np.asarray(v, np.int64)
+            for name, v in state.items()
+            if not sp.issparse(v)
+        }
         unit = unit_of(profile)[first:last]
         if "h" not in state:  # features of 0 and 1
             total = square = aligned["rows"].astype(np.float64)
@@ -272,17 +332,26 @@ class GroupMoments(ExactSums, PerFeatureStatistic, layout="rows", weighted=True,
                 aligned, whole = exact.carried(aligned), exact.carried(whole)
             total, square = exact.sums_of(aligned, unit[feature], (len(keys),))
             all_total, all_square = exact.sums_of(whole, unit, (last - first,))
-        own = profile.positive_total if isinstance(self.target, Labels) else self.target.totals(profile)
+        own = (
+            profile.positive_total
+            if isinstance(self.target, Labels)
+            else self.target.totals(profile)
+        )
         assert own is not None
         rows = LabelRows(own, profile.total)
         if profile.graded:  # in the units of grades, all rows, too
-            rows = LabelRows(profile.weight_grade if profile.weighted else profile.grade, profile.total << GRADE_BITS)
+            rows = LabelRows(
+                profile.weight_grade if profile.weighted else profile.grade,
+                profile.total << GRADE_BITS,
+            )
             all_total, all_square = (np.ldexp(each, GRADE_BITS) for each in (all_total, all_square))
         group = cells.indices.astype(np.int64)
         return PairMoments(last - first, rows, feature, group, total, square, all_total, all_square)
 
 
-def _two_words(values: np.ndarray, by: sp.csr_matrix, product: Callable[..., sp.csr_matrix]) -> list[sp.csr_matrix]:
+def _two_words(
+    values: np.ndarray, by: sp.csr_matrix, product: Callable[..., sp.csr_matrix]
+) -> list[sp.csr_matrix]:
     """The 40 bits below and what is above them of `product`(values, by): values, below 2⁴¹, by 20 bits, `by` ≥ 0 by `DIGITS`."""
     low, above, raised = None, None, 0
     half = (1 << WORD // 2) - 1
@@ -314,13 +383,18 @@ class KnownRows(Statistic, layout="rows", divisible=False, weighted=True, graded
         low, high = np.full(profile.d, np.inf), np.full(profile.d, -np.inf)
         if block.n:
             ends = block.x.min(axis=0), block.x.max(axis=0)
-            low, high = ((e.toarray().ravel() if sp.issparse(e) else e).astype(np.float64) for e in ends)
+            low, high = (
+                (e.toarray().ravel() if sp.issparse(e) else e).astype(np.float64) for e in ends
+            )
         positive = np.bincount(block.label_indices, minlength=profile.q).astype(np.int64)
         return {"n": np.array([block.n]), "positive": positive, "low": low, "high": high}
 
     def merge(self, left: State, right: State) -> State:
         out = {name: left[name].astype(np.int64) + right[name] for name in ("n", "positive")}
-        return out | {"low": np.minimum(left["low"], right["low"]), "high": np.maximum(left["high"], right["high"])}
+        return out | {
+            "low": np.minimum(left["low"], right["low"]),
+            "high": np.maximum(left["high"], right["high"]),
+        }
 
     def state_bytes(self, profile: Profile) -> int:
         return 8 * (1 + profile.q + 2 * profile.d) + envelope(4)

@@ -31,7 +31,10 @@ from .moments import ExactSums, Moments, known_range, provisional_centre, unit_o
 from .sample import SampledRows
 
 WAVE_BYTES = 16 << 20  # of query rows that travel with one job
-CHUNK_BYTES, CHUNK_ROWS = 8 << 20, 2048  # of float64 points that are made ready at once, and how many they are at most
+CHUNK_BYTES, CHUNK_ROWS = (
+    8 << 20,
+    2048,
+)  # of float64 points that are made ready at once, and how many they are at most
 
 
 @dataclass
@@ -61,7 +64,11 @@ class Geometry:
         row = 12 * block.x.nnz / max(1, block.n) if block.sparse else 8 * len(self.varying)
         pieces = -(-block.n // min(CHUNK_ROWS, max(128, int(CHUNK_BYTES / max(1, row)))))
         for i in range(pieces):
-            yield block if pieces == 1 else block.part(block.n * i // pieces, block.n * (i + 1) // pieces)
+            yield (
+                block
+                if pieces == 1
+                else block.part(block.n * i // pieces, block.n * (i + 1) // pieces)
+            )
 
     def chunks(self, block: Block) -> Iterator[Rows]:
         return map(self.points, self.parts(block))
@@ -70,16 +77,22 @@ class Geometry:
         """(v,) powers of two that no coordinate of a point exceeds in size, of a dense block or a sparse one."""
         low, high = profile.low[self.varying], profile.high[self.varying]
         origins = [np.zeros(len(low)) if self.centre is None else self.centre, self.offset]
-        return exact.power_above(np.max([np.abs((end - o) / self.scale) for end in (low, high) for o in origins], axis=0))
+        return exact.power_above(
+            np.max([np.abs((end - o) / self.scale) for end in (low, high) for o in origins], axis=0)
+        )
 
 
-def geometry_of(engine: Runner, moments: Moments | None, scaling: str, sets: Labelsets | None = None) -> Geometry:
+def geometry_of(
+    engine: Runner, moments: Moments | None, scaling: str, sets: Labelsets | None = None
+) -> Geometry:
     """The geometry of the rows whose labels are all known, over the features that vary among them, scaled by ``"standard"`` (from
     the `moments` of these rows), ``"minmax"`` or ``"none"``. `DataError` where none varies."""
     low, high = known_range(engine)
     positions = np.flatnonzero(high > low)
     if not len(positions):
-        raise DataError("no feature varies over the rows whose labels are all known; label more rows")
+        raise DataError(
+            "no feature varies over the rows whose labels are all known; label more rows"
+        )
     s = Scaling.none(len(positions))
     if scaling == "standard":
         assert moments is not None
@@ -129,7 +142,9 @@ def anchors_of(engine: Runner, count: int | None, seed: int) -> Block:
     n = engine.profile.n
     (block,) = engine.run(SampledRows(n if count is None else count, seed), keep=False)
     if not block.n:
-        raise DataError("no row has all its labels known; neighbours under labels need fully known rows")
+        raise DataError(
+            "no row has all its labels known; neighbours under labels need fully known rows"
+        )
     return block
 
 
@@ -165,7 +180,9 @@ class NearestRows(Statistic, layout="identified", divisible=False, graded=True):
     queries: Queries
     neighbourhoods: tuple[Neighbourhood, ...]
     table: LabelsetSimilarity | None = None
-    symmetric: bool = False  # the queries are all rows there are: a tile of two runs of them serves both
+    symmetric: bool = (
+        False  # the queries are all rows there are: a tile of two runs of them serves both
+    )
 
     def takes_grades(self) -> bool:
         return all(each.condition in ("any", "sharing") for each in self.neighbourhoods)
@@ -173,7 +190,10 @@ class NearestRows(Statistic, layout="identified", divisible=False, graded=True):
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
         # what is near already cuts off most pairs of the next chunk
         size = len(self.queries)
-        best = [Nearest(size, each.k) if state is None else self._nearest(state, i) for i, each in enumerate(self.neighbourhoods)]
+        best = [
+            Nearest(size, each.k) if state is None else self._nearest(state, i)
+            for i, each in enumerate(self.neighbourhoods)
+        ]
         sieve = self.queries.sieve()
         both, block = self.symmetric and sieve is None, block.known()
         if both:
@@ -194,18 +214,34 @@ class NearestRows(Statistic, layout="identified", divisible=False, graded=True):
                     continue
                 # rows before the batch have met it when they were queries; those in it are met from both sides, those after once
                 start, end = np.searchsorted(place[met : met + len(rows)], [positions[0], first])
-                for part, others in ((slice(start, end), None), (slice(end, len(rows)), place[met + end : met + len(rows)])):
+                for part, others in (
+                    (slice(start, end), None),
+                    (slice(end, len(rows)), place[met + end : met + len(rows)]),
+                ):
                     if part.stop > part.start:
                         self._update(batch, positions, Reference(rows.take(part)), best, others)
             met += len(rows)
-        return {f"{i} {name}": value for i, nearest in enumerate(best) for name, value in nearest.state().items()}
+        return {
+            f"{i} {name}": value
+            for i, nearest in enumerate(best)
+            for name, value in nearest.state().items()
+        }
 
     def _update(
-        self, batch: Rows, positions: np.ndarray, reference: Reference, best: list[Nearest], others: np.ndarray | None
+        self,
+        batch: Rows,
+        positions: np.ndarray,
+        reference: Reference,
+        best: list[Nearest],
+        others: np.ndarray | None,
     ) -> None:
         """Queries at `positions` take in the rows; with `others`, their own places among the queries, these the batch."""
         for tile, run in reference.tiles(batch):
-            lookup = None if self.table is None else self.table.between(batch.labelset_codes, tile.reference.labelset_codes)
+            lookup = (
+                None
+                if self.table is None
+                else self.table.between(batch.labelset_codes, tile.reference.labelset_codes)
+            )
             for neighbourhood, nearest in zip(self.neighbourhoods, best, strict=True):
                 allowed = neighbourhood.allowed(lookup)
                 nearest.update(tile, allowed, positions)
@@ -214,7 +250,9 @@ class NearestRows(Statistic, layout="identified", divisible=False, graded=True):
                     nearest.update(tile.transposed(), back, others[run])
 
     def _nearest(self, state: State, i: int) -> Nearest:
-        return Nearest.from_state({name: state[f"{i} {name}"] for name in ("keys", "ids", "squares")})
+        return Nearest.from_state(
+            {name: state[f"{i} {name}"] for name in ("keys", "ids", "squares")}
+        )
 
     def merge(self, left: State, right: State) -> State:
         out: State = {}
@@ -227,7 +265,9 @@ class NearestRows(Statistic, layout="identified", divisible=False, graded=True):
         return [self._nearest(state, i) for i in range(len(self.neighbourhoods))]
 
     def state_bytes(self, profile: Profile) -> int:
-        return 24 * len(self.queries) * sum(each.k for each in self.neighbourhoods) + envelope(3 * len(self.neighbourhoods))
+        return 24 * len(self.queries) * sum(each.k for each in self.neighbourhoods) + envelope(
+            3 * len(self.neighbourhoods)
+        )
 
 
 def nearest_rows(
@@ -239,7 +279,10 @@ def nearest_rows(
 ) -> list[Nearest]:
     """The nearest rows of the rows of `block`, wave by wave; one job a wave."""
     size = 24 * block.n * sum(each.k for each in neighbourhoods)
-    needs, remedy = f"the neighbours of {block.n} rows take", f"or lower {setting('num_anchors')} or {setting('k')}"
+    needs, remedy = (
+        f"the neighbours of {block.n} rows take",
+        f"or lower {setting('num_anchors')} or {setting('k')}",
+    )
     must_fit(size, engine.budgets.driver, "driver_bytes", needs, remedy, ON_THE_DRIVER)
     parts: list[list[Nearest]] = []
     cuts = list(waves(block))
@@ -247,7 +290,11 @@ def nearest_rows(
     for number, wave in enumerate(cuts):
         if engine.progress:
             engine.progress("neighbours: wave", number, len(cuts))
-        parts.append(engine.run(NearestRows(Queries(wave, geometry), neighbourhoods, table, whole), keep=False)[0])
+        parts.append(
+            engine.run(
+                NearestRows(Queries(wave, geometry), neighbourhoods, table, whole), keep=False
+            )[0]
+        )
     return [Nearest.stacked(list(part)) for part in zip(*parts, strict=True)]
 
 
@@ -289,7 +336,11 @@ class EdgeDifferences(ExactSums, layout="identified", graded=True):
     columns: sp.csr_matrix  # S[:, wave]
 
     def sums(self, rows: Block, profile: Profile) -> State:
-        unit, x, others = unit_of(profile), features_of(rows, profile), features_of(self.wave, profile)
+        unit, x, others = (
+            unit_of(profile),
+            features_of(rows, profile),
+            features_of(self.wave, profile),
+        )
         edges = self.columns[np.searchsorted(self.ids, rows.ids)]
         degree = np.asarray(edges.sum(axis=1)).ravel()
         if sp.issparse(x):
@@ -313,14 +364,18 @@ class EdgeDifferences(ExactSums, layout="identified", graded=True):
         return 8 * words * len(profile.varying) ** 2 + envelope(words)
 
 
-def quadratic_form(engine: Runner, block: Block, geometry: Geometry, S: sp.csr_matrix) -> np.ndarray:
+def quadratic_form(
+    engine: Runner, block: Block, geometry: Geometry, S: sp.csr_matrix
+) -> np.ndarray:
     """X'LX (v, v), L = diag(S1) − S, for a symmetric S over the rows of `block` (all rows, in the order of their ids):
     Σ over pairs S_ij (x_i − x_j)(x_i − x_j)'/2, in the units of the geometry."""
     order = np.argsort(block.ids)
     ids, S, first = block.ids[order], sp.csr_matrix(S)[order], 0
     total = np.zeros((len(engine.profile.varying),) * 2)
     for wave in waves(block):
-        total += engine.run(EdgeDifferences(wave, ids, S[:, first : first + wave.n].tocsr()), keep=False)[0]
+        total += engine.run(
+            EdgeDifferences(wave, ids, S[:, first : first + wave.n].tocsr()), keep=False
+        )[0]
         first += wave.n
     mine = np.searchsorted(engine.profile.varying, geometry.varying)
     total = total[np.ix_(mine, mine)] / np.outer(geometry.scale, geometry.scale)

@@ -77,7 +77,11 @@ class CountsBelow(Statistic, layout="rows", graded=True):
         columns = block.x.tocsc() if block.sparse else None
         zero = to_key(np.zeros(1))
         for index, feature in enumerate(profile.varying):
-            stored = None if columns is None else columns.data[columns.indptr[feature] : columns.indptr[feature + 1]]
+            stored = (
+                None
+                if columns is None
+                else columns.data[columns.indptr[feature] : columns.indptr[feature + 1]]
+            )
             keys = np.sort(to_key(block.x[:, feature] if stored is None else stored))
             counts[index] = np.searchsorted(keys, self.edges[index], side="left")
             if columns is not None:
@@ -91,12 +95,17 @@ class CountsBelow(Statistic, layout="rows", graded=True):
         return 8 * self.edges.size + envelope(1)
 
 
-def bracketed_quantiles(profile: Profile, shares: np.ndarray, count: Callable[[CountsBelow], np.ndarray]) -> np.ndarray:
+def bracketed_quantiles(
+    profile: Profile, shares: np.ndarray, count: Callable[[CountsBelow], np.ndarray]
+) -> np.ndarray:
     """(v, len(shares)) quantiles of the varying features, of which each order statistic is in a bracket [low, high] of keys
     that `count`, the result of a scan, narrows until the ends meet."""
     low_rank, high_rank, fraction = _ranks(profile.n, shares)
     ranks, one, step = np.unique(np.concatenate([low_rank, high_rank])), np.uint64(1), 0
-    low, high = (np.repeat(to_key(ends[profile.varying])[:, None], len(ranks), axis=1) for ends in (profile.low, profile.high))
+    low, high = (
+        np.repeat(to_key(ends[profile.varying])[:, None], len(ranks), axis=1)
+        for ends in (profile.low, profile.high)
+    )
     while (low != high).any():
         edges = _cuts(low, high)
         counts, step = count(CountsBelow(edges, step)), step + 1
@@ -105,8 +114,12 @@ def bracketed_quantiles(profile: Profile, shares: np.ndarray, count: Callable[[C
             at_least = np.where(above, np.uint64(0), edges).max(axis=1)
             less_than = np.where(above, edges, np.uint64(2**64 - 1)).min(axis=1)
             low[:, r] = np.maximum(low[:, r], at_least)
-            high[:, r] = np.where(above.any(axis=1), np.minimum(high[:, r], less_than - one), high[:, r])
-    lower, upper = (from_key(low)[:, np.searchsorted(ranks, each)] for each in (low_rank, high_rank))
+            high[:, r] = np.where(
+                above.any(axis=1), np.minimum(high[:, r], less_than - one), high[:, r]
+            )
+    lower, upper = (
+        from_key(low)[:, np.searchsorted(ranks, each)] for each in (low_rank, high_rank)
+    )
     return interpolate(lower, upper, fraction)
 
 

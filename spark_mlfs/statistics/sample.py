@@ -40,14 +40,20 @@ class SampledRows(Statistic, layout="identified", divisible=False, graded=True):
     @staticmethod
     def pack(block: Block) -> State:
         """Rows as a state: parts that lie side by side until they are too many."""
-        return {"n": block.n, "0": np.frombuffer(bytes(block.encode()), np.uint8)} if block.n else {"n": 0}
+        return (
+            {"n": block.n, "0": np.frombuffer(bytes(block.encode()), np.uint8)}
+            if block.n
+            else {"n": 0}
+        )
 
     @staticmethod
     def _parts(state: State) -> list[np.ndarray]:
         return [value for name, value in state.items() if name != "n"]
 
     def _joined(self, state: State) -> Block:
-        return self._best(concatenate([Block.from_state(decode(part.tobytes())) for part in self._parts(state)]))
+        return self._best(
+            concatenate([Block.from_state(decode(part.tobytes())) for part in self._parts(state)])
+        )
 
     def merge(self, left: State, right: State) -> State:
         parts = self._parts(left) + self._parts(right)

@@ -36,7 +36,9 @@ class Keyed:
 
 def _by_fields(value: Any, wholly: bool) -> Hashable:
     fields = type(value).__dataclass_fields__.values()
-    return type(value), *(_identity(getattr(value, field.name), wholly) for field in fields if field.compare)
+    return type(value), *(
+        _identity(getattr(value, field.name), wholly) for field in fields if field.compare
+    )
 
 
 def _identity(value: Any, wholly: bool) -> Hashable:
@@ -146,7 +148,11 @@ class Labels(Target):
     def bounds(self, profile: Profile) -> tuple[int, int]:
         each, met = 1 + profile.most_labels, profile.nonzero + profile.feature_label_pairs
         if self.watch:
-            each += len(self.watch) if profile.unlabelled else min(profile.most_unknown, len(self.watch))
+            each += (
+                len(self.watch)
+                if profile.unlabelled
+                else min(profile.most_unknown, len(self.watch))
+            )
             met += profile.feature_unknown_pairs + profile.unlabelled_stored * len(self.watch)
         return each, met
 
@@ -175,7 +181,9 @@ class Labels(Target):
         out = counts << NOISE_BITS
         reported, unknown = counts[..., 1 : 1 + self.q], self.unknown(counts)
         known = counts[..., :1] if unknown is None else counts[..., :1] - unknown
-        found = np.rint(np.ldexp((reported - fp * known) / (1 - fp - fn), NOISE_BITS)).astype(np.int64)
+        found = np.rint(np.ldexp((reported - fp * known) / (1 - fp - fn), NOISE_BITS)).astype(
+            np.int64
+        )
         out[..., 1 : 1 + self.q] = np.clip(found, 0, known << NOISE_BITS)
         return out
 
@@ -233,7 +241,9 @@ class LabelPairs(Target, asked_once=True):
 
     def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         count = len(self.labels)
-        position = np.full(max(max(self.labels), int(block.label_indices.max(initial=0))) + 1, -1, np.int64)
+        position = np.full(
+            max(max(self.labels), int(block.label_indices.max(initial=0))) + 1, -1, np.int64
+        )
         position[list(self.labels)] = np.arange(count)
         positions, rows = position[block.label_indices], block.label_rows()
         listed = positions >= 0
@@ -277,12 +287,18 @@ class SomeLabels(Target, asked_once=True):
 
     def _places(self, block: Block | CodedBlock) -> np.ndarray:
         """The group of each group of `Labels`, −1 for those that are not listed."""
-        place = np.full(2 + max(max(self.labels, default=0), int(block.label_indices.max(initial=0))), -1, np.int64)
+        place = np.full(
+            2 + max(max(self.labels, default=0), int(block.label_indices.max(initial=0))),
+            -1,
+            np.int64,
+        )
         place[0], place[1 + np.array(self.labels, np.int64)] = 0, np.arange(1, self.size)
         return place
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
-        return 1 + min(profile.most_labels, len(self.labels)), profile.nonzero + profile.feature_label_pairs
+        return 1 + min(
+            profile.most_labels, len(self.labels)
+        ), profile.nonzero + profile.feature_label_pairs
 
 
 @dataclass(frozen=True)

@@ -25,15 +25,25 @@ from spark_mlfs.schema import attribute_names, with_names
 from spark_mlfs.testing import engine_of
 
 SCHEMA = T.StructType(
-    [T.StructField("id", T.LongType()), T.StructField("features", VectorUDT()), T.StructField("labels", VectorUDT())]
+    [
+        T.StructField("id", T.LongType()),
+        T.StructField("features", VectorUDT()),
+        T.StructField("labels", VectorUDT()),
+    ]
 )
 
 
 def frame_of(spark, x, y, sparse=False, partitions=2, first=0):
     def vector(row):
-        return Vectors.sparse(len(row), [(int(j), float(row[j])) for j in np.flatnonzero(row)]) if sparse else Vectors.dense(row)
+        return (
+            Vectors.sparse(len(row), [(int(j), float(row[j])) for j in np.flatnonzero(row)])
+            if sparse
+            else Vectors.dense(row)
+        )
 
-    rows = [(first + i, vector(a), Vectors.dense(b)) for i, (a, b) in enumerate(zip(x, y, strict=True))]
+    rows = [
+        (first + i, vector(a), Vectors.dense(b)) for i, (a, b) in enumerate(zip(x, y, strict=True))
+    ]
     out = spark.createDataFrame(rows, SCHEMA).repartition(partitions)
     out = with_names(out, "features", [f"x{j}" for j in range(x.shape[1])])
     return with_names(out, "labels", [f"l{j}" for j in range(y.shape[1])])
@@ -51,8 +61,13 @@ def data(n=150, d=8, q=4, seed=0, sparse=False):
 
 def collected(model, frame):
     """labels and scores in the order of the ids."""
-    rows = sorted(model.transform(frame).select("id", "prediction", "rawPrediction").collect(), key=lambda r: r.id)
-    return np.array([r.prediction.toArray() for r in rows]), np.array([r.rawPrediction.toArray() for r in rows])
+    rows = sorted(
+        model.transform(frame).select("id", "prediction", "rawPrediction").collect(),
+        key=lambda r: r.id,
+    )
+    return np.array([r.prediction.toArray() for r in rows]), np.array(
+        [r.rawPrediction.toArray() for r in rows]
+    )
 
 
 class Learned:
@@ -81,7 +96,9 @@ def test_mlknn_equals_the_naive_one(sparse, k, s, scaling):
     z[:20] = x[:20]  # rows that are in the training set are neighbours of their own
     model = Learned("mlknn", x, y, sparse, k=k, s=s, scaling=scaling)
     keep = [j for j in range(x.shape[1]) if j != 5]
-    offset, scale = (x[:, keep].mean(axis=0), x[:, keep].std(axis=0)) if scaling == "standard" else (0, 1)
+    offset, scale = (
+        (x[:, keep].mean(axis=0), x[:, keep].std(axis=0)) if scaling == "standard" else (0, 1)
+    )
     naive = NaiveMLkNN(k, s).fit((x[:, keep] - offset) / scale, y)
     labels, scores = model.predict(z)
     np.testing.assert_array_equal(labels, naive.predict((z[:, keep] - offset) / scale))
@@ -103,9 +120,13 @@ def test_brknn_and_svm_equal_scikit_learn():
     model = Learned("br-svm", x, y, c=0.5, seed=3, tol=1e-8)
     labels, scores = model.predict(z)
     for label in range(y.shape[1]):
-        theirs = LinearSVC(C=0.5, random_state=3, tol=1e-8, max_iter=10_000).fit(x[:, keep], y[:, label])
+        theirs = LinearSVC(C=0.5, random_state=3, tol=1e-8, max_iter=10_000).fit(
+            x[:, keep], y[:, label]
+        )
         np.testing.assert_array_equal(labels[:, label], theirs.predict(z[:, keep]))
-        np.testing.assert_allclose(scores[:, label], theirs.decision_function(z[:, keep]), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            scores[:, label], theirs.decision_function(z[:, keep]), rtol=1e-5, atol=1e-6
+        )
     assert model.state["converged"]
 
 
@@ -125,11 +146,17 @@ def test_chain_equals_scikit_learn(base, order):
     assert sorted(chain) == list(range(y.shape[1]))
     if order == "frequency":
         assert (np.diff(y.sum(axis=0)[chain]) <= 0).all()
-    inner = KNeighborsClassifier(3, algorithm="brute") if base == "knn" else LinearSVC(random_state=7, tol=1e-8, max_iter=10_000)
+    inner = (
+        KNeighborsClassifier(3, algorithm="brute")
+        if base == "knn"
+        else LinearSVC(random_state=7, tol=1e-8, max_iter=10_000)
+    )
     theirs = ClassifierChain(inner, order=list(chain)).fit(x[:, keep], y)
     np.testing.assert_array_equal(labels, theirs.predict(z[:, keep]))
     if base == "svm":
-        np.testing.assert_allclose(scores, theirs.decision_function(z[:, keep]), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            scores, theirs.decision_function(z[:, keep]), rtol=1e-5, atol=1e-6
+        )
 
 
 def test_calibrated_scores_are_plattish():
@@ -143,7 +170,10 @@ def test_calibrated_scores_are_plattish():
         assert brier_score_loss(u[:, label], scores[:, label]) < brier_score_loss(
             u[:, label], np.full(len(u), y[:, label].mean())
         )
-        assert (np.argsort(scores[:, label], kind="stable") == np.argsort(decision[:, label], kind="stable")).mean() > 0.99
+        assert (
+            np.argsort(scores[:, label], kind="stable")
+            == np.argsort(decision[:, label], kind="stable")
+        ).mean() > 0.99
         assert abs(scores[:, label].mean() - u[:, label].mean()) < 0.07
 
 
@@ -157,7 +187,9 @@ def test_one_answer_whatever_the_layout(spark, name, sparse, partitions):
     found = CLASSIFIERS.create(name)
     p = {each.name: each.default for each in found.parameters}
     packed = pack(frame_of(spark, x, y, sparse, partitions), "features", "labels", "id")
-    blocks = [Block.decode(bytes(r.block)) for r in packed.frame.where("block is not null").collect()]
+    blocks = [
+        Block.decode(bytes(r.block)) for r in packed.frame.where("block is not null").collect()
+    ]
     engine = SparkEngine(packed)
     others = [found.fit(LocalEngine(packed.profile, blocks), p), found.fit(engine, p)]
     engine.release()
@@ -170,7 +202,9 @@ def test_one_answer_whatever_the_layout(spark, name, sparse, partitions):
                 np.testing.assert_array_equal(value, other[key], err_msg=key)
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n != "cc" else n for n in CLASSIFYING])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n != "cc" else n for n in CLASSIFYING]
+)
 def test_pipeline_saves_and_loads_as_a_whole(spark, tmp_path, name):
     x, y = data()
     frame = frame_of(spark, x, y)
@@ -182,7 +216,11 @@ def test_pipeline_saves_and_loads_as_a_whole(spark, tmp_path, name):
     for ours, theirs in zip(collected(model, frame), collected(loaded, frame), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     out = loaded.transform(frame)
-    assert attribute_names(out, "prediction") == attribute_names(out, "rawPrediction") == [f"l{j}" for j in range(4)]
+    assert (
+        attribute_names(out, "prediction")
+        == attribute_names(out, "rawPrediction")
+        == [f"l{j}" for j in range(4)]
+    )
     estimator.write().overwrite().save(f"file://{tmp_path}/e")
     again = type(estimator).load(f"file://{tmp_path}/e")
     assert again.extractParamMap().values() is not None and again.getFeaturesCol() == "selected"
@@ -197,7 +235,9 @@ def test_features_are_found_by_name(spark):
     model = spark_mlfs.BRSVMClassifier().fit(frame_of(spark, x, y))
     names = [f"x{j}" for j in range(x.shape[1])]
     shuffled = with_names(frame_of(spark, x[:, ::-1], y), "features", names[::-1])
-    for a, b in zip(collected(model, frame_of(spark, x, y)), collected(model, shuffled), strict=True):
+    for a, b in zip(
+        collected(model, frame_of(spark, x, y)), collected(model, shuffled), strict=True
+    ):
         np.testing.assert_array_equal(a, b)
     with pytest.raises(DataError, match="lacks 1 of the features"):
         model.transform(with_names(frame_of(spark, x, y), "features", [*names[:-1], "other"]))
@@ -247,7 +287,8 @@ def test_mlknn_on_emotions(spark, emotions):
 
 
 @pytest.mark.parametrize(
-    ("name", "sparse"), [("brknn", True), *(pytest.param("mlknn", s, marks=pytest.mark.slow) for s in (False, True))]
+    ("name", "sparse"),
+    [("brknn", True), *(pytest.param("mlknn", s, marks=pytest.mark.slow) for s in (False, True))],
 )
 def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name, sparse):
     from spark_mlfs.ml import learners
@@ -277,7 +318,9 @@ def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name
     assert sorted(r.id for r in rows) == sorted([*range(90), *range(90)])
     assert all((r.prediction.toArray() == want[0][r.id]).all() for r in rows)
     with pytest.raises(Exception, match="missing"):
-        joined.transform(spark.createDataFrame([(1, [float("nan")] * 8)], "id bigint, features array<double>")).collect()
+        joined.transform(
+            spark.createDataFrame([(1, [float("nan")] * 8)], "id bigint, features array<double>")
+        ).collect()
 
 
 @pytest.mark.parametrize("sparse", [pytest.param(False, marks=pytest.mark.slow), True])
@@ -290,7 +333,9 @@ def test_vectors_from_a_parquet_file(spark, tmp_path, sparse):
         model = estimator.fit(stored)
         for ours, theirs in zip(collected(model, stored), collected(model, frame), strict=True):
             np.testing.assert_array_equal(ours, theirs)
-        assert {r.id for r in model.tagged(stored, top_n=1).select("id", "tags").collect()} == set(range(len(x)))
+        assert {r.id for r in model.tagged(stored, top_n=1).select("id", "tags").collect()} == set(
+            range(len(x))
+        )
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "array"])
@@ -302,25 +347,38 @@ def test_before_arrow_functions_rows_pass_through_pandas(spark, monkeypatch, kin
     if kind == "array":
         frame = frame.withColumn("features", vector_to_array("features"))
     model = spark_mlfs.MLkNNClassifier(idCol="id").fit(frame)
-    now = [collected(model, frame), model.tagged(frame, threshold=0.3).orderBy("id").select("tags", "scores").collect()]
+    now = [
+        collected(model, frame),
+        model.tagged(frame, threshold=0.3).orderBy("id").select("tags", "scores").collect(),
+    ]
     monkeypatch.delattr(F, "arrow_udf", raising=False)
-    then = [collected(model, frame), model.tagged(frame, threshold=0.3).orderBy("id").select("tags", "scores").collect()]
+    then = [
+        collected(model, frame),
+        model.tagged(frame, threshold=0.3).orderBy("id").select("tags", "scores").collect(),
+    ]
     for ours, theirs in zip(now[0], then[0], strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert now[1] == then[1] and any(row.tags for row in now[1])
     with pytest.raises(Exception, match="null"):
-        model.transform(frame.withColumn("features", F.when(F.col("id") > 3, F.col("features")))).collect()
+        model.transform(
+            frame.withColumn("features", F.when(F.col("id") > 3, F.col("features")))
+        ).collect()
 
 
 def test_neighbours_over_the_cluster_with_equal_and_unlabelled_rows(spark):
     """Rows without ids of their own that are equal are neighbours of each other; a row without labels is none."""
     x, y = data(90)
     x[60:80], y[60:80] = x[:20], y[:20]
-    rows = [(Vectors.dense(a), None if i % 9 == 4 else Vectors.dense(b)) for i, (a, b) in enumerate(zip(x, y, strict=True))]
+    rows = [
+        (Vectors.dense(a), None if i % 9 == 4 else Vectors.dense(b))
+        for i, (a, b) in enumerate(zip(x, y, strict=True))
+    ]
     frame = spark.createDataFrame(rows, T.StructType(SCHEMA.fields[1:])).repartition(3)
     p = {each.name: each.default for each in CLASSIFIERS.create("mlknn").parameters}
     packed = pack(frame, "features", "labels")
-    blocks = [Block.decode(bytes(r.block)) for r in packed.frame.where("block is not null").collect()]
+    blocks = [
+        Block.decode(bytes(r.block)) for r in packed.frame.where("block is not null").collect()
+    ]
     engine = SparkEngine(packed)
     here, there = (
         CLASSIFIERS.create("mlknn").fit(LocalEngine(packed.profile, blocks), p),

@@ -37,7 +37,10 @@ def test_decisions_are_the_product():
     rng = np.random.default_rng(1)
     x, w = rng.normal(size=(40, 9)), rng.normal(size=(5, 9))
     for rows in (x, sp.csr_matrix(x)):
-        np.testing.assert_allclose(decisions(rows, w), [[sum(a * b for a, b in zip(r, m, strict=True)) for m in w] for r in x])
+        np.testing.assert_allclose(
+            decisions(rows, w),
+            [[sum(a * b for a, b in zip(r, m, strict=True)) for m in w] for r in x],
+        )
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
@@ -51,4 +54,6 @@ def test_features_beyond_what_liblinear_ends_on_are_refused(form):
 def test_rows_that_are_all_in_one_fold_are_learned_from():
     """Nothing is left to calibrate on, nor to train without them."""
     for rows in np.random.default_rng(0).normal(size=(40, 2, 1)):
-        assert BRSVMClassifier(c=1e3, scores="calibrated").fit(rows, [[1], [0]]).predict(rows).tolist() == [[1], [0]]
+        assert BRSVMClassifier(c=1e3, scores="calibrated").fit(rows, [[1], [0]]).predict(
+            rows
+        ).tolist() == [[1], [0]]

@@ -28,12 +28,17 @@ NAMES = [f"x{j}" for j in range(D)]
 # Counts, moments, neighbours, sums of products, folds: these run every day, the other methods take turns.
 FAMILIES = ("jmi", "fisher", "relieff", "ridge", "forward")
 OTHERS = [name for name in METHODS if name not in FAMILIES]
-TURNS = {name: pytest.mark.slow(every=8, together="method", number=number) for number, name in enumerate(OTHERS, 1)}
+TURNS = {
+    name: pytest.mark.slow(every=8, together="method", number=number)
+    for number, name in enumerate(OTHERS, 1)
+}
 
 
 def pytest_generate_tests(metafunc):
     if "method" in metafunc.fixturenames:
-        metafunc.parametrize("method", [pytest.param(name, marks=TURNS.get(name, ())) for name in METHODS])
+        metafunc.parametrize(
+            "method", [pytest.param(name, marks=TURNS.get(name, ())) for name in METHODS]
+        )
 
 
 @pytest.fixture(scope="session")
@@ -52,11 +57,18 @@ def methods(request):
                 forms += ["columns", "labels tags", "planted"]
             for form in forms:
                 asked.setdefault(form, set()).add(params["method"])
-    return {form: [name for name in METHODS if name in FAMILIES or name in some] for form, some in asked.items()}
+    return {
+        form: [name for name in METHODS if name in FAMILIES or name in some]
+        for form, some in asked.items()
+    }
 
 
 def vector(row, sparse):
-    return Vectors.sparse(len(row), [(int(j), float(row[j])) for j in np.flatnonzero(row)]) if sparse else Vectors.dense(row)
+    return (
+        Vectors.sparse(len(row), [(int(j), float(row[j])) for j in np.flatnonzero(row)])
+        if sparse
+        else Vectors.dense(row)
+    )
 
 
 def schema_of(features=None, labels=None):
@@ -80,8 +92,15 @@ def frame_of(spark, x, y, sparse=lambda i: False, order=None):
 
 def quick(name):
     """A method's defaults with few scans or epochs: nothing here depends on convergence, and a scan is a job in some forms."""
-    few = {"max_iter": (500, 10), "epochs": (100, 8)}  # above that a limit is of the driver's own iterations
-    return {p.name: few[p.name][1] for p in METHODS[name].parameters if p.name in few and p.default <= few[p.name][0]}
+    few = {
+        "max_iter": (500, 10),
+        "epochs": (100, 8),
+    }  # above that a limit is of the driver's own iterations
+    return {
+        p.name: few[p.name][1]
+        for p in METHODS[name].parameters
+        if p.name in few and p.default <= few[p.name][0]
+    }
 
 
 def in_process(engine, method, count=COUNT, **parameters):
@@ -150,14 +169,22 @@ class Forms:
         return rank_all(self.spread(int(parts)), self.asked, small_bytes=0)
 
     def spread(self, parts):
-        return self.frame.repartition(parts) if parts < 12 else self.frame.repartition(12, self.frame.id % 5)
+        return (
+            self.frame.repartition(parts)
+            if parts < 12
+            else self.frame.repartition(12, self.frame.id % 5)
+        )
 
     def make_columns(self):
         return rank_all(frame_of(self.spark, self.x[:, self.columns], self.y), self.asked)
 
     def make_rows(self, values, kind):
         """`values` "full" or "thin"; rows as "dense", "sparse" or "mixed" vectors."""
-        return rank_all(self.rows(values, kind), self.asked, small_bytes=0 if values == "thin" and kind == "mixed" else 1 << 40)
+        return rank_all(
+            self.rows(values, kind),
+            self.asked,
+            small_bytes=0 if values == "thin" and kind == "mixed" else 1 << 40,
+        )
 
     def rows(self, values, kind):
         x = thin(self.x) if values == "thin" else self.x
@@ -197,7 +224,11 @@ class PackedRows:
         cells = packed.frame.where("block is not null").select("block").collect()
         block = concatenate([Block.decode(bytes(row.block)) for row in cells])
         block = block.take(np.argsort(block.ids, kind="stable"))
-        self.ids, self.x, self.y = block.ids, block.dense().astype(float), block.labels(packed.profile.q).toarray()
+        self.ids, self.x, self.y = (
+            block.ids,
+            block.dense().astype(float),
+            block.labels(packed.profile.q).toarray(),
+        )
         self.profile, self.unknown = packed.profile, block.complete
         packed.release()
 

@@ -14,7 +14,9 @@ SETS = {  # distinct rows, and every how many-th feature
     "yeast": (1600, 2),
     "imdb": (800, 8),
 }
-SCHEMA = T.StructType([T.StructField("features", VectorUDT()), T.StructField("labels", VectorUDT())])
+SCHEMA = T.StructType(
+    [T.StructField("features", VectorUDT()), T.StructField("labels", VectorUDT())]
+)
 
 
 class Table:
@@ -26,20 +28,30 @@ class Table:
         distinct, every = SETS[name]
         kept = rng.permutation(x.shape[0])[:distinct]
         # half as many again: one in three rows is a repetition, some of a row that is there three times and more
-        rows = rng.permutation(np.concatenate([kept, rng.choice(kept[: distinct // 2], distinct // 2)]))
+        rows = rng.permutation(
+            np.concatenate([kept, rng.choice(kept[: distinct // 2], distinct // 2)])
+        )
         self.sparse = sparse.issparse(x)
         x = x[rows]
         if self.sparse:  # the features that occur most, so that few rows are empty
             x = x[
-                :, np.sort(np.argsort(-np.asarray((x != 0).sum(axis=0)).ravel(), kind="stable")[: x.shape[1] // every])
+                :,
+                np.sort(
+                    np.argsort(-np.asarray((x != 0).sum(axis=0)).ravel(), kind="stable")[
+                        : x.shape[1] // every
+                    ]
+                ),
             ].toarray()
         else:
             x = x[:, ::every]
         self.x, self.y, self.name = x, y[rows].astype(float), name
         # rows that differ are equally far from another: most sparse ones, and those that differ in their labels only
-        self.tied = self.sparse or len(np.unique(x, axis=0)) < len(np.unique(np.hstack([x, self.y]), axis=0))
+        self.tied = self.sparse or len(np.unique(x, axis=0)) < len(
+            np.unique(np.hstack([x, self.y]), axis=0)
+        )
         self.frame = spark.createDataFrame(
-            [(self._vector(a), Vectors.dense(b)) for a, b in zip(self.x, self.y, strict=True)], SCHEMA
+            [(self._vector(a), Vectors.dense(b)) for a, b in zip(self.x, self.y, strict=True)],
+            SCHEMA,
         ).cache()
 
     def _vector(self, row):
@@ -50,5 +62,8 @@ class Table:
     def numbered(self, spark, ids):
         """The same rows with an id column."""
         schema = T.StructType([T.StructField("id", T.LongType()), *SCHEMA.fields])
-        rows = [(int(i), self._vector(a), Vectors.dense(b)) for i, a, b in zip(ids, self.x, self.y, strict=True)]
+        rows = [
+            (int(i), self._vector(a), Vectors.dense(b))
+            for i, a, b in zip(ids, self.x, self.y, strict=True)
+        ]
         return spark.createDataFrame(rows, schema)

@@ -33,7 +33,10 @@ def table(spark, tmp_path_factory):
     weights, grades = rng.integers(0, 4, 400), np.round(np.clip(0.5 + x[:, :2] / 6, 0, 1), 2)
 
     def cells(values, absent=None):
-        return [None if absent is not None and a else float(v) for v, a in zip(values, absent, strict=True)]
+        return [
+            None if absent is not None and a else float(v)
+            for v, a in zip(values, absent, strict=True)
+        ]
 
     data = [
         (
@@ -42,7 +45,13 @@ def table(spark, tmp_path_factory):
         )
         for r in rows
     ]  # fmt: skip
-    names = [*(f"`{name}` double" for name in NUMBERS), "y_0 double", "y_1 double", "y_2 double", "w double"]
+    names = [
+        *(f"`{name}` double" for name in NUMBERS),
+        "y_0 double",
+        "y_1 double",
+        "y_2 double",
+        "w double",
+    ]
     schema = ", ".join([*names, "g_0 double", "g_1 double", "tags array<string>"])
     path = str(tmp_path_factory.mktemp("table") / "rows.parquet")
     spark.createDataFrame(data, schema).repartition(3).write.parquet(path)
@@ -52,7 +61,9 @@ def table(spark, tmp_path_factory):
 def rankings(session, path, requests, options, grades=None, **how):
     """The bytes of ranking.csv of every request, each with an id-less table of its own session."""
     frame = read.load(session, path, options.pop("format"), **options)
-    packed = pack(frame, row_id="id", weight="weight" if "weight" in frame.columns else None, grades=grades)
+    packed = pack(
+        frame, row_id="id", weight="weight" if "weight" in frame.columns else None, grades=grades
+    )
     try:
         return [csv_text(result.ranking) for result in pipeline.rank(packed, requests, **how)]
     finally:
@@ -79,18 +90,44 @@ def takes(method, **profile):
 def test_every_method_ranks_alike(spark, table):
     requests = [pipeline.Request.of(method, {}, COUNT) for method in METHODS]
     same(spark, table, requests, format="parquet", features="x.*", labels="tags", missing="mean")
-    unknown = [pipeline.Request.of(method, {}, COUNT) for method in ("jmi", "ridge", "fisher", "csfs", "relieff", "spec")]
+    unknown = [
+        pipeline.Request.of(method, {}, COUNT)
+        for method in ("jmi", "ridge", "fisher", "csfs", "relieff", "spec")
+    ]
     same(spark, table, unknown, format="parquet", features="x.*", labels="y_*", missing="zero")
 
 
 def test_rows_with_weights_and_grades_rank_alike(spark, table):
-    weighted = [pipeline.Request.of(method, {}, COUNT) for method in METHODS if takes(method, weighted=True, graded=False)]
+    weighted = [
+        pipeline.Request.of(method, {}, COUNT)
+        for method in METHODS
+        if takes(method, weighted=True, graded=False)
+    ]
     assert len(weighted) > 10
-    same(spark, table, weighted, format="parquet", features="x.*", labels="tags", missing="zero", weight="w")
-    graded = [pipeline.Request.of(method, {}, COUNT) for method in METHODS if takes(method, weighted=False, graded=True)]
+    same(
+        spark,
+        table,
+        weighted,
+        format="parquet",
+        features="x.*",
+        labels="tags",
+        missing="zero",
+        weight="w",
+    )
+    graded = [
+        pipeline.Request.of(method, {}, COUNT)
+        for method in METHODS
+        if takes(method, weighted=False, graded=True)
+    ]
     assert len(graded) > 5
     grades = Grades.of({"graded_labels": True, "grade_range": None, "label_cuts": None})
-    options = {"format": "parquet", "features": "x.*", "labels": "g_*", "missing": "drop", "graded": True}
+    options = {
+        "format": "parquet",
+        "features": "x.*",
+        "labels": "g_*",
+        "missing": "drop",
+        "graded": True,
+    }
     same(spark, table, graded, grades, **options)
 
 
@@ -98,7 +135,9 @@ def test_rows_with_weights_and_grades_rank_alike(spark, table):
 @pytest.mark.parametrize("name", ["scene", "enron"])
 def test_real_sets_rank_alike(spark, data_dir, name):
     path = str(data_dir / name / f"{name}-test.arff.gz")
-    requests = [pipeline.Request.of(method, {}, 20) for method in ("jmi", "fisher", "relieff", "scls")]
+    requests = [
+        pipeline.Request.of(method, {}, 20) for method in ("jmi", "fisher", "relieff", "scls")
+    ]
     same(spark, path, requests, format="arff", labels=str(data_dir / name / f"{name}.xml"))
 
 
@@ -120,9 +159,14 @@ def test_lines_of_libsvm_rank_alike(spark, tmp_path):
     lines = []
     for _ in range(500):
         words = np.unique(rng.integers(1, 60, 9))
-        lines.append(f"{words[0] % 4},{words[-1] % 5} " + " ".join(f"{w}:{rng.integers(1, 4)}" for w in words))
+        lines.append(
+            f"{words[0] % 4},{words[-1] % 5} "
+            + " ".join(f"{w}:{rng.integers(1, 4)}" for w in words)
+        )
     path.write_bytes(gzip.compress("\n".join(lines + lines[:250]).encode()))
-    requests = [pipeline.Request.of(method, {}, 20) for method in ("mim", "jmi", "chi2", "ridge", "relieff")]
+    requests = [
+        pipeline.Request.of(method, {}, 20) for method in ("mim", "jmi", "chi2", "ridge", "relieff")
+    ]
     same(spark, str(path), requests, format="libsvm")
 
 
@@ -132,9 +176,15 @@ def test_arrays_with_the_ids_of_a_file_rank_as_the_file(tmp_path, kind):
     rng = np.random.default_rng(6)
     x = rng.integers(0, 5, (90, 6))[rng.integers(0, 60, 90)]
     tags = [[f"t{j}" for j in range(3) if row[j] > 2] for row in x]
-    ids = rng.permutation(90) * 7 if kind == "numbers" else [f"document {number}" for number in rng.permutation(90)]
+    ids = (
+        rng.permutation(90) * 7
+        if kind == "numbers"
+        else [f"document {number}" for number in rng.permutation(90)]
+    )
     path = str(tmp_path / "rows.parquet")
-    pq.write_table(pa.table({"doc": ids, "tags": tags} | {f"f{j}": x[:, j] for j in range(6)}), path)
+    pq.write_table(
+        pa.table({"doc": ids, "tags": tags} | {f"f{j}": x[:, j] for j in range(6)}), path
+    )
     frame, differ = pd.DataFrame(x, columns=[f"f{j}" for j in range(6)]), []
     options = {"format": "parquet", "features": ["f*"], "labels": "tags", "id": "doc"}
     for method in ("forward", "msfs", "mifs", "relieff", "deepfs"):
@@ -151,8 +201,17 @@ def test_arrays_with_the_ids_of_a_file_rank_as_the_file(tmp_path, kind):
     numbered = rank(frame, tags, "forward", row_ids=np.arange(90)[::-1])
     for same in ([*np.arange(90)[::-1]], pd.Index(range(89, -1, -1))):
         assert rank(frame, tags, "forward", row_ids=same).equals(numbered)
-    masked, days = np.ma.masked_array(range(90), np.arange(90) == 7), pd.date_range("2026-01-01", periods=90)
-    for wrong in ([np.nan, *map(str, ids[1:])], [*map(str, ids[1:]), 5], [1.5, *range(89)], masked, days):
+    masked, days = (
+        np.ma.masked_array(range(90), np.arange(90) == 7),
+        pd.date_range("2026-01-01", periods=90),
+    )
+    for wrong in (
+        [np.nan, *map(str, ids[1:])],
+        [*map(str, ids[1:]), 5],
+        [1.5, *range(89)],
+        masked,
+        days,
+    ):
         with pytest.raises(DataError, match="row_ids holds other things than whole numbers"):
             rank(frame, tags, "mim", row_ids=wrong)
     with pytest.raises(DataError, match="beyond 64 bits"):

@@ -31,13 +31,22 @@ from spark_mlfs.schema import attribute_names, with_names
 N, D, Q, CONSTANT = 48, 6, 3, 4
 NAMES, LABELS = [f"x{j}" for j in range(D)], ["red", "green", "blue"]
 SCHEMA = T.StructType(
-    [T.StructField("id", T.LongType()), T.StructField("features", VectorUDT()), T.StructField("labels", VectorUDT())]
+    [
+        T.StructField("id", T.LongType()),
+        T.StructField("features", VectorUDT()),
+        T.StructField("labels", VectorUDT()),
+    ]
 )
 
 # class of the estimator, its own parameters, class of the model, the params that name its output columns
 KINDS = {
     "selector": (estimator.SELECTORS, METHODS, estimator.MultiLabelSelectorModel, ("outputCol",)),
-    "extractor": (learners.EXTRACTING, EXTRACTORS, learners.MultiLabelExtractorModel, ("outputCol",)),
+    "extractor": (
+        learners.EXTRACTING,
+        EXTRACTORS,
+        learners.MultiLabelExtractorModel,
+        ("outputCol",),
+    ),
     "classifier": (
         learners.CLASSIFYING,
         CLASSIFIERS,
@@ -47,7 +56,12 @@ KINDS = {
 }
 STAGES = {
     f"{kind} {name}": SimpleNamespace(
-        kind=kind, name=name, made=made, parameters=registry[name].parameters, model=model, outputs=outputs
+        kind=kind,
+        name=name,
+        made=made,
+        parameters=registry[name].parameters,
+        model=model,
+        outputs=outputs,
     )
     for kind, (classes, registry, model, outputs) in KINDS.items()
     for name, made in classes.items()
@@ -60,10 +74,20 @@ TURNS = {
     key: pytest.mark.slow(every=6, together="key", number=number)
     for number, key in enumerate((key for key in STAGES if key not in ALWAYS), 1)
 }
-EVERY = pytest.mark.parametrize("key", [pytest.param(key, marks=TURNS.get(key, ())) for key in STAGES])
+EVERY = pytest.mark.parametrize(
+    "key", [pytest.param(key, marks=TURNS.get(key, ())) for key in STAGES]
+)
 KIND = pytest.mark.parametrize("kind", KINDS)
 # the least that runs: nothing here depends on how well it is solved
-QUICK = {"epochs": 2, "generations": 2, "steps": 5, "k": 2, "min_count": 2, "population": 4, "folds": 2}
+QUICK = {
+    "epochs": 2,
+    "generations": 2,
+    "steps": 5,
+    "k": 2,
+    "min_count": 2,
+    "population": 4,
+    "folds": 2,
+}
 
 
 def test_the_registries_are_whole():
@@ -71,7 +95,11 @@ def test_the_registries_are_whole():
     for classes, registry, model, _ in KINDS.values():
         assert list(classes) == list(registry)
         assert getattr(spark_mlfs, model.__name__) is model
-    public = {name for name in spark_mlfs.__all__ if isinstance(made := getattr(spark_mlfs, name), type) and hasattr(made, "fit")}
+    public = {
+        name
+        for name in spark_mlfs.__all__
+        if isinstance(made := getattr(spark_mlfs, name), type) and hasattr(made, "fit")
+    }
     assert public == {stage.made.__name__ for stage in STAGES.values()} | {"MultiLabelSelector"}
 
 
@@ -98,7 +126,9 @@ def example():
 
 
 def frame_of(spark, x, y, names=NAMES):
-    rows = [(i, Vectors.dense(a), Vectors.dense(b)) for i, (a, b) in enumerate(zip(x, y, strict=True))]
+    rows = [
+        (i, Vectors.dense(a), Vectors.dense(b)) for i, (a, b) in enumerate(zip(x, y, strict=True))
+    ]
     frame = with_names(spark.createDataFrame(rows, SCHEMA).coalesce(1), "labels", LABELS)
     return with_names(frame, "features", names) if names else frame
 
@@ -116,18 +146,26 @@ def fits(request, frame, tmp_path_factory):
     a time, since a small job keeps no core busy. Spark saves the first of each kind; the others, as the commands do, this
     process."""
     folder = tmp_path_factory.mktemp("saved")
-    asked = {item.callspec.params.get("key") for item in request.session.items if hasattr(item, "callspec")}
+    asked = {
+        item.callspec.params.get("key")
+        for item in request.session.items
+        if hasattr(item, "callspec")
+    }
     keys = [key for key in STAGES if key in asked | ALWAYS]
 
     def work(key):
         stage, out = STAGES[key], SimpleNamespace()
         out.estimator = quick(stage, **outputs(stage, "fitted"))
         out.model = out.estimator.fit(frame)
-        out.paths = SimpleNamespace(estimator=str(folder / f"{key} estimator"), model=str(folder / f"{key} model"))
+        out.paths = SimpleNamespace(
+            estimator=str(folder / f"{key} estimator"), model=str(folder / f"{key} model")
+        )
         for what in ("estimator", "model"):
             made, path = getattr(out, what), getattr(out.paths, what)
             made.save(path) if key in FIRST else made.write().save_here(Path(path))
-        out.loaded = SimpleNamespace(estimator=stage.made.load(out.paths.estimator), model=stage.model.load(out.paths.model))
+        out.loaded = SimpleNamespace(
+            estimator=stage.made.load(out.paths.estimator), model=stage.model.load(out.paths.model)
+        )
         return out
 
     with ThreadPoolExecutor(2) as pool:
@@ -136,8 +174,12 @@ def fits(request, frame, tmp_path_factory):
 
 def same_params(one, other):
     assert type(one) is type(other) and one.uid == other.uid
-    assert {p.name: v for p, v in one.extractParamMap().items()} == {p.name: v for p, v in other.extractParamMap().items()}
-    assert {p.name for p in one.params if one.isSet(p)} == {p.name for p in other.params if other.isSet(p)}
+    assert {p.name: v for p, v in one.extractParamMap().items()} == {
+        p.name: v for p, v in other.extractParamMap().items()
+    }
+    assert {p.name for p in one.params if one.isSet(p)} == {
+        p.name for p in other.params if other.isSet(p)
+    }
 
 
 def same_learned(one, other):
@@ -146,10 +188,17 @@ def same_learned(one, other):
     if hasattr(one, "state"):
         assert list(one.state) == list(other.state)
         for name, value in one.state.items():
-            left, right = (v.toarray() if hasattr(v, "toarray") else np.asarray(v) for v in (value, other.state[name]))
+            left, right = (
+                v.toarray() if hasattr(v, "toarray") else np.asarray(v)
+                for v in (value, other.state[name])
+            )
             assert left.dtype == right.dtype and (left == right).all(), name
     else:
-        assert one.ranking.equals(other.ranking) and one.gains == other.gains and one.objective == other.objective
+        assert (
+            one.ranking.equals(other.ranking)
+            and one.gains == other.gains
+            and one.objective == other.objective
+        )
 
 
 # ---- Params: no data ----
@@ -184,16 +233,30 @@ def test_params_are_those_of_the_registry(key):
     for parameter in (*stage.parameters, *FITTING):
         param = made.getParam(parameter.camel)
         head = parameter.camel[0].upper() + parameter.camel[1:]
-        assert param.doc == f"{parameter.doc} ({parameter.constraint})" and f"{param.name}: {param.doc}" in text
-        assert made.getOrDefault(param) == parameter.default == getattr(made, f"get{head}")() and not made.isSet(param)
+        assert (
+            param.doc == f"{parameter.doc} ({parameter.constraint})"
+            and f"{param.name}: {param.doc}" in text
+        )
+        assert made.getOrDefault(param) == parameter.default == getattr(
+            made, f"get{head}"
+        )() and not made.isSet(param)
         assert param.name in signature
         assert getattr(made, f"set{head}")(parameter.default) is made and made.isSet(param)
-        assert getattr(stage.made(**{param.name: parameter.default}), f"get{head}")() == parameter.default
+        assert (
+            getattr(stage.made(**{param.name: parameter.default}), f"get{head}")()
+            == parameter.default
+        )
         for value in wrong_values(parameter.constraint):
             with pytest.raises(ParameterError) as refusal:
                 stage.made(**{param.name: value})
-            assert str(refusal.value) == f"{parameter.camel} must be {parameter.constraint}, not {value!r}"
-    with pytest.raises(ParameterError, match=f"{stage.made.__name__} has no param 'noSuchParam'; it takes: .*featuresCol"):
+            assert (
+                str(refusal.value)
+                == f"{parameter.camel} must be {parameter.constraint}, not {value!r}"
+            )
+    with pytest.raises(
+        ParameterError,
+        match=f"{stage.made.__name__} has no param 'noSuchParam'; it takes: .*featuresCol",
+    ):
         stage.made(noSuchParam=1)
 
 
@@ -214,10 +277,16 @@ def test_estimators_pickle_and_copy(key):
     made = quick(stage).onProgress(lambda *told: None)
     same_params(pickle.loads(pickle.dumps(made)), made)
     copied = made.copy({made.featuresCol: "other"})
-    assert copied.getFeaturesCol() == "other" and made.getFeaturesCol() == "features" and copied.uid == made.uid
+    assert (
+        copied.getFeaturesCol() == "other"
+        and made.getFeaturesCol() == "features"
+        and copied.uid == made.uid
+    )
     assert copied._progress is made._progress
     copied.setFeaturesCol("features")
-    assert {p.name: v for p, v in copied.extractParamMap().items()} == {p.name: v for p, v in made.extractParamMap().items()}
+    assert {p.name: v for p, v in copied.extractParamMap().items()} == {
+        p.name: v for p, v in made.extractParamMap().items()
+    }
 
 
 # ---- fit, transform, save, load ----
@@ -234,12 +303,22 @@ def test_fit(fits, key):
     assert model.numFeatures == D
     assert model.summary["rows"] == N and model.summary["seconds"]
     if stage.kind == "selector":
-        assert sorted(model.ranking["name"]) == NAMES and list(model.ranking["rank"]) == list(range(1, D + 1))
+        assert sorted(model.ranking["name"]) == NAMES and list(model.ranking["rank"]) == list(
+            range(1, D + 1)
+        )
         assert model.ranking["index"].iloc[-1] == CONSTANT
-        assert model.selectedFeatureNames == [NAMES[i] for i in model.selectedFeatures] == list(model.ranking["name"][:3])
+        assert (
+            model.selectedFeatureNames
+            == [NAMES[i] for i in model.selectedFeatures]
+            == list(model.ranking["name"][:3])
+        )
         assert model.summary["method"] == stage.name
     else:
-        assert model.featureNames == NAMES and model.labelNames == LABELS and model.summary[stage.kind] == stage.name
+        assert (
+            model.featureNames == NAMES
+            and model.labelNames == LABELS
+            and model.summary[stage.kind] == stage.name
+        )
     for name in [p.camel for p in stage.parameters if p.name in QUICK]:
         snake = next(p.name for p in stage.parameters if p.camel == name)
         assert model.summary["parameters"][snake] == QUICK[snake]
@@ -255,16 +334,30 @@ def test_transform_of_what_was_saved_pickled_and_copied(fits, frame, key):
     unpickled = pickle.loads(pickle.dumps(model))
     same_learned(unpickled, model)
     out = model.transform(frame)
-    for suffix, other in (("loaded", found.loaded.model), ("unpickled", unpickled), ("copied", model)):
+    for suffix, other in (
+        ("loaded", found.loaded.model),
+        ("unpickled", unpickled),
+        ("copied", model),
+    ):
         extra = {getattr(other, param): column for param, column in outputs(stage, suffix).items()}
         out = other.copy(extra).transform(out)
-    assert model.getOrDefault(stage.outputs[0]) == f"{stage.outputs[0]}_fitted"  # a copy's params are its own
+    assert (
+        model.getOrDefault(stage.outputs[0]) == f"{stage.outputs[0]}_fitted"
+    )  # a copy's params are its own
     x, _ = example()
     table = out.orderBy("id").toPandas()
     for param in stage.outputs:
-        columns = [np.array([v.toArray() for v in table[f"{param}_{s}"]]) for s in ("fitted", "loaded", "unpickled", "copied")]
-        assert np.isfinite(columns[0]).all() and all(np.array_equal(columns[0], other) for other in columns[1:])
-        names = [attribute_names(out, f"{param}_{s}") for s in ("fitted", "loaded", "unpickled", "copied")]
+        columns = [
+            np.array([v.toArray() for v in table[f"{param}_{s}"]])
+            for s in ("fitted", "loaded", "unpickled", "copied")
+        ]
+        assert np.isfinite(columns[0]).all() and all(
+            np.array_equal(columns[0], other) for other in columns[1:]
+        )
+        names = [
+            attribute_names(out, f"{param}_{s}")
+            for s in ("fitted", "loaded", "unpickled", "copied")
+        ]
         assert names == names[:1] * 4 and len(names[0]) == columns[0].shape[1]
         if stage.kind == "selector":
             kept = model.selectedFeatures
@@ -283,13 +376,19 @@ def test_loading_asks_what_a_path_holds(fits, key):
     """A path of another kind is refused with what loads it; by the classes of every kind but its own."""
     stage, found = STAGES[key], fits[key]
     held = {found.paths.estimator: stage.made, found.paths.model: stage.model}
-    wrong = [next(s.made for s in STAGES.values() if s.made is not stage.made), *(m for m in MODELS if m is not stage.model)]
+    wrong = [
+        next(s.made for s in STAGES.values() if s.made is not stage.made),
+        *(m for m in MODELS if m is not stage.model),
+    ]
     for path, right in held.items():
         for other in wrong:
             with pytest.raises(ParameterError) as refusal:
                 other.load(path)
             name = right.__name__
-            assert str(refusal.value) == f"{path!r} holds a {name}, not a {other.__name__}: call spark_mlfs.{name}.load({path!r})"
+            assert (
+                str(refusal.value)
+                == f"{path!r} holds a {name}, not a {other.__name__}: call spark_mlfs.{name}.load({path!r})"
+            )
 
 
 def test_loading_a_path_of_something_else(spark, fits, frame, tmp_path):
@@ -299,18 +398,30 @@ def test_loading_a_path_of_something_else(spark, fits, frame, tmp_path):
     Pipeline(stages=[quick(STAGES["selector mim"])]).save(str(tmp_path / "pipeline"))
     spark.range(1).write.parquet(str(tmp_path / "table"))
     for made in (spark_mlfs.MultiLabelSelector, *MODELS):
-        with pytest.raises(ParameterError, match=f"holds a VectorSlicer, not a {made.__name__}: call pyspark.*VectorSlicer.load"):
+        with pytest.raises(
+            ParameterError,
+            match=f"holds a VectorSlicer, not a {made.__name__}: call pyspark.*VectorSlicer.load",
+        ):
             made.load(str(tmp_path / "slicer"))
-        with pytest.raises(ParameterError, match=f"holds a Pipeline, not a {made.__name__}: call pyspark.ml.pipeline.Pipeline"):
+        with pytest.raises(
+            ParameterError,
+            match=f"holds a Pipeline, not a {made.__name__}: call pyspark.ml.pipeline.Pipeline",
+        ):
             made.load(str(tmp_path / "pipeline"))
         for name in ("table", "absent"):
-            with pytest.raises(ParameterError, match=f"{name}' holds nothing that {made.__name__} saved .* give the folder"):
+            with pytest.raises(
+                ParameterError,
+                match=f"{name}' holds nothing that {made.__name__} saved .* give the folder",
+            ):
                 made.load(str(tmp_path / name))
 
 
 def test_a_class_below_the_one_asked_for_is_loaded_as_itself(fits):
     found = fits["selector mim"]
-    assert type(StageReader(estimator.SELECTORS["mim"].__base__).load(found.paths.estimator)) is estimator.SELECTORS["mim"]
+    assert (
+        type(StageReader(estimator.SELECTORS["mim"].__base__).load(found.paths.estimator))
+        is estimator.SELECTORS["mim"]
+    )
 
 
 @KIND
@@ -333,7 +444,9 @@ def test_a_pipeline_of_them(frame, tmp_path):
     ]
     pipeline = Pipeline(stages=stages)
     pipeline.save(str(tmp_path / "pipeline"))
-    for loaded, made in zip(Pipeline.load(str(tmp_path / "pipeline")).getStages(), stages, strict=True):
+    for loaded, made in zip(
+        Pipeline.load(str(tmp_path / "pipeline")).getStages(), stages, strict=True
+    ):
         same_params(loaded, made)
     fitted = pipeline.fit(frame)
     assert [model.uid for model in fitted.stages] == [made.uid for made in stages]
@@ -342,11 +455,17 @@ def test_a_pipeline_of_them(frame, tmp_path):
     for one, other in zip(again.stages, fitted.stages, strict=True):
         same_learned(one, other)
     out = [made.transform(frame) for made in (fitted, again)]
-    rows = [table.select("id", "prediction", "rawPrediction").orderBy("id").collect() for table in out]
+    rows = [
+        table.select("id", "prediction", "rawPrediction").orderBy("id").collect() for table in out
+    ]
     assert rows[0] == rows[1] and len(rows[0]) == N
     assert attribute_names(out[1], "kept") == fitted.stages[0].selectedFeatureNames
     assert fitted.stages[1].featureNames == attribute_names(out[0], "kept")
-    assert fitted.stages[2].featureNames == attribute_names(out[0], "projected") == fitted.stages[1].names
+    assert (
+        fitted.stages[2].featureNames
+        == attribute_names(out[0], "projected")
+        == fitted.stages[1].names
+    )
     assert attribute_names(out[1], "prediction") == LABELS
     picked = fitted.copy({fitted.stages[0].numTopFeatures: 2}).stages[0]
     assert len(picked.selectedFeatures) == 2 and len(fitted.stages[0].selectedFeatures) == 4
@@ -354,7 +473,9 @@ def test_a_pipeline_of_them(frame, tmp_path):
 
 def test_any_method_by_name(frame, fits, tmp_path):
     """`MultiLabelSelector` is the class of no method: it takes the name, and gives that method's ranking."""
-    made = spark_mlfs.MultiLabelSelector(method="mim", numTopFeatures=3, idCol="id", numBins=4, outputCol="o")
+    made = spark_mlfs.MultiLabelSelector(
+        method="mim", numTopFeatures=3, idCol="id", numBins=4, outputCol="o"
+    )
     same_params(pickle.loads(pickle.dumps(made)), made)
     made.save(str(tmp_path / "any"))
     loaded = spark_mlfs.MultiLabelSelector.load(str(tmp_path / "any"))
@@ -366,7 +487,10 @@ def test_any_method_by_name(frame, fits, tmp_path):
         ({"method": "jmii"}, "there is no method 'jmii'; did you mean 'jmi'"),
         ({"method": "jmi", "numBin": 3}, "did you mean 'numBins'"),
         ({"method": "jmi", "numBins": 1}, "numBins must be a whole number from 2 to 250, not 1"),
-        ({"numTopFeatures": 0}, "numTopFeatures must be a whole number, at least 1, or 'auto', not 0"),
+        (
+            {"numTopFeatures": 0},
+            "numTopFeatures must be a whole number, at least 1, or 'auto', not 0",
+        ),
     ):
         with pytest.raises(ParameterError, match=says):
             spark_mlfs.MultiLabelSelector(**given)
@@ -380,7 +504,9 @@ def test_features_are_found_by_name(spark, fits, frame, kind):
     order = np.random.default_rng(3).permutation(D)
     shuffled = frame_of(spark, x[:, order], y, [NAMES[j] for j in order])
     column = found.model.getOrDefault(stage.outputs[0])
-    want, got = (found.model.transform(f).orderBy("id").select(column).collect() for f in (frame, shuffled))
+    want, got = (
+        found.model.transform(f).orderBy("id").select(column).collect() for f in (frame, shuffled)
+    )
     assert want == got
     with pytest.raises(DataError, match=r"'features' lacks \d of the features it was fitted on"):
         found.model.transform(frame_of(spark, x, y, [f"other{j}" for j in range(D)])).collect()
@@ -396,8 +522,14 @@ def test_bad_frames_are_refused(fits, frame, key):
     made = quick(stage)
     columns = ", ".join(frame.columns)
     for given, says in (
-        ({"featuresCol": "feature"}, f"there is no column 'feature'; did you mean 'features'? the columns are {columns}"),
-        ({"labelsCol": "label"}, f"there is no column 'label'; did you mean 'labels'? the columns are {columns}"),
+        (
+            {"featuresCol": "feature"},
+            f"there is no column 'feature'; did you mean 'features'? the columns are {columns}",
+        ),
+        (
+            {"labelsCol": "label"},
+            f"there is no column 'label'; did you mean 'labels'? the columns are {columns}",
+        ),
         ({"idCol": "row"}, f"there is no column 'row'; the columns are {columns}"),
         (
             {"featuresCol": "id"},
@@ -412,7 +544,10 @@ def test_bad_frames_are_refused(fits, frame, key):
         made.copy({made.labelsCol: "id"}).fit(frame)
     model = found.model
     for column, says in (
-        ("feature", f"there is no column 'feature'; did you mean 'features'? the columns are {columns}"),
+        (
+            "feature",
+            f"there is no column 'feature'; did you mean 'features'? the columns are {columns}",
+        ),
         (
             "id",
             "features column 'id' is bigint; give a vector or an array of numbers (pyspark.ml.feature.VectorAssembler makes one "
@@ -468,7 +603,11 @@ def test_rows_that_do_not_fit_a_model_are_refused(spark, fits, kind):
 
     x, y = example()
     narrow = answer(frame_of(spark, x[:, :5], y, None))
-    arrays = answer(spark.createDataFrame([(i, row[:5].tolist()) for i, row in enumerate(x)], "id long, features array<double>"))
+    arrays = answer(
+        spark.createDataFrame(
+            [(i, row[:5].tolist()) for i, row in enumerate(x)], "id long, features array<double>"
+        )
+    )
     missing = x.copy()
     missing[3, 2] = np.nan
     if kind == "selector":
@@ -478,4 +617,7 @@ def test_rows_that_do_not_fit_a_model_are_refused(spark, fits, kind):
     for told in (narrow, arrays):
         assert "a feature vector has 5 entries, the model was fitted on 6" in told
     told = answer(frame_of(spark, missing, y).coalesce(1))
-    assert re.search(r"row 4 of part 0 cannot be used: its feature (2|'\w+') is missing, and the model fills nothing", told)
+    assert re.search(
+        r"row 4 of part 0 cannot be used: its feature (2|'\w+') is missing, and the model fills nothing",
+        told,
+    )

@@ -19,21 +19,41 @@ from spark_mlfs.errors import camel
 from spark_mlfs.methods.base import HELD_OUT
 from spark_mlfs.methods.counting import CountingMethod
 from spark_mlfs.read.samples import planted_truth
-from spark_mlfs.testing import CONSTANT, COPY, COPY_OF, FEATURES, ZERO, check_ranking, engine_of, example, rank_here, requests_of
+from spark_mlfs.testing import (
+    CONSTANT,
+    COPY,
+    COPY_OF,
+    FEATURES,
+    ZERO,
+    check_ranking,
+    engine_of,
+    example,
+    rank_here,
+    requests_of,
+)
 
 
 def same_bits(one, other):
     assert one.scores.values.tobytes() == other.scores.values.tobytes()
     if one.scores.path is not None:
-        assert one.scores.path.picks == other.scores.path.picks and one.scores.path.gains == other.scores.path.gains
-    assert one.scores.objective == other.scores.objective and one.scores.converged == other.scores.converged
+        assert (
+            one.scores.path.picks == other.scores.path.picks
+            and one.scores.path.gains == other.scores.path.gains
+        )
+    assert (
+        one.scores.objective == other.scores.objective
+        and one.scores.converged == other.scores.converged
+    )
     assert one.ranking[["rank", "index", "score"]].equals(other.ranking[["rank", "index", "score"]])
 
 
 def close(one, other, iterative=1e-6):
     """To 1e-9, or `iterative` of a solver that stops where its weights change by 1e-9."""
     relative = iterative if other.scores.objective else 1e-9
-    assert np.abs(one.scores.values - other.scores.values).max() <= relative * np.abs(other.scores.values).max()
+    assert (
+        np.abs(one.scores.values - other.scores.values).max()
+        <= relative * np.abs(other.scores.values).max()
+    )
     assert list(one.ranking["index"]) == list(other.ranking["index"])
 
 
@@ -41,7 +61,10 @@ def test_the_ranking(forms, kit, method):
     result = forms.get("plain", method)
     ranking = result.ranking
     more = [*HELD_OUT] if METHODS[method].tells_enough else []
-    assert list(ranking.columns) == ["rank", "index", "name", "score", "relevance", *more] and len(ranking) == FEATURES
+    assert (
+        list(ranking.columns) == ["rank", "index", "name", "score", "relevance", *more]
+        and len(ranking) == FEATURES
+    )
     assert list(ranking["rank"]) == list(range(1, FEATURES + 1))
     assert list(ranking["name"]) == [kit.NAMES[i] for i in ranking["index"]]
     values = np.empty(FEATURES)
@@ -51,8 +74,13 @@ def test_the_ranking(forms, kit, method):
     assert (result.scores.path is not None) == METHODS[method].greedy
     if result.scores.path is not None:
         picked = len(result.scores.path.picks)
-        assert 1 <= picked <= kit.COUNT and list(ranking["score"][:picked]) == result.scores.path.gains
-        assert ranking["score"][picked:].isna().all() and ranking["score"][0] == ranking["relevance"][0]
+        assert (
+            1 <= picked <= kit.COUNT and list(ranking["score"][:picked]) == result.scores.path.gains
+        )
+        assert (
+            ranking["score"][picked:].isna().all()
+            and ranking["score"][0] == ranking["relevance"][0]
+        )
     else:
         assert ranking["score"].equals(ranking["relevance"].rename("score"))
 
@@ -64,7 +92,9 @@ def test_a_copy_gets_the_score_of_its_original(forms, kit, method):
         pytest.skip("every column has draws of its own")
     result = forms.get("plain", method)
     at = dict(zip(result.profile.varying, result.scores.values, strict=True))
-    assert abs(at[COPY] - at[COPY_OF]) <= 1e-9 * abs(at[COPY_OF]) or (result.scores.objective and at[COPY] == 0 <= at[COPY_OF])
+    assert abs(at[COPY] - at[COPY_OF]) <= 1e-9 * abs(at[COPY_OF]) or (
+        result.scores.objective and at[COPY] == 0 <= at[COPY_OF]
+    )
     place = dict(zip(result.ranking["index"], result.ranking["rank"], strict=True))
     assert place[COPY] > place[COPY_OF]
 
@@ -81,7 +111,10 @@ def test_a_permutation_of_the_columns_permutes_the_scores(forms, kit, method):
     assert np.abs(after - before[forms.columns]).max() <= relative * np.abs(before).max()
 
 
-@pytest.mark.parametrize("parts", [pytest.param(n, marks=pytest.mark.slow(together="parts")) for n in (1, 2, 7, 12)] + [3])
+@pytest.mark.parametrize(
+    "parts",
+    [pytest.param(n, marks=pytest.mark.slow(together="parts")) for n in (1, 2, 7, 12)] + [3],
+)
 def test_one_task_and_many_jobs_give_the_same_bits(forms, method, parts):
     """Rows arrive in another order, too: a repartition deals them out anew. Of 12 partitions, two thirds are empty."""
     one, many = forms.get("plain", method), forms.get(f"parts {parts}", method)
@@ -89,7 +122,9 @@ def test_one_task_and_many_jobs_give_the_same_bits(forms, method, parts):
     same_bits(many, one)
 
 
-@pytest.mark.parametrize("form", ["parts 1", "parts 7", "parts 12", "rows array", "rows sparse", "rows mixed"])
+@pytest.mark.parametrize(
+    "form", ["parts 1", "parts 7", "parts 12", "rows array", "rows sparse", "rows mixed"]
+)
 def test_every_form_of_the_rows_packs_to_the_same(forms, kit, form):
     """What methods get is the packed rows and their profile, so one comparison stands for all methods."""
     kind, which = form.split()
@@ -141,10 +176,16 @@ def test_statistics_of_many_methods_are_one_spark_job_a_layout(spark, forms):
     counting = [m for m in METHODS if issubclass(METHODS[m], CountingMethod)]
     assert len(counting) >= 10
     engine = SparkEngine(forms.packed)
-    needs = [s for name in counting for s in METHODS[name]().needs(engine, pipeline.Request.of(name).parameters)]
+    needs = [
+        s
+        for name in counting
+        for s in METHODS[name]().needs(engine, pipeline.Request.of(name).parameters)
+    ]
     layouts = {s.layout for s in needs}
     assert layouts == {"coded", "rows"}  # labelsets are read off the rows themselves
-    assert spark_jobs(spark, lambda: engine.run(*needs)) == 2 == engine.cost.jobs == engine.cost.scans
+    assert (
+        spark_jobs(spark, lambda: engine.run(*needs)) == 2 == engine.cost.jobs == engine.cost.scans
+    )
     assert spark_jobs(spark, lambda: engine.run(*needs)) == 0
     engine.release()
 
@@ -165,7 +206,9 @@ def test_one_request_more_costs_no_job_more(spark, forms):
     def jobs(*methods):
         results = []
         requests = [pipeline.Request.of(m, {}, 5) for m in methods]
-        ran = spark_jobs(spark, lambda: results.extend(pipeline.rank(forms.packed, requests, small_bytes=0)))
+        ran = spark_jobs(
+            spark, lambda: results.extend(pipeline.rank(forms.packed, requests, small_bytes=0))
+        )
         assert ran == results[0].jobs - forms.packed.jobs
         return ran
 
@@ -182,7 +225,12 @@ def test_joint_cells_of_several_requests(spark, kit, monkeypatch):
     frame = kit.frame_of(spark, x, y).repartition(4)
     requests = [
         pipeline.Request.of(method, parameters, 5)
-        for method, parameters in [("cmi", {}), ("cmi", {"label_coding": "lp"}), ("ppt-cmi", {}), ("cmi", {"num_bins": 3})]
+        for method, parameters in [
+            ("cmi", {}),
+            ("cmi", {"label_coding": "lp"}),
+            ("ppt-cmi", {}),
+            ("cmi", {"num_bins": 3}),
+        ]
     ]
     together = pipeline.rank(frame, requests, row_id="id", small_bytes=0)
     assert len({tuple(r.scores.path.picks) for r in together}) > 1
@@ -199,16 +247,30 @@ def test_a_screen_of_many_features_is_quick(spark):
     rows = []
     for i in range(n):
         slots = np.sort(rng.choice(d, 3000, replace=False))
-        rows.append((i, Vectors.sparse(d, slots.tolist(), np.ones(3000).tolist()), Vectors.dense(rng.random(3) < 0.5)))
+        rows.append(
+            (
+                i,
+                Vectors.sparse(d, slots.tolist(), np.ones(3000).tolist()),
+                Vectors.dense(rng.random(3) < 0.5),
+            )
+        )
     frame = spark.createDataFrame(rows, ["id", "features", "labels"])
     requests = [pipeline.Request.of("chi2"), pipeline.Request.of("mim", {}, 10, "chi2:30000")]
     filtered, screened = pipeline.rank(frame, requests, row_id="id")
     assert set(screened.ranking["index"][:30_000]) == set(filtered.ranking["index"][:30_000])
-    assert screened.seconds["statistics and solve"] < 60  # a set made for each survivor took minutes
+    assert (
+        screened.seconds["statistics and solve"] < 60
+    )  # a set made for each survivor took minutes
 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
-@given(seed=st.integers(0, 10**6), n=st.integers(30, 90), d=st.integers(2, 9), q=st.integers(2, 5), levels=st.integers(2, 9))
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(30, 90),
+    d=st.integers(2, 9),
+    q=st.integers(2, 5),
+    levels=st.integers(2, 9),
+)
 def test_any_small_data_rank_lawfully(kit, method, seed, n, d, q, levels):
     """Small whole numbers: ties, duplicates, constants everywhere. Rows in another order give the same bits."""
     rng = np.random.default_rng(seed)
@@ -237,9 +299,15 @@ def test_every_choice_of_every_parameter_runs(kit, method):
         engine = engine_of(x, y)
         try:
             order, values, scores = rank_here(engine, request)
-        except (DataError, ParameterError) as refusal:  # a parameter may go with another one only, which it names
+        except (
+            DataError,
+            ParameterError,
+        ) as refusal:  # a parameter may go with another one only, which it names
             named = {name, camel(name)} & set(re.findall(r"\w+", str(refusal)))
-            assert len(str(refusal)) > 30 and (isinstance(refusal, DataError) or named), (name, value)
+            assert len(str(refusal)) > 30 and (isinstance(refusal, DataError) or named), (
+                name,
+                value,
+            )
             continue
         check_ranking(order, values, engine.profile, scores)
 
@@ -283,10 +351,15 @@ def test_unknown_labels_through_spark(spark, kit, which):
         requests = [pipeline.Request.of(method, kit.quick(method), 5) for method in want]
         for found in pipeline.rank(packed, requests, small_bytes=small):
             method = found.request.method
-            assert found.distributed == (small == 0) and found.scores.values.tobytes() == want[method].tobytes(), method
+            assert (
+                found.distributed == (small == 0)
+                and found.scores.values.tobytes() == want[method].tobytes()
+            ), method
         for method in refused:
             with pytest.raises(DataError):
-                pipeline.rank(packed, [pipeline.Request.of(method, kit.quick(method), 5)], small_bytes=small)
+                pipeline.rank(
+                    packed, [pipeline.Request.of(method, kit.quick(method), 5)], small_bytes=small
+                )
     packed.release()
 
 
@@ -313,5 +386,8 @@ def test_nothing_stays_persisted(forms, kit):
         assert not forms.left[form], form
     before = forms.held()
     with pytest.raises(DataError):
-        kit.pipeline.rank(forms.frame.selectExpr("id", "features", "array('a') as labels"), [pipeline.Request.of("mim")])
+        kit.pipeline.rank(
+            forms.frame.selectExpr("id", "features", "array('a') as labels"),
+            [pipeline.Request.of("mim")],
+        )
     assert forms.held() <= before

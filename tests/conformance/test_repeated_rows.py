@@ -25,7 +25,10 @@ from spark_mlfs.testing import block_of
 FEW = {"max_iter": (500, 10), "epochs": (100, 8)}
 ANCHORS = 200  # on sparse rows, of which most are equally far apart
 # what draws by row id, and stops where the weights stand still to 1e-9: ids of another kind give other draws, another last step
-DRAWS, ITERATES = ("deepfs", "auto", "forward"), ("mifs",)  # the folds of auto and forward follow the ids
+DRAWS, ITERATES = (
+    ("deepfs", "auto", "forward"),
+    ("mifs",),
+)  # the folds of auto and forward follow the ids
 
 
 def parameters(method, name):
@@ -73,12 +76,21 @@ class Case:
         return rank(self.table.numbered(self.spark, ids), self.name, row_id="id")
 
     def make_occurrences(self):
-        return rank(self.table.numbered(self.spark, occurrence_ids(self.hashes, self.times)), self.name, row_id="id")
+        return rank(
+            self.table.numbered(self.spark, occurrence_ids(self.hashes, self.times)),
+            self.name,
+            row_id="id",
+        )
 
     def make_features(self):
         """`forward` alone, on ids that rows of equal features share: those its folds go by where there are none."""
         held = hold(self.table.x, self.table.y)[0]
-        return rank(self.table.numbered(self.spark, feature_keys(held.block, held.profile)), self.name, ["forward"], row_id="id")
+        return rank(
+            self.table.numbered(self.spark, feature_keys(held.block, held.profile)),
+            self.name,
+            ["forward"],
+            row_id="id",
+        )
 
     def make_distributed(self, parts):
         return rank(self.table.frame.repartition(parts), self.name, small_bytes=0)
@@ -101,14 +113,20 @@ def case(spark, data_dir):
 def pytest_generate_tests(metafunc):
     if "name" in metafunc.fixturenames:
         # some methods on imdb oftener: `test_partitions_of_repeated_rows_do_not_matter`
-        turns = {n: pytest.mark.slow(every=30, together="name", number=i) for i, n in enumerate(("scene", "yeast", "imdb"), 1)}
+        turns = {
+            n: pytest.mark.slow(every=30, together="name", number=i)
+            for i, n in enumerate(("scene", "yeast", "imdb"), 1)
+        }
         metafunc.parametrize("name", [pytest.param(n, marks=turns.get(n, ())) for n in SETS])
 
 
 def same_bits(one, other):
     assert one.scores.values.tobytes() == other.scores.values.tobytes()
     if one.scores.path is not None:
-        assert one.scores.path.picks == other.scores.path.picks and one.scores.path.gains == other.scores.path.gains
+        assert (
+            one.scores.path.picks == other.scores.path.picks
+            and one.scores.path.gains == other.scores.path.gains
+        )
     assert one.ranking[["rank", "index", "score"]].equals(other.ranking[["rank", "index", "score"]])
 
 
@@ -142,7 +160,9 @@ def test_repeated_rows_rank_as_rows_with_ids_of_their_own(case, name, method):
     else:
         same_bits(this.get("features")[method], bare)
     tied = this.table.tied and METHODS[method].name in ("gmba", "relieff", "msfs", "mifs")
-    if method not in DRAWS and not tied:  # ids of another kind break ties between rows that differ in another way
+    if (
+        method not in DRAWS and not tied
+    ):  # ids of another kind break ties between rows that differ in another way
         other = this.get("numbered")[method].scores.values
         tolerance = 1e-7 if method in ITERATES else 1e-9
         assert np.abs(other - bare.scores.values).max() <= tolerance * np.abs(other).max()
@@ -165,7 +185,10 @@ FAMILIES = ("ridge", "rfs", "f-statistic", "spec", "gmba", "relieff", "msfs", "m
 def test_partitions_of_repeated_rows_do_not_matter(case, parts):
     """Everything that is not a count, over a thousand sparse rows in several blocks; counts are integers anyway."""
     frame = case("imdb").table.frame
-    one, many = rank(frame, "imdb", FAMILIES), rank(frame.repartition(parts), "imdb", FAMILIES, small_bytes=0)
+    one, many = (
+        rank(frame, "imdb", FAMILIES),
+        rank(frame.repartition(parts), "imdb", FAMILIES, small_bytes=0),
+    )
     for method in FAMILIES:
         assert many[method].distributed and not one[method].distributed
         same_bits(many[method], one[method])
@@ -194,7 +217,9 @@ def test_methods_over_rows_equal_their_oracles(case):
                     z,
                     y,
                     graphs_msfs.neighbourhood(
-                        graphs_msfs.expected_visits(graphs_msfs.transitions(graphs_msfs.similarity(z, y, neighbors=30)), 5)
+                        graphs_msfs.expected_visits(
+                            graphs_msfs.transitions(graphs_msfs.similarity(z, y, neighbors=30)), 5
+                        )
                     ),
                     0.1,
                     10.0,
@@ -206,9 +231,14 @@ def test_methods_over_rows_equal_their_oracles(case):
     }
     for method, (given, want) in requests.items():
         for small in (0, 1 << 40):
-            (result,) = pipeline.rank(table.frame, [pipeline.Request.of(method, given)], small_bytes=small)
+            (result,) = pipeline.rank(
+                table.frame, [pipeline.Request.of(method, given)], small_bytes=small
+            )
             tolerance = 1e-3 if method == "msfs" else 1e-9
-            assert np.abs(result.scores.values - want).max() <= tolerance * np.abs(want).max(), (method, small)
+            assert np.abs(result.scores.values - want).max() <= tolerance * np.abs(want).max(), (
+                method,
+                small,
+            )
 
 
 @pytest.mark.parametrize("small", [0, 1 << 40])
@@ -228,7 +258,11 @@ def test_mlknn_learns_from_other_places(case, small, monkeypatch):
 def test_fitted_on_repeated_rows_as_on_rows_with_ids(case, spark, kind):
     """Extractors and classifiers: what they learn is that of unique ids, to the bit."""
     this = case("emotions")
-    cls, own = (EXTRACTING[kind], EXTRACTORS[kind]) if kind in EXTRACTORS else (CLASSIFYING[kind], CLASSIFIERS[kind])
+    cls, own = (
+        (EXTRACTING[kind], EXTRACTORS[kind])
+        if kind in EXTRACTORS
+        else (CLASSIFYING[kind], CLASSIFIERS[kind])
+    )
     few = {"subspaces": 2, "generations": 2, "population": 4}
     given = {p.camel: few[p.name] for p in own.parameters if p.name in few}
     numbered = this.table.numbered(spark, occurrence_ids(this.hashes, this.times))
@@ -247,12 +281,16 @@ def test_folds_of_repeated_rows_are_even(case, spark):
     """Equal rows do not stick together: a row's fold goes by its place, too; the folds are those of unique ids."""
     this = case("scene")
     packed = pack(this.table.frame.repartition(7))
-    numbered = pack(this.table.numbered(spark, occurrence_ids(this.hashes, this.times)), row_id="id")
+    numbered = pack(
+        this.table.numbered(spark, occurrence_ids(this.hashes, this.times)), row_id="id"
+    )
     splits = Protocol.of("5-fold").splits()
     n = len(this.times)
     for split in splits[:2]:
         test, train = held_out(packed, split), training(packed, split)
-        assert test.profile.n + train.profile.n == n and abs(test.profile.n - n / 5) < 4 * np.sqrt(n * 0.16)
+        assert test.profile.n + train.profile.n == n and abs(test.profile.n - n / 5) < 4 * np.sqrt(
+            n * 0.16
+        )
         want = held_out(numbered, split)
         assert (test.profile.n, test.profile.nonzero) == (want.profile.n, want.profile.nonzero)
         assert np.array_equal(test.profile.positive, want.profile.positive)
@@ -283,7 +321,9 @@ def test_cross_validated_loss_and_rules_as_with_ids(case, spark, small):
         ]
         return pipeline.rank(frame, requests, small_bytes=small, **options)
 
-    for bare, named in zip(results(this.table.frame.repartition(5)), results(numbered, row_id="id"), strict=True):
+    for bare, named in zip(
+        results(this.table.frame.repartition(5)), results(numbered, row_id="id"), strict=True
+    ):
         same_bits(bare, named)
         assert bare.scores.details.get("cv_loss") == named.scores.details.get("cv_loss")
         if bare.evidence is not None:
@@ -299,19 +339,29 @@ def test_an_id_that_stands_on_rows_that_differ_is_refused_by_value(case, spark, 
     n = len(table.x)
     ids = np.arange(n)
     ids[17] = ids[3]
-    wrong = table.numbered(spark, ids).withColumn("id", F.concat(F.lit("doc "), F.col("id").cast("string"))).repartition(5)
+    wrong = (
+        table.numbered(spark, ids)
+        .withColumn("id", F.concat(F.lit("doc "), F.col("id").cast("string")))
+        .repartition(5)
+    )
     relieff = pipeline.Request.of("relieff", {"mode": "hamming"})
     with pytest.raises(DataError, match=r"row id 'doc 3' \(column 'id'\).*unique"):
         pipeline.rank(wrong, [relieff], row_id="id", small_bytes=small)
     (counted,) = pipeline.rank(wrong, [pipeline.Request.of("mim")], row_id="id", small_bytes=small)
-    assert counted.scores.values.tobytes() == case("emotions").get("bare")["mim"].scores.values.tobytes()
+    assert (
+        counted.scores.values.tobytes()
+        == case("emotions").get("bare")["mim"].scores.values.tobytes()
+    )
 
     _, first = np.unique(np.column_stack([table.x, table.y]), axis=0, return_inverse=True)
     equal = table.numbered(spark, first.ravel()).repartition(5)
     (shared,) = pipeline.rank(equal, [relieff], row_id="id", small_bytes=small)
     want = case("emotions").get("bare")["relieff"]
     (want,) = pipeline.rank(table.frame, [relieff])
-    assert np.abs(shared.scores.values - want.scores.values).max() <= 1e-9 * np.abs(want.scores.values).max()
+    assert (
+        np.abs(shared.scores.values - want.scores.values).max()
+        <= 1e-9 * np.abs(want.scores.values).max()
+    )
 
 
 @pytest.mark.slow
@@ -321,7 +371,12 @@ def test_what_only_sums_does_not_look_for_equal_rows(case):
     packed = pack(case("imdb").table.frame.repartition(4))
     jobs = []
     nearest = {"mode": "hamming", "num_anchors": 50}
-    for method, parameters in (("mim", {}), ("ridge", {}), ("relieff", nearest), ("relieff", nearest)):
+    for method, parameters in (
+        ("mim", {}),
+        ("ridge", {}),
+        ("relieff", nearest),
+        ("relieff", nearest),
+    ):
         (result,) = pipeline.rank(packed, [pipeline.Request.of(method, parameters)], small_bytes=0)
         jobs.append(result.jobs - packed.jobs)
     assert jobs[:2] == [1, 1] and jobs[2] - jobs[3] == 2

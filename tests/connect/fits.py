@@ -26,7 +26,11 @@ METHODS = {
     "omfs": {},
 }
 METHODS |= {"rfs": {"max_iter": 2}, "msfs": {}, "mifs": {}}
-BY_JOBS = ("jmi", "relieff", "lasso")  # job by job only those that differ in the statistics they ask for
+BY_JOBS = (
+    "jmi",
+    "relieff",
+    "lasso",
+)  # job by job only those that differ in the statistics they ask for
 
 
 # LIFT is part of the first, MLSI asks for what MDDM asks for
@@ -42,11 +46,16 @@ def everything(spark):
     frame = spark_mlfs.read.planted(spark, 300, 15, 4, seed=1, num_partitions=3)
     out = {}
     for small, methods in ((1 << 40, METHODS), (0, BY_JOBS)):
-        requests = [spark_mlfs.pipeline.Request.of(method, METHODS[method], 5) for method in methods]
+        requests = [
+            spark_mlfs.pipeline.Request.of(method, METHODS[method], 5) for method in methods
+        ]
         for found in spark_mlfs.pipeline.rank(frame, requests, row_id="id", small_bytes=small):
             assert found.distributed == (small == 0)
             scores = [v.hex() for v in map(float, found.scores.values)]
-            out[f"{found.request.method} {small}"] = [list(map(int, found.ranking["index"])), scores]
+            out[f"{found.request.method} {small}"] = [
+                list(map(int, found.ranking["index"])),
+                scores,
+            ]
     selector = spark_mlfs.JMISelector(numTopFeatures=4, outputCol="kept", idCol="id")
     fitted = Pipeline(stages=[selector]).fit(frame)
     folder = tempfile.mkdtemp()
@@ -65,9 +74,14 @@ def everything(spark):
     whole = Pipeline(stages=stages).fit(frame)
     whole.write().overwrite().save(folder + "/whole")
     scored = PipelineModel.load(folder + "/whole").transform(frame)
-    out["scores"] = [[float(v).hex() for v in r.rawPrediction] for r in scored.orderBy("id").limit(20).collect()]
+    out["scores"] = [
+        [float(v).hex() for v in r.rawPrediction] for r in scored.orderBy("id").limit(20).collect()
+    ]
     near = spark_mlfs.MLkNNClassifier(k=5, idCol="id").fit(frame)
-    out["tags"] = [[r.tags, [v.hex() for v in r.scores]] for r in near.tagged(frame, top_n=2).orderBy("id").limit(20).collect()]
+    out["tags"] = [
+        [r.tags, [v.hex() for v in r.scores]]
+        for r in near.tagged(frame, top_n=2).orderBy("id").limit(20).collect()
+    ]
     out["precision"] = MultiLabelEvaluator().evaluate(near.transform(frame)).hex()
     out["row"] = [float(v) for v in kept.orderBy("id").first().kept]
     out["encoded"] = encoded(spark, folder)
@@ -85,9 +99,14 @@ def of_files(spark, folder):
     write_files("images", root, 6, 0, True)
     (root / "files" / "000001.png").write_bytes(b"no image")
     how = {"thumbnail": 2, "cells": 0, "hues": 0}
-    frame = spark_mlfs.read.files(spark, f"{root}/labels.csv", labels="tags", label_delimiter=";", feature_options=how)
+    frame = spark_mlfs.read.files(
+        spark, f"{root}/labels.csv", labels="tags", label_delimiter=";", feature_options=how
+    )
     found = rejected_of(frame)
-    rows = [[[v.hex() for v in map(float, row.features)], sorted(row.labels)] for row in frame.orderBy("id").collect()]
+    rows = [
+        [[v.hex() for v in map(float, row.features)], sorted(row.labels)]
+        for row in frame.orderBy("id").collect()
+    ]
     shown = found.gallery.of([0])
     found.release()
     return json.loads(json.dumps([rows, found.rows, shown]))
@@ -101,10 +120,14 @@ def encoded(spark, folder):
     from spark_mlfs.media import model
 
     whole, model.LARGE = model.LARGE, 1000
-    rows = spark.createDataFrame([(i, jpeg(i)) for i in range(9)], "number int, content binary").repartition(3)
+    rows = spark.createDataFrame(
+        [(i, jpeg(i)) for i in range(9)], "number int, content binary"
+    ).repartition(3)
     encoder = spark_mlfs.OnnxEncoder(modelPath=saved(f"{folder}/model.onnx", *images()))
     encoder.write().overwrite().save(f"{folder}/encoder")
-    made = spark_mlfs.OnnxEncoder.load(f"{folder}/encoder").transform(rows).orderBy("number").collect()
+    made = (
+        spark_mlfs.OnnxEncoder.load(f"{folder}/encoder").transform(rows).orderBy("number").collect()
+    )
     model.LARGE = whole
     return [[float(v).hex() for v in row.features] for row in made]
 
@@ -120,8 +143,13 @@ def extract(spark, folder):
 
     lift_rsm.MOST_ROWS = SAMPLE
     held = np.load(folder / "data.npz")
-    rows = [(i, x.tolist(), [int(v) for v in y]) for i, (x, y) in enumerate(zip(held["x"], held["y"], strict=True))]
-    frame = spark.createDataFrame(rows, "id long, features array<double>, labels array<int>").repartition(3)
+    rows = [
+        (i, x.tolist(), [int(v) for v in y])
+        for i, (x, y) in enumerate(zip(held["x"], held["y"], strict=True))
+    ]
+    frame = spark.createDataFrame(
+        rows, "id long, features array<double>, labels array<int>"
+    ).repartition(3)
     packed = pack(frame, "features", "labels", "id", "multihot")
     for name, given in EXTRACTED.items():
         checked = params.check(spark_mlfs.EXTRACTORS[name].parameters, given, name)
@@ -134,14 +162,21 @@ def extract(spark, folder):
     model.write().overwrite().save(str(folder / "model"))
     loaded = spark_mlfs.MultiLabelExtractorModel.load(str(folder / "model"))
     assert loaded.ranking.equals(model.ranking)
-    np.savez(folder / "out.npz", z=np.array([row.z.toArray() for row in loaded.transform(frame).orderBy("id").collect()]))
+    np.savez(
+        folder / "out.npz",
+        z=np.array([row.z.toArray() for row in loaded.transform(frame).orderBy("id").collect()]),
+    )
 
 
 if __name__ == "__main__":
     os.environ["JAVA_HOME"] = str(session.java_home())
     from pyspark.sql import SparkSession
 
-    remote = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    remote = (
+        SparkSession.builder.remote("local[2]")
+        .config("spark.sql.shuffle.partitions", "2")
+        .getOrCreate()
+    )
     (Path(sys.argv[1]) / "everything.json").write_text(json.dumps(everything(remote)))
     extract(remote, Path(sys.argv[1]))
     remote.stop()

@@ -39,7 +39,9 @@ def remote(rows, tmp_path_factory) -> Callable[[], Path]:
     env = {**os.environ, "SPARK_TESTING": "1", "PYSPARK_PYTHON": sys.executable}
     env.pop("SPARK_REMOTE", None)
     command = [sys.executable, str(Path(__file__).with_name("fits.py")), str(folder)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env)
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env
+    )
 
     def wait() -> Path:
         _, wrong = process.communicate(timeout=400)
@@ -62,11 +64,16 @@ def test_extractors_by_connect_equal_those_without_spark(rows, remote, monkeypat
     block = Block(x, np.arange(90), lists.indptr.astype(np.int32), lists.indices.astype(np.int32))
     for name, given in EXTRACTED.items():
         extractor = EXTRACTORS.create(name)
-        state = extractor.fit(LocalEngine(profile_block(block, 3), [block]), params.check(extractor.parameters, given, name))
+        state = extractor.fit(
+            LocalEngine(profile_block(block, 3), [block]),
+            params.check(extractor.parameters, given, name),
+        )
         with np.load(folder / f"{name}.npz") as found:
             assert set(found) == set(state)
             for key, value in state.items():
                 np.testing.assert_array_equal(found[key], value, err_msg=f"{name} {key}")
         if name == "mddm":
             z = np.load(folder / "out.npz")["z"]
-            np.testing.assert_allclose(z, project(extractor, state, "o", x)["o"], rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(
+                z, project(extractor, state, "o", x)["o"], rtol=1e-12, atol=1e-12
+            )

@@ -19,7 +19,10 @@ from spark_mlfs.evaluate.at_k import SumsAtK, at_k, at_k_of_frame, propensities
 
 def by_hand(truth, predicted, k, p):
     """`predicted`: of each row its labels, best first."""
-    found = {name: 0.0 for name in ("precisionAt", "ndcgAt", "pspAt", "psndcgAt", "bestPsp", "bestPsndcg")}
+    found = {
+        name: 0.0
+        for name in ("precisionAt", "ndcgAt", "pspAt", "psndcgAt", "bestPsp", "bestPsndcg")
+    }
     for y, order in zip(truth, predicted, strict=True):
         true = [label for label, value in enumerate(y) if value]
         ideal = sum(1 / math.log2(i + 1) for i in range(1, min(k, len(true)) + 1))
@@ -32,7 +35,9 @@ def by_hand(truth, predicted, k, p):
         for i, worth in enumerate(sorted((1 / p[label] for label in true), reverse=True)[:k], 1):
             found["bestPsp"] += worth / k
             found["bestPsndcg"] += worth / math.log2(i + 1) / ideal
-    out = {name: found[name] / len(truth) for name in ("precisionAt", "ndcgAt", "pspAt", "psndcgAt")}
+    out = {
+        name: found[name] / len(truth) for name in ("precisionAt", "ndcgAt", "pspAt", "psndcgAt")
+    }
     for name in ("Psp", "Psndcg"):
         best = found[f"best{name}"]
         out[f"normalised{name}At"] = found[f"{name.lower()}At"] / best if best else math.nan
@@ -50,12 +55,22 @@ def by_hand(truth, predicted, k, p):
 )
 def test_sums_by_hand(seed, n, q, levels, share, stored):
     rng = np.random.default_rng(seed)
-    truth, scores = (rng.random((n, q)) < share).astype(int), rng.integers(-levels, levels, (n, q)) / levels
+    truth, scores = (
+        (rng.random((n, q)) < share).astype(int),
+        rng.integers(-levels, levels, (n, q)) / levels,
+    )
     p = rng.uniform(0.01, 1, q)
     rows, labels = np.nonzero(rng.random((n, q)) < stored)
-    sparse = sp.csr_matrix((scores[rows, labels], (rows, labels)), (n, q))  # of which zeros are predictions, too
-    for given_scores, of_row in ((scores, lambda i: range(q)), (sparse, lambda i: labels[rows == i])):
-        predicted = [sorted(of_row(i), key=lambda label, i=i: (-scores[i, label], label)) for i in range(n)]
+    sparse = sp.csr_matrix(
+        (scores[rows, labels], (rows, labels)), (n, q)
+    )  # of which zeros are predictions, too
+    for given_scores, of_row in (
+        (scores, lambda i: range(q)),
+        (sparse, lambda i: labels[rows == i]),
+    ):
+        predicted = [
+            sorted(of_row(i), key=lambda label, i=i: (-scores[i, label], label)) for i in range(n)
+        ]
         want = {}
         for k in (1, 2, 3, 15):
             want |= by_hand(truth, predicted, k, p)
@@ -63,7 +78,9 @@ def test_sums_by_hand(seed, n, q, levels, share, stored):
             ours = at_k(y, given_scores, [1, 2, 3, 15], p)
             assert ours.keys() == want.keys()
             for name in want:
-                np.testing.assert_allclose(ours[name], want[name], rtol=1e-11, atol=1e-11, err_msg=name)
+                np.testing.assert_allclose(
+                    ours[name], want[name], rtol=1e-11, atol=1e-11, err_msg=name
+                )
 
 
 def test_scikit_learns_gain():
@@ -71,7 +88,9 @@ def test_scikit_learns_gain():
     truth, scores = (rng.random((400, 30)) < 0.1).astype(int), rng.random((400, 30))
     ours = at_k(truth, scores, [1, 5, 40])
     for k in (1, 5, 40):
-        np.testing.assert_allclose(ours[f"ndcgAt{k}"], ndcg_score(truth, scores, k=k, ignore_ties=True), rtol=1e-11)
+        np.testing.assert_allclose(
+            ours[f"ndcgAt{k}"], ndcg_score(truth, scores, k=k, ignore_ties=True), rtol=1e-11
+        )
 
 
 def test_propensities_are_those_of_the_formula():
@@ -79,18 +98,28 @@ def test_propensities_are_those_of_the_formula():
     c = (math.log(rows) - 1) * (b + 1) ** a
     want = [1 / (1 + c * math.exp(-a * math.log(count + b))) for count in (0, 1, 7, 15539)]
     np.testing.assert_allclose(propensities([0, 1, 7, 15539], rows), want, rtol=1e-14)
-    assert propensities([3], 100, 0.6, 2.6)[0] == pytest.approx(1 / (1 + (math.log(100) - 1) * (3.6 / 5.6) ** 0.6), rel=1e-14)
+    assert propensities([3], 100, 0.6, 2.6)[0] == pytest.approx(
+        1 / (1 + (math.log(100) - 1) * (3.6 / 5.6) ** 0.6), rel=1e-14
+    )
 
 
 def test_parts_add_up_to_the_same_bits(monkeypatch):
     rng = np.random.default_rng(0)
-    truth, scores, p = rng.random((500, 40)) < 0.1, rng.normal(size=(500, 40)), rng.uniform(0.01, 1, 40)
+    truth, scores, p = (
+        rng.random((500, 40)) < 0.1,
+        rng.normal(size=(500, 40)),
+        rng.uniform(0.01, 1, 40),
+    )
     whole = SumsAtK.of(truth, scores, 5, p)
     cuts = [0, 3, 3, 77, 500]
     parts = [SumsAtK.of(truth[a:z], scores[a:z], 5, p) for a, z in itertools.pairwise(cuts)]
     total = parts[3] + parts[1] + parts[0] + SumsAtK.decode(parts[2].encode())
     monkeypatch.setattr("spark_mlfs.evaluate.at_k.CELLS", 100)
-    for other in (total, SumsAtK.of(truth, scores, 5, p), SumsAtK.of(sp.csc_matrix(truth), sp.coo_matrix(scores), 5, p)):
+    for other in (
+        total,
+        SumsAtK.of(truth, scores, 5, p),
+        SumsAtK.of(sp.csc_matrix(truth), sp.coo_matrix(scores), 5, p),
+    ):
         assert other.rows == whole.rows
         np.testing.assert_array_equal(other.values, whole.values)
 
@@ -104,7 +133,9 @@ def test_the_state_of_any_number_of_labels_is_small():
 def test_the_largest_values_do_not_wrap():
     truth = np.ones((2, 1200))
     found = at_k(truth, truth, [1000], np.full(1200, 1e-3))
-    assert found["pspAt1000"] == pytest.approx(1000) and found["psndcgAt1000"] == pytest.approx(1000)
+    assert found["pspAt1000"] == pytest.approx(1000) and found["psndcgAt1000"] == pytest.approx(
+        1000
+    )
     assert found["normalisedPspAt1000"] == 1
 
 
@@ -132,7 +163,9 @@ def test_what_cannot_be_is_refused():
 
 
 def test_no_array_that_is_given_is_changed():
-    truth = sp.csr_matrix((np.array([0.0, 1.0, 1.0]), np.array([2, 1, 0]), np.array([0, 2, 3])), (2, 3))
+    truth = sp.csr_matrix(
+        (np.array([0.0, 1.0, 1.0]), np.array([2, 1, 0]), np.array([0, 2, 3])), (2, 3)
+    )
     before = truth.data.copy(), truth.indices.copy(), truth.indptr.copy()
     at_k(truth, truth)
     for a, b in zip(before, (truth.data, truth.indices, truth.indptr), strict=True):
@@ -141,8 +174,15 @@ def test_no_array_that_is_given_is_changed():
 
 def test_frames(spark):
     rng = np.random.default_rng(5)
-    truth, scores, p = (rng.random((200, 9)) < 0.2).astype(float), rng.integers(0, 4, (200, 9)) / 4, rng.uniform(0.01, 1, 9)
-    stored = [{int(j): float(scores[i, j]) for j in np.flatnonzero(rng.random(9) < 0.4)} for i in range(200)]
+    truth, scores, p = (
+        (rng.random((200, 9)) < 0.2).astype(float),
+        rng.integers(0, 4, (200, 9)) / 4,
+        rng.uniform(0.01, 1, 9),
+    )
+    stored = [
+        {int(j): float(scores[i, j]) for j in np.flatnonzero(rng.random(9) < 0.4)}
+        for i in range(200)
+    ]
     sparse = sp.lil_matrix((200, 9))
     rows = []
     for i in range(200):
@@ -156,10 +196,16 @@ def test_frames(spark):
     i, j, v = map(np.array, zip(*entries, strict=True))
     sparse = sp.csr_matrix((v, (i, j)), (200, 9))
     assert at_k_of_frame(frame, propensities=p) == at_k(truth[known], scores[known], propensities=p)
-    twice = np.concatenate([np.flatnonzero(known), np.flatnonzero(known[:67])])  # a third of the rows again
+    twice = np.concatenate(
+        [np.flatnonzero(known), np.flatnonzero(known[:67])]
+    )  # a third of the rows again
     again = frame.union(spark.createDataFrame(rows[:67], frame.schema))
     for parts in (1, 7):
-        assert at_k_of_frame(again.repartition(parts), propensities=p) == at_k(truth[twice], scores[twice], propensities=p)
-    assert at_k_of_frame(frame, rawPredictionCol="few", k=[2], propensities=p) == at_k(truth[known], sparse[known], [2], p)
+        assert at_k_of_frame(again.repartition(parts), propensities=p) == at_k(
+            truth[twice], scores[twice], propensities=p
+        )
+    assert at_k_of_frame(frame, rawPredictionCol="few", k=[2], propensities=p) == at_k(
+        truth[known], sparse[known], [2], p
+    )
     with pytest.raises(ParameterError, match="column"):
         at_k_of_frame(frame, "nothing")

@@ -18,7 +18,12 @@ from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.evaluate import protocol as module
 from spark_mlfs.evaluate.protocol import Protocol
 from spark_mlfs.kernels.hashing import mix
-from spark_mlfs.sklearn import MLkNNClassifier, MultiLabelSelector, MultiLabelStratifiedKFold, MultiLabelStratifiedShuffleSplit
+from spark_mlfs.sklearn import (
+    MLkNNClassifier,
+    MultiLabelSelector,
+    MultiLabelStratifiedKFold,
+    MultiLabelStratifiedShuffleSplit,
+)
 
 N, Q = 200, 4
 
@@ -36,7 +41,9 @@ def by_the_paper(ids, y, shares, seed):
     """(n,) the fold of each row by the oracle."""
     hashes = mix(ids, seed)
     order = np.argsort(hashes)
-    folds = iterative_stratification([set(np.flatnonzero(y[i])) for i in order], shares, [int(h) for h in hashes[order]])
+    folds = iterative_stratification(
+        [set(np.flatnonzero(y[i])) for i in order], shares, [int(h) for h in hashes[order]]
+    )
     out = np.empty(len(ids), int)
     out[order] = folds
     return out
@@ -46,18 +53,32 @@ def test_labels_in_memory_are_split_as_the_paper_says_in_every_form():
     y = labelled()
     draw = Protocol.of("80/20", 3).draws[0]
     want = np.flatnonzero(by_the_paper(np.arange(N), y, (0.2, 0.8), draw) == 0)
-    forms = [y, sp.csr_matrix(y), pd.DataFrame(y, columns=list("abcd")), tags_of(y), np.where(y, 1.0, 0.0)]
+    forms = [
+        y,
+        sp.csr_matrix(y),
+        pd.DataFrame(y, columns=list("abcd")),
+        tags_of(y),
+        np.where(y, 1.0, 0.0),
+    ]
     for form in forms:
         train, test = spark_mlfs.evaluate.split(form, "stratified 80/20", seed=3)
         assert test.tolist() == want.tolist() and sorted([*train, *test]) == list(range(N))
     texts = [";".join(tags) for tags in tags_of(y)]
     if all(texts):
-        assert evaluate.split(texts, "stratified 80/20", seed=3, delimiter=";")[1].tolist() == want.tolist()
+        assert (
+            evaluate.split(texts, "stratified 80/20", seed=3, delimiter=";")[1].tolist()
+            == want.tolist()
+        )
     pairs = evaluate.split(y, "stratified 2x5-fold")
-    assert len(pairs) == 10 and sorted(np.concatenate([test for _, test in pairs[:5]])) == list(range(N))
+    assert len(pairs) == 10 and sorted(np.concatenate([test for _, test in pairs[:5]])) == list(
+        range(N)
+    )
 
 
-@pytest.mark.parametrize(("n", "text"), [(200, "5-fold"), (203, "5-fold"), (17, "10-fold"), (101, "3x7-fold"), (9, "70/30")])
+@pytest.mark.parametrize(
+    ("n", "text"),
+    [(200, "5-fold"), (203, "5-fold"), (17, "10-fold"), (101, "3x7-fold"), (9, "70/30")],
+)
 def test_unstratified_folds_are_equal_within_one_row(n, text):
     pairs = evaluate.split(np.ones((n, 2)) * [1, 0], text)
     sizes = [len(test) for _, test in (pairs if isinstance(pairs, list) else [pairs])]
@@ -81,7 +102,10 @@ def test_what_cannot_be_split_is_told():
 def frame(spark):
     y = labelled(1, 300)
     ids = np.random.default_rng(1).permutation(3000)[:300]
-    rows = [(int(i), tags, f"text {i}", float(at)) for at, (i, tags) in enumerate(zip(ids, tags_of(y), strict=True))]
+    rows = [
+        (int(i), tags, f"text {i}", float(at))
+        for at, (i, tags) in enumerate(zip(ids, tags_of(y), strict=True))
+    ]
     return ids, y, spark.createDataFrame(rows, ["my.id", "labels", "x.y", "z"]).repartition(5)
 
 
@@ -128,7 +152,9 @@ def test_many_rows_of_spark_are_split_alike_in_every_form_of_their_labels(spark,
     rows = []
     for at, row in enumerate(labelled(2, 200)):
         positive = [int(label) for label in np.flatnonzero(row)]
-        flags = [float(flag) if flag or (at + label) % 7 else None for label, flag in enumerate(row)]  # 0, 1 and unknown
+        flags = [
+            float(flag) if flag or (at + label) % 7 else None for label, flag in enumerate(row)
+        ]  # 0, 1 and unknown
         unknown = [float("nan") if flag is None else flag for flag in flags]
         sparse = Vectors.sparse(len(row), positive, [1.0] * len(positive))
         rows.append((at, positive, flags if positive else None, sparse, Vectors.dense(unknown)))
@@ -166,12 +192,25 @@ def test_k_folds_are_the_papers_and_go_by_scikit_learns_conventions():
     ]
     assert all(sorted([*train, *test]) == list(range(N)) for train, test in pairs)
     tagged = list(splitter.split(None, tags_of(y)))
-    assert all((a == b).all() for one, other in zip(pairs, tagged, strict=True) for a, b in zip(one, other, strict=True))
+    assert all(
+        (a == b).all()
+        for one, other in zip(pairs, tagged, strict=True)
+        for a, b in zip(one, other, strict=True)
+    )
     plain = [test.tolist() for _, test in MultiLabelStratifiedKFold().split(None, y)]
-    assert plain == [test.tolist() for _, test in MultiLabelStratifiedKFold().split(None, y)] and len(plain) == 5
+    assert (
+        plain == [test.tolist() for _, test in MultiLabelStratifiedKFold().split(None, y)]
+        and len(plain) == 5
+    )
     drawn = MultiLabelStratifiedKFold(shuffle=True, random_state=np.random.RandomState(0))
-    assert [t.tolist() for _, t in drawn.split(None, y)] != [t.tolist() for _, t in drawn.split(None, y)]
-    assert repr(splitter).replace(" ", "").startswith("MultiLabelStratifiedKFold(n_splits=4,random_state=7")
+    assert [t.tolist() for _, t in drawn.split(None, y)] != [
+        t.tolist() for _, t in drawn.split(None, y)
+    ]
+    assert (
+        repr(splitter)
+        .replace(" ", "")
+        .startswith("MultiLabelStratifiedKFold(n_splits=4,random_state=7")
+    )
     for wrong in ({"n_splits": 1}, {"random_state": 1}, {"n_splits": 2.5}):
         with pytest.raises(ValueError, match=r"n_splits|random_state|folds"):
             MultiLabelStratifiedKFold(**wrong)
@@ -183,12 +222,22 @@ def test_shuffled_splits_have_their_sizes_and_shares():
     y = labelled(3, 1000)
     splitter = MultiLabelStratifiedShuffleSplit(3, test_size=0.3, train_size=100, random_state=1)
     pairs = list(splitter.split(None, y))
-    assert splitter.get_n_splits() == len(pairs) == 3 and pairs[0][1].tolist() != pairs[1][1].tolist()
+    assert (
+        splitter.get_n_splits() == len(pairs) == 3 and pairs[0][1].tolist() != pairs[1][1].tolist()
+    )
     for train, test in pairs:
-        assert not np.intersect1d(train, test).size and abs(len(test) - 300) <= 6 and abs(len(train) - 100) <= 6
+        assert (
+            not np.intersect1d(train, test).size
+            and abs(len(test) - 300) <= 6
+            and abs(len(train) - 100) <= 6
+        )
         np.testing.assert_allclose(y[test].sum(axis=0), 0.3 * y.sum(axis=0), atol=1.01)
     again = list(splitter.split(None, tags_of(y)))
-    assert all((a == b).all() for one, other in zip(pairs, again, strict=True) for a, b in zip(one, other, strict=True))
+    assert all(
+        (a == b).all()
+        for one, other in zip(pairs, again, strict=True)
+        for a, b in zip(one, other, strict=True)
+    )
     (default,) = MultiLabelStratifiedShuffleSplit(1, random_state=0).split(None, y)
     assert abs(len(default[1]) - 100) <= 4 and len(default[0]) + len(default[1]) == 1000
 
@@ -198,15 +247,26 @@ def test_they_serve_cross_validation_and_grid_search(form):
     y = labelled(4)
     rng = np.random.default_rng(0)
     x = y @ rng.normal(size=(Q, 6)) + rng.normal(size=(N, 6))
-    model = make_pipeline(MultiLabelSelector(method="mim", num_top_features=3), MLkNNClassifier(k=3))
+    model = make_pipeline(
+        MultiLabelSelector(method="mim", num_top_features=3), MLkNNClassifier(k=3)
+    )
 
     def accuracy(estimator, rows, given):
-        truth = np.array([[f"t{label}" in tags for label in range(Q)] for tags in given]) if form is tags_of else given
+        truth = (
+            np.array([[f"t{label}" in tags for label in range(Q)] for tags in given])
+            if form is tags_of
+            else given
+        )
         return float((estimator.predict(rows) == truth).mean())
 
-    for cv in (MultiLabelStratifiedKFold(3, shuffle=True, random_state=0), MultiLabelStratifiedShuffleSplit(2, random_state=0)):
+    for cv in (
+        MultiLabelStratifiedKFold(3, shuffle=True, random_state=0),
+        MultiLabelStratifiedShuffleSplit(2, random_state=0),
+    ):
         scores = cross_val_score(model, x, form(y), cv=cv, scoring=accuracy)
         assert len(scores) == cv.get_n_splits() and scores.min() > 0.6
-        search = GridSearchCV(model, {"multilabelselector__num_top_features": [1, 5]}, cv=cv, scoring=accuracy)
+        search = GridSearchCV(
+            model, {"multilabelselector__num_top_features": [1, 5]}, cv=cv, scoring=accuracy
+        )
         assert search.fit(x, form(y)).best_params_["multilabelselector__num_top_features"] in (1, 5)
     assert isinstance(MultiLabelStratifiedKFold(3), StratifiedKFold)

@@ -32,7 +32,9 @@ def corpus(seed: int, rows: int = 3000, features: int = 1000, labels: int = 20, 
     Y = (rng.random((rows, labels)) < share).astype(float)
     kind = np.arange(features) % 4
     X = np.where(
-        kind == 3, rng.normal(size=(rows, features)), rng.random((rows, features)) < np.choose(kind, [0.5, 0.3, 0.04, 0])
+        kind == 3,
+        rng.normal(size=(rows, features)),
+        rng.random((rows, features)) < np.choose(kind, [0.5, 0.3, 0.04, 0]),
     )
     for j in range(min(200, features)):
         p, y = share[j % 3], Y[:, j % 3]
@@ -50,7 +52,9 @@ def windows(*tables) -> list[Window]:
 
 
 def found(seed: int, flipped: int, **sizes):
-    change = compare(*windows(corpus(2 * seed, **sizes), corpus(2 * seed + 1, flipped=flipped, **sizes)))
+    change = compare(
+        *windows(corpus(2 * seed, **sizes), corpus(2 * seed + 1, flipped=flipped, **sizes))
+    )
     return change, change.features["changed"].to_numpy()
 
 
@@ -81,7 +85,9 @@ def test_a_commoner_label_and_a_commoner_feature_are_no_changed_relation():
     """As many rows again of a label, and of the rows that have a feature: odds ratios stay, shares do not."""
     X, Y = corpus(5, rows=4000, features=100)
     X2, Y2 = corpus(6, rows=4000, features=100)
-    twice = np.concatenate([np.arange(4000), np.flatnonzero(Y2[:, 0] == 1), np.flatnonzero(Y2[:, 0] == 1)])
+    twice = np.concatenate(
+        [np.arange(4000), np.flatnonzero(Y2[:, 0] == 1), np.flatnonzero(Y2[:, 0] == 1)]
+    )
     change = compare(*windows((X, Y), (X2[twice], Y2[twice])))
     assert change.labels["q_value"][0] < 1e-6
     assert not change.features["changed"][[j for j in range(100) if j % 3 == 0]].any()
@@ -93,10 +99,15 @@ def test_a_commoner_label_and_a_commoner_feature_are_no_changed_relation():
 
 def test_the_numbers_are_those_of_counts_by_hand():
     (X, Y), (X2, Y2) = corpus(1, 900, 8, 6), corpus(2, 700, 8, 6)
-    X[:, 0], X2[:, 0] = np.floor(5 * np.random.default_rng(0).random(900)), np.floor(6 * np.random.default_rng(1).random(700))
+    X[:, 0], X2[:, 0] = (
+        np.floor(5 * np.random.default_rng(0).random(900)),
+        np.floor(6 * np.random.default_rng(1).random(700)),
+    )
     change = compare(*windows((X, Y), (X2, Y2)))
     known = [~np.isnan(y[:, 1]) for y in (Y, Y2)]
-    codes = [np.clip(np.floor((x[:, 0] - X[:, 0].min()) * 5 / np.ptp(X[:, 0])), 0, 4) for x in (X, X2)]
+    codes = [
+        np.clip(np.floor((x[:, 0] - X[:, 0].min()) * 5 / np.ptp(X[:, 0])), 0, 4) for x in (X, X2)
+    ]
     counts = [[int((code == v).sum()) for v in range(5)] for code in codes]
     assert change.features["psi"][0] == pytest.approx(slow.psi(*counts))
     table = np.array(
@@ -136,14 +147,20 @@ def test_spark_gives_the_same_bits(spark, binning):
     tables = corpus(7, 300, 12, 5), corpus(8, 300, 12, 5, flipped=3)
     tables = [(X, np.nan_to_num(Y)) for X, Y in tables]
     frames = [
-        spark.createDataFrame([(Vectors.dense(x), y.tolist()) for x, y in zip(X, Y, strict=True)], ["features", "labels"])
+        spark.createDataFrame(
+            [(Vectors.dense(x), y.tolist()) for x, y in zip(X, Y, strict=True)],
+            ["features", "labels"],
+        )
         for X, Y in tables
     ]
     here = spark_mlfs.drift(*tables, binning=binning)
     there = spark_mlfs.drift(*frames, binning=binning)
-    names = {f"features_{j}": f"x{j}" for j in range(12)} | {f"labels_{j}": f"y{j}" for j in range(5)}
+    names = {f"features_{j}": f"x{j}" for j in range(12)} | {
+        f"labels_{j}": f"y{j}" for j in range(5)
+    }
     told = there.features.assign(
-        feature=there.features["feature"].map(names), label=there.features["label"].map(names).fillna("")
+        feature=there.features["feature"].map(names),
+        label=there.features["label"].map(names).fillna(""),
     )
     pd.testing.assert_frame_equal(told, here.features, check_exact=True)
 
@@ -153,7 +170,9 @@ def test_weights_count_rows_and_names_join():
     weight = np.random.default_rng(0).integers(0, 4, 500)
     weight[0] = 2
     again = np.repeat(np.arange(500), weight)
-    weighted, repeated = (compare(*windows((X, Y), w)) for w in ((X2, Y2, weight), (X2[again], Y2[again])))
+    weighted, repeated = (
+        compare(*windows((X, Y), w)) for w in ((X2, Y2, weight), (X2[again], Y2[again]))
+    )
     same(weighted, repeated)
     names, labels = [f"x{j}" for j in range(10)], [f"y{j}" for j in range(5)]
     mixed = np.random.default_rng(1).permutation(10)
@@ -165,7 +184,10 @@ def test_weights_count_rows_and_names_join():
 def test_a_sparse_feature_or_label_that_only_one_window_has_is_0_in_the_other():
     rng = np.random.default_rng(0)
     X = sp.random(800, 30, 0.1, "csr", rng=rng, data_rvs=lambda n: np.ones(n))
-    tags = [[name for name, at in zip("abc", row, strict=True) if at] or ["d"] for row in rng.random((800, 3)) < 0.3]
+    tags = [
+        [name for name, at in zip("abc", row, strict=True) if at] or ["d"]
+        for row in rng.random((800, 3)) < 0.3
+    ]
     one, other = (hold(X, tags)[0] for _ in range(2))
     other.feature_names = [*other.feature_names[:29], "new"]
     other.label_names = ["a", "b", "c", "e"]
@@ -174,7 +196,10 @@ def test_a_sparse_feature_or_label_that_only_one_window_has_is_0_in_the_other():
     assert len(table) == 31 and (table["shift_q_value"][["x29", "new"]] < 1e-6).all()
     assert (table["psi"].drop(["x29", "new"]) == 0).all() and not table["changed"].any()
     labels = change.labels.set_index("label")
-    assert labels["share_before"]["e"] == 0 < labels["share_after"]["e"] and labels["share_after"]["d"] == 0
+    assert (
+        labels["share_before"]["e"] == 0 < labels["share_after"]["e"]
+        and labels["share_after"]["d"] == 0
+    )
 
 
 @pytest.mark.parametrize("binning", ["width", "quantile"])
@@ -193,7 +218,11 @@ def test_several_windows_are_drawn():
     assert list(found.features["window"].unique()) == names[1:] and found.method == "chi2"
     assert set(found.stability["window"]) == {*names[1:], "all"}
     page = found.page()
-    assert "day &lt;4&gt;" in page and "day <" not in page and "http" not in page.replace("http://www.w3.org", "")
+    assert (
+        "day &lt;4&gt;" in page
+        and "day <" not in page
+        and "http" not in page.replace("http://www.w3.org", "")
+    )
     assert page.count("<svg") == 4 and "<script" not in page
     last = spark_mlfs.drift(*tables, names=names, against="previous")
     assert [(c.before, c.after) for c in last.changes] == [*itertools.pairwise(names)]
@@ -209,19 +238,31 @@ def test_agreement_is_kunchevas_index_of_two():
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("bins", "binning"), [(5, "width"), (4, "quantile")])
 def test_states_tell_what_their_rows_do(sparse, bins, binning):
-    tables = corpus(1, 500, 40, 6), corpus(2, 500, 40, 6, flipped=3), corpus(3, 500, 40, 6, flipped=6)
+    tables = (
+        corpus(1, 500, 40, 6),
+        corpus(2, 500, 40, 6, flipped=3),
+        corpus(3, 500, 40, 6, flipped=6),
+    )
     if sparse:
         tables = [(sp.csr_matrix(X * (np.abs(X) > 0.9)), Y) for X, Y in tables]
     how = {"num_bins": bins, "binning": binning}
     states = [collect(*tables[0], "mim", method_params=how)]
-    states += [collect(*table, "mim", like=states[0], name=str(i), method_params=how) for i, table in enumerate(tables)]
-    by_rows, by_states = spark_mlfs.drift(*tables, method_params=how, **how), spark_mlfs.states.compare(*states[1:])
+    states += [
+        collect(*table, "mim", like=states[0], name=str(i), method_params=how)
+        for i, table in enumerate(tables)
+    ]
+    by_rows, by_states = (
+        spark_mlfs.drift(*tables, method_params=how, **how),
+        spark_mlfs.states.compare(*states[1:]),
+    )
     told = spark_mlfs.drift(*states[1:])
     for table in ("features", "pairs", "labels"):
         pd.testing.assert_frame_equal(getattr(told, table), getattr(by_states, table))
         got, wanted = (getattr(each, table) for each in (by_states, by_rows))
         if binning == "width" or table != "features":
-            columns = [c for c in wanted if not c.startswith("rank_after")]  # that of rows has codes of its own
+            columns = [
+                c for c in wanted if not c.startswith("rank_after")
+            ]  # that of rows has codes of its own
             pd.testing.assert_frame_equal(got[columns], wanted[columns], check_exact=True)
     assert "<svg" in told.page()
 
@@ -237,10 +278,16 @@ def test_states_with_new_features_and_labels_are_compared():
         held.feature_names = [*frame.columns]
     need = needs_of("mim")
     told = {"weights": False, "graded": False}
-    first = collected(rows[0], need, None, Part("1", "", "", [], [], rows[0].profile), told, Budgets())
-    later = collected(rows[1], need, first, Part("2", "", "", [], [], rows[1].profile), told, Budgets())
+    first = collected(
+        rows[0], need, None, Part("1", "", "", [], [], rows[0].profile), told, Budgets()
+    )
+    later = collected(
+        rows[1], need, first, Part("2", "", "", [], [], rows[1].profile), told, Budgets()
+    )
     got = spark_mlfs.states.compare(first, later)
-    wanted = compare(*(Window(name, held) for name, held in zip(("before", "after"), rows, strict=True)))
+    wanted = compare(
+        *(Window(name, held) for name, held in zip(("before", "after"), rows, strict=True))
+    )
     columns = wanted.features.columns
     table = got.features.set_index("feature").loc[wanted.features["feature"]].reset_index()[columns]
     pd.testing.assert_frame_equal(table, wanted.features, check_exact=True)
@@ -256,7 +303,9 @@ def test_states_that_do_not_fit_are_one_line():
         spark_mlfs.drift(one, (X, Y))
     ridge = collect(X, Y, "ridge")
     with pytest.raises(ParameterError, match="second moments"):
-        spark_mlfs.states.compare(ridge, collect(X, Y, "ridge", like=ridge, name="2"), method="ridge")
+        spark_mlfs.states.compare(
+            ridge, collect(X, Y, "ridge", like=ridge, name="2"), method="ridge"
+        )
 
 
 WRONG = {

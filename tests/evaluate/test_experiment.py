@@ -48,7 +48,9 @@ def rows(seed=0, n=N):
 
 
 def frame_of(spark, ids, x, y):
-    lines = [(int(i), Vectors.dense(a), Vectors.dense(b)) for i, a, b in zip(ids, x, y, strict=True)]
+    lines = [
+        (int(i), Vectors.dense(a), Vectors.dense(b)) for i, a, b in zip(ids, x, y, strict=True)
+    ]
     return spark.createDataFrame(lines, ["id", "features", "labels"])
 
 
@@ -64,7 +66,9 @@ def held(ids, x, y):
     """The rows in this process."""
     lists = sp.csr_matrix(y)
     block = Block(x, ids, lists.indptr, lists.indices)
-    names = [[f"{what}_{j}" for j in range(width)] for what, width in (("features", D), ("labels", Q))]
+    names = [
+        [f"{what}_{j}" for j in range(width)] for what, width in (("features", D), ("labels", Q))
+    ]
     return InMemoryDataset(profile_block(block, Q), *names, blocks=[block])
 
 
@@ -76,14 +80,21 @@ def here():
 
 def results(packed, trials, **how: int):
     by_key = {}
-    run_trials(packed, dict(enumerate(trials)), lambda key, result: by_key.__setitem__(key, result), budgets=Budgets(**how))
+    run_trials(
+        packed,
+        dict(enumerate(trials)),
+        lambda key, result: by_key.__setitem__(key, result),
+        budgets=Budgets(**how),
+    )
     return [by_key[key] for key in range(len(trials))]
 
 
 def without_seconds(result):
     drop = ("seconds", "wall", "fit", "predict")
     kept = {k: v for k, v in result.items() if k not in (*drop, "cells")}
-    return kept | {"cells": [{k: v for k, v in cell.items() if k not in drop} for cell in result["cells"]]}
+    return kept | {
+        "cells": [{k: v for k, v in cell.items() if k not in drop} for cell in result["cells"]]
+    }
 
 
 def test_a_trial_equals_the_oracle(here):
@@ -95,7 +106,9 @@ def test_a_trial_equals_the_oracle(here):
     xt, yt, xs, ys = x[~test], y[~test].astype(int), x[test], y[test].astype(int)
     low, high = xt.min(axis=0), xt.max(axis=0)
     codes = np.minimum(4, np.floor((xt - low) * 5 / (high - low))).astype(int)
-    score = [sum(mutual_information(codes[:, j], yt[:, label]) for label in range(Q)) for j in range(D)]
+    score = [
+        sum(mutual_information(codes[:, j], yt[:, label]) for label in range(Q)) for j in range(D)
+    ]
     order = np.argsort(-np.round(score, 12), kind="stable")
     assert result["order"] == order[:6].tolist()
     assert result["rows"] == [len(xt), len(xs)]
@@ -104,12 +117,18 @@ def test_a_trial_equals_the_oracle(here):
         kept = np.sort(order[: cell["count"]])
         oracle = MLkNN(k=5).fit(xt[:, kept], yt)
         scores, labels = oracle.posterior(xs[:, kept]), oracle.predict(xs[:, kept])
-        assert cell["standard"]["hammingLoss"] == pytest.approx(sk.hamming_loss(ys, labels), abs=1e-12)
+        assert cell["standard"]["hammingLoss"] == pytest.approx(
+            sk.hamming_loss(ys, labels), abs=1e-12
+        )
         assert cell["standard"]["averagePrecision"] == pytest.approx(
             sk.label_ranking_average_precision_score(ys, scores), abs=1e-9
         )
-        assert cell["standard"]["rankingLoss"] == pytest.approx(sk.label_ranking_loss(ys, scores), abs=1e-9)
-        assert cell["standard"]["macroF1"] == pytest.approx(sk.f1_score(ys, labels, average="macro", zero_division=0), abs=1e-12)
+        assert cell["standard"]["rankingLoss"] == pytest.approx(
+            sk.label_ranking_loss(ys, scores), abs=1e-9
+        )
+        assert cell["standard"]["macroF1"] == pytest.approx(
+            sk.f1_score(ys, labels, average="macro", zero_division=0), abs=1e-12
+        )
         assert cell["msfs-2022"]["averagePrecision"] != cell["standard"]["averagePrecision"]
 
 
@@ -123,14 +142,28 @@ def test_included_features_are_first_in_every_split_and_excluded_ones_in_none(da
     names = list(packed.feature_names)
 
     def candidate(name, grids=({},)):
-        requests = tuple(Request.of(name, cell, screen=screen, constraints=held_to) for cell in grids)
+        requests = tuple(
+            Request.of(name, cell, screen=screen, constraints=held_to) for cell in grids
+        )
         return Candidate(name, requests).for_names([], names)
 
-    methods = [candidate("jmi"), candidate("fisher"), candidate("ridge", ({"alpha": 0.1}, {"alpha": 1000.0}))]
-    trials = [Trial(method, split, design) for split in Protocol.of("2-fold").splits() for method in methods]
+    methods = [
+        candidate("jmi"),
+        candidate("fisher"),
+        candidate("ridge", ({"alpha": 0.1}, {"alpha": 1000.0})),
+    ]
+    trials = [
+        Trial(method, split, design)
+        for split in Protocol.of("2-fold").splits()
+        for method in methods
+    ]
     found = results(held(ids, x, y), trials)
     for trial, result in zip(trials, found, strict=True):
-        assert result["order"][:2] == [9, 3] and not {0, 6} & set(result["order"]) and len(result["order"]) == D - 2
+        assert (
+            result["order"][:2] == [9, 3]
+            and not {0, 6} & set(result["order"])
+            and len(result["order"]) == D - 2
+        )
         assert [cell["count"] for cell in result["cells"]] == [3, D - 2]
         train = ~trial.split.of(ids)
         name = trial.candidate.title
@@ -138,13 +171,20 @@ def test_included_features_are_first_in_every_split_and_excluded_ones_in_none(da
         (alone,) = pipeline.rank(hold(x[train], y[train])[0], [request])
         assert result["order"] == list(alone.ranking["index"])
     again = results(packed, trials, small=0)
-    assert [without_seconds(result) for result in again] == [without_seconds(result) for result in found]
+    assert [without_seconds(result) for result in again] == [
+        without_seconds(result) for result in found
+    ]
 
 
 def test_features_that_the_data_do_not_have_are_told(here):
     *_, packed = here
-    asked = Candidate("jmi", (Request.of("jmi", constraints=Constraints.of({"include": ["fetures_1"]})),))
-    with pytest.raises(ParameterError, match="include: the data have no feature 'fetures_1'; did you mean 'features_1'"):
+    asked = Candidate(
+        "jmi", (Request.of("jmi", constraints=Constraints.of({"include": ["fetures_1"]})),)
+    )
+    with pytest.raises(
+        ParameterError,
+        match="include: the data have no feature 'fetures_1'; did you mean 'features_1'",
+    ):
         asked.for_names([], packed.feature_names)
 
 
@@ -154,7 +194,11 @@ def test_all_features_and_a_ranking_made_elsewhere(here):
     split = Protocol.of("70/30").splits()[0]
     design = Design(("3", "6"), (judge("brknn"), judge("br-svm")))
     every, ranked = results(
-        packed, [Trial(Candidate("all"), split, design), Trial(Candidate("g", order=(5, 7, 0)), split, design)]
+        packed,
+        [
+            Trial(Candidate("all"), split, design),
+            Trial(Candidate("g", order=(5, 7, 0)), split, design),
+        ],
     )
     assert [(c["size"], c["count"]) for c in every["cells"]] == [("100%", D), ("100%", D)]
     assert ranked["order"] == [5, 7, 0, 1, 2, 3]
@@ -170,7 +214,9 @@ def test_nothing_that_is_fitted_sees_the_test_rows(here):
     other_x[test] = rng.normal(size=(test.sum(), D)) * 50
     other_y[test] = rng.random((test.sum(), Q)) < 0.5
     grid = tuple(Request.of("ridge", {"alpha": a}) for a in (0.01, 10.0, 1000.0))
-    design = Design(("2", "4", "8"), (judge(k=3),), choosing=Choose(metric="hammingLoss", folds=2, size=True))
+    design = Design(
+        ("2", "4", "8"), (judge(k=3),), choosing=Choose(metric="hammingLoss", folds=2, size=True)
+    )
     trial = Trial(Candidate("ridge", grid), split, design)
     (one,), (two,) = results(packed, [trial]), results(held(ids, other_x, other_y), [trial])
     for what in ("order", "parameters", "choices", "chosen_size"):
@@ -181,28 +227,46 @@ def test_nothing_that_is_fitted_sees_the_test_rows(here):
 def test_the_choice_is_the_best_inner_mean(here):
     *_, packed = here
     split = Protocol.of("70/30").splits()[0]
-    grid = tuple(Request.of("lasso", {"alpha": a}) for a in (0.4, 0.01))  # the first removes every feature: rank by index
+    grid = tuple(
+        Request.of("lasso", {"alpha": a}) for a in (0.4, 0.01)
+    )  # the first removes every feature: rank by index
     for metric, sign in (("averagePrecision", 1), ("rankingLoss", -1)):
         design = Design(("1", "4"), (judge(k=5),), choosing=Choose(metric=metric, folds=3))
         (result,) = results(packed, [Trial(Candidate("lasso", grid), split, design)])
         means = [np.mean(choice["values"]) for choice in result["choices"]]
-        assert result["parameters"] == result["choices"][int(np.argmax(sign * np.array(means)))]["parameters"] == {"alpha": 0.01}
+        assert (
+            result["parameters"]
+            == result["choices"][int(np.argmax(sign * np.array(means)))]["parameters"]
+            == {"alpha": 0.01}
+        )
         assert not any(cell["chosen"] for cell in result["cells"])
         sized = dataclasses.replace(design, choosing=Choose(metric=metric, folds=3, size=True))
         (result,) = results(packed, [Trial(Candidate("lasso", grid), split, sized)])
         values = sign * np.array([choice["values"] for choice in result["choices"]])
-        assert result["chosen_size"] == ("1", "4")[np.unravel_index(values.argmax(), values.shape)[1]]
-        assert [c["chosen"] for c in result["cells"]] == [c["size"] == result["chosen_size"] for c in result["cells"]]
+        assert (
+            result["chosen_size"] == ("1", "4")[np.unravel_index(values.argmax(), values.shape)[1]]
+        )
+        assert [c["chosen"] for c in result["cells"]] == [
+            c["size"] == result["chosen_size"] for c in result["cells"]
+        ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", ["3-fold", pytest.param("stratified 3-fold", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "protocol", ["3-fold", pytest.param("stratified 3-fold", marks=pytest.mark.slow)]
+)
 def test_over_a_cluster_as_in_one_task(data, protocol):
     *_, packed = data
     split = Protocol.of(protocol).splits(packed)[0]
-    design = Design(("3", "5"), (judge(k=5), judge("br-svm")), choosing=Choose(folds=2, sizes=("3",)))
+    design = Design(
+        ("3", "5"), (judge(k=5), judge("br-svm")), choosing=Choose(folds=2, sizes=("3",))
+    )
     grid = tuple(Request.of("ridge", {"alpha": a}) for a in (0.1, 100.0))
-    candidates = [Candidate("jmi", (Request.of("jmi"),)), Candidate("ridge", grid), Candidate("all")]
+    candidates = [
+        Candidate("jmi", (Request.of("jmi"),)),
+        Candidate("ridge", grid),
+        Candidate("all"),
+    ]
     candidates.append(Candidate("screened", (Request.of("ridge", screen="chi2:6"),)))
     trials = [Trial(c, split, design) for c in candidates]
     for here, there in zip(results(packed, trials), results(packed, trials, small=0), strict=True):
@@ -220,7 +284,9 @@ def test_grams_of_all_training_sets_come_from_one_scan(data, monkeypatch):
     monkeypatch.setattr(
         SparkEngine,
         "_compute",
-        lambda self, wanted: scans.extend(type(s).__name__ for s in wanted.values()) or compute(self, wanted),
+        lambda self, wanted: (
+            scans.extend(type(s).__name__ for s in wanted.values()) or compute(self, wanted)
+        ),
     )
     splits = Protocol.of("3-fold").splits()
     design = Design(("4",), (judge("br-svm"),), choosing=Choose(folds=2))
@@ -231,11 +297,15 @@ def test_grams_of_all_training_sets_come_from_one_scan(data, monkeypatch):
 
 def test_training_and_test_files(spark):
     ids, x, y = rows(1, 200)
-    frame, split = marked(frame_of(spark, ids[:120], x[:120], y[:120]), frame_of(spark, ids[120:], x[120:], y[120:]))
+    frame, split = marked(
+        frame_of(spark, ids[:120], x[:120], y[:120]), frame_of(spark, ids[120:], x[120:], y[120:])
+    )
     packed = pack(frame, row_id="id")
     try:
         design = Design(("3",), (judge(k=5),))
-        (result,) = results(packed, [Trial(Candidate("f", (Request.of("f-statistic"),)), split, design)])
+        (result,) = results(
+            packed, [Trial(Candidate("f", (Request.of("f-statistic"),)), split, design)]
+        )
     finally:
         packed.release()
     assert result["rows"] == [120, 80]
@@ -262,7 +332,9 @@ def test_budgets_go_with_the_rows():
     rows_ = experiment.RowSet(InMemoryDataset(profile_block(block, Q), blocks=[block]), budgets)
     with rows_.divided(Protocol.of("3-fold").splits()[0]) as (train, test):
         fewer = train.changed(lambda part: dataclasses.replace(part, x=part.x[:, :5]), True)
-        engines = [e.engine() for e in (train, test, fewer)] + [e.engine(np.array([1, 3])) for e in (train, fewer)]
+        engines = [e.engine() for e in (train, test, fewer)] + [
+            e.engine(np.array([1, 3])) for e in (train, fewer)
+        ]
     assert [e.num_features for e in engines] == [D, D, 5, 2, 2]
     assert {(e.budgets.driver, e.budgets.worker) for e in engines} == {(12345678, 23456789)}
 
@@ -285,11 +357,15 @@ def test_what_one_task_may_not_hold_runs_over_the_cluster(data, monkeypatch):
     monkeypatch.setattr(Trial, "on", over_cluster)
     split = Protocol.of("3-fold").splits()[0]
     design = Design(("3", "5"), (judge("br-svm"),))
-    trials = [Trial(Candidate(name, (Request.of(name),)), split, design) for name in ("mim", "spec")]
+    trials = [
+        Trial(Candidate(name, (Request.of(name),)), split, design) for name in ("mim", "spec")
+    ]
     plenty = results(packed, trials)
     assert not spread
     tasks.clear()
-    tight = 2 * packed.profile.size  # the rows fit, and the counts, but not the similarities of rows
+    tight = (
+        2 * packed.profile.size
+    )  # the rows fit, and the counts, but not the similarities of rows
     scarce = results(packed, trials, worker=tight)
     assert sorted(tasks) == [("mim", tight), ("spec", tight)] and spread == [("spec", tight)]
     less = results(packed, trials, worker=tight - 1)
@@ -328,7 +404,9 @@ def test_an_interrupt_ends_what_is_under_way(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(in_tasks, "run_in_one_task", work)
-    packed = SimpleNamespace(frame=SimpleNamespace(sparkSession=SimpleNamespace(interruptAll=interrupt)))
+    packed = SimpleNamespace(
+        frame=SimpleNamespace(sparkSession=SimpleNamespace(interruptAll=interrupt))
+    )
     started = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         experiment._run_in_tasks(packed, dict(enumerate("abcd")), done, 1, experiment.Budgets())
@@ -349,7 +427,14 @@ def test_a_marked_split_needs_marked_rows(spark, data):
     ids, x, y = rows(2, 40)
     odd = pack(frame_of(spark, ids * 2 + 1, x, y), row_id="id")
     try:
-        (result,) = results(odd, [Trial(Candidate("all"), Split("files", 0, 0, Marked()), Design(("3",), (judge(k=3),)))])
+        (result,) = results(
+            odd,
+            [
+                Trial(
+                    Candidate("all"), Split("files", 0, 0, Marked()), Design(("3",), (judge(k=3),))
+                )
+            ],
+        )
     finally:
         odd.release()
     assert "training rows" in result["error"]
@@ -363,7 +448,9 @@ def test_one_answer_whatever_the_partitions(spark, sparse):
     lines = [
         (
             int(i),
-            Vectors.sparse(D, [(int(j), float(a[j])) for j in np.flatnonzero(a)]) if sparse else Vectors.dense(a),
+            Vectors.sparse(D, [(int(j), float(a[j])) for j in np.flatnonzero(a)])
+            if sparse
+            else Vectors.dense(a),
             Vectors.dense(b),
         )
         for i, a, b in zip(ids, x, y, strict=True)
@@ -374,7 +461,9 @@ def test_one_answer_whatever_the_partitions(spark, sparse):
     per_partitioning = []
     for partitions in (1, 7):
         packed = pack(frame.repartition(partitions), row_id="id")
-        trial = Trial(Candidate("csfs", grid), Protocol.of("stratified 3-fold").splits(packed)[0], design)
+        trial = Trial(
+            Candidate("csfs", grid), Protocol.of("stratified 3-fold").splits(packed)[0], design
+        )
         per_partitioning.append(without_seconds(results(packed, [trial])[0]))
         assert packed.profile.sparse == sparse
         packed.release()
@@ -383,7 +472,11 @@ def test_one_answer_whatever_the_partitions(spark, sparse):
 
 def test_a_ranking_of_other_data_is_refused(here):
     *_, packed = here
-    trial = Trial(Candidate("elsewhere", order=(0, D)), Protocol.of("70/30").splits()[0], Design(("1",), (judge(k=5),)))
+    trial = Trial(
+        Candidate("elsewhere", order=(0, D)),
+        Protocol.of("70/30").splits()[0],
+        Design(("1",), (judge(k=5),)),
+    )
     (result,) = results(packed, [trial])
     assert f"names feature {D}" in result["error"]
 
@@ -396,7 +489,10 @@ def test_a_column_of_categories_is_one_feature():
     y[:, 1] = values % 2
     x = np.column_stack([x[:, :2], np.eye(4)[values], x[:, 2:8]])
     here = held(ids, x, y)
-    names, groups = [*"ab", *(f"k={v}" for v in range(4)), *"cdefgh"], (("k", tuple(f"k={v}" for v in range(4))),)
+    names, groups = (
+        [*"ab", *(f"k={v}" for v in range(4)), *"cdefgh"],
+        (("k", tuple(f"k={v}" for v in range(4))),),
+    )
     design = Design(("1", "2", "50%", "100%"), (judge(),))
     split = next(iter(Protocol.of("2-fold", 0).splits()))
     for method in ("ridge", "forward", "mim"):

@@ -42,7 +42,9 @@ def tables(tmp_path_factory):
     """Training and test rows without ids, some of them repeated, counts among the features; a label that only test rows have."""
     folder, generator = tmp_path_factory.mktemp("tables"), np.random.default_rng(5)
     for name, n in (("train", 90), ("test", 60)):
-        x = np.column_stack([generator.integers(0, 3, n), generator.normal(size=n), generator.poisson(0.3, (n, 3))])
+        x = np.column_stack(
+            [generator.integers(0, 3, n), generator.normal(size=n), generator.poisson(0.3, (n, 3))]
+        )
         rows = pd.DataFrame(x, columns=[f"f{j}" for j in range(5)])
         for label in range(3):
             rows[f"l{label}"] = (x[:, label] + generator.normal(size=n) > 0.6).astype(int)
@@ -57,11 +59,27 @@ def outcomes(folder, plan, *arguments):
     file.write_text(plan, encoding="utf-8")
     for engine in ("local", "spark"):
         target = folder / engine
-        assert cli.main(["compare", "--config", str(file), "--engine", engine, "--output", str(target), *arguments]) == 0
+        assert (
+            cli.main(
+                [
+                    "compare",
+                    "--config",
+                    str(file),
+                    "--engine",
+                    engine,
+                    "--output",
+                    str(target),
+                    *arguments,
+                ]
+            )
+            == 0
+        )
         files = {}
         for path in sorted(target.glob("*.csv")):
             rows = pd.read_csv(path, dtype=str)
-            files[path.name] = rows[[c for c in rows if not c.endswith("_seconds")]].to_csv(index=False)
+            files[path.name] = rows[[c for c in rows if not c.endswith("_seconds")]].to_csv(
+                index=False
+            )
         out.append(files)
     return out
 
@@ -94,9 +112,18 @@ choose = {{ folds = 2, size = true }}
 """
     here, there = outcomes(tmp_path, plan)
     assert here == there
-    assert set(here) == {f"{name}.csv" for name in ("cells", "trials", "choices", "rankings", "labels", "data", "failed")}
-    assert [len(here[f"{name}.csv"].splitlines()) for name in ("trials", "failed")] == [1 + 2 * 5, 1 + 2]
-    page = [(tmp_path / engine / "comparison.html").read_text(encoding="utf-8") for engine in ("local", "spark")]
+    assert set(here) == {
+        f"{name}.csv"
+        for name in ("cells", "trials", "choices", "rankings", "labels", "data", "failed")
+    }
+    assert [len(here[f"{name}.csv"].splitlines()) for name in ("trials", "failed")] == [
+        1 + 2 * 5,
+        1 + 2,
+    ]
+    page = [
+        (tmp_path / engine / "comparison.html").read_text(encoding="utf-8")
+        for engine in ("local", "spark")
+    ]
     assert [p.count("<svg") for p in page] == [page[0].count("<svg")] * 2
 
 
@@ -125,7 +152,9 @@ def test_folds_of_many_rows_are_the_same(spark, monkeypatch, tables):
     folds = []
     for session in (LocalSession(), spark):
         packed = pack(read.load(session, f"{tables}/test.parquet", "parquet", **TABLE), row_id="id")
-        (division,) = {id(s.folds): s.folds for s in splits.Protocol.of("stratified 3-fold", 4).splits(packed)}.values()
+        (division,) = {
+            id(s.folds): s.folds for s in splits.Protocol.of("stratified 3-fold", 4).splits(packed)
+        }.values()
         folds.append([division.hashes.tolist(), division.ends.tolist(), division.order.tolist()])
         packed.release()
     assert folds[0] == folds[1]
@@ -151,7 +180,9 @@ def test_what_does_not_fit_goes_to_spark_after_all_others():
     with pytest.raises(NeedsSpark, match=r"Gram over 400 features .* raise memoryBytes"):
         compare.run(session, comparison(layer), journal)
     assert sorted(journal.parts) == [1, 2] and "error" not in str(journal.parts)
-    outcome = compare.run(session, comparison({**layer, "run": {"engine": "local"}}), compare.ForgetfulJournal())
+    outcome = compare.run(
+        session, comparison({**layer, "run": {"engine": "local"}}), compare.ForgetfulJournal()
+    )
     assert outcome.failed["method"].tolist() == ["ridge"] and len(outcome.trials) == 2
     assert compared(LocalSession(), layer).failed.empty
 
@@ -183,4 +214,7 @@ def test_without_spark(tmp_path):
     assert run.returncode == 0, run.stderr
     rankings = [pd.read_csv(tmp_path / name / "rankings.csv") for name in "01"]
     selected = pd.read_csv(tmp_path / "selection" / "ranking.csv")
-    assert len(rankings[0]) == 15 and rankings[1]["index"].head(3).tolist() == selected["index"].head(3).tolist()
+    assert (
+        len(rankings[0]) == 15
+        and rankings[1]["index"].head(3).tolist() == selected["index"].head(3).tolist()
+    )

@@ -36,7 +36,10 @@ def emotions(data_dir, name):
 
 def arrays(seed, n, q, levels, share):
     rng = np.random.default_rng(seed)
-    truth, predicted = (rng.random((n, q)) < share).astype(int), (rng.random((n, q)) < 0.4).astype(int)
+    truth, predicted = (
+        (rng.random((n, q)) < share).astype(int),
+        (rng.random((n, q)) < 0.4).astype(int),
+    )
     return truth, predicted, rng.integers(0, levels, (n, q)) / levels
 
 
@@ -76,7 +79,10 @@ def test_batches_add_up_to_the_same_bits():
     for kind in ("standard", "msfs-2022"):
         at_once = Sums.of(truth, predicted, scores, kind)
         for cuts in ([0, 7, 7, 200], list(range(201))):
-            parts = [Sums.of(truth[a:z], predicted[a:z], scores[a:z], kind) for a, z in itertools.pairwise(cuts)]
+            parts = [
+                Sums.of(truth[a:z], predicted[a:z], scores[a:z], kind)
+                for a, z in itertools.pairwise(cuts)
+            ]
             total = parts[-1]
             for part in parts[-2::-1]:
                 total = Sums.decode(part.encode()) + total
@@ -98,19 +104,38 @@ def naive_msfs(truth, predicted):
         loss = sum(1 for j in range(q) if t[j] and z[j] <= best) / (t.sum() * (q - t.sum()))
         ascending = sorted(range(q), key=lambda j: z[j])  # Python's sort is stable
         coverage = max(q - 1 - ascending.index(j) for j in range(q) if t[j])
-        precision = np.mean([sum(1 for i in range(q) if t[i] and z[i] >= z[j]) / sum(z >= z[j]) for j in range(q) if t[j]])
+        precision = np.mean(
+            [
+                sum(1 for i in range(q) if t[i] and z[i] >= z[j]) / sum(z >= z[j])
+                for j in range(q)
+                if t[j]
+            ]
+        )
         first = max(range(q), key=lambda j: (z[j], -j))
         by_row.append([np.mean(t != z), loss, not t[first], coverage, precision])
-    return dict(zip(("hammingLoss", "rankingLoss", "oneError", "coverage", "averagePrecision"), np.mean(by_row, 0), strict=True))
+    return dict(
+        zip(
+            ("hammingLoss", "rankingLoss", "oneError", "coverage", "averagePrecision"),
+            np.mean(by_row, 0),
+            strict=True,
+        )
+    )
 
 
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 12), q=st.integers(2, 6), share=st.sampled_from([0.0, 0.3, 0.6, 1.0]))
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 12),
+    q=st.integers(2, 6),
+    share=st.sampled_from([0.0, 0.3, 0.6, 1.0]),
+)
 def test_msfs_metrics_equal_the_naive_ones(seed, n, q, share):
     truth, predicted, scores = arrays(seed, n, q, 3, share)
     ours, want = evaluate(truth, predicted, scores, "msfs-2022"), naive_msfs(truth, predicted)
     for name in ("hammingLoss", "rankingLoss", "oneError", "coverage", "averagePrecision"):
-        np.testing.assert_allclose(ours[name], np.nan if want is None else want[name], rtol=1e-12, atol=1e-14, err_msg=name)
+        np.testing.assert_allclose(
+            ours[name], np.nan if want is None else want[name], rtol=1e-12, atol=1e-14, err_msg=name
+        )
 
 
 def test_the_msfs_papers_base_row(data_dir):
@@ -121,7 +146,10 @@ def test_the_msfs_papers_base_row(data_dir):
     model = MLkNN(7).fit(x, y)
     labels, scores = model.predict(z), model.posterior(z)
     values = evaluate(u, labels, scores, "msfs-2022")
-    got = [values[name] for name in ("hammingLoss", "rankingLoss", "oneError", "coverage", "averagePrecision")]
+    got = [
+        values[name]
+        for name in ("hammingLoss", "rankingLoss", "oneError", "coverage", "averagePrecision")
+    ]
     assert [round(v, 4) for v in got] == [0.2979, 0.1824, 0.4257, 3.005, 0.5381]
     assert evaluate(u, labels, scores)["averagePrecision"] == pytest.approx(
         sk.label_ranking_average_precision_score(u, scores), rel=1e-12
@@ -129,7 +157,12 @@ def test_the_msfs_papers_base_row(data_dir):
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10**6), n=st.integers(1, 20), q=st.integers(2, 8), share=st.sampled_from([0.0, 0.2, 1.0]))
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 20),
+    q=st.integers(2, 8),
+    share=st.sampled_from([0.0, 0.2, 1.0]),
+)
 def test_per_label_equals_scikit_learn(seed, n, q, share):
     truth, predicted, scores = arrays(seed, n, q, 2, share)
     sums = Sums.of(sp.csr_matrix(truth), sp.csr_matrix(predicted), scores)
@@ -158,13 +191,19 @@ def predictions(spark, form="vector", n=80):
     truth, predicted, scores = arrays(3, n, 4, 5, 0.4)
     make = Vectors.dense if form == "vector" else lambda row: [float(v) for v in row]
     rows = [(make(t), make(p), make(s)) for t, p, s in zip(truth, predicted, scores, strict=True)]
-    return (truth, predicted, scores), spark.createDataFrame(rows, ["labels", "prediction", "rawPrediction"]), make
+    return (
+        (truth, predicted, scores),
+        spark.createDataFrame(rows, ["labels", "prediction", "rawPrediction"]),
+        make,
+    )
 
 
 @pytest.mark.parametrize("form", ["vector", "array"])
 def test_frames_are_evaluated_without_collecting(spark, form, tmp_path):
     data, frame, make = predictions(spark, form)
-    unknown = spark.createDataFrame([(make([1.0, np.nan, 0.0, 0.0]), make([0.0] * 4), make([0.0] * 4))], frame.columns)
+    unknown = spark.createDataFrame(
+        [(make([1.0, np.nan, 0.0, 0.0]), make([0.0] * 4), make([0.0] * 4))], frame.columns
+    )
     frame = frame.union(unknown).repartition(3)  # the last row is left out
     want = evaluate(*data)
     for parts in (1, 3):
@@ -174,7 +213,9 @@ def test_frames_are_evaluated_without_collecting(spark, form, tmp_path):
     assert evaluator.evaluate(frame) == want["coverage"] and not evaluator.isLargerBetter()
     evaluator.save(f"file://{tmp_path}/e")
     assert MultiLabelEvaluator.load(f"file://{tmp_path}/e").getMetricName() == "coverage"
-    (part,) = (tmp_path / "e" / "metadata").glob("part-*")  # of one that was saved while the class was in evaluate.metrics
+    (part,) = (tmp_path / "e" / "metadata").glob(
+        "part-*"
+    )  # of one that was saved while the class was in evaluate.metrics
     part.write_text(part.read_text().replace("evaluate.evaluator", "evaluate.metrics"))
     part.with_name(f".{part.name}.crc").unlink()
     assert "evaluate.metrics" in part.read_text()
@@ -211,11 +252,19 @@ def test_in_a_cross_validator(spark, data_dir):
     from spark_mlfs import MLkNNClassifier, read
 
     path = data_dir / "emotions"
-    frame = read.load(spark, str(path / "emotions-train.arff.gz"), "arff", labels=str(path / "emotions.xml")).limit(120).cache()
+    frame = (
+        read.load(
+            spark, str(path / "emotions-train.arff.gz"), "arff", labels=str(path / "emotions.xml")
+        )
+        .limit(120)
+        .cache()
+    )
     stage = MLkNNClassifier(idCol="id")
     grid = ParamGridBuilder().addGrid(stage.k, [1, 15]).build()
     evaluator = MultiLabelEvaluator(metricName="hammingLoss")
-    search = CrossValidator(estimator=stage, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2, seed=3)
+    search = CrossValidator(
+        estimator=stage, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2, seed=3
+    )
     best = search.fit(frame)
     few, many = best.avgMetrics
     assert few != many and best.bestModel.summary["parameters"]["k"] == (1 if few < many else 15)
@@ -233,7 +282,13 @@ def test_label_statistics():
     """Rows {0}, {0, 1}, {0, 1}, {} of three labels, and the last never occurring."""
     sets = Labelsets(np.arange(3), np.array([1, 2, 1]), np.array([0, 1, 3, 3]), np.array([0, 0, 1]))
     values = label_statistics(sets, 3)
-    assert values == {"pmc": 0.5, "cardinality": 1.25, "density": 1.25 / 3, "distinctLabelsets": 3, "meanIR": 1.25}
+    assert values == {
+        "pmc": 0.5,
+        "cardinality": 1.25,
+        "density": 1.25 / 3,
+        "distinctLabelsets": 3,
+        "meanIR": 1.25,
+    }
 
 
 def test_label_statistics_of_the_msfs_papers_table(data_dir):
@@ -241,8 +296,14 @@ def test_label_statistics_of_the_msfs_papers_table(data_dir):
     y = np.concatenate([emotions(data_dir, name)[1] for name in ("train", "test")])
     distinct, counts = np.unique(y, axis=0, return_counts=True)
     rows = sp.csr_matrix(distinct)
-    values = label_statistics(Labelsets(np.arange(len(counts)), counts, rows.indptr, rows.indices), 6)
-    assert [round(values[name], 4) for name in ("pmc", "cardinality", "density")] == [0.6998, 1.8685, 0.3114]
+    values = label_statistics(
+        Labelsets(np.arange(len(counts)), counts, rows.indptr, rows.indices), 6
+    )
+    assert [round(values[name], 4) for name in ("pmc", "cardinality", "density")] == [
+        0.6998,
+        1.8685,
+        0.3114,
+    ]
     assert values["distinctLabelsets"] == 27
 
 
@@ -252,7 +313,9 @@ def test_tags_are_judged_by_the_names_of_the_predictions(spark):
     names = ["b", "a", "c"]
     truth = [["a"], [], ["a", "c"], None, ["b", "never learned"]]
     predicted = np.array([[0, 1, 0], [1, 0, 0], [0, 1, 0], [1, 1, 1], [1, 0, 0]], float)
-    rows = [(t, Vectors.dense(p), Vectors.dense(p + 0.1)) for t, p in zip(truth, predicted, strict=True)]
+    rows = [
+        (t, Vectors.dense(p), Vectors.dense(p + 0.1)) for t, p in zip(truth, predicted, strict=True)
+    ]
     frame = spark.createDataFrame(rows, ["labels", "prediction", "rawPrediction"])
     known = [0, 1, 2, 4]
     hot = np.array([[float(n in truth[i]) for n in names] for i in known])

@@ -39,14 +39,20 @@ def data(seed=0, n=N, d=D, sparse=False):
         x[rng.random(x.shape) < 0.9] = 0
     x[:, 9], x[:, 10] = 1.5, x[:, 10] > 0.5
     effect = rng.choice([-1.0, 1.0], size=(RELEVANT, Q)) * rng.uniform(0.6, 1.2, size=(RELEVANT, Q))
-    y = (x[:, :RELEVANT] @ effect * (3 if sparse else 1) + rng.normal(size=(n, Q)) > 0.5).astype(float)
+    y = (x[:, :RELEVANT] @ effect * (3 if sparse else 1) + rng.normal(size=(n, Q)) > 0.5).astype(
+        float
+    )
     return x, y, rng.permutation(10 * n)[:n].astype(np.int64)
 
 
 def engine_of(x, y, ids):
     """An engine over rows in this process; a label that is NaN is unknown."""
     labels, unknown = sp.csr_matrix(y == 1), sp.csr_matrix(np.isnan(y))
-    lists = (labels.indptr, labels.indices, *((unknown.indptr, unknown.indices) if unknown.nnz else ()))
+    lists = (
+        labels.indptr,
+        labels.indices,
+        *((unknown.indptr, unknown.indices) if unknown.nnz else ()),
+    )
     block = Block(sp.csr_matrix(x) if (x == 0).mean() > 0.5 else x, ids, *lists)
     return LocalEngine(profile_block(block, y.shape[1]), [block])
 
@@ -74,12 +80,19 @@ def test_p_values_from_rows_with_unknown_labels(sparse, binning):
             known = ~np.isnan(y[:, label])
             table = pd.crosstab(codes[known, f], y[known, label]).to_numpy()
             if min(table.shape) > 1:
-                each.append(stats.chi2_contingency(table, correction=False, lambda_="log-likelihood").pvalue)
+                each.append(
+                    stats.chi2_contingency(table, correction=False, lambda_="log-likelihood").pvalue
+                )
         if f != 9:
             p[f] = stats.cauchy.sf(np.mean(1 / np.tan(np.pi * np.minimum(each, 1 - 1 / N))))
     assert np.allclose(tests.columns["p_value"], p, rtol=1e-6, atol=1e-14, equal_nan=True)
     tested = ~np.isnan(p)
-    assert np.allclose(tests.columns["q_value"][tested], stats.false_discovery_control(p[tested]), rtol=1e-6, atol=1e-14)
+    assert np.allclose(
+        tests.columns["q_value"][tested],
+        stats.false_discovery_control(p[tested]),
+        rtol=1e-6,
+        atol=1e-14,
+    )
     assert np.array_equal(tests.passed[tested], stats.false_discovery_control(p[tested]) <= 0.05)
     assert not tests.passed[9] and tests.passed[:RELEVANT].sum() >= 5
     assert tests.facts["features_tested"] == D - 1 and tests.facts["tests"] == Q * (D - 1)
@@ -112,7 +125,9 @@ def test_knockoffs_leave_rows_with_unknown_labels_out():
     with_them = evidence(x, y, ids, "lasso", rule)
     known = ~np.isnan(y).any(axis=1)
     without = evidence(x[known], y[known], ids[known], "lasso", rule)
-    assert np.allclose(with_them.columns["knockoff"], without.columns["knockoff"], atol=1e-6, equal_nan=True)
+    assert np.allclose(
+        with_them.columns["knockoff"], without.columns["knockoff"], atol=1e-6, equal_nan=True
+    )
     with pytest.raises(ParameterError, match="fills in unknown labels"):
         evidence(x, y, ids, "csfs", rule)
     assert evidence(x[known], y[known], ids[known], "csfs", rule).kept >= RELEVANT
@@ -128,7 +143,9 @@ def test_half_samples_are_complementary_pairs_of_thirty_groups():
 def test_frequencies_of_ridge_from_rows():
     x, y, ids = data()
     rare = np.zeros(N)
-    rare[np.flatnonzero(group_of(ids) == 3)[:2]] = 1  # constant in every half-sample without group 3
+    rare[np.flatnonzero(group_of(ids) == 3)[:2]] = (
+        1  # constant in every half-sample without group 3
+    )
     x[:, 11] = rare
     stable = evidence(x, y, ids, "ridge", Rule("stability", 0.6, 9, seed=2), alpha=1.5)
     times = np.zeros(D)
@@ -214,12 +231,20 @@ def test_rules_that_cannot_be_are_refused_before_any_work():
             pipeline.Request.of("ridge", screen="chi2:10", rule=Rule(mode, 0.6))
     with pytest.raises(ParameterError, match="fpr, fdr, fwe, knockoffs, stability"):
         pipeline.Request.of("ridge", rule=Rule("holm", 0.1))
-    assert {name for name, method in METHODS.items() if method.takes_grams()} == {"ridge", "lasso", "elastic-net", "csfs", "mssl"}
+    assert {name for name, method in METHODS.items() if method.takes_grams()} == {
+        "ridge",
+        "lasso",
+        "elastic-net",
+        "csfs",
+        "mssl",
+    }
     x, y, ids = data(n=50)
     engine = engine_of(x, y, ids)
     engine.in_one_process = False
     with pytest.raises(ParameterError, match=r"in one task.*ridge"):
-        Rule("stability", 0.6, 5).outcome(engine, METHODS.create("jmi"), pipeline.Request.of("jmi").parameters)
+        Rule("stability", 0.6, 5).outcome(
+            engine, METHODS.create("jmi"), pipeline.Request.of("jmi").parameters
+        )
 
 
 # ---- on Spark ----
@@ -238,7 +263,10 @@ SCHEMA = T.StructType(
 @pytest.fixture(scope="module")
 def frame(spark):
     x, y, ids = data()
-    rows = [(int(i), Vectors.dense(a), [float(v) for v in a], Vectors.dense(b)) for i, a, b in zip(ids, x, y, strict=True)]
+    rows = [
+        (int(i), Vectors.dense(a), [float(v) for v in a], Vectors.dense(b))
+        for i, a, b in zip(ids, x, y, strict=True)
+    ]
     persisted = spark.createDataFrame(rows, SCHEMA).persist()
     yield persisted
     persisted.unpersist()
@@ -264,20 +292,29 @@ def test_one_answer_whatever_the_partitioning(frame):
             pd.testing.assert_frame_equal(one.ranking, other.ranking, check_exact=True)
             assert one.evidence.facts == other.evidence.facts
     tests, _copies, _halves = by_partitioning[0]
-    assert len(tests.scores.path.picks) == tests.evidence.kept == len(tests.kept)  # no more picks than features that passed
+    assert (
+        len(tests.scores.path.picks) == tests.evidence.kept == len(tests.kept)
+    )  # no more picks than features that passed
     for result in by_partitioning[0]:
         direct = evidence(x, y, ids, result.request.method, result.request.extras[0])
-        assert all(np.allclose(direct.columns[k], v, equal_nan=True) for k, v in result.evidence.columns.items())
+        assert all(
+            np.allclose(direct.columns[k], v, equal_nan=True)
+            for k, v in result.evidence.columns.items()
+        )
         order = result.ranking["index"]
         assert np.array_equal(
-            result.ranking.iloc[:, 5], result.evidence.columns[result.ranking.columns[5]][order], equal_nan=True
+            result.ranking.iloc[:, 5],
+            result.evidence.columns[result.ranking.columns[5]][order],
+            equal_nan=True,
         )
 
 
 def test_tests_look_at_all_features_behind_a_screen(frame):
     packed = pack(frame, row_id="id")
     plain, screened = (
-        pipeline.rank(packed, [pipeline.Request.of("ridge", screen=screen, rule=Rule("fwe", 0.05))])[0]
+        pipeline.rank(
+            packed, [pipeline.Request.of("ridge", screen=screen, rule=Rule("fwe", 0.05))]
+        )[0]
         for screen in (None, "chi2:12")
     )
     packed.release()
@@ -288,12 +325,30 @@ def test_tests_look_at_all_features_behind_a_screen(frame):
 
 
 def test_estimator_selects_what_passed_and_saves_it(spark, frame, tmp_path):
-    model = spark_mlfs.JMISelector(selectionMode="fdr", fdr=0.001, idCol="id", outputCol="kept").fit(frame)
+    model = spark_mlfs.JMISelector(
+        selectionMode="fdr", fdr=0.001, idCol="id", outputCol="kept"
+    ).fit(frame)
     ranking = model.ranking
-    assert list(ranking.columns) == ["rank", "index", "name", "score", "relevance", "p_value", "q_value"]
-    assert set(model.selectedFeatures) == set(ranking["index"][ranking["q_value"] <= 0.001]) >= set(range(6))
-    assert model.selectedFeatures == [i for i in ranking["index"] if i in set(model.selectedFeatures)]
-    assert model.summary["selection"]["mode"] == "fdr" and model.summary["selection"]["level"] == 0.001
+    assert list(ranking.columns) == [
+        "rank",
+        "index",
+        "name",
+        "score",
+        "relevance",
+        "p_value",
+        "q_value",
+    ]
+    assert (
+        set(model.selectedFeatures)
+        == set(ranking["index"][ranking["q_value"] <= 0.001])
+        >= set(range(6))
+    )
+    assert model.selectedFeatures == [
+        i for i in ranking["index"] if i in set(model.selectedFeatures)
+    ]
+    assert (
+        model.summary["selection"]["mode"] == "fdr" and model.summary["selection"]["level"] == 0.001
+    )
     row = model.transform(frame).select("features", "kept").first()
     assert np.array_equal(row.kept.toArray(), row.features.toArray()[model.selectedFeatures])
     model.write().save(str(tmp_path / "model"))
@@ -302,7 +357,9 @@ def test_estimator_selects_what_passed_and_saves_it(spark, frame, tmp_path):
     assert loaded.selectedFeatures == model.selectedFeatures
     # other levels and tests from the same p-values, and a number again
     assert len(loaded.setFdr(0.9).selectedFeatures) > len(model.selectedFeatures)
-    assert len(loaded.setSelectionMode("fwe").setFwe(1e-9).selectedFeatures) < len(model.selectedFeatures)
+    assert len(loaded.setSelectionMode("fwe").setFwe(1e-9).selectedFeatures) < len(
+        model.selectedFeatures
+    )
     assert len(loaded.setSelectionMode("numTopFeatures").setNumTopFeatures(4).selectedFeatures) == 4
     with pytest.raises(ParameterError, match="without selectionMode='stability'"):
         _ = loaded.setSelectionMode("stability").selectedFeatures
@@ -313,23 +370,33 @@ def test_knockoffs_and_stability_as_params(frame):
     model = spark_mlfs.RidgeSelector(selectionMode="knockoffs", fdr=0.2, idCol="id").fit(frame)
     assert model.level() == 0.2 == model.summary["selection"]["level"]
     w = model.ranking["knockoff"]
-    assert set(model.selectedFeatures) == set(model.ranking["index"][w >= model.summary["selection"]["threshold"]])
+    assert set(model.selectedFeatures) == set(
+        model.ranking["index"][w >= model.summary["selection"]["threshold"]]
+    )
     assert model.setFdr(0.5).level() == 0.5
     assert len(model.selectedFeatures) >= RELEVANT
-    kept = spark_mlfs.MIMSelector(selectionMode="stability", numTopFeatures=6, stabilityThreshold=0.9, idCol="id").fit(frame)
-    assert set(kept.selectedFeatures) == set(kept.ranking["index"][kept.ranking["frequency"] >= 0.9])
+    kept = spark_mlfs.MIMSelector(
+        selectionMode="stability", numTopFeatures=6, stabilityThreshold=0.9, idCol="id"
+    ).fit(frame)
+    assert set(kept.selectedFeatures) == set(
+        kept.ranking["index"][kept.ranking["frequency"] >= 0.9]
+    )
     assert kept.summary["selection"]["count"] == 6
 
 
 def test_nothing_passes(spark, frame):
     """As with pyspark's selectors: nothing is selected, vectors and arrays without entries come out; and it is told."""
     with pytest.warns(UserWarning, match="no feature passes fwe 1e-300.*smallest p-value"):
-        model = spark_mlfs.MIMSelector(selectionMode="fwe", fwe=1e-300, idCol="id", outputCol="kept").fit(frame)
+        model = spark_mlfs.MIMSelector(
+            selectionMode="fwe", fwe=1e-300, idCol="id", outputCol="kept"
+        ).fit(frame)
     assert model.selectedFeatures == [] and model.selectedFeatureNames == []
     out = model.transform(frame)
     assert out.select(vector_to_array("kept").alias("kept")).first().kept == []
     arrays = model.setFeaturesCol("cells").transform(frame)
-    assert arrays.first().kept == [] and arrays.schema["kept"].dataType == T.ArrayType(T.FloatType())
+    assert arrays.first().kept == [] and arrays.schema["kept"].dataType == T.ArrayType(
+        T.FloatType()
+    )
     with pytest.warns(UserWarning, match="knockoffs at fdr 0.02: 50 must"):
         spark_mlfs.RidgeSelector(selectionMode="knockoffs", fdr=0.02, idCol="id").fit(frame)
     with warnings.catch_warnings():
@@ -338,11 +405,15 @@ def test_nothing_passes(spark, frame):
 
 
 def test_wrong_params_are_told(frame):
-    with pytest.raises(ParameterError, match=r"selectionMode must be one of .*'knockoffs', 'stability'"):
+    with pytest.raises(
+        ParameterError, match=r"selectionMode must be one of .*'knockoffs', 'stability'"
+    ):
         spark_mlfs.JMISelector(selectionMode="holm")
     with pytest.raises(ParameterError, match="fdr must be a number from above 0 to 1"):
         spark_mlfs.JMISelector(fdr=0)
-    with pytest.raises(ParameterError, match=r"stabilityThreshold must be a number from above 0.5 to 1"):
+    with pytest.raises(
+        ParameterError, match=r"stabilityThreshold must be a number from above 0.5 to 1"
+    ):
         spark_mlfs.JMISelector(stabilityThreshold=0.5)
     with pytest.raises(ParameterError, match=r"knockoffs need .* not jmi"):
         spark_mlfs.JMISelector(selectionMode="knockoffs").fit(frame)

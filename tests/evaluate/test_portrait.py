@@ -27,7 +27,11 @@ from spark_mlfs.statistics.base import Budgets
 
 def html(result, seen, kept, template="portrait.html.j2"):
     """The sections of a portrait, on one line."""
-    return " ".join(render(template, result=result, kept=kept, portrait=shown.sections(result, seen)).split("\n"))
+    return " ".join(
+        render(template, result=result, kept=kept, portrait=shown.sections(result, seen)).split(
+            "\n"
+        )
+    )
 
 
 def said(*of):
@@ -50,7 +54,11 @@ def portrayed(x, y, picks, kept=None):
     frame = pd.DataFrame(x, columns=[f"f{j}" for j in range(x.shape[1])])
     held, _ = hold(frame, pd.DataFrame(y, columns=[f"l{j}" for j in range(y.shape[1])]))
     (result,) = pipeline.rank(held, [pipeline.Request.of("fisher", {}, len(picks))])
-    ranking = result.ranking.set_index("index").loc[[*picks, *np.setdiff1d(np.arange(x.shape[1]), picks)]].reset_index()
+    ranking = (
+        result.ranking.set_index("index")
+        .loc[[*picks, *np.setdiff1d(np.arange(x.shape[1]), picks)]]
+        .reset_index()
+    )
     result.ranking = ranking.assign(rank=np.arange(1, len(ranking) + 1))
     return result, pipeline.portrait(held, result, len(picks))[0]
 
@@ -60,18 +68,26 @@ def test_correlations_equal_numpy(sparse):
     x, y = planted(sparse=sparse)
     picks = [2, 0, 3, 6]
     _, p = portrayed(x, y, picks)
-    assert list(p.picks) == picks and list(p.labels) == list(np.argsort(-y.sum(axis=0), kind="stable"))
+    assert list(p.picks) == picks and list(p.labels) == list(
+        np.argsort(-y.sum(axis=0), kind="stable")
+    )
     both = np.corrcoef(np.column_stack([x[:, picks], y[:, p.labels]]).T)
     assert np.allclose(p.redundancy, both[:4, :4]) and np.allclose(p.relevance, both[:4, 4:])
 
 
 def test_correlations_with_grades_equal_numpy():
     x, y = planted()
-    grades = np.round(np.clip(0.5 * y + 0.2 * x[:, :1] + 0.2, 0, 1) * 1024) / 1024  # as they are held
+    grades = (
+        np.round(np.clip(0.5 * y + 0.2 * x[:, :1] + 0.2, 0, 1) * 1024) / 1024
+    )  # as they are held
     picks = [2, 0, 3, 6]
     held, _ = hold(x, grades, grades=Grades())
     (result,) = pipeline.rank(held, [pipeline.Request.of("ridge", {}, 4)])
-    ranking = result.ranking.set_index("index").loc[[*picks, *np.setdiff1d(np.arange(8), picks)]].reset_index()
+    ranking = (
+        result.ranking.set_index("index")
+        .loc[[*picks, *np.setdiff1d(np.arange(8), picks)]]
+        .reset_index()
+    )
     result.ranking = ranking.assign(rank=np.arange(1, 9))
     seen, _ = pipeline.portrait(held, result, 4)
     both = np.corrcoef(np.column_stack([x[:, picks], grades[:, seen.labels]]).T)
@@ -92,14 +108,22 @@ def test_of_many_rows_a_sample_and_of_many_labels_the_commonest(spark, monkeypat
 
     monkeypatch.setattr(portraits, "portrait", counted)
     for rows in (1500, 10_000):
-        monkeypatch.setattr(portraits.PortraitGrams.__init__, "__defaults__", (portraits.BLOCKS, 0, (), rows, ()))
+        monkeypatch.setattr(
+            portraits.PortraitGrams.__init__, "__defaults__", (portraits.BLOCKS, 0, (), rows, ())
+        )
         result, one = portrayed(x, y, [2, 0, 3])
         table = list(zip(x.tolist(), y.tolist(), strict=True))
-        packed = pack(spark.createDataFrame(table, "features array<double>, labels array<double>").repartition(3))
+        packed = pack(
+            spark.createDataFrame(
+                table, "features array<double>, labels array<double>"
+            ).repartition(3)
+        )
         many, cost = pipeline.portrait(packed, result, 3, Budgets(small=0))
         assert cost.jobs == 1
         with monkeypatch.context() as patch:
-            patch.setattr(portraits, "MOST_PICKS", 2)  # the best of each label is sought beyond them
+            patch.setattr(
+                portraits, "MOST_PICKS", 2
+            )  # the best of each label is sought beyond them
             few, (far, jobs) = (
                 pipeline.portrait(hold(x, y)[0], result, 3)[0],
                 pipeline.portrait(packed, result, 3, Budgets(small=0)),
@@ -126,7 +150,10 @@ def wide(kind):
     x = rng.normal(size=(400, 90))
     if kind == "sparse":
         x[np.abs(x) < 1.2] = 0
-    y = np.column_stack([x[:, [85, 2, 88]] + 0.5 * rng.normal(size=(400, 3)), rng.normal(size=400)]) > 0.4
+    y = (
+        np.column_stack([x[:, [85, 2, 88]] + 0.5 * rng.normal(size=(400, 3)), rng.normal(size=400)])
+        > 0.4
+    )
     x[:, 88] = 2e6 + np.round(x[:, 88], 3)
     return x, y.astype(float)
 
@@ -140,23 +167,35 @@ def test_each_labels_best_is_sought_among_all_kept_features(kind, monkeypatch):
     if kind == "weighted":
         weights = rng.integers(1, 4, len(y)).astype(float)
     if kind == "graded":
-        y, method = np.round(np.clip(0.6 * y + 0.4 * rng.random(y.shape), 0, 1) * 1024) / 1024, "ridge"
+        y, method = (
+            np.round(np.clip(0.6 * y + 0.4 * rng.random(y.shape), 0, 1) * 1024) / 1024,
+            "ridge",
+        )
     given = y.copy()
     if kind == "unknown":
         known = rng.random(len(y)) < 0.9
         given[~known, 1] = np.nan
     held, _ = hold(x, given, weights, Grades() if kind == "graded" else None)
     (result,) = pipeline.rank(held, [pipeline.Request.of(method, {}, 90)])
-    result.ranking = result.ranking.set_index("index").loc[list(range(90))].reset_index().assign(rank=np.arange(1, 91))
+    result.ranking = (
+        result.ranking.set_index("index")
+        .loc[list(range(90))]
+        .reset_index()
+        .assign(rank=np.arange(1, 91))
+    )
     seen, _ = pipeline.portrait(held, result, 90)
-    rows = np.repeat(np.flatnonzero(known), (np.ones(len(y)) if weights is None else weights)[known].astype(int))
+    rows = np.repeat(
+        np.flatnonzero(known), (np.ones(len(y)) if weights is None else weights)[known].astype(int)
+    )
     want = np.corrcoef(np.column_stack([x, y])[rows].T)[:90, 90:][:, seen.labels]
     order = np.argsort(-np.abs(want), axis=0)[:2].T
     assert seen.seen == 90 and np.array_equal(seen.best, order) and {85, 88} <= set(seen.best[:, 0])
     assert np.allclose(seen.strength, np.take_along_axis(want, order.T, axis=0).T, atol=1e-9)
     assert len(seen.picks) == 60
     text = said(result, seen, 90) + html(result, seen, 90)
-    assert ("No single one of all 90 picks goes with" in text) == (np.abs(want).max(axis=0) < shown.FAINT).any()
+    assert ("No single one of all 90 picks goes with" in text) == (
+        np.abs(want).max(axis=0) < shown.FAINT
+    ).any()
     assert "two best of all 90 picks" in text and "the first 30 picks (across" in text
     monkeypatch.setattr(portraits.LabelCorrelations, "state_bytes", lambda self, profile: 1 << 40)
     few, _ = pipeline.portrait(held, result, 90, Budgets(driver=100 << 20))
@@ -211,7 +250,9 @@ def test_pages_parts_say_what_the_matrices_say():
     assert "drawn at random" not in page
     label = page[page.index('title="l1"') :]
     assert "f1\u00a0" in label[: label.index("</tr>")].rsplit("class=say>", 1)[1].split(",")[0]
-    assert page.count("<td") == 4 * 4 + 4 * 4 + 4  # labels × picks, picks × picks, each label's best
+    assert (
+        page.count("<td") == 4 * 4 + 4 * 4 + 4
+    )  # labels × picks, picks × picks, each label's best
     order = list(shown.clustered(p.redundancy))
     assert abs(order.index(0) - order.index(3)) == 1  # the copy beside its original
     assert html(result, None, 4).strip() == "" == said(result, None, 4).strip()
@@ -234,7 +275,15 @@ def cells():
     lines = [("a", 1, 0.5), ("a", 2, 0.9), ("b", 1, 0.7), ("b", 2, 0.9), ("all features", 2, 0.9)]
     return pd.DataFrame(
         [
-            {"data": "d", "method": m, "split": "s", "classifier": "c", "metrics": "standard", "features": k, "size": str(k)}
+            {
+                "data": "d",
+                "method": m,
+                "split": "s",
+                "classifier": "c",
+                "metrics": "standard",
+                "features": k,
+                "size": str(k),
+            }
             | {"whole": k == 2, "chosen": False, "microF1": v}
             for m, k, v in lines
         ]
@@ -246,13 +295,17 @@ def test_means_leave_the_whole_out():
     assert s.mean.loc["d"].to_dict() == {"a": 0.5, "b": 0.7, "all features": 0.9}
     assert tables.against_all(s, "microF1") == ([], ["d"])
     whole = cells().query("features == 2")  # where nothing else is there the whole is what there is
-    assert tables.summary(whole, "standard", "microF1", "c", ["a", "b"]).mean.loc["d"].to_dict() == {"a": 0.9, "b": 0.9}
+    assert tables.summary(whole, "standard", "microF1", "c", ["a", "b"]).mean.loc[
+        "d"
+    ].to_dict() == {"a": 0.9, "b": 0.9}
     chosen = cells().assign(chosen=lambda c: c["features"] == 2)
     assert tables.summary(chosen, "standard", "microF1", "c", ["a"]).mean.loc["d", "a"] == 0.9
 
 
 def test_nothing_is_best_among_equals():
-    mean = pd.DataFrame({"a": [0.0, 0.2], "b": [0.0, 0.1], "all features": [0.0, 0.5]}, index=["zeros", "d"])
+    mean = pd.DataFrame(
+        {"a": [0.0, 0.2], "b": [0.0, 0.1], "all features": [0.0, 0.5]}, index=["zeros", "d"]
+    )
     won = tables.best(tables.Summary(mean, mean * 0), "microF1")
     assert won.to_numpy().tolist() == [[False, False, False], [True, False, False]]
     alone = tables.best(tables.Summary(mean[["a"]], mean[["a"]]), "microF1")
@@ -260,10 +313,15 @@ def test_nothing_is_best_among_equals():
 
 
 def test_names_beside_points_do_not_overlap():
-    assert beside(["one", "a long name"], [10, 95], [20, 60]) == ["left", "right"]  # which has no room on its right
+    assert beside(["one", "a long name"], [10, 95], [20, 60]) == [
+        "left",
+        "right",
+    ]  # which has no room on its right
     names = [f"method{i}" for i in range(12)]
     sides = beside(names, [50.0] * 12, list(np.linspace(48, 52, 12)))
-    assert 1 <= sum(bool(s) for s in sides) <= 2  # twelve points in 8 pixels: room for two names at most
+    assert (
+        1 <= sum(bool(s) for s in sides) <= 2
+    )  # twelve points in 8 pixels: room for two names at most
 
 
 def test_sorted_tables_know_every_order():
@@ -274,4 +332,9 @@ def test_sorted_tables_know_every_order():
     found = re.findall(r"--o0:(\d);--o1:(\d)><td>(\w)", html)
     assert [c for _, _, c in sorted(found)] == ["b", "c", "a"]
     assert [c for _, _, c in sorted(found, key=lambda p: p[1])] == ["a", "b", "c"]
-    assert html.count("type=radio") == 2 and html.count(" checked>") == 1 and "#by-t-1:checked" in html and "<script" not in html
+    assert (
+        html.count("type=radio") == 2
+        and html.count(" checked>") == 1
+        and "#by-t-1:checked" in html
+        and "<script" not in html
+    )

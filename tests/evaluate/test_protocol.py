@@ -44,7 +44,11 @@ def example(seed=0, n=N, sparse=False):
 
 def frame_of(spark, ids, x, y, sparse=False):
     def vector(row):
-        return Vectors.sparse(D, [(int(j), float(row[j])) for j in np.flatnonzero(row)]) if sparse else Vectors.dense(row)
+        return (
+            Vectors.sparse(D, [(int(j), float(row[j])) for j in np.flatnonzero(row)])
+            if sparse
+            else Vectors.dense(row)
+        )
 
     rows = [(int(i), vector(a), Vectors.dense(b)) for i, a, b in zip(ids, x, y, strict=True)]
     return spark.createDataFrame(rows, ["id", "features", "labels"])
@@ -62,7 +66,9 @@ def data(spark):
 # ---- folds by hash ----
 
 
-@pytest.mark.parametrize("text", ["5-fold", "7-fold", "3x4-fold", "30x50/50", "2x70/30", "66.6/33.4"])
+@pytest.mark.parametrize(
+    "text", ["5-fold", "7-fold", "3x4-fold", "30x50/50", "2x70/30", "66.6/33.4"]
+)
 def test_folds_cover_every_row_once_and_have_their_shares(text):
     ids = np.arange(6000) * 7 - 3000
     chosen = Protocol.of(text, seed=3)
@@ -129,7 +135,9 @@ def test_stratification_equals_the_papers_algorithm(seed, n, q, folds, share):
     stratified = stratify(ids, sp.csr_matrix(y), shares, seed)
     hashes = mix(ids, seed)
     order = np.argsort(hashes)
-    want = iterative_stratification([set(np.flatnonzero(y[i])) for i in order], shares, [int(h) for h in hashes[order]])
+    want = iterative_stratification(
+        [set(np.flatnonzero(y[i])) for i in order], shares, [int(h) for h in hashes[order]]
+    )
     split = [Split("", 0, fold, stratified).of(ids[order]) for fold in range(len(shares))]
     assert np.argmax(split, axis=0).tolist() == want
 
@@ -146,7 +154,10 @@ def test_stratified_folds_have_even_labels(data):
     def unevenness(folds):
         return np.abs(folds @ y - y.sum(axis=0) / 5).mean()
 
-    assert unevenness(tested) < 0.4 * unevenness(plain) and np.abs(tested @ y - y.sum(axis=0) / 5).max() <= 2.01
+    assert (
+        unevenness(tested) < 0.4 * unevenness(plain)
+        and np.abs(tested @ y - y.sum(axis=0) / 5).max() <= 2.01
+    )
     assert (splits[0].of(ids) != splits[5].of(ids)).any()
     with pytest.raises(ParameterError, match="give the packed data"):
         chosen.splits()
@@ -156,7 +167,9 @@ def test_stratified_folds_have_even_labels(data):
 
 def test_rows_of_one_id_stay_together():
     ids = np.array([5, 5, 5, 9, 11, 12])
-    first_fold = Split("", 0, 0, stratify(ids, sp.csr_matrix(np.eye(6)[:, :4]), (0.5, 0.5), 1)).of(ids)
+    first_fold = Split("", 0, 0, stratify(ids, sp.csr_matrix(np.eye(6)[:, :4]), (0.5, 0.5), 1)).of(
+        ids
+    )
     assert len(set(first_fold[:3])) == 1 and first_fold.sum() == 3
 
 
@@ -185,7 +198,9 @@ def test_many_rows_are_stratified_by_labelset(spark, data, monkeypatch):
 
 
 def test_rare_labelsets_are_divided_by_their_shares():
-    hashes = np.random.default_rng(0).integers(0, 2**63, 20_000).astype(np.uint64)  # each of one row
+    hashes = (
+        np.random.default_rng(0).integers(0, 2**63, 20_000).astype(np.uint64)
+    )  # each of one row
     for shares in ((0.2, 0.8), (0.25,) * 4):
         found = [protocol._ends(hashes, np.arange(20_000), shares, [draw]) for draw in (1, 2)]
         for draw, state in zip((1, 2), found, strict=True):
@@ -211,7 +226,9 @@ def test_training_rows_are_profiled_on_their_own(spark, data):
     for small in (0, 1 << 40):
         requests = [pipeline.Request.of("mim"), pipeline.Request.of("ridge")]
         for a, b in zip(
-            pipeline.rank(part, requests, small_bytes=small), pipeline.rank(other, requests, small_bytes=small), strict=True
+            pipeline.rank(part, requests, small_bytes=small),
+            pipeline.rank(other, requests, small_bytes=small),
+            strict=True,
         ):
             assert a.ranking.equals(b.ranking)
     for division in (part, rest, other):
@@ -220,7 +237,9 @@ def test_training_rows_are_profiled_on_their_own(spark, data):
 
 def test_too_few_rows_are_told(spark):
     ids, x, _y = example(n=4)
-    packed = pack(frame_of(spark, ids, x, np.array([[1.0, 0], [0, 1], [1, 1], [0, 0]])), row_id="id")
+    packed = pack(
+        frame_of(spark, ids, x, np.array([[1.0, 0], [0, 1], [1, 1], [0, 0]])), row_id="id"
+    )
     empty = next(s for s in Protocol.of("60-fold").splits() if not s.of(ids).any())
     with pytest.raises(DataError, match=r"the test rows of fold .* of 60 are 0; give fewer folds"):
         held_out(packed, empty)
@@ -247,7 +266,10 @@ def test_noise_is_a_share_of_the_spread(spark, sparse):
     for parts in (1, 4):
         packed = pack(frame.repartition(parts), row_id="id")
         with_noise = noisy(packed, 0.15, seed=7)
-        blocks = [Block.decode(bytes(row.block)) for row in with_noise.frame.where("block is not null").collect()]
+        blocks = [
+            Block.decode(bytes(row.block))
+            for row in with_noise.frame.where("block is not null").collect()
+        ]
         rows = {int(i): row for b in blocks for i, row in zip(b.ids, b.dense(), strict=True)}
         by_partitioning.append(np.array([rows[i] for i in ids]))
         assert with_noise.profile.sparse == sparse

@@ -50,7 +50,9 @@ def test_demsars_example():
     plain = 12 * 14 / 20 * ((test.ranks**2).sum() - 4 * 25 / 4)
     assert round(plain, 2) == 9.28 and round(13 * plain / (14 * 3 - plain), 2) == 3.69
     assert round(critical_difference(4, 14), 2) == 1.25
-    assert critical_difference(4, 14, test="bonferroni-dunn") == pytest.approx(1.16, abs=0.01)  # printed without rounding up
+    assert critical_difference(4, 14, test="bonferroni-dunn") == pytest.approx(
+        1.16, abs=0.01
+    )  # printed without rounding up
     # "the difference between the best and the worst is already smaller than that"
     assert cliques(test.ranks, critical_difference(4, 14)) == [[3, 1, 2, 0]]
     assert cliques(test.ranks, 1.16) == [[3, 1, 2], [1, 2, 0]]
@@ -63,20 +65,29 @@ def test_the_msfs_papers_critical_difference():
 
 
 # Demšar 2006, Table 5
-@pytest.mark.parametrize(("k", "five", "ten"), [(2, 1.960, 1.645), (5, 2.728, 2.459), (10, 3.164, 2.920)])
+@pytest.mark.parametrize(
+    ("k", "five", "ten"), [(2, 1.960, 1.645), (5, 2.728, 2.459), (10, 3.164, 2.920)]
+)
 def test_nemenyi_quantiles_are_the_published_ones(k, five, ten):
     assert nemenyi_quantile(k) == pytest.approx(five, abs=1e-3)
     assert nemenyi_quantile(k, 0.1) == pytest.approx(ten, abs=1e-3)
 
 
-@pytest.mark.parametrize(("k", "five", "ten"), [(2, 1.960, 1.645), (5, 2.498, 2.241), (10, 2.773, 2.539)])
+@pytest.mark.parametrize(
+    ("k", "five", "ten"), [(2, 1.960, 1.645), (5, 2.498, 2.241), (10, 2.773, 2.539)]
+)
 def test_bonferroni_dunn_quantiles_are_the_published_ones(k, five, ten):
     assert bonferroni_dunn_quantile(k) == pytest.approx(five, abs=1e-3)
     assert bonferroni_dunn_quantile(k, 0.1) == pytest.approx(ten, abs=1e-3)
 
 
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 10**6), n=st.integers(2, 12), k=st.integers(3, 9), levels=st.sampled_from([2, 4, 10**6]))
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(2, 12),
+    k=st.integers(3, 9),
+    levels=st.sampled_from([2, 4, 10**6]),
+)
 def test_friedman_equals_scipy(seed, n, k, levels):
     values = np.random.default_rng(seed).integers(0, levels, (n, k)) / levels
     test = friedman(values)
@@ -109,7 +120,9 @@ def test_cliques_hold_exactly_the_pairs_that_do_not_differ(doubled, difference):
     r = np.array(doubled) / 2
     groups = cliques(r, difference)
     together = {(a, b) for group in groups for a in group for b in group if a < b}
-    assert together == {(a, b) for a in range(len(r)) for b in range(a + 1, len(r)) if abs(r[a] - r[b]) < difference}
+    assert together == {
+        (a, b) for a in range(len(r)) for b in range(a + 1, len(r)) if abs(r[a] - r[b]) < difference
+    }
     assert not any(set(a) < set(b) for a in groups for b in groups)
 
 
@@ -123,11 +136,20 @@ def test_wilcoxon_equals_scipy(control):
     values = np.random.default_rng(2).integers(0, 12, (14, 4)) / 12 + np.array([0, 0.1, 0.2, 0.5])
     values[3, 1] = values[3, 0]
     table = wilcoxon_holm(values, list("abcd"), control)
-    pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] if control is None else [(1, 0), (1, 2), (1, 3)]
-    want = [stats.wilcoxon(values[:, a], values[:, b], zero_method="zsplit").pvalue for a, b in pairs]
+    pairs = (
+        [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+        if control is None
+        else [(1, 0), (1, 2), (1, 3)]
+    )
+    want = [
+        stats.wilcoxon(values[:, a], values[:, b], zero_method="zsplit").pvalue for a, b in pairs
+    ]
     assert list(table["first"] + table["second"]) == ["abcd"[a] + "abcd"[b] for a, b in pairs]
     np.testing.assert_allclose(table["p"], want, rtol=1e-9)
-    step = [min(1.0, max(p * (len(want) - sorted(want).index(p)) for p in want if p <= mine)) for mine in want]
+    step = [
+        min(1.0, max(p * (len(want) - sorted(want).index(p)) for p in want if p <= mine))
+        for mine in want
+    ]
     np.testing.assert_allclose(table["p_holm"], step, rtol=1e-9)
     assert table["ties"][0] >= 1 and (table["wins"] + table["losses"] + table["ties"] == 14).all()
     lower = wilcoxon_holm(-values, list("abcd"), control, larger_is_better=False)

@@ -16,7 +16,10 @@ from spark_mlfs.evaluate.stability import indicator, nogueira
 def naive(z):
     """Φ as one minus the mean of the features' sample variances over that of a random selection."""
     m, d = len(z), len(z[0])
-    variances = [sum((z[i][f] - sum(z[j][f] for j in range(m)) / m) ** 2 for i in range(m)) / (m - 1) for f in range(d)]
+    variances = [
+        sum((z[i][f] - sum(z[j][f] for j in range(m)) / m) ** 2 for i in range(m)) / (m - 1)
+        for f in range(d)
+    ]
     share = sum(map(sum, z)) / (m * d)
     return 1 - sum(variances) / d / (share * (1 - share))
 
@@ -31,7 +34,12 @@ def test_by_hand():
 
 
 @settings(max_examples=80, deadline=None)
-@given(seed=st.integers(0, 10**6), m=st.integers(2, 9), d=st.integers(2, 12), share=st.sampled_from([0.1, 0.5, 0.9]))
+@given(
+    seed=st.integers(0, 10**6),
+    m=st.integers(2, 9),
+    d=st.integers(2, 12),
+    share=st.sampled_from([0.1, 0.5, 0.9]),
+)
 def test_equal_to_the_naive_form(seed, m, d, share):
     z = (np.random.default_rng(seed).random((m, d)) < share).astype(int)
     stability = nogueira(z)
@@ -48,7 +56,9 @@ def test_kunchevas_index_where_all_sizes_are_equal(seed, m, k):
     rng, d = np.random.default_rng(seed), 10
     sets = [set(rng.choice(d, k, replace=False).tolist()) for _ in range(m)]
     pairs = [(len(a & b) - k * k / d) / (k - k * k / d) for a, b in itertools.combinations(sets, 2)]
-    assert nogueira(indicator([sorted(s) for s in sets], d)).value == pytest.approx(np.mean(pairs), abs=1e-12)
+    assert nogueira(indicator([sorted(s) for s in sets], d)).value == pytest.approx(
+        np.mean(pairs), abs=1e-12
+    )
 
 
 def test_the_interval_covers_the_truth():
@@ -60,8 +70,13 @@ def test_the_interval_covers_the_truth():
     runs = [nogueira(rng.random((60, 40)) < p) for _ in range(400)]
     covered = np.mean([f.low <= truth <= f.high for f in runs])
     assert 0.9 <= covered <= 0.985
-    assert np.mean([f.variance for f in runs]) == pytest.approx(np.var([f.value for f in runs]), rel=0.25)
-    assert runs[0].high - runs[0].low > nogueira(rng.random((600, 40)) < p).high - nogueira(rng.random((600, 40)) < p).low
+    assert np.mean([f.variance for f in runs]) == pytest.approx(
+        np.var([f.value for f in runs]), rel=0.25
+    )
+    assert (
+        runs[0].high - runs[0].low
+        > nogueira(rng.random((600, 40)) < p).high - nogueira(rng.random((600, 40)) < p).low
+    )
 
 
 def test_what_is_wrong_is_told():

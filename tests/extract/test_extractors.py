@@ -35,7 +35,11 @@ from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.statistics.moments import provisional_centre
 
 SCHEMA = T.StructType(
-    [T.StructField("id", T.LongType()), T.StructField("features", VectorUDT()), T.StructField("labels", VectorUDT())]
+    [
+        T.StructField("id", T.LongType()),
+        T.StructField("features", VectorUDT()),
+        T.StructField("labels", VectorUDT()),
+    ]
 )
 
 
@@ -67,7 +71,11 @@ def fitted(name, x, y, sparse=False, **given):
 
 def frame_of(spark, x, y, sparse=False, partitions=2):
     def vector(row):
-        return Vectors.sparse(len(row), [(int(j), float(row[j])) for j in np.flatnonzero(row)]) if sparse else Vectors.dense(row)
+        return (
+            Vectors.sparse(len(row), [(int(j), float(row[j])) for j in np.flatnonzero(row)])
+            if sparse
+            else Vectors.dense(row)
+        )
 
     rows = [(i, vector(a), Vectors.dense(b)) for i, (a, b) in enumerate(zip(x, y, strict=True))]
     out = spark.createDataFrame(rows, SCHEMA).repartition(partitions)
@@ -92,7 +100,9 @@ def test_mddm(variant, sparse):
     np.testing.assert_allclose(out, X @ state["projection"], atol=1e-10)
     C = X.T @ (y - y.mean(axis=0))
     B = np.eye(8) if variant == "p" else 0.5 * X.T @ X / len(X) + 0.5 * np.eye(8)
-    np.testing.assert_allclose(state["scores"], np.linalg.norm(np.linalg.solve(B, C), axis=1), rtol=1e-9)
+    np.testing.assert_allclose(
+        state["scores"], np.linalg.norm(np.linalg.solve(B, C), axis=1), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -110,8 +120,13 @@ def test_mlsi(sparse):
 def test_projections_on_real_data(data_dir, name):
     x, y, _, _ = load(name, data_dir)
     X = standardise(x)
-    same_space(fitted("mddm", x, y.astype(float))[0]["projection"], oracle.mddm(X, y.astype(float))[1])
-    same_space(fitted("mlsi", x, y.astype(float), dim=10)[0]["projection"], oracle.mlsi(X, y.astype(float))[1])
+    same_space(
+        fitted("mddm", x, y.astype(float))[0]["projection"], oracle.mddm(X, y.astype(float))[1]
+    )
+    same_space(
+        fitted("mlsi", x, y.astype(float), dim=10)[0]["projection"],
+        oracle.mlsi(X, y.astype(float))[1],
+    )
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -128,7 +143,9 @@ def test_lift_is_k_means_from_the_hashed_rows(sparse):
         start = [i for i in order if i in set(rows)][: cluster.count]
         want.append(oracle.distances(X, oracle.lloyd(X[rows], X[start])))
     np.testing.assert_allclose(out, np.hstack(want), atol=1e-6)
-    assert state["converged"] and list(np.diff(state["slices"])) == [2 * c.count for c in clusters if c.side == 1]
+    assert state["converged"] and list(np.diff(state["slices"])) == [
+        2 * c.count for c in clusters if c.side == 1
+    ]
 
 
 def test_k_means_equals_scikit_learn(data_dir):
@@ -142,8 +159,12 @@ def test_k_means_equals_scikit_learn(data_dir):
         found = state["centres"][first : first + cluster.count]
         first += cluster.count
         start = order[y[order, cluster.label] == cluster.side][: cluster.count]
-        theirs = KMeans(cluster.count, init=X[start], n_init=1, tol=0, max_iter=200, algorithm="lloyd")
-        np.testing.assert_allclose(found, theirs.fit(X[y[:, cluster.label] == cluster.side]).cluster_centers_, atol=1e-8)
+        theirs = KMeans(
+            cluster.count, init=X[start], n_init=1, tol=0, max_iter=200, algorithm="lloyd"
+        )
+        np.testing.assert_allclose(
+            found, theirs.fit(X[y[:, cluster.label] == cluster.side]).cluster_centers_, atol=1e-8
+        )
     assert first == len(state["centres"]) and state["converged"]
 
 
@@ -174,11 +195,17 @@ def test_distances_near_zero_keep_their_digits(sparse):
     """Rows beside a centre: products cancel there, differences do not."""
     rng = np.random.default_rng(0)
     centres = np.round(rng.normal(size=(7, 12)) * 2**16) / 2**16 + 3.0
-    x = np.repeat(centres, 9, axis=0) + np.tile(2.0 ** -np.arange(9.0) * 1e-3, 7)[:, None] * rng.integers(0, 2, (63, 12))
+    x = np.repeat(centres, 9, axis=0) + np.tile(2.0 ** -np.arange(9.0) * 1e-3, 7)[
+        :, None
+    ] * rng.integers(0, 2, (63, 12))
     x[0] = centres[0]
     want = np.sqrt(((x[:, None, :].astype(np.longdouble) - centres) ** 2).sum(axis=2)).astype(float)
     shift = np.full(12, 1.5)
-    got = lift_distances(sp.csr_matrix(x), centres - shift, shift) if sparse else lift_distances(x, centres, shift)
+    got = (
+        lift_distances(sp.csr_matrix(x), centres - shift, shift)
+        if sparse
+        else lift_distances(x, centres, shift)
+    )
     assert got[0, 0] == 0
     np.testing.assert_allclose(got, want, rtol=1e-9)
 
@@ -248,7 +275,9 @@ def test_subspaces_are_fair_draws():
     assert np.abs(member.mean(axis=0) - share).max() < 4 * np.sqrt(share * (1 - share) / count)
     together = (member.T @ member / count)[~np.eye(D, dtype=bool)]
     assert np.abs(together - pairs).max() < 5 * np.sqrt(pairs * (1 - pairs) / count)
-    assert not np.array_equal(member[:2], [np.isin(np.arange(D), c) for c in lift_rsm.subspaces(D, 2, P, (3, 0))])
+    assert not np.array_equal(
+        member[:2], [np.isin(np.arange(D), c) for c in lift_rsm.subspaces(D, 2, P, (3, 0))]
+    )
 
 
 @pytest.mark.slow(every=8)
@@ -260,7 +289,9 @@ def test_many_rows_are_sampled(spark, monkeypatch):
     state, _ = fitted("lift-rsm", x, y, seed=5)
     rows = np.sort(np.argsort(mix(np.arange(120), 5 + lift_rsm.SAMPLE), kind="stable")[:70])
     first = 0
-    for label, (a, z, width) in enumerate(zip(state["slices"], state["slices"][1:], state["widths"], strict=False)):
+    for label, (a, z, width) in enumerate(
+        zip(state["slices"], state["slices"][1:], state["widths"], strict=False)
+    ):
         phi = oracle.distances(standardise(x)[rows], state["centres"][a:z])
         np.testing.assert_allclose(state["mean"][a:z], phi.mean(axis=0), rtol=1e-6)
         columns = lift_rsm.subspaces(z - a, 10, 20, (5, label))
@@ -271,7 +302,9 @@ def test_many_rows_are_sampled(spark, monkeypatch):
         values = np.diag(W.T @ A @ W)
         np.testing.assert_allclose(A @ W, B @ W * values, atol=1e-5 * np.abs(A @ W).max())
     packed = pack(frame_of(spark, x, y, partitions=4), "features", "labels", "id")
-    found, cost, distributed = compute(packed, Fit(EXTRACTORS.create("lift-rsm"), given), budgets=Budgets(small=0))
+    found, cost, distributed = compute(
+        packed, Fit(EXTRACTORS.create("lift-rsm"), given), budgets=Budgets(small=0)
+    )
     packed.release()
     assert distributed and cost.jobs > 3
     for key, value in state.items():
@@ -295,7 +328,10 @@ def test_rows_without_labels_do_not_take_part(name, sparse):
         np.testing.assert_allclose(state[key], value, rtol=1e-6, atol=1e-9, err_msg=key)
     far = x[75:].copy()
     far[:, 4] = 1e12
-    rows = [project(extractor, state, "o", sp.csr_matrix(part) if sparse else part)["o"] for part in (x[75:], far)]
+    rows = [
+        project(extractor, state, "o", sp.csr_matrix(part) if sparse else part)["o"]
+        for part in (x[75:], far)
+    ]
     np.testing.assert_allclose(*rows, rtol=1e-12)
 
 
@@ -310,13 +346,21 @@ def test_what_cannot_be_learned_from_is_told():
         with pytest.raises(DataError, match="no label takes both values"):
             made().fit(engine_of(x, one, unlabelled=np.arange(5, 90)), p)
         with pytest.raises(DataError, match="no feature varies"):
-            made().fit(engine_of(np.where(np.arange(90)[:, None] < 50, 1.0, x), y, unlabelled=np.arange(50, 90)), p)
+            made().fit(
+                engine_of(
+                    np.where(np.arange(90)[:, None] < 50, 1.0, x), y, unlabelled=np.arange(50, 90)
+                ),
+                p,
+            )
 
 
 def test_what_does_not_fit_is_told():
     x, y = data(300)
     with pytest.raises(BudgetError, match=r"cluster centres of 8 features.*lower ratio"):
-        EXTRACTORS.create("lift").fit(engine_of(x, y, driver=8000), {"ratio": 1.0, "max_iter": 5, "seed": 0, "scaling": "none"})
+        EXTRACTORS.create("lift").fit(
+            engine_of(x, y, driver=8000),
+            {"ratio": 1.0, "max_iter": 5, "seed": 0, "scaling": "none"},
+        )
     p = params.check(EXTRACTORS["lift-rsm"].parameters, {"ratio": 0.5}, "lift-rsm")
     with pytest.raises(BudgetError, match=r"lift-rsm: 300 rows.*lower ratio"):
         EXTRACTORS.create("lift-rsm").fit(engine_of(x, y, driver=200_000), p)
@@ -328,7 +372,9 @@ def test_lift_rsm_on_scene_is_narrower_than_lift_on_every_label(data_dir):
     rows = np.random.default_rng(0).permutation(len(x))[:1926]
     state, out = fitted("lift-rsm", x[rows], y[rows].astype(float))
     full = np.diff(state["slices"])
-    assert np.abs(full - [138, 118, 128, 139, 171, 138]).max() <= 6  # the split decides the positives
+    assert (
+        np.abs(full - [138, 118, 128, 139, 171, 138]).max() <= 6
+    )  # the split decides the positives
     assert (state["widths"] < full).all() and (state["widths"] > 0.5 * full).all()
     assert out.shape == (1926, state["widths"].sum()) and np.isfinite(out).all()
 
@@ -356,7 +402,9 @@ def test_naive_bayes_equals_scikit_learn():
     moments = mlnb.ComponentMoments(np.arange(8), raw, shift, 5)
     (found,) = engine.run(moments, keep=False)
     population = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 0, 0], [0, 0, 0, 0, 1]], bool)
-    (loss,) = engine.run(mlnb.PopulationLoss(moments, *mlnb.bayes(found, 3), population), keep=False)
+    (loss,) = engine.run(
+        mlnb.PopulationLoss(moments, *mlnb.bayes(found, 3), population), keep=False
+    )
     from spark_mlfs.kernels.hashing import group_of
 
     fold, Z = group_of(np.arange(150)) * 5 // 60, X @ P
@@ -368,12 +416,16 @@ def test_naive_bayes_equals_scikit_learn():
             for label in range(3):
                 t = y[train, label]
                 share = (t.sum() + 1) / (len(t) + 2)
-                nb = GaussianNB(priors=[1 - share, share], var_smoothing=0).fit(Z[train][:, mask], t)
+                nb = GaussianNB(priors=[1 - share, share], var_smoothing=0).fit(
+                    Z[train][:, mask], t
+                )
                 logs = nb.predict_joint_log_proba(Z[test][:, mask])
                 score[:, label] = logs[:, 1] - logs[:, 0]
             truth = y[test]
             some = (truth.sum(axis=1) > 0) & (truth.sum(axis=1) < 3)
-            losses.append((hamming_loss(truth, score > 0) + label_ranking_loss(truth[some], score[some])) / 2)
+            losses.append(
+                (hamming_loss(truth, score > 0) + label_ranking_loss(truth[some], score[some])) / 2
+            )
         assert loss[i] == pytest.approx(np.mean(losses), rel=1e-9)
 
 
@@ -384,12 +436,16 @@ def test_ranking_loss_counts_ties():
     truth, score = rng.random((200, 5)) < 0.4, rng.integers(0, 4, (200, 5)).astype(float)
     shares = mlnb.ranking_loss(truth, score)
     some = (truth.sum(axis=1) > 0) & (truth.sum(axis=1) < 5)
-    assert len(shares) == some.sum() and shares.mean() == pytest.approx(label_ranking_loss(truth[some], score[some]))
+    assert len(shares) == some.sum() and shares.mean() == pytest.approx(
+        label_ranking_loss(truth[some], score[some])
+    )
 
 
 def test_the_search_finds_what_matters_and_never_gets_worse():
     target = np.random.default_rng(1).random(30) < 0.3
-    best, trace = mlnb.search(lambda population: (population != target).sum(axis=1).astype(float), 30, 20, 60, 0)
+    best, trace = mlnb.search(
+        lambda population: (population != target).sum(axis=1).astype(float), 30, 20, 60, 0
+    )
     assert all(b <= a for a, b in itertools.pairwise(trace)) and trace[-1] <= 3
     assert (best != target).sum() == trace[-1]
     state, _ = fitted("mlnb", *data(), share=0.6, generations=5)
@@ -399,7 +455,9 @@ def test_the_search_finds_what_matters_and_never_gets_worse():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(EXTRACTORS))
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("partitions", [pytest.param(n, marks=pytest.mark.slow) for n in (1, 7)] + [3])
+@pytest.mark.parametrize(
+    "partitions", [pytest.param(n, marks=pytest.mark.slow) for n in (1, 7)] + [3]
+)
 def test_one_answer_whatever_the_layout(spark, name, sparse, partitions):
     """Rows of this process, one task over a frame, and jobs over it."""
     x, y = data(sparse=sparse)
@@ -416,7 +474,9 @@ def test_one_answer_whatever_the_layout(spark, name, sparse, partitions):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n != "lift-rsm" else n for n in EXTRACTORS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n != "lift-rsm" else n for n in EXTRACTORS]
+)
 def test_pipeline_saves_and_loads_as_a_whole(spark, tmp_path, name):
     x, y = data()
     frame = frame_of(spark, x, y)
@@ -428,12 +488,17 @@ def test_pipeline_saves_and_loads_as_a_whole(spark, tmp_path, name):
     loaded = PipelineModel.load(f"file://{tmp_path}/m")
     unlabelled = frame.drop("labels")
     before, after = (
-        {r.id: (r.z.toArray().tolist(), r.prediction.toArray().tolist()) for r in m.transform(unlabelled).collect()}
+        {
+            r.id: (r.z.toArray().tolist(), r.prediction.toArray().tolist())
+            for r in m.transform(unlabelled).collect()
+        }
         for m in (model, loaded)
     )
     assert before == after
     first = loaded.stages[0]
-    assert attribute_names(loaded.transform(frame), "z") == first.names and len(set(first.names)) == len(first.names)
+    assert attribute_names(loaded.transform(frame), "z") == first.names and len(
+        set(first.names)
+    ) == len(first.names)
     assert (first.ranking is not None) == (name in ("mddm", "mlsi"))
     if first.ranking is not None:
         assert list(first.ranking["index"])[-1] == 7  # the constant feature
@@ -462,7 +527,9 @@ def test_features_are_known_by_name_and_copies_are_equal(spark):
     copied = model.copy({model.outputCol: "w"})
     assert {r.id: r.w for r in copied.transform(turned).collect()} == want
     with pytest.raises(DataError, match="lacks 1 of the features"):
-        model.transform(with_names(turned, "features", ["other" if j == 2 else f"x{j}" for j in order]))
+        model.transform(
+            with_names(turned, "features", ["other" if j == 2 else f"x{j}" for j in order])
+        )
     with pytest.raises(ParameterError, match="no column 'absent'"):
         model.copy({model.featuresCol: "absent"}).transform(turned)
 
@@ -489,14 +556,24 @@ def test_label_specific_machines_see_their_own_features(spark, name):
     frame = frame_of(spark, x, y)
     extractor = EXTRACTING[name](outputCol="z", ratio=0.1)
     model = Pipeline(
-        stages=[extractor, spark_mlfs.BRSVMClassifier(labelSpecific=True, tol=1e-8).setFeaturesCol("z").setIdCol("id")]
+        stages=[
+            extractor,
+            spark_mlfs.BRSVMClassifier(labelSpecific=True, tol=1e-8)
+            .setFeaturesCol("z")
+            .setIdCol("id"),
+        ]
     ).fit(frame)
     out = sorted(model.transform(frame).collect(), key=lambda r: r.id)
-    z, scores = np.array([r.z.toArray() for r in out]), np.array([r.rawPrediction.toArray() for r in out])
+    z, scores = (
+        np.array([r.z.toArray() for r in out]),
+        np.array([r.rawPrediction.toArray() for r in out]),
+    )
     slices = model.stages[0].label_slices()
     assert slices[0] == 0 and slices[-1] == z.shape[1] and len(slices) == 4
     for label, (a, b) in enumerate(itertools.pairwise(slices)):
         theirs = LinearSVC(random_state=0, tol=1e-8, max_iter=10_000).fit(z[:, a:b], y[:, label])
-        np.testing.assert_allclose(scores[:, label], theirs.decision_function(z[:, a:b]), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            scores[:, label], theirs.decision_function(z[:, a:b]), rtol=1e-4, atol=1e-5
+        )
     with pytest.raises(ParameterError, match="LIFTExtractor"):
         spark_mlfs.BRSVMClassifier(labelSpecific=True).fit(frame)

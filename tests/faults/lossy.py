@@ -78,7 +78,9 @@ def strike(plan: Plan, turn: int = 0) -> None:
     me = psutil.Process()
     context = TaskContext.get()
     if plan["loss"] == "task" and os.path.exists(plan["note"]):
-        again = context.attemptNumber() == 1 and Path(plan["note"] + ".at").read_text() == str(context.partitionId())
+        again = context.attemptNumber() == 1 and Path(plan["note"] + ".at").read_text() == str(
+            context.partitionId()
+        )
         if again:
             with open(plan["note"], "a") as note:
                 note.write(f" {executor_of(me).pid}")
@@ -148,7 +150,12 @@ def watch() -> None:
         name = name_of(function)
         seen.append(name)
         watched = struck["loss"] is None or name == struck["stage"]
-        return whole(self, LossyBatches(function, dict(struck), name) if watched else function, *schema, **more)
+        return whole(
+            self,
+            LossyBatches(function, dict(struck), name) if watched else function,
+            *schema,
+            **more,
+        )
 
     def row_udf(self: Any, *settings: Any) -> Any:
         seen.append("rows")
@@ -164,13 +171,22 @@ def watch() -> None:
             Path(struck["note"]).write_text(" ".join(f"{p.pid}" for p in killed))
         return compute(*args, **more)
 
-    kind.mapInArrow, row_tasks.RowTask.udf, pipeline.compute = map_in_arrow, row_udf, compute_after_a_loss
+    kind.mapInArrow, row_tasks.RowTask.udf, pipeline.compute = (
+        map_in_arrow,
+        row_udf,
+        compute_after_a_loss,
+    )
 
 
 def executors() -> list[psutil.Process]:
     """The executors of this driver."""
     mine = psutil.Process().children(recursive=True)
-    return [p for p in mine if "java" in p.name() and any("CoarseGrainedExecutorBackend" in word for word in p.cmdline())]
+    return [
+        p
+        for p in mine
+        if "java" in p.name()
+        and any("CoarseGrainedExecutorBackend" in word for word in p.cmdline())
+    ]
 
 
 # ---- the families ----
@@ -211,7 +227,11 @@ def folds(frame: DataFrame) -> str:
         for fold in split.Protocol.of("stratified 2-fold").splits(packed):
             train = split.training(packed, fold)
             ranked = pipeline.rank(train, [Request.of("mim", {}, 6)], small_bytes=0)[0].ranking
-            found += [ranked["index"].to_numpy().tobytes(), ranked["score"].to_numpy().tobytes(), str(train.profile.n).encode()]
+            found += [
+                ranked["index"].to_numpy().tobytes(),
+                ranked["score"].to_numpy().tobytes(),
+                str(train.profile.n).encode(),
+            ]
             train.release()
         return digest(*found)
     finally:
@@ -223,7 +243,11 @@ def evaluated(frame: DataFrame) -> str:
     """The metrics of predictions by a training set that no task holds whole."""
     before, learners.BROADCAST_BYTES = learners.BROADCAST_BYTES, 0
     try:
-        return digest(repr(metrics.evaluate_frame(CLASSIFYING["brknn"]().fit(frame).transform(frame))).encode())
+        return digest(
+            repr(
+                metrics.evaluate_frame(CLASSIFYING["brknn"]().fit(frame).transform(frame))
+            ).encode()
+        )
     finally:
         learners.BROADCAST_BYTES = before
 
@@ -233,7 +257,9 @@ def fitted(name: str) -> Callable[[DataFrame], str]:
         estimator = CLASSIFYING[name]()
         estimator._small_bytes = lambda *_: 0  # on the executors, however small the data
         model = estimator.fit(frame)
-        some = frame.where(F.pmod(F.xxhash64("features"), F.lit(30)) == 0)  # a limit takes other rows when a shuffle is run again
+        some = frame.where(
+            F.pmod(F.xxhash64("features"), F.lit(30)) == 0
+        )  # a limit takes other rows when a shuffle is run again
         found = model.transform(some).select("rawPrediction").collect()
         return digest(*sorted(row[0].toArray().tobytes() for row in found))
 
@@ -250,14 +276,18 @@ def scored(name: str, broadcast: int = learners.BROADCAST_BYTES) -> Callable[[Da
             struck_then = dict(struck)
             struck.update(stage=None, loss=None, begun=tempfile.mkdtemp())
             known["model"], known["corpus"] = CLASSIFYING[name]().fit(frame), str(folder / "corpus")
-            corpus = frame.withColumn("doc", F.monotonically_increasing_id()).select("doc", "features")
+            corpus = frame.withColumn("doc", F.monotonically_increasing_id()).select(
+                "doc", "features"
+            )
             corpus.repartition(4).write.parquet("file://" + known["corpus"])
             struck.update(struck_then)
         spark, out = frame.sparkSession, folder / "out"
         before, learners.BROADCAST_BYTES = learners.BROADCAST_BYTES, broadcast
         try:
             scorer = Scorer("", [known["model"]])
-            manifest = Scoring(spark, scorer, known["corpus"], "parquet", str(out), id="doc", all_scores=True).run()
+            manifest = Scoring(
+                spark, scorer, known["corpus"], "parquet", str(out), id="doc", all_scores=True
+            ).run()
         finally:
             learners.BROADCAST_BYTES = before
         rows = sorted(spark.read.parquet(f"file://{out}/data").drop("part").collect())
@@ -292,7 +322,14 @@ def skewed(frame: DataFrame) -> DataFrame:
     return frame.repartition(6, F.pmod(F.xxhash64("features"), F.lit(20)) == 0)
 
 
-def cases_of(family: str, losses: list[str], some: list[str] | None, frame: DataFrame, notes: Path, driver: int) -> None:
+def cases_of(
+    family: str,
+    losses: list[str],
+    some: list[str] | None,
+    frame: DataFrame,
+    notes: Path,
+    driver: int,
+) -> None:
     """Prints the stages of a family, or `some` of them, and what each loss in them did."""
     run = FAMILIES[family]
     struck.update(begun=tempfile.mkdtemp())
@@ -306,10 +343,19 @@ def cases_of(family: str, losses: list[str], some: list[str] | None, frame: Data
     print(json.dumps({"family": family, "stages": stages}), flush=True)
     cases = [(stage, loss) for loss in losses if loss in IN_A_STAGE for stage in stages]
     between = () if scoring else BETWEEN
-    for number, (stage, loss) in enumerate([*cases, *((None, loss) for loss in losses if loss in between)]):
+    for number, (stage, loss) in enumerate(
+        [*cases, *((None, loss) for loss in losses if loss in between)]
+    ):
         note = notes / f"{family}-{loss}-{number}"
         last = (counted / stage).stat().st_size if loss == "late" else 0
-        struck.update(stage=stage, loss=loss, driver=driver, note=str(note), begun=tempfile.mkdtemp(), last=last)
+        struck.update(
+            stage=stage,
+            loss=loss,
+            driver=driver,
+            note=str(note),
+            begun=tempfile.mkdtemp(),
+            last=last,
+        )
         started = time.time()
         error = None
         try:
@@ -319,7 +365,14 @@ def cases_of(family: str, losses: list[str], some: list[str] | None, frame: Data
         struck.update(stage=None, loss=None)
         said = note.read_text() if note.exists() else ""
         seconds = round(time.time() - started, 1)
-        case = {"family": family, "stage": stage, "loss": loss, "struck": said, "same": same, "seconds": seconds}
+        case = {
+            "family": family,
+            "stage": stage,
+            "loss": loss,
+            "struck": said,
+            "same": same,
+            "seconds": seconds,
+        }
         print(json.dumps(case | ({"error": error} if error else {})), flush=True)
 
 
@@ -349,7 +402,10 @@ def main(families: list[str], losses: list[str], some: list[str] | None = None) 
     }
     spark = local_session("faults", conf)
     cluster.DIRECT_BYTES = 1 << 10  # states of any size are merged on the executors
-    packing.BLOCK_BYTES, packing.ENOUGH_BYTES = 1 << 14, 1 << 13  # several blocks a partition, whose rows change with their order
+    packing.BLOCK_BYTES, packing.ENOUGH_BYTES = (
+        1 << 14,
+        1 << 13,
+    )  # several blocks a partition, whose rows change with their order
     joins.BLOCK_BYTES = 1 << 16
     driver = next(p for p in psutil.Process().children(recursive=True) if "java" in p.name()).pid
     notes = Path(tempfile.mkdtemp())

@@ -20,16 +20,53 @@ FAMILIES = {  # the stages that must be among those a family is seen to have
     "counting": {"Pack", "recode", "partial_states", "merge_states"},
     "counting by quantiles": {"Pack", "partial_states", "merge_states", "recode"},
     "wide counting": {"Pack", "recode", "sharded_states", "reduce_shards"},
-    "joint cells": {"Pack", "recode", "spread_cells", "gather_coded", "partial_states", "merge_states"},
-    "columns": {"Pack", "spread_ids", "shared_ids", "renumbered", "spread_columns", "work_on_columns", "in_one_task"},
+    "joint cells": {
+        "Pack",
+        "recode",
+        "spread_cells",
+        "gather_coded",
+        "partial_states",
+        "merge_states",
+    },
+    "columns": {
+        "Pack",
+        "spread_ids",
+        "shared_ids",
+        "renumbered",
+        "spread_columns",
+        "work_on_columns",
+        "in_one_task",
+    },
     "moments": {"Pack", "partial_states", "merge_states"},
     "products": {"Pack", "partial_states", "merge_states"},
-    "neighbours": {"Pack", "spread_ids", "shared_ids", "renumbered", "partial_states", "merge_states"},
+    "neighbours": {
+        "Pack",
+        "spread_ids",
+        "shared_ids",
+        "renumbered",
+        "partial_states",
+        "merge_states",
+    },
     "one task": {"Pack", "in_one_task"},
     "label by label": {"Pack", "spread_ids", "shared_ids", "renumbered", "over_labels", "rows"},
     "gathering": {"Pack", "spread_ids", "shared_ids", "renumbered", "rows"},
-    "folds": {"Pack", "spread_ids", "shared_ids", "renumbered", "_hashes", "_ends_of_part", "_mapped"},
-    "evaluation": {"Pack", "in_one_task", "row_chunks", "nearest_in_block", "finished_rows", "_sums_of_batches"},
+    "folds": {
+        "Pack",
+        "spread_ids",
+        "shared_ids",
+        "renumbered",
+        "_hashes",
+        "_ends_of_part",
+        "_mapped",
+    },
+    "evaluation": {
+        "Pack",
+        "in_one_task",
+        "row_chunks",
+        "nearest_in_block",
+        "finished_rows",
+        "_sums_of_batches",
+    },
     "scoring": {"rows"},
     "scoring by blocks": {"row_chunks", "nearest_in_block", "finished_rows"},
 }
@@ -38,7 +75,9 @@ BETWEEN = ("cache", "skew")
 SECONDS = 3600
 
 
-Plan = tuple[list[str], list[str], list[str] | None]  # families, losses, and the stages where not all
+Plan = tuple[
+    list[str], list[str], list[str] | None
+]  # families, losses, and the stages where not all
 Outcome = tuple[dict[str, list[str]], list[dict]]
 # turn by turn
 IN_CI: list[Plan] = [
@@ -50,23 +89,39 @@ IN_CI: list[Plan] = [
 
 def lossy(plan: Plan) -> Outcome:
     """The stages of each family, and the cases."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(HERE.parents[1]), os.environ.get("PYTHONPATH"))))}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, (str(HERE.parents[1]), os.environ.get("PYTHONPATH")))
+        )
+    }
     command = [sys.executable, str(HERE / "lossy.py"), *(",".join(part) for part in plan if part)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return {line["family"]: line["stages"] for line in lines if "stages" in line}, [line for line in lines if "same" in line]
+    return {line["family"]: line["stages"] for line in lines if "stages" in line}, [
+        line for line in lines if "same" in line
+    ]
 
 
-def check(outcome: Outcome, families: list[str], losses: list[str], some: list[str] | None = None) -> None:
+def check(
+    outcome: Outcome, families: list[str], losses: list[str], some: list[str] | None = None
+) -> None:
     """The outcome of a plan."""
     stages, cases = outcome
     assert families == list(stages)
     for family in families:
-        assert (FAMILIES[family] if some is None else FAMILIES[family] & set(some)) <= set(stages[family]), stages[family]
-        between = [] if family.startswith("scoring") else [loss for loss in losses if loss in BETWEEN]
-        expected = {(s, loss) for s in stages[family] for loss in losses if loss in IN_A_STAGE} | {(None, b) for b in between}
-        assert {(case["stage"], case["loss"]) for case in cases if case["family"] == family} == expected
+        assert (FAMILIES[family] if some is None else FAMILIES[family] & set(some)) <= set(
+            stages[family]
+        ), stages[family]
+        between = (
+            [] if family.startswith("scoring") else [loss for loss in losses if loss in BETWEEN]
+        )
+        expected = {(s, loss) for s in stages[family] for loss in losses if loss in IN_A_STAGE} | {
+            (None, b) for b in between
+        }
+        assert {
+            (case["stage"], case["loss"]) for case in cases if case["family"] == family
+        } == expected
     for case in cases:
         assert case["same"], json.dumps(case)
         struck = case["struck"].split()
@@ -74,7 +129,9 @@ def check(outcome: Outcome, families: list[str], losses: list[str], some: list[s
             assert struck[0].startswith("python"), case
         elif case["loss"] in ("executor", "late", "slow"):
             assert struck[0] == "java", case
-        elif case["loss"] == "task":  # the first attempt's executor, and the second's after each of its batches
+        elif (
+            case["loss"] == "task"
+        ):  # the first attempt's executor, and the second's after each of its batches
             assert len(struck) > 2 and struck[1] not in struck[2:], case
         elif case["loss"] == "cache":
             assert len(struck) == 2, case
@@ -86,7 +143,11 @@ def test_every_kind_of_loss_in_a_stage(plan):
     check(lossy(plan), *plan)
 
 
-CASES = [(f, loss) for f in FAMILIES for loss in (*IN_A_STAGE, *(() if f.startswith("scoring") else BETWEEN))]
+CASES = [
+    (f, loss)
+    for f in FAMILIES
+    for loss in (*IN_A_STAGE, *(() if f.startswith("scoring") else BETWEEN))
+]
 
 
 @pytest.mark.slow(every=240)

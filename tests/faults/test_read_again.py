@@ -23,14 +23,20 @@ from spark_mlfs.testing import frame_of
 
 def rows_of(ids) -> Block:
     ids = np.asarray(ids, np.int64)
-    return Block(np.zeros((len(ids), 1)), ids, np.zeros(len(ids) + 1, np.int32), np.zeros(0, np.int32))
+    return Block(
+        np.zeros((len(ids), 1)), ids, np.zeros(len(ids) + 1, np.int32), np.zeros(0, np.int32)
+    )
 
 
 def batches_of(partition: int, blocks: list[list[int]]) -> list[pa.RecordBatch]:
     """Blocks as `renumber` reads them."""
     return [
         pa.RecordBatch.from_arrays(
-            [pa.array([partition], pa.int32()), pa.array([number], pa.int64()), binary_array(rows_of(ids).encode())],
+            [
+                pa.array([partition], pa.int32()),
+                pa.array([number], pa.int64()),
+                binary_array(rows_of(ids).encode()),
+            ],
             names=["part", "number", "block"],
         )
         for number, ids in enumerate(blocks)
@@ -39,7 +45,11 @@ def batches_of(partition: int, blocks: list[list[int]]) -> list[pa.RecordBatch]:
 
 def shared_of(*partitions: list[list[int]], buckets: int = 3) -> dict[int, list[bytes]]:
     """What a cluster finds out about blocks of partitions."""
-    spread = [batch for i, blocks in enumerate(partitions) for batch in spread_ids(batches_of(i, blocks), buckets)]
+    spread = [
+        batch
+        for i, blocks in enumerate(partitions)
+        for batch in spread_ids(batches_of(i, blocks), buckets)
+    ]
     known: dict[int, list[bytes]] = {}
     for bucket in range(buckets):
         in_bucket = (batch.filter(pa.compute.equal(batch.column(0), bucket)) for batch in spread)
@@ -50,27 +60,41 @@ def shared_of(*partitions: list[list[int]], buckets: int = 3) -> dict[int, list[
 
 
 def ids_of(known: Known, batches: list[pa.RecordBatch]) -> list[int]:
-    found = (Block.decode(row["block"]).ids for batch in renumbered(iter(batches), known) for row in batch.to_pylist())
+    found = (
+        Block.decode(row["block"]).ids
+        for batch in renumbered(iter(batches), known)
+        for row in batch.to_pylist()
+    )
     return [int(i) for ids in found for i in ids]
 
 
-FIRST, SECOND = [[1, 2, 7], [2, 5, 5]], [[2, 9, 7], [8, 2]]  # blocks of two partitions; 2, 5 and 7 are shared
+FIRST, SECOND = (
+    [[1, 2, 7], [2, 5, 5]],
+    [[2, 9, 7], [8, 2]],
+)  # blocks of two partitions; 2, 5 and 7 are shared
 
 
 def test_ids_fit_rows_that_lie_in_other_blocks_when_they_are_read_again():
-    expected = sorted(with_unique_ids(rows_of([id for ids in FIRST + SECOND for id in ids]), False).ids.tolist())
+    expected = sorted(
+        with_unique_ids(rows_of([id for ids in FIRST + SECOND for id in ids]), False).ids.tolist()
+    )
     known = shared_of(FIRST, SECOND)
     after = [[5], [7, 5, 2, 2], [1]]  # the rows of the first partition
     found = ids_of(known, batches_of(0, after)) + ids_of(known, batches_of(1, SECOND))
     assert sorted(found) == expected and len(set(found)) == len(found)
     both = [
         pa.RecordBatch.from_arrays(
-            [pa.array([i], pa.int32()), pa.array([-1], pa.int64()), binary_array(state)], ["part", "number", "block"]
+            [pa.array([i], pa.int32()), pa.array([-1], pa.int64()), binary_array(state)],
+            ["part", "number", "block"],
         )
         for i in known
         for state in known[i]
     ]
-    among = [*(b for b in both if b[0][0].as_py() == 1), *batches_of(1, SECOND), *(b for b in both if b[0][0].as_py() == 0)]
+    among = [
+        *(b for b in both if b[0][0].as_py() == 1),
+        *batches_of(1, SECOND),
+        *(b for b in both if b[0][0].as_py() == 0),
+    ]
     assert sorted(ids_of(None, among + batches_of(0, after))) == expected
 
 
@@ -94,11 +118,16 @@ def test_repeated_rows_over_several_blocks(spark, monkeypatch, much):
     frame = frame_of(spark, x, y).select("features", "labels").repartition(4)
     packed = pack(frame)
     own = identified(packed)
-    ids = [Block.decode(bytes(row.block)).ids for row in own.frame.where("block is not null").select("block").collect()]
+    ids = [
+        Block.decode(bytes(row.block)).ids
+        for row in own.frame.where("block is not null").select("block").collect()
+    ]
     before = packed.frame.where("block is not null").select("block").collect()
     before = np.concatenate([Block.decode(bytes(row.block)).ids for row in before])
     assert own.shuffled is much and len(ids) > 8
-    np.testing.assert_array_equal(np.sort(np.concatenate(ids)), np.sort(with_unique_ids(rows_of(before), False).ids))
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate(ids)), np.sort(with_unique_ids(rows_of(before), False).ids)
+    )
     packed.release()
 
 
@@ -139,17 +168,33 @@ def test_a_job_that_spark_gives_up_is_begun_anew():
 def test_chunks_are_the_same_whatever_the_order_of_the_rows(spark):
     rng = np.random.default_rng(0)
     x, y = np.repeat(rng.normal(size=(100, 3)), 3, axis=0), rng.integers(0, 2, (300, 2))
-    frame = frame_of(spark, x, y).withColumn("a.b", F.lit("word")).withColumn("m", F.create_map(F.lit(1), F.lit(2)))
+    frame = (
+        frame_of(spark, x, y)
+        .withColumn("a.b", F.lit("word"))
+        .withColumn("m", F.create_map(F.lit(1), F.lit(2)))
+    )
 
     def laid_out(rows):
-        return by_hash(rows).select(F.spark_partition_id().alias("part"), *(f"`{c}`" for c in frame.columns)).collect()
+        return (
+            by_hash(rows)
+            .select(F.spark_partition_id().alias("part"), *(f"`{c}`" for c in frame.columns))
+            .collect()
+        )
 
     first = laid_out(frame)
-    assert len(first) == 300 and laid_out(frame.orderBy(F.rand(1))) == first == laid_out(frame.repartition(7))
+    assert len(first) == 300 and laid_out(frame.orderBy(F.rand(1))) == first == laid_out(
+        frame.repartition(7)
+    )
 
 
 def test_a_chunk_that_has_not_met_every_block_is_told():
-    parts = {"rows": np.zeros(3), "blocks": 2, "keys": np.zeros((1, 1)), "ids": np.zeros((1, 1)), "squares": np.zeros((1, 1))}
+    parts = {
+        "rows": np.zeros(3),
+        "blocks": 2,
+        "keys": np.zeros((1, 1)),
+        "ids": np.zeros((1, 1)),
+        "squares": np.zeros((1, 1)),
+    }
     for part in (parts, {k: v for k, v in parts.items() if k not in ("rows", "blocks")}):
         cells = [pa.array([1]), pa.array([0]), binary_array(encode(part))]
         batch = pa.RecordBatch.from_arrays(cells, names=["key", "first", "data"])

@@ -27,7 +27,9 @@ class ResidualReweighting:
         self.scans += 1
         if W is None:
             return gram_of_rows(self.X, self.Y), float("nan")
-        weights, loss = residual_weights(np.linalg.norm(self.X @ W + b - self.Y, axis=1), self.floor)
+        weights, loss = residual_weights(
+            np.linalg.norm(self.X @ W + b - self.Y, axis=1), self.floor
+        )
         return gram_of_rows(self.X, self.Y, weights), loss
 
 

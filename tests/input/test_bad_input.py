@@ -44,7 +44,18 @@ class Case:
 
 
 def select(data: str, format: str, *more: str) -> list[str]:
-    return ["select", "--data", "{at}/" + data, "--format", format, *more, "--method", "mim", "--output", "{at}/out"]
+    return [
+        "select",
+        "--data",
+        "{at}/" + data,
+        "--format",
+        format,
+        *more,
+        "--method",
+        "mim",
+        "--output",
+        "{at}/out",
+    ]
 
 
 def rows(frame: Any) -> list[Any]:
@@ -62,23 +73,45 @@ CAFE = "@relation r\n@attribute a numeric\n@attribute café {0,1}\n@data\n1,0\n2
 
 
 def arff_row(name: str, row: str, line: str) -> Case:
-    return Case(f"arff row: {name}", {"d.arff": GOOD + row + "\n"}, select("d.arff", "arff", "--option", "labels=-1"), 2, line)
+    return Case(
+        f"arff row: {name}",
+        {"d.arff": GOOD + row + "\n"},
+        select("d.arff", "arff", "--option", "labels=-1"),
+        2,
+        line,
+    )
 
 
 def arff_head(name: str, old: str, new: str, line: str) -> Case:
     assert old in HEAD
     files: Files = {"d.arff": GOOD.replace(old, new, 1)}
-    return Case(f"arff header: {name}", files, select("d.arff", "arff", "--option", "labels=-1"), 2, line)
+    return Case(
+        f"arff header: {name}", files, select("d.arff", "arff", "--option", "labels=-1"), 2, line
+    )
 
 
-def arff_labels(name: str, option: str, line: str, files: Files | None = None, text: str | bytes = GOOD) -> Case:
+def arff_labels(
+    name: str, option: str, line: str, files: Files | None = None, text: str | bytes = GOOD
+) -> Case:
     more = ["--option", option] if option else []
-    return Case(f"arff labels: {name}", {"d.arff": text, **(files or {})}, select("d.arff", "arff", *more), 2, line)
+    return Case(
+        f"arff labels: {name}",
+        {"d.arff": text, **(files or {})},
+        select("d.arff", "arff", *more),
+        2,
+        line,
+    )
 
 
 def svm(name: str, row: str, line: str, *options: str) -> Case:
     more = [word for option in options for word in ("--option", option)]
-    return Case(f"libsvm: {name}", {"d.svm": "1 1:2 2:1\n0 1:1 2:3\n" + row + "\n"}, select("d.svm", "libsvm", *more), 2, line)
+    return Case(
+        f"libsvm: {name}",
+        {"d.svm": "1 1:2 2:1\n0 1:1 2:3\n" + row + "\n"},
+        select("d.svm", "libsvm", *more),
+        2,
+        line,
+    )
 
 
 def csv(name: str, text: str | bytes, line: str, *more: str) -> Case:
@@ -90,7 +123,13 @@ def file(name: str, file: str, content: Any, format: str, line: str, *more: str)
 
 
 def toml(name: str, text: str | bytes, line: str) -> Case:
-    return Case(f"toml: {name}", {"r.toml": text}, ["select", "--config", "{at}/r.toml", "--output", "{at}/out"], 2, line)
+    return Case(
+        f"toml: {name}",
+        {"r.toml": text},
+        ["select", "--config", "{at}/r.toml", "--output", "{at}/out"],
+        2,
+        line,
+    )
 
 
 def flags(name: str, line: str, *arguments: str) -> Case:
@@ -101,8 +140,20 @@ def notice(name: str, files: Files, call: Callable[[Any, Path], object], line: s
     return Case(f"notice: {name}", files, call, None, line)
 
 
-def python(name: str, call: Callable[[Any, Path], object], error: type[Exception], line: str, files: Files | None = None) -> Case:
-    return Case(f"python: {name}", files or {"d.csv": CSV, "d.arff": GOOD, "d.svm": "1 1:2\n"}, call, error, line)
+def python(
+    name: str,
+    call: Callable[[Any, Path], object],
+    error: type[Exception],
+    line: str,
+    files: Files | None = None,
+) -> Case:
+    return Case(
+        f"python: {name}",
+        files or {"d.csv": CSV, "d.arff": GOOD, "d.svm": "1 1:2\n"},
+        call,
+        error,
+        line,
+    )
 
 
 def cut(data: bytes) -> bytes:
@@ -119,7 +170,11 @@ def parquet(columns: dict[str, Any], packing: str = "none") -> bytes:
     return sink.getvalue().to_pybytes()
 
 
-NUMBERS = {"k": list(range(200)), "a": [i % 3 / 1 for i in range(200)], "b": [i * i % 7 / 1 for i in range(200)]}
+NUMBERS = {
+    "k": list(range(200)),
+    "a": [i % 3 / 1 for i in range(200)],
+    "b": [i * i % 7 / 1 for i in range(200)],
+}
 PARQUET = parquet({**NUMBERS, "y": [i % 2 for i in range(200)]}, "snappy")
 MANY = (GOOD + "".join(f"{i * 7919 % 1000},red,{i % 2}\n" for i in range(5000))).encode()
 
@@ -127,22 +182,52 @@ MANY = (GOOD + "".join(f"{i * 7919 % 1000},red,{i % 2}\n" for i in range(5000)))
 
 EARLY = [
     toml("deep brackets", "a = " + "[" * 5000 + "]" * 5000, r"r.toml:1: nested more than 16 deep"),
-    toml("deep tables", "[run]\nx = " + "{a=" * 300 + "1" + "}" * 300, r"r.toml:2: nested more than 16 deep"),
+    toml(
+        "deep tables",
+        "[run]\nx = " + "{a=" * 300 + "1" + "}" * 300,
+        r"r.toml:2: nested more than 16 deep",
+    ),
     toml("deep dotted key", "a." * 20000 + "a = 1", r"r.toml:1: nested more than 16 deep"),
-    toml("deep quoted key", '"."."."' + '."a"' * 30 + " = 1", r"r.toml:1: nested more than 16 deep"),
+    toml(
+        "deep quoted key", '"."."."' + '."a"' * 30 + " = 1", r"r.toml:1: nested more than 16 deep"
+    ),
     toml("too large", "# " + "x" * (1 << 20), r"r.toml: more than 1024 KB; it is no configuration"),
     toml("a number of 5000 digits", "[run]\nseed = " + "9" * 5000, r"r.toml: not valid TOML"),
-    toml("not UTF-8", '[run]\noutput = "caf\xe9"\n'.encode("latin-1"), r"r.toml: cannot be read .*: it is not UTF-8"),
+    toml(
+        "not UTF-8",
+        '[run]\noutput = "caf\xe9"\n'.encode("latin-1"),
+        r"r.toml: cannot be read .*: it is not UTF-8",
+    ),
     toml("binary", bytes(range(256)), r"r.toml: cannot be read as a configuration"),
     toml("cut", '[data]\npath = "x', r"r.toml: not valid TOML"),
     toml("key twice", "[run]\nseed = 1\nseed = 2\n", r"r.toml: not valid TOML"),
-    toml("unknown section", "[dat]\n", r"r.toml: the configuration has no key 'dat'; did you mean 'data'"),
-    toml("unknown key", "[data]\nformt = 'csv'\n", r"r.toml: section \[data\] has no key 'formt'; did you mean 'format'"),
+    toml(
+        "unknown section",
+        "[dat]\n",
+        r"r.toml: the configuration has no key 'dat'; did you mean 'data'",
+    ),
+    toml(
+        "unknown key",
+        "[data]\nformt = 'csv'\n",
+        r"r.toml: section \[data\] has no key 'formt'; did you mean 'format'",
+    ),
     toml("section is a list", "data = [1]\n", r"r.toml: \[data\] must be a section .*, not \[1\]"),
     toml("a long wrong value", f"[run]\nseed = '{LONG}'\n", r"r.toml: \[run\] seed .{0,220}$"),
     toml("no format", "[data]\npath = 'x'\n", r"which format do the data have\?"),
-    Case("toml: absent", {}, ["select", "--config", "{at}/r.toml"], 2, r"r.toml: no such configuration file"),
-    Case("toml: a folder", {"c/x": ""}, ["select", "--config", "{at}/c"], 2, r"c: cannot be read .*: Is a directory"),
+    Case(
+        "toml: absent",
+        {},
+        ["select", "--config", "{at}/r.toml"],
+        2,
+        r"r.toml: no such configuration file",
+    ),
+    Case(
+        "toml: a folder",
+        {"c/x": ""},
+        ["select", "--config", "{at}/c"],
+        2,
+        r"c: cannot be read .*: Is a directory",
+    ),
     flags(
         "a configuration that does not end",
         r"/dev/zero: more than 1024 KB",
@@ -152,9 +237,19 @@ EARLY = [
         "--output",
         "{at}/out",
     ),
-    flags("costs that do not end", r"/dev/zero: more than 262144 KB", *select("d.csv", "csv", "--costs", "/dev/zero")),
-    toml("a byte order mark", "\ufeff[data]\nformt = 'csv'\n", r"section \[data\] has no key 'formt'"),
-    toml("a hexadecimal number of 5000 digits", "[run]\nseed = 0x" + "f" * 5000, r"r.toml: not valid TOML: Exceeds the limit"),
+    flags(
+        "costs that do not end",
+        r"/dev/zero: more than 262144 KB",
+        *select("d.csv", "csv", "--costs", "/dev/zero"),
+    ),
+    toml(
+        "a byte order mark", "\ufeff[data]\nformt = 'csv'\n", r"section \[data\] has no key 'formt'"
+    ),
+    toml(
+        "a hexadecimal number of 5000 digits",
+        "[run]\nseed = 0x" + "f" * 5000,
+        r"r.toml: not valid TOML: Exceeds the limit",
+    ),
     toml("a text that is not closed", "a = " + '\\"' * 40_000, r"r.toml: not valid TOML"),
     flags(
         "nested JSON",
@@ -162,15 +257,25 @@ EARLY = [
         *select("d.csv", "csv", "--option", "reader_options=" + "[" * 9999),
     ),
     flags(
-        "weights of nested JSON", r"label_weights must be", *select("d.csv", "csv", "--set", "label_weights=" + '{"a":' * 9999)
+        "weights of nested JSON",
+        r"label_weights must be",
+        *select("d.csv", "csv", "--set", "label_weights=" + '{"a":' * 9999),
     ),
     flags(
         "weights of many digits",
         r"label_weights must be",
         *select("d.csv", "csv", "--set", 'label_weights={"a":' + "9" * 9999 + "}"),
     ),
-    flags("a screen of many digits", r"screen must be METHOD:COUNT", *select("d.csv", "csv", "--screen", "chi2:" + "9" * 5000)),
-    flags("a screen of a raised digit", r"screen must be METHOD:COUNT", *select("d.csv", "csv", "--screen", "chi2:²")),
+    flags(
+        "a screen of many digits",
+        r"screen must be METHOD:COUNT",
+        *select("d.csv", "csv", "--screen", "chi2:" + "9" * 5000),
+    ),
+    flags(
+        "a screen of a raised digit",
+        r"screen must be METHOD:COUNT",
+        *select("d.csv", "csv", "--screen", "chi2:²"),
+    ),
     flags("folds of a raised digit", r"--folds must be", *select("d.csv", "csv", "--folds", "²")),
     Case(
         "flags: costs in nested JSON",
@@ -182,16 +287,44 @@ EARLY = [
     flags(
         "a protocol of many digits",
         r"protocol '9+",
-        *("evaluate", "--format", "numbers", "--protocol", "9" * 500 + "-fold", "--output", "{at}/out"),
+        *(
+            "evaluate",
+            "--format",
+            "numbers",
+            "--protocol",
+            "9" * 500 + "-fold",
+            "--output",
+            "{at}/out",
+        ),
     ),
     flags(
         "a protocol of 10^14 repeats",
         r"protocol '9+x5-fold' is not known",
-        *("evaluate", "--format", "numbers", "--protocol", "9" * 14 + "x5-fold", "--output", "{at}/out"),
+        *(
+            "evaluate",
+            "--format",
+            "numbers",
+            "--protocol",
+            "9" * 14 + "x5-fold",
+            "--output",
+            "{at}/out",
+        ),
     ),
     flags("no format", r"which format", "select", "--data", "{at}", "--output", "{at}/out"),
-    flags("no output", r"where should the results go", "select", "--data", "{at}/d.csv", "--format", "csv"),
-    flags("option without =", r"--option 'labels': write it as", *select("d.csv", "csv", *TABLE, "--option", "labels")),
+    flags(
+        "no output",
+        r"where should the results go",
+        "select",
+        "--data",
+        "{at}/d.csv",
+        "--format",
+        "csv",
+    ),
+    flags(
+        "option without =",
+        r"--option 'labels': write it as",
+        *select("d.csv", "csv", *TABLE, "--option", "labels"),
+    ),
     flags(
         "reader option of a wrong type",
         r"option 'missing' of format 'csv' must be one of 'error', 'mean', 'zero', 'drop', 'keep', not",
@@ -205,8 +338,15 @@ EARLY = [
         *select("d.csv", "csv", "--option", "reader_options=x"),
     ),
     flags("unknown command", r"there is no command 'selct'; did you mean select\?", "selct"),
-    flags("empty output", r"where should the results go\?", *select("d.csv", "csv", *TABLE)[:-1], ""),
-    flags("home of the output", r"~/x: only a shell knows ~, and only", *select("d.csv", "csv", *TABLE)[:-1], "~/x"),
+    flags(
+        "empty output", r"where should the results go\?", *select("d.csv", "csv", *TABLE)[:-1], ""
+    ),
+    flags(
+        "home of the output",
+        r"~/x: only a shell knows ~, and only",
+        *select("d.csv", "csv", *TABLE)[:-1],
+        "~/x",
+    ),
     flags(
         "rate of another rule",
         r"--fdr goes with --selection-mode fdr or knockoffs, not --selection-mode fwe",
@@ -227,8 +367,16 @@ EARLY = [
         "[data]\nformat = 'numbers'\n[classifier]\nparameters = {k = 3}\n",
         r"r.toml: \[classifier\] parameters need a name",
     ),
-    flags("seed that is no number", r"--seed must be a whole number, not 'x'", *select("d.csv", "csv", "--seed", "x")),
-    flags("unknown flag", r"unknown argument --feature; did you mean --features", *select("d.csv", "csv", "--feature", "a")),
+    flags(
+        "seed that is no number",
+        r"--seed must be a whole number, not 'x'",
+        *select("d.csv", "csv", "--seed", "x"),
+    ),
+    flags(
+        "unknown flag",
+        r"unknown argument --feature; did you mean --features",
+        *select("d.csv", "csv", "--feature", "a"),
+    ),
     flags(
         "output is the input",
         r"the output .* is, or lies in, the input",
@@ -241,7 +389,15 @@ EARLY = [
         "{at}/out",
     ),
     flags(
-        "score without model", r"score needs --model", "score", "--data", "{at}/d.csv", "--format", "csv", "--output", "{at}/out"
+        "score without model",
+        r"score needs --model",
+        "score",
+        "--data",
+        "{at}/d.csv",
+        "--format",
+        "csv",
+        "--output",
+        "{at}/out",
     ),
     flags(
         "score as text",
@@ -276,43 +432,117 @@ CASES = [
     arff_row("too many", "1,red,0,5", r"d.arff:9: 4 values for 3 attributes"),
     arff_row("no number", "one,red,0", r"d.arff:9: attribute 'a': 'one' is not a finite number"),
     arff_row("infinite", "inf,red,0", r"d.arff:9: attribute 'a': 'inf' is not a finite number"),
-    arff_row("beyond the doubles", "1e999,red,0", r"d.arff:9: attribute 'a': '1e999' is not a finite number"),
-    arff_row("quoted and more", "'1'2,red,0", r"d.arff:9: value 1 cannot be read .*close its quote"),
-    arff_row("quoted question mark", "'?',red,0", r"d.arff:9: attribute 'a': '\?' is not a finite number"),
+    arff_row(
+        "beyond the doubles",
+        "1e999,red,0",
+        r"d.arff:9: attribute 'a': '1e999' is not a finite number",
+    ),
+    arff_row(
+        "quoted and more", "'1'2,red,0", r"d.arff:9: value 1 cannot be read .*close its quote"
+    ),
+    arff_row(
+        "quoted question mark", "'?',red,0", r"d.arff:9: attribute 'a': '\?' is not a finite number"
+    ),
     arff_row("open quote", "1,'red,0", r"d.arff:9: value 2 cannot be read"),
-    arff_row("category", "1,blue,0", r"d.arff:9: attribute 'b' has no category 'blue'; .*'light blue'"),
-    arff_row("missing", "?,red,0", r"d.arff:9: attribute 'a': the value is missing; pass --option missing=mean"),
+    arff_row(
+        "category", "1,blue,0", r"d.arff:9: attribute 'b' has no category 'blue'; .*'light blue'"
+    ),
+    arff_row(
+        "missing",
+        "?,red,0",
+        r"d.arff:9: attribute 'a': the value is missing; pass --option missing=mean",
+    ),
     arff_row("label", "1,red,2", r"d.arff:9: attribute 'y' has no category '2'"),
     arff_row("sparse index", "{9 1}", r"d.arff:9: index '9' is none of 0..2"),
     arff_row("sparse twice", "{0 1,0 2}", r"d.arff:9: index 0 is given twice"),
     arff_row("sparse not closed", "{0 1", r"d.arff:9: the sparse row has no closing brace"),
     arff_row("sparse and more", "{0 1} x", r"d.arff:9: 'x' after the closing brace"),
     arff_row(
-        "a line of blanks", "{0 " + " " * 100_000, r"d.arff:9: the sparse row has no closing brace|d.arff:9: .* is not 'index"
+        "a line of blanks",
+        "{0 " + " " * 100_000,
+        r"d.arff:9: the sparse row has no closing brace|d.arff:9: .* is not 'index",
     ),
     arff_row("long garbage", "{" + "'" * 10_000, r"d.arff:9: .{0,120}$"),
-    arff_head("name twice", "attribute b", "attribute a", r"d.arff:3: attribute 'a' is declared twice \(first in line 2\)"),
+    arff_head(
+        "name twice",
+        "attribute b",
+        "attribute a",
+        r"d.arff:3: attribute 'a' is declared twice \(first in line 2\)",
+    ),
     arff_head("no name", "attribute a", "attribute ''", r"d.arff:2: an attribute without a name"),
-    arff_head("blank name", "attribute a", "attribute ' '", r"d.arff:2: an attribute without a name"),
-    arff_head("name of 5000 letters", "attribute a", "attribute " + LONG, r"d.arff:2: an attribute name of 5000 characters"),
-    arff_head("type", "a numeric", "a decimal", r"d.arff:2: attribute 'a' has the unknown type 'decimal'"),
-    arff_head("text after the type", "a numeric", "a numeric junk", r"d.arff:2: attribute 'a': 'junk' after the type numeric"),
-    arff_head("text after the categories", "{0,1}", "{0,1}junk", r"d.arff:4: attribute 'y': 'junk' after the list of categories"),
-    arff_head("list not closed", "{0,1}", "{0,1", r"d.arff:4: attribute 'y': the list of categories is not closed"),
-    arff_head("category twice", "{0,1}", "{0,0}", r"d.arff:4: attribute 'y' lists a category twice"),
-    arff_head("empty category", "{0,1}", "{0,,1}", r"d.arff:4: attribute 'y' lists an empty category"),
+    arff_head(
+        "blank name", "attribute a", "attribute ' '", r"d.arff:2: an attribute without a name"
+    ),
+    arff_head(
+        "name of 5000 letters",
+        "attribute a",
+        "attribute " + LONG,
+        r"d.arff:2: an attribute name of 5000 characters",
+    ),
+    arff_head(
+        "type", "a numeric", "a decimal", r"d.arff:2: attribute 'a' has the unknown type 'decimal'"
+    ),
+    arff_head(
+        "text after the type",
+        "a numeric",
+        "a numeric junk",
+        r"d.arff:2: attribute 'a': 'junk' after the type numeric",
+    ),
+    arff_head(
+        "text after the categories",
+        "{0,1}",
+        "{0,1}junk",
+        r"d.arff:4: attribute 'y': 'junk' after the list of categories",
+    ),
+    arff_head(
+        "list not closed",
+        "{0,1}",
+        "{0,1",
+        r"d.arff:4: attribute 'y': the list of categories is not closed",
+    ),
+    arff_head(
+        "category twice", "{0,1}", "{0,0}", r"d.arff:4: attribute 'y' lists a category twice"
+    ),
+    arff_head(
+        "empty category", "{0,1}", "{0,,1}", r"d.arff:4: attribute 'y' lists an empty category"
+    ),
     arff_head("no category", "{0,1}", "{}", r"d.arff:4: attribute 'y' lists no category"),
-    arff_head("text after a quoted category", "'light blue'", "'light' blue", r"d.arff:3: attribute 'b': 'blue}' after a quoted"),
-    arff_head("string attribute", "a numeric", "a string", r"d.arff:2: attribute 'a' is of type string, .*ignore=\['a'\]"),
-    arff_head("unknown word", "@relation", "@realtion", r"d.arff:1: the header line starts with '@realtion'"),
-    arff_head("no data line", "@data", "% data", r"d.arff:8: no @data line|d.arff:6: the header line starts with '1,red,0'"),
+    arff_head(
+        "text after a quoted category",
+        "'light blue'",
+        "'light' blue",
+        r"d.arff:3: attribute 'b': 'blue}' after a quoted",
+    ),
+    arff_head(
+        "string attribute",
+        "a numeric",
+        "a string",
+        r"d.arff:2: attribute 'a' is of type string, .*ignore=\['a'\]",
+    ),
+    arff_head(
+        "unknown word",
+        "@relation",
+        "@realtion",
+        r"d.arff:1: the header line starts with '@realtion'",
+    ),
+    arff_head(
+        "no data line",
+        "@data",
+        "% data",
+        r"d.arff:8: no @data line|d.arff:6: the header line starts with '1,red,0'",
+    ),
     arff_labels(
         "a name with -C in it",
         "",
         r"nothing says which attributes are labels",
         text=GOOD.replace("@relation r", "@relation bio-C3H8"),
     ),
-    arff_labels("-C of another word", "", r"nothing says which", text=GOOD.replace("@relation r", "@relation 'x: -Cost 2'")),
+    arff_labels(
+        "-C of another word",
+        "",
+        r"nothing says which",
+        text=GOOD.replace("@relation r", "@relation 'x: -Cost 2'"),
+    ),
     arff_labels(
         "-C too large",
         "",
@@ -325,7 +555,12 @@ CASES = [
         r"l.xml: label 'z' is no attribute of .*d.arff",
         {"l.xml": XML.format(e="UTF-8", n="z")},
     ),
-    arff_labels("empty XML", "labels={at}/l.xml", r"l.xml: the file is empty; give Mulan's label file", {"l.xml": ""}),
+    arff_labels(
+        "empty XML",
+        "labels={at}/l.xml",
+        r"l.xml: the file is empty; give Mulan's label file",
+        {"l.xml": ""},
+    ),
     arff_labels(
         "damaged XML",
         "labels={at}/l.xml",
@@ -338,9 +573,14 @@ CASES = [
         r"l.xml: the XML declares entities",
         {"l.xml": '<!DOCTYPE l [<!ENTITY a "b">]><l>&a;</l>'},
     ),
-    arff_labels("XML without labels", "labels={at}/l.xml", r"l.xml: it names no label", {"l.xml": "<a/>"}),
     arff_labels(
-        "XML label without a name", "labels={at}/l.xml", r"l.xml: a label without a name", {"l.xml": XML.format(e="UTF-8", n="")}
+        "XML without labels", "labels={at}/l.xml", r"l.xml: it names no label", {"l.xml": "<a/>"}
+    ),
+    arff_labels(
+        "XML label without a name",
+        "labels={at}/l.xml",
+        r"l.xml: a label without a name",
+        {"l.xml": XML.format(e="UTF-8", n="")},
     ),
     arff_labels(
         "Latin-1 XML that does not say so",
@@ -367,11 +607,17 @@ CASES = [
         {"l.xml.gz": b"\x1f\x8b" + b"no" * 40},
     ),
     arff_labels(
-        "XML bomb", "labels={at}/l.xml.gz", r"l.xml.gz: more than 16 MB unpacked", {"l.xml.gz": gzip.compress(b" " * (20 << 20))}
+        "XML bomb",
+        "labels={at}/l.xml.gz",
+        r"l.xml.gz: more than 16 MB unpacked",
+        {"l.xml.gz": gzip.compress(b" " * (20 << 20))},
     ),
     arff_labels("absent XML", "labels={at}/l.xml", r"label XML .*l.xml: no such file"),
     arff_labels(
-        "damaged XML beside", "", r"nothing says which attributes are labels \(.*d.xml: not well-formed XML", {"d.xml": "<labels"}
+        "damaged XML beside",
+        "",
+        r"nothing says which attributes are labels \(.*d.xml: not well-formed XML",
+        {"d.xml": "<labels"},
     ),
     arff_labels(
         "misspelt XML beside",
@@ -386,10 +632,25 @@ CASES = [
         {"e.xml": XML.format(e="UTF-8", n="y"), "f.xml": XML.format(e="UTF-8", n="b")},
     ),
     arff_labels("too many", "labels=-5", r"labels=-5: the file has 3 attributes"),
-    arff_labels("UTF-16 data", "labels=-1", r"d.arff:1: the file is UTF-16 or binary", text=GOOD.encode("utf-16")),
+    arff_labels(
+        "UTF-16 data",
+        "labels=-1",
+        r"d.arff:1: the file is UTF-16 or binary",
+        text=GOOD.encode("utf-16"),
+    ),
     arff_labels("binary data", "labels=-1", r"d.arff:1: ", text=bytes(range(256)) * 4),
-    file("empty ARFF", "d.arff", "", "arff", r"d.arff:1: the file is empty", "--option", "labels=-1"),
-    file("ARFF without rows", "d.arff", HEAD, "arff", r"d.arff:1: no row after @data", "--option", "labels=-1"),
+    file(
+        "empty ARFF", "d.arff", "", "arff", r"d.arff:1: the file is empty", "--option", "labels=-1"
+    ),
+    file(
+        "ARFF without rows",
+        "d.arff",
+        HEAD,
+        "arff",
+        r"d.arff:1: no row after @data",
+        "--option",
+        "labels=-1",
+    ),
     file(
         "gz that is none",
         "d.arff.gz",
@@ -438,17 +699,41 @@ CASES = [
         2,
         r"d.parquet: cannot be read, it is damaged",
     ),
-    file("cut Parquet", "d.parquet", PARQUET[:-20], "parquet", r"d.parquet: no Parquet file, or a damaged one"),
-    file("CSV as Parquet", "d.csv", CSV, "parquet", r"d.csv: no Parquet file, or a damaged one; give the format it has"),
+    file(
+        "cut Parquet",
+        "d.parquet",
+        PARQUET[:-20],
+        "parquet",
+        r"d.parquet: no Parquet file, or a damaged one",
+    ),
+    file(
+        "CSV as Parquet",
+        "d.csv",
+        CSV,
+        "parquet",
+        r"d.csv: no Parquet file, or a damaged one; give the format it has",
+    ),
     file(
         "Parquet with nanoseconds",
         "d.parquet",
-        parquet({**NUMBERS, "t": pa.array(range(200), pa.timestamp("ns")), "y": [i % 2 for i in range(200)]}),
+        parquet(
+            {
+                **NUMBERS,
+                "t": pa.array(range(200), pa.timestamp("ns")),
+                "y": [i % 2 for i in range(200)],
+            }
+        ),
         "parquet",
         r"no Parquet column of type INT64 \(TIMESTAMP\(NANOS,false\)\); of times write microseconds",
     ),
     file("empty Parquet", "d.parquet", b"", "parquet", r"no parquet data there|no Parquet file"),
-    file("Parquet as CSV", "d.parquet", PARQUET, "csv", r"no column 'k'|no column 'y\*'|no column matches"),
+    file(
+        "Parquet as CSV",
+        "d.parquet",
+        PARQUET,
+        "csv",
+        r"no column 'k'|no column 'y\*'|no column matches",
+    ),
     file(
         "Parquet columns that differ in case",
         "d.parquet",
@@ -456,7 +741,13 @@ CASES = [
         "parquet",
         r"differ in nothing but the case .*spark.sql.caseSensitive=true",
     ),
-    file("colon in a name", "d:e.csv", CSV, "csv", r"d:e.csv: Hadoop's file systems read no name with a colon; rename it"),
+    file(
+        "colon in a name",
+        "d:e.csv",
+        CSV,
+        "csv",
+        r"d:e.csv: Hadoop's file systems read no name with a colon; rename it",
+    ),
     file(
         "JSON array",
         "d.json",
@@ -479,15 +770,29 @@ CASES = [
         r"""d.json: '\{"k":2,"a":1,"b":3,"y":1' is no JSON record""",
     ),
     file("CSV as JSON", "d.csv", CSV, "json", r"d.csv: 'k,a,b,y' is no JSON record"),
-    file("a folder without data", "f/_SUCCESS", "", "parquet", r"no parquet data there|no such file"),
+    file(
+        "a folder without data", "f/_SUCCESS", "", "parquet", r"no parquet data there|no such file"
+    ),
     csv(
         "semicolons",
         CSV.replace(",", ";"),
         r"""one column, 'k;a;b;y', that ';' seems to separate; pass --option 'reader_options=\{"sep": ";"\}'""",
     ),
-    csv("tabs", CSV.replace(",", "\t"), r"""that '\\t' seems to separate; pass --option 'reader_options=\{"sep": "\\t"\}'"""),
-    csv("an extra cell", CSV + "20,1,1,1,9\n", r"d.csv: the row '20,1,1,1,9' has not the 4 cells of the header"),
-    csv("a cell too few", CSV + "20,1,1\n", r"d.csv: the row '20,1,1' has not the 4 cells of the header"),
+    csv(
+        "tabs",
+        CSV.replace(",", "\t"),
+        r"""that '\\t' seems to separate; pass --option 'reader_options=\{"sep": "\\t"\}'""",
+    ),
+    csv(
+        "an extra cell",
+        CSV + "20,1,1,1,9\n",
+        r"d.csv: the row '20,1,1,1,9' has not the 4 cells of the header",
+    ),
+    csv(
+        "a cell too few",
+        CSV + "20,1,1\n",
+        r"d.csv: the row '20,1,1' has not the 4 cells of the header",
+    ),
     csv("an empty cell", CSV + "20,1,,1\n", r"row 20: feature 'b': the value is missing"),
     csv(
         "a word for a missing value",
@@ -530,8 +835,26 @@ CASES = [
         "name",
     ),
     csv("id null", CSV + ",1,1,1\n", r"row 21 of part 0: the id column holds a null"),
-    csv("absent column", CSV, r"--features: no column 'bb': did you mean 'b'", "--features", "a", "bb", "--labels-col", "y*"),
-    csv("feature and label", CSV, r"'y' is a feature and a label", "--features", "a", "y", "--labels-col", "y"),
+    csv(
+        "absent column",
+        CSV,
+        r"--features: no column 'bb': did you mean 'b'",
+        "--features",
+        "a",
+        "bb",
+        "--labels-col",
+        "y*",
+    ),
+    csv(
+        "feature and label",
+        CSV,
+        r"'y' is a feature and a label",
+        "--features",
+        "a",
+        "y",
+        "--labels-col",
+        "y",
+    ),
     csv(
         "no label column given by its option",
         CSV,
@@ -574,17 +897,45 @@ CASES = [
     ),
     svm("index not whole", "1 1.5:2", r"d.svm:3: feature index '1.5' is not a whole number"),
     svm("index 0", "1 0:2", r"d.svm:3: feature index 0 is outside 1 and up; check feature_base"),
-    svm("index beyond 2^31", "1 3000000000:2", r"d.svm:3: feature index 3000000000 is absurdly large"),
+    svm(
+        "index beyond 2^31",
+        "1 3000000000:2",
+        r"d.svm:3: feature index 3000000000 is absurdly large",
+    ),
     svm("index of 1e300", "1 1e300:2", r"d.svm:3: feature index 1e300 is absurdly large"),
-    svm("index of 400 digits", "1 " + "9" * 400 + ":2", r"d.svm:3: feature index '9+' is not a whole number"),
+    svm(
+        "index of 400 digits",
+        "1 " + "9" * 400 + ":2",
+        r"d.svm:3: feature index '9+' is not a whole number",
+    ),
     svm("label below 0", "-1 1:2", r"d.svm:3: label -1 is outside 0 and up; check label_base"),
-    svm("label beyond", "99999999999 1:2", r"d.svm:3: label 99999999999 is absurdly large \(at most 999999\)"),
+    svm(
+        "label beyond",
+        "99999999999 1:2",
+        r"d.svm:3: label 99999999999 is absurdly large \(at most 999999\)",
+    ),
     svm("index twice", "1 1:2 1:3", r"d.svm:3: feature index 1 is given twice"),
     svm("no colon", "1 1:2 7", r"d.svm:3: '7' is not index:value"),
     svm("value", "1 1:x", r"d.svm:3: '1:x': the value is not a finite number"),
-    svm("num_features beyond 2^31", "", r"num_features=4294967296: at most 16777216 are read", "num_features=4294967296"),
-    svm("num_labels beyond", "", r"num_labels=2000000000: at most 1000000 are read", "num_labels=2000000000"),
-    svm("num_features below the data", "", r"d.svm:1: feature index 2 is outside 1..1", "num_features=1", "num_labels=2"),
+    svm(
+        "num_features beyond 2^31",
+        "",
+        r"num_features=4294967296: at most 16777216 are read",
+        "num_features=4294967296",
+    ),
+    svm(
+        "num_labels beyond",
+        "",
+        r"num_labels=2000000000: at most 1000000 are read",
+        "num_labels=2000000000",
+    ),
+    svm(
+        "num_features below the data",
+        "",
+        r"d.svm:1: feature index 2 is outside 1..1",
+        "num_features=1",
+        "num_labels=2",
+    ),
     Case(
         "libsvm: a name that is empty",
         {"d.svm": "1 1:2 3:1\n0 2:1\n", "n.txt": "a\n\nc\n"},
@@ -607,7 +958,18 @@ CASES = [
         r"n.txt: begins as UTF-16 and is none",
     ),
     *(
-        flags(f"the path {path}", line, "select", "--data", path, "--format", "csv", *TABLE, "--output", "{at}/out")
+        flags(
+            f"the path {path}",
+            line,
+            "select",
+            "--data",
+            path,
+            "--format",
+            "csv",
+            *TABLE,
+            "--output",
+            "{at}/out",
+        )
         for path, line in (
             ("[", r"no pattern of paths"),
             ("hdfs:", r"hdfs: is no path"),
@@ -647,7 +1009,15 @@ CASES = [
     flags(
         "partitions without number",
         r"option 'num_partitions' of format '\w+' must be a whole number from 1 to 100000, or None, not '?999999999",
-        *("select", "--format", "numbers", "--option", "num_partitions=999999999", "--output", "{at}/out"),
+        *(
+            "select",
+            "--format",
+            "numbers",
+            "--option",
+            "num_partitions=999999999",
+            "--output",
+            "{at}/out",
+        ),
     ),
     *(
         Case(
@@ -664,9 +1034,21 @@ CASES = [
         r"option 'missing' of .*, not 'x{100,}…",
         *select("d.csv", "csv", *TABLE, "--option", "missing=" + "x" * 5000),
     ),
-    flags("no features", r"format 'csv' needs --features \(a column, .*\); its options are", *select("d.csv", "csv")),
-    flags("no path", r"format 'csv' needs --data$", *("select", "--format", "csv", *TABLE, "--output", "{at}/out")),
-    flags("a path for made rows", r"takes no --data \(it makes its rows\): leave it out", *select("d.csv", "numbers")),
+    flags(
+        "no features",
+        r"format 'csv' needs --features \(a column, .*\); its options are",
+        *select("d.csv", "csv"),
+    ),
+    flags(
+        "no path",
+        r"format 'csv' needs --data$",
+        *("select", "--format", "csv", *TABLE, "--output", "{at}/out"),
+    ),
+    flags(
+        "a path for made rows",
+        r"takes no --data \(it makes its rows\): leave it out",
+        *select("d.csv", "numbers"),
+    ),
     flags(
         "more features than there are",
         r"error: --num-top-features 9 but the data have 2 features; give at most 2",
@@ -685,7 +1067,9 @@ CASES = [
         "{at}/out",
     ),
     flags(
-        "a path for a table", r"d.csv' is no name of a table; to read a file give its format", *select("d.csv", "table", *TABLE)
+        "a path for a table",
+        r"d.csv' is no name of a table; to read a file give its format",
+        *select("d.csv", "table", *TABLE),
     ),
     flags(
         "a table that is not there",
@@ -707,13 +1091,33 @@ CASES = [
     flags(
         "pattern that does not compile",
         r"pattern='\(' is no regular expression of Java's \(Unclosed group",
-        *select("d.csv", "text", "--option", "source=csv", "--option", "text=a", "--option", "pattern=(", "--labels-col", "y"),
+        *select(
+            "d.csv",
+            "text",
+            "--option",
+            "source=csv",
+            "--option",
+            "text=a",
+            "--option",
+            "pattern=(",
+            "--labels-col",
+            "y",
+        ),
     ),
     Case(
         "flags: unknown language",
         {"t.csv": "k,t,y\n1,a b,0\n"},
         select(
-            *("t.csv", "text", "--option", "source=csv", "--option", "text=t", "--option", "stop_words=klingon"),
+            *(
+                "t.csv",
+                "text",
+                "--option",
+                "source=csv",
+                "--option",
+                "text=t",
+                "--option",
+                "stop_words=klingon",
+            ),
             *("--labels-col", "y"),
         ),
         2,
@@ -731,9 +1135,19 @@ CASES = [
         ParameterError,
         r"option 'lables' is not known",
     ),
-    python("no path", lambda s, at: load(s, None, "csv", features="a", labels="y"), ParameterError, r"needs path"),
+    python(
+        "no path",
+        lambda s, at: load(s, None, "csv", features="a", labels="y"),
+        ParameterError,
+        r"needs path",
+    ),
     python("empty path", lambda s, at: arff(s, ""), ParameterError, r"path is empty"),
-    python("a file twice", lambda s, at: arff(s, [str(at / "d.arff")] * 2, labels=-1), ParameterError, r"d.arff is given twice"),
+    python(
+        "a file twice",
+        lambda s, at: arff(s, [str(at / "d.arff")] * 2, labels=-1),
+        ParameterError,
+        r"d.arff is given twice",
+    ),
     python(
         "missing policy",
         lambda s, at: arff(s, str(at / "d.arff"), labels=-1, missing="median"),
@@ -746,7 +1160,12 @@ CASES = [
         ParameterError,
         r"option 'categories' of format 'arff' must be one of 'index', 'auto', 'onehot', 'codes', or what .*, not 'dummy'",
     ),
-    python("ignore", lambda s, at: arff(s, str(at / "d.arff"), labels=-1, ignore=["c"]), ParameterError, r"no attribute 'c'"),
+    python(
+        "ignore",
+        lambda s, at: arff(s, str(at / "d.arff"), labels=-1, ignore=["c"]),
+        ParameterError,
+        r"no attribute 'c'",
+    ),
     python(
         "no feature left",
         lambda s, at: arff(s, str(at / "d.arff"), labels=-1, ignore=["a", "b"]),
@@ -759,7 +1178,12 @@ CASES = [
         ParameterError,
         r"'labels' .* must be a whole number, or a label XML or a list of attribute names, or None, not 1.5",
     ),
-    python("label_base", lambda s, at: libsvm(s, str(at / "d.svm"), label_base=2), ParameterError, r"'label_base' .*, not 2"),
+    python(
+        "label_base",
+        lambda s, at: libsvm(s, str(at / "d.svm"), label_base=2),
+        ParameterError,
+        r"'label_base' .*, not 2",
+    ),
     python(
         "names and number",
         lambda s, at: libsvm(s, str(at / "d.svm"), num_features=2, feature_names=["a"]),
@@ -784,7 +1208,8 @@ CASES = [
             table(
                 s,
                 s.createDataFrame(
-                    [(1, [1.0], [0.0, 1.0]), (2, [2.0], [1.0])], "id int, x array<double>, y array<double>"
+                    [(1, [1.0], [0.0, 1.0]), (2, [2.0], [1.0])],
+                    "id int, x array<double>, y array<double>",
                 ).coalesce(1),
                 "x",
                 "y",
@@ -798,7 +1223,15 @@ CASES = [
     python(
         "null features",
         lambda s, at: rows(
-            table(s, s.createDataFrame([("p", None, [1.0])], "id string, x array<double>, y array<double>"), "x", "y", id="id")
+            table(
+                s,
+                s.createDataFrame(
+                    [("p", None, [1.0])], "id string, x array<double>, y array<double>"
+                ),
+                "x",
+                "y",
+                id="id",
+            )
         ),
         DataError,
         r"row p: column 'x' holds a null instead of features",
@@ -811,7 +1244,10 @@ CASES = [
     ),
     notice(
         "an XML that overrides -C",
-        {"d.arff": GOOD.replace("@relation r", "@relation 'r: -C 1'"), "d.xml": XML.format(e="UTF-8", n="y")},
+        {
+            "d.arff": GOOD.replace("@relation r", "@relation 'r: -C 1'"),
+            "d.xml": XML.format(e="UTF-8", n="y"),
+        },
         lambda s, at: rows(arff(s, str(at / "d.arff"))),
         r"the labels are those of d.xml beside it, not the -C 1",
     ),
@@ -830,7 +1266,9 @@ CASES = [
     notice(
         "a CSV column without a name",
         {"d.csv": "," + CSV.replace("\n", ",0\n")},
-        lambda s, at: table(s, str(at / "d.csv"), ["a"], ["y"], "csv", reader_options={"mode": "PERMISSIVE"}),
+        lambda s, at: table(
+            s, str(at / "d.csv"), ["a"], ["y"], "csv", reader_options={"mode": "PERMISSIVE"}
+        ),
         r"columns have no name in the header",
     ),
     notice(
@@ -876,7 +1314,9 @@ def ended(case: Case, spark: Any, folder: Path, capfd: Any, *more: str) -> None:
         line = str(raised.value)
     assert re.search(case.line, line), line
     assert "\n" not in line and len(line) < 1050
-    assert not re.search(r"Traceback|org\.apache|java\.lang|\bat [a-z]+\.[a-z]+\.|Py4J|SQLSTATE", line), line
+    assert not re.search(
+        r"Traceback|org\.apache|java\.lang|\bat [a-z]+\.[a-z]+\.|Py4J|SQLSTATE", line
+    ), line
     assert sorted(str(p) for p in folder.rglob("*")) == before
 
 
@@ -913,9 +1353,19 @@ OF_SPARK = re.compile(
 def on_the_local_engine() -> list[Any]:
     out = []
     for case in CASES:
-        if isinstance(case.call, list) and not OF_SPARK.match(case.name) and IN_OTHER_WORDS.get(case.name, "") is not None:
+        if (
+            isinstance(case.call, list)
+            and not OF_SPARK.match(case.name)
+            and IN_OTHER_WORDS.get(case.name, "") is not None
+        ):
             marks = [pytest.mark.xfail(strict=True)] if case.name in LESS_WELL else []
-            out.append(pytest.param(replace(case, line=IN_OTHER_WORDS.get(case.name) or case.line), id=case.name, marks=marks))
+            out.append(
+                pytest.param(
+                    replace(case, line=IN_OTHER_WORDS.get(case.name) or case.line),
+                    id=case.name,
+                    marks=marks,
+                )
+            )
     assert {*IN_OTHER_WORDS, *LESS_WELL} <= {case.name for case in CASES}
     assert len(out) > 80
     return out
@@ -923,8 +1373,13 @@ def on_the_local_engine() -> list[Any]:
 
 def on_spark() -> list[Any]:
     """Every case; those that the local engine tells alike every day, half as often as the others."""
-    alike = {param.id for param in on_the_local_engine() if param.id not in {*IN_OTHER_WORDS, *LESS_WELL}}
-    return [pytest.param(c, id=c.name, marks=pytest.mark.slow(every=10 if c.name in alike else 5)) for c in CASES]
+    alike = {
+        param.id for param in on_the_local_engine() if param.id not in {*IN_OTHER_WORDS, *LESS_WELL}
+    }
+    return [
+        pytest.param(c, id=c.name, marks=pytest.mark.slow(every=10 if c.name in alike else 5))
+        for c in CASES
+    ]
 
 
 @pytest.mark.parametrize("case", on_the_local_engine())
@@ -951,7 +1406,8 @@ def test_no_two_cases_share_a_name():
 
 def cells(frame: Any) -> list[tuple[list[float], list[float]]]:
     return [
-        (r["features"].toArray().tolist(), r["labels"].toArray().tolist()) for r in sorted(rows(frame), key=lambda r: r["id"])
+        (r["features"].toArray().tolist(), r["labels"].toArray().tolist())
+        for r in sorted(rows(frame), key=lambda r: r["id"])
     ]
 
 
@@ -960,15 +1416,38 @@ def test_names_keep_their_letters_whatever_the_encoding(spark, tmp_path):
     from spark_mlfs.schema import FEATURES, LABELS, attribute_names
 
     for encoding, declared in (("utf-8", "UTF-8"), ("latin-1", "ISO-8859-1"), ("utf-16", "UTF-16")):
-        put(tmp_path, {"d.arff": CAFE.encode("latin-1"), "l.xml": XML.format(e=declared, n="café").encode(encoding)})
+        put(
+            tmp_path,
+            {
+                "d.arff": CAFE.encode("latin-1"),
+                "l.xml": XML.format(e=declared, n="café").encode(encoding),
+            },
+        )
         frame = arff(spark, str(tmp_path / "d.arff"), labels=str(tmp_path / "l.xml"))
-        assert attribute_names(frame, LABELS) == ["café"] and cells(frame) == [([1], [0]), ([2], [1])]
+        assert attribute_names(frame, LABELS) == ["café"] and cells(frame) == [
+            ([1], [0]),
+            ([2], [1]),
+        ]
         put(tmp_path, {"d.svm": "0 1:2\n1 2:1\n", "n.txt": "café\nnaïve\n".encode(encoding)})
         named = libsvm(spark, str(tmp_path / "d.svm"), feature_names=str(tmp_path / "n.txt"))
         assert attribute_names(named, FEATURES) == ["café", "naïve"]
-    put(tmp_path, {"n.arff": "@relation r\n@attribute a {naïve,b}\n@attribute y {0,1}\n@data\nnaïve,1\nb,0\n".encode("latin-1")})
+    put(
+        tmp_path,
+        {
+            "n.arff": "@relation r\n@attribute a {naïve,b}\n@attribute y {0,1}\n@data\nnaïve,1\nb,0\n".encode(
+                "latin-1"
+            )
+        },
+    )
     assert cells(arff(spark, str(tmp_path / "n.arff"), labels=-1)) == [([0], [1]), ([1], [0])]
-    put(tmp_path, {"m.arff": "@relation r\n@attribute a {naïve,b}\n@attribute y {0,1}\n@data\nb,1\nnaïve,0\n".encode("latin-1")})
+    put(
+        tmp_path,
+        {
+            "m.arff": "@relation r\n@attribute a {naïve,b}\n@attribute y {0,1}\n@data\nb,1\nnaïve,0\n".encode(
+                "latin-1"
+            )
+        },
+    )
     both = arff(spark, [str(tmp_path / "n.arff"), str(tmp_path / "m.arff")], labels=-1)
     assert cells(both) == [([0], [1]), ([1], [0]), ([1], [1]), ([0], [0])]
 
@@ -985,14 +1464,19 @@ def test_a_repeated_label_number_is_one_label(spark, tmp_path):
     found = cells(libsvm(spark, str(tmp_path / "d.svm")))
     assert [labels for _, labels in found] == [[1, 1, 0], [0, 1, 1], [0, 1, 0]]
     frame = spark.createDataFrame(
-        [(0, [1.0], [2, 2]), (1, [2.0], [0, 1]), (2, [3.0], [1, 1, 1])], "id long, x array<double>, y array<int>"
+        [(0, [1.0], [2, 2]), (1, [2.0], [0, 1]), (2, [3.0], [1, 1, 1])],
+        "id long, x array<double>, y array<int>",
     )
     packed = pack(table(spark, frame, "x", "y", id="id"), "features", "labels", "id")
     assert packed.profile.q == 3
     packed.release()
-    for wrong, said in (([0, -1], "negative"), ([0, 10**12], "label number 1000000000000 is absurdly large")):
+    for wrong, said in (
+        ([0, -1], "negative"),
+        ([0, 10**12], "label number 1000000000000 is absurdly large"),
+    ):
         frame = spark.createDataFrame(
-            [(0, [1.0], [0, 1]), (1, [2.0], wrong), (2, [2.0], [1])], "id long, x array<double>, y array<bigint>"
+            [(0, [1.0], [0, 1]), (1, [2.0], wrong), (2, [2.0], [1])],
+            "id long, x array<double>, y array<bigint>",
         )
         with pytest.raises(DataError, match=f"row 1: .*{said}"):
             pack(table(spark, frame, "x", "y", id="id"), "features", "labels", "id")
@@ -1003,11 +1487,22 @@ def test_whole_rows_of_a_csv_are_read_as_before(spark, tmp_path):
     frame = table(spark, str(tmp_path / "d.csv"), ["a", "b"], ["y"], "csv", id="k")
     assert [x for x, _ in cells(frame)] == [[i % 3, i * i % 7] for i in range(20)]
     assert frame.count() == 20 and frame.select("labels").count() == 20
-    assert cells(table(spark, str(tmp_path / "e.csv"), ["a", "b"], ["y"], "csv", id="k")) == [([1, 2], [1]), ([1, 3], [0])]
+    assert cells(table(spark, str(tmp_path / "e.csv"), ["a", "b"], ["y"], "csv", id="k")) == [
+        ([1, 2], [1]),
+        ([1, 3], [0]),
+    ]
     put(tmp_path, {"d.csv": CSV + "20,1,1,1,9\n"})
     with pytest.raises(DataError, match="has not the 4 cells"), worker_errors():
         table(spark, str(tmp_path / "d.csv"), ["a", "b"], ["y"], "csv", id="k").count()
-    kept = table(spark, str(tmp_path / "d.csv"), ["a", "b"], ["y"], "csv", id="k", reader_options={"mode": "DROPMALFORMED"})
+    kept = table(
+        spark,
+        str(tmp_path / "d.csv"),
+        ["a", "b"],
+        ["y"],
+        "csv",
+        id="k",
+        reader_options={"mode": "DROPMALFORMED"},
+    )
     assert len(cells(kept)) == 20
 
 
@@ -1075,13 +1570,26 @@ def scorer(spark, tmp_path_factory) -> Path:
 
 def scoring(folder: Path, data: Path, out: Path, *more: str) -> int:
     return cli.main(
-        ["score", "--model", str(folder / "model"), "--data", str(data), "--format", "parquet", "--output", str(out), *more]
+        [
+            "score",
+            "--model",
+            str(folder / "model"),
+            "--data",
+            str(data),
+            "--format",
+            "parquet",
+            "--output",
+            str(out),
+            *more,
+        ]
     )
 
 
 def test_score_finds_dotted_columns(spark, scorer, tmp_path, capfd):
     out = tmp_path / "out"
-    assert scoring(scorer, scorer / "train.parquet", out, "--id", "doc.id", "--keep", "`x.a`") == 0, capfd.readouterr().err
+    assert (
+        scoring(scorer, scorer / "train.parquet", out, "--id", "doc.id", "--keep", "`x.a`") == 0
+    ), capfd.readouterr().err
     found = {r["doc.id"]: r for r in spark.read.parquet(str(out / "data")).collect()}
     trained = pq.read_table(scorer / "train.parquet").to_pylist()
     assert len(found) == 80 and all(found[r["doc.id"]]["x.a"] == r["x.a"] for r in trained)
@@ -1094,7 +1602,10 @@ SCORED: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
         lambda c: {k: v for k, v in c.items() if k != "x.a"},
         r"no column 'x.a', which the saved pipeline reads: .*score a table",
     ),
-    "a column of text": (lambda c: {**c, "x.a": ["x"] * 80}, r"column 'x.a' holds x, no number; correct it"),
+    "a column of text": (
+        lambda c: {**c, "x.a": ["x"] * 80},
+        r"column 'x.a' holds x, no number; correct it",
+    ),
     "a null": (lambda c: {**c, "x.a": [None, *c["x.a"][1:]]}, r"missing|null or NaN"),
     "a NaN": (lambda c: {**c, "x.a": [float("nan"), *c["x.a"][1:]]}, r"missing|null or NaN|NaN"),
 }
@@ -1118,7 +1629,9 @@ def test_score_refuses(scorer, tmp_path, capfd, name):
 def test_a_reader_that_ends_ends_no_command(tmp_path):
     """As in ``spark-mlfs ... | head -1``."""
     run = [sys.executable, "-m", "spark_mlfs.cli", "methods"]
-    with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         process.stdout.close()
         assert process.stderr.read() == "" and process.wait() == 0
 
@@ -1151,11 +1664,19 @@ def test_a_csv_of_ours_runs_no_formula(tmp_path):
         "\n=x",
         'd\r"e"',
     ]
-    frame = pd.DataFrame({"rank": range(len(names)), "name": names, "score": -np.arange(len(names)) / 3, "=col": 1})
+    frame = pd.DataFrame(
+        {"rank": range(len(names)), "name": names, "score": -np.arange(len(names)) / 3, "=col": 1}
+    )
     Place(None, str(tmp_path), tmp_path, "error").table("ranking", frame)
-    read = pd.read_csv(tmp_path / "ranking.csv", keep_default_na=False, float_precision="round_trip")
-    assert not [cell for cell in [*read["name"], *read.columns] if re.match(r"[=+\-@\t\r\n]", str(cell))]
-    assert [unescaped(cell) for cell in read["name"]] == names and [unescaped(c) for c in read.columns] == list(frame.columns)
+    read = pd.read_csv(
+        tmp_path / "ranking.csv", keep_default_na=False, float_precision="round_trip"
+    )
+    assert not [
+        cell for cell in [*read["name"], *read.columns] if re.match(r"[=+\-@\t\r\n]", str(cell))
+    ]
+    assert [unescaped(cell) for cell in read["name"]] == names and [
+        unescaped(c) for c in read.columns
+    ] == list(frame.columns)
     assert np.array_equal(read["score"], frame["score"])  # a negative number is no formula
     assert list(pd.read_parquet(tmp_path / "ranking.parquet")["name"]) == names
 
@@ -1177,11 +1698,16 @@ def test_the_surroundings_are_told_in_a_line(tmp_path, monkeypatch, capsys):
     folder = tmp_path / "gone"
     folder.mkdir()
     assert cli.main(["select", "--format", "planted", "--output", f"{tmp_path}/\udcff"]) == 2
-    assert capsys.readouterr().err.startswith(f"spark-mlfs: error: {tmp_path}/\\udcff is no UTF-8, which Java needs")
+    assert capsys.readouterr().err.startswith(
+        f"spark-mlfs: error: {tmp_path}/\\udcff is no UTF-8, which Java needs"
+    )
     monkeypatch.chdir(folder)
     folder.rmdir()
     assert cli.main(["methods", "mim"]) == 2
-    assert capsys.readouterr().err == "spark-mlfs: error: the working folder was deleted: cd to one that is there\n"
+    assert (
+        capsys.readouterr().err
+        == "spark-mlfs: error: the working folder was deleted: cd to one that is there\n"
+    )
     for error, line in (
         (
             FileNotFoundError(2, "No usable temporary directory found in ['/tmp']"),
@@ -1201,11 +1727,24 @@ def test_a_java_that_cannot_write_is_told_in_a_line(tmp_path):
         "_JAVA_OPTIONS": "-Djava.io.tmpdir=/proc/nothing",
         "PYTHONPATH": str(Path(cli.__file__).parents[2]),
     }
-    select = ["select", "--format", "numbers", "--method", "mim", "--num-top-features", "2", "--output", str(tmp_path / "out")]
+    select = [
+        "select",
+        "--format",
+        "numbers",
+        "--method",
+        "mim",
+        "--num-top-features",
+        "2",
+        "--output",
+        str(tmp_path / "out"),
+    ]
     words = [sys.executable, "-m", "spark_mlfs.cli", *select, "--engine", "spark"]
     said = subprocess.run(words, capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert said.returncode == 2 and len(said.stderr.splitlines()) == 1, said.stderr
-    assert "Java ended while Spark started (Failed to create a temp directory (under /proc/nothing)" in said.stderr
+    assert (
+        "Java ended while Spark started (Failed to create a temp directory (under /proc/nothing)"
+        in said.stderr
+    )
 
 
 def test_the_launchers_folder_is_the_users_own(tmp_path, monkeypatch):
@@ -1234,7 +1773,11 @@ def test_the_launchers_folder_is_the_users_own(tmp_path, monkeypatch):
             ours.mkdir()
             monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
         found = session.own_folder("java-1")
-        assert planted not in found.resolve().parents and ours not in found.parents and found.stat().st_mode & 0o777 == 0o700
+        assert (
+            planted not in found.resolve().parents
+            and ours not in found.parents
+            and found.stat().st_mode & 0o777 == 0o700
+        )
 
 
 def test_the_launcher_is_written_whole_and_restored(tmp_path, monkeypatch):
@@ -1291,7 +1834,9 @@ def test_nothing_of_java_is_shown(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     before, _, after = done.stderr.partition("commands\n")
-    assert before == "" and len(done.stdout.splitlines()) == 1 and re.search(r"row 2\b", done.stdout), done.stdout + before
+    assert (
+        before == "" and len(done.stdout.splitlines()) == 1 and re.search(r"row 2\b", done.stdout)
+    ), done.stdout + before
     lines = [line for line in after.splitlines() if line.strip()]
     assert len(lines) == len(calls), done.stderr
     for case, line in zip(chosen, lines, strict=True):

@@ -31,7 +31,11 @@ from spark_mlfs.read import load
 # ---- rows are named as their owner knows them ----
 
 BAD = {
-    "infinite": ([float("inf"), 1.0], [1.0, 0.0], "feature features_0|feature 0 is infinite|feature 0 "),
+    "infinite": (
+        [float("inf"), 1.0],
+        [1.0, 0.0],
+        "feature features_0|feature 0 is infinite|feature 0 ",
+    ),
     "null": (None, [1.0, 0.0], "its feature cell is null"),
     "label": ([1.0, 1.0], [1.0, 3.0], "label 1 is 3"),
 }
@@ -42,7 +46,9 @@ def with_a_bad_row(spark, kind, key="n bigint"):
     numbers = [(7 + i, [float(i), i % 3 / 1], [i % 2 / 1, i % 3 // 2 / 1]) for i in range(20)]
     numbers[13] = (numbers[13][0], x, y)
     rows = [(f"doc {n}" if "string" in key else n, *rest) for n, *rest in numbers]
-    return spark.createDataFrame(rows, f"{key}, features array<double>, labels array<double>").coalesce(1), said
+    return spark.createDataFrame(
+        rows, f"{key}, features array<double>, labels array<double>"
+    ).coalesce(1), said
 
 
 @pytest.mark.parametrize("kind", BAD)
@@ -88,7 +94,9 @@ def holder(tmp_path):
     """Another process that holds the lock."""
     root = str(Path(__file__).resolve().parents[2])
     command = [sys.executable, "-c", HOLDER, str(tmp_path / "lock")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": root})
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": root}
+    )
     assert process.stdout.readline() == "held\n"
     yield process
     process.kill()
@@ -99,7 +107,10 @@ def test_the_second_run_is_told_who_writes_there_and_since_when(holder, tmp_path
     with pytest.raises(ParameterError) as told, locked(tmp_path / "lock", "runs/tags"):
         pass
     line = str(told.value)
-    assert line.startswith("another run writes the output runs/tags: ") and f"process {holder.pid}, started " in line
+    assert (
+        line.startswith("another run writes the output runs/tags: ")
+        and f"process {holder.pid}, started " in line
+    )
     assert "seconds ago; wait for it to end, or give another --output" in line and "\n" not in line
     assert (tmp_path / "lock").exists()  # it is the other's still
     holder.kill()
@@ -114,9 +125,17 @@ def test_a_lock_of_another_machine_is_taken_over_when_it_is_old(tmp_path, monkey
     if not flock:
         monkeypatch.setattr(folder, "fcntl", None)
     path = tmp_path / "lock"
-    owner = {"who": "ada on elsewhere, process 7", "host": "elsewhere", "pid": 7, "started": time.time() - 3 * 3600}
+    owner = {
+        "who": "ada on elsewhere, process 7",
+        "host": "elsewhere",
+        "pid": 7,
+        "started": time.time() - 3 * 3600,
+    }
     path.write_text(json.dumps(owner))
-    with pytest.raises(ParameterError, match="ada on elsewhere, process 7, started 3 hours ago"), locked(path, "out"):
+    with (
+        pytest.raises(ParameterError, match="ada on elsewhere, process 7, started 3 hours ago"),
+        locked(path, "out"),
+    ):
         pass
     assert json.loads(path.read_text()) == owner
     os.utime(path, (time.time() - folder.STALE - 1,) * 2)
@@ -133,7 +152,10 @@ def test_an_owner_keeps_its_lock_young(tmp_path, monkeypatch):
         deadline = time.time() + 10
         while (tmp_path / "lock").stat().st_mtime < 2 and time.time() < deadline:
             time.sleep(0.02)
-        with pytest.raises(ParameterError, match="another run writes the output out"), locked(tmp_path / "lock", "out"):
+        with (
+            pytest.raises(ParameterError, match="another run writes the output out"),
+            locked(tmp_path / "lock", "out"),
+        ):
             pass
 
 
@@ -164,11 +186,19 @@ def test_an_owners_row_is_a_lock_where_there_are_none(monkeypatch):
 
     def owned():
         return folder.owned(
-            lambda: json.loads(rows[-1]) if rows else None, lambda entry: rows.append(json.dumps(entry)), "s3://b/x"
+            lambda: json.loads(rows[-1]) if rows else None,
+            lambda entry: rows.append(json.dumps(entry)),
+            "s3://b/x",
         )
 
     def held():
-        with pytest.raises(ParameterError, match=r"another run writes the output s3://b/x: .*, started .* ago; wait"), owned():
+        with (
+            pytest.raises(
+                ParameterError,
+                match=r"another run writes the output s3://b/x: .*, started .* ago; wait",
+            ),
+            owned(),
+        ):
             pass
 
     monkeypatch.setattr(folder, "ROW_BEAT", 0.05)
@@ -185,7 +215,11 @@ def test_an_owners_row_is_a_lock_where_there_are_none(monkeypatch):
     mine = json.loads(rows[-1]) | {"ended": False, "seen": time.time()}
     rows.append(json.dumps(mine | {"host": "elsewhere", "pid": 7}))
     held()
-    for other in ({"host": "elsewhere", "seen": time.time() - folder.ROW_STALE - 1}, {"pid": ended.pid}, {"seen": "x"}):
+    for other in (
+        {"host": "elsewhere", "seen": time.time() - folder.ROW_STALE - 1},
+        {"pid": ended.pid},
+        {"seen": "x"},
+    ):
         rows.append(json.dumps(mine | other))
         with owned():  # killed on another machine, or on this one, or damaged
             pass
@@ -205,7 +239,10 @@ def test_a_folder_that_cannot_hold_a_lock_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     journal = Journal.beside(None, str(tmp_path / "file" / "out"), "scoring", {})
     with (
-        pytest.raises(ParameterError, match=r"cannot write the output .*file/out: (Not a directory|File exists)"),
+        pytest.raises(
+            ParameterError,
+            match=r"cannot write the output .*file/out: (Not a directory|File exists)",
+        ),
         journal.running(),
     ):
         pass
@@ -216,7 +253,10 @@ def test_a_lock_that_is_no_file_of_its_own_is_left_alone(tmp_path, link):
     file, path = tmp_path / "file", tmp_path / "out.lock"
     file.write_text("much work")
     link(file, path)
-    with pytest.raises(ParameterError, match=rf"^{path} is (a link|no lock).*: delete it"), locked(path, "out"):
+    with (
+        pytest.raises(ParameterError, match=rf"^{path} is (a link|no lock).*: delete it"),
+        locked(path, "out"),
+    ):
         pass
     assert file.read_text() == "much work" and os.path.lexists(path)
 
@@ -263,7 +303,10 @@ def journal_in(folder, settings=None):
 
 
 def test_nothing_stays_where_nothing_is_done(tmp_path):
-    for error, told in ((DataError("no column"), "^no column$"), (KeyboardInterrupt(), "^nothing was done yet$")):
+    for error, told in (
+        (DataError("no column"), "^no column$"),
+        (KeyboardInterrupt(), "^nothing was done yet$"),
+    ):
         with pytest.raises(type(error), match=told), journal_in(tmp_path).running() as journal:
             journal.start()
             (journal.folder / "_writing-0").mkdir()
@@ -285,8 +328,15 @@ def test_what_is_done_is_kept_and_told(tmp_path):
             (journal.folder / "_parts" / ".3.writing").write_text("{")
             raise error
         kept = f"1 of 6 parts are done and kept in {journal.folder}: the same command goes on with the rest"
-        assert str(told.value) == (f"row 7: wrong; {kept}" if isinstance(error, DataError) else kept)
-        assert sorted(p.name for p in journal.folder.rglob("*")) == ["0.json", "2.json", "_parts", "_settings"]
+        assert str(told.value) == (
+            f"row 7: wrong; {kept}" if isinstance(error, DataError) else kept
+        )
+        assert sorted(p.name for p in journal.folder.rglob("*")) == [
+            "0.json",
+            "2.json",
+            "_parts",
+            "_settings",
+        ]
         assert [p.name for p in journal.folder.parent.iterdir()] == [journal.folder.name]
 
 
@@ -294,7 +344,10 @@ def test_a_refused_command_leaves_what_an_earlier_one_did(tmp_path):
     with journal_in(tmp_path).running() as journal:
         journal.start()
         journal.done(0, {"rows": 5})
-    with pytest.raises(DataError, match=r"^mistyped$"), journal_in(tmp_path, {"a": 2}).running() as other:
+    with (
+        pytest.raises(DataError, match=r"^mistyped$"),
+        journal_in(tmp_path, {"a": 2}).running() as other,
+    ):
         assert not other.open()
         raise DataError("mistyped")  # before it starts
     again = journal_in(tmp_path)
@@ -334,7 +387,9 @@ def test_a_full_disk_leaves_nothing(tmp_path, little_room, write):
     with pytest.raises(PlatformError) as told, output.writing(None) as target:
         target.text("small.json", "{}")
         target.table("large", LARGE) if write == "table" else target.text("large", "x" * 100000)
-    assert str(told.value).startswith(f"the output {output.path} cannot be written: ") and "free some room" in str(told.value)
+    assert str(told.value).startswith(
+        f"the output {output.path} cannot be written: "
+    ) and "free some room" in str(told.value)
     assert not list(tmp_path.iterdir())
 
 
@@ -355,7 +410,9 @@ def small_disk(tmp_path):
 
     def mount(size):
         options = f"size={size}" + (",remount" if mounted else "")
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(tmp_path)], capture_output=True)
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(tmp_path)], capture_output=True
+        )
         if done.returncode:
             pytest.skip("file systems can be mounted by root only")
         mounted.append(size)
@@ -369,7 +426,17 @@ def small_disk(tmp_path):
 def test_a_selection_onto_a_full_disk(spark, small_disk, capfd):
     folder = small_disk("64k")
     (folder / "full").write_bytes(b"x" * 40000)
-    command = ["select", "--format", "numbers", "--option", "num_rows=60", "--method", "mim", "--num-top-features", "3"]
+    command = [
+        "select",
+        "--format",
+        "numbers",
+        "--option",
+        "num_rows=60",
+        "--method",
+        "mim",
+        "--num-top-features",
+        "3",
+    ]
     capfd.readouterr()
     assert main([*command, "--output", str(folder / "new" / "out")]) == 2
     said = capfd.readouterr()
@@ -382,11 +449,11 @@ def test_a_selection_onto_a_full_disk(spark, small_disk, capfd):
 
 def test_spill_is_told_from_output():
     spilled = "java.io.IOException: No space left on device\n\tat org.apache.spark.storage.DiskBlockObjectWriter.write(X.scala:1)"
-    written = (
-        "[TASK_WRITE_FAILED] Task failed while writing rows to file:/tmp/out. SQLSTATE: 58030\nCaused by: No space left on device"
-    )
+    written = "[TASK_WRITE_FAILED] Task failed while writing rows to file:/tmp/out. SQLSTATE: 58030\nCaused by: No space left on device"
     assert "spark.local.dir" in str(from_worker(RuntimeError(spilled)))
-    assert str(from_worker(RuntimeError(written))).startswith("/tmp/out cannot be written: the disk is full")
+    assert str(from_worker(RuntimeError(written))).startswith(
+        "/tmp/out cannot be written: the disk is full"
+    )
     assert "the quota is used up; free" in str(from_worker(OSError(122, "Disk quota exceeded")))
     assert from_worker(OSError(13, "Permission denied")) is None
 
@@ -402,10 +469,18 @@ def test_a_package_that_workers_lack_is_named(spark, tmp_path, monkeypatch):
 
     with pytest.raises(PlatformError) as told, worker_errors():
         spark.range(3).mapInArrow(only_here.same, "id long").collect()
-    assert str(told.value) == "the workers have no Python package only_here: install it on every one"
-    own = from_worker(RuntimeError("PythonException: ... ModuleNotFoundError: No module named 'spark_mlfs'\n"))
-    assert isinstance(own, PlatformError) and str(own).endswith("or pass a zip of it (--py-files spark_mlfs.zip)")
-    assert from_worker(ModuleNotFoundError("No module named 'spark_mlfs'")) is None  # the driver's own
+    assert (
+        str(told.value) == "the workers have no Python package only_here: install it on every one"
+    )
+    own = from_worker(
+        RuntimeError("PythonException: ... ModuleNotFoundError: No module named 'spark_mlfs'\n")
+    )
+    assert isinstance(own, PlatformError) and str(own).endswith(
+        "or pass a zip of it (--py-files spark_mlfs.zip)"
+    )
+    assert (
+        from_worker(ModuleNotFoundError("No module named 'spark_mlfs'")) is None
+    )  # the driver's own
 
 
 # ---- every action that the library starts ----
@@ -435,11 +510,20 @@ def unguarded(tree, name):
         if isinstance(node, (ast.FunctionDef, ast.Lambda)):
             function = getattr(node, "name", function)
         if isinstance(node, ast.With):
-            calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+            calls = [
+                item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)
+            ]
             guarded = guarded or any(getattr(call.func, "id", "") in GUARDS for call in calls)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ACTIONS:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ACTIONS
+        ):
             collector = isinstance(node.func.value, ast.Name) and node.func.value.id == "gc"
-            if not (node.args or node.keywords or guarded or collector) and (name, function) not in INSIDE:
+            if (
+                not (node.args or node.keywords or guarded or collector)
+                and (name, function) not in INSIDE
+            ):
                 out.append(f"{name}:{node.lineno} {function}")
         for child in ast.iter_child_nodes(node):
             visit(child, guarded, function)
@@ -465,7 +549,11 @@ WRONG_ROWS = {
         {"features": ["a", "b"], "labels": ["y"], "id": "k"},
         "row 2: feature 'a' is inf",
     ),
-    "arff": ("@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\n1,0\n2,1,1\n", {"labels": -1}, r"d.arff:6: 3 values"),
+    "arff": (
+        "@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\n1,0\n2,1,1\n",
+        {"labels": -1},
+        r"d.arff:6: 3 values",
+    ),
     "libsvm": ("1 1:2 2:1\n0 1:1 2:x\n", {"num_features": 2, "num_labels": 2}, "d.libsvm:2: "),
 }
 
@@ -481,16 +569,21 @@ def test_an_action_of_the_users_own_ends_in_the_librarys_line(spark, tmp_path, f
     assert not isinstance(raised.value, DataError)
     with pytest.raises(DataError, match=line) as told, worker_errors():
         frame.count()
-    text = re.sub(r" SQLSTATE: \w+$", "", str(raised.value).strip())  # which Spark adds to errors of its expressions
+    text = re.sub(
+        r" SQLSTATE: \w+$", "", str(raised.value).strip()
+    )  # which Spark adds to errors of its expressions
     assert text.endswith(str(told.value))
 
 
 def test_a_local_server_names_the_interpreter_of_its_workers(monkeypatch):
     monkeypatch.setenv("SPARK_LOCAL_REMOTE", "1")
     monkeypatch.setenv("PYSPARK_PYTHON", "/opt/other/python3")
-    told = str(from_worker(RuntimeError("ModuleNotFoundError: No module named 'spark_mlfs.pipeline'")))
+    told = str(
+        from_worker(RuntimeError("ModuleNotFoundError: No module named 'spark_mlfs.pipeline'"))
+    )
     assert (
-        told == f"/opt/other/python3 runs the workers and has no Python package spark_mlfs: set PYSPARK_PYTHON={sys.executable}"
+        told
+        == f"/opt/other/python3 runs the workers and has no Python package spark_mlfs: set PYSPARK_PYTHON={sys.executable}"
     )
 
 
@@ -499,7 +592,10 @@ def test_too_little_memory_for_workers_names_its_setting(spark):
         raise MemoryError
         yield from batches
 
-    with pytest.raises(PlatformError, match=r"spark.executor.pyspark.memory says; set it higher"), worker_errors():
+    with (
+        pytest.raises(PlatformError, match=r"spark.executor.pyspark.memory says; set it higher"),
+        worker_errors(),
+    ):
         spark.range(3).mapInArrow(greedy, "id long").collect()
     loading = "An exception was thrown from the Python worker:\nImportError: _csv.so: failed to map segment from shared object"
     assert "pyspark.memory" in str(from_worker(RuntimeError(loading)))

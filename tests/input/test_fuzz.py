@@ -38,12 +38,21 @@ from spark_mlfs.select.constraints import PARAMETERS, Constraints, places
 arff, svm = (importlib.import_module(f"spark_mlfs.read.{name}") for name in ("arff", "libsvm"))
 
 COUNT = 2000 if os.environ.get("MLFS_SLOW") == "all" else 250  # inputs of each target
-FUZZ = settings(max_examples=COUNT, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+FUZZ = settings(
+    max_examples=COUNT,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 
 
 def built(*pieces: str, most: int = 40) -> st.SearchStrategy[str]:
     """Texts of the given pieces, now and then with any other character among them."""
-    return st.lists(st.one_of(st.sampled_from(pieces), st.sampled_from(pieces), st.text(max_size=3)), max_size=most).map("".join)
+    return st.lists(
+        st.one_of(st.sampled_from(pieces), st.sampled_from(pieces), st.text(max_size=3)),
+        max_size=most,
+    ).map("".join)
 
 
 def no_newline(text: str) -> str:
@@ -57,7 +66,14 @@ def lines(rows: list[str]) -> Lines:
 
 
 HEADER = parse_header(
-    ["@relation r", "@attribute a numeric", "@attribute c {x,'y z','1'}", "@attribute y {0,1}", "@attribute s string", "@data"],
+    [
+        "@relation r",
+        "@attribute a numeric",
+        "@attribute c {x,'y z','1'}",
+        "@attribute y {0,1}",
+        "@attribute s string",
+        "@data",
+    ],
     "f",
 )
 PLANS = [
@@ -69,19 +85,43 @@ PLANS = [
         ("codes", False, "error", ()),
     )
 ]
-VALUE = ("0", "1", "-2.5e3", "x", "'y z'", '"x"', "?", "'?'", "", "'1'", "1e999", "nan", "0x1", "\\'", "'", '"', "9" * 30)
+VALUE = (
+    "0",
+    "1",
+    "-2.5e3",
+    "x",
+    "'y z'",
+    '"x"',
+    "?",
+    "'?'",
+    "",
+    "'1'",
+    "1e999",
+    "nan",
+    "0x1",
+    "\\'",
+    "'",
+    '"',
+    "9" * 30,
+)
 ROW = (*VALUE, ",", ",", ",", " ", "{", "}", "{0 1", ",1 'y z'", ",2 1}", "%", "\t", "4 ", "é")
 RIGHT = st.sampled_from(["1,x,0,s", "2,'y z',1,'s'", "{0 5,2 1}", "{}", "{,1 1}", "?,1,?,t"])
 # A right row but for one value, which may be of two pieces: what a fast and a slow reader could take differently.
 CELLS = st.builds(
     lambda place, value: ",".join(value if k == place else right for k, right in enumerate("1x0s")),
     st.integers(0, 3),
-    st.one_of(st.sampled_from(VALUE), st.tuples(st.sampled_from(VALUE), st.sampled_from(VALUE)).map("".join)),
+    st.one_of(
+        st.sampled_from(VALUE),
+        st.tuples(st.sampled_from(VALUE), st.sampled_from(VALUE)).map("".join),
+    ),
 )
 
 
 @FUZZ
-@given(st.lists(st.one_of(RIGHT, CELLS, CELLS, built(*ROW, most=12)), min_size=1, max_size=3), st.sampled_from(PLANS))
+@given(
+    st.lists(st.one_of(RIGHT, CELLS, CELLS, built(*ROW, most=12)), min_size=1, max_size=3),
+    st.sampled_from(PLANS),
+)
 def test_arff_rows(rows, plan):
     batch = lines(rows)
     try:
@@ -90,13 +130,20 @@ def test_arff_rows(rows, plan):
         assert "f.arff:" in str(error) and len(str(error)) < 500
         return
     assert len(features) == len(labels) == len(kept) <= len(batch.text)
-    assert np.isfinite(features.values).all() and set(labels.values[~np.isnan(labels.values)]) <= {1.0}
+    assert np.isfinite(features.values).all() and set(labels.values[~np.isnan(labels.values)]) <= {
+        1.0
+    }
     # Line by line the rows mean the same as all at once.
-    with mock.patch.object(arff, "_dense", side_effect=Irregular), mock.patch.object(arff, "_sparse", side_effect=Irregular):
+    with (
+        mock.patch.object(arff, "_dense", side_effect=Irregular),
+        mock.patch.object(arff, "_sparse", side_effect=Irregular),
+    ):
         slowly, x, y = _parse(batch, plan)
     assert kept.tolist() == slowly.tolist() and features.lengths.tolist() == x.lengths.tolist()
     assert np.array_equal(features.values, x.values) and np.array_equal(features.indices, x.indices)
-    assert np.array_equal(labels.values, y.values, equal_nan=True) and np.array_equal(labels.indices, y.indices)
+    assert np.array_equal(labels.values, y.values, equal_nan=True) and np.array_equal(
+        labels.indices, y.indices
+    )
 
 
 HEAD = (
@@ -116,7 +163,25 @@ HEAD = (
         " real",
         " string",
     ),
-    *(" {0,1}", " {", "}", ",", "x", "'", '"', "\\", "%", " ", "\t", "'r: -C 2'", "-C", ":", "date 'y'", "[0,1]", "\ufeff"),
+    *(
+        " {0,1}",
+        " {",
+        "}",
+        ",",
+        "x",
+        "'",
+        '"',
+        "\\",
+        "%",
+        " ",
+        "\t",
+        "'r: -C 2'",
+        "-C",
+        ":",
+        "date 'y'",
+        "[0,1]",
+        "\ufeff",
+    ),
 )
 
 
@@ -160,13 +225,21 @@ SVM = (
 
 
 @FUZZ
-@given(st.lists(built(*SVM, most=12), min_size=1, max_size=4), st.sampled_from([(0, 1, None, None), (1, 0, 5, 4)]))
+@given(
+    st.lists(built(*SVM, most=12), min_size=1, max_size=4),
+    st.sampled_from([(0, 1, None, None), (1, 0, 5, 4)]),
+)
 def test_libsvm_rows(rows, plan):
     label_base, feature_base, num_features, num_labels = plan
     batch = lines(rows)
-    sizes = {"num_features": num_features or svm.MAX_FEATURES, "num_labels": num_labels or svm.MAX_LABELS}
+    sizes = {
+        "num_features": num_features or svm.MAX_FEATURES,
+        "num_labels": num_labels or svm.MAX_LABELS,
+    }
     try:
-        _, features, labels = svm._parse(batch, label_base=label_base, feature_base=feature_base, **sizes)
+        _, features, labels = svm._parse(
+            batch, label_base=label_base, feature_base=feature_base, **sizes
+        )
     except SparkMlfsError as error:
         assert "f.arff:" in str(error) and len(str(error)) < 500
         return
@@ -174,10 +247,15 @@ def test_libsvm_rows(rows, plan):
     with mock.patch.object(svm, "_fast", side_effect=Irregular):
         _, *slowly = svm._parse(batch, label_base=label_base, feature_base=feature_base, **sizes)
     for fast, slow in zip((features, labels), slowly, strict=True):
-        assert all(np.array_equal(getattr(fast, part), getattr(slow, part)) for part in ("lengths", "indices", "values"))
+        assert all(
+            np.array_equal(getattr(fast, part), getattr(slow, part))
+            for part in ("lengths", "indices", "values")
+        )
     for vectors in (features, labels):
         assert len(np.unique(vectors.rows * (1 << 25) + vectors.indices)) == len(vectors.indices)
-        assert not len(vectors.indices) or (vectors.indices.min() >= 0 and vectors.indices.max() < vectors.size)
+        assert not len(vectors.indices) or (
+            vectors.indices.min() >= 0 and vectors.indices.max() < vectors.size
+        )
 
 
 TAGS = (
@@ -262,8 +340,32 @@ TOML = (
         "num_top_features",
         "percentile",
     ),
-    *("[constraints]", "include", "costs", "groups", "budget", "grid", "0x" + "f" * 4000, "\ufeff", "\\u0000"),
-    *("seed", "output", "1979-05-27", "nan", "inf", "9" * 30, "mode", "'fdr'", "parameters", "grid", "\\u0041", '"', "'"),
+    *(
+        "[constraints]",
+        "include",
+        "costs",
+        "groups",
+        "budget",
+        "grid",
+        "0x" + "f" * 4000,
+        "\ufeff",
+        "\\u0000",
+    ),
+    *(
+        "seed",
+        "output",
+        "1979-05-27",
+        "nan",
+        "inf",
+        "9" * 30,
+        "mode",
+        "'fdr'",
+        "parameters",
+        "grid",
+        "\\u0041",
+        '"',
+        "'",
+    ),
 )
 
 
@@ -302,8 +404,31 @@ LISTS = (
         "1",
         "0",
     ),
-    *("-1", "0.5", "1e999", "NaN", "null", "true", "a = 1", "a = ['b']", "'", '"', "\ufeff", "\0", "\r", "9" * 5000, "[" * 5000),
-    *('{"a":' * 5000, '{"a": [1, "b"]}', '{"a": 2, "*": 1}', "name,cost\na,2\n", "name,group\na,g\nb\n", "[" * 900 + "]" * 900),
+    *(
+        "-1",
+        "0.5",
+        "1e999",
+        "NaN",
+        "null",
+        "true",
+        "a = 1",
+        "a = ['b']",
+        "'",
+        '"',
+        "\ufeff",
+        "\0",
+        "\r",
+        "9" * 5000,
+        "[" * 5000,
+    ),
+    *(
+        '{"a":' * 5000,
+        '{"a": [1, "b"]}',
+        '{"a": 2, "*": 1}',
+        "name,cost\na,2\n",
+        "name,group\na,g\nb\n",
+        "[" * 900 + "]" * 900,
+    ),
 )
 
 
@@ -330,7 +455,9 @@ def test_values_of_the_command_line(text):
         lambda: RunConfig.of({"method": {"parameters": {"label_weights": text}}}).request(),
         lambda: accept_options("csv", {"reader_options": text}),
         lambda: accept_options("arff", {"labels": text}),
-        lambda: params.check(PARAMETERS, {"costs": text, "include": text, "groups": text}, "the constraints"),
+        lambda: params.check(
+            PARAMETERS, {"costs": text, "include": text, "groups": text}, "the constraints"
+        ),
     ):
         try:
             check()
@@ -380,12 +507,23 @@ def check_decoded(data: bytes) -> None:
         if isinstance(value, np.ndarray):
             assert value.nbytes <= len(data) and value.dtype.kind in "biufcSU"
         elif sp.issparse(value):
-            assert value.data.nbytes + value.indices.nbytes + value.indptr.nbytes <= 3 * len(data) + 64
-            assert value.indptr[0] == 0 and value.indptr[-1] <= len(value.indices) and len(value.indptr) == value.shape[0] + 1
+            assert (
+                value.data.nbytes + value.indices.nbytes + value.indptr.nbytes <= 3 * len(data) + 64
+            )
+            assert (
+                value.indptr[0] == 0
+                and value.indptr[-1] <= len(value.indices)
+                and len(value.indptr) == value.shape[0] + 1
+            )
 
 
 @FUZZ
-@given(st.lists(st.tuples(st.integers(0, len(ENCODED) - 1), st.integers(0, 255)), min_size=1, max_size=6), st.integers(0, 40))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, len(ENCODED) - 1), st.integers(0, 255)), min_size=1, max_size=6
+    ),
+    st.integers(0, 40),
+)
 def test_bytes_of_a_saved_state(changes, cut):
     data = bytearray(ENCODED[: len(ENCODED) - cut])
     for at, byte in changes:
@@ -455,7 +593,9 @@ def parsers(line: str) -> dict[str, object]:
     batch = Lines(pa.array([line]), np.array([1]), "f")
     return {
         "arff row": lambda: _parse(batch, PLANS[0]),
-        "libsvm row": lambda: svm._parse(batch, num_features=10, num_labels=3, label_base=0, feature_base=1),
+        "libsvm row": lambda: svm._parse(
+            batch, num_features=10, num_labels=3, label_base=0, feature_base=1
+        ),
         "attribute": lambda: parse_header(["@attribute " + line], "f"),
         "categories": lambda: parse_header(["@attribute a {" + line + "}"], "f"),
         "after a type": lambda: parse_header(["@attribute a numeric " + line], "f"),
@@ -463,10 +603,16 @@ def parsers(line: str) -> dict[str, object]:
         "relation": lambda: labels_of_relation(line),
         "xml": lambda: label_names_of_xml(("<a>" + line).encode(), "f"),
         "toml": lambda: _too_deep(line),
-        "error of Spark": lambda: _user_error(Exception("Encountered error while reading file " + line)),
-        "error of Spark, often": lambda: _user_error(Exception("Encountered error while reading file " * (len(line) // 37))),
+        "error of Spark": lambda: _user_error(
+            Exception("Encountered error while reading file " + line)
+        ),
+        "error of Spark, often": lambda: _user_error(
+            Exception("Encountered error while reading file " * (len(line) // 37))
+        ),
         "line to the terminal": lambda: spelled(line, spelling_of(["--format", "csv"], ())),
-        "marks to the terminal": lambda: spelled("❲a={" * (len(line) // 4), spelling_of(["--format", "csv"], ())),
+        "marks to the terminal": lambda: spelled(
+            "❲a={" * (len(line) // 4), spelling_of(["--format", "csv"], ())
+        ),
         "pattern": lambda: places("include", [line], {"a" * 1000: 0}),
         "pattern of a path": lambda: _inside("/" + "a" * 1000, "/" + line),
     }
@@ -489,7 +635,10 @@ def test_a_line_of_a_megabyte_takes_linear_time(shape):
     small = parsers(short)
     for name, call in parsers(long).items():
         taken = seconds(call)
-        assert taken < 0.25 or taken < 24 * min(seconds(small[name]) for _ in range(2)), (name, taken)
+        assert taken < 0.25 or taken < 24 * min(seconds(small[name]) for _ in range(2)), (
+            name,
+            taken,
+        )
 
 
 def test_deep_and_wide_toml_is_refused_at_once(tmp_path):
@@ -512,5 +661,7 @@ def test_deep_and_wide_toml_is_refused_at_once(tmp_path):
 
 
 def test_deep_xml_is_read_or_refused(tmp_path):
-    assert label_names_of_xml(b"<label name='a'>" * 20_000 + b"</label>" * 20_000, "l.xml")[1] == ["a"]
+    assert label_names_of_xml(b"<label name='a'>" * 20_000 + b"</label>" * 20_000, "l.xml")[1] == [
+        "a"
+    ]
     assert seconds(lambda: label_names_of_xml(b"<a>" * 500_000, "l.xml")) < 10

@@ -55,7 +55,21 @@ def home(spark, tmp_path_factory) -> Path:
     data = csv_file(folder / "train.csv", NAMES, *numbers())
     flags = ["--format", "csv", "--features", "x*", "--labels-col", "y*", "--id", "k"]
     flags += ["--method", "mim", "--num-top-features", "4"]
-    assert cli.main(["select", "--data", str(data), *flags, "--classifier", "mlknn", "--output", str(folder / "run")]) == 0
+    assert (
+        cli.main(
+            [
+                "select",
+                "--data",
+                str(data),
+                *flags,
+                "--classifier",
+                "mlknn",
+                "--output",
+                str(folder / "run"),
+            ]
+        )
+        == 0
+    )
     return folder
 
 
@@ -73,7 +87,18 @@ def run(spark, capfd):
 
 
 def evaluated(home: Path, data: Path, out: Path, *features: str) -> list[object]:
-    table = ["--data", data, "--format", "csv", "--features", *features, "--labels-col", "y*", "--id", "k"]
+    table = [
+        "--data",
+        data,
+        "--format",
+        "csv",
+        "--features",
+        *features,
+        "--labels-col",
+        "y*",
+        "--id",
+        "k",
+    ]
     return [
         "evaluate",
         "--model",
@@ -96,12 +121,17 @@ def test_evaluate_puts_reordered_features_in_order(home, run, tmp_path):
     x, y = numbers()
     turned = csv_file(tmp_path / "turned.csv", NAMES[::-1], x[:, ::-1], y)
     found = {}
-    for name, data, features in (("as", home / "train.csv", NAMES), ("turned", turned, NAMES[::-1])):
+    for name, data, features in (
+        ("as", home / "train.csv", NAMES),
+        ("turned", turned, NAMES[::-1]),
+    ):
         code, err = run(*evaluated(home, data, tmp_path / name, *features))
         assert code == 0, err
         rankings = pd.read_csv(tmp_path / name / "rankings.csv")
         cells = pd.read_csv(tmp_path / name / "cells.csv")
-        quality = cells[cells["method"] == "the saved ranking"].drop(columns=["data", "fit_seconds", "predict_seconds"])
+        quality = cells[cells["method"] == "the saved ranking"].drop(
+            columns=["data", "fit_seconds", "predict_seconds"]
+        )
         found[name] = rankings["name"].tolist(), quality.reset_index(drop=True)
     ranking = pd.read_csv(home / "run" / "ranking.csv")
     assert found["as"][0] == found["turned"][0] == ranking["name"].head(4).tolist()
@@ -109,14 +139,24 @@ def test_evaluate_puts_reordered_features_in_order(home, run, tmp_path):
 
 
 WRONG = {
-    "other names": ([f"z{j}" for j in range(D)], 0, r"data.csv: lacks 6 of the features it was fitted on, 'x\d' first"),
-    "one missing": ([*NAMES[:3], *NAMES[4:]], 0, r"data.csv: lacks 1 of the features it was fitted on, 'x3' first"),
+    "other names": (
+        [f"z{j}" for j in range(D)],
+        0,
+        r"data.csv: lacks 6 of the features it was fitted on, 'x\d' first",
+    ),
+    "one missing": (
+        [*NAMES[:3], *NAMES[4:]],
+        0,
+        r"data.csv: lacks 1 of the features it was fitted on, 'x3' first",
+    ),
     "one more": ([*NAMES, "x6"], 0, r"data.csv: has 1 feature it was not fitted on, 'x6' first"),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_evaluate_refuses_other_features_before_anything_runs(home, run, tmp_path, monkeypatch, case):
+def test_evaluate_refuses_other_features_before_anything_runs(
+    home, run, tmp_path, monkeypatch, case
+):
     names, _, line = WRONG[case]
     x, y = numbers()
     wide = np.hstack([x, x])[:, : len(names)]
@@ -142,11 +182,44 @@ def vectors(spark, width: int, names: list[str] | None = None):
 def test_evaluate_of_features_without_names_goes_by_width(spark, run, tmp_path):
     for name, width in (("six", 6), ("ten", 10)):
         vectors(spark, width).write.parquet(str(tmp_path / name))
-    table = ["--format", "parquet", "--features", "features", "--labels-col", "labels", "--id", "id"]
+    table = [
+        "--format",
+        "parquet",
+        "--features",
+        "features",
+        "--labels-col",
+        "labels",
+        "--id",
+        "id",
+    ]
     table += ["--engine", "local"]
     out = ["--output", tmp_path / "run"]
-    assert run("select", "--data", tmp_path / "six", *table, "--method", "mim", "--num-top-features", 3, *out)[0] == 0
-    base = ["evaluate", "--model", tmp_path / "run", *table, "--sizes", 2, "--protocol", "60/40", "--output", tmp_path / "judged"]
+    assert (
+        run(
+            "select",
+            "--data",
+            tmp_path / "six",
+            *table,
+            "--method",
+            "mim",
+            "--num-top-features",
+            3,
+            *out,
+        )[0]
+        == 0
+    )
+    base = [
+        "evaluate",
+        "--model",
+        tmp_path / "run",
+        *table,
+        "--sizes",
+        2,
+        "--protocol",
+        "60/40",
+        "--output",
+        tmp_path / "judged",
+    ]
     code, err = run(*base, "--data", tmp_path / "ten")
     assert code == 2 and re.search(r"ten: has 10 features, the selection was fitted on 6", err), err
     assert not (tmp_path / "judged").exists()
@@ -155,7 +228,10 @@ def test_evaluate_of_features_without_names_goes_by_width(spark, run, tmp_path):
 
 
 MODELS = {
-    "selector": (lambda: spark_mlfs.MIMSelector(numTopFeatures=6, idCol="id", outputCol="out"), "out"),
+    "selector": (
+        lambda: spark_mlfs.MIMSelector(numTopFeatures=6, idCol="id", outputCol="out"),
+        "out",
+    ),
     "extractor": (lambda: spark_mlfs.MDDMExtractor(idCol="id", outputCol="out"), "out"),
     "classifier": (lambda: spark_mlfs.MLkNNClassifier(k=3, idCol="id"), "prediction"),
 }
@@ -179,7 +255,9 @@ def test_vectors_wider_than_their_names_are_refused(spark, kind):
     estimator, output = MODELS[kind]
     model = estimator().fit(vectors(spark, D, NAMES))
     lying = with_names(vectors(spark, D + 2), "features", NAMES[::-1])
-    with pytest.raises(Exception, match="a feature vector has 8 entries, the model was fitted on 6"):
+    with pytest.raises(
+        Exception, match="a feature vector has 8 entries, the model was fitted on 6"
+    ):
         model.transform(lying).select(output).collect()
     with pytest.raises(DataError, match="'features' has 5 features, the model was fitted on 6"):
         estimator().fit(vectors(spark, D)).transform(vectors(spark, 5, NAMES[:5]))
@@ -198,11 +276,22 @@ def test_score_finds_the_features_of_a_vector_column_by_name(spark, run, tmp_pat
     def corpus(name: str, names: list[str] | None, columns: np.ndarray) -> Path:
         rows = [(i, Vectors.dense(row), y[i]) for i, row in enumerate(columns)]
         frame = spark.createDataFrame(rows, ["id", "features", "labels"]).coalesce(1)
-        (with_names(frame, "features", names) if names else frame).write.parquet(str(tmp_path / name))
+        (with_names(frame, "features", names) if names else frame).write.parquet(
+            str(tmp_path / name)
+        )
         return tmp_path / name
 
     train = corpus("train", NAMES, x)
-    table = ["--format", "parquet", "--features", "features", "--labels-col", "labels", "--id", "id"]
+    table = [
+        "--format",
+        "parquet",
+        "--features",
+        "features",
+        "--labels-col",
+        "labels",
+        "--id",
+        "id",
+    ]
     code, err = run(
         "select", "--data", train, *table, "--method", "mim", "--num-top-features", 3, "--classifier", "mlknn",
         "--classifier-set", "k=3", "--output", tmp_path / "run",
@@ -211,16 +300,41 @@ def test_score_finds_the_features_of_a_vector_column_by_name(spark, run, tmp_pat
 
     def scored(data: Path, out: str) -> tuple[int, str]:
         return run(
-            "score", "--model", tmp_path / "run", "--data", data, "--format", "parquet", "--id", "id", "--output", tmp_path / out
+            "score",
+            "--model",
+            tmp_path / "run",
+            "--data",
+            data,
+            "--format",
+            "parquet",
+            "--id",
+            "id",
+            "--output",
+            tmp_path / out,
         )
 
     assert scored(train, "as")[0] == 0
     assert scored(corpus("turned", NAMES[::-1], x[:, ::-1]), "back")[0] == 0
     assert predictions(spark, tmp_path / "as") == predictions(spark, tmp_path / "back")
     for name, names, columns, line in (
-        ("others", [f"z{j}" for j in range(D)], x, r"'features' lacks 3 of the features it was fitted on, 'x\d' first"),
-        ("more", [*NAMES, "x6"], np.hstack([x, x[:, :1]]), r"'features' has 1 feature it was not fitted on, 'x6' first"),
-        ("wide", None, np.hstack([x, x]), r"a feature vector has 12 entries, the model was fitted on 6"),
+        (
+            "others",
+            [f"z{j}" for j in range(D)],
+            x,
+            r"'features' lacks 3 of the features it was fitted on, 'x\d' first",
+        ),
+        (
+            "more",
+            [*NAMES, "x6"],
+            np.hstack([x, x[:, :1]]),
+            r"'features' has 1 feature it was not fitted on, 'x6' first",
+        ),
+        (
+            "wide",
+            None,
+            np.hstack([x, x]),
+            r"a feature vector has 12 entries, the model was fitted on 6",
+        ),
     ):
         code, err = scored(corpus(name, names, columns), f"out of {name}")
         assert code == 2 and re.search(line, err) and len(err.splitlines()) == 1, err
@@ -233,7 +347,9 @@ def test_score_of_libsvm_parts_that_do_not_reach_the_last_feature(spark, run, tm
 
     def line(i: int) -> str:
         labels = ",".join(str(j) for j in np.flatnonzero(y[i])) or "0"
-        return labels + " " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(x[i]) if i < 40 or j < 2)
+        return (
+            labels + " " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(x[i]) if i < 40 or j < 2)
+        )
 
     (tmp_path / "train.svm").write_text("\n".join(line(i) for i in range(40)) + "\n")
     (tmp_path / "new.svm").write_text("\n".join(line(i) for i in range(40, 60)) + "\n")
@@ -242,7 +358,16 @@ def test_score_of_libsvm_parts_that_do_not_reach_the_last_feature(spark, run, tm
         "--classifier", "mlknn", "--classifier-set", "k=3", "--output", tmp_path / "run",
     )  # fmt: skip
     assert code == 0, err
-    base = ["--model", tmp_path / "run", "--data", tmp_path / "new.svm", "--format", "libsvm", "--engine", "local"]
+    base = [
+        "--model",
+        tmp_path / "run",
+        "--data",
+        tmp_path / "new.svm",
+        "--format",
+        "libsvm",
+        "--engine",
+        "local",
+    ]
     code, err = run("score", *base, "--output", tmp_path / "out")
     assert code == 0, err
     assert len(predictions(spark, tmp_path / "out")) == 20
@@ -272,7 +397,9 @@ def metadata(**changes: Any) -> Damage:
 
     def damage(folder: Path) -> None:
         file = part(folder / "metadata")
-        entries = {k: v for k, v in {**json.loads(file.read_text()), **changes}.items() if v is not None}
+        entries = {
+            k: v for k, v in {**json.loads(file.read_text()), **changes}.items() if v is not None
+        }
         if "checksum" in entries and "checksum" not in changes:
             entries["checksum"] = saved_things.checksum(entries)
         rewritten(file, json.dumps(entries).encode())
@@ -281,11 +408,15 @@ def metadata(**changes: Any) -> Damage:
 
 
 def text_of_metadata(change: Callable[[bytes], bytes], checked: bool = False) -> Damage:
-    return lambda folder: rewritten(part(folder / "metadata"), change(part(folder / "metadata").read_bytes()), checked)
+    return lambda folder: rewritten(
+        part(folder / "metadata"), change(part(folder / "metadata").read_bytes()), checked
+    )
 
 
 def bytes_of_data(change: Callable[[bytes], bytes], checked: bool = False) -> Damage:
-    return lambda folder: rewritten(part(folder / "data"), change(part(folder / "data").read_bytes()), checked)
+    return lambda folder: rewritten(
+        part(folder / "data"), change(part(folder / "data").read_bytes()), checked
+    )
 
 
 def rows_of_data(change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Damage:
@@ -337,10 +468,14 @@ def with_state(change: Callable[[bytes], bytes]) -> Damage:
 
 
 CUT = r"metadata is damaged \(it is cut off, or no JSON of a saved stage\): copy the whole folder again, or save it again"
-NEWER = (
-    r"was saved by spark_mlfs 7.1.0 in format 9, this is spark_mlfs [\d.]+, which reads formats up to 3: install spark_mlfs 7.1.0"
+NEWER = r"was saved by spark_mlfs 7.1.0 in format 9, this is spark_mlfs [\d.]+, which reads formats up to 3: install spark_mlfs 7.1.0"
+WIDE = encode(
+    {
+        "projection": sp.csr_matrix(
+            (np.ones(2), np.array([0, 9], np.int32), np.array([0, 2], np.int32)), shape=(1, 10)
+        )
+    }
 )
-WIDE = encode({"projection": sp.csr_matrix((np.ones(2), np.array([0, 9], np.int32), np.array([0, 2], np.int32)), shape=(1, 10))})
 WIDE = bytes(WIDE).replace(b"[1, 10]", b"[1, 5] ")
 
 # which model, what is done to it, what is told
@@ -495,7 +630,10 @@ def test_every_bit_of_the_metadata_counts(spark, saved):
         def text_of(self, *_):
             return self
 
-        read, first = property(lambda self: SimpleNamespace(text=self.text_of)), lambda self: (self.text.decode("latin-1"),)
+        read, first = (
+            property(lambda self: SimpleNamespace(text=self.text_of)),
+            lambda self: (self.text.decode("latin-1"),),
+        )
 
     for kind in CLASSES:
         whole = part(saved / kind / "metadata").read_bytes().strip()
@@ -515,10 +653,16 @@ def test_every_bit_of_the_metadata_counts(spark, saved):
 def test_what_is_saved_says_its_format(spark, saved):
     for kind in MODELS:
         entries = json.loads(part(saved / kind / "metadata").read_text())
-        assert (entries["format"], entries["spark_mlfs"]) == (saved_things.FORMAT, spark_mlfs.__version__)
+        assert (entries["format"], entries["spark_mlfs"]) == (
+            saved_things.FORMAT,
+            spark_mlfs.__version__,
+        )
         if kind != "selector":
             row = pq.read_table(part(saved / kind / "data")).to_pylist()[0]
-            assert (row["format"], row["spark_mlfs"]) == (saved_things.FORMAT, spark_mlfs.__version__)
+            assert (row["format"], row["spark_mlfs"]) == (
+                saved_things.FORMAT,
+                spark_mlfs.__version__,
+            )
 
 
 def test_a_state_of_several_pieces_comes_back(spark, tmp_path, monkeypatch):
@@ -609,7 +753,16 @@ def test_a_command_tells_which_file_is_damaged(home, run, tmp_path, name):
     command, folder, damage, line = COMMANDS[name]
     shutil.copytree(home / "run", tmp_path / "run")
     damage(folder(tmp_path / "run"))
-    flags = ["--model", tmp_path / "run", "--data", home / "train.csv", "--format", "csv", "--output", tmp_path / "out"]
+    flags = [
+        "--model",
+        tmp_path / "run",
+        "--data",
+        home / "train.csv",
+        "--format",
+        "csv",
+        "--output",
+        tmp_path / "out",
+    ]
     if command == "score":
         flags += ["--id", "k"]
     else:
@@ -629,11 +782,23 @@ def test_a_saved_folder_has_nothing_of_its_own_imported(home, run, tmp_path, mon
     monkeypatch.syspath_prepend(str(tmp_path))
     for folder, command in ((stage(2), "score"), (model, "transform")):
         metadata(**{"class": "run.evil_stage.X"})(folder(tmp_path / "run"))
-        flags = ["--data", home / "train.csv", "--format", "csv", "--id", "k", "--output", tmp_path / "out"]
+        flags = [
+            "--data",
+            home / "train.csv",
+            "--format",
+            "csv",
+            "--id",
+            "k",
+            "--output",
+            tmp_path / "out",
+        ]
         more = [] if command == "score" else ["--features", "x*", "--labels-col", "y*"]
         code, err = run(command, "--model", tmp_path / "run", *flags, *more)
         assert code == 2 and not [name for name in sys.modules if "evil_stage" in name], err
-        one_line(err.strip(), "its stage run.evil_stage.X is not imported|holds a X, not a MultiLabelSelectorModel")
+        one_line(
+            err.strip(),
+            "its stage run.evil_stage.X is not imported|holds a X, not a MultiLabelSelectorModel",
+        )
 
 
 # ---- journals of runs that were cut short ----
@@ -652,11 +817,20 @@ def test_a_journal_of_a_newer_version_is_left_alone(tmp_path):
     file = tmp_path / ".out.scoring" / "_settings" / "0.json"
     written = json.loads(file.read_text())
     assert written.pop("checksum") == saved_things.checksum(written)
-    assert written == {**settings, "format": saved_things.FORMAT, "spark_mlfs": spark_mlfs.__version__}
-    file.write_text(json.dumps(written | {"spark_mlfs": "0.0.9"}))  # another version, the same format
+    assert written == {
+        **settings,
+        "format": saved_things.FORMAT,
+        "spark_mlfs": spark_mlfs.__version__,
+    }
+    file.write_text(
+        json.dumps(written | {"spark_mlfs": "0.0.9"})
+    )  # another version, the same format
     assert journal().open()
     file.write_text(json.dumps(written | {"format": 9, "spark_mlfs": "7.1.0"}))
-    with pytest.raises(ParameterError, match=rf"^{re.escape(str(tmp_path))}/.out.scoring {NEWER}"), journal().running():
+    with (
+        pytest.raises(ParameterError, match=rf"^{re.escape(str(tmp_path))}/.out.scoring {NEWER}"),
+        journal().running(),
+    ):
         journal().open()
     assert sorted(p.name for p in (tmp_path / ".out.scoring").iterdir()) == ["_parts", "_settings"]
 
@@ -664,7 +838,9 @@ def test_a_journal_of_a_newer_version_is_left_alone(tmp_path):
 RENAMED = '{"checksum": "00", "part": 0, "rows": 7}'
 
 
-@pytest.mark.parametrize("entry", [RENAMED, "", "{", "[]", "5", "null", '{"part": "x"}', "[" * 100_000, '{"rows": 3}'])
+@pytest.mark.parametrize(
+    "entry", [RENAMED, "", "{", "[]", "5", "null", '{"part": "x"}', "[" * 100_000, '{"rows": 3}']
+)
 def test_a_damaged_entry_of_a_journal_is_done_again(tmp_path, entry):
     journal = Journal.beside(None, str(tmp_path / "out"), "scoring", {"job": "score"})
     journal.start()

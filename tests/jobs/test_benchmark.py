@@ -47,7 +47,12 @@ def test_a_corpus_is_written_once_and_depends_on_its_seed_alone(folder, sparse, 
     other = parts_of(CORPORA["sparse"].at(SHARE), tmp_path)
     assert [Path(file).read_bytes() for file in other] == [content for _, content in before]
     x, y = bare.sparse_rows(sparse)
-    assert x.shape == (200, 200) and y.shape[0] == 200 and set(x.data) == {1.0} and set(y.data) == {1.0}
+    assert (
+        x.shape == (200, 200)
+        and y.shape[0] == 200
+        and set(x.data) == {1.0}
+        and set(y.data) == {1.0}
+    )
     assert x.nnz == len({*zip(*x.nonzero(), strict=True)})
 
 
@@ -67,19 +72,31 @@ def test_bare_scores_are_those_of_scikit_learn(sparse):
     x, y = x.toarray(), y.toarray()
     some = np.arange(0, x.shape[1], 17)
     information = [sum(mutual_info_score(x[:, f], label) for label in y.T) for f in some]
-    np.testing.assert_allclose(bare.label_scores(sparse, "mim")["values"][some], information, atol=1e-9)
-    both = [sum(chi2(np.c_[x[:, f], 1 - x[:, f]], label)[0].sum() for label in y.T) for f in some if 0 < x[:, f].sum() < len(x)]
+    np.testing.assert_allclose(
+        bare.label_scores(sparse, "mim")["values"][some], information, atol=1e-9
+    )
+    both = [
+        sum(chi2(np.c_[x[:, f], 1 - x[:, f]], label)[0].sum() for label in y.T)
+        for f in some
+        if 0 < x[:, f].sum() < len(x)
+    ]
     varies = [f for f in some if 0 < x[:, f].sum() < len(x)]
     np.testing.assert_allclose(bare.label_scores(sparse, "chi2")["values"][varies], both, rtol=1e-9)
-    fisher = [np.mean([f_classif(x[:, [f]], label)[0][0] / (len(x) - 2) for label in y.T]) for f in varies]
-    np.testing.assert_allclose(bare.label_scores(sparse, "fisher")["values"][varies], fisher, rtol=1e-7, atol=1e-12)
+    fisher = [
+        np.mean([f_classif(x[:, [f]], label)[0][0] / (len(x) - 2) for label in y.T]) for f in varies
+    ]
+    np.testing.assert_allclose(
+        bare.label_scores(sparse, "fisher")["values"][varies], fisher, rtol=1e-7, atol=1e-12
+    )
     rows, labels = y.nonzero()  # a row once for each of its labels
     groups = [x[rows[labels == label]] for label in range(y.shape[1])]
     centre = x[rows].mean(axis=0)
     between = sum(len(g) * (g.mean(axis=0) - centre) ** 2 for g in groups)
     within = sum(((g - g.mean(axis=0)) ** 2).sum(axis=0) for g in groups)
     expected = (len(x) - y.shape[1]) / (y.shape[1] - 1) * between[varies] / within[varies]
-    np.testing.assert_allclose(bare.label_scores(sparse, "f-statistic")["values"][varies], expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        bare.label_scores(sparse, "f-statistic")["values"][varies], expected, rtol=1e-9
+    )
 
 
 def check(bench, names, file):
@@ -96,7 +113,14 @@ def check(bench, names, file):
             assert agrees == "first pick", name
         elif name.startswith(("pack", "score")):
             assert agrees == "200 rows", name
-    table.write(file, "scale", scale.PREFACE, scale.COLUMNS, [*scale.ROWS], [scale.cells(row) for row in rows.values()])
+    table.write(
+        file,
+        "scale",
+        scale.PREFACE,
+        scale.COLUMNS,
+        [*scale.ROWS],
+        [scale.cells(row) for row in rows.values()],
+    )
     lines = [line for line in file.read_text().splitlines() if line.startswith("| ")][1:]
     assert [line.split(" | ")[0].removeprefix("| ") for line in lines] == names
     assert {line.count(" | ") for line in lines} == {len(scale.COLUMNS) - 1}
@@ -125,38 +149,70 @@ def test_a_row_that_is_refused_says_so_and_the_next_one_follows(bench, monkeypat
     fine = {"wall": 1.0, "cpu": 1.0, "bare": "x", "bare s": 1.0}
     monkeypatch.setattr(scale, "ROWS", {"a": (refused, reach), "b": (lambda bench: fine, reach)})
     first, second = scale.run(bench, ["a", "b"])
-    assert first["failed"] == "too large: take less" and scale.cells(first)["data"] == "failed: too large: take less"
+    assert (
+        first["failed"] == "too large: take less"
+        and scale.cells(first)["data"] == "failed: too large: take less"
+    )
     assert second["wall"] == 1.0 and second["reached"] == ""  # seconds are those of the whole size
 
 
 def test_what_is_to_be_reached():
     row = {"wall": 10.0, "bare s": 4.0, "to the driver MB": 11}
     assert scale.Reach("", 10).met(row, True) == "yes" and scale.Reach("", 9).met(row, True) == "no"
-    assert scale.Reach("", of_bare=2, more=2).met(row, False) == "yes" and scale.Reach("", of_bare=2).met(row, False) == "no"
+    assert (
+        scale.Reach("", of_bare=2, more=2).met(row, False) == "yes"
+        and scale.Reach("", of_bare=2).met(row, False) == "no"
+    )
     assert scale.Reach("", 10, most={"to the driver MB": 10}).met(row, True) == "no"
 
 
 def test_rows_measured_again_take_their_place_and_others_stay(tmp_path):
     file, columns = tmp_path / "b.md", ("row", "wall s")
-    table.write(file, "one", "## One", columns, ["a", "b", "c"], [{"row": "c", "wall s": 1.0}, {"row": "a", "wall s": 0.1234}])
+    table.write(
+        file,
+        "one",
+        "## One",
+        columns,
+        ["a", "b", "c"],
+        [{"row": "c", "wall s": 1.0}, {"row": "a", "wall s": 0.1234}],
+    )
     table.write(file, "two", "## Two", columns, ["z"], [{"row": "z", "wall s": None}])
-    table.write(file, "one", "## One", columns, ["a", "b", "c"], [{"row": "b", "wall s": 1234.0}, {"row": "a", "wall s": 2.0}])
-    lines = [line for line in file.read_text().splitlines() if line.startswith("| ") and "wall" not in line]
+    table.write(
+        file,
+        "one",
+        "## One",
+        columns,
+        ["a", "b", "c"],
+        [{"row": "b", "wall s": 1234.0}, {"row": "a", "wall s": 2.0}],
+    )
+    lines = [
+        line
+        for line in file.read_text().splitlines()
+        if line.startswith("| ") and "wall" not in line
+    ]
     assert lines == ["| a | 2.0 |", "| b | 1,234 |", "| c | 1.0 |", "| z | – |"]
 
 
 def check_peers(spark, names, said):
     data = peers.Data(spark, n=300, d=8, q=2, K=3, narrow=4)
-    absent = {"mrmr", "fastcan"} - {name for name in ("mrmr", "fastcan") if importlib.util.find_spec(name)}
+    absent = {"mrmr", "fastcan"} - {
+        name for name in ("mrmr", "fastcan") if importlib.util.find_spec(name)
+    }
     rows = {row["row"]: row for row in peers.run(data, names)}
     out = said.readouterr().out
     assert [*rows] == [name for name in names if peers.ROWS[name][1] not in absent]
     needed = {peers.ROWS[name][1] for name in names}
     assert all(f"{package} is not installed" in out for package in absent & needed)
     for name, row in rows.items():
-        assert (row["theirs wall s"] > 0 or name == "products-forward") and row["ours wall s"] > 0, name
+        assert (row["theirs wall s"] > 0 or name == "products-forward") and row[
+            "ours wall s"
+        ] > 0, name
         assert 0 <= row.get("overlap@K", 0) <= 1, name
-        if name not in ("sklearn-mi-neighbours", "fastcan-forward", "products-forward"):  # of all others ours is the same formula
+        if name not in (
+            "sklearn-mi-neighbours",
+            "fastcan-forward",
+            "products-forward",
+        ):  # of all others ours is the same formula
             assert row["overlap@K"] == 1, name
             assert row.get("rank correlation") in (None, 1.0), name
     return rows
@@ -175,7 +231,9 @@ def test_every_peer_is_compared_on_the_same_rows(spark, capsys):
 def test_a_package_that_is_missing_is_said_in_one_line(spark, monkeypatch, capsys):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(peers.Data, "ours", lambda *some, **more: None)
-    assert [*peers.run(peers.Data(spark, n=200, d=8, q=2), ["fastcan", "mrmr-pandas", "mrmr-spark"])] == []
+    assert [
+        *peers.run(peers.Data(spark, n=200, d=8, q=2), ["fastcan", "mrmr-pandas", "mrmr-spark"])
+    ] == []
     assert capsys.readouterr().out.splitlines() == [
         "fastcan is not installed (pip install 'spark_mlfs[peers]'): left out are fastcan",
         "mrmr is not installed (pip install 'spark_mlfs[peers]'): left out are mrmr-pandas, mrmr-spark",
@@ -193,7 +251,10 @@ def test_overlap_and_rank_correlation_by_hand():
     assert peers.compared([3, 1, 0], Result, 3)["rank correlation"] == 1.0
     scores = np.array([2.0, 3.0, 1.0, 4.0])
     assert peers.compared([3, 1, 0], Result, 3, -scores)["rank correlation"] == -1.0
-    assert scale.agreement(scores, Result.ranking, 2) == "1.00" and scale.agreement(-scores, Result.ranking, 2) == "0.00"
+    assert (
+        scale.agreement(scores, Result.ranking, 2) == "1.00"
+        and scale.agreement(-scores, Result.ranking, 2) == "0.00"
+    )
 
 
 @pytest.mark.slow(every=60)
@@ -201,7 +262,12 @@ def test_overlap_and_rank_correlation_by_hand():
 def test_commands_are_measured_beside_a_bare_one(bench, name):
     (row,) = scale.run(bench, [name])
     assert "failed" not in row, row
-    assert row["bare s"] > 0 and row["driver MB"] > 50 and row["jvm MB"] > 100 and row["worker MB"] > 50
+    assert (
+        row["bare s"] > 0
+        and row["driver MB"] > 50
+        and row["jvm MB"] > 100
+        and row["worker MB"] > 50
+    )
     assert name in ("cold", "warmed-up") or row["agrees"].startswith("1.00")
     assert ("executor MB" in row) == (name == "mim-executors")
 
@@ -211,11 +277,16 @@ def test_whole_commands_are_measured_without_spark(tmp_path, data_dir):
     rows = list(laptop.run(tmp_path, data_dir, 0.002, ["small", "mim", "ridge"]))
     assert [row["row"] for row in rows] == ["quickstart", "jmi scene", "mim", "ridge"]
     for row in rows:
-        assert all(row[name] > 0 for name in ("wall s", "CPU s", "MB", "bare s", "wall / bare")) and row["MB"] > 50
+        assert (
+            all(row[name] > 0 for name in ("wall s", "CPU s", "MB", "bare s", "wall / bare"))
+            and row["MB"] > 50
+        )
 
 
 def test_a_row_that_is_not_there_is_refused_before_a_session_starts(capsys):
-    spec = importlib.util.spec_from_file_location("benchmark_job", REPOSITORY / "jobs" / "benchmark.py")
+    spec = importlib.util.spec_from_file_location(
+        "benchmark_job", REPOSITORY / "jobs" / "benchmark.py"
+    )
     job, path = importlib.util.module_from_spec(spec), list(sys.path)
     try:
         spec.loader.exec_module(job)

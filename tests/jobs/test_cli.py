@@ -62,7 +62,9 @@ def csv_file(folder: Path, text: str, name: str = "data.csv") -> Path:
     return path
 
 
-GOOD = "k,a,b,c,y1,y2\n" + "".join(f"{i},{i % 3},{i * i % 7},{i % 2},{i % 2},{int(i % 3 == 0)}\n" for i in range(40))
+GOOD = "k,a,b,c,y1,y2\n" + "".join(
+    f"{i},{i % 3},{i * i % 7},{i % 2},{i % 2},{int(i % 3 == 0)}\n" for i in range(40)
+)
 TABLE = ("--format", "csv", "--features", "a", "b", "c", "--labels-col", "y*", "--id", "k")
 
 
@@ -106,11 +108,17 @@ def selection(spark, data_dir, tmp_path_factory) -> Path:
 
 def test_same_ranking_as_the_python_api(spark, data_dir, selection):
     emotions = data_dir / "emotions"
-    frame = spark_mlfs.read.arff(spark, str(emotions / "emotions.arff.gz"), labels=str(emotions / "emotions.xml"))
-    model = spark_mlfs.MultiLabelSelector(method="jmi", numBins=4, numTopFeatures=12, outputCol="s").fit(frame)
+    frame = spark_mlfs.read.arff(
+        spark, str(emotions / "emotions.arff.gz"), labels=str(emotions / "emotions.xml")
+    )
+    model = spark_mlfs.MultiLabelSelector(
+        method="jmi", numBins=4, numTopFeatures=12, outputCol="s"
+    ).fit(frame)
     for found in (
         pd.read_csv(selection / "ranking.csv", float_precision="round_trip"),
-        spark.read.parquet(str(selection / "ranking.parquet")).toPandas().sort_values("rank", ignore_index=True),
+        spark.read.parquet(str(selection / "ranking.parquet"))
+        .toPandas()
+        .sort_values("rank", ignore_index=True),
         spark_mlfs.MultiLabelSelectorModel.load(str(selection / "model")).ranking,
     ):
         pd.testing.assert_frame_equal(found, model.ranking, check_dtype=False, check_exact=True)
@@ -136,14 +144,33 @@ def test_manifest(spark, selection):
         },
     }
     assert manifest["selection"] == {"num_top_features": 12, "kept": 12}
-    stages = {"session", "read", "prepare", "statistics and solve", "portrait of the picks", "write"}
+    stages = {
+        "session",
+        "read",
+        "prepare",
+        "statistics and solve",
+        "portrait of the picks",
+        "write",
+    }
     assert set(manifest["cost"]["seconds"]) == stages
-    assert manifest["cost"]["spark_jobs"]["all"] >= 2 and manifest["versions"]["spark"] == spark.version
-    assert len(manifest["solution"]["gains"]) == 12 and manifest["command"][:2] == ["spark-mlfs", "select"]
+    assert (
+        manifest["cost"]["spark_jobs"]["all"] >= 2
+        and manifest["versions"]["spark"] == spark.version
+    )
+    assert len(manifest["solution"]["gains"]) == 12 and manifest["command"][:2] == [
+        "spark-mlfs",
+        "select",
+    ]
 
 
 def test_nothing_but_the_results_is_left(selection):
-    assert {p.name for p in selection.iterdir()} == {"ranking.csv", "ranking.parquet", "model", "manifest.json", "report.html"}
+    assert {p.name for p in selection.iterdir()} == {
+        "ranking.csv",
+        "ranking.parquet",
+        "model",
+        "manifest.json",
+        "report.html",
+    }
     assert [p.name for p in selection.parent.iterdir()] == ["emotions"]
 
 
@@ -152,22 +179,49 @@ def test_report_is_self_contained_and_complete(selection):
     assert page.sources == [] and not page.tags & {"script", "img", "link", "iframe"}
     assert {"svg", "polyline", "table"} <= page.tags
     text = " ".join(page.text)
-    for part in ("Score curve", "amazed-suprised", "Mean_Acc1298", "593", "num_bins", "fingerprint", "Spark jobs"):
+    for part in (
+        "Score curve",
+        "amazed-suprised",
+        "Mean_Acc1298",
+        "593",
+        "num_bins",
+        "fingerprint",
+        "Spark jobs",
+    ):
         assert part in text
 
 
 def test_names_are_escaped_in_the_report_and_quoted_in_the_csv(spark, run, tmp_path):
     nasty = ['<script>alert("x")</script>', "a&b,'c'", "plain"]
-    rows = [(i, [float(i % 2), float(i % 3), 1.0 * (i % 5)], [float(i % 2), float(i % 3 == 0)]) for i in range(30)]
+    rows = [
+        (i, [float(i % 2), float(i % 3), 1.0 * (i % 5)], [float(i % 2), float(i % 3 == 0)])
+        for i in range(30)
+    ]
     frame = spark.createDataFrame([(i, *x, *y) for i, x, y in rows], ["k", *nasty, "y<b>", "y&2"])
     frame.write.parquet(str(tmp_path / "data"))
     code, _, err = run(
-        *("select", "--data", tmp_path / "data", "--format", "parquet", "--features", *nasty, "--labels-col", "y<b>", "y&2"),
+        *(
+            "select",
+            "--data",
+            tmp_path / "data",
+            "--format",
+            "parquet",
+            "--features",
+            *nasty,
+            "--labels-col",
+            "y<b>",
+            "y&2",
+        ),
         *("--id", "k", "--method", "mim", "--output", tmp_path / "out"),
     )
     assert code == 0, err
     page = parsed(tmp_path / "out" / "report.html")
-    assert not page.tags & {"script", "b>"} and nasty[0] in page.text and nasty[1] in page.text and "y<b>" in page.text
+    assert (
+        not page.tags & {"script", "b>"}
+        and nasty[0] in page.text
+        and nasty[1] in page.text
+        and "y<b>" in page.text
+    )
     assert set(pd.read_csv(tmp_path / "out" / "ranking.csv")["name"]) == set(nasty)
 
 
@@ -180,7 +234,16 @@ def test_flags_override_the_file_and_no_report(run, table, tmp_path):
     )
     out = tmp_path / "out"
     code, said, err = run(
-        "select", "--config", config, "--num-top-features", 1, "--set", "num_bins=3", "--output", out, "--no-report"
+        "select",
+        "--config",
+        config,
+        "--num-top-features",
+        1,
+        "--set",
+        "num_bins=3",
+        "--output",
+        out,
+        "--no-report",
     )
     assert code == 0, err
     manifest = json.loads((out / "manifest.json").read_text())
@@ -195,14 +258,23 @@ def test_progress_lines_when_asked_for(run, table, tmp_path):
     code, _, err = run("select", "--data", table, *TABLE, "--output", tmp_path / "b", "--verbose")
     assert code == 0
     stages = [line.split("spark-mlfs: ")[1].split("  ")[0].strip() for line in err.splitlines()]
-    assert stages == ["session", "read", "prepare", "statistics and solve", "portrait of the picks", "write"]
+    assert stages == [
+        "session",
+        "read",
+        "prepare",
+        "statistics and solve",
+        "portrait of the picks",
+        "write",
+    ]
 
 
 # --------------------------------------------------------------------------------------------------------- output, overwriting
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+    return {
+        str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()
+    }
 
 
 @pytest.mark.local
@@ -259,9 +331,15 @@ def test_folders_of_others_are_never_replaced(refused, table, tmp_path):
     (tmp_path / "thesis" / "chapter.txt").write_text("text")
     (tmp_path / "file").write_text("text")
     for name in ("thesis", "file"):
-        said = refused("select", "--data", table, *TABLE, "--output", tmp_path / name, "--overwrite")
+        said = refused(
+            "select", "--data", table, *TABLE, "--output", tmp_path / name, "--overwrite"
+        )
         assert "not written by spark-mlfs" in said
-    assert (tmp_path / "thesis" / "chapter.txt").read_text() == (tmp_path / "file").read_text() == "text"
+    assert (
+        (tmp_path / "thesis" / "chapter.txt").read_text()
+        == (tmp_path / "file").read_text()
+        == "text"
+    )
 
 
 @pytest.mark.local
@@ -276,14 +354,18 @@ def test_output_that_meets_an_input(refused, tmp_path):
         (tmp_path / "d*", tmp_path / "data" / "x"),
         ("s3://bucket/data", "s3a://bucket/data/out/"),
     ):
-        assert "lies in" in refused("select", "--data", data, *TABLE, "--output", out, "--overwrite")
+        assert "lies in" in refused(
+            "select", "--data", data, *TABLE, "--output", out, "--overwrite"
+        )
     assert snapshot(tmp_path / "data") == {"data.csv": GOOD.encode()}
 
 
 @pytest.mark.local
 def test_unwritable_output(refused, table, tmp_path):
     (tmp_path / "file").write_text("")
-    assert "cannot write" in refused("select", "--data", table, *TABLE, "--output", tmp_path / "file" / "out")
+    assert "cannot write" in refused(
+        "select", "--data", table, *TABLE, "--output", tmp_path / "file" / "out"
+    )
 
 
 @pytest.mark.slow(every=8)
@@ -291,15 +373,29 @@ def test_paths_of_other_file_systems_are_written_in_place(spark, tmp_path, monke
     """Tried on a local disk taken for a remote one: only Spark writes, and an existing output is seen through Spark."""
     monkeypatch.setattr(report_output, "local_path", lambda path: None)
     where = f"file://{tmp_path}/out"
-    base = ["select", "--format", "planted", "--option", "num_rows=60", "--option", "num_features=8", "--option", "num_labels=2"]
+    base = [
+        "select",
+        "--format",
+        "planted",
+        "--option",
+        "num_rows=60",
+        "--option",
+        "num_features=8",
+        "--option",
+        "num_labels=2",
+    ]
     base += ["--method", "mim", "--output", where]
     assert cli.main([*base, "--num-top-features", "3"]) == 0
     assert cli.main(base) == 2
     assert cli.main([*base, "--num-top-features", "4", "--overwrite"]) == 0
-    manifest = json.loads("\n".join(r[0] for r in spark.read.text(f"{where}/manifest.json", wholetext=True).collect()))
+    manifest = json.loads(
+        "\n".join(r[0] for r in spark.read.text(f"{where}/manifest.json", wholetext=True).collect())
+    )
     assert manifest["selection"]["kept"] == 4
     assert (
-        spark.read.csv(f"{where}/ranking.csv", header=True).count() == spark.read.parquet(f"{where}/ranking.parquet").count() == 8
+        spark.read.csv(f"{where}/ranking.csv", header=True).count()
+        == spark.read.parquet(f"{where}/ranking.parquet").count()
+        == 8
     )
     assert len(spark_mlfs.MultiLabelSelectorModel.load(f"{where}/model").selectedFeatures) == 4
 
@@ -318,7 +414,10 @@ def cell(row: int, name: str, value: str) -> str:
 
 def constant_features() -> str:
     lines = [line.split(",") for line in ROWS[1:]]
-    return "\n".join([ROWS[0], *(",".join([line[0], "0", "5", "1", *line[4:]]) for line in lines)]) + "\n"
+    return (
+        "\n".join([ROWS[0], *(",".join([line[0], "0", "5", "1", *line[4:]]) for line in lines)])
+        + "\n"
+    )
 
 
 def no_labels() -> str:
@@ -330,7 +429,10 @@ def no_labels() -> str:
     ("text", "parts"),
     [
         (no_labels(), ["no row has a label"]),
-        ("\n".join([ROWS[0], *(line[:-3] + "1,1" for line in ROWS[1:])]), ["no label", "both values"]),
+        (
+            "\n".join([ROWS[0], *(line[:-3] + "1,1" for line in ROWS[1:])]),
+            ["no label", "both values"],
+        ),
         (constant_features(), ["every feature", "constant"]),
         (cell(4, "b", ""), ["row 4", "'b'", "missing"]),
         (cell(4, "b", "NaN"), ["row 4", "'b'", "missing"]),
@@ -340,18 +442,49 @@ def no_labels() -> str:
         (cell(4, "b", "word"), ["'b'", "string", "'word'", "categories=onehot"]),
         (cell(3, "y1", "2"), ["row 3", "y1", "2"]),
     ],
-    ids=["no labels", "one value", "constant", "empty cell", "NaN", "inf", "-inf", "one row", "wrong type", "label 2"],
+    ids=[
+        "no labels",
+        "one value",
+        "constant",
+        "empty cell",
+        "NaN",
+        "inf",
+        "-inf",
+        "one row",
+        "wrong type",
+        "label 2",
+    ],
 )
 def test_bad_tables(refused, tmp_path, text, parts):
-    said = refused("select", "--data", csv_file(tmp_path, text), *TABLE, "--method", "mim", "--output", tmp_path / "out")
+    said = refused(
+        "select",
+        "--data",
+        csv_file(tmp_path, text),
+        *TABLE,
+        "--method",
+        "mim",
+        "--output",
+        tmp_path / "out",
+    )
     for part in parts:
         assert part in said
     assert not (tmp_path / "out").exists()
 
 
 def test_table_without_rows(spark, refused, tmp_path):
-    spark.createDataFrame([], "k int, a double, b double, c double, y1 int, y2 int").write.parquet(str(tmp_path / "data"))
-    said = refused("select", "--data", tmp_path / "data", "--format", "parquet", *TABLE[2:], "--output", tmp_path / "out")
+    spark.createDataFrame([], "k int, a double, b double, c double, y1 int, y2 int").write.parquet(
+        str(tmp_path / "data")
+    )
+    said = refused(
+        "select",
+        "--data",
+        tmp_path / "data",
+        "--format",
+        "parquet",
+        *TABLE[2:],
+        "--output",
+        tmp_path / "out",
+    )
     assert "no rows" in said
 
 
@@ -373,7 +506,16 @@ ARFF = "@relation r\n@attribute a numeric\n@attribute b numeric\n@attribute y {0
 )
 def test_bad_files(refused, tmp_path, text, parts):
     (tmp_path / "data.arff").write_text(text)
-    arguments = ("--data", tmp_path / "data.arff", "--format", "arff", "--option", "labels=-1", "--method", "mim")
+    arguments = (
+        "--data",
+        tmp_path / "data.arff",
+        "--format",
+        "arff",
+        "--option",
+        "labels=-1",
+        "--method",
+        "mim",
+    )
     said = refused("select", *arguments, "--output", tmp_path / "out")
     for part in parts:
         assert part in said
@@ -410,10 +552,14 @@ def test_bad_arguments(refused, table, tmp_path, arguments, parts):
 def test_bad_data_arguments(refused, table, tmp_path):
     out = ("--output", tmp_path / "out")
     assert "no such file" in refused("select", "--data", tmp_path / "none.csv", *TABLE, *out)
-    assert "no such file" in refused("select", "--data", tmp_path / "none.arff", "--format", "arff", *out)
+    assert "no such file" in refused(
+        "select", "--data", tmp_path / "none.arff", "--format", "arff", *out
+    )
     assert "arff, libsvm" in refused("select", "--data", table, "--format", "xls", *out)
     assert "--format" in refused("select", "--data", tmp_path, *out)
-    assert "needs --features (a column" in refused("select", "--data", table, *out)  # as its name ends
+    assert "needs --features (a column" in refused(
+        "select", "--data", table, *out
+    )  # as its name ends
     assert "--output" in refused("select", "--data", table, *TABLE)
     unknown = ("--format", "csv", "--features", "a", "bb", "--labels-col", "y*")
     assert "'bb'" in refused("select", "--data", table, *unknown, *out)
@@ -433,8 +579,12 @@ def test_unexpected_errors_have_a_traceback_and_code_1(run, table, tmp_path, mon
 
 @pytest.mark.local
 def test_debug_shows_the_traceback_of_a_users_error(run, tmp_path):
-    code, _, err = run("select", "--data", tmp_path / "none.csv", *TABLE, "--output", tmp_path / "out", "--debug")
-    assert code == 2 and "Traceback" in err and err.splitlines()[-1].startswith("spark-mlfs: error: ")
+    code, _, err = run(
+        "select", "--data", tmp_path / "none.csv", *TABLE, "--output", tmp_path / "out", "--debug"
+    )
+    assert (
+        code == 2 and "Traceback" in err and err.splitlines()[-1].startswith("spark-mlfs: error: ")
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------- others
@@ -459,7 +609,10 @@ def test_methods_lists_every_method_and_parameter(capsys):
         assert name in said and method.source in said
         assert all(p.name in said for p in method.parameters)
     assert cli.main(["methods", "jmi"]) == 0 and "greedy" in capsys.readouterr().out.lower()
-    assert cli.main(["methods", "text"]) == 0 and "\nRaw text as features: tokens" in capsys.readouterr().out
+    assert (
+        cli.main(["methods", "text"]) == 0
+        and "\nRaw text as features: tokens" in capsys.readouterr().out
+    )
     assert cli.main(["methods", "jm"]) == 2
 
 
@@ -473,17 +626,28 @@ def test_java_home(capsys):
 
 def emotions(data_dir: Path) -> tuple[str, ...]:
     folder = data_dir / "emotions"
-    return ("--data", str(folder / "emotions.arff.gz"), "--format", "arff", "--option", f"labels={folder / 'emotions.xml'}")
+    return (
+        "--data",
+        str(folder / "emotions.arff.gz"),
+        "--format",
+        "arff",
+        "--option",
+        f"labels={folder / 'emotions.xml'}",
+    )
 
 
 def test_transform_to_vectors(spark, run, data_dir, selection, tmp_path):
     out = tmp_path / "reduced"
-    code, said, err = run("transform", "--model", selection / "model", *emotions(data_dir), "--output", out)
+    code, said, err = run(
+        "transform", "--model", selection / "model", *emotions(data_dir), "--output", out
+    )
     assert code == 0, err
     assert "593 rows x 12 of 72 features" in said
     found = spark.read.parquet(str(out))
     folder = data_dir / "emotions"
-    whole = spark_mlfs.read.arff(spark, str(folder / "emotions.arff.gz"), labels=str(folder / "emotions.xml"))
+    whole = spark_mlfs.read.arff(
+        spark, str(folder / "emotions.arff.gz"), labels=str(folder / "emotions.xml")
+    )
     names = attribute_names(whole, "features")
     ranking = pd.read_csv(selection / "ranking.csv", float_precision="round_trip")
     kept = list(ranking["index"][:12])
@@ -494,16 +658,41 @@ def test_transform_to_vectors(spark, run, data_dir, selection, tmp_path):
     b = whole.orderBy("id").toPandas()
     assert list(a["id"]) == list(range(593))
     np.testing.assert_array_equal(
-        np.stack([v.toArray() for v in a["features"]]), np.stack([v.toArray()[kept] for v in b["features"]])
+        np.stack([v.toArray() for v in a["features"]]),
+        np.stack([v.toArray()[kept] for v in b["features"]]),
     )
-    np.testing.assert_array_equal(np.stack([v.toArray() for v in a["labels"]]), np.stack([v.toArray() for v in b["labels"]]))
+    np.testing.assert_array_equal(
+        np.stack([v.toArray() for v in a["labels"]]), np.stack([v.toArray() for v in b["labels"]])
+    )
     manifest = json.loads((out / "_manifest.json").read_text())
     assert manifest["rows"] == 593 and manifest["features"] == list(ranking["name"][:12])
     # the reduced set is itself data: select again on it
-    again = ("--data", out, "--format", "parquet", "--features", "features", "--labels-col", "labels", "--id", "id")
-    code, _, err = run("select", *again, "--method", "mim", "--num-top-features", 5, "--output", tmp_path / "second")
+    again = (
+        "--data",
+        out,
+        "--format",
+        "parquet",
+        "--features",
+        "features",
+        "--labels-col",
+        "labels",
+        "--id",
+        "id",
+    )
+    code, _, err = run(
+        "select",
+        *again,
+        "--method",
+        "mim",
+        "--num-top-features",
+        5,
+        "--output",
+        tmp_path / "second",
+    )
     assert code == 0, err
-    assert set(pd.read_csv(tmp_path / "second" / "ranking.csv")["name"]) == set(ranking["name"][:12])
+    assert set(pd.read_csv(tmp_path / "second" / "ranking.csv")["name"]) == set(
+        ranking["name"][:12]
+    )
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
@@ -512,11 +701,22 @@ def test_transform_to_columns(spark, run, data_dir, selection, tmp_path, kind):
     further = ("--num-top-features", 3, "--output-format", kind, "--as", "columns", "--output", out)
     code, _, err = run("transform", "--model", selection, *emotions(data_dir), *further)
     assert code == 0, err
-    reader = spark.read.option("header", "true").option("inferSchema", "true") if kind == "csv" else spark.read
+    reader = (
+        spark.read.option("header", "true").option("inferSchema", "true")
+        if kind == "csv"
+        else spark.read
+    )
     found = reader.format(kind).load(str(out)).toPandas()
     ranking = pd.read_csv(selection / "ranking.csv", float_precision="round_trip")
     kept = list(ranking["name"][:3])
-    labels = ["amazed-suprised", "happy-pleased", "relaxing-calm", "quiet-still", "sad-lonely", "angry-aggresive"]
+    labels = [
+        "amazed-suprised",
+        "happy-pleased",
+        "relaxing-calm",
+        "quiet-still",
+        "sad-lonely",
+        "angry-aggresive",
+    ]
     assert set(found.columns) == {"id", *kept, *labels} and len(found) == 593
     if kind != "json":
         assert list(found.columns) == ["id", *kept, *labels]
@@ -525,34 +725,92 @@ def test_transform_to_columns(spark, run, data_dir, selection, tmp_path, kind):
 
 @pytest.mark.local(spark=True)
 def test_transform_of_a_corpus_without_labels(spark, run, table, tmp_path):
-    assert run("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run")[0] == 0
-    bare = csv_file(tmp_path, "\n".join(",".join(line.split(",")[:4]) for line in ROWS) + "\n", "bare.csv")
+    assert (
+        run(
+            "select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run"
+        )[0]
+        == 0
+    )
+    bare = csv_file(
+        tmp_path, "\n".join(",".join(line.split(",")[:4]) for line in ROWS) + "\n", "bare.csv"
+    )
     further = ("--format", "csv", "--features", "a", "b", "c", "--id", "k")
-    code, _, err = run("transform", "--model", tmp_path / "run", "--data", bare, *further, "--output", tmp_path / "reduced")
+    code, _, err = run(
+        "transform",
+        "--model",
+        tmp_path / "run",
+        "--data",
+        bare,
+        *further,
+        "--output",
+        tmp_path / "reduced",
+    )
     assert code == 0, err
     found = spark.read.parquet(str(tmp_path / "reduced"))
     assert found.columns == ["id", "features"] and found.count() == 40
-    assert attribute_names(found, "features") == list(pd.read_csv(tmp_path / "run" / "ranking.csv")["name"][:2])
+    assert attribute_names(found, "features") == list(
+        pd.read_csv(tmp_path / "run" / "ranking.csv")["name"][:2]
+    )
 
 
 @pytest.mark.slow(every=8)
-@pytest.mark.parametrize("labels", [[], ["--option", "labels=tags"]], ids=["unlabelled", "labelled"])
-def test_transform_of_raw_text_counts_the_words_of_the_selection(spark, run, tmp_path, labels, monkeypatch):
+@pytest.mark.parametrize(
+    "labels", [[], ["--option", "labels=tags"]], ids=["unlabelled", "labelled"]
+)
+def test_transform_of_raw_text_counts_the_words_of_the_selection(
+    spark, run, tmp_path, labels, monkeypatch
+):
     """A new corpus has other words, in other frequencies: the columns are those the selection was made on. Rows are written while
     Arrow batches are small."""
     setting, seen, write = "spark.sql.execution.arrow.maxBytesPerBatch", [], transform._write
-    monkeypatch.setattr(transform, "_write", lambda *how: seen.append(spark.conf.get(setting)) or write(*how))
+    monkeypatch.setattr(
+        transform, "_write", lambda *how: seen.append(spark.conf.get(setting)) or write(*how)
+    )
     before = spark.conf.get(setting)
-    old = [(0, "red green", "x"), (1, "red red blue", "y"), (2, "green blue blue", "x"), (3, "red", "y")]
+    old = [
+        (0, "red green", "x"),
+        (1, "red red blue", "y"),
+        (2, "green blue blue", "x"),
+        (3, "red", "y"),
+    ]
     new = [(7, "mauve mauve blue red", "y"), (8, "green green", "x")]
     schema = "id int, body string, tags string"
     for name, rows in (("old", old), ("new", new)):
-        spark.createDataFrame(rows, schema).withColumn("tags", F.split("tags", ";")).write.parquet(str(tmp_path / name))
-    text = ["--format", "text", "--option", "source=parquet", "--option", "text=body", "--option", "id=id"]
-    which = ["--option", "labels=tags", "--option", "min_df=1", "--method", "chi2", "--num-top-features", 2]
-    code, _, err = run("select", *text, "--data", tmp_path / "old", *which, "--output", tmp_path / "selection")
+        spark.createDataFrame(rows, schema).withColumn("tags", F.split("tags", ";")).write.parquet(
+            str(tmp_path / name)
+        )
+    text = [
+        "--format",
+        "text",
+        "--option",
+        "source=parquet",
+        "--option",
+        "text=body",
+        "--option",
+        "id=id",
+    ]
+    which = [
+        "--option",
+        "labels=tags",
+        "--option",
+        "min_df=1",
+        "--method",
+        "chi2",
+        "--num-top-features",
+        2,
+    ]
+    code, _, err = run(
+        "select", *text, "--data", tmp_path / "old", *which, "--output", tmp_path / "selection"
+    )
     assert code == 0, err
-    paths = ["--model", tmp_path / "selection", "--data", tmp_path / "new", "--output", tmp_path / "cut"]
+    paths = [
+        "--model",
+        tmp_path / "selection",
+        "--data",
+        tmp_path / "new",
+        "--output",
+        tmp_path / "cut",
+    ]
     code, _, err = run("transform", *text, *labels, *paths)
     assert code == 0, err
     ranking = pd.read_csv(tmp_path / "selection" / "ranking.csv")
@@ -566,7 +824,12 @@ def test_transform_of_raw_text_counts_the_words_of_the_selection(spark, run, tmp
 
 @pytest.mark.slow(every=8)
 def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):
-    assert run("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run")[0] == 0
+    assert (
+        run(
+            "select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run"
+        )[0]
+        == 0
+    )
     out = tmp_path / "reduced"
     base = ("transform", "--model", tmp_path / "run", "--data", table, *TABLE, "--output", out)
     assert run(*base)[0] == 0
@@ -577,16 +840,28 @@ def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):
     bad = csv_file(tmp_path, cell(4, selected, ""), "bad.csv")
     wrong = [bad if a == table else a for a in base]
     assert "row 4" in refused(*wrong, "--overwrite")
-    assert snapshot(out) == before and {p.name for p in tmp_path.iterdir()} == {"run", "reduced", "bad.csv"}
+    assert snapshot(out) == before and {p.name for p in tmp_path.iterdir()} == {
+        "run",
+        "reduced",
+        "bad.csv",
+    }
     assert run(*base, "--overwrite", "--num-top-features", 1)[0] == 0
-    assert attribute_names(spark.read.parquet(str(out)), "features") == [pd.read_csv(tmp_path / "run" / "ranking.csv")["name"][0]]
+    assert attribute_names(spark.read.parquet(str(out)), "features") == [
+        pd.read_csv(tmp_path / "run" / "ranking.csv")["name"][0]
+    ]
 
-    assert "no saved selection" in refused(*base[:2], tmp_path / "nothing", *base[3:], "--overwrite")
+    assert "no saved selection" in refused(
+        *base[:2], tmp_path / "nothing", *base[3:], "--overwrite"
+    )
     assert "give at most" in refused(*base, "--overwrite", "--num-top-features", 9)
     assert "no vectors" in refused(*base, "--overwrite", "--output-format", "csv", "--as", "vector")
     assert "lies in" in refused(*base[:-1], tmp_path / "run" / "model", "--overwrite")
     assert "delta-spark" in refused(*base, "--overwrite", "--output-format", "delta")
-    assert snapshot(tmp_path / "run") and {p.name for p in tmp_path.iterdir()} == {"run", "reduced", "bad.csv"}
+    assert snapshot(tmp_path / "run") and {p.name for p in tmp_path.iterdir()} == {
+        "run",
+        "reduced",
+        "bad.csv",
+    }
     assert "needs --model" in refused("transform", "--data", table, *TABLE, "--output", out)
     lacking = (
         "transform",
@@ -611,15 +886,36 @@ def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "column", "line"),
     [
-        (("--method", "mim", "--selection-mode", "fdr", "--fdr", "0.01"), "q_value", "Benjamini–Hochberg line at 0.01"),
-        (("--method", "ridge", "--selection-mode", "knockoffs"), "knockoff", "threshold at fdr 0.1"),
-        (("--method", "lasso", "--selection-mode", "stability", "--num-top-features", "15"), "frequency", "threshold 0.6"),
+        (
+            ("--method", "mim", "--selection-mode", "fdr", "--fdr", "0.01"),
+            "q_value",
+            "Benjamini–Hochberg line at 0.01",
+        ),
+        (
+            ("--method", "ridge", "--selection-mode", "knockoffs"),
+            "knockoff",
+            "threshold at fdr 0.1",
+        ),
+        (
+            ("--method", "lasso", "--selection-mode", "stability", "--num-top-features", "15"),
+            "frequency",
+            "threshold 0.6",
+        ),
     ],
     ids=["fdr", "knockoffs", "stability"],
 )
 def test_a_rule_says_how_many(run, spark, tmp_path, arguments, column, line):
     out = tmp_path / "run"
-    made = ("--format", "planted", "--option", "num_rows=1500", "--option", "num_features=60", "--option", "num_labels=4")
+    made = (
+        "--format",
+        "planted",
+        "--option",
+        "num_rows=1500",
+        "--option",
+        "num_features=60",
+        "--option",
+        "num_labels=4",
+    )
     code, said, err = run("select", *made, *arguments, "--output", out)
     assert code == 0, err
     manifest = json.loads((out / "manifest.json").read_text())
@@ -636,15 +932,30 @@ def test_a_rule_says_how_many(run, spark, tmp_path, arguments, column, line):
 
 def test_a_rule_that_nothing_passes(run, refused, spark, table, tmp_path):
     out = tmp_path / "run"
-    given = ("select", "--data", table, *TABLE, "--method", "mim", "--selection-mode", "fwe", "--fwe", "1e-200")
+    given = (
+        "select",
+        "--data",
+        table,
+        *TABLE,
+        "--method",
+        "mim",
+        "--selection-mode",
+        "fwe",
+        "--fwe",
+        "1e-200",
+    )
     code, said, err = run(*given, "--output", out)
     assert code == 0, err
     assert "kept 0" in said and "no feature passes fwe 1e-200" in said
     assert "no feature passes" in " ".join(parsed(out / "report.html").text)
-    assert "nothing to fit the classifier on" in refused(*given, "--classifier", "br-svm", "--output", tmp_path / "other")
+    assert "nothing to fit the classifier on" in refused(
+        *given, "--classifier", "br-svm", "--output", tmp_path / "other"
+    )
     for form in ("vector", "columns"):
         reduced = tmp_path / form
-        code, said, err = run("transform", "--model", out, "--data", table, *TABLE, "--as", form, "--output", reduced)
+        code, said, err = run(
+            "transform", "--model", out, "--data", table, *TABLE, "--as", form, "--output", reduced
+        )
         assert code == 0 and "0 of 3 features" in said, err
         assert set(spark.read.parquet(str(reduced)).columns) == (
             {"id", "features", "labels"} if form == "vector" else {"id", "y1", "y2"}
@@ -656,18 +967,31 @@ def test_row_weights_of_a_column(run, refused, tmp_path):
     """--weight-col: the ranking of the repeated rows, told in the manifest; what takes no weights is refused before it runs."""
     lines = GOOD.splitlines()
     weights = [i % 4 for i in range(40)]
-    heavy = "\n".join([lines[0] + ",w", *(f"{line},{w}" for line, w in zip(lines[1:], weights, strict=True))])
+    heavy = "\n".join(
+        [lines[0] + ",w", *(f"{line},{w}" for line, w in zip(lines[1:], weights, strict=True))]
+    )
     copies = [line for line, w in zip(lines[1:], weights, strict=True) for _ in range(w)]
-    copied = "\n".join([lines[0], *(f"{i},{line.partition(',')[2]}" for i, line in enumerate(copies))])
+    copied = "\n".join(
+        [lines[0], *(f"{i},{line.partition(',')[2]}" for i, line in enumerate(copies))]
+    )
     common = (*TABLE, "--method", "chi2", "--num-top-features", 2, "--no-report")
     heavy, copied = csv_file(tmp_path, heavy, "heavy.csv"), csv_file(tmp_path, copied, "copied.csv")
     for data, more, output in ((heavy, ("--weight-col", "w"), "one"), (copied, (), "two")):
         code, _, err = run("select", "--data", data, *more, *common, "--output", tmp_path / output)
         assert code == 0, err
     assert (tmp_path / "one/ranking.csv").read_text() == (tmp_path / "two/ranking.csv").read_text()
-    one, two = (json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("one", "two"))
-    assert one["data"]["weight"] == sum(weights) == two["data"]["rows"] and one["cost"]["scans"] == two["cost"]["scans"]
+    one, two = (
+        json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("one", "two")
+    )
+    assert (
+        one["data"]["weight"] == sum(weights) == two["data"]["rows"]
+        and one["cost"]["scans"] == two["cost"]["scans"]
+    )
     given = ("select", "--data", heavy, *TABLE, "--weight-col", "w", "--output", tmp_path / "three")
     assert "relieff takes no row weights" in refused(*given, "--method", "relieff")
-    assert "br-svm takes no row weights" in refused(*given, "--method", "mim", "--classifier", "br-svm")
-    assert "fdr takes no row weights" in refused(*given, "--method", "mim", "--selection-mode", "fdr")
+    assert "br-svm takes no row weights" in refused(
+        *given, "--method", "mim", "--classifier", "br-svm"
+    )
+    assert "fdr takes no row weights" in refused(
+        *given, "--method", "mim", "--selection-mode", "fdr"
+    )

@@ -27,7 +27,9 @@ def made_up(monkeypatch):
 
     module.add_arguments, module.run = add_arguments, run
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(command, "COMMANDS", {**command.COMMANDS, "count_words": "count the words of a line"})
+    monkeypatch.setattr(
+        command, "COMMANDS", {**command.COMMANDS, "count_words": "count the words of a line"}
+    )
     return module
 
 
@@ -99,7 +101,10 @@ def test_a_saved_selection_is_at_the_path_or_in_its_model_folder(monkeypatch, he
         ({}, "no saved selection at run; give the model/ folder"),
         ({"run": ValueError("no JSON")}, "'run' holds nothing that was saved"),
         ({"run/model": ValueError("no JSON")}, "'run/model' holds nothing that was saved"),
-        ({"run": ParameterError("'run' holds a StringIndexerModel"), "run/model": "the model"}, "holds a StringIndexerModel"),
+        (
+            {"run": ParameterError("'run' holds a StringIndexerModel"), "run/model": "the model"},
+            "holds a StringIndexerModel",
+        ),
     ],
 )
 def test_where_no_selection_is_saved(monkeypatch, held, line):

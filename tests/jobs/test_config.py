@@ -13,7 +13,11 @@ from spark_mlfs.formats import accept_options
 from spark_mlfs.select import Rule
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-RUNS = [p for p in sorted((REPOSITORY / "conf" / "runs").glob("*.toml")) if "[[data]]" not in p.read_text()]
+RUNS = [
+    p
+    for p in sorted((REPOSITORY / "conf" / "runs").glob("*.toml"))
+    if "[[data]]" not in p.read_text()
+]
 RUNS.remove(REPOSITORY / "conf" / "runs" / "evaluate.toml")  # of another command
 
 BASE = """
@@ -73,7 +77,10 @@ def test_flags_override_the_file(file):
     }
     config = configure(file(BASE), flags)
     assert config.data.path == "b.arff" and config.data.options == {"labels": 6, "missing": "mean"}
-    assert config.request().parameters["num_bins"] == 3 and config.request().parameters["label_coding"] == "lp"
+    assert (
+        config.request().parameters["num_bins"] == 3
+        and config.request().parameters["label_coding"] == "lp"
+    )
     assert config.selection.percentile is None and config.selection.cut(0).keep(9) == 4
     assert (config.run.output, config.run.overwrite, config.run.seed) == ("other", True, 9)
 
@@ -89,20 +96,34 @@ def test_another_method_or_format_drops_what_belonged_to_the_files(file):
 
 def test_defaults():
     config = configure(None, {"data": {"format": "numbers"}, "run": {"output": "x"}})
-    assert config.method.name == "forward" and [config.selection.cut(0).keep(d) for d in (405, 7)] == [50, 7]
+    assert config.method.name == "forward" and [
+        config.selection.cut(0).keep(d) for d in (405, 7)
+    ] == [50, 7]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "parts"),
     [
-        ("[selection]\npercentile = 0.5", "[selection]\nnum_top_feature = 5", ["[selection]", "'num_top_features'?"]),
+        (
+            "[selection]\npercentile = 0.5",
+            "[selection]\nnum_top_feature = 5",
+            ["[selection]", "'num_top_features'?"],
+        ),
         ("[selection]", "[select]", ["'select'", "'selection'?"]),
         ("[data]\n", "[data]\noutput = 'x'\n", ["[data]", "'output'", "belongs in [run]"]),
-        ("percentile = 0.5", "percentile = 1.5", ["[selection] percentile must be a number from above 0 to 1, not 1.5"]),
+        (
+            "percentile = 0.5",
+            "percentile = 1.5",
+            ["[selection] percentile must be a number from above 0 to 1, not 1.5"],
+        ),
         ("percentile = 0.5", "percentile = 0.5\nnum_top_features = 3", ["not both"]),
         ('output = "out"', "output = 3", ["[run] output", "a text"]),
         ("[run]", "[run", ["TOML", "line 14"]),
-        ('path = "a.arff"\nformat = "arff"', 'path = "a"', ["format", "[data] format", "arff, libsvm"]),
+        (
+            'path = "a.arff"\nformat = "arff"',
+            'path = "a"',
+            ["format", "[data] format", "arff, libsvm"],
+        ),
         ('output = "out"', "", ["output", "--output"]),
         ("labels = 6", "labels = 6.5", ["'labels'", "6.5"]),
     ],
@@ -125,8 +146,15 @@ def test_missing_file():
 
 
 def test_mistaken_flags_are_named_as_flags():
-    flags = {"data": {"format": "numbers"}, "run": {"output": "x"}, "selection": {"num_top_features": "0"}}
-    with pytest.raises(ParameterError, match="--num-top-features must be a whole number, at least 1, or 'auto', not '0'"):
+    flags = {
+        "data": {"format": "numbers"},
+        "run": {"output": "x"},
+        "selection": {"num_top_features": "0"},
+    }
+    with pytest.raises(
+        ParameterError,
+        match="--num-top-features must be a whole number, at least 1, or 'auto', not '0'",
+    ):
         configure(None, flags)
     with pytest.raises(ParameterError, match=r"num-top-features.*percentile.*not both"):
         configure(None, {**flags, "selection": {"num_top_features": "2", "percentile": "0.1"}})
@@ -141,7 +169,11 @@ def test_seed_goes_to_methods_that_take_one(monkeypatch):
         parameters = (*METHODS["mim"].parameters, Parameter("seed", 0, Integer(0), "seed"))
 
     monkeypatch.setitem(METHODS._classes, "seeded", Seeded)
-    flags = {"data": {"format": "numbers"}, "run": {"output": "x", "seed": 5}, "method": {"name": "seeded"}}
+    flags = {
+        "data": {"format": "numbers"},
+        "run": {"output": "x", "seed": 5},
+        "method": {"name": "seeded"},
+    }
     assert configure(None, flags).request().parameters["seed"] == 5
     flags["method"]["parameters"] = {"seed": "7"}
     assert configure(None, flags).request().parameters["seed"] == 7
@@ -172,14 +204,21 @@ def test_reader_options_get_their_type(format, name, text, value):
     assert found == value and type(found) is type(value)
 
 
-@pytest.mark.parametrize(("format", "name", "text"), [("libsvm", "num_labels", "many"), ("arff", "binarize_labels", "perhaps")])
+@pytest.mark.parametrize(
+    ("format", "name", "text"),
+    [("libsvm", "num_labels", "many"), ("arff", "binarize_labels", "perhaps")],
+)
 def test_reader_options_of_the_wrong_type(format, name, text):
     with pytest.raises(ParameterError, match=f"{name}.*{text}"):
         accept_options(format, {name: text})
 
 
 def test_pairs():
-    assert pairs(["a=1", "b=x=y", "a=2", "a=3", "c="], "--set") == {"a": ["1", "2", "3"], "b": "x=y", "c": ""}
+    assert pairs(["a=1", "b=x=y", "a=2", "a=3", "c="], "--set") == {
+        "a": ["1", "2", "3"],
+        "b": "x=y",
+        "c": "",
+    }
     with pytest.raises(ParameterError, match="--set 'a'"):
         pairs(["a"], "--set")
 
@@ -187,14 +226,29 @@ def test_pairs():
 @pytest.mark.parametrize(
     ("section", "flags", "mode", "level"),
     [
-        ("percentile = 0.5", {"fdr": "0.2"}, "fdr", 0.2),  # a rate alone means its mode, and replaces the file's number
+        (
+            "percentile = 0.5",
+            {"fdr": "0.2"},
+            "fdr",
+            0.2,
+        ),  # a rate alone means its mode, and replaces the file's number
         ("percentile = 0.5", {"mode": "knockoffs"}, "knockoffs", 0.1),
-        ('mode = "knockoffs"', {"fdr": 0.3}, "knockoffs", 0.3),  # a rate that fits the file's mode changes the rate only
+        (
+            'mode = "knockoffs"',
+            {"fdr": 0.3},
+            "knockoffs",
+            0.3,
+        ),  # a rate that fits the file's mode changes the rate only
         ('mode = "fdr"\nfdr = 0.2', {"mode": "fwe"}, "fwe", 0.05),
         ('mode = "fdr"\nfdr = 0.2', {"combination": "bonferroni"}, "fdr", 0.2),
         ("fpr = 0.01", {}, "fpr", 0.01),
         ('mode = "stability"\nnum_top_features = 9', {"num_top_features": 4}, "stability", 0.6),
-        ('mode = "stability"\nnum_top_features = 9', {"stability_threshold": 0.9}, "stability", 0.9),
+        (
+            'mode = "stability"\nnum_top_features = 9',
+            {"stability_threshold": 0.9},
+            "stability",
+            0.9,
+        ),
     ],
 )
 def test_selection_by_a_rule(file, section, flags, mode, level):
@@ -204,14 +258,20 @@ def test_selection_by_a_rule(file, section, flags, mode, level):
     (rule,) = (extra for extra in config.request().extras if isinstance(extra, Rule))
     assert (config.selection.mode, rule.mode, rule.level) == (mode, mode, level)
     assert config.selection.percentile is None
-    assert config.selection.cut(3).rule_among(20).count == (flags.get("num_top_features", 9) if mode == "stability" else 20)
+    assert config.selection.cut(3).rule_among(20).count == (
+        flags.get("num_top_features", 9) if mode == "stability" else 20
+    )
     assert rule.combination == flags.get("combination", "cauchy")
 
 
 def test_a_number_replaces_a_rule(file):
     text = BASE.replace("percentile = 0.5", 'mode = "fdr"\nfdr = 0.2')
     config = configure(file(text), {"selection": {"num_top_features": 3}})
-    assert config.selection.mode is None and config.request().extras == () and config.selection.cut(0).keep(9) == 3
+    assert (
+        config.selection.mode is None
+        and config.request().extras == ()
+        and config.selection.cut(0).keep(9) == 3
+    )
 
 
 @pytest.mark.parametrize(
@@ -219,15 +279,29 @@ def test_a_number_replaces_a_rule(file):
     [
         ({"mode": "holm"}, "--selection-mode must be one of 'fpr', 'fdr'"),
         ({"fdr": "1.5"}, "--fdr must be a number from above 0 to 1, not '1.5'"),
-        ({"stability_threshold": 0.5}, "--stability-threshold must be a number from above 0.5 to 1"),
-        ({"mode": "fwe", "fdr": 0.1}, "--fdr goes with --selection-mode fdr or knockoffs, not --selection-mode fwe"),
-        ({"mode": "knockoffs", "combination": "cauchy"}, "--combination goes with --selection-mode fpr, fdr or fwe, not"),
+        (
+            {"stability_threshold": 0.5},
+            "--stability-threshold must be a number from above 0.5 to 1",
+        ),
+        (
+            {"mode": "fwe", "fdr": 0.1},
+            "--fdr goes with --selection-mode fdr or knockoffs, not --selection-mode fwe",
+        ),
+        (
+            {"mode": "knockoffs", "combination": "cauchy"},
+            "--combination goes with --selection-mode fpr, fdr or fwe, not",
+        ),
         ({"mode": "fdr", "percentile": 0.1}, "--percentile or --selection-mode fdr, not both"),
         ({"mode": "fdr", "num_top_features": 5}, "--selection-mode fdr says itself how many"),
-        ({"mode": "knockoffs"}, "knockoffs need a method that finishes on the Gram matrix, not forward"),
+        (
+            {"mode": "knockoffs"},
+            "knockoffs need a method that finishes on the Gram matrix, not forward",
+        ),
     ],
 )
 def test_mistaken_rules(selection, said):
     with pytest.raises(ParameterError) as error:
-        configure(None, {"data": {"format": "numbers"}, "run": {"output": "x"}, "selection": selection}).request()
+        configure(
+            None, {"data": {"format": "numbers"}, "run": {"output": "x"}, "selection": selection}
+        ).request()
     assert said in str(error.value)

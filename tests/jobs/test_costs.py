@@ -20,7 +20,16 @@ from spark_mlfs.cli import dry_run
 from spark_mlfs.statistics.contingency import TwoWay
 from spark_mlfs.statistics.targets import Labels
 
-MADE = ("--format", "planted", "--option", "num_rows=3000", "--option", "num_features=12", "--option", "num_labels=3")
+MADE = (
+    "--format",
+    "planted",
+    "--option",
+    "num_rows=3000",
+    "--option",
+    "num_features=12",
+    "--option",
+    "num_labels=3",
+)
 
 
 def test_coefficients_are_of_every_method_and_of_known_quantities():
@@ -30,11 +39,18 @@ def test_coefficients_are_of_every_method_and_of_known_quantities():
     assert set(known["rank"]) >= {"mim", "jmi", "ridge"} and set(known["rank"]) <= set(METHODS)
     for by_kind in known["rank"].values():
         assert set(by_kind) <= {"dense", "sparse"}
-        assert all(set(terms) <= set(amounts) and all(by > 0 for by in terms.values()) for terms in by_kind.values())
+        assert all(
+            set(terms) <= set(amounts) and all(by > 0 for by in terms.values())
+            for terms in by_kind.values()
+        )
     for by_kind in known["read"].values():
-        assert all(set(terms) <= set(dry_run.read_quantities(held.profile)) for terms in by_kind.values())
+        assert all(
+            set(terms) <= set(dry_run.read_quantities(held.profile)) for terms in by_kind.values()
+        )
     assert {"parquet", "csv", "json", "arff", "libsvm", "text"} <= set(known["read"])
-    assert {*dry_run.SERIAL, *dry_run.COUNTS} <= {*amounts, "feature"} and 0 < known["command"]["seconds"]["run"] < 10
+    assert {*dry_run.SERIAL, *dry_run.COUNTS} <= {*amounts, "feature"} and 0 < known["command"][
+        "seconds"
+    ]["run"] < 10
 
 
 def test_quantities_are_those_of_the_data():
@@ -45,12 +61,25 @@ def test_quantities_are_those_of_the_data():
     found = dry_run.quantities(held.profile, request.implementation, request.parameters, 7)
     assert found["row"] == n and found["value"] == x.nnz and found["feature and label"] == d * q
     assert found["label of a value"] == pytest.approx(x.nnz * max(1, labels))
-    assert found["product of values"] == found["cubed feature"] == 0 and found["pick of a value"] == 7 * x.nnz
-    ridge = dry_run.quantities(held.profile, METHODS.create("ridge"), {}, 7)  # of those that take Gram matrices
-    assert ridge["product of values"] == pytest.approx(x.nnz**2 / n) and ridge["cubed feature"] == 40**3
+    assert (
+        found["product of values"] == found["cubed feature"] == 0
+        and found["pick of a value"] == 7 * x.nnz
+    )
+    ridge = dry_run.quantities(
+        held.profile, METHODS.create("ridge"), {}, 7
+    )  # of those that take Gram matrices
+    assert (
+        ridge["product of values"] == pytest.approx(x.nnz**2 / n)
+        and ridge["cubed feature"] == 40**3
+    )
     assert dry_run.quantities(held.profile, METHODS.create("mim"), {}, 7)["pick of a value"] == 0
     relieff = pipeline.Request.of("relieff")
-    assert dry_run.quantities(held.profile, relieff.implementation, relieff.parameters, 7)["pair of values"] > 0
+    assert (
+        dry_run.quantities(held.profile, relieff.implementation, relieff.parameters, 7)[
+            "pair of values"
+        ]
+        > 0
+    )
 
 
 @pytest.mark.parametrize(("n", "words", "q"), [(60_000, 20, 30), (4000, 20, 400), (400, 5, 3)])
@@ -60,7 +89,12 @@ def test_cells_that_a_table_of_counts_stores_are_foreseen(n, words, q):
     share, often = np.arange(1, 3001) ** -0.7, np.arange(1, q + 1) ** -0.5
     x, y = (
         sp.csr_matrix(
-            (np.ones(n * k), rng.choice(len(by), n * k, p=by / by.sum()), np.arange(0, n * k + 1, k)), shape=(n, len(by))
+            (
+                np.ones(n * k),
+                rng.choice(len(by), n * k, p=by / by.sum()),
+                np.arange(0, n * k + 1, k),
+            ),
+            shape=(n, len(by)),
         )
         for k, by in ((words, share), (2, often))
     )
@@ -70,7 +104,9 @@ def test_cells_that_a_table_of_counts_stores_are_foreseen(n, words, q):
     met = (x.T @ y).nnz
     profiles = [profile_of(x[:rows], y[:rows], q) for rows in (n, n // 10)]
     assert dry_run.cells_met(profiles[0]) == pytest.approx(met, rel=0.03)
-    assert n < 1000 or dry_run.cells_met(dry_run.scaled(profiles[1], n)) == pytest.approx(met, rel=0.1)
+    assert n < 1000 or dry_run.cells_met(dry_run.scaled(profiles[1], n)) == pytest.approx(
+        met, rel=0.1
+    )
     dense = profile_of(x[:300, :40].toarray(), y[:300], q)
     dense.positive = np.full(q, 300)
     assert dry_run.cells_met(dense) == pytest.approx(40 * q)
@@ -85,7 +121,10 @@ def plain(monkeypatch):
     """Coefficients to reckon with by hand."""
     known = {
         "command": {"seconds": {"run": 2.0, "feature": 0.5}, "memory": 1 << 20},
-        "read": {"csv": {"dense": {"row": 0.01}}, "parquet": {"sparse": {"value": 1.0}, "dense": {"value": 0.001}}},
+        "read": {
+            "csv": {"dense": {"row": 0.01}},
+            "parquet": {"sparse": {"value": 1.0}, "dense": {"value": 0.001}},
+        },
         "rank": {"mim": {"dense": {"row": 0.1, "feature and label": 1.0}}},
         "spark": {"session": 5.0, "times": 3.0},
     }
@@ -97,10 +136,19 @@ def test_seconds_by_hand(plain):
     amounts = dry_run.quantities(profile, METHODS.create("mim"), {}, 4)
     alone, shared = 2 + 0.5 * 4 + 1.0 * 4 * 3, 0.001 * 100 * 4 + 0.1 * 100
     here = dry_run.seconds("parquet", profile, [("mim", amounts)], 2, False)
-    assert here["seconds"] == pytest.approx(alone + shared / 2) and here["core_seconds"] == pytest.approx(alone + shared)
-    there = dry_run.seconds("libsvm", profile, [("mim", amounts)] * 2, 100, True)  # a format that was not measured is read as CSV
-    alone, shared = 2 + 0.5 * 4 + 5, 3 * (0.01 * 100 + 2 * (0.1 * 100 + 12))  # tasks finish the counts
-    assert there["seconds"] == pytest.approx(alone + shared / 100) and there["of_it_alone"] == pytest.approx(alone)
+    assert here["seconds"] == pytest.approx(alone + shared / 2) and here[
+        "core_seconds"
+    ] == pytest.approx(alone + shared)
+    there = dry_run.seconds(
+        "libsvm", profile, [("mim", amounts)] * 2, 100, True
+    )  # a format that was not measured is read as CSV
+    alone, shared = (
+        2 + 0.5 * 4 + 5,
+        3 * (0.01 * 100 + 2 * (0.1 * 100 + 12)),
+    )  # tasks finish the counts
+    assert there["seconds"] == pytest.approx(alone + shared / 100) and there[
+        "of_it_alone"
+    ] == pytest.approx(alone)
     assert dry_run.seconds("csv", profile, [("jmi", amounts)], 1, False) is None
 
 
@@ -109,40 +157,68 @@ def test_bytes_that_spark_moves(monkeypatch):
     from spark_mlfs.engine.local import SizingEngine
 
     statistic = TwoWay(SizingEngine(profile).coding(5), Labels(3))
-    assert dry_run.traffic(profile, [statistic], [1000], 8) == {"shuffled_bytes": 0, "collected_bytes": 8000}
+    assert dry_run.traffic(profile, [statistic], [1000], 8) == {
+        "shuffled_bytes": 0,
+        "collected_bytes": 8000,
+    }
     monkeypatch.setattr(dry_run, "DIRECT_BYTES", 5000)
-    assert dry_run.traffic(profile, [statistic], [1000], 8) == {"shuffled_bytes": 8000, "collected_bytes": 1000}
+    assert dry_run.traffic(profile, [statistic], [1000], 8) == {
+        "shuffled_bytes": 8000,
+        "collected_bytes": 1000,
+    }
 
 
 def test_a_dry_run_says_what_it_will_cost(run, tmp_path):
     base = ("select", *MADE, "--method", "mim", "--output", tmp_path / "x", "--dry-run")
     here = json.loads(run(*base, "--engine", "local", "--json")[1])
     assert here["engine"] == "local" and here["shuffled_bytes"] == here["collected_bytes"] == 0
-    assert here["cost"]["seconds"] <= here["cost"]["core_seconds"] and here["memory_bytes"] > here["packed_bytes"]
+    assert (
+        here["cost"]["seconds"] <= here["cost"]["core_seconds"]
+        and here["memory_bytes"] > here["packed_bytes"]
+    )
     many = json.loads(run(*base, "--cores", 1000, "--json")[1])
     assert many["engine"] == "spark" and many["cost"]["cores"] == 1000
     text = run(*base, "--cores", 1000)[1]
     assert "on 1000 cores of Spark" in text and "shuffled" in text and "in a worker" in text
     text = run(*base, "--engine", "local", "--cores", 1)[1]
-    assert "on 1 cores of this machine" in text and "in this process (--memory-bytes)" in text and "refused" not in text
+    assert (
+        "on 1 cores of this machine" in text
+        and "in this process (--memory-bytes)" in text
+        and "refused" not in text
+    )
     text = run(*base, "--engine", "local", "--memory-bytes", 1 << 27)[1]
-    assert " of 128 MB in this process (--memory-bytes); the run is refused where it needs more than that" in text
+    assert (
+        " of 128 MB in this process (--memory-bytes); the run is refused where it needs more than that"
+        in text
+    )
     config = tmp_path / "run.toml"
     config.write_text(
         '[data]\nformat = "planted"\noptions = {num_rows = 300, num_features = 9, num_labels = 2}\n'
         f'[method]\nname = "mim"\n[run]\noutput = "{tmp_path / "out"}"\ncores = 64\n'
     )
-    assert json.loads(run("select", "--config", config, "--dry-run", "--json")[1])["cost"]["cores"] == 64
+    assert (
+        json.loads(run("select", "--config", config, "--dry-run", "--json")[1])["cost"]["cores"]
+        == 64
+    )
     assert "cores" in run("select", *MADE, "--output", tmp_path / "x", "--cores", 0)[2]
 
 
 def test_the_fit_finds_what_took_the_time():
     rng = np.random.default_rng(0)
     runs = []
-    for kind, by in (("dense", {"row": 2e-6, "product of values": 1e-9}), ("sparse", {"value": 3e-7, "run": 0.1})):
+    for kind, by in (
+        ("dense", {"row": 2e-6, "product of values": 1e-9}),
+        ("sparse", {"value": 3e-7, "run": 0.1}),
+    ):
         for _ in range(12):
             n, values, d = 10 ** rng.uniform(3, 5), 10 ** rng.uniform(4, 6), rng.integers(10, 400)
-            amounts = {"run": 1.0, "row": n, "value": values, "product of values": values * d, "cubed feature": float(d) ** 3}
+            amounts = {
+                "run": 1.0,
+                "row": n,
+                "value": values,
+                "product of values": values * d,
+                "cubed feature": float(d) ** 3,
+            }
             runs.append((kind, amounts, sum(amounts[term] * c for term, c in by.items())))
     found = model.fit(runs)
     assert found["dense"]["row"] == pytest.approx(2e-6, rel=1e-2)
@@ -155,7 +231,10 @@ def test_the_page_is_made_of_the_model(monkeypatch, tmp_path):
     monkeypatch.setattr(model, "PAGE", tmp_path / "scale.md")
     model.page(["| mim | 10 | 1.0 |"], n=10**6, d=10**5, q=100, cores=10)
     text = (tmp_path / "scale.md").read_text()
-    assert "1,000,000 rows × 100,000 features × 100 labels on 10 cores" in text and "| mim | 10 | 1.0 |" in text
+    assert (
+        "1,000,000 rows × 100,000 features × 100 labels on 10 cores" in text
+        and "| mim | 10 | 1.0 |" in text
+    )
     assert "| ridge | – |" in text and ("refused" in text or "the driver:" in text)
 
 

@@ -17,13 +17,18 @@ from spark_mlfs.read.sections import read_toml
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "conf" / "databricks"
 BUNDLE = yaml.safe_load((FOLDER / "databricks.yml").read_text(encoding="utf-8"))
-TASKS = {task["task_key"]: task for job in BUNDLE["resources"]["jobs"].values() for task in job["tasks"]}
+TASKS = {
+    task["task_key"]: task for job in BUNDLE["resources"]["jobs"].values() for task in job["tasks"]
+}
 
 
 def parameters(key: str) -> list[str]:
     """A task's arguments with the variables' defaults."""
     defaults = {name: str(given["default"]) for name, given in BUNDLE["variables"].items()}
-    return [re.sub(r"\$\{var\.(\w+)\}", lambda m: defaults[m[1]], p) for p in TASKS[key]["python_wheel_task"]["parameters"]]
+    return [
+        re.sub(r"\$\{var\.(\w+)\}", lambda m: defaults[m[1]], p)
+        for p in TASKS[key]["python_wheel_task"]["parameters"]
+    ]
 
 
 @pytest.mark.parametrize("key", list(TASKS))
@@ -45,7 +50,10 @@ def test_the_wheel_and_its_entry_point():
     task = TASKS["select"]["python_wheel_task"]
     project = read_toml(str(ROOT / "pyproject.toml"))
     assert task["package_name"] == project["project"]["name"]
-    assert project["project"]["entry-points"]["databricks"][task["entry_point"]] == "spark_mlfs.cli:job"
+    assert (
+        project["project"]["entry-points"]["databricks"][task["entry_point"]]
+        == "spark_mlfs.cli:job"
+    )
     (artifact,) = BUNDLE["artifacts"].values()
     assert (FOLDER / artifact["path"]).resolve() == ROOT
 

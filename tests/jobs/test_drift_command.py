@@ -18,9 +18,19 @@ def tables(tmp_path_factory):
     for name, seed in (("old", 0), ("new", 1)):
         rng = np.random.default_rng(seed)
         y = rng.random(600) < 0.5
-        frame = pd.DataFrame({"x0": (rng.random(600) < np.where(y ^ bool(seed), 0.8, 0.2)).astype(int)})
-        frame["=x1"], frame["x2"] = (rng.random(600) < 0.3 + 0.4 * seed).astype(int), rng.random(600)
-        frame["a"], frame["b"], frame["often"], frame["part"] = y.astype(int), (rng.random(600) < 0.2).astype(int), 2, 0.5
+        frame = pd.DataFrame(
+            {"x0": (rng.random(600) < np.where(y ^ bool(seed), 0.8, 0.2)).astype(int)}
+        )
+        frame["=x1"], frame["x2"] = (
+            (rng.random(600) < 0.3 + 0.4 * seed).astype(int),
+            rng.random(600),
+        )
+        frame["a"], frame["b"], frame["often"], frame["part"] = (
+            y.astype(int),
+            (rng.random(600) < 0.2).astype(int),
+            2,
+            0.5,
+        )
         frame.to_csv(folder / f"{name}.csv", index=False)
     return folder
 
@@ -38,15 +48,33 @@ def test_a_run(run, tables, tmp_path):
     assert table["changed"].to_dict() == {"x0": True, "'=x1": False, "x2": False}
     assert table["psi"]["'=x1"] > 0.5 > 0.05 > table["psi"]["x0"] and table["label"]["x0"] == "a"
     pairs = pd.read_csv(tmp_path / "out" / "labels.csv")
-    assert len(pairs) == 1 and pairs["correlation_before"][0] > 0.5 and pairs["correlation_after"][0] < -0.5
+    assert (
+        len(pairs) == 1
+        and pairs["correlation_before"][0] > 0.5
+        and pairs["correlation_after"][0] < -0.5
+    )
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["job"] == "drift" and manifest["changes"][0]["changed"] == 1 and manifest["changes"][0]["rows"] == [600, 600]
+    assert (
+        manifest["job"] == "drift"
+        and manifest["changes"][0]["changed"] == 1
+        and manifest["changes"][0]["rows"] == [600, 600]
+    )
     assert len(manifest["data"]) == 2 and "x0" in (tmp_path / "out" / "report.html").read_text()
     assert len(pd.read_csv(tmp_path / "out" / "prevalence.csv")) == 2
 
 
 def test_weights_json_and_cuts(run, tables, tmp_path):
-    more = "--weight-col", "often", "--json", "--num-bins", "7", "--method", "chi2", "--set", "num_bins=3"
+    more = (
+        "--weight-col",
+        "often",
+        "--json",
+        "--num-bins",
+        "7",
+        "--method",
+        "chi2",
+        "--set",
+        "num_bins=3",
+    )
     code, out, _ = run(*flags(tables), *more, "--output", tmp_path / "out")
     told = json.loads(out)
     assert code == 0 and told["changes"][0]["rows"] == [1200, 1200] and told["method"] == "chi2"
@@ -74,12 +102,18 @@ output = "{tmp_path}/out"
     code, out, _ = run("drift", "--config", file, "--dry-run", "--json")
     told = json.loads(out)
     assert code == 0 and not (tmp_path / "out").exists()
-    assert [(side["rows"], side["features"], side["labels"]) for side in told["windows"]] == [(600, 3, 2)] * 2
+    assert [(side["rows"], side["features"], side["labels"]) for side in told["windows"]] == [
+        (600, 3, 2)
+    ] * 2
     assert told["tests"] == 6 and told["windows"][0]["counts_bytes"] >= 8 * 3 * 7 * 3
     code, out, err = run("drift", "--config", file, "--binning", "quantile", "--json")
     told = json.loads(out)
     assert code == 0, err
-    assert told["changes"][0]["num_bins"] == 7 and told["changes"][0]["binning"] == "quantile" and told["method"] == "chi2"
+    assert (
+        told["changes"][0]["num_bins"] == 7
+        and told["changes"][0]["binning"] == "quantile"
+        and told["method"] == "chi2"
+    )
     assert [feature["feature"] for feature in told["changed"]] == ["x0"]
 
 
@@ -88,10 +122,20 @@ def test_the_words_of_texts_are_those_of_either(run, tmp_path):
         frame = pd.DataFrame({"text": words * 40, "tags": [["a"], ["b"]] * 40})
         frame.to_parquet(tmp_path / f"{name}.parquet", index=False)
     options = "--option", "source=parquet", "--option", "text=text", "--labels-col", "tags"
-    sides = "--before", tmp_path / "old.parquet", "--after", tmp_path / "new.parquet", "--format", "text"
+    sides = (
+        "--before",
+        tmp_path / "old.parquet",
+        "--after",
+        tmp_path / "new.parquet",
+        "--format",
+        "text",
+    )
     assert run("drift", *sides, *options, "--output", tmp_path / "out")[0] == 0
     table = pd.read_csv(tmp_path / "out" / "drift.csv").set_index("feature")
-    assert set(table.index) == {"one", "two", "three", "four"} and (table["psi"][["three", "four"]] > 1).all()
+    assert (
+        set(table.index) == {"one", "two", "three", "four"}
+        and (table["psi"][["three", "four"]] > 1).all()
+    )
 
 
 def test_a_wrong_configuration_is_one_line(refused, tmp_path):
@@ -102,7 +146,9 @@ def test_a_wrong_configuration_is_one_line(refused, tmp_path):
         "[drift]\nfdr = 2": "[drift] fdr",
     }.items():
         file.write_text(text)
-        assert line in refused("drift", "--config", file, "--format", "csv", "--output", tmp_path / "out")
+        assert line in refused(
+            "drift", "--config", file, "--format", "csv", "--output", tmp_path / "out"
+        )
 
 
 WRONG = {

@@ -24,19 +24,36 @@ sys.meta_path.insert(0, NoSpark())
 from spark_mlfs.cli import main
 sys.exit(main(sys.argv[1:]))
 """
-MADE = ("--format", "planted", "--option", "num_rows=400", "--option", "num_features=12", "--option", "num_labels=3")
+MADE = (
+    "--format",
+    "planted",
+    "--option",
+    "num_rows=400",
+    "--option",
+    "num_features=12",
+    "--option",
+    "num_labels=3",
+)
 
 
 def alone(*arguments):
     """A command in a process without pyspark and without Java."""
     environment = {k: v for k, v in os.environ.items() if k not in ("JAVA_HOME", "SPARK_HOME")}
     command = [sys.executable, "-c", WITHOUT_SPARK, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**environment, "PATH": "/nowhere"}, check=False)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**environment, "PATH": "/nowhere"},
+        check=False,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
 def test_the_quickstart_runs_without_spark(tmp_path):
-    code, out, err = alone("select", "--format", "numbers", "--num-top-features", 5, "--output", tmp_path / "out")
+    code, out, err = alone(
+        "select", "--format", "numbers", "--num-top-features", 5, "--output", tmp_path / "out"
+    )
     assert code == 0, err
     assert "2000 rows x 405 features x 10 labels; kept 5" in out and "in this process" in out
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
@@ -45,11 +62,26 @@ def test_the_quickstart_runs_without_spark(tmp_path):
 
 
 def test_what_only_spark_does_is_said_where_there_is_none(tmp_path):
-    texts = ("--format", "text", "--option", "source=csv", "--option", "text=x", "--option", "pattern=,", "--labels-col", "y")
+    texts = (
+        "--format",
+        "text",
+        "--option",
+        "source=csv",
+        "--option",
+        "text=x",
+        "--option",
+        "pattern=,",
+        "--labels-col",
+        "y",
+    )
     (tmp_path / "t.csv").write_text("x,y\na,0\nb,1\n")
     given = ("select", "--data", tmp_path / "t.csv", *texts, "--output", tmp_path / "out")
     code, _, err = alone(*given)
-    assert code == 2 and "other text is counted by Spark" in err and "pip install 'spark_mlfs[local]'" in err
+    assert (
+        code == 2
+        and "other text is counted by Spark" in err
+        and "pip install 'spark_mlfs[local]'" in err
+    )
     code, _, err = alone("select", *MADE, "--output", tmp_path / "out", "--engine", "spark")
     assert code == 2 and "Spark, which is not installed" in err
     code, _, err = alone("select", *MADE, "--output", "s3://bucket/out")
@@ -65,7 +97,9 @@ def both(run, tmp_path):
 
     def call(*arguments):
         for engine in ("local", "spark"):
-            code, _, err = run("select", *arguments, "--engine", engine, "--output", tmp_path / engine)
+            code, _, err = run(
+                "select", *arguments, "--engine", engine, "--output", tmp_path / engine
+            )
             assert code == 0, err
         return tmp_path / "local", tmp_path / "spark"
 
@@ -75,14 +109,20 @@ def both(run, tmp_path):
 def test_both_engines_write_the_same_files(both):
     local, spark = both(*MADE, "--method", "jmi", "--num-top-features", 4, "--include", "noise_1")
     assert (local / "ranking.csv").read_bytes() == (spark / "ranking.csv").read_bytes()
-    names = [sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*")) for folder in (local, spark)]
+    names = [
+        sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+        for folder in (local, spark)
+    ]
     assert names[0] == names[1]
     one, other = (json.loads((folder / "manifest.json").read_text()) for folder in (local, spark))
     for key in ("data", "method", "selection", "solution", "constraints"):
         for holder in (one, other):
             holder[key].pop("packed_bytes", None)
         assert one[key] == other[key], key
-    saved = [json.loads(next((folder / "model" / "metadata").glob("part-*")).read_text()) for folder in (local, spark)]
+    saved = [
+        json.loads(next((folder / "model" / "metadata").glob("part-*")).read_text())
+        for folder in (local, spark)
+    ]
     for each in saved:
         for name in ("timestamp", "uid", "checksum", "command"):
             each.pop(name, None)
@@ -94,15 +134,33 @@ def test_both_engines_write_the_same_files(both):
 
 def test_a_model_is_read_by_the_other_engine(both, spark, run, tmp_path):
     local, there = both(*MADE, "--method", "fisher", "--selection-mode", "fdr", "--fdr", 0.2)
-    model, own = MultiLabelSelectorModel.load(str(local / "model")), LocalSelection.load(str(there / "model"))
+    model, own = (
+        MultiLabelSelectorModel.load(str(local / "model")),
+        LocalSelection.load(str(there / "model")),
+    )
     assert model.selectedFeatures == own.selectedFeatures and model.featureNames == own.featureNames
-    assert model.getSelectionMode() == "fdr" and own.cut() == model.cut() and model.numFeatures == own.numFeatures == 12
+    assert (
+        model.getSelectionMode() == "fdr"
+        and own.cut() == model.cut()
+        and model.numFeatures == own.numFeatures == 12
+    )
     for name, other in (("a", there), ("b", local)):
         code, _, err = run(
-            "select", *MADE, "--method", "mim", "--exclude-from", other, "--engine", "local", "--output", tmp_path / name
+            "select",
+            *MADE,
+            "--method",
+            "mim",
+            "--exclude-from",
+            other,
+            "--engine",
+            "local",
+            "--output",
+            tmp_path / name,
         )
         assert code == 0, err
-    assert (tmp_path / "a" / "ranking.csv").read_bytes() == (tmp_path / "b" / "ranking.csv").read_bytes()
+    assert (tmp_path / "a" / "ranking.csv").read_bytes() == (
+        tmp_path / "b" / "ranking.csv"
+    ).read_bytes()
 
 
 def test_a_damaged_model_is_refused_in_this_process(both, refused, tmp_path):
@@ -123,7 +181,18 @@ def test_a_damaged_model_is_refused_in_this_process(both, refused, tmp_path):
 def test_rows_beyond_the_memory_go_to_spark(refused, tmp_path, data_dir):
     path = data_dir / "yeast" / "yeast-train.arff.gz"
     more = ("--memory-bytes", 1 << 20, "--output", tmp_path / "out")
-    said = refused("select", "--data", path, "--format", "arff", "--option", "labels=-14", "--engine", "local", *more)
+    said = refused(
+        "select",
+        "--data",
+        path,
+        "--format",
+        "arff",
+        "--option",
+        "labels=-14",
+        "--engine",
+        "local",
+        *more,
+    )
     assert "more than --memory-bytes" in said
 
 
@@ -132,13 +201,24 @@ def test_rows_whose_counts_are_beyond_the_memory_go_to_spark_unread(tmp_path):
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"x": [*rng.random((4000, 300))], "y": [["a"], ["b"]] * 2000})
     rows.to_parquet(tmp_path / "rows.parquet")
-    data = ["--data", tmp_path / "rows.parquet", "--features", "x", "--labels-col", "y", "--memory-bytes", 20 << 20]
+    data = [
+        "--data",
+        tmp_path / "rows.parquet",
+        "--features",
+        "x",
+        "--labels-col",
+        "y",
+        "--memory-bytes",
+        20 << 20,
+    ]
     for more, said in (
         (["--dry-run"], "rows and statistics take"),
         ([], "rows and statistics take"),
         (["--engine", "local"], "needs"),
     ):
-        code, _, err = alone("select", *data, "--method", "ridge", "--output", tmp_path / "out", *more)
+        code, _, err = alone(
+            "select", *data, "--method", "ridge", "--output", tmp_path / "out", *more
+        )
         assert code == 2 and said in err and "more than --memory-bytes 20 MB" in err, err
         assert ("takes Spark, which is not installed" in err) == (said != "needs")
 
@@ -153,4 +233,6 @@ def test_the_engine_of_a_file(run, tmp_path):
     assert code == 0 and "in this process" in out, err
     config.write_text(config.read_text().replace('"local"', '"laptop"'))
     code, _, err = run("select", "--config", config, "--overwrite")
-    assert code == 2 and "engine" in err and "'auto', 'local', 'spark'" in err.replace('"', "'"), err
+    assert code == 2 and "engine" in err and "'auto', 'local', 'spark'" in err.replace('"', "'"), (
+        err
+    )

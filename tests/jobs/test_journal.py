@@ -9,7 +9,9 @@ from spark_mlfs.frame import LocalSession, NeedsSpark
 from spark_mlfs.output.journal import Journal
 
 
-@pytest.mark.parametrize(("error", "goes_on"), [(NeedsSpark, False), (WorkerBudgetError, False), (DataError, True)])
+@pytest.mark.parametrize(
+    ("error", "goes_on"), [(NeedsSpark, False), (WorkerBudgetError, False), (DataError, True)]
+)
 def test_who_is_told_that_the_same_command_goes_on(tmp_path, error, goes_on):
     """Not where it would end at the same place, or where Spark goes on by itself."""
     journal = Journal.beside(LocalSession(), str(tmp_path / "out"), "comparing", {})

@@ -23,7 +23,11 @@ def table(rows, seed, holes):
     """A third of the rows repeated; `holes` are cells without a value; the first five features say the labels."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(rows, 9)).round(3) * 10.0 ** np.arange(-4, 5)
-    y = (x[:, :5] / 10.0 ** np.arange(-4, 1) @ rng.normal(size=(5, 3)) + rng.normal(size=(rows, 3)) / 9 > 0.4).astype(int)
+    y = (
+        x[:, :5] / 10.0 ** np.arange(-4, 1) @ rng.normal(size=(5, 3))
+        + rng.normal(size=(rows, 3)) / 9
+        > 0.4
+    ).astype(int)
     frame = pd.DataFrame(np.hstack([x, y]), columns=[*NAMES, "y0", "y1", "y2"])
     frame.iloc[2 * rows // 3 :] = frame.iloc[: rows - 2 * rows // 3].to_numpy()
     for row, column in holes:
@@ -51,8 +55,25 @@ def runs(spark, tmp_path_factory):
 def chosen(runs, name):
     at, data = runs[0], "whole" if name == "error" else "train"
     if not (at / name).exists():
-        given = ["--data", str(at / f"{data}.csv"), "--format", "csv", *COLUMNS, "--option", f"missing={name}", "--quiet"]
-        more = ["--method", "mim", "--num-top-features", "4", "--classifier", "br-svm", "--no-report"]
+        given = [
+            "--data",
+            str(at / f"{data}.csv"),
+            "--format",
+            "csv",
+            *COLUMNS,
+            "--option",
+            f"missing={name}",
+            "--quiet",
+        ]
+        more = [
+            "--method",
+            "mim",
+            "--num-top-features",
+            "4",
+            "--classifier",
+            "br-svm",
+            "--no-report",
+        ]
         assert cli.main(["select", *given, *more, "--output", str(at / name)]) == 0
     return MultiLabelSelectorModel.load(f"{at}/{name}/model").selectedFeatureNames
 
@@ -63,7 +84,12 @@ def tomorrow(runs, name, every=NAMES):
     day = table(300, 2, [(7 + j, NAMES.index(f)) for j, f in enumerate(selected)])
     day[selected[0]] = np.nan
     aside = [f for f in NAMES if f not in selected]
-    return day.drop(columns=aside[:2]).assign(**{aside[2]: "n/a", aside[3]: np.nan}).rename_axis("doc").reset_index()
+    return (
+        day.drop(columns=aside[:2])
+        .assign(**{aside[2]: "n/a", aside[3]: np.nan})
+        .rename_axis("doc")
+        .reset_index()
+    )
 
 
 @pytest.mark.slow
@@ -86,9 +112,31 @@ def test_the_mean_is_that_of_the_training_rows_to_the_bit(spark, runs):
 
 def scored(spark, runs, name, day, *more):
     day.to_csv(runs[0] / "day.csv", index=False)
-    given = ["--model", f"{runs[0]}/{name}", "--data", f"{runs[0]}/day.csv", "--format", "csv", "--quiet"]
-    code = cli.main(["score", *given, "--id", "doc", "--all-scores", "--overwrite", "--output", f"{runs[0]}/tags", *more])
-    return code, None if code else spark.read.parquet(f"{runs[0]}/tags/data").orderBy("doc").toPandas()
+    given = [
+        "--model",
+        f"{runs[0]}/{name}",
+        "--data",
+        f"{runs[0]}/day.csv",
+        "--format",
+        "csv",
+        "--quiet",
+    ]
+    code = cli.main(
+        [
+            "score",
+            *given,
+            "--id",
+            "doc",
+            "--all-scores",
+            "--overwrite",
+            "--output",
+            f"{runs[0]}/tags",
+            *more,
+        ]
+    )
+    return code, None if code else spark.read.parquet(f"{runs[0]}/tags/data").orderBy(
+        "doc"
+    ).toPandas()
 
 
 @pytest.mark.slow(together="name")
@@ -109,14 +157,25 @@ def test_score_check_and_transform_fill_as_in_training(spark, runs, name, capsys
     assert steps.predict(day)[1].tobytes() == by_hand.tobytes()
 
     day.to_csv(tmp_path / "day.csv", index=False)
-    given = ["--model", f"{runs[0]}/{name}", "--data", str(tmp_path / "day.csv"), "--format", "csv", "--quiet"]
+    given = [
+        "--model",
+        f"{runs[0]}/{name}",
+        "--data",
+        str(tmp_path / "day.csv"),
+        "--format",
+        "csv",
+        "--quiet",
+    ]
     capsys.readouterr()
     assert cli.main(["check", *given, "--labels-col", "y*", "--json"]) == 0
     found = capsys.readouterr().out
     full.to_csv(tmp_path / "day.csv", index=False)
     assert cli.main(["check", *given, "--labels-col", "y*", "--json"]) == 0
     again = capsys.readouterr().out
-    assert found.split('"metrics"')[1].split('"seconds"')[0] == again.split('"metrics"')[1].split('"seconds"')[0]
+    assert (
+        found.split('"metrics"')[1].split('"seconds"')[0]
+        == again.split('"metrics"')[1].split('"seconds"')[0]
+    )
 
     day.to_csv(tmp_path / "day.csv", index=False)
     more = ["--id", "doc", *COLUMNS, "--output", str(tmp_path / "cut"), "--as", "columns"]
@@ -126,13 +185,20 @@ def test_score_check_and_transform_fill_as_in_training(spark, runs, name, capsys
     assert cli.main(["transform", *given, *more, "--overwrite", "--option", f"missing={name}"]) == 0
     other = {"mean": "zero", "zero": "mean"}[name]
     capsys.readouterr()
-    assert cli.main(["transform", *given, *more, "--overwrite", "--option", f"missing={other}"]) == 2
-    assert f"the model was trained with missing={name!r}, and fills values as it did there" in capsys.readouterr().err
+    assert (
+        cli.main(["transform", *given, *more, "--overwrite", "--option", f"missing={other}"]) == 2
+    )
+    assert (
+        f"the model was trained with missing={name!r}, and fills values as it did there"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.slow(together="name")
 @pytest.mark.parametrize("name", ["drop", "error"])
-def test_a_model_that_fills_nothing_names_the_feature_and_the_row(spark, runs, name, capsys, tmp_path):
+def test_a_model_that_fills_nothing_names_the_feature_and_the_row(
+    spark, runs, name, capsys, tmp_path
+):
     selected = chosen(runs, name)
     aside = next(f for f in NAMES if f not in selected)
     day = table(40, 2, [(17, NAMES.index(selected[1])), (5, NAMES.index(aside))])
@@ -140,7 +206,17 @@ def test_a_model_that_fills_nothing_names_the_feature_and_the_row(spark, runs, n
     told = f"row d17{{}}feature {selected[1]!r} is missing, and the model fills nothing"
     assert scored(spark, runs, name, day)[0] == 2
     assert told.format(" cannot be used: its ") in capsys.readouterr().err
-    given = ["--model", f"{runs[0]}/{name}", "--data", f"{runs[0]}/day.csv", "--format", "csv", "--quiet", "--id", "doc"]
+    given = [
+        "--model",
+        f"{runs[0]}/{name}",
+        "--data",
+        f"{runs[0]}/day.csv",
+        "--format",
+        "csv",
+        "--quiet",
+        "--id",
+        "doc",
+    ]
     assert cli.main(["check", *given, "--labels-col", "y*"]) == 2
     assert told.format(" cannot be used: its ") in capsys.readouterr().err
     assert cli.main(["transform", *given, *COLUMNS, "--output", str(tmp_path / "cut")]) == 2
@@ -148,8 +224,24 @@ def test_a_model_that_fills_nothing_names_the_feature_and_the_row(spark, runs, n
     whole = day.drop(index=17)  # what is missing elsewhere is nobody's business
     assert scored(spark, runs, name, whole)[0] == 0
     assert cli.main(["transform", *given, *COLUMNS, "--output", str(tmp_path / "cut")]) == 0
-    assert cli.main(["transform", *given, *COLUMNS, "--output", str(tmp_path / "less"), "--option", "missing=drop"]) == 0
-    assert [spark.read.parquet(str(tmp_path / which)).count() for which in ("cut", "less")] == [39, 38]
+    assert (
+        cli.main(
+            [
+                "transform",
+                *given,
+                *COLUMNS,
+                "--output",
+                str(tmp_path / "less"),
+                "--option",
+                "missing=drop",
+            ]
+        )
+        == 0
+    )
+    assert [spark.read.parquet(str(tmp_path / which)).count() for which in ("cut", "less")] == [
+        39,
+        38,
+    ]
 
 
 @pytest.mark.slow(every=8)
@@ -171,16 +263,30 @@ def test_vectors_arrays_and_streams_are_filled_alike(spark, tmp_path, sparse):
     from pyspark.ml.functions import vector_to_array
     from pyspark.ml.linalg import Vectors
 
-    train, day = table(400, 3, [(3, 0), (70, 4), (9, 8)]), table(90, 4, [(i, i % 9) for i in range(60)])
-    names = {"ml_attr": {"attrs": {"numeric": [{"idx": j, "name": n} for j, n in enumerate(NAMES)]}, "num_attrs": 9}}
+    train, day = (
+        table(400, 3, [(3, 0), (70, 4), (9, 8)]),
+        table(90, 4, [(i, i % 9) for i in range(60)]),
+    )
+    names = {
+        "ml_attr": {
+            "attrs": {"numeric": [{"idx": j, "name": n} for j, n in enumerate(NAMES)]},
+            "num_attrs": 9,
+        }
+    }
 
     def frame_of(data, fill=math.nan):
         x = data[NAMES].where(data[NAMES].isna() | (data[NAMES] > 0), 0.0).to_numpy()
         rows, x = [], np.where(np.isnan(x), fill, x)
         for i, (r, y) in enumerate(zip(x, data[["y0", "y1", "y2"]].to_numpy(float), strict=True)):
-            cell = Vectors.sparse(9, np.flatnonzero(r != 0), r[r != 0]) if sparse and i % 4 else Vectors.dense(r)
+            cell = (
+                Vectors.sparse(9, np.flatnonzero(r != 0), r[r != 0])
+                if sparse and i % 4
+                else Vectors.dense(r)
+            )
             rows.append((i, cell, y.tolist()))
-        return spark.createDataFrame(rows, ["doc", "x", "y"]).withMetadata("x", names).repartition(3), x
+        return spark.createDataFrame(rows, ["doc", "x", "y"]).withMetadata("x", names).repartition(
+            3
+        ), x
 
     source, x = frame_of(train)
     frame = read.table(spark, source, "x", "y", id="doc", missing="mean")
@@ -192,24 +298,44 @@ def test_vectors_arrays_and_streams_are_filled_alike(spark, tmp_path, sparse):
     fitted.write().overwrite().save(str(tmp_path / "model"))
     fitted = PipelineModel.load(str(tmp_path / "model"))
     kept = fitted.stages[0].selectedFeatures
-    rows, whole = frame_of(day)[0].withColumnRenamed("x", "features"), frame_of(day, want)[0].withColumnRenamed("x", "features")
+    rows, whole = (
+        frame_of(day)[0].withColumnRenamed("x", "features"),
+        frame_of(day, want)[0].withColumnRenamed("x", "features"),
+    )
     full = frame_of(day, want)[1]
     by_hand = fitted.transform(whole).orderBy("doc").select("rawPrediction").collect()
     by_hand = np.array([r.rawPrediction.toArray() for r in by_hand])
     arrays = rows.select("doc", vector_to_array("features").alias("features"))
     rows.select("doc", "features").write.parquet(str(tmp_path / "in"))
-    stream = spark.readStream.schema(rows.select("doc", "features").schema).parquet(str(tmp_path / "in"))
-    query = fitted.transform(stream).writeStream.format("memory").queryName("filled_rows").trigger(availableNow=True).start()
+    stream = spark.readStream.schema(rows.select("doc", "features").schema).parquet(
+        str(tmp_path / "in")
+    )
+    query = (
+        fitted.transform(stream)
+        .writeStream.format("memory")
+        .queryName("filled_rows")
+        .trigger(availableNow=True)
+        .start()
+    )
     query.awaitTermination(120)
     for out in (fitted.transform(rows), fitted.transform(arrays), spark.table("filled_rows")):
         out = out.orderBy("doc").select("kept", "rawPrediction").collect()
-        cut = np.array([list(r.kept) if isinstance(r.kept, list) else r.kept.toArray() for r in out])
+        cut = np.array(
+            [list(r.kept) if isinstance(r.kept, list) else r.kept.toArray() for r in out]
+        )
         assert cut.tobytes() == (full[:, kept] + 0.0).tobytes()
         raw = np.array([r.rawPrediction.toArray() for r in out])
         # a batch that holds a sparse row is multiplied as one
-        assert np.allclose(raw, by_hand, rtol=1e-12, atol=0) if sparse else raw.tobytes() == by_hand.tobytes()
+        assert (
+            np.allclose(raw, by_hand, rtol=1e-12, atol=0)
+            if sparse
+            else raw.tobytes() == by_hand.tobytes()
+        )
     alone = BRSVMClassifier(idCol="id").fit(frame)  # without a selection: the classifier fills
-    raw, want = ([r.rawPrediction.toArray() for r in alone.transform(f).orderBy("doc").collect()] for f in (rows, whole))
+    raw, want = (
+        [r.rawPrediction.toArray() for r in alone.transform(f).orderBy("doc").collect()]
+        for f in (rows, whole)
+    )
     np.testing.assert_allclose(np.array(raw), np.array(want), rtol=1e-12)
     with pytest.raises(DataError, match=r"fill it first|is missing"):
         BRSVMClassifier(idCol="doc", featuresCol="features", labelsCol="y").fit(rows)

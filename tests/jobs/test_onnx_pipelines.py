@@ -25,8 +25,22 @@ def folder(tmp_path_factory):
     write_files("images", folder, 60, 0, True)
     (folder / "files" / "000003.png").write_bytes(b"no image")
     model = saved(folder / "model.onnx", *images(width=40))
-    given = ["--format", "files", "--data", str(folder / "labels.csv"), "--labels-col", "tags", "--option", "label_delimiter=;"]
-    given += ["--option", "features=onnx", "--option", f"feature_options={json.dumps({'model_path': model})}"]
+    given = [
+        "--format",
+        "files",
+        "--data",
+        str(folder / "labels.csv"),
+        "--labels-col",
+        "tags",
+        "--option",
+        "label_delimiter=;",
+    ]
+    given += [
+        "--option",
+        "features=onnx",
+        "--option",
+        f"feature_options={json.dumps({'model_path': model})}",
+    ]
     given += ["--method", "mim", "--num-top-features", "6", "--classifier", "mlknn", "--quiet"]
     assert cli.main(["select", *given, "--engine", "local", "--output", str(folder / "run")]) == 0
     (folder / "model.onnx").rename(folder / "elsewhere.onnx")
@@ -34,8 +48,21 @@ def folder(tmp_path_factory):
 
 
 def score(folder, output, engine, *more):
-    given = ["--model", str(folder / "run"), "--format", "files", "--data", str(folder / "files"), "--top-n", "2", "--quiet"]
-    assert cli.main(["score", *given, "--engine", engine, "--output", str(folder / output), *more]) == 0
+    given = [
+        "--model",
+        str(folder / "run"),
+        "--format",
+        "files",
+        "--data",
+        str(folder / "files"),
+        "--top-n",
+        "2",
+        "--quiet",
+    ]
+    assert (
+        cli.main(["score", *given, "--engine", engine, "--output", str(folder / output), *more])
+        == 0
+    )
     return pq.read_table(folder / output / "data").sort_by("path").to_pylist()
 
 
@@ -46,7 +73,10 @@ def test_the_pipeline_has_the_model_cut_to_what_was_kept(folder):
 
     scorer = load_here(str(folder / "run"))
     found = scorer.encoder[1]
-    assert found.names == kept and "sha256" in json.loads(next((stage / "metadata").glob("part-*")).read_text())["encoder"]
+    assert (
+        found.names == kept
+        and "sha256" in json.loads(next((stage / "metadata").glob("part-*")).read_text())["encoder"]
+    )
     graph = found.state["file0"].tobytes()
     assert len(graph) < (folder / "elsewhere.onnx").stat().st_size
 
@@ -56,7 +86,11 @@ def test_new_files_are_tagged_by_the_saved_pipeline(folder, engine):
     rows = score(folder, engine, engine)
     assert len(rows) == 60
     reasons = [row["reason"] for row in rows]
-    assert [i for i, reason in enumerate(reasons) if reason] == [3] and "no image" in reasons[3] and rows[3]["tags"] is None
+    assert (
+        [i for i, reason in enumerate(reasons) if reason] == [3]
+        and "no image" in reasons[3]
+        and rows[3]["tags"] is None
+    )
     if engine == "spark":
         assert rows == score(folder, "local beside", "local")
 
@@ -87,6 +121,15 @@ def test_a_pipeline_whose_model_was_changed_is_refused(folder, tmp_path, capsys)
     state[-100] ^= 1
     rows.loc[0, "state"] = bytes(state)
     rows.to_parquet(part)
-    given = ["--format", "files", "--data", str(folder / "files"), "--engine", "local", "--output", str(tmp_path / "out")]
+    given = [
+        "--format",
+        "files",
+        "--data",
+        str(folder / "files"),
+        "--engine",
+        "local",
+        "--output",
+        str(tmp_path / "out"),
+    ]
     assert cli.main(["score", "--model", str(tmp_path / "run"), *given]) != 0
     assert "damaged" in capsys.readouterr().err.strip().splitlines()[-1]

@@ -11,7 +11,16 @@ from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.output.table import OutputTable, parts_of
 from spark_mlfs.read import DataNotice
 
-DATA = ("--format", "planted", "--option", "num_rows=90", "--option", "num_features=8", "--option", "num_labels=3")
+DATA = (
+    "--format",
+    "planted",
+    "--option",
+    "num_rows=90",
+    "--option",
+    "num_features=8",
+    "--option",
+    "num_labels=3",
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +35,9 @@ def warehouse(spark, tmp_path_factory):
 def selection(spark, warehouse, tmp_path_factory):
     out = tmp_path_factory.mktemp("selection") / "out"
     more = ("--method", "mim", "--num-top-features", "4", "--classifier", "br-svm")
-    assert main(["select", *DATA, *more, "--output", str(out), "--output-table", "marts.ranking"]) == 0
+    assert (
+        main(["select", *DATA, *more, "--output", str(out), "--output-table", "marts.ranking"]) == 0
+    )
     return out
 
 
@@ -40,22 +51,50 @@ def said(capsys):
 
 def test_the_ranking_is_a_table(spark, selection):
     got = spark.table("marts.ranking").orderBy("rank").toPandas()
-    pd.testing.assert_frame_equal(got, pd.read_parquet(selection / "ranking.parquet"), check_dtype=False)
+    pd.testing.assert_frame_equal(
+        got, pd.read_parquet(selection / "ranking.parquet"), check_dtype=False
+    )
 
 
 @pytest.mark.slow(every=8)
 def test_a_table_that_exists_is_refused_or_replaced(spark, selection, tmp_path, capsys):
-    command = ["select", *DATA, "--method", "fisher", "--output", str(tmp_path / "out"), "--output-table", "marts.ranking"]
+    command = [
+        "select",
+        *DATA,
+        "--method",
+        "fisher",
+        "--output",
+        str(tmp_path / "out"),
+        "--output-table",
+        "marts.ranking",
+    ]
     before = spark.table("marts.ranking").orderBy("rank").collect()
     assert main(command) == 2
-    assert "the table marts.ranking exists; give another, or --overwrite to replace it" in said(capsys)
-    assert spark.table("marts.ranking").orderBy("rank").collect() == before and not (tmp_path / "out").exists()
+    assert "the table marts.ranking exists; give another, or --overwrite to replace it" in said(
+        capsys
+    )
+    assert (
+        spark.table("marts.ranking").orderBy("rank").collect() == before
+        and not (tmp_path / "out").exists()
+    )
     assert main([*command, "--overwrite"]) == 0
     spark.catalog.refreshTable("marts.ranking")
     after = spark.table("marts.ranking").orderBy("rank").collect()
     assert after != before and [r.rank for r in after] == list(range(1, 9))
     assert [name for name in tables(spark) if name.startswith("ranking")] == ["ranking"]
-    assert main([*command[:-3], str(tmp_path / "again"), *command[-2:], "--overwrite", "--method", "mim"]) == 0  # as it was
+    assert (
+        main(
+            [
+                *command[:-3],
+                str(tmp_path / "again"),
+                *command[-2:],
+                "--overwrite",
+                "--method",
+                "mim",
+            ]
+        )
+        == 0
+    )  # as it was
 
 
 @pytest.mark.parametrize("form", ["vector", "columns"])
@@ -74,29 +113,53 @@ def test_transform_into_a_table(spark, selection, tmp_path, form):
 
 def test_scores_as_a_table(spark, selection, tmp_path):
     out = tmp_path / "scored"
-    command = ["score", "--model", str(selection), *DATA, "--output", str(out), "--output-table", "marts.scored"]
+    command = [
+        "score",
+        "--model",
+        str(selection),
+        *DATA,
+        "--output",
+        str(out),
+        "--output-table",
+        "marts.scored",
+    ]
     assert main([*command, "--table-format", "parquet", "--top-n", "2"]) == 0
     want = spark.read.parquet(str(out / "data")).drop("part").orderBy("id").collect()
     assert spark.table("marts.scored").orderBy("id").collect() == want and len(want) == 90
 
 
 def test_delta_is_refused_where_the_session_has_none(spark, selection, tmp_path, capsys):
-    command = ["transform", "--model", str(selection), *DATA, "--output-table", "marts.none", "--table-format", "delta"]
+    command = [
+        "transform",
+        "--model",
+        str(selection),
+        *DATA,
+        "--output-table",
+        "marts.none",
+        "--table-format",
+        "delta",
+    ]
     assert main(command) == 2
-    assert "this Spark session does not have the format delta (start it with delta-spark" in said(capsys)
+    assert "this Spark session does not have the format delta (start it with delta-spark" in said(
+        capsys
+    )
     assert "none" not in tables(spark)
 
 
 def test_a_write_that_fails_leaves_nothing(spark, warehouse):
     frame = spark.range(40).repartition(4)
-    failing = frame.withColumn("x", F.when(F.col("id") == 17, F.raise_error(F.lit("broken"))).otherwise(F.lit("")))
+    failing = frame.withColumn(
+        "x", F.when(F.col("id") == 17, F.raise_error(F.lit("broken"))).otherwise(F.lit(""))
+    )
     good = frame.withColumn("x", F.lit("kept"))
     table = OutputTable("marts.whole", "parquet", overwrite=True)
     table.check(spark)
     before = tables(spark)
     with pytest.raises(Exception, match="broken"):
         table.write(failing)
-    assert tables(spark) == before and not [p for p in warehouse.iterdir() if p.name.startswith("whole")]
+    assert tables(spark) == before and not [
+        p for p in warehouse.iterdir() if p.name.startswith("whole")
+    ]
     assert table.write(good) == 40
     with pytest.raises(Exception, match="broken"):  # the old one stays
         table.write(failing)
@@ -131,7 +194,10 @@ def test_a_schema_that_is_not_there(spark):
 
 
 def test_the_format_needs_a_table(capsys):
-    assert main(["transform", "--model", "m", *DATA, "--output", "o", "--table-format", "parquet"]) == 2
+    assert (
+        main(["transform", "--model", "m", *DATA, "--output", "o", "--table-format", "parquet"])
+        == 2
+    )
     assert "--table-format goes with --output-table" in said(capsys)
 
 
@@ -141,13 +207,21 @@ def test_what_a_killed_run_left_is_told(spark, warehouse, capsys):
     frame.write.format("parquet").saveAsTable("marts.left_0123abcd_new")
     frame.write.format("parquet").saveAsTable("marts.left_over_new")  # the user's own
     table = OutputTable("marts.left", "parquet")
-    with pytest.warns(DataNotice, match="^the table left_0123abcd_new is of another run into marts.left: drop it") as told:
+    with pytest.warns(
+        DataNotice, match="^the table left_0123abcd_new is of another run into marts.left: drop it"
+    ) as told:
         table.check(spark)
     assert len(told) == 1
     (warehouse / "left").mkdir()
     (warehouse / "left" / "part-0.parquet").write_bytes(b"")
-    with pytest.raises(DataError, match=r"marts.db/left lies where the table is to be, .*: delete it, or give another name"):
+    with pytest.raises(
+        DataError,
+        match=r"marts.db/left lies where the table is to be, .*: delete it, or give another name",
+    ):
         table.write(frame)
-    assert {name for name in tables(spark) if name.startswith("left")} == {"left_0123abcd_new", "left_over_new"}
+    assert {name for name in tables(spark) if name.startswith("left")} == {
+        "left_0123abcd_new",
+        "left_over_new",
+    }
     for name in ("left_0123abcd_new", "left_over_new"):
         spark.sql(f"DROP TABLE marts.{name}")

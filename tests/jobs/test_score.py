@@ -35,7 +35,9 @@ def rows(n, first=0, seed=0):
     rng = np.random.default_rng([seed, first])
     x = np.round(rng.normal(size=(n, 6)), 6)
     tags = [[LABELS[j] for j in range(4) if x[i, j] + 0.3 * rng.normal() > 0.4] for i in range(n)]
-    return [(f"doc-{first + i:05d}", [float(v) for v in x[i]], tags[i], first + i) for i in range(n)]
+    return [
+        (f"doc-{first + i:05d}", [float(v) for v in x[i]], tags[i], first + i) for i in range(n)
+    ]
 
 
 SCHEMA = "doc string, embedding array<double>, tags_given array<string>, number bigint"
@@ -94,28 +96,49 @@ def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
         assert mine.number == row.number
     manifest = json.loads((out / "_manifest.json").read_text())
     given = [tag for row in found.values() for tag in row.tags]
-    assert manifest["format"] == saved_things.FORMAT and manifest["spark_mlfs"] == spark_mlfs.__version__
+    assert (
+        manifest["format"] == saved_things.FORMAT
+        and manifest["spark_mlfs"] == spark_mlfs.__version__
+    )
     assert manifest["rows"] == 240 and manifest["tags"] == {tag: given.count(tag) for tag in LABELS}
     page = (out / "_report.html").read_text()
     trained = [tag for row in rows(300) for tag in row[2]]
     for tag in LABELS:
-        assert f">{100 * given.count(tag) / 240:.1f} %</td><td class=r>{100 * trained.count(tag) / 300:.1f} %</td>" in page
+        assert (
+            f">{100 * given.count(tag) / 240:.1f} %</td><td class=r>{100 * trained.count(tag) / 300:.1f} %</td>"
+            in page
+        )
     scores = [f"{s:.1e}" for row in found.values() for s in row.scores]
-    assert {f"{float(s):.1e}": n for s, n in manifest["scores"].items()} == {s: scores.count(s) for s in scores}
+    assert {f"{float(s):.1e}": n for s, n in manifest["scores"].items()} == {
+        s: scores.count(s) for s in scores
+    }
     assert page.count(">doc-0") == 10 and "240" in page and "Their scores" in page
     assert not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.local(spark=True)
 def test_top_n_and_threshold(spark, corpus, run, refused, tmp_path):
-    base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc")
+    base = (
+        "score",
+        "--model",
+        corpus / "selection",
+        "--data",
+        corpus / "few",
+        "--format",
+        "parquet",
+        "--id",
+        "doc",
+    )
     assert run(*base, "--top-n", 2, "--output", tmp_path / "top")[0] == 0
     assert run(*base, "--threshold", 0.25, "--all-scores", "--output", tmp_path / "least")[0] == 0
     top, _ = scored(spark, tmp_path / "top")
     least, _ = scored(spark, tmp_path / "least")
     for key, row in least.items():
         assert row.scores == sorted((s for s in row.rawPrediction if s >= 0.25), reverse=True)
-        assert top[key].scores == sorted(row.rawPrediction, reverse=True)[:2] and len(top[key].tags) == 2
+        assert (
+            top[key].scores == sorted(row.rawPrediction, reverse=True)[:2]
+            and len(top[key].tags) == 2
+        )
     assert "not both" in refused(*base, "--top-n", 2, "--threshold", 1, "--output", tmp_path / "x")
     assert "there are 4 labels" in refused(*base, "--top-n", 5, "--output", tmp_path / "x")
     assert not (tmp_path / "x").exists()
@@ -128,8 +151,18 @@ def test_a_dry_run_says_what_there_is_to_do(spark, corpus, run, refused, tmp_pat
     base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc",
             "--output", out)  # fmt: skip
     found = json.loads(run(*base, "--top-n", 2, "--dry-run", "--json")[1])
-    assert (found["rows"], found["parts"], found["parts_done"], found["labels"], found["features"]) == (240, 3, 0, 4, 6)
-    assert found["columns_read"] == ["embedding"] and found["columns_kept"] == ["doc"] and not list(tmp_path.iterdir())
+    assert (
+        found["rows"],
+        found["parts"],
+        found["parts_done"],
+        found["labels"],
+        found["features"],
+    ) == (240, 3, 0, 4, 6)
+    assert (
+        found["columns_read"] == ["embedding"]
+        and found["columns_kept"] == ["doc"]
+        and not list(tmp_path.iterdir())
+    )
     said = run(*base, "--parallelism", 2, "--dry-run")[1]
     assert "240 to score" in said and "3, 2 at a time" in said and "nothing was written" in said
     assert "no column 'body'" in refused(*base, "--keep", "body", "--dry-run")
@@ -150,7 +183,9 @@ def test_a_dry_run_says_what_there_is_to_do(spark, corpus, run, refused, tmp_pat
     found = json.loads(run(*base, "--dry-run", "--json")[1])
     assert (found["rows"], found["parts"], found["parts_done"]) == (160, 2, 1)
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
-    shutil.rmtree(tmp_path / ".out.scoring" / "data")  # what is noted as done and gone is done again
+    shutil.rmtree(
+        tmp_path / ".out.scoring" / "data"
+    )  # what is noted as done and gone is done again
     found = json.loads(run(*base, "--dry-run", "--json")[1])
     assert (found["rows"], found["parts"], found["parts_done"]) == (240, 3, 0)
     assert run(*base)[0] == 0 and scored(spark, out)[1] == 240
@@ -158,7 +193,17 @@ def test_a_dry_run_says_what_there_is_to_do(spark, corpus, run, refused, tmp_pat
 
 @pytest.mark.local(spark=True)
 def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
-    base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc")
+    base = (
+        "score",
+        "--model",
+        corpus / "selection",
+        "--data",
+        corpus / "few",
+        "--format",
+        "parquet",
+        "--id",
+        "doc",
+    )
     whole = tmp_path / "whole"
     assert run(*base, "--output", whole)[0] == 0
     expected, _ = scored(spark, whole)
@@ -178,7 +223,11 @@ def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
     monkeypatch.setattr(scoring.Journal, "done", done)
     again = []
     write = scoring.Journal.write
-    monkeypatch.setattr(scoring.Journal, "write", lambda self, number, frame: again.append(number) or write(self, number, frame))
+    monkeypatch.setattr(
+        scoring.Journal,
+        "write",
+        lambda self, number, frame: again.append(number) or write(self, number, frame),
+    )
     code, said, _ = run(*base, "--output", out)
     assert code == 0 and "interrupted run" in said and "160 rows scored" in said
     assert sorted(again + written) == [0, 1, 2] and len(again) == 2
@@ -200,10 +249,22 @@ def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
 def test_new_files_are_appended(spark, corpus, run, refused, tmp_path):
     data, out = tmp_path / "data", tmp_path / "out"
     spark.createDataFrame(rows(30, 5000), SCHEMA).coalesce(1).write.parquet(f"file://{data}")
-    base = ("score", "--model", corpus / "selection", "--data", data, "--format", "parquet", "--id", "doc")
+    base = (
+        "score",
+        "--model",
+        corpus / "selection",
+        "--data",
+        data,
+        "--format",
+        "parquet",
+        "--id",
+        "doc",
+    )
     assert run(*base, "--output", out)[0] == 0
     first = {p.name: p.stat().st_mtime_ns for p in (out / "data" / "part=0").glob("part-*")}
-    spark.createDataFrame(rows(20, 6000), SCHEMA).coalesce(1).write.mode("append").parquet(f"file://{data}")
+    spark.createDataFrame(rows(20, 6000), SCHEMA).coalesce(1).write.mode("append").parquet(
+        f"file://{data}"
+    )
     assert "exists" in refused(*base, "--output", out)
     code, said, _ = run(*base, "--append", "--output", out)
     assert code == 0 and "20 rows scored" in said and "50 rows in 2 parts" in said
@@ -212,7 +273,9 @@ def test_new_files_are_appended(spark, corpus, run, refused, tmp_path):
     assert first == {p.name: p.stat().st_mtime_ns for p in (out / "data" / "part=0").glob("part-*")}
     code, said, _ = run(*base, "--append", "--output", out)
     assert code == 0 and "0 rows scored" in said and scored(spark, out)[1] == 50
-    assert "another output, or --overwrite" in refused(*base, "--append", "--top-n", 1, "--output", out)
+    assert "another output, or --overwrite" in refused(
+        *base, "--append", "--top-n", 1, "--output", out
+    )
     parts = sorted((out / "data").iterdir())
     shutil.rmtree(parts[-1])
     lacks = rf"out/data lacks {parts[-1].name}, which _parts/ notes as done \(1 of {len(parts)} are gone\)"
@@ -244,7 +307,8 @@ def test_text_from_raw_to_tags(spark, run, tmp_path):
     for i in range(240):
         tags = [t for t in words if rng.random() < 0.4]
         body = " ".join(
-            [w for t in tags for w in rng.permutation(words[t].split())[:2]] + list(rng.permutation("the a of is".split()))
+            [w for t in tags for w in rng.permutation(words[t].split())[:2]]
+            + list(rng.permutation("the a of is".split()))
         )
         table.append((i, body.upper() if i % 2 else body, tags))
     frame = spark.createDataFrame(table, "doc bigint, body string, topics array<string>")
@@ -263,7 +327,12 @@ def test_text_from_raw_to_tags(spark, run, tmp_path):
     )  # fmt: skip
     assert code == 0, err
     found, _ = scored(spark, tmp_path / "out")
-    assert {key: sorted(row.tags) for key, row in found.items()} == {1: ["cats", "dogs"], 2: ["food"], 3: [], 4: []}
+    assert {key: sorted(row.tags) for key, row in found.items()} == {
+        1: ["cats", "dogs"],
+        2: ["food"],
+        3: [],
+        4: [],
+    }
 
 
 @pytest.mark.slow
@@ -271,7 +340,9 @@ def test_numeric_columns_from_csv(spark, run, tmp_path):
     columns = ", ".join(f"x{j} double" for j in range(6))
     table = [(i, *r[1], *(float(t in r[2]) for t in LABELS)) for i, r in enumerate(rows(200))]
     schema = "key bigint, " + columns + ", " + ", ".join(f"{t} double" for t in LABELS)
-    spark.createDataFrame(table, schema).write.option("header", "true").csv(f"file://{tmp_path}/train")
+    spark.createDataFrame(table, schema).write.option("header", "true").csv(
+        f"file://{tmp_path}/train"
+    )
     code, _, err = run(
         "select", "--data", tmp_path / "train", "--format", "csv", "--features", "x*", "--labels-col", "l*", "--id", "key",
         "--method", "mim", "--num-top-features", 4, "--classifier", "cc", "--output", tmp_path / "selection",
@@ -289,7 +360,15 @@ def test_numeric_columns_from_csv(spark, run, tmp_path):
 
 @pytest.mark.local(spark=True)
 def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
-    base = ("score", "--data", corpus / "corpus", "--format", "parquet", "--output", tmp_path / "out")
+    base = (
+        "score",
+        "--data",
+        corpus / "corpus",
+        "--format",
+        "parquet",
+        "--output",
+        tmp_path / "out",
+    )
     assert "needs --model" in refused(*base)
     assert "no saved pipeline" in refused(*base, "--model", tmp_path / "nowhere")
     assert "predicts no labels" in refused(*base, "--model", corpus / "selection" / "model")
@@ -297,22 +376,58 @@ def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
     assert "no column 'key' to keep" in refused(*base, *model, "--id", "key")
     assert "takes no option 'labels'" in refused(*base, *model, "--option", "labels=x")
     assert "--top-n must be a whole number, at least 1" in refused(*base, *model, "--top-n", "0")
-    assert "--parallelism must be a whole number, at least 1" in refused(*base, *model, "--parallelism", "0")
-    assert "not both" in refused(*base, *model, "--append", "--overwrite")
-    spark.createDataFrame([("a", [1.0, 2.0])], "doc string, embedding array<double>").write.parquet(f"file://{tmp_path}/narrow")
-    narrow = ("score", "--data", tmp_path / "narrow", "--format", "parquet", "--id", "doc", "--output", tmp_path / "out")
-    assert "has 2 entries, the model was fitted on 6" in refused(*narrow, *model)
-    spark.createDataFrame([("a", [1.0, None, 0.0, 0.0, 0.0, 0.0])], "doc string, embedding array<double>").write.parquet(
-        f"file://{tmp_path}/holes"
+    assert "--parallelism must be a whole number, at least 1" in refused(
+        *base, *model, "--parallelism", "0"
     )
-    holes = ("score", "--data", tmp_path / "holes", "--format", "parquet", "--id", "doc", "--output", tmp_path / "out")
+    assert "not both" in refused(*base, *model, "--append", "--overwrite")
+    spark.createDataFrame([("a", [1.0, 2.0])], "doc string, embedding array<double>").write.parquet(
+        f"file://{tmp_path}/narrow"
+    )
+    narrow = (
+        "score",
+        "--data",
+        tmp_path / "narrow",
+        "--format",
+        "parquet",
+        "--id",
+        "doc",
+        "--output",
+        tmp_path / "out",
+    )
+    assert "has 2 entries, the model was fitted on 6" in refused(*narrow, *model)
+    spark.createDataFrame(
+        [("a", [1.0, None, 0.0, 0.0, 0.0, 0.0])], "doc string, embedding array<double>"
+    ).write.parquet(f"file://{tmp_path}/holes")
+    holes = (
+        "score",
+        "--data",
+        tmp_path / "holes",
+        "--format",
+        "parquet",
+        "--id",
+        "doc",
+        "--output",
+        tmp_path / "out",
+    )
     assert "missing" in refused(*holes, *model)
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.local(spark=True)
-def test_the_second_run_into_a_place_is_refused_and_breaks_nothing(spark, corpus, run, refused, tmp_path, monkeypatch):
-    base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc")
+def test_the_second_run_into_a_place_is_refused_and_breaks_nothing(
+    spark, corpus, run, refused, tmp_path, monkeypatch
+):
+    base = (
+        "score",
+        "--model",
+        corpus / "selection",
+        "--data",
+        corpus / "few",
+        "--format",
+        "parquet",
+        "--id",
+        "doc",
+    )
     out, told, report = tmp_path / "out", [], Stages.report
 
     def second(self, *progress):
@@ -324,16 +439,37 @@ def test_the_second_run_into_a_place_is_refused_and_breaks_nothing(spark, corpus
     monkeypatch.setattr(Stages, "report", second)
     code, _said, err = run(*base, "--parallelism", 1, "--output", out)
     assert code == 0, err
-    assert len(told) == 2 and all(f"another run writes the output {out}: " in line and "started " in line for line in told)
+    assert len(told) == 2 and all(
+        f"another run writes the output {out}: " in line and "started " in line for line in told
+    )
     found, count = scored(spark, out)
     assert count == len(found) == 240
-    assert sorted(p.name for p in out.iterdir()) == ["_manifest.json", "_parts", "_plan", "_report.html", "_settings", "data"]
+    assert sorted(p.name for p in out.iterdir()) == [
+        "_manifest.json",
+        "_parts",
+        "_plan",
+        "_report.html",
+        "_settings",
+        "data",
+    ]
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
 @pytest.mark.local(spark=True)
-def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(spark, corpus, run, refused, tmp_path, monkeypatch):
-    base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--output", tmp_path / "o")
+def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(
+    spark, corpus, run, refused, tmp_path, monkeypatch
+):
+    base = (
+        "score",
+        "--model",
+        corpus / "selection",
+        "--data",
+        corpus / "few",
+        "--format",
+        "parquet",
+        "--output",
+        tmp_path / "o",
+    )
     done, work = scoring.Journal.done, tmp_path / ".o.scoring"
 
     def fails(self, number, entry):
@@ -344,8 +480,13 @@ def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(spark, co
     monkeypatch.setattr(scoring.Journal, "done", fails)
     code, _, err = run(*base, "--output", tmp_path / "o", "--id", "doc", "--parallelism", 1)
     assert code == 130
-    assert err == f"spark-mlfs: interrupted: 1 of 3 parts are done and kept in {work}: the same command goes on with the rest\n"
-    assert not list(work.glob("_writing-*")) and sorted(p.name for p in tmp_path.iterdir()) == [".o.scoring"]
+    assert (
+        err
+        == f"spark-mlfs: interrupted: 1 of 3 parts are done and kept in {work}: the same command goes on with the rest\n"
+    )
+    assert not list(work.glob("_writing-*")) and sorted(p.name for p in tmp_path.iterdir()) == [
+        ".o.scoring"
+    ]
     monkeypatch.setattr(scoring.Journal, "done", done)
     assert "no column 'docs'" in refused(*base, "--output", tmp_path / "o", "--id", "docs")
     assert len(list((work / "_parts").glob("*.json"))) == 1
@@ -359,12 +500,27 @@ def test_a_full_disk_keeps_the_parts_that_are_done(spark, corpus, run, refused, 
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "tmpfs", str(disk), "-o"]
-    if subprocess.run([*mount, f"size={44 if engine == 'local' else 80}k"], capture_output=True).returncode:
+    if subprocess.run(
+        [*mount, f"size={44 if engine == 'local' else 80}k"], capture_output=True
+    ).returncode:
         pytest.skip("file systems can be mounted by root only")
     try:
-        base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
+        base = (
+            "score",
+            "--model",
+            corpus / "selection",
+            "--data",
+            corpus / "corpus",
+            "--format",
+            "parquet",
+            "--id",
+            "doc",
+        )
         line = refused(*base, "--parallelism", 1, "--output", disk / "out")
-        assert f"the output {disk / 'out'} cannot be written: the disk is full; free some room there" in line
+        assert (
+            f"the output {disk / 'out'} cannot be written: the disk is full; free some room there"
+            in line
+        )
         left = len(list((disk / ".out.scoring" / "_parts").glob("*.json")))
         assert 1 <= left < 6 and f"; {left} of 6 parts are done and kept in " in line
         assert sorted(p.name for p in disk.iterdir()) == [".out.scoring"]
@@ -381,10 +537,33 @@ def test_a_full_disk_keeps_the_parts_that_are_done(spark, corpus, run, refused, 
 def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
     """A scheduler ends the process alone, not what it started: it stops within seconds, and the same command goes on."""
     out, work = tmp_path / "out", tmp_path / ".out.scoring"
-    base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
-    command = [sys.executable, "-m", "spark_mlfs.cli", *base, "--engine", "spark", "--parallelism", "1", "--output", out]
+    base = (
+        "score",
+        "--model",
+        corpus / "selection",
+        "--data",
+        corpus / "corpus",
+        "--format",
+        "parquet",
+        "--id",
+        "doc",
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "spark_mlfs.cli",
+        *base,
+        "--engine",
+        "spark",
+        "--parallelism",
+        "1",
+        "--output",
+        out,
+    ]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    process = subprocess.Popen([str(c) for c in command], env=environment, text=True, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [str(c) for c in command], env=environment, text=True, stderr=subprocess.PIPE
+    )
     deadline = time.time() + 240
     while time.time() < deadline and len(list((work / "_parts").glob("*.json"))) < 2:
         time.sleep(0.05)
@@ -396,7 +575,11 @@ def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
     assert process.returncode == 143 and time.time() - ended < 30, said
     kept = f"{left} of 6 parts are done and kept in {work}: the same command goes on with the rest"
     assert lines == [f"spark-mlfs: ended by SIGTERM: {kept}"] and "Traceback" not in said, said
-    assert 2 <= left < 6 and not list(work.glob("_writing-*")) and [p.name for p in tmp_path.iterdir()] == [work.name]
+    assert (
+        2 <= left < 6
+        and not list(work.glob("_writing-*"))
+        and [p.name for p in tmp_path.iterdir()] == [work.name]
+    )
     code, said, err = run(*base, "--output", out)
     assert code == 0 and f"{40 * (6 - left)} rows scored" in said, err
     assert scored(spark, out)[1] == 240 and [p.name for p in tmp_path.iterdir()] == ["out"]
@@ -406,10 +589,36 @@ def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
 def test_killed_and_started_again(spark, corpus, run, tmp_path):
     """The process is killed in the middle; given again, the run loses nothing and repeats nothing."""
     out, work = tmp_path / "out", tmp_path / ".out.scoring"
-    base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
-    command = [sys.executable, "-m", "spark_mlfs.cli", *base, "--engine", "spark", "--parallelism", "1", "--output", out]
+    base = (
+        "score",
+        "--model",
+        corpus / "selection",
+        "--data",
+        corpus / "corpus",
+        "--format",
+        "parquet",
+        "--id",
+        "doc",
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "spark_mlfs.cli",
+        *base,
+        "--engine",
+        "spark",
+        "--parallelism",
+        "1",
+        "--output",
+        out,
+    ]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    process = subprocess.Popen([str(c) for c in command], env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [str(c) for c in command],
+        env=environment,
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
+    )
     deadline = time.time() + 120
     while time.time() < deadline and len(list((work / "_parts").glob("*.json"))) < 2:
         time.sleep(0.02)
@@ -442,7 +651,17 @@ def elsewhere(tmp_path, monkeypatch):
 def test_elsewhere_the_second_run_is_refused_and_nothing_of_an_earlier_one_stays(
     spark, corpus, run, refused, elsewhere, monkeypatch
 ):
-    base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
+    base = (
+        "score",
+        "--model",
+        corpus / "selection",
+        "--data",
+        corpus / "corpus",
+        "--format",
+        "parquet",
+        "--id",
+        "doc",
+    )
     out, told, report, done = ("--output", elsewhere), [], Stages.report, scoring.Journal.done
 
     def second(self, *progress):
@@ -459,11 +678,22 @@ def test_elsewhere_the_second_run_is_refused_and_nothing_of_an_earlier_one_stays
     monkeypatch.setattr(Stages, "report", second)
     monkeypatch.setattr(scoring.Journal, "done", fails)
     code, _, err = run(*base, "--parts", 4, "--parallelism", 1, *out)
-    assert code == 130 and "3 of 4 parts are done and kept: the same command goes on with the rest" in err
-    assert len(told) == 2 and all(f"another run writes the output {elsewhere}: " in line for line in told)
+    assert (
+        code == 130
+        and "3 of 4 parts are done and kept: the same command goes on with the rest" in err
+    )
+    assert len(told) == 2 and all(
+        f"another run writes the output {elsewhere}: " in line for line in told
+    )
     monkeypatch.setattr(scoring.Journal, "done", done)
-    code, said, err = run(*base, "--parts", 4, *out)  # at once: the interrupted run has said that it ended
-    assert code == 0 and "interrupted run" in said and scored(spark, elsewhere.removeprefix("file://"))[1] == 240, err
+    code, said, err = run(
+        *base, "--parts", 4, *out
+    )  # at once: the interrupted run has said that it ended
+    assert (
+        code == 0
+        and "interrupted run" in said
+        and scored(spark, elsewhere.removeprefix("file://"))[1] == 240
+    ), err
     assert f"the output {elsewhere} exists" in refused(*base, *out)
     # fewer parts, another answer: rows, markers and plan of the first run are gone
     code, said, err = run(*base, "--top-n", 1, "--parts", 2, "--overwrite", *out)

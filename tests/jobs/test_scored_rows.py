@@ -46,20 +46,27 @@ def test_two_letters_beyond_ascii_have_one_of_ascii_s_in_lower_case():
 def test_counts_are_scikit_learn_s(monkeypatch):
     rng = np.random.default_rng(0)
     known = [f"w{i}" for i in range(40)] + ["the_end", "x"]
-    texts = [" ".join(rng.choice([*known, "unknown", "The"], rng.integers(0, 60))).title() for _ in range(3000)]
+    texts = [
+        " ".join(rng.choice([*known, "unknown", "The"], rng.integers(0, 60))).title()
+        for _ in range(3000)
+    ]
     texts[1000:2000] = texts[:1000]
     vocabulary = rng.permutation(known)
     counter = CountVectorizer(vocabulary=vocabulary, token_pattern=r"[a-z0-9_]+")
     expected = counter.fit_transform(texts)
     counts = WordCounts(tuple(vocabulary))(pa.array(texts))
-    assert counts.dtype == np.float64 and counts.has_sorted_indices and (counts != expected).nnz == 0
+    assert (
+        counts.dtype == np.float64 and counts.has_sorted_indices and (counts != expected).nnz == 0
+    )
     assert (WordCounts(tuple(vocabulary), binary=True)(pa.array(texts)) != (expected > 0)).nnz == 0
     less = WordCounts(tuple(vocabulary), stop=frozenset(vocabulary[:5]))(pa.array(texts))
     assert less[:, :5].nnz == 0 and (less[:, 5:] != expected[:, 5:]).nnz == 0
     with monkeypatch.context() as patch:
         split_at_once = []
         patch.setattr(read_words, "SLICE_BYTES", 5000)
-        patch.setattr(read_words, "words_of", lambda some: split_at_once.append(some.nbytes) or words_of(some))
+        patch.setattr(
+            read_words, "words_of", lambda some: split_at_once.append(some.nbytes) or words_of(some)
+        )
         pieces = WordCounts(tuple(vocabulary))(pa.array(texts)[7:])
     assert len(split_at_once) > 20 and max(split_at_once) < 4 * 5000
     assert pieces.has_sorted_indices and (pieces != expected[7:]).nnz == 0
@@ -88,19 +95,34 @@ def test_the_best_labels(q, digits, seed):
     rng = np.random.default_rng(seed)
     scores = np.round(rng.normal(size=(rng.integers(0, 30), q)), digits)
     predicted = (scores > rng.normal()).astype(np.uint8)
-    for top_n, threshold in [(1, None), (q, None), (max(1, q // 2), None), (None, 0.5), (None, None)]:
+    for top_n, threshold in [
+        (1, None),
+        (q, None),
+        (max(1, q // 2), None),
+        (None, 0.5),
+        (None, None),
+    ]:
         labels, values, counts = best_labels(predicted, scores, top_n, threshold)
         expected = []
         for row, yes in zip(scores, predicted, strict=True):
             order = sorted(range(q), key=lambda label: (-row[label], label))
-            expected.append(order[:top_n] if top_n else [b for b in order if (yes[b] if threshold is None else row[b] >= 0.5)])
-        assert labels.tolist() == [b for some in expected for b in some] and counts.tolist() == list(map(len, expected))
+            expected.append(
+                order[:top_n]
+                if top_n
+                else [b for b in order if (yes[b] if threshold is None else row[b] >= 0.5)]
+            )
+        assert labels.tolist() == [
+            b for some in expected for b in some
+        ] and counts.tolist() == list(map(len, expected))
         assert values.tolist() == [scores[i, b] for i, some in enumerate(expected) for b in some]
 
 
 def same_scores(spark, pipeline, frame):
     """The scores of the pipeline as it is and as `score` has it: equal to the bit."""
-    expected = {row.doc: row.rawPrediction.toArray().tobytes() for row in pipeline.transform(frame).collect()}
+    expected = {
+        row.doc: row.rawPrediction.toArray().tobytes()
+        for row in pipeline.transform(frame).collect()
+    }
     found = Scorer("", pipeline.stages).tagged(frame, ["doc"], all_scores=True).collect()
     assert len(found) == frame.count() == len(expected)
     assert {row.doc: np.array(row.rawPrediction).tobytes() for row in found} == expected
@@ -111,15 +133,35 @@ def same_scores(spark, pipeline, frame):
 @pytest.mark.parametrize("stop_words", [None, "english"])
 def test_texts(spark, stop_words):
     rng = np.random.default_rng(1)
-    words = {"cats": "cat kitten purr the", "dogs": "dog puppy bark of", "food": "bread soup the eat"}
+    words = {
+        "cats": "cat kitten purr the",
+        "dogs": "dog puppy bark of",
+        "food": "bread soup the eat",
+    }
     rows = []
     for i in range(2000):
         tags = [t for t in words if rng.random() < 0.4]
         body = " ".join(w for t in tags for w in rng.permutation(words[t].split())[:3])
-        rows.append((i, ["{}", "É{}!\n", "{} \u0130t", "{}, {}"][i % 4].format(body, body).upper() if i % 3 else body, tags))
+        rows.append(
+            (
+                i,
+                ["{}", "É{}!\n", "{} \u0130t", "{}, {}"][i % 4].format(body, body).upper()
+                if i % 3
+                else body,
+                tags,
+            )
+        )
     rows += [(2000, None, ["cats"]), (2001, "", []), (2002, "日本", ["food"])]
-    table = spark.createDataFrame(rows, "doc bigint, body string, topics array<string>").repartition(3)
-    options = {"text": "body", "labels": "topics", "id": "doc", "min_df": 1, "stop_words": stop_words}
+    table = spark.createDataFrame(
+        rows, "doc bigint, body string, topics array<string>"
+    ).repartition(3)
+    options = {
+        "text": "body",
+        "labels": "topics",
+        "id": "doc",
+        "min_df": 1,
+        "stop_words": stop_words,
+    }
     training = read.text(spark, table, **options)
     selector = MIMSelector(numTopFeatures=6, idCol="id").fit(training)
     assert selector.selectedFeatures != sorted(selector.selectedFeatures)
@@ -135,22 +177,39 @@ def test_texts_whose_words_the_librarys_own_stage_counts(spark, binary):
     rng = np.random.default_rng(3)
     known = ["cat", "dog", "soup", "it", "the", "x_1"]
     bodies = [" ".join(rng.choice([*known, "other"], rng.integers(0, 30))) for _ in range(1500)]
-    rows = [(i, f"{b}!" if i % 2 else b.upper(), [t for t in ("cat", "soup") if t in b]) for i, b in enumerate(bodies)]
+    rows = [
+        (i, f"{b}!" if i % 2 else b.upper(), [t for t in ("cat", "soup") if t in b])
+        for i, b in enumerate(bodies)
+    ]
     rows += [*rows[:700], (9000, None, ["cat"]), (9001, "", []), (9002, "İt", ["soup"])]
     rows = [(i, *row[1:]) for i, row in enumerate(rows)]
-    table = spark.createDataFrame(rows, "doc bigint, `the.body` string, topics array<string>").repartition(3)
-    counter = WordCounter(inputCol="the.body", outputCol="counts", vocabulary=known, stopWords=["the"], binary=binary)
+    table = spark.createDataFrame(
+        rows, "doc bigint, `the.body` string, topics array<string>"
+    ).repartition(3)
+    counter = WordCounter(
+        inputCol="the.body", outputCol="counts", vocabulary=known, stopWords=["the"], binary=binary
+    )
     counts = counter.transform(table).select("doc", "counts", "topics")
     training = read.table(spark, counts, features="counts", labels="topics", id="doc")
     selector = MIMSelector(numTopFeatures=3, idCol="id", outputCol="selected").fit(training)
-    model = BRSVMClassifier().setFeaturesCol("selected").setIdCol("id").fit(selector.transform(training))
+    model = (
+        BRSVMClassifier()
+        .setFeaturesCol("selected")
+        .setIdCol("id")
+        .fit(selector.transform(training))
+    )
     pipeline = PipelineModel(stages=[counter, selector.setFeaturesCol("counts"), model])
     rows = same_scores(spark, pipeline, table)
     assert len({row.scores[0] for row in rows if row.scores}) > 3
     scorer = Scorer("", pipeline.stages)
     frame, cells = scorer.features(scorer.read_of(table))
-    assert cells.read == counter.word_counts().of(np.array(selector.selectedFeatures)) and frame.columns == ["the.body"]
-    assert word_counts([counter]) == ("the.body", WordCounts(tuple(known), binary, frozenset(["the"])))
+    assert cells.read == counter.word_counts().of(
+        np.array(selector.selectedFeatures)
+    ) and frame.columns == ["the.body"]
+    assert word_counts([counter]) == (
+        "the.body",
+        WordCounts(tuple(known), binary, frozenset(["the"])),
+    )
     assert word_counts([counter, counter]) is None
 
 
@@ -163,7 +222,10 @@ def test_vectors(spark, form):
     y = x[:, [5, 1]] + 0.1 * rng.normal(size=(2000, 2)) > 0.2
     full = [Vectors.sparse(8, np.flatnonzero(r).tolist(), r[r != 0].tolist()) for r in x]
     cells = {"dense": [Vectors.dense(r) for r in x], "sparse": full, "arrays": x.tolist()}[form]
-    rows = [(i, c, [f"t{j}" for j in np.flatnonzero(labels)]) for i, (c, labels) in enumerate(zip(cells, y, strict=True))]
+    rows = [
+        (i, c, [f"t{j}" for j in np.flatnonzero(labels)])
+        for i, (c, labels) in enumerate(zip(cells, y, strict=True))
+    ]
     kind = "array<double>" if form == "arrays" else "vector"
     frame = (
         spark.createDataFrame(rows, ["doc", "features", "labels"])
@@ -181,9 +243,17 @@ def test_vectors(spark, form):
     for slot, refused in ((unused, False), (used, True)):
         values = x[:3].copy()
         values[1, slot] = np.nan
-        cells = [Vectors.sparse(8, range(8), r.tolist()) if form == "sparse" else Vectors.dense(r) for r in values]
-        few = [(i, r.tolist() if form == "arrays" else c) for i, (c, r) in enumerate(zip(cells, values, strict=True))]
-        table = spark.createDataFrame(few, "doc bigint, features array<double>" if form == "arrays" else ["doc", "features"])
+        cells = [
+            Vectors.sparse(8, range(8), r.tolist()) if form == "sparse" else Vectors.dense(r)
+            for r in values
+        ]
+        few = [
+            (i, r.tolist() if form == "arrays" else c)
+            for i, (c, r) in enumerate(zip(cells, values, strict=True))
+        ]
+        table = spark.createDataFrame(
+            few, "doc bigint, features array<double>" if form == "arrays" else ["doc", "features"]
+        )
         if not refused:
             assert len(same_scores(spark, pipeline, table)) == 3
             continue

@@ -15,36 +15,55 @@ from spark_mlfs.session.local import java_home
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PLANTED = ["--format", "planted"] + [
-    part for option in ("num_rows=300", "num_features=12", "num_labels=3", "seed=4") for part in ("--option", option)
+    part
+    for option in ("num_rows=300", "num_features=12", "num_labels=3", "seed=4")
+    for part in ("--option", option)
 ]
 
 
 def environment() -> dict[str, str]:
-    found = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_")) and k != "PYTHONPATH"}
+    found = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith(("PYSPARK_", "SPARK_")) and k != "PYTHONPATH"
+    }
     found["SPARK_SUBMIT_OPTS"] = os.environ["SPARK_SUBMIT_OPTS"]
     return {**found, "PYSPARK_PYTHON": sys.executable, "JAVA_HOME": str(java_home())}
 
 
 def launch(command: list[object], folder: Path) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [str(part) for part in command], cwd=folder, env=environment(), capture_output=True, text=True, timeout=300
+        [str(part) for part in command],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
 
 
-def submit(job: Path | str, *arguments: object, folder: Path = REPOSITORY) -> subprocess.CompletedProcess:
+def submit(
+    job: Path | str, *arguments: object, folder: Path = REPOSITORY
+) -> subprocess.CompletedProcess:
     import pyspark
 
     program = Path(sys.executable).with_name("spark-submit")
     if not program.exists():
         program = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     properties = REPOSITORY / "conf" / "spark" / "local.conf"
-    return launch([program, "--properties-file", properties, "--driver-memory", "1g", job, *arguments], folder)
+    return launch(
+        [program, "--properties-file", properties, "--driver-memory", "1g", job, *arguments], folder
+    )
 
 
 @pytest.fixture(scope="module")
 def expected(spark) -> pd.DataFrame:
     frame = spark_mlfs.read.planted(spark, 300, 12, 3, seed=4)
-    return spark_mlfs.MultiLabelSelector(method="jmi", numTopFeatures=5, outputCol="s").fit(frame).ranking
+    return (
+        spark_mlfs.MultiLabelSelector(method="jmi", numTopFeatures=5, outputCol="s")
+        .fit(frame)
+        .ranking
+    )
 
 
 def ranking(folder: Path) -> pd.DataFrame:
@@ -53,9 +72,20 @@ def ranking(folder: Path) -> pd.DataFrame:
 
 @pytest.mark.slow(every=30)
 def test_select_from_the_root_and_transform_from_inside_jobs(expected, tmp_path):
-    done = submit("jobs/select.py", *PLANTED, "--method", "jmi", "--num-top-features", 5, "--output", tmp_path / "run")
+    done = submit(
+        "jobs/select.py",
+        *PLANTED,
+        "--method",
+        "jmi",
+        "--num-top-features",
+        5,
+        "--output",
+        tmp_path / "run",
+    )
     assert done.returncode == 0, done.stdout + done.stderr
-    pd.testing.assert_frame_equal(ranking(tmp_path / "run"), expected, check_dtype=False, check_exact=True)
+    pd.testing.assert_frame_equal(
+        ranking(tmp_path / "run"), expected, check_dtype=False, check_exact=True
+    )
     assert (tmp_path / "run" / "report.html").stat().st_size > 5000
     arguments = ("--model", tmp_path / "run" / "model", *PLANTED, "--output", tmp_path / "reduced")
     done = submit("transform.py", *arguments, folder=REPOSITORY / "jobs")
@@ -68,8 +98,18 @@ def test_select_from_inside_jobs_and_transform_from_the_root(expected, tmp_path)
     arguments = (*PLANTED, "--method", "jmi", "--num-top-features", 5, "--output", tmp_path / "run")
     done = submit("select.py", *arguments, folder=REPOSITORY / "jobs")
     assert done.returncode == 0, done.stdout + done.stderr
-    pd.testing.assert_frame_equal(ranking(tmp_path / "run"), expected, check_dtype=False, check_exact=True)
-    arguments = ("--model", tmp_path / "run", *PLANTED, "--output", tmp_path / "reduced", "--output-format", "csv")
+    pd.testing.assert_frame_equal(
+        ranking(tmp_path / "run"), expected, check_dtype=False, check_exact=True
+    )
+    arguments = (
+        "--model",
+        tmp_path / "run",
+        *PLANTED,
+        "--output",
+        tmp_path / "reduced",
+        "--output-format",
+        "csv",
+    )
     done = submit("jobs/transform.py", *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(list((tmp_path / "reduced").glob("part-*.csv"))) >= 1
@@ -77,8 +117,19 @@ def test_select_from_inside_jobs_and_transform_from_the_root(expected, tmp_path)
 
 @pytest.mark.slow(every=30)
 def test_a_users_error_ends_spark_submit_with_code_2_and_one_line(tmp_path):
-    (tmp_path / "bad.arff").write_text("@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\n1,0\nx,1\n")
-    arguments = ("--data", tmp_path / "bad.arff", "--format", "arff", "--option", "labels=-1", "--output", tmp_path / "out")
+    (tmp_path / "bad.arff").write_text(
+        "@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\n1,0\nx,1\n"
+    )
+    arguments = (
+        "--data",
+        tmp_path / "bad.arff",
+        "--format",
+        "arff",
+        "--option",
+        "labels=-1",
+        "--output",
+        tmp_path / "out",
+    )
     done = submit("jobs/select.py", *arguments)
     said = done.stdout + done.stderr
     assert done.returncode == 2, said
@@ -100,10 +151,15 @@ def test_as_a_module(expected, tmp_path):
         timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    pd.testing.assert_frame_equal(ranking(tmp_path / "run"), expected, check_dtype=False, check_exact=True)
+    pd.testing.assert_frame_equal(
+        ranking(tmp_path / "run"), expected, check_dtype=False, check_exact=True
+    )
 
 
-@pytest.mark.parametrize("importer", ["import select; select.select", "import selectors, socket; import select; select.select"])
+@pytest.mark.parametrize(
+    "importer",
+    ["import select; select.select", "import selectors, socket; import select; select.select"],
+)
 def test_python_started_inside_jobs_finds_the_standard_librarys_select(importer):
     """Spark starts its Python workers in the folder spark-submit was called in, and Python looks there first."""
     done = launch([sys.executable, "-c", importer], REPOSITORY / "jobs")

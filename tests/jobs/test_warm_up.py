@@ -63,7 +63,12 @@ def test_java_starts_without_what_is_damaged(cache, damage):
     else:
         kept.write_bytes(b"classer" if damage == "a bit" else b"class")
     faults._told.clear()
-    with pytest.warns(faults.DataNotice, match=f"without the classes kept at {kept}: they are damaged"), classes.started_fast():
+    with (
+        pytest.warns(
+            faults.DataNotice, match=f"without the classes kept at {kept}: they are damaged"
+        ),
+        classes.started_fast(),
+    ):
         assert os.environ[OPTIONS] == java.COMPILE_LATER
 
 
@@ -98,7 +103,9 @@ def test_what_fails_is_told_in_a_line_and_leaves_nothing(cache, monkeypatch, cap
     assert cli.main(["warm-up"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("spark-mlfs: error: ") and line.endswith("ended with code 1: no room")
-    monkeypatch.setattr(classes, "_RUN", "import sys; open(sys.argv[1] + '/path', 'w').write('nowhere.jar')")
+    monkeypatch.setattr(
+        classes, "_RUN", "import sys; open(sys.argv[1] + '/path', 'w').write('nowhere.jar')"
+    )
     java = cache / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\nexit 0\n")
@@ -128,7 +135,11 @@ def test_a_session_maps_what_was_kept(cache, capsys):
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     said = subprocess.run(
-        [sys.executable, "-c", code.replace("KEPT", repr(str(kept)))], capture_output=True, text=True, env=environment, check=True
+        [sys.executable, "-c", code.replace("KEPT", repr(str(kept)))],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=True,
     )
     assert said.stdout.split() == ["True", "3"] and "warning" not in said.stderr.lower()
     assert cli.main(["warm-up", "--remove"]) == 0 and not kept.exists()
@@ -151,8 +162,15 @@ def test_options_ahead_are_overridden_by_the_users_own(monkeypatch):
 
 def test_java_takes_the_options_ahead():
     """The Java that is here knows every one of them: it says what it made of them."""
-    command = [str(java.java_home() / "bin" / "java"), *java.COMPILE_LATER.split(), "-XX:+PrintFlagsFinal", "-version"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.replace(" ", "")
+    command = [
+        str(java.java_home() / "bin" / "java"),
+        *java.COMPILE_LATER.split(),
+        "-XX:+PrintFlagsFinal",
+        "-version",
+    ]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.replace(
+        " ", ""
+    )
     for option in java.COMPILE_LATER.split()[1:]:
         name, value = option.removeprefix("-XX:").split("=")
         assert f"intx{name}={value}{{product}}{{commandline}}" in said
@@ -163,7 +181,9 @@ def test_a_working_folder_gives_nothing_to_workers_nor_its_cache_to_java(tmp_pat
     """A module of the name of one that workers import, a space in the cache's path, and a damaged archive there."""
     cache = tmp_path / "my cache"
     cache.mkdir(mode=0o700)
-    (tmp_path / "numpy.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w')\nraise SystemExit\n")
+    (tmp_path / "numpy.py").write_text(
+        f"open({str(tmp_path / 'imported')!r}, 'w')\nraise SystemExit\n"
+    )
     code = (
         "import sys\nfrom spark_mlfs import cli\nfrom spark_mlfs.session import local as classes\n"
         "classes.archive().write_bytes(bytes(range(256)) * 64)\n"

@@ -24,7 +24,16 @@ from spark_mlfs.cli import command, work
 from spark_mlfs.cli.command import parser, spelling_of
 from spark_mlfs.cli.completion import script
 from spark_mlfs.cli.terminal import Stages
-from spark_mlfs.errors import ON_THE_DRIVER, BudgetError, DataNotice, option, setting, spelled, spelled_by, worker_errors
+from spark_mlfs.errors import (
+    ON_THE_DRIVER,
+    BudgetError,
+    DataNotice,
+    option,
+    setting,
+    spelled,
+    spelled_by,
+    worker_errors,
+)
 from spark_mlfs.session import local
 
 INDEX = (Path(__file__).resolve().parents[2] / "notebooks" / "methods" / "README.md").read_text()
@@ -35,7 +44,14 @@ TABLE = ("--format", "csv", "--features", "a", "b", "c", "--labels-col", "y*", "
 @pytest.fixture(scope="module")
 def table(tmp_path_factory) -> Path:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"k": range(90), "a": rng.random(90).round(3), "b": rng.integers(0, 3, 90), "c": rng.integers(0, 2, 90)})
+    frame = pd.DataFrame(
+        {
+            "k": range(90),
+            "a": rng.random(90).round(3),
+            "b": rng.integers(0, 3, 90),
+            "c": rng.integers(0, 2, 90),
+        }
+    )
     frame["y1"], frame["y2"] = (frame["a"] > 0.5).astype(int), frame["c"]
     path = tmp_path_factory.mktemp("said") / "data.csv"
     frame.to_csv(path, index=False)
@@ -56,15 +72,28 @@ def test_a_setting_is_named_as_each_face_has_it():
     with pytest.raises(BudgetError) as caught, spelled_by(in_arrays):
         raise error
     python = "screen='chi2:9') in this process; missing='mean', labels"
-    assert str(caught.value) == f"memory_bytes = 3 MB: raise memory_bytes, lower num_bins, screen ({python}"
+    assert (
+        str(caught.value)
+        == f"memory_bytes = 3 MB: raise memory_bytes, lower num_bins, screen ({python}"
+    )
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     flags = {"--worker-bytes", "--screen", "--labels-col", "--set"}
     said = "--worker-bytes 3 MB: raise --worker-bytes, lower --set num_bins, screen (--screen chi2:9) on the driver; "
-    assert spelled(text, spelling_of(["select"], flags)) == said + "--option missing=mean, --labels-col"
+    assert (
+        spelled(text, spelling_of(["select"], flags))
+        == said + "--option missing=mean, --labels-col"
+    )
     typed = ["select", "--classifier-set", "k=0", "--grid", "alpha=1,x"]
-    assert spelled(f"{setting('k')}, {setting('alpha')}", spelling_of(typed, flags)) == "--classifier-set k, --grid alpha"
-    said = spelled(text, spelling_of(["select", "--config", "f", "--option", "missing=drop"], flags))
-    assert said.startswith("worker_bytes = 3 MB: raise --worker-bytes") and said.endswith("--option missing=mean, labels")
+    assert (
+        spelled(f"{setting('k')}, {setting('alpha')}", spelling_of(typed, flags))
+        == "--classifier-set k, --grid alpha"
+    )
+    said = spelled(
+        text, spelling_of(["select", "--config", "f", "--option", "missing=drop"], flags)
+    )
+    assert said.startswith("worker_bytes = 3 MB: raise --worker-bytes") and said.endswith(
+        "--option missing=mean, labels"
+    )
 
 
 def test_a_setting_is_named_by_the_face_that_gets_a_workers_error(spark):
@@ -74,7 +103,10 @@ def test_a_setting_is_named_by_the_face_that_gets_a_workers_error(spark):
 
     with pytest.raises(BudgetError, match=r"raise workerBytes$") as caught, worker_errors():
         spark.range(1).mapInArrow(refuse, "id long").collect()
-    assert spelled(caught.value.args[0], spelling_of(["select"], {"--worker-bytes"})) == "raise --worker-bytes"
+    assert (
+        spelled(caught.value.args[0], spelling_of(["select"], {"--worker-bytes"}))
+        == "raise --worker-bytes"
+    )
 
 
 # ---- a result as it is asked for ----
@@ -87,7 +119,11 @@ def test_one_meaning_of_score_everywhere(run, table, tmp_path):
     assert code == 0, err
     ranking = pd.read_csv(tmp_path / "run" / "ranking.csv", float_precision="round_trip")
     gains = json.loads((tmp_path / "run" / "manifest.json").read_text())["solution"]["gains"]
-    assert list(ranking["score"][:2]) == gains and np.isnan(ranking["score"][2]) and ranking["relevance"].notna().all()
+    assert (
+        list(ranking["score"][:2]) == gains
+        and np.isnan(ranking["score"][2])
+        and ranking["relevance"].notna().all()
+    )
     lines = said.splitlines()
     assert lines[1].split() == ["rank", "score", "relevance", "name"]
     for line, row in zip(lines[2:4], ranking.itertuples(), strict=False):
@@ -98,26 +134,65 @@ def test_one_meaning_of_score_everywhere(run, table, tmp_path):
 
 @pytest.mark.local
 def test_json_is_all_there_is_on_standard_output(run, table, tmp_path):
-    code, said, err = run("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run", "--json")
+    code, said, err = run(
+        "select",
+        "--data",
+        table,
+        *TABLE,
+        "--num-top-features",
+        2,
+        "--output",
+        tmp_path / "run",
+        "--json",
+    )
     found = json.loads(said)
     assert code == 0 and err == "" and found["output"] == str(tmp_path / "run")
     ranking = pd.read_csv(tmp_path / "run" / "ranking.csv", float_precision="round_trip")[:2]
     assert [row["name"] for row in found["selected"]] == list(ranking["name"])
     assert [row["score"] for row in found["selected"]] == list(ranking["score"])
-    code, said, _ = run("transform", "--model", tmp_path / "run", "--data", table, *TABLE, "--output", tmp_path / "t", "--json")
+    code, said, _ = run(
+        "transform",
+        "--model",
+        tmp_path / "run",
+        "--data",
+        table,
+        *TABLE,
+        "--output",
+        tmp_path / "t",
+        "--json",
+    )
     assert code == 0 and json.loads(said)["rows"] == 90
 
 
 @pytest.mark.local
 def test_quiet_says_nothing_but_errors(run, refused, table, tmp_path):
-    base = ("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run", "--quiet")
+    base = (
+        "select",
+        "--data",
+        table,
+        *TABLE,
+        "--num-top-features",
+        2,
+        "--output",
+        tmp_path / "run",
+        "--quiet",
+    )
     assert run(*base) == (0, "", "")
     assert "exists" in refused(*base)
 
 
 @pytest.mark.local
 def test_a_dry_run_says_what_the_run_then_does(run, table, tmp_path):
-    base = ("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run")
+    base = (
+        "select",
+        "--data",
+        table,
+        *TABLE,
+        "--num-top-features",
+        2,
+        "--output",
+        tmp_path / "run",
+    )
     code, said, err = run(*base, "--dry-run", "--json")
     assert code == 0 and err == "" and not (tmp_path / "run").exists()
     found = json.loads(said)
@@ -125,20 +200,66 @@ def test_a_dry_run_says_what_the_run_then_does(run, table, tmp_path):
     done = json.loads((tmp_path / "run" / "manifest.json").read_text())
     for name in ("rows", "features", "labels", "packed_bytes", "stored_as"):
         assert found[name] == done["data"][name]
-    assert found["one_task"] is not done["cost"]["distributed"] and found["kept"] == 2 and found["statistics"]
-    assert all(0 < found[name]["needed"] < found[name]["allowed"] for name in ("worker_bytes", "driver_bytes"))
-    text = run("select", "--data", table, *TABLE, "--output", tmp_path / "x", "--dry-run", "--worker-bytes", 1 << 20)[1]
+    assert (
+        found["one_task"] is not done["cost"]["distributed"]
+        and found["kept"] == 2
+        and found["statistics"]
+    )
+    assert all(
+        0 < found[name]["needed"] < found[name]["allowed"]
+        for name in ("worker_bytes", "driver_bytes")
+    )
+    text = run(
+        "select",
+        "--data",
+        table,
+        *TABLE,
+        "--output",
+        tmp_path / "x",
+        "--dry-run",
+        "--worker-bytes",
+        1 << 20,
+    )[1]
     assert "90 rows x 3 features x 2 labels" in text and "nothing was written" in text
 
 
 @pytest.mark.local
 def test_a_dry_run_of_transform(run, table, tmp_path):
-    assert run("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run", "--no-report")[0] == 0
-    base = ("transform", "--model", tmp_path / "run", "--data", table, *TABLE, "--as", "columns", "--output", tmp_path / "t")
+    assert (
+        run(
+            "select",
+            "--data",
+            table,
+            *TABLE,
+            "--num-top-features",
+            2,
+            "--output",
+            tmp_path / "run",
+            "--no-report",
+        )[0]
+        == 0
+    )
+    base = (
+        "transform",
+        "--model",
+        tmp_path / "run",
+        "--data",
+        table,
+        *TABLE,
+        "--as",
+        "columns",
+        "--output",
+        tmp_path / "t",
+    )
     code, said, err = run(*base, "--dry-run", "--json")
     found = json.loads(said)
     assert code == 0 and err == "" and not (tmp_path / "t").exists()
-    assert (found["rows"], found["features"], found["kept"], found["dense_bytes"]) == (90, 3, 2, 8 * 2 * 90)
+    assert (found["rows"], found["features"], found["kept"], found["dense_bytes"]) == (
+        90,
+        3,
+        2,
+        8 * 2 * 90,
+    )
     assert "2 of 3 features" in run(*base, "--dry-run")[1]
     done = json.loads(run(*base, "--json")[1])
     assert found["columns"] == done["columns"] and found["rows"] == done["rows"]
@@ -158,20 +279,47 @@ def test_a_sample_is_taken_for_all_rows(run, tmp_path):
         "--option",
         "num_labels=3",
     )
-    found = json.loads(run(*planted, "--method", "mim", "--output", tmp_path / "x", "--dry-run", "--json")[1])
+    found = json.loads(
+        run(*planted, "--method", "mim", "--output", tmp_path / "x", "--dry-run", "--json")[1]
+    )
     assert found["rows"] == 9000 and found["rows_looked_at"] == 2000
-    assert run(*planted, "--method", "mim", "--num-top-features", 3, "--output", tmp_path / "x")[0] == 0
+    assert (
+        run(*planted, "--method", "mim", "--num-top-features", 3, "--output", tmp_path / "x")[0]
+        == 0
+    )
     done = json.loads((tmp_path / "x" / "manifest.json").read_text())["data"]
     assert 0.7 < found["packed_bytes"] / done["packed_bytes"] < 1.5
 
 
 @pytest.mark.local
 def test_evaluate_takes_a_file_and_flags_over_it(run, tmp_path):
-    base = ("evaluate", "--config", CONF / "evaluate.toml", "--output", tmp_path / "x", "--dry-run", "--json")
+    base = (
+        "evaluate",
+        "--config",
+        CONF / "evaluate.toml",
+        "--output",
+        tmp_path / "x",
+        "--dry-run",
+        "--json",
+    )
     found = json.loads(run(*base)[1])
-    assert (found["methods"], found["protocol"], found["trials"]) == (["jmi", "all features"], "70/30", 2)
+    assert (found["methods"], found["protocol"], found["trials"]) == (
+        ["jmi", "all features"],
+        "70/30",
+        2,
+    )
     assert found["classifier_fits"] == 4  # three sizes of jmi, one of all features
-    more = ("--method", "mim", "--protocol", "2x5-fold", "--sizes", "3", "--classifier", "brknn", "--no-all-features")
+    more = (
+        "--method",
+        "mim",
+        "--protocol",
+        "2x5-fold",
+        "--sizes",
+        "3",
+        "--classifier",
+        "brknn",
+        "--no-all-features",
+    )
     found = json.loads(run(*base, *more)[1])
     assert (found["methods"], found["classifiers"], found["trials"]) == (["mim"], ["brknn"], 10)
 
@@ -179,35 +327,52 @@ def test_evaluate_takes_a_file_and_flags_over_it(run, tmp_path):
 def test_a_file_of_another_kind_is_refused_by_evaluate(refused):
     said = refused("evaluate", "--config", CONF / "quickstart.toml", "--output", "x")
     assert "there is no section [selection] here" in said and "--sizes" in said
-    assert "compare takes several" in refused("evaluate", "--config", CONF / "compare.toml", "--output", "x")
+    assert "compare takes several" in refused(
+        "evaluate", "--config", CONF / "compare.toml", "--output", "x"
+    )
 
 
 # ---- what there is ----
 
 
-@pytest.mark.parametrize(("registry", "name"), [(r, n) for r in (METHODS, EXTRACTORS, CLASSIFIERS) for n in r])
+@pytest.mark.parametrize(
+    ("registry", "name"), [(r, n) for r in (METHODS, EXTRACTORS, CLASSIFIERS) for n in r]
+)
 def test_all_about_one(capsys, registry, name):
     assert cli.main(["methods", name]) == 0
     text = capsys.readouterr().out
     entry = registry[name]
-    assert entry.when and entry.cost and f"when   {entry.when}" in text and f"cost   {entry.cost}" in text
+    assert (
+        entry.when
+        and entry.cost
+        and f"when   {entry.when}" in text
+        and f"cost   {entry.cost}" in text
+    )
     assert all(f"{p.name} = {p.default}" in text for p in entry.parameters)
-    assert re.search(r"^ {4}\S.*[=≥∑Σ‖⟨ŷ]|min |max ", text, re.M) and "Symbols:" in text  # the formula
+    assert (
+        re.search(r"^ {4}\S.*[=≥∑Σ‖⟨ŷ]|min |max ", text, re.M) and "Symbols:" in text
+    )  # the formula
     assert cli.main(["methods", name, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["kind"], found["name"]) == (registry.kind, name) and len(found["parameters"]) == len(entry.parameters)
+    assert (found["kind"], found["name"]) == (registry.kind, name) and len(
+        found["parameters"]
+    ) == len(entry.parameters)
 
 
 def test_the_index_of_methods_says_the_same_of_the_cost():
     rows = re.findall(r"^\| \[`([\w-]+)`\]\(.*?\) \| .*? \| .*? \| (.*?) \| ", INDEX, re.M)
     told = dict(rows)
-    assert {name: METHODS[name].cost for name in METHODS} == {name: told.get(name) for name in METHODS}
+    assert {name: METHODS[name].cost for name in METHODS} == {
+        name: told.get(name) for name in METHODS
+    }
 
 
 def test_no_such_name(capsys):
     assert cli.main(["methods", "jmj"]) == 2
     said = capsys.readouterr().err
-    assert "did you mean 'jmi'" in said and "extractors lift" in said and "classifiers mlknn" in said
+    assert (
+        "did you mean 'jmi'" in said and "extractors lift" in said and "classifiers mlknn" in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -229,7 +394,11 @@ def test_the_shell_completes(tmp_path, line, offered):
     words = ["spark-mlfs", *line.split(" ")]
     shell = f"source {tmp_path}/script; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _shtab_spark_mlfs"
     done = subprocess.run(
-        ["bash", "-c", f'{shell}; echo "${{COMPREPLY[@]}}"'], capture_output=True, text=True, check=True, cwd=tmp_path
+        ["bash", "-c", f'{shell}; echo "${{COMPREPLY[@]}}"'],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
     )
     assert done.stdout.split() == offered and done.stderr == ""
 
@@ -240,16 +409,34 @@ def test_the_shell_completes(tmp_path, line, offered):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("select", "--data", "absent.csv", *TABLE, "--output", "x"), r"absent.csv: no such file; give a path"),
-        (("select", "--data", "{data}", *TABLE, "--option", "labls=y", "--output", "x"), r"option 'labls' is not known"),
-        (("select", "--data", "{data}", "--format", "csv", "--features", "a", "--output", "x"), r"needs --labels-col"),
-        (("transform", "--model", "absent", "--data", "{data}", *TABLE, "--output", "x"), r"absent: no such saved selection"),
+        (
+            ("select", "--data", "absent.csv", *TABLE, "--output", "x"),
+            r"absent.csv: no such file; give a path",
+        ),
+        (
+            ("select", "--data", "{data}", *TABLE, "--option", "labls=y", "--output", "x"),
+            r"option 'labls' is not known",
+        ),
+        (
+            ("select", "--data", "{data}", "--format", "csv", "--features", "a", "--output", "x"),
+            r"needs --labels-col",
+        ),
+        (
+            ("transform", "--model", "absent", "--data", "{data}", *TABLE, "--output", "x"),
+            r"absent: no such saved selection",
+        ),
         (
             ("score", "--model", "absent", "--data", "{data}", "--format", "csv", "--output", "x"),
             r"absent: no such saved pipeline",
         ),
-        (("check", "--model", "absent", "--data", "{data}", "--format", "csv"), r"which columns hold the labels"),
-        (("evaluate", "--data", "absent.csv", *TABLE, "--output", "x"), r"absent.csv: no such file"),
+        (
+            ("check", "--model", "absent", "--data", "{data}", "--format", "csv"),
+            r"which columns hold the labels",
+        ),
+        (
+            ("evaluate", "--data", "absent.csv", *TABLE, "--output", "x"),
+            r"absent.csv: no such file",
+        ),
     ],
 )
 def test_refused_before_a_session_starts(refused, monkeypatch, tmp_path, table, arguments, line):
@@ -268,7 +455,9 @@ def test_refused_before_a_session_starts(refused, monkeypatch, tmp_path, table, 
 def test_a_pipe_is_no_file(refused, tmp_path):
     os.mkfifo(tmp_path / "rows.csv")  # reading it would wait for ever
     said = refused("select", "--data", tmp_path / "rows.csv", *TABLE, "--output", tmp_path / "x")
-    assert said.endswith("rows.csv is a pipe, and data are read more than once: save them in a file first")
+    assert said.endswith(
+        "rows.csv is a pipe, and data are read more than once: save them in a file first"
+    )
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-"])
@@ -282,9 +471,21 @@ def test_a_closed_stream_is_written_to_nowhere(closed):
 def test_a_text_column_is_no_feature(refused, tmp_path):
     rows = "".join(f"{i},some words {i},x;y\n" for i in range(9))
     (tmp_path / "docs.csv").write_text("doc,body,tags\n" + rows)
-    data = ("--data", tmp_path / "docs.csv", "--format", "csv", "--labels-col", "tags", "--option", "label_delimiter=;")
+    data = (
+        "--data",
+        tmp_path / "docs.csv",
+        "--format",
+        "csv",
+        "--labels-col",
+        "tags",
+        "--option",
+        "label_delimiter=;",
+    )
     said = refused("select", *data, "--features", "body", "--output", tmp_path / "x")
-    assert "give --format text --option source=csv --option text=body instead of --features body" in said
+    assert (
+        "give --format text --option source=csv --option text=body instead of --features body"
+        in said
+    )
 
 
 def test_a_stage_shows_the_time_that_passes(monkeypatch):
@@ -298,7 +499,9 @@ def test_a_stage_shows_the_time_that_passes(monkeypatch):
     stages = Stages(verbose=False)
     with stages.stage("thinking"):
         time.sleep(2.3)
-    assert {"thinking 00:00", "thinking 00:01", "thinking 00:02"} <= set(re.findall(r"thinking \d\d:\d\d", terminal.getvalue()))
+    assert {"thinking 00:00", "thinking 00:01", "thinking 00:02"} <= set(
+        re.findall(r"thinking \d\d:\d\d", terminal.getvalue())
+    )
     with stages.stage("reading"), command._notices_in_one_line(False):
         warnings.warn(DataNotice("odd rows"), stacklevel=1)
     shown = [line.rpartition("\r")[2] for line in terminal.getvalue().splitlines()]
@@ -318,16 +521,23 @@ def test_lines_in_a_log_say_when(capfd):
     stages.report("part", 1, 3)
     lines = capfd.readouterr().err.splitlines()
     assert len(lines) == 2 and all(
-        re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4} spark-mlfs: (thinking|part 1 of 3)", a) for a in lines
+        re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4} spark-mlfs: (thinking|part 1 of 3)", a)
+        for a in lines
     )
 
 
 def test_with_json_what_fails_is_an_object(run, table, monkeypatch):
     code, said, err = run("select", "--data", "absent.csv", *TABLE, "--output", "x", "--json")
     found = json.loads(said)
-    assert code == 2 == found["code"] and err == f"spark-mlfs: error: {found['error']}\n" and "no such file" in found["error"]
+    assert (
+        code == 2 == found["code"]
+        and err == f"spark-mlfs: error: {found['error']}\n"
+        and "no such file" in found["error"]
+    )
     for raised, code in ((KeyError("x"), 1), (KeyboardInterrupt(), 130)):
-        monkeypatch.setattr(work, "data_flags", lambda args, raised=raised: (_ for _ in ()).throw(raised))
+        monkeypatch.setattr(
+            work, "data_flags", lambda args, raised=raised: (_ for _ in ()).throw(raised)
+        )
         done, said, _ = run("check", "--model", "m", "--format", "json", "--json")
         assert done == code == json.loads(said)["code"] and json.loads(said)["error"]
 
@@ -336,12 +546,22 @@ def test_with_json_what_fails_is_an_object(run, table, monkeypatch):
 def test_an_output_is_dated(run, table, tmp_path, monkeypatch):
     monkeypatch.setattr("spark_mlfs.read.sections.time.strftime", lambda _: "2026-02-03")
     data = ("--data", table, *TABLE)
-    assert json.loads(run("select", *data, "--output", "runs/{date}", "--dry-run", "--json")[1])["output"] == "runs/2026-02-03"
+    assert (
+        json.loads(run("select", *data, "--output", "runs/{date}", "--dry-run", "--json")[1])[
+            "output"
+        ]
+        == "runs/2026-02-03"
+    )
     (tmp_path / "c.toml").write_text('[run]\noutput = "a/{date}/b"\n')
     assert (
-        json.loads(run("select", "--config", tmp_path / "c.toml", *data, "--dry-run", "--json")[1])["output"] == "a/2026-02-03/b"
+        json.loads(run("select", "--config", tmp_path / "c.toml", *data, "--dry-run", "--json")[1])[
+            "output"
+        ]
+        == "a/2026-02-03/b"
     )
-    assert "a/2026-02-03/b" in run("evaluate", "--config", tmp_path / "c.toml", *data, "--dry-run")[1]
+    assert (
+        "a/2026-02-03/b" in run("evaluate", "--config", tmp_path / "c.toml", *data, "--dry-run")[1]
+    )
 
 
 def test_a_dead_server_is_told_at_once(monkeypatch, capfd):

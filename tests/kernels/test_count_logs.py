@@ -18,8 +18,14 @@ def test_the_nearest_of_the_grid(n):
     counts = np.unique(np.random.default_rng(0).integers(0, n + 1, 400))
     with localcontext() as context:
         context.prec = 60
-        exact = [Decimal(int(c)) * Decimal(int(c)).ln() * 2**logs.shift if c else Decimal(0) for c in counts]
-        away = [abs(Decimal(int(found)) - value) for found, value in zip(logs(counts), exact, strict=True)]
+        exact = [
+            Decimal(int(c)) * Decimal(int(c)).ln() * 2**logs.shift if c else Decimal(0)
+            for c in counts
+        ]
+        away = [
+            abs(Decimal(int(found)) - value)
+            for found, value in zip(logs(counts), exact, strict=True)
+        ]
     assert max(away) < (Decimal("0.51") if EXTENDED else 2)
 
 

@@ -71,7 +71,9 @@ def test_a_sum_has_one_value(sparse, wide):
         states = parts(rng.permutation(9000), cuts)
         rng.shuffle(states)
         same(total(states), whole)
-    same(exact.add(exact.add(*states[:2]), states[2]), exact.add(states[0], exact.add(*states[1:3])))
+    same(
+        exact.add(exact.add(*states[:2]), states[2]), exact.add(states[0], exact.add(*states[1:3]))
+    )
 
 
 def test_second_moments_are_as_close_as_announced():
@@ -85,11 +87,18 @@ def test_second_moments_are_as_close_as_announced():
     for i, a in enumerate(fractions):
         for j, b in enumerate(fractions[: i + 1]):
             true = sum(p * q for p, q in zip(a, b, strict=True))
-            assert abs(float(Fraction(found["xx"][i, j]) - true)) <= 1e-11 * norms[i] * norms[j], (i, j)
-        assert abs(float(Fraction(found["sum_x"][i]) - sum(a))) <= 1e-11 * norms[i] * np.sqrt(len(x))
+            assert abs(float(Fraction(found["xx"][i, j]) - true)) <= 1e-11 * norms[i] * norms[j], (
+                i,
+                j,
+            )
+        assert abs(float(Fraction(found["sum_x"][i]) - sum(a))) <= 1e-11 * norms[i] * np.sqrt(
+            len(x)
+        )
         for label in range(y.shape[1]):
             rows = y[:, [label]].nonzero()[0]
-            assert abs(float(Fraction(found["xy"][i, label]) - sum(a[r] for r in rows))) <= 1e-11 * norms[i] * np.sqrt(len(x))
+            assert abs(
+                float(Fraction(found["xy"][i, label]) - sum(a[r] for r in rows))
+            ) <= 1e-11 * norms[i] * np.sqrt(len(x))
     assert np.array_equal(found["yy"], (y.T.astype(int) @ y.astype(int)).toarray())
     assert found["n"] == 1500 and np.array_equal(found["sum_y"], np.asarray(y.sum(axis=0)).ravel())
 
@@ -101,7 +110,11 @@ def test_products_of_equal_columns_are_equal():
     coarse, fine = exact.quantised(x - shift, unit)
     xx = exact.moments_of(moments(coarse, fine, y), unit, y.shape[1])["xx"]
     d = len(KINDS)
-    assert np.array_equal(xx[:d, :d], xx[d:, d:]) and np.array_equal(xx[:d, :d], xx[:d, d:]) and np.array_equal(xx, xx.T)
+    assert (
+        np.array_equal(xx[:d, :d], xx[d:, d:])
+        and np.array_equal(xx[:d, :d], xx[:d, d:])
+        and np.array_equal(xx, xx.T)
+    )
     some = [i for i, kind in enumerate(KINDS) if kind not in ("tiny", "huge")]
     root = np.sqrt(np.diag(xx)[some])
     assert np.linalg.eigvalsh(xx[np.ix_(some, some)] / np.outer(root, root)).min() > -1e-12
@@ -115,7 +128,9 @@ def test_few_bits_are_exact_and_cost_one_slice():
     state = moments(coarse, fine, y)
     assert not {"l", "rest", "ly"} & set(state)
     found = exact.moments_of(state, unit, y.shape[1])
-    assert np.array_equal(found["xx"], (x - shift).T @ (x - shift)) and np.array_equal(found["xy"], (x - shift).T @ y)
+    assert np.array_equal(found["xx"], (x - shift).T @ (x - shift)) and np.array_equal(
+        found["xy"], (x - shift).T @ y
+    )
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -124,7 +139,9 @@ def test_sums_by_group_are_those_of_the_quantised_values(sparse):
     kinds = {name: make for name, make in KINDS.items() if name not in ("far", "huge", "tiny")}
     x, y, shift, unit = table(6000, kinds=kinds)
     x[:40, 0] = 0.1  # rows of the first group
-    member = sp.vstack([sp.csr_matrix((np.ones(40), (np.zeros(40, int), np.arange(40))), shape=(1, 6000)), y.T]).tocsr()
+    member = sp.vstack(
+        [sp.csr_matrix((np.ones(40), (np.zeros(40, int), np.arange(40))), shape=(1, 6000)), y.T]
+    ).tocsr()
     block = sp.csr_matrix(x) if sparse else x - shift
     unit = exact.units(x.min(axis=0), x.max(axis=0), 0 * shift) if sparse else unit
     coarse, fine = exact.quantised(block.copy(), unit)
@@ -147,7 +164,11 @@ def test_sums_by_group_are_those_of_the_quantised_values(sparse):
 @pytest.mark.parametrize("shape", [(0, 3), (4, 0), (0, 0)])
 def test_sums_of_nothing(shape):
     found = moments(np.zeros(shape), np.zeros(shape), sp.csr_matrix((shape[0], 2)))
-    assert found["hh"].shape == (shape[1], shape[1]) and not found["hh"].any() and found["hy"].shape == (shape[1], 2)
+    assert (
+        found["hh"].shape == (shape[1], shape[1])
+        and not found["hh"].any()
+        and found["hy"].shape == (shape[1], 2)
+    )
 
 
 def test_parts_of_any_size_give_the_same(monkeypatch):
@@ -170,8 +191,12 @@ def test_as_many_products_as_are_added_up_stay_exact():
     """The largest values there are, of more rows than are carried at once, against whole numbers of Python."""
     n = products.ROWS * (products.MOST_PRODUCTS + 1) + 7
     for sign in (1, -1):
-        state = moments(np.full((n, 1), 2.0**20), np.full((n, 1), sign * 2.0**19), sp.csr_matrix((n, 0)))
-        assert (int(state["hh"][0, 0]) << 40) + int(state["rest"][0, 0]) == n * (2**40 + sign * 2**19) ** 2
+        state = moments(
+            np.full((n, 1), 2.0**20), np.full((n, 1), sign * 2.0**19), sp.csr_matrix((n, 0))
+        )
+        assert (int(state["hh"][0, 0]) << 40) + int(state["rest"][0, 0]) == n * (
+            2**40 + sign * 2**19
+        ) ** 2
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -181,12 +206,18 @@ def test_tiles_of_columns_give_the_whole(monkeypatch, sparse, weighted):
     rng = np.random.default_rng(7)
     x = np.round(rng.normal(size=(900, 13)), 3) * (rng.random((900, 13)) < 0.4)
     mass = rng.integers(1, 1 << 30, 900) if weighted else None
-    y, unit = sp.random(900, 3, 0.3, format="csr", random_state=0), exact.units(x.min(axis=0), x.max(axis=0), np.zeros(13))
+    y, unit = (
+        sp.random(900, 3, 0.3, format="csr", random_state=0),
+        exact.units(x.min(axis=0), x.max(axis=0), np.zeros(13)),
+    )
     y.data[:] = 1
 
     def summed(state, rows):
         values = sp.csr_matrix(x[rows]) if sparse else x[rows].copy()
-        return exact.second_moments([(exact.quantised(values, unit), y[rows], mass[rows] if weighted else None)], state=state)
+        return exact.second_moments(
+            [(exact.quantised(values, unit), y[rows], mass[rows] if weighted else None)],
+            state=state,
+        )
 
     want = summed(None, slice(None))
     monkeypatch.setattr(products, "TILE", 4)
@@ -206,7 +237,11 @@ def test_two_words_hold_what_one_cannot():
         state = exact.add(state, state)
     found = exact.moments_of(state, np.ones(1), 1)
     assert found["n"] == 4096 << times and found["xx"][0, 0] == float(4096 << times)
-    assert int(state["hh+"][0, 0]) * (1 << 40) + int(state["hh"][0, 0]) == (4096 << times) << 40 > 2**63
+    assert (
+        int(state["hh+"][0, 0]) * (1 << 40) + int(state["hh"][0, 0])
+        == (4096 << times) << 40
+        > 2**63
+    )
 
 
 @settings(max_examples=50, deadline=None)
@@ -231,7 +266,10 @@ def slices(x, unit):
 def test_products_of_two_matrices(sparse):
     """Against fractions, and the same integers however the rows are cut."""
     rng = np.random.default_rng(3)
-    x, f = rng.normal(size=(5000, 4)) * (rng.random((5000, 4)) < (0.1 if sparse else 1)), rng.random((5000, 3))
+    x, f = (
+        rng.normal(size=(5000, 4)) * (rng.random((5000, 4)) < (0.1 if sparse else 1)),
+        rng.random((5000, 3)),
+    )
     f[:, 1] = np.rint(f[:, 1])
     unit, one = exact.power_above(np.abs(x).max(axis=0)), np.ones(3)
     a, b = slices(sp.csr_matrix(x) if sparse else x, unit), slices(f, one)
@@ -240,9 +278,13 @@ def test_products_of_two_matrices(sparse):
     for i in range(4):
         for j in range(3):
             true = sum(Fraction(p) * Fraction(q) for p, q in zip(x[:, i], f[:, j], strict=True))
-            assert abs(float(Fraction(got[i, j]) - true)) <= 1e-11 * np.linalg.norm(x[:, i]) * np.linalg.norm(f[:, j])
+            assert abs(float(Fraction(got[i, j]) - true)) <= 1e-11 * np.linalg.norm(
+                x[:, i]
+            ) * np.linalg.norm(f[:, j])
     parts = [
-        exact.cross(*(tuple(None if each is None else each[rows] for each in side) for side in (a, b)))
+        exact.cross(
+            *(tuple(None if each is None else each[rows] for each in side) for side in (a, b))
+        )
         for rows in np.split(rng.permutation(5000), [1, 17, 3000])
     ]
     same(exact.add(exact.add(parts[3], parts[1]), exact.add(parts[2], parts[0])), state)
@@ -254,22 +296,34 @@ def test_products_of_two_matrices(sparse):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_row_times_weights_does_not_depend_on_the_other_rows(sparse):
     rng = np.random.default_rng(4)
-    x, weights = rng.normal(size=(300, 5000)) * (rng.random((300, 5000)) < 0.02), rng.normal(size=(5000, 3))
+    x, weights = (
+        rng.normal(size=(300, 5000)) * (rng.random((300, 5000)) < 0.02),
+        rng.normal(size=(5000, 3)),
+    )
     unit = exact.power_above(np.abs(x).max(axis=0))
     a, b = slices(sp.csr_matrix(x) if sparse else x, unit)
     got = exact.applied(a, b, unit, weights)
-    np.testing.assert_allclose(got, x @ weights, atol=2.0**-39 * (unit @ np.abs(weights).max(axis=1)))
+    np.testing.assert_allclose(
+        got, x @ weights, atol=2.0**-39 * (unit @ np.abs(weights).max(axis=1))
+    )
     for rows in ([7], [299, 0], np.arange(3, 150)):
         assert np.array_equal(exact.applied(a[rows], b[rows], unit, weights), got[rows])
-    assert np.array_equal(exact.applied(*slices(x, unit), unit, weights), got)  # dense rows as sparse ones
+    assert np.array_equal(
+        exact.applied(*slices(x, unit), unit, weights), got
+    )  # dense rows as sparse ones
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.integers(-(2**62), 2**62), st.integers(0, 76)), min_size=1, max_size=5), st.sampled_from((3, 4)))
+@given(
+    st.lists(st.tuples(st.integers(-(2**62), 2**62), st.integers(0, 76)), min_size=1, max_size=5),
+    st.sampled_from((3, 4)),
+)
 def test_words_hold_whole_numbers(parts, count):
     def whole(state):
         assert len(state) == count
-        return sum(int(state["v" + word][0]) << (40 * i) for i, word in enumerate(exact.WORDS[:count]))
+        return sum(
+            int(state["v" + word][0]) << (40 * i) for i, word in enumerate(exact.WORDS[:count])
+        )
 
     if count == 4:
         parts = [(value, shift + 30) for value, shift in parts]
@@ -278,7 +332,10 @@ def test_words_hold_whole_numbers(parts, count):
     for state in states[1:]:
         added = exact.add_words(added, state)
     assert whole(added) == sum(value << shift for value, shift in parts)
-    same(added, exact.words("v", *((np.array([value]), shift) for value, shift in parts), count=count))
+    same(
+        added,
+        exact.words("v", *((np.array([value]), shift) for value, shift in parts), count=count),
+    )
     wanted = Fraction(sum(value << shift for value, shift in parts), 1 << 80)
     assert exact.number(added, "v", -80)[0] == pytest.approx(float(wanted), abs=1e-15, rel=1e-12)
     if count == 3:  # one value, however many words
@@ -291,13 +348,19 @@ def test_words_hold_whole_numbers(parts, count):
 def test_squares_of_rows_that_count_several_times(kind, most):
     """Against Python's whole numbers; of small counts against the rows repeated."""
     rng = np.random.default_rng(11)
-    x = rng.normal(size=(4000, 3)) if kind != "whole" else rng.integers(0, 9, (4000, 3)).astype(float)
+    x = (
+        rng.normal(size=(4000, 3))
+        if kind != "whole"
+        else rng.integers(0, 9, (4000, 3)).astype(float)
+    )
     x[rng.random(x.shape) < 0.5] = 0
     mass = rng.integers(1, most, 4000)
     unit = exact.power_above(np.abs(x).max(axis=0))
     a, b = exact.quantised(sp.csr_matrix(x) if kind == "sparse" else x.copy(), unit)
     assert (b is None) == (kind == "whole")
-    coarse, fine = (np.zeros(x.shape, int) if part is None else exact._whole(part) for part in (a, b))
+    coarse, fine = (
+        np.zeros(x.shape, int) if part is None else exact._whole(part) for part in (a, b)
+    )
     values = (coarse.astype(object) << 20) + fine
     wanted = values.T @ (values * mass[:, None].astype(object))
     cut = [exact.words("v", *exact.weighted_square(a[s], None if b is None else b[s], mass[s]), count=4)
@@ -310,7 +373,9 @@ def test_squares_of_rows_that_count_several_times(kind, most):
         times = np.repeat(np.arange(4000), mass)
         product = exact.cross(*[(a[times], None if b is None else b[times])] * 2)
         parts = [(product["hh"], 40), *([(product["rest"], 0)] if "rest" in product else [])]
-        assert np.array_equal(exact.number(exact.words("v", *parts), "v", -80), exact.number(state, "v", -80))
+        assert np.array_equal(
+            exact.number(exact.words("v", *parts), "v", -80), exact.number(state, "v", -80)
+        )
 
 
 def test_totals_are_the_rounded_sums():
@@ -318,12 +383,21 @@ def test_totals_are_the_rounded_sums():
     values = rng.lognormal(0, 3, size=5000)
     unit = float(exact.power_above(values.max()))
     state = exact.total("t", values, unit)
-    assert exact.number(state, "t", exact.TOTAL)[0] * unit == pytest.approx(float(sum(Fraction(v) for v in values)), rel=1e-15)
+    assert exact.number(state, "t", exact.TOTAL)[0] * unit == pytest.approx(
+        float(sum(Fraction(v) for v in values)), rel=1e-15
+    )
     order = rng.permutation(5000)
-    same(exact.add_words(*(exact.total("t", values[rows], unit) for rows in np.split(order, [1200]))), state)
+    same(
+        exact.add_words(
+            *(exact.total("t", values[rows], unit) for rows in np.split(order, [1200]))
+        ),
+        state,
+    )
     mass = rng.integers(1, 1 << 39, 5000)
     state = exact.total("t", values, unit, mass)
     wanted = sum(Fraction(v) * int(m) for v, m in zip(values, mass, strict=True))
-    assert exact.number(state, "t", exact.TOTAL)[0] * unit == pytest.approx(float(wanted), rel=1e-15)
+    assert exact.number(state, "t", exact.TOTAL)[0] * unit == pytest.approx(
+        float(wanted), rel=1e-15
+    )
     small = mass % 3
     same(exact.total("t", values, unit, small), exact.total("t", np.repeat(values, small), unit))

@@ -31,7 +31,9 @@ def test_rows_are_the_sums_of_their_labels():
     Z = sign_sketch(Y.indptr, Y.indices, 32)
     assert Z.dtype == np.int64
     np.testing.assert_array_equal(Z.toarray(), Y.toarray().astype(int) @ matrix(300, 32))
-    np.testing.assert_allclose(sketched_labels(Y.indptr, Y.indices, 32).toarray(), Z.toarray() / 2, rtol=0)
+    np.testing.assert_allclose(
+        sketched_labels(Y.indptr, Y.indices, 32).toarray(), Z.toarray() / 2, rtol=0
+    )
     assert sign_sketch(np.zeros(4, np.int32), np.zeros(0, np.int32), 8).shape == (3, 8)
 
 

@@ -33,8 +33,12 @@ def wav(samples, rate=16000, **how):
 
 def encode(name, files, known=None, **parameters):
     encoder = EncodeCells.of(name, parameters)
-    x, reasons = encoder.open()(pa.array(files, pa.binary()), None if known is None else pa.array(known, pa.string()))
-    assert x.shape == (len(files), len(encoder.names)) and len(set(encoder.names)) == len(encoder.names)
+    x, reasons = encoder.open()(
+        pa.array(files, pa.binary()), None if known is None else pa.array(known, pa.string())
+    )
+    assert x.shape == (len(files), len(encoder.names)) and len(set(encoder.names)) == len(
+        encoder.names
+    )
     assert not x[[r is not None for r in reasons.to_pylist()]].any()
     return x, reasons.to_pylist(), encoder.names
 
@@ -48,7 +52,9 @@ PICTURE[20:60, 30:90] = [200, 10, 10]
 def test_gradients_are_scikit_images(cells, orientations):
     from skimage.feature import hog
 
-    x, reasons, names = encode("image", [png(PICTURE)], cells=cells, orientations=orientations, thumbnail=0, hues=0)
+    x, reasons, names = encode(
+        "image", [png(PICTURE)], cells=cells, orientations=orientations, thumbnail=0, hues=0
+    )
     grey = np.asarray(decoded(png(PICTURE), 64, 10**6), float) / 255 @ [0.299, 0.587, 0.114]
     expected = hog(grey, orientations, (64 // cells, 64 // cells), (cells, cells), "L2-Hys")
     assert reasons == [None] and names[-1] == f"hog_r{cells - 1}_c{cells - 1}_o{orientations - 1}"
@@ -59,14 +65,18 @@ def test_colours_are_scikit_images():
     from skimage.color import rgb2hsv
 
     x, _, names = encode("image", [png(PICTURE)], cells=0, thumbnail=0)
-    hue, saturation, value = np.moveaxis(rgb2hsv(np.asarray(decoded(png(PICTURE), 64, 10**6))), 2, 0)
+    hue, saturation, value = np.moveaxis(
+        rgb2hsv(np.asarray(decoded(png(PICTURE), 64, 10**6))), 2, 0
+    )
     edges = [np.linspace(0, 1, n + 1) for n in (12, 4, 8)]
     expected = [
         np.histogram(hue, edges[0], weights=saturation)[0],
         *(np.histogram(v, e)[0] for v, e in zip((saturation, value), edges[1:], strict=True)),
     ]
     assert names[3] == "hue_3" and names[-1] == "brightness_7"
-    np.testing.assert_allclose(x[0], np.concatenate(expected) / hue.size, atol=1e-3)  # values on an edge
+    np.testing.assert_allclose(
+        x[0], np.concatenate(expected) / hue.size, atol=1e-3
+    )  # values on an edge
 
 
 def test_a_thumbnail_is_the_mean_of_its_parts():
@@ -85,8 +95,13 @@ def test_mel_features_are_librosas(rate):
     x, reasons, names = encode("sound", [wav(y, rate, subtype="DOUBLE")])
     y = y.astype(np.float32).astype(float)
     size = 1 << round(np.log2(0.046 * rate))
-    power = np.abs(librosa.stft(y, n_fft=size, hop_length=size // 2)) ** 2 / (librosa.filters.get_window("hann", size).sum()) ** 2
-    mel = librosa.feature.melspectrogram(S=power, sr=rate, n_fft=size, n_mels=40, fmax=min(8000, rate / 2))
+    power = (
+        np.abs(librosa.stft(y, n_fft=size, hop_length=size // 2)) ** 2
+        / (librosa.filters.get_window("hann", size).sum()) ** 2
+    )
+    mel = librosa.feature.melspectrogram(
+        S=power, sr=rate, n_fft=size, n_mels=40, fmax=min(8000, rate / 2)
+    )
     mel = librosa.power_to_db(mel, ref=1.0, amin=1e-10, top_db=None)
     centroid = librosa.feature.spectral_centroid(S=np.sqrt(power), sr=rate, n_fft=size)
     crossings = librosa.zero_crossings(y, pad=False, threshold=0).mean()
@@ -99,7 +114,10 @@ def bomb(width, height):
     """A PNG of so many pixels in a few bytes."""
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     chunks = [(b"IHDR", head), (b"IDAT", zlib.compress(bytes(1000))), (b"IEND", b"")]
-    body = b"".join(struct.pack(">I", len(d)) + name + d + struct.pack(">I", zlib.crc32(name + d)) for name, d in chunks)
+    body = b"".join(
+        struct.pack(">I", len(d)) + name + d + struct.pack(">I", zlib.crc32(name + d))
+        for name, d in chunks
+    )
     return b"\x89PNG\r\n\x1a\n" + body
 
 
@@ -110,7 +128,10 @@ HOSTILE_IMAGES = {
     "200 megapixels": (bomb(20000, 10000), "more than 178956970 pixels"),
     "60 megapixels": (bomb(10000, 6000), "10000 x 6000 pixels, more than max_pixels"),
     "a bomb": (bomb(2**31 - 1, 2**31 - 1), "pixels"),
-    "svg": (b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><image href="file:///a"/></svg>', "but an SVG"),
+    "svg": (
+        b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><image href="file:///a"/></svg>',
+        "but an SVG",
+    ),
     "text": (b"hello", "but a text"),
     "sound": (wav(np.zeros(100)), "but WAV"),
     "eps": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n(/etc/passwd) run\n", "no image"),
@@ -129,7 +150,14 @@ def test_images_of_other_kinds_are_read():
     rgba = np.dstack([PICTURE, np.zeros((100, 140), np.uint8)])
     grey16 = (PICTURE[..., 0].astype(np.uint16)) * 257
     x, reasons, names = encode(
-        "image", [png(rgba), png(grey16), png(PICTURE[..., 0]), png(PICTURE, format="GIF"), png(PICTURE, format="WEBP")]
+        "image",
+        [
+            png(rgba),
+            png(grey16),
+            png(PICTURE[..., 0]),
+            png(PICTURE, format="GIF"),
+            png(PICTURE, format="WEBP"),
+        ],
     )
     assert reasons == [None] * 5
     assert x[0, names.index("brightness_7")] == 1  # transparent: white
@@ -139,7 +167,10 @@ def test_images_of_other_kinds_are_read():
 def test_a_photograph_is_turned_as_it_says():
     exif = Image.Exif()
     exif[0x0112] = 3  # upside down
-    x, _, _ = encode("image", [png(PICTURE[::-1, ::-1].copy(), format="TIFF"), png(PICTURE, format="TIFF", exif=exif)])
+    x, _, _ = encode(
+        "image",
+        [png(PICTURE[::-1, ::-1].copy(), format="TIFF"), png(PICTURE, format="TIFF", exif=exif)],
+    )
     np.testing.assert_allclose(x[0], x[1])
 
 
@@ -168,7 +199,14 @@ def test_a_hostile_sound_is_a_reason(what):
 
 
 def test_two_channels_are_their_mean():
-    x, _, _ = encode("sound", [wav(np.stack([NOISE, -NOISE], 1), subtype="DOUBLE"), flac(NOISE), wav(NOISE, subtype="PCM_16")])
+    x, _, _ = encode(
+        "sound",
+        [
+            wav(np.stack([NOISE, -NOISE], 1), subtype="DOUBLE"),
+            flac(NOISE),
+            wav(NOISE, subtype="PCM_16"),
+        ],
+    )
     assert x[0, :40].max() == -100 and np.allclose(x[1], x[2], rtol=1e-3)
 
 
@@ -193,7 +231,10 @@ def test_an_extra_that_is_absent_is_said(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "soundfile", None)
-    with pytest.raises(NotInstalledError, match=r"encoder 'sound' needs soundfile .*pip install 'spark_mlfs\[media\]'"):
+    with pytest.raises(
+        NotInstalledError,
+        match=r"encoder 'sound' needs soundfile .*pip install 'spark_mlfs\[media\]'",
+    ):
         EncodeCells.of("sound", {})
 
 

@@ -58,19 +58,26 @@ REASONS = {
 
 
 def load(session, path, **options):
-    return read.files(session, str(path), **{**LABELLED, **SMALL, "max_file_bytes": 100_000, **options})
+    return read.files(
+        session, str(path), **{**LABELLED, **SMALL, "max_file_bytes": 100_000, **options}
+    )
 
 
 def rows_of(frame):
     out = {}
     for row in frame.collect():
         x = row["features"]
-        out[row["id"]] = (list(x["values"] if isinstance(x, dict) else x.toArray()), list(row["labels"]))
+        out[row["id"]] = (
+            list(x["values"] if isinstance(x, dict) else x.toArray()),
+            list(row["labels"]),
+        )
     return out
 
 
 def test_a_table_of_paths_is_read_and_what_cannot_be_used_has_a_reason(images):
-    with pytest.warns(UserWarning, match="5 of 60 files are left out, such as files/000001.png: damaged image"):
+    with pytest.warns(
+        UserWarning, match="5 of 60 files are left out, such as files/000001.png: damaged image"
+    ):
         frame = load(LocalSession(), images / "labels.csv")
     found = rejected_of(frame)
     assert dict(found.rows) == REASONS and (found.all, found.count) == (60, 5)
@@ -93,15 +100,22 @@ def test_labels_come_from_a_table_beside_the_folder_or_from_folders(images, tmp_
     (tmp_path / ".hidden" / "x.png").write_text("x")
     frame = read.files(LocalSession(), str(tmp_path))
     assert sorted(labels for _, labels in rows_of(frame).values()) == [["blue"], ["red", "round"]]
-    assert rejected_of(frame).rows == [("000012.png", "in no folder, whose name would be its label")]
+    assert rejected_of(frame).rows == [
+        ("000012.png", "in no folder, whose name would be its label")
+    ]
 
 
 @pytest.mark.slow(every=12)
 def test_spark_reads_the_same(images, spark):
-    for path, more in ((images / "labels.csv", {}), (images, {"labels_from": str(images / "labels.csv")})):
+    for path, more in (
+        (images / "labels.csv", {}),
+        (images, {"labels_from": str(images / "labels.csv")}),
+    ):
         here, there = load(LocalSession(), path, **more), load(spark, path, **more)
         assert rows_of(here) == rows_of(there)
-        assert rejected_of(here) == rejected_of(there) and attribute_names(there, "features") == attribute_names(here, "features")
+        assert rejected_of(here) == rejected_of(there) and attribute_names(
+            there, "features"
+        ) == attribute_names(here, "features")
 
 
 def test_paths_are_relative_to_the_folder_given(tmp_path):
@@ -109,8 +123,15 @@ def test_paths_are_relative_to_the_folder_given(tmp_path):
     for name in ("a/b/x.png", "a/y.png"):
         (tmp_path / name).write_text("x")
     root = str(tmp_path)
-    assert place_of(f"{root}/a", None).root == f"{root}/a" == place_of([f"{root}/a/b/x.png", f"{root}/a/y.png"], None).root
-    assert place_of(f"{root}/a/*/x.png", None).root == f"{root}/a" and place_of(f"{root}/a/y.png", None).root == f"{root}/a"
+    assert (
+        place_of(f"{root}/a", None).root
+        == f"{root}/a"
+        == place_of([f"{root}/a/b/x.png", f"{root}/a/y.png"], None).root
+    )
+    assert (
+        place_of(f"{root}/a/*/x.png", None).root == f"{root}/a"
+        and place_of(f"{root}/a/y.png", None).root == f"{root}/a"
+    )
     whole, table = place_of(f"{root}/a", None), place_of(f"{root}/a/t.csv", None)
     assert table.relative("./b//x.png") == "b/x.png" == whole.relative(f"{root}/a/b/x.png")
 
@@ -131,9 +152,19 @@ def test_wrong_options_are_one_line(images, tmp_path):
         (images / "labels.csv", {"labels": None}, ParameterError, "needs labels"),
         (images, {"labels_from": "labels.txt"}, ParameterError, "must be a table"),
         (images / "labels.csv", {"features": "picture"}, ParameterError, "no encoder 'picture'"),
-        (images / "labels.csv", {"feature_options": {"cell": 3}}, ParameterError, "did you mean 'cells'"),
+        (
+            images / "labels.csv",
+            {"feature_options": {"cell": 3}},
+            ParameterError,
+            "did you mean 'cells'",
+        ),
         (images / "labels.csv", {"path_column": "file"}, DataError, "no column 'file'"),
-        (images / "labels.csv", {"on_error": "refuse"}, DataError, "000001.png: damaged .*; remove it, or give on_error='skip'"),
+        (
+            images / "labels.csv",
+            {"on_error": "refuse"},
+            DataError,
+            "000001.png: damaged .*; remove it, or give on_error='skip'",
+        ),
         (tmp_path / "t.csv", {}, DataError, "the path 'a.png' is there twice"),
         (tmp_path / "none", {"labels": None}, DataError, "no file there"),
         (tmp_path / "absent", {"labels": None}, DataError, "no such file"),
@@ -151,7 +182,9 @@ def test_a_worker_holds_some_files_at_a_time(tmp_path):
         (tmp_path / f"{i}.bin").write_bytes(bytes(1 << 20))
     p = {"root": None, "path_column": "path", "max_file_bytes": 1 << 21}
     tracemalloc.start()
-    sizes = [batch["content"].nbytes for batch in open_files(LocalSession(), str(tmp_path), p).batches()]
+    sizes = [
+        batch["content"].nbytes for batch in open_files(LocalSession(), str(tmp_path), p).batches()
+    ]
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert max(sizes) <= 5 << 20 and sum(sizes) >= 64 << 20 and most < 24 << 20
@@ -164,20 +197,36 @@ def run(*arguments):
 @pytest.fixture(scope="module")
 def tagger(images, tmp_path_factory):
     output = tmp_path_factory.mktemp("runs") / "tagger"
-    options = ["--option", f"feature_options={json.dumps(SMALL['feature_options'])}", "--method", "f-statistic"]
+    options = [
+        "--option",
+        f"feature_options={json.dumps(SMALL['feature_options'])}",
+        "--method",
+        "f-statistic",
+    ]
     more = ["--num-top-features", 8, "--classifier", "br-svm", "--output", output, "--quiet"]
     assert run("select", "--data", images / "labels.csv", *FLAGS, *options, *more) == 0
     return output
 
 
-def test_new_files_are_known_by_their_names_and_a_check_of_them_asks_for_labels(images, tagger, tmp_path, capsys):
+def test_new_files_are_known_by_their_names_and_a_check_of_them_asks_for_labels(
+    images, tagger, tmp_path, capsys
+):
     pictures = images / "files"
-    assert run("score", "--model", tagger, "--data", pictures / "*.png", "--output", tmp_path / "tags") == 0
+    assert (
+        run("score", "--model", tagger, "--data", pictures / "*.png", "--output", tmp_path / "tags")
+        == 0
+    )
     assert "on Spark" not in capsys.readouterr().err
     assert run("score", "--model", tagger, "--data", pictures, "--output", tmp_path / "more") == 2
-    assert "give --format: arff" in (said := capsys.readouterr().err) and "files (images, sounds)" in said
+    assert (
+        "give --format: arff" in (said := capsys.readouterr().err)
+        and "files (images, sounds)" in said
+    )
     assert run("check", "--model", tagger, "--data", pictures, "--format", "files") == 2
-    assert "nothing to check: give folders by label, or --option labels_from=labels.csv" in capsys.readouterr().err
+    assert (
+        "nothing to check: give folders by label, or --option labels_from=labels.csv"
+        in capsys.readouterr().err
+    )
 
 
 def assert_the_page_shows(text, rows):
@@ -187,9 +236,14 @@ def assert_the_page_shows(text, rows):
         section = section.assign(scores=section["scores"].astype(float))
         surest = section.sort_values(["scores", "path"], ascending=[False, True])["path"].head(4)
         pattern = "<span>surest</span>.*?" + ".*?".join(f'alt="{path}"' for path in surest)
-        assert any(re.match(pattern, text[at:], re.DOTALL) for at in (m.start() for m in re.finditer("<span>surest", text)))
+        assert any(
+            re.match(pattern, text[at:], re.DOTALL)
+            for at in (m.start() for m in re.finditer("<span>surest", text))
+        )
     assert (
-        text.count("data:image/jpeg") == sum(min(8, len(section)) for _, section in each.groupby("tags")) and len(text) < 5 << 20
+        text.count("data:image/jpeg")
+        == sum(min(8, len(section)) for _, section in each.groupby("tags"))
+        and len(text) < 5 << 20
     )
 
 
@@ -200,7 +254,22 @@ def test_from_files_to_tags_by_commands(images, tagger, tmp_path, capsys):
     assert manifest["data"]["files"]["rejected"] == 5 and manifest["data"]["rows"] == 55
     assert len(pd.read_csv(tagger / "rejected.csv")) == 5
     scored = tmp_path / "tags"
-    assert run("score", "--model", tagger, "--data", images / "files", "--format", "files", "--top-n", 2, "--output", scored) == 0
+    assert (
+        run(
+            "score",
+            "--model",
+            tagger,
+            "--data",
+            images / "files",
+            "--format",
+            "files",
+            "--top-n",
+            2,
+            "--output",
+            scored,
+        )
+        == 0
+    )
     assert "4 files cannot be used (_rejected.csv)" in capsys.readouterr().out
     rows = pd.read_parquet(scored / "data")
     bad = rows[rows["reason"].notna()]
@@ -214,14 +283,40 @@ def test_from_files_to_tags_by_commands(images, tagger, tmp_path, capsys):
     said = capsys.readouterr().out
     assert said.startswith("55 rows (5 left out, whose labels are unknown or that cannot be read)")
     seen = tmp_path / "check"
-    assert run("check", "--model", tagger, "--data", images / "labels.csv", *FLAGS, "--output", seen, "--quiet") == 0
+    assert (
+        run(
+            "check",
+            "--model",
+            tagger,
+            "--data",
+            images / "labels.csv",
+            *FLAGS,
+            "--output",
+            seen,
+            "--quiet",
+        )
+        == 0
+    )
     page = (seen / "report.html").read_text()
     assert len(page) < 5 << 20 and 50 < page.count("data:image/jpeg") <= 7 * 16
-    assert all(f"<span>{side}</span>" in page for side in ("surest", "least sure", "given wrongly", "missed"))
+    assert all(
+        f"<span>{side}</span>" in page
+        for side in ("surest", "least sure", "given wrongly", "missed")
+    )
     capsys.readouterr()
     refused = ["--on-error", "refuse"]
     assert run("check", "--model", tagger, "--data", images / "labels.csv", *FLAGS, *refused) == 2
-    command = ["score", "--model", tagger, "--data", images / "files", "--format", "files", "--output", tmp_path / "t"]
+    command = [
+        "score",
+        "--model",
+        tagger,
+        "--data",
+        images / "files",
+        "--format",
+        "files",
+        "--output",
+        tmp_path / "t",
+    ]
     assert run(*command, *refused) == 2
     assert "remove it, or give --option on_error=skip" in capsys.readouterr().err
 
@@ -249,14 +344,28 @@ def test_a_killed_run_gives_the_same_bytes(tagger, tmp_path):
     assert run(*command, "--quiet", "--output", tmp_path / "whole") == 0
     killed, broken = tmp_path / "killed", 0
     for _ in range(3):
-        words = [sys.executable, "-m", "spark_mlfs.cli", *map(str, command), "--output", str(killed)]
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ)
-        while process.poll() is None and len(list(tmp_path.glob(".killed*/_parts/*"))) < 5 * (broken + 1):
+        words = [
+            sys.executable,
+            "-m",
+            "spark_mlfs.cli",
+            *map(str, command),
+            "--output",
+            str(killed),
+        ]
+        process = subprocess.Popen(
+            words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
+        )
+        while process.poll() is None and len(list(tmp_path.glob(".killed*/_parts/*"))) < 5 * (
+            broken + 1
+        ):
             time.sleep(0.01)
         process.kill()
         broken += int(process.wait() != 0)
     assert run(*command, "--quiet", "--output", killed) == 0 or killed.exists()
-    one, other = ({p.relative_to(root): p.read_bytes() for p in root.rglob("*.parquet")} for root in (tmp_path / "whole", killed))
+    one, other = (
+        {p.relative_to(root): p.read_bytes() for p in root.rglob("*.parquet")}
+        for root in (tmp_path / "whole", killed)
+    )
     assert one == other and len(one) == 20 and broken
 
 
@@ -266,12 +375,20 @@ def test_both_faces_give_what_the_reader_gives(images):
     names = sorted((images / "files").glob("00001*.png"))
     face = ImageFeatures(**SMALL["feature_options"])
     x = face.fit_transform(names)
-    assert (x == face.transform([name.read_bytes() for name in names])).all() and face.reasons_ == [None] * len(names)
-    assert face.get_feature_names_out().tolist() == EncodeCells.of("image", SMALL["feature_options"]).names
+    assert (x == face.transform([name.read_bytes() for name in names])).all() and face.reasons_ == [
+        None
+    ] * len(names)
+    assert (
+        face.get_feature_names_out().tolist()
+        == EncodeCells.of("image", SMALL["feature_options"]).names
+    )
     with pytest.raises(DataError, match=r"000001.png: damaged image"):
         face.transform([images / "files/000001.png"])
     face.set_params(on_error="zero")
-    assert not face.transform([images / "files/000001.png", images / "gone.png"]).any() and "No such file" in face.reasons_[1]
+    assert (
+        not face.transform([images / "files/000001.png", images / "gone.png"]).any()
+        and "No such file" in face.reasons_[1]
+    )
     with pytest.raises(ParameterError, match="give a list of paths"):
         face.transform("a.png")
 
@@ -280,14 +397,24 @@ def test_both_faces_give_what_the_reader_gives(images):
 def test_the_stage_of_spark_saves_and_gives_the_same(images, spark, tmp_path):
     import spark_mlfs
 
-    stage = spark_mlfs.ImageFeatures(**{k: v for k, v in SMALL["feature_options"].items()}, outputCol="x")
+    stage = spark_mlfs.ImageFeatures(
+        **{k: v for k, v in SMALL["feature_options"].items()}, outputCol="x"
+    )
     stage.save(str(tmp_path / "stage"))
     stage = spark_mlfs.ImageFeatures.load(str(tmp_path / "stage"))
-    frame = stage.transform(spark.read.format("binaryFile").load(str(images / "files/00000[0-4].png")))
+    frame = stage.transform(
+        spark.read.format("binaryFile").load(str(images / "files/00000[0-4].png"))
+    )
     rows = {row["path"].rpartition("/")[2]: row for row in frame.collect()}
-    x, _ = EncodeCells.of("image", SMALL["feature_options"]).open()(pa.array([(images / "files/000000.png").read_bytes()]), None)
-    assert (rows["000000.png"]["x"].toArray() == x[0]).all() and rows["000000.png"]["reason"] is None
-    assert rows["000001.png"]["reason"] == REASONS["files/000001.png"] and not np.any(rows["000001.png"]["x"].toArray())
+    x, _ = EncodeCells.of("image", SMALL["feature_options"]).open()(
+        pa.array([(images / "files/000000.png").read_bytes()]), None
+    )
+    assert (rows["000000.png"]["x"].toArray() == x[0]).all() and rows["000000.png"][
+        "reason"
+    ] is None
+    assert rows["000001.png"]["reason"] == REASONS["files/000001.png"] and not np.any(
+        rows["000001.png"]["x"].toArray()
+    )
     assert attribute_names(frame, "x") == EncodeCells.of("image", SMALL["feature_options"]).names
     with pytest.raises(ParameterError, match="'path' exists already"):
         stage.setOutputCol("path").transform(frame)
@@ -298,10 +425,44 @@ def test_the_stage_of_spark_saves_and_gives_the_same(images, spark, tmp_path):
 def test_the_configuration_that_ships_goes_all_the_way(tmp_path, capsys):
     config = __import__("pathlib").Path(__file__).resolve().parents[2] / "conf/runs/images.toml"
     for name, rows, seed in (("old", 500, 0), ("new", 100, 1)):
-        assert run("sample", "images", "--rows", rows, "--seed", seed, "--output", tmp_path / name, "--quiet") == 0
+        assert (
+            run(
+                "sample",
+                "images",
+                "--rows",
+                rows,
+                "--seed",
+                seed,
+                "--output",
+                tmp_path / name,
+                "--quiet",
+            )
+            == 0
+        )
     out = tmp_path / "run"
-    assert run("select", "--config", config, "--data", tmp_path / "old/labels.csv", "--output", out, "--quiet") == 0
-    command = ["check", "--model", out, "--data", tmp_path / "new/labels.csv", *FLAGS, "--require", "precisionAt1>=0.75"]
+    assert (
+        run(
+            "select",
+            "--config",
+            config,
+            "--data",
+            tmp_path / "old/labels.csv",
+            "--output",
+            out,
+            "--quiet",
+        )
+        == 0
+    )
+    command = [
+        "check",
+        "--model",
+        out,
+        "--data",
+        tmp_path / "new/labels.csv",
+        *FLAGS,
+        "--require",
+        "precisionAt1>=0.75",
+    ]
     assert run(*command) == 0
 
 
@@ -321,22 +482,32 @@ def test_the_files_of_a_pick_are_its_ends_however_rows_are_cut(batch):
     rng = np.random.default_rng(0)
     x = np.round(rng.random((50, 3)), 1)  # with ties
     x[:, 2] = 0
-    rows = [{"path": f"{name:03d}", "features": row} for name, row in zip(rng.permutation(50), x, strict=True)]
+    rows = [
+        {"path": f"{name:03d}", "features": row}
+        for name, row in zip(rng.permutation(50), x, strict=True)
+    ]
     kept = []
     for part in (rows[:20], rows[20:]):
         pieces = [part[a : a + batch] for a in range(0, len(part), batch)]
         made = [
             pa.RecordBatch.from_arrays(
-                [pa.array([r["path"] for r in piece]), vectors.dense(np.array([r["features"] for r in piece])).to_arrow()],
+                [
+                    pa.array([r["path"] for r in piece]),
+                    vectors.dense(np.array([r["features"] for r in piece])).to_arrow(),
+                ],
                 ["path", "features"],
             )
             for piece in pieces
         ]
         ends = encoded._ends(iter(made), partial(encoded._of_features, picks=[2, 0, 1]), 3)
         kept += [tuple(row.values()) for out in ends for row in out.to_pylist()]
-    series = [encoded.furthest((*end[1:3], "text") for end in kept if end[0] == at) for at in range(6)]
+    series = [
+        encoded.furthest((*end[1:3], "text") for end in kept if end[0] == at) for at in range(6)
+    ]
     shown = encoded.Gallery(None).shown(series, 2)
-    assert [tuple([(v, path) for path, v, _, _ in side] for side in ends) for ends in shown] == extremes(rows, [2, 0, 1])
+    assert [
+        tuple([(v, path) for path, v, _, _ in side] for side in ends) for ends in shown
+    ] == extremes(rows, [2, 0, 1])
 
 
 def test_the_report_shows_files_of_the_picks(images, tmp_path, capsys):
@@ -351,10 +522,24 @@ def test_the_report_shows_files_of_the_picks(images, tmp_path, capsys):
         "f-statistic",
     ]
     assert (
-        cli.main(["select", "--data", str(images / "labels.csv"), *flags, "--num-top-features", "14", "--output", str(out)]) == 0
+        cli.main(
+            [
+                "select",
+                "--data",
+                str(images / "labels.csv"),
+                *flags,
+                "--num-top-features",
+                "14",
+                "--output",
+                str(out),
+            ]
+        )
+        == 0
     )
     text = (out / "report.html").read_text()
-    assert text.count('<img src="data:image/jpeg;base64,') == 12 * 8  # of twelve features, four a side
+    assert (
+        text.count('<img src="data:image/jpeg;base64,') == 12 * 8
+    )  # of twelve features, four a side
     assert len(text) < 5 << 20 and 'alt="files/000000.png"' in text
     said = "14 of the encoder's 35 numbers are kept; an index of these is 2.5 times smaller"
     assert said in capsys.readouterr().out and said.replace("'", "&#39;") in text
@@ -367,15 +552,21 @@ def test_a_page_says_why_it_has_no_pictures(images):
     def picture(content):
         return require("no_such_module", "Pillow", "a thumbnail")
 
-    told = Exception("PythonException: spark_mlfs.errors.NotInstalledError: a thumbnail needs Pillow")
+    told = Exception(
+        "PythonException: spark_mlfs.errors.NotInstalledError: a thumbnail needs Pillow"
+    )
     assert type(from_worker(told)) is NotInstalledError
-    with pytest.warns(DataNotice, match="the page has no pictures: a thumbnail needs Pillow .*pip install"):
+    with pytest.warns(
+        DataNotice, match="the page has no pictures: a thumbnail needs Pillow .*pip install"
+    ):
         assert replace(whole, encoder=SimpleNamespace(picture=picture)).of([0]) == []
 
 
 @pytest.mark.slow
 def test_spark_shows_the_same_files(spark, images):
-    of_both = [rejected_of(load(session, images / "labels.csv")) for session in (LocalSession(), spark)]
+    of_both = [
+        rejected_of(load(session, images / "labels.csv")) for session in (LocalSession(), spark)
+    ]
     shown = [each.gallery.of([3, 0, 7]) for each in of_both]
     assert of_both[1].cached.is_cached
     of_both[1].release()
@@ -388,7 +579,18 @@ def test_a_part_of_a_corpus_has_every_file_whether_some_are_too_large(spark, tmp
     for name, size in {"a b%0": 10, "c": 5000, "empty": 0}.items():
         (tmp_path / f"{name}.png").write_bytes(b"x" * size)
     names, read, _ = corpus_of(spark, str(tmp_path), {"max_file_bytes": most})
-    rows = read(names).orderBy("path").select("path", "size", F.length("content").alias("read"), "reason").collect()
+    rows = (
+        read(names)
+        .orderBy("path")
+        .select("path", "size", F.length("content").alias("read"), "reason")
+        .collect()
+    )
     too_large = ("c.png", 5000, None, f"larger than max_file_bytes = {most}")
-    wanted = [("a b%0.png", 10, 10, None), too_large if most < 5000 else ("c.png", 5000, 5000, None)]
-    assert [tuple(row) for row in rows] == [*wanted, ("empty.png", None, None, "empty: it holds no bytes")]
+    wanted = [
+        ("a b%0.png", 10, 10, None),
+        too_large if most < 5000 else ("c.png", 5000, 5000, None),
+    ]
+    assert [tuple(row) for row in rows] == [
+        *wanted,
+        ("empty.png", None, None, "empty: it holds no bytes"),
+    ]

@@ -27,7 +27,9 @@ def encoder(path, **settings):
 
 
 def direct(path, **fed):
-    return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, fed)[0]
+    return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(
+        None, fed
+    )[0]
 
 
 FILES = [jpeg(i, 30 + i, 44) for i in range(21)]
@@ -39,7 +41,9 @@ def cropped(data, size, box=False):
     side = min(image.size)
     left, top = (image.width - side) / 2, (image.height - side) / 2
     how = {} if box else {"box": (left, top, left + side, top + side)}
-    return np.asarray(image.resize((size, size), Image.Resampling.BILINEAR, **how), np.float32) / 255
+    return (
+        np.asarray(image.resize((size, size), Image.Resampling.BILINEAR, **how), np.float32) / 255
+    )
 
 
 @pytest.mark.parametrize("last", [False, True])
@@ -47,7 +51,9 @@ def cropped(data, size, box=False):
 def test_images_as_onnxruntime_has_them(tmp_path, last, resize):
     path = saved(tmp_path / "m.onnx", *images(last=last))
     mean, deviation = [0.4, 0.5, 0.6], [0.2, 0.25, 0.3]
-    got, reasons = encoder(path, mean=mean, deviation=deviation, channels="bgr", resize=resize)(FILES)
+    got, reasons = encoder(path, mean=mean, deviation=deviation, channels="bgr", resize=resize)(
+        FILES
+    )
     pixels = np.stack([cropped(data, 24, resize == "stretch")[:, :, ::-1] for data in FILES])
     pixels = ((pixels - np.array(mean)) / np.array(deviation)).astype(np.float32)
     want = direct(path, x=pixels if last else pixels.transpose(0, 3, 1, 2))
@@ -59,7 +65,12 @@ def test_bytes_of_pixels_and_grey(tmp_path):
     path = saved(tmp_path / "m.onnx", *images(channels=1, kind=T.UINT8))
     got, _ = encoder(path, resize="stretch")(FILES[:3])
     grey = [
-        np.asarray(Image.open(io.BytesIO(d)).convert("RGB").convert("L").resize((24, 24), Image.Resampling.BILINEAR))
+        np.asarray(
+            Image.open(io.BytesIO(d))
+            .convert("RGB")
+            .convert("L")
+            .resize((24, 24), Image.Resampling.BILINEAR)
+        )
         for d in FILES[:3]
     ]
     np.testing.assert_allclose(got, direct(path, x=np.stack(grey)[:, None]), rtol=1e-5)
@@ -84,7 +95,9 @@ def test_without_a_mask_nothing_fills_up(tmp_path):
     rows = [[1, 2, 3], [4], [5, 6, 7]]
     got, _ = encoder(path)(rows)
     for row, vector in zip(rows, got, strict=True):
-        np.testing.assert_allclose(vector, direct(path, input_ids=np.array([row]))[0].mean(axis=0), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            vector, direct(path, input_ids=np.array([row]))[0].mean(axis=0), rtol=1e-5, atol=1e-6
+        )
 
 
 def test_texts_and_their_passages(tmp_path):
@@ -93,16 +106,28 @@ def test_texts_and_their_passages(tmp_path):
     got, _ = encoder(path, batch_size=2)(["c", "a b", "e", "what else"])
     np.testing.assert_array_equal(got, table[[2, 1, 4, 0]])
     for how in ("mean", "max"):
-        both, _ = encoder(path, passage_length=2, passage_overlap=1, passage_pooling=how)(["c d e", "e"])
-        np.testing.assert_allclose(both, [getattr(np, how)(table[[3, 0]], axis=0), table[4]], rtol=1e-6)
+        both, _ = encoder(path, passage_length=2, passage_overlap=1, passage_pooling=how)(
+            ["c d e", "e"]
+        )
+        np.testing.assert_allclose(
+            both, [getattr(np, how)(table[[3, 0]], axis=0), table[4]], rtol=1e-6
+        )
 
 
 @pytest.mark.parametrize("kind", ["images", "tokens"])
 def test_a_row_does_not_depend_on_its_neighbours(tmp_path, kind):
     rng = np.random.default_rng(1)
     path = saved(tmp_path / "m.onnx", *(images() if kind == "images" else tokens()))
-    rows = FILES if kind == "images" else [rng.integers(1, 50, size).tolist() for size in rng.integers(1, 60, 40)]
-    encode = encoder(path, batch_size=4, **({} if kind == "images" else {"passage_length": 12, "passage_overlap": 3}))
+    rows = (
+        FILES
+        if kind == "images"
+        else [rng.integers(1, 50, size).tolist() for size in rng.integers(1, 60, 40)]
+    )
+    encode = encoder(
+        path,
+        batch_size=4,
+        **({} if kind == "images" else {"passage_length": 12, "passage_overlap": 3}),
+    )
     whole = encode(rows)[0]
     order = rng.permutation(len(rows))
     np.testing.assert_array_equal(encode([rows[i] for i in order])[0], whole[order])
@@ -159,7 +184,13 @@ def test_tokens_that_are_none_become_a_reason(tmp_path, cell, said):
 def test_infinite_numbers_become_a_reason(tmp_path):
     nodes = [("Log", ["x"], ["l"], {}), ("ReduceSum", ["l", "a"], ["y"], {"keepdims": 0})]
     axes = onnx.numpy_helper.from_array(np.array([2, 3]), "a")
-    path = saved(tmp_path / "m.onnx", nodes, [("x", T.FLOAT, ["N", 3, 8, 8])], [("y", T.FLOAT, ["N", 3])], [axes])
+    path = saved(
+        tmp_path / "m.onnx",
+        nodes,
+        [("x", T.FLOAT, ["N", 3, 8, 8])],
+        [("y", T.FLOAT, ["N", 3])],
+        [axes],
+    )
     got, reasons = encoder(path, deviation=[0.01])([jpeg(0), jpeg_of(0)])
     assert reasons[0] is None or "finite" in reasons[0]
     assert "no finite numbers" in reasons[1] and not got[1].any()
@@ -181,14 +212,18 @@ def test_memory_does_not_grow_with_the_rows(tmp_path):
         encode(FILES * times)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < 1.1 * peaks[0] + 20 * len(FILES) * 400  # what is returned, and the list of rows
+    assert (
+        peaks[1] < 1.1 * peaks[0] + 20 * len(FILES) * 400
+    )  # what is returned, and the list of rows
 
 
 # ---- models ----
 
 
 def test_files_that_are_no_model(tmp_path):
-    for number, content in enumerate([b"", b"a text", FILES[0], b"\x08\x09", saved_bytes(tmp_path)[:300], b"\x3a\xff" * 9]):
+    for number, content in enumerate(
+        [b"", b"a text", FILES[0], b"\x08\x09", saved_bytes(tmp_path)[:300], b"\x3a\xff" * 9]
+    ):
         path = tmp_path / f"{number}.onnx"
         path.write_bytes(content)
         with pytest.raises(ParameterError, match=r"no ONNX model|cannot load the model") as error:
@@ -206,7 +241,11 @@ def saved_bytes(tmp_path):
 
 
 def copied(kind, *shape):
-    return [("Identity", ["x"], ["y"], {})], [("x", kind, ["N", *shape])], [("y", kind, ["N", *shape])]
+    return (
+        [("Identity", ["x"], ["y"], {})],
+        [("x", kind, ["N", *shape])],
+        [("y", kind, ["N", *shape])],
+    )
 
 
 @pytest.mark.parametrize(
@@ -241,13 +280,21 @@ def test_models_that_are_not_taken(tmp_path, how, settings, said):
 
 
 def test_a_fixed_batch_axis_is_a_batch_size(tmp_path):
-    fixed, free = (encoder(saved(tmp_path / f"{n}.onnx", *images(batch=n)), batch_size=4) for n in (4, "N"))
+    fixed, free = (
+        encoder(saved(tmp_path / f"{n}.onnx", *images(batch=n)), batch_size=4) for n in (4, "N")
+    )
     np.testing.assert_array_equal(fixed(FILES)[0], free(FILES)[0])
 
 
 def outside(folder, location):
     made = model(*images())
-    onnx.save(made, str(folder / "m.onnx"), save_as_external_data=True, location="weights.bin", size_threshold=0)
+    onnx.save(
+        made,
+        str(folder / "m.onnx"),
+        save_as_external_data=True,
+        location="weights.bin",
+        size_threshold=0,
+    )
     made = onnx.load(str(folder / "m.onnx"), load_external_data=False)
     for tensor in made.graph.initializer:
         for entry in tensor.external_data:
@@ -271,7 +318,10 @@ def test_weights_in_a_file_beside_the_model(tmp_path):
         OnnxModel.of_state(state, "it")
 
 
-@pytest.mark.parametrize("location", ["../weights.bin", "/etc/passwd", "link.bin", "inner/../../weights.bin", "absent.bin"])
+@pytest.mark.parametrize(
+    "location",
+    ["../weights.bin", "/etc/passwd", "link.bin", "inner/../../weights.bin", "absent.bin"],
+)
 def test_nothing_outside_the_folder_is_read(tmp_path, location, monkeypatch):
     folder = tmp_path / "in"
     (folder / "inner").mkdir(parents=True)
@@ -317,7 +367,12 @@ def gemm(trans, bias=True):
 
 @pytest.mark.parametrize(
     ("how", "rows"),
-    [(images(), FILES), (gemm(True), FILES), (gemm(False, bias=False), FILES), (tokens(width=12), [[1, 2, 3], [4] * 20])],
+    [
+        (images(), FILES),
+        (gemm(True), FILES),
+        (gemm(False, bias=False), FILES),
+        (tokens(width=12), [[1, 2, 3], [4] * 20]),
+    ],
 )
 def test_a_cut_model_gives_the_columns_of_the_whole(tmp_path, how, rows):
     encode = encoder(saved(tmp_path / "m.onnx", *how))
@@ -333,7 +388,12 @@ def test_a_cut_model_gives_the_columns_of_the_whole(tmp_path, how, rows):
     cut.model.save(str(tmp_path / "cut.onnx"))
     made = onnx.load(str(tmp_path / "cut.onnx"))
     onnx.checker.check_model(made)
-    assert {tuple(t.dims) for t in made.graph.initializer if t.name.endswith("/kept")} <= {(8, 3), (3, 8), (5, 3), (3,)}
+    assert {tuple(t.dims) for t in made.graph.initializer if t.name.endswith("/kept")} <= {
+        (8, 3),
+        (3, 8),
+        (5, 3),
+        (3,),
+    }
     assert "g" not in {t.name for t in made.graph.initializer}
     assert list(encoder(tmp_path / "cut.onnx").names) == names
 
@@ -344,12 +404,26 @@ def test_layers_that_are_added_are_cut_together(tmp_path):
         ("MatMul", ["f", "g"], ["left"], {}), ("Gemm", ["f", "h", "b"], ["right"], {"transB": 1}),
         ("Add", ["left", "right"], ["both"], {}), ("Mul", ["both", "scale"], ["embedding"], {}),
     ]  # fmt: skip
-    path = saved(tmp_path / "m.onnx", nodes, inputs, outputs, [*weights, weight("h", 12, 8), weight("scale", 12)])
+    path = saved(
+        tmp_path / "m.onnx",
+        nodes,
+        inputs,
+        outputs,
+        [*weights, weight("h", 12, 8), weight("scale", 12)],
+    )
     encode = encoder(path)
-    np.testing.assert_allclose(encode.pruned(encode.names[3:5])(FILES)[0], encode(FILES)[0][:, 3:5], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        encode.pruned(encode.names[3:5])(FILES)[0], encode(FILES)[0][:, 3:5], rtol=1e-6, atol=1e-6
+    )
     nodes.insert(-1, ("Identity", ["left"], ["other"], {}))
     outputs.append(("other", T.FLOAT, ["N", 12]))
-    path = saved(tmp_path / "m.onnx", nodes, inputs, outputs, [*weights, weight("h", 12, 8), weight("scale", 12)])
+    path = saved(
+        tmp_path / "m.onnx",
+        nodes,
+        inputs,
+        outputs,
+        [*weights, weight("h", 12, 8), weight("scale", 12)],
+    )
     encode = encoder(path, output="embedding")
     with pytest.raises(ParameterError, match="another layer reads 'left', too"):
         encode.pruned(encode.names[:2])
@@ -358,7 +432,13 @@ def test_layers_that_are_added_are_cut_together(tmp_path):
 def test_what_is_not_linear_is_not_cut(tmp_path):
     nodes, inputs, outputs, weights = images()
     nodes[-1] = ("Gemm", ["f", "g", "b"], ["k"], {})
-    soft = saved(tmp_path / "m.onnx", [*nodes, ("Softmax", ["k"], ["embedding"], {})], inputs, outputs, weights)
+    soft = saved(
+        tmp_path / "m.onnx",
+        [*nodes, ("Softmax", ["k"], ["embedding"], {})],
+        inputs,
+        outputs,
+        weights,
+    )
     encode = encoder(soft)
     with pytest.raises(ParameterError, match="a layer Softmax makes it"):
         encode.pruned(encode.names[:2])
@@ -376,7 +456,9 @@ def test_spans_cover_every_token():
                 found = spans(count, length, overlap)
                 assert {i for a, z in found for i in range(a, z)} == set(range(count))
                 assert all(z - a <= length for a, z in found)
-                assert all(b - a == length - overlap for (a, _), (b, _) in itertools.pairwise(found))
+                assert all(
+                    b - a == length - overlap for (a, _), (b, _) in itertools.pairwise(found)
+                )
                 assert len(found) == 1 or found[-2][1] < count
 
 

@@ -28,8 +28,14 @@ def test_rows_of_arrays(tmp_path):
     (tmp_path / "a.jpg").write_bytes(FILES[0])
     encoder = arrays.OnnxEncoder(model_path=path, image_size=24)
     whole = encoder.transform(FILES)
-    assert whole.shape == (40, 12) and encoder.get_feature_names_out()[3] == "embedding_3" and encoder.reasons_ == [None] * 40
-    np.testing.assert_array_equal(encoder.transform([str(tmp_path / "a.jpg"), tmp_path / "a.jpg"]), whole[[0, 0]])
+    assert (
+        whole.shape == (40, 12)
+        and encoder.get_feature_names_out()[3] == "embedding_3"
+        and encoder.reasons_ == [None] * 40
+    )
+    np.testing.assert_array_equal(
+        encoder.transform([str(tmp_path / "a.jpg"), tmp_path / "a.jpg"]), whole[[0, 0]]
+    )
     with pytest.raises(DataError, match="row 1: no image"):
         encoder.transform([FILES[0], b"x"])
     lenient = clone(encoder).set_params(on_error="zero")
@@ -37,9 +43,13 @@ def test_rows_of_arrays(tmp_path):
 
 
 def test_tokens_and_texts_of_arrays(tmp_path):
-    encoder = arrays.OnnxEncoder(model_path=saved(tmp_path / "m.onnx", *tokens()), passage_length=9, passage_overlap=2)
+    encoder = arrays.OnnxEncoder(
+        model_path=saved(tmp_path / "m.onnx", *tokens()), passage_length=9, passage_overlap=2
+    )
     assert encoder.transform(TOKENS).shape == (30, 6)
-    np.testing.assert_array_equal(encoder.transform([np.array(row) for row in TOKENS]), encoder.transform(TOKENS))
+    np.testing.assert_array_equal(
+        encoder.transform([np.array(row) for row in TOKENS]), encoder.transform(TOKENS)
+    )
     with pytest.raises(ParameterError, match="no list of token ids"):
         encoder.transform(["a text"])
     encoder = arrays.OnnxEncoder(model_path=saved(tmp_path / "t.onnx", *texts()))
@@ -56,7 +66,11 @@ def test_a_fitted_estimator_is_pickled_with_its_model(tmp_path):
     path = saved(tmp_path / "m.onnx", *images())
     x = arrays.OnnxEncoder(model_path=path).transform(FILES)
     y = (x[:, :2] > np.median(x[:, :2], axis=0)).astype(int)
-    fitted = make_pipeline(arrays.OnnxEncoder(model_path=path), arrays.MIMSelector(num_top_features=4), arrays.MLkNNClassifier())
+    fitted = make_pipeline(
+        arrays.OnnxEncoder(model_path=path),
+        arrays.MIMSelector(num_top_features=4),
+        arrays.MLkNNClassifier(),
+    )
     fitted.fit(FILES, y)
     encoder = fitted[0]
     (tmp_path / "m.onnx").unlink()
@@ -66,9 +80,12 @@ def test_a_fitted_estimator_is_pickled_with_its_model(tmp_path):
     assert cut.get_feature_names_out().tolist() == kept.tolist()
     np.testing.assert_allclose(cut.transform(FILES), x[:, [5, 2]], rtol=1e-6, atol=1e-6)
     np.testing.assert_array_equal(
-        arrays.OnnxEncoder(model_path=str(tmp_path / "cut.onnx")).transform(FILES), cut.transform(FILES)
+        arrays.OnnxEncoder(model_path=str(tmp_path / "cut.onnx")).transform(FILES),
+        cut.transform(FILES),
     )
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(FILES), fitted.predict(FILES))
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(fitted)).predict(FILES), fitted.predict(FILES)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -94,13 +111,19 @@ def test_partitions_give_what_arrays_give(spark, frame, tmp_path):
     got, reasons = collected(out)
     used = [i for i in range(40) if i not in (7, 11)]
     np.testing.assert_array_equal(got[used], whole[used])
-    assert reasons[11] == "known before" and "no image" in reasons[7] and [reasons[i] for i in used] == [None] * 38
+    assert (
+        reasons[11] == "known before"
+        and "no image" in reasons[7]
+        and [reasons[i] for i in used] == [None] * 38
+    )
     assert not got[[7, 11]].any()
     from spark_mlfs.schema import attribute_names
 
     assert attribute_names(out, "features")[11] == "embedding_11"
     words = {"modelPath": saved(tmp_path / "w.onnx", *tokens()), "passageLength": 9}
-    got, _ = collected(spark_mlfs.OnnxEncoder(inputCol="tokens", **words).transform(frame.drop("reason")))
+    got, _ = collected(
+        spark_mlfs.OnnxEncoder(inputCol="tokens", **words).transform(frame.drop("reason"))
+    )
     expected = arrays.OnnxEncoder(model_path=words["modelPath"], passage_length=9).transform(TOKENS)
     np.testing.assert_array_equal(got, expected[[i % 30 for i in range(40)]])
 
@@ -128,16 +151,26 @@ def test_a_saved_stage_has_its_model(spark, frame, tmp_path):
 def test_the_numbers_that_a_selection_drops_are_not_computed(spark, frame, tmp_path):
     path = saved(tmp_path / "m.onnx", *images())
     x = arrays.OnnxEncoder(model_path=path).transform(FILES)
-    labels = pd.DataFrame({"number": range(40), "labels": (x[:, 3:5] > np.median(x[:, 3:5], axis=0)).astype(int).tolist()})
+    labels = pd.DataFrame(
+        {
+            "number": range(40),
+            "labels": (x[:, 3:5] > np.median(x[:, 3:5], axis=0)).astype(int).tolist(),
+        }
+    )
     rows = (
-        frame.drop("reason").where("number != 7").join(spark.createDataFrame(labels, "number int, labels array<int>"), "number")
+        frame.drop("reason")
+        .where("number != 7")
+        .join(spark.createDataFrame(labels, "number int, labels array<int>"), "number")
     )
     encoder = spark_mlfs.OnnxEncoder(modelPath=path)
     selector = spark_mlfs.MIMSelector(numTopFeatures=4, outputCol="selected")
     pipeline = Pipeline(stages=[encoder, selector]).fit(rows)
     kept = pipeline.stages[1].selectedFeatureNames
     cut = encoder.pruned(kept)
-    assert cut._encoder().names == kept and encoder._encoder().names[:2] == ["embedding_0", "embedding_1"]
+    assert cut._encoder().names == kept and encoder._encoder().names[:2] == [
+        "embedding_0",
+        "embedding_1",
+    ]
     pipeline.stages[0] = cut
     pipeline.write().overwrite().save(str(tmp_path / "pipeline"))
     (tmp_path / "m.onnx").unlink()
@@ -161,7 +194,12 @@ def test_a_model_is_sent_once(tmp_path, monkeypatch):
             shutil.copy(path, tmp_path)
 
     Session.__module__ = "pyspark.sql.connect.session"
-    session, encoder = Session(), spark_mlfs.media.base.EncodeCells.of("onnx", {"model_path": saved(tmp_path / "m", *images())})
+    session, encoder = (
+        Session(),
+        spark_mlfs.media.base.EncodeCells.of(
+            "onnx", {"model_path": saved(tmp_path / "m", *images())}
+        ),
+    )
     light = [pickle.loads(pickle.dumps(encoder.sent(session))) for _ in range(2)][1]
     assert Session.sent == 1 and len(pickle.dumps(light)) < 3000
     monkeypatch.setattr("pyspark.SparkFiles.get", lambda name: str(tmp_path / name))

@@ -13,7 +13,11 @@ from spark_mlfs import read as readers
 from spark_mlfs.blocks.pack import pack
 
 SCHEMA = T.StructType(
-    [T.StructField("id", T.LongType()), T.StructField("features", VectorUDT()), T.StructField("labels", VectorUDT())]
+    [
+        T.StructField("id", T.LongType()),
+        T.StructField("features", VectorUDT()),
+        T.StructField("labels", VectorUDT()),
+    ]
 )
 
 
@@ -25,7 +29,11 @@ class Rows:
 
     def scores(self, method, small=True, **parameters):
         """Scores of all features, constant ones 0, and the result."""
-        result = pipeline.rank(self.packed, [pipeline.Request.of(method, parameters)], small_bytes=1 << 40 if small else 0)[0]
+        result = pipeline.rank(
+            self.packed,
+            [pipeline.Request.of(method, parameters)],
+            small_bytes=1 << 40 if small else 0,
+        )[0]
         out = np.zeros(self.x.shape[1])
         out[result.profile.varying] = result.scores.values
         return out, result
@@ -73,7 +81,9 @@ def rows(spark, frame_of, request):
                 if name == "scene":
                     frame = frame_of(x, y.astype(float))
                 else:
-                    frame = readers.arff(spark, str(folder / f"{name}.arff.gz"), labels=str(folder / f"{name}.xml"))
+                    frame = readers.arff(
+                        spark, str(folder / f"{name}.arff.gz"), labels=str(folder / f"{name}.xml")
+                    )
                 made[name] = Rows(frame, x, y.astype(float))
         return made[name]
 

@@ -21,7 +21,9 @@ def test_precision_equals_scikit_learn():
     truth = rng.random((300, 7)) < 0.3
     truth = truth[(truth.sum(axis=1) > 0) & (truth.sum(axis=1) < 7)]
     scores = np.round(rng.random(truth.shape), 1)  # many ties
-    assert LabelRanks.of(truth, scores).precision().mean() == pytest.approx(label_ranking_average_precision_score(truth, scores))
+    assert LabelRanks.of(truth, scores).precision().mean() == pytest.approx(
+        label_ranking_average_precision_score(truth, scores)
+    )
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -33,7 +35,9 @@ def test_judges_equal_what_they_are_named_after(sparse):
     shown = sp.csr_matrix if sparse else np.asarray
     scores = auto.predict("linear", shown(x), sp.csr_matrix(y), shown(query))
     mean, scale = x.mean(axis=0), x.std(axis=0)
-    assert np.allclose(scores, Ridge(alpha=1.0).fit((x - mean) / scale, y).predict((query - mean) / scale))
+    assert np.allclose(
+        scores, Ridge(alpha=1.0).fit((x - mean) / scale, y).predict((query - mean) / scale)
+    )
     got = auto.predict("mlknn", shown(x), sp.csr_matrix(y), shown(query))
     assert np.allclose(got, MLkNN().fit(x, y).posterior(query))
 
@@ -59,7 +63,9 @@ def bent(seed=3):
 
 def test_takes_what_predicts_best_and_ranks_as_that_does():
     x, y = bent()
-    order, _values, scores = rank_here(engine_of(x, y), Request.of("auto", {"methods": "fisher,mim", "judge": "mlknn"}, 2))
+    order, _values, scores = rank_here(
+        engine_of(x, y), Request.of("auto", {"methods": "fisher,mim", "judge": "mlknn"}, 2)
+    )
     assert scores.details["chosen_method"] == "mim"
     assert list(order) == list(rank_here(engine_of(x, y), Request.of("mim", {}, 2))[0])
     tried = {line["method"]: line for line in scores.details["tried"]}
@@ -84,9 +90,15 @@ def test_what_cannot_be_tried_is_told():
     result = rank_here(engine, Request.of("auto", {"methods": "ppt-cmi,mim"}, 2))[2]
     assert {line["method"] for line in result.details["tried"]} == {"ppt-cmi", "mim"}
     few = rank_here(engine_of(x[:15], y[:15]), Request.of("auto", {"methods": "mim,chi2"}, 2))[2]
-    assert few.details["chosen_method"] == "mim" and "too few to try methods on" in few.details["verdict"]
+    assert (
+        few.details["chosen_method"] == "mim"
+        and "too few to try methods on" in few.details["verdict"]
+    )
     with pytest.raises(DataError, match="equal"):
-        rank_here(engine_of(np.repeat([[0.0], [1.0]], [29, 1], axis=0), y[:30]), Request.of("auto", {"folds": 2}, 1))
+        rank_here(
+            engine_of(np.repeat([[0.0], [1.0]], [29, 1], axis=0), y[:30]),
+            Request.of("auto", {"folds": 2}, 1),
+        )
 
 
 def test_folds_in_which_nothing_varies_are_left_out():
@@ -95,12 +107,17 @@ def test_folds_in_which_nothing_varies_are_left_out():
     for rows in (1, 2, 3, 5):
         x[:rows, 1] = np.arange(1, rows + 1)
         try:
-            assert rank_here(engine_of(x, y.astype(float)), Request.of("auto", {}, 2))[0].tolist() == [1, 0, 2]
+            assert rank_here(engine_of(x, y.astype(float)), Request.of("auto", {}, 2))[
+                0
+            ].tolist() == [1, 0, 2]
         except DataError as error:
             assert rows < 5 and "name a method" in str(error)
 
 
-@pytest.mark.parametrize(("methods", "word"), [("mim,auto", "own methods"), ("mmi", "did you mean 'mim'"), (" , ", "commas")])
+@pytest.mark.parametrize(
+    ("methods", "word"),
+    [("mim,auto", "own methods"), ("mmi", "did you mean 'mim'"), (" , ", "commas")],
+)
 def test_names_are_checked_before_any_row_is_read(methods, word):
     with pytest.raises(ParameterError, match=word):
         Request.of("auto", {"methods": methods})

@@ -70,7 +70,11 @@ def sets(spark, data_dir):
                 y = np.array([r.labels.toArray() for r in rows]).astype(int)
             else:
                 x, y, _, _ = load(name, data_dir)
-                frame = readers.arff(spark, str(data_dir / name / f"{name}.arff.gz"), labels=str(data_dir / name / f"{name}.xml"))
+                frame = readers.arff(
+                    spark,
+                    str(data_dir / name / f"{name}.arff.gz"),
+                    labels=str(data_dir / name / f"{name}.xml"),
+                )
             made[name] = Data(frame, x, y)
         return made[name]
 
@@ -101,11 +105,14 @@ def test_whole_rankings_of_yeast(sets, method, parameters):
 @pytest.mark.parametrize("name", ["yeast", "enron"])
 @pytest.mark.parametrize(("method", "parameters"), COUNTING, ids=NAMES)
 def test_whole_rankings_of_larger_sets(sets, name, method, parameters, small):
-    sets(name).agrees(method, parameters, 30 if name == "yeast" else 12, small)  # of enron a pick takes seven seconds
+    sets(name).agrees(
+        method, parameters, 30 if name == "yeast" else 12, small
+    )  # of enron a pick takes seven seconds
 
 
 @pytest.mark.parametrize(
-    ("method", "parameters"), [(m, p) for m, p in COUNTING if m in ("jmi", "pmu") and p.get("label_coding") != "lp"]
+    ("method", "parameters"),
+    [(m, p) for m, p in COUNTING if m in ("jmi", "pmu") and p.get("label_coding") != "lp"],
 )
 def test_whole_rankings_of_enron(sets, method, parameters):
     """The first picks, in the default run; the slow test above goes on, and over the labelsets."""
@@ -121,11 +128,16 @@ def test_mutual_information_equals_scikit_learn(sets):
             assert abs(got[f] - want) <= 1e-10 * max(1, want)
 
 
-@pytest.mark.parametrize("name", ["emotions", "yeast", pytest.param("enron", marks=pytest.mark.slow), "planted"])
+@pytest.mark.parametrize(
+    "name", ["emotions", "yeast", pytest.param("enron", marks=pytest.mark.slow), "planted"]
+)
 def test_moment_methods(sets, name):
     data = sets(name)
     cases = [("f-statistic", {}, moments.f_statistic(data.x, data.y))]
-    cases += [("fisher", {"label_coding": v}, moments.fisher(data.x, data.y, v)) for v in ("br", "overlap", "lp")]
+    cases += [
+        ("fisher", {"label_coding": v}, moments.fisher(data.x, data.y, v))
+        for v in ("br", "overlap", "lp")
+    ]
     for method, parameters, want in cases:
         found = data.run(method, **parameters).ranking
         scores = np.empty(len(found))
@@ -144,8 +156,12 @@ def test_nearest_neighbour_estimates(sets):
     for small in (True, False):
         path = data.run("ppt-cmi", 3, small, estimator="knn").scores.path
         joint = oracle.ppt_knn(data.x, data.y, num_features=len(path.picks))
-        assert list(data.packed.profile.varying[path.picks]) == list(joint.ranking[: len(path.picks)])
-        close(np.cumsum(path.gains), joint.gains)  # ours are increments, the oracle's the joint values
+        assert list(data.packed.profile.varying[path.picks]) == list(
+            joint.ranking[: len(path.picks)]
+        )
+        close(
+            np.cumsum(path.gains), joint.gains
+        )  # ours are increments, the oracle's the joint values
 
 
 @pytest.mark.slow(every=8)
@@ -158,7 +174,9 @@ def test_binning_and_correction(sets):
             assert list(got["index"]) == list(want.ranking)
             close(got["score"].to_numpy(), want.scores[want.ranking])
     for method in ("mim", "jmi", "cmi", "d2f", "pmu", "mdmr", "scls", "lrfs", "fimf", "enm", "gmm"):
-        want = getattr(oracle, method)(data.codes, data.y, constant=data.constant, miller_madow=True)
+        want = getattr(oracle, method)(
+            data.codes, data.y, constant=data.constant, miller_madow=True
+        )
         got = data.run(method, 6, bias_correction="miller-madow")
         if METHODS[method].greedy:
             close(np.array(got.scores.path.gains), want.gains[:6])
@@ -178,8 +196,12 @@ def test_unknown_labels_are_not_negative(spark, data_dir):
     codes = discretise(x)
     for small in (1 << 40, 0):
         for method in ("mim", "jmi", "chi2"):
-            (result,) = pipeline.rank(packed, [pipeline.Request.of(method, {}, 5)], small_bytes=small)
-            want = getattr(oracle, method)(codes, y, **({"num_features": 5} if method == "jmi" else {}))
+            (result,) = pipeline.rank(
+                packed, [pipeline.Request.of(method, {}, 5)], small_bytes=small
+            )
+            want = getattr(oracle, method)(
+                codes, y, **({"num_features": 5} if method == "jmi" else {})
+            )
             assert list(result.ranking["index"]) == list(want.ranking)
             if method == "jmi":  # its oracle gives the picks a place, and each of them its gain
                 close(np.array(result.scores.path.gains), np.array(want.gains))
@@ -218,7 +240,10 @@ def test_identities(sets):
 
 def test_rare_labelsets_are_kept_where_there_are_no_others():
     """The two commonest, with a notice; the ranking is that of a count that drops none of them."""
-    x, y = np.random.default_rng(0).normal(size=(12, 5)), np.repeat([[0, 1], [1, 0], [1, 1]], (5, 4, 3), axis=0)
+    x, y = (
+        np.random.default_rng(0).normal(size=(12, 5)),
+        np.repeat([[0, 1], [1, 0], [1, 1]], (5, 4, 3), axis=0),
+    )
     with pytest.warns(DataNotice, match="the 2 commonest are kept"):
         few = spark_mlfs.rank(x, y, "ppt-cmi", 3)
     assert few.equals(spark_mlfs.rank(x, y, "ppt-cmi", 3, min_count=4))

@@ -35,7 +35,9 @@ def documentation(registry, name):
     assert not missing, f"{name} has no {', '.join(missing)}"
     assert "$" not in text, "a phrase that `registry.PHRASES` does not have"
     ends = [*sorted(start.start() for start in starts.values()), len(text)]
-    return text, {s: text[m.end() : next(e for e in ends if e > m.start())].strip() for s, m in starts.items()}
+    return text, {
+        s: text[m.end() : next(e for e in ends if e > m.start())].strip() for s, m in starts.items()
+    }
 
 
 @everyone
@@ -49,7 +51,11 @@ def test_the_sections_come_in_order_and_say_something(registry, name):
 def test_a_formula_is_set_apart(registry, name):
     text, _sections = documentation(registry, name)
     before = text[: text.index("\nSymbols:")]
-    formulas = [line for line in before.splitlines() if re.match(r" {4}\S", line) and re.search(r"[=≥∑Σ‖⟨ŷ]|min |max ", line)]
+    formulas = [
+        line
+        for line in before.splitlines()
+        if re.match(r" {4}\S", line) and re.search(r"[=≥∑Σ‖⟨ŷ]|min |max ", line)
+    ]
     assert formulas
 
 
@@ -71,7 +77,12 @@ def test_no_parameter_is_named_that_does_not_exist(registry, name):
     """``such`` words of one value, where they are followed by =, are parameters of some class of the module."""
     text, _ = documentation(registry, name)
     module = type(registry.create(name)).__module__
-    mates = [cls for r in (METHODS, EXTRACTORS, CLASSIFIERS) for cls in map(r.create, r) if type(cls).__module__ == module]
+    mates = [
+        cls
+        for r in (METHODS, EXTRACTORS, CLASSIFIERS)
+        for cls in map(r.create, r)
+        if type(cls).__module__ == module
+    ]
     known = {p.name for cls in mates for p in cls.parameters}
     assert set(re.findall(r"``(\w+)=", text)) - {"n_features_to_select"} <= known
 
@@ -82,9 +93,15 @@ def test_what_the_module_raises_is_named(registry, name):
     _, sections = documentation(registry, name)
     cls = type(registry.create(name))
     tree = ast.parse(inspect.getsource(sys.modules[cls.__module__]))
-    others = {type(registry.create(other)).__name__ for other in registry} - {base.__name__ for base in cls.__mro__}
-    nodes = [n for part in tree.body if getattr(part, "name", None) not in others for n in ast.walk(part)]
-    raised = {n.exc.func.id for n in nodes if isinstance(n, ast.Raise) and isinstance(n.exc, ast.Call)}
+    others = {type(registry.create(other)).__name__ for other in registry} - {
+        base.__name__ for base in cls.__mro__
+    }
+    nodes = [
+        n for part in tree.body if getattr(part, "name", None) not in others for n in ast.walk(part)
+    ]
+    raised = {
+        n.exc.func.id for n in nodes if isinstance(n, ast.Raise) and isinstance(n.exc, ast.Call)
+    }
     assert raised & set(KINDS) <= set(re.findall(r"`(\w+)`", sections["Raises"]))
 
 
@@ -118,7 +135,11 @@ def run(registry, name, over, **changes):
     """The method on an engine, with little to do: an answer without NaN, or one of the library's errors, which is returned."""
     cls = registry.create(name)
     p = {parameter.name: parameter.default for parameter in cls.parameters}
-    p |= {key: few for key, few in {"max_iter": 20, "epochs": 2, "generations": 2, "population": 4}.items() if key in p}
+    p |= {
+        key: few
+        for key, few in {"max_iter": 20, "epochs": 2, "generations": 2, "population": 4}.items()
+        if key in p
+    }
     p |= changes
     try:
         if registry is METHODS:
@@ -132,14 +153,26 @@ def run(registry, name, over, **changes):
 
 CASES = {"unknown": {"unknown": True}, "alike": {"alike": True}, "budget": {"budget": 100}}
 WAYS = [(registry, name, {}) for registry, name in ALL]
-CODED = [name for name in METHODS if any(p.name == "label_coding" for p in METHODS.create(name).parameters)]
+CODED = [
+    name
+    for name in METHODS
+    if any(p.name == "label_coding" for p in METHODS.create(name).parameters)
+]
 WAYS += [(METHODS, name, {"label_coding": "lp"}) for name in CODED]
-WAYS += [(METHODS, "ppt-cmi", {"estimator": "knn"}), (METHODS, "relieff", {"mode": "hamming"}), (METHODS, "gmba", {"k": 79})]
+WAYS += [
+    (METHODS, "ppt-cmi", {"estimator": "knn"}),
+    (METHODS, "relieff", {"mode": "hamming"}),
+    (METHODS, "gmba", {"k": 79}),
+]
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(("registry", "name", "changes"), WAYS, ids=["-".join([n, *map(str, c.values())]) for _, n, c in WAYS])
+@pytest.mark.parametrize(
+    ("registry", "name", "changes"),
+    WAYS,
+    ids=["-".join([n, *map(str, c.values())]) for _, n, c in WAYS],
+)
 def test_errors_are_the_documented_ones(registry, name, changes, case):
     """Without a fully known row, a label that takes both values, or memory there is an answer or one clear line."""
     error = run(registry, name, engine(**CASES[case]), **changes)

@@ -82,10 +82,14 @@ def test_by_hand(penalty):
     assert found.values == pytest.approx([0, best, best], abs=1e-12)
     assert found.path.picks[0] == 1
     if penalty == 1:
-        assert found.path.picks == [1, 2, 0] and found.path.gains[1] == pytest.approx(0.09, abs=1e-12)
+        assert found.path.picks == [1, 2, 0] and found.path.gains[1] == pytest.approx(
+            0.09, abs=1e-12
+        )
     if not penalty:  # nothing is left of the copy, and of the label
         assert found.path.gains[1:] == pytest.approx([0, 0], abs=1e-12)
-    assert found.details["cv_loss"] == pytest.approx(1 - np.cumsum(found.path.gains).max(), abs=1e-12)
+    assert found.details["cv_loss"] == pytest.approx(
+        1 - np.cumsum(found.path.gains).max(), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "thin"])
@@ -108,11 +112,18 @@ def test_weights_grades_and_label_weights():
     x, y = example()
     w = np.random.default_rng(1).integers(1, 9, len(x)) / 4
     graded = np.round((y + np.tanh(x[:, :4]) + 1) / 3 * 2**15) / 2**15
-    for labels, weights, own in ((y, w, {}), (graded, None, {}), (graded, w, {}), (y, None, {"label_weights": [3, 0, 1, 0.5]})):
+    for labels, weights, own in (
+        (y, w, {}),
+        (graded, None, {}),
+        (graded, w, {}),
+        (y, None, {"label_weights": [3, 0, 1, 0.5]}),
+    ):
         held = hold(x, labels, weights, READ if labels is graded else None)[0]
         (result,) = pipeline.rank(held, [pipeline.Request.of("forward", own, 6)])
         fold = fold_of(held.block, FOLDS, held.profile)
-        wanted, gains, _, _ = oracle.forward(x, labels, fold, 6, 1.0, weights, np.array(own.get("label_weights", 1.0)))
+        wanted, gains, _, _ = oracle.forward(
+            x, labels, fold, 6, 1.0, weights, np.array(own.get("label_weights", 1.0))
+        )
         assert list(result.ranking["index"][:6]) == wanted
         np.testing.assert_allclose(result.scores.path.gains, gains, rtol=1e-8)
 
@@ -140,7 +151,10 @@ def test_unknown_labels_leave_rows_out():
     unknown[::7, 1] = np.nan
     x[np.arange(len(x)) % 7 != 0, 5] = 2.0
     known = np.arange(len(x)) % 7 != 0
-    found, rest = scored(engine_of(x, unknown), 6), engine_of(x[known], y[known], np.flatnonzero(known))
+    found, rest = (
+        scored(engine_of(x, unknown), 6),
+        engine_of(x[known], y[known], np.flatnonzero(known)),
+    )
     wanted = scored(rest, 6)
     varying = engine_of(x, unknown).profile.varying
     assert varying[found.path.picks].tolist() == picks(rest, wanted)
@@ -216,7 +230,10 @@ def test_the_best_alone_go_on(kind, penalty):
         y[::9, 2] = np.nan
         x[np.arange(300) % 9 != 0, 11] = 1.0
     rows = sp.csr_matrix(x) if kind == "thin" else x
-    whole, few = scored(engine_of(rows, y), 5, penalty=penalty), cut(rows, y, 200_000, penalty=penalty)
+    whole, few = (
+        scored(engine_of(rows, y), 5, penalty=penalty),
+        cut(rows, y, 200_000, penalty=penalty),
+    )
     np.testing.assert_allclose(few.values, whole.values, rtol=1e-9, atol=1e-12)
     kept = int(few.details["candidates"].split()[0])
     assert 5 < kept < 89 and "candidates" not in whole.details
@@ -236,7 +253,10 @@ def test_what_the_picks_take_is_within_what_is_told(width, labels):
     x = rng.normal(size=(400, width))
     y = (x[:, np.arange(labels) % width] + rng.normal(size=(400, labels)) > 0.3).astype(float)
     engine, names = engine_of(x, y), [f"x{j}" for j in range(width)]
-    for request in (pipeline.Request.of("forward", {}, width), pipeline.Request.of("forward", {}, cut=Cut("auto"))):
+    for request in (
+        pipeline.Request.of("forward", {}, width),
+        pipeline.Request.of("forward", {}, cut=Cut("auto")),
+    ):
         whole = forward.moments(engine.profile, request.settings)
         beside = 32 * FOLDS * width * (width + labels)
         engine.run(whole)
@@ -247,7 +267,10 @@ def test_what_the_picks_take_is_within_what_is_told(width, labels):
         assert len(found.path.picks) == width and beside / 4 < peak < beside
         if labels == 4:
             told = whole.state_bytes(engine.profile) + beside
-            assert "candidates" not in cut(x, y, told).details and "candidates" in cut(x, y, told - 1).details
+            assert (
+                "candidates" not in cut(x, y, told).details
+                and "candidates" in cut(x, y, told - 1).details
+            )
 
 
 def test_included_features_and_whole_groups_go_on():
@@ -287,9 +310,13 @@ def test_labels_by_the_ten_thousand_are_sketched():
     """Each by its weight: near the exact ones; alone, of wide data, features are scored by all labels."""
     rng = np.random.default_rng(8)
     x = rng.normal(size=(400, 12))
-    y = (x[:, :3] @ rng.normal(size=(3, 40)) + rng.normal(size=(400, 40)) > np.linspace(0.5, 3.5, 40)).astype(float)
+    y = (
+        x[:, :3] @ rng.normal(size=(3, 40)) + rng.normal(size=(400, 40)) > np.linspace(0.5, 3.5, 40)
+    ).astype(float)
     whole, sketched = scored(engine_of(x, y), 3), scored(engine_of(x, y), 3, label_sketch=32)
-    assert sketched.details["label_sketch"] == 32 and set(sketched.path.picks) == set(whole.path.picks) == {0, 1, 2}
+    assert sketched.details["label_sketch"] == 32 and set(sketched.path.picks) == set(
+        whole.path.picks
+    ) == {0, 1, 2}
     assert np.abs(sketched.path.gains[0] / whole.path.gains[0] - 1) < 0.5
     x[rng.random(x.shape) < 0.95] = 0
     few = cut(sp.csr_matrix(x), y, 40_000, 3, label_sketch=32)
@@ -316,7 +343,9 @@ def test_as_few_as_are_enough(name, data_dir):
         ranking = spark_mlfs.rank(x, y, "forward", "auto")
         selector = spark_mlfs.sklearn.ForwardSelector(num_top_features="auto").fit(x, y)
     assert len(ranking) == len(selector.selected_) == selector.transform(x).shape[1] == wanted
-    assert [("no feature explains" in str(each.message)) for each in told] == [True, True] * (not wanted)
+    assert [("no feature explains" in str(each.message)) for each in told] == [True, True] * (
+        not wanted
+    )
     if wanted:
         assert list(ranking["index"]) == list(selector.selected_)
 
@@ -329,7 +358,9 @@ def test_picks_made_without_a_fold_are_tried_on_it():
     told = result.ranking[[*NESTED]].dropna().to_numpy()
     wanted = oracle.nested(x, y, fold_of(held.block, FOLDS, held.profile), len(told))
     np.testing.assert_allclose(told[:, 0], wanted.mean(axis=0), rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(told[:, 1], wanted.std(axis=0, ddof=1) / np.sqrt(FOLDS), rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(
+        told[:, 1], wanted.std(axis=0, ddof=1) / np.sqrt(FOLDS), rtol=1e-7, atol=1e-10
+    )
     assert len(result.kept) == len(told) > 3
 
 
@@ -340,14 +371,18 @@ def test_nested_gains_with_groups_are_those_of_the_rows():
     held = hold(x, y)[0]
     fold, listed = fold_of(held.block, FOLDS, held.profile), [*groups.values()]
     held_to = Constraints.of({"groups": groups})
-    (result,) = pipeline.rank(held, [pipeline.Request.of("forward", {}, cut=Cut("auto"), constraints=held_to)])
+    (result,) = pipeline.rank(
+        held, [pipeline.Request.of("forward", {}, cut=Cut("auto"), constraints=held_to)]
+    )
     picks, gains, _, _ = oracle.forward(x, y, fold, x.shape[1], groups=listed)
     assert list(result.ranking["index"][: len(picks)]) == picks
     np.testing.assert_allclose(result.gains[: len(picks)], gains, rtol=1e-9, atol=1e-11)
     told = result.ranking[[*NESTED]].dropna().to_numpy()
     wanted = oracle.nested(x, y, fold, len(told), groups=listed)
     np.testing.assert_allclose(told[:, 0], wanted.mean(axis=0), rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(told[:, 1], wanted.std(axis=0, ddof=1) / np.sqrt(FOLDS), rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(
+        told[:, 1], wanted.std(axis=0, ddof=1) / np.sqrt(FOLDS), rtol=1e-7, atol=1e-10
+    )
 
 
 def test_auto_keeps_a_group_whole_that_is_larger_than_what_it_is_tried_with():
@@ -356,7 +391,9 @@ def test_auto_keeps_a_group_whole_that_is_larger_than_what_it_is_tried_with():
     values = rng.integers(0, 30, 2000)
     x = np.column_stack([np.eye(30)[values], rng.normal(size=(2000, 3))])
     y = np.column_stack([values % 3 == 0, values < 12]) ^ (rng.random((2000, 2)) < 0.1)
-    table = pd.DataFrame({"v": [f"v{value:02}" for value in values]} | {f"n{j}": x[:, 30 + j] for j in range(3)})
+    table = pd.DataFrame(
+        {"v": [f"v{value:02}" for value in values]} | {f"n{j}": x[:, 30 + j] for j in range(3)}
+    )
     ranking = spark_mlfs.rank(table, y.astype(int), "forward", "auto")
     assert len(ranking) == 30 and set(ranking["group"]) == {"v"}
     again = spark_mlfs.rank(x, y.astype(int), "forward", "auto", groups={"v": list(range(30))})
@@ -367,10 +404,16 @@ def test_auto_keeps_a_group_whole_that_is_larger_than_what_it_is_tried_with():
 def test_picks_among_sparse_columns_are_those_of_fits_of_the_rows(data_dir):
     """The picks of the oracle that refits each column, and those of the one for large sets."""
     x, y = (each[:400] for each in load("corel5k", data_dir)[:2])
-    x, y = x[:, np.sort(np.argsort(-x.sum(axis=0), kind="stable")[:40])], y[:, np.sort(np.argsort(-y.sum(axis=0))[:30])]
+    x, y = (
+        x[:, np.sort(np.argsort(-x.sum(axis=0), kind="stable")[:40])],
+        y[:, np.sort(np.argsort(-y.sum(axis=0))[:30])],
+    )
     engine = engine_of(sp.csr_matrix(x), y)
     agrees(engine, x, y, 5)
-    one, other = oracle.forward(x, y, folds(engine), 5), oracle.wide(sp.csr_matrix(x), y, folds(engine), 5, block=7)
+    one, other = (
+        oracle.forward(x, y, folds(engine), 5),
+        oracle.wide(sp.csr_matrix(x), y, folds(engine), 5, block=7),
+    )
     assert one[0] == other[0]
     for mine, its in zip(one[1:], other[1:], strict=True):
         np.testing.assert_allclose(mine, its, rtol=1e-9, atol=1e-12)
@@ -387,17 +430,26 @@ def test_picks_on_whole_sets_are_those_of_fits_of_the_rows(name, count, data_dir
         held = hold(rows, y)[0]
         (result,) = pipeline.rank(held, [pipeline.Request.of("forward", {}, count)])
         if wanted is None:
-            fold, few = fold_of(held.block, FOLDS, held.profile), result.scores.details.get("candidates")
+            fold, few = (
+                fold_of(held.block, FOLDS, held.profile),
+                result.scores.details.get("candidates"),
+            )
             among = np.arange(x.shape[1])
             if few:
                 first = oracle.wide(x, y, fold, 1)[2]
-                among = np.sort(np.argsort(-np.round(np.nan_to_num(first, nan=-9), 12), kind="stable")[: int(few.split()[0])])
+                among = np.sort(
+                    np.argsort(-np.round(np.nan_to_num(first, nan=-9), 12), kind="stable")[
+                        : int(few.split()[0])
+                    ]
+                )
             picks, gains, alone, _ = oracle.wide(x[:, among], y, fold, count)
             wanted, first = among[picks].tolist(), first if few else alone
         assert list(result.ranking["index"][: len(wanted)]) == wanted
         np.testing.assert_allclose(result.gains[: len(wanted)], gains, rtol=1e-8, atol=1e-12)
         relevance = result.ranking.set_index("index")["relevance"].sort_index().to_numpy()
-        np.testing.assert_allclose(relevance[np.isfinite(first)], first[np.isfinite(first)], rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(
+            relevance[np.isfinite(first)], first[np.isfinite(first)], rtol=1e-8, atol=1e-12
+        )
 
 
 @pytest.mark.filterwarnings("ignore:no feature explains")
@@ -418,11 +470,19 @@ def test_every_face_takes_auto_and_saves_it(spark, tmp_path):
     x, y = example()
     frame = frame_of(spark, x, y)
     fits = [spark_mlfs.ForwardSelector(numTopFeatures="auto", idCol="id").fit(frame)]
-    fits.append(spark_mlfs.MultiLabelSelector(method="forward", idCol="id").setNumTopFeatures("auto").fit(frame))
+    fits.append(
+        spark_mlfs.MultiLabelSelector(method="forward", idCol="id")
+        .setNumTopFeatures("auto")
+        .fit(frame)
+    )
     fits[0].write().overwrite().save(str(tmp_path / "model"))
     fits.append(spark_mlfs.MultiLabelSelectorModel.load(str(tmp_path / "model")))
     kept = [list(model.selectedFeatures) for model in fits]
-    assert kept[0] == kept[1] == kept[2] and 4 <= len(kept[0]) < 10 and fits[2].getNumTopFeatures() == "auto"
+    assert (
+        kept[0] == kept[1] == kept[2]
+        and 4 <= len(kept[0]) < 10
+        and fits[2].getNumTopFeatures() == "auto"
+    )
     assert fits[2].setNumTopFeatures(2).selectedFeatures == kept[0][:2]
     noise = frame_of(spark, x, (np.random.default_rng(2).random(y.shape) < 0.5).astype(float))
     with pytest.warns(UserWarning, match="no feature explains the labels"):
@@ -444,7 +504,9 @@ def test_what_auto_does_not_go_with():
             spark_mlfs.rank(x, y, **{"method": "forward", "k": "auto", **more})
     for mode in ("percentile", "stability", "fdr"):
         with pytest.raises(ParameterError, match=rf"'auto' says how many are kept, as {mode} does"):
-            spark_mlfs.sklearn.ForwardSelector(num_top_features="auto", selection_mode=mode).fit(x, y)
+            spark_mlfs.sklearn.ForwardSelector(num_top_features="auto", selection_mode=mode).fit(
+                x, y
+            )
     included = spark_mlfs.rank(x, y, "forward", "auto", include=[9, 4])
     assert list(included["index"][:2]) == [9, 4] and len(included) > 4
 
@@ -456,7 +518,10 @@ def test_a_run_of_the_command_line_says_how_many():
     config = configure(None, {**flags, "selection": {"num_top_features": "auto"}})
     (request,) = config.requests()
     assert request.cut == Cut("auto") and request.auto
-    for table, title in ((y, "cumulative held-out gain"), (np.random.default_rng(2).random(y.shape) < 0.5, "Nothing selected")):
+    for table, title in (
+        (y, "cumulative held-out gain"),
+        (np.random.default_rng(2).random(y.shape) < 0.5, "Nothing selected"),
+    ):
         (result,) = pipeline.rank(hold(x, table.astype(float))[0], [request])
         manifest = selection_manifest(config, result, len(result.kept), "0", {}, {}, ["select"])
         assert title in page(result, manifest, len(result.kept))
@@ -472,10 +537,19 @@ def test_grids_choose_by_what_is_held_out():
     }
     cells = pipeline.rank(hold(x, y)[0], configure(None, flags).requests())
     loss = [cell.scores.details["cv_loss"] for cell in cells]
-    assert loss == [1 - np.cumsum(cell.scores.path.gains).max() for cell in cells] and len(set(loss)) == 3
+    assert (
+        loss == [1 - np.cumsum(cell.scores.path.gains).max() for cell in cells]
+        and len(set(loss)) == 3
+    )
 
 
 def test_bad_parameters():
-    for wrong in ({"penalty": -1}, {"penalty": float("nan")}, {"folds": 1}, {"folds": 11}, {"label_sketch": -1}):
+    for wrong in (
+        {"penalty": -1},
+        {"penalty": float("nan")},
+        {"folds": 1},
+        {"folds": 11},
+        {"label_sketch": -1},
+    ):
         with pytest.raises(ParameterError, match=f"{next(iter(wrong))[:5]}.* must be"):
             pipeline.Request.of("forward", wrong)

@@ -31,7 +31,11 @@ from spark_mlfs.statistics.targets import Everything, Labels
 from spark_mlfs.testing import example, thin
 
 GRADED = [name for name in METHODS if METHODS[name].graded]
-ITS = {"mrmr": {"relevance": "f", "redundancy": "correlation"}, "deepfs": {"epochs": 3}, "msfs": {"steps": 20}}
+ITS = {
+    "mrmr": {"relevance": "f", "redundancy": "correlation"},
+    "deepfs": {"epochs": 3},
+    "msfs": {"steps": 20},
+}
 READ = Grades.of({"graded_labels": True})
 
 
@@ -46,7 +50,9 @@ def grades(seed=5):
 
 
 def scores(x, y, method, **more):
-    own = ITS.get(method, {}) | {"k": None, "graded_labels": True} | more  # k of a method goes with method_params
+    own = (
+        ITS.get(method, {}) | {"k": None, "graded_labels": True} | more
+    )  # k of a method goes with method_params
     return spark_mlfs.rank(x, y, method, **own).sort_values("index")["relevance"].to_numpy()
 
 
@@ -61,33 +67,54 @@ def norms(coefficients):
 
 def test_which_methods_take_them():
     regressions = "ridge lasso elastic-net csfs mssl mifs rfs omfs msfs".split()
-    assert set(GRADED) == {*regressions, "fastcan", "forward", "mrmr", "f-statistic", "fisher", "deepfs"}
+    assert set(GRADED) == {
+        *regressions,
+        "fastcan",
+        "forward",
+        "mrmr",
+        "f-statistic",
+        "fisher",
+        "deepfs",
+    }
 
 
 def test_linear_methods_are_those_of_scikit_learn():
     x, y = grades()
     x = x[:, [0, 1, 2, 3, 5, 7, 8]]  # without copies and constants
     z = standard(x)
-    np.testing.assert_allclose(scores(x, y, "ridge", alpha=3.0), norms(Ridge(alpha=3.0).fit(z, y).coef_), rtol=1e-9)
+    np.testing.assert_allclose(
+        scores(x, y, "ridge", alpha=3.0), norms(Ridge(alpha=3.0).fit(z, y).coef_), rtol=1e-9
+    )
     raw = scores(x, y, "ridge", alpha=3.0, scaling="none")
     np.testing.assert_allclose(raw, norms(Ridge(alpha=3.0).fit(x, y).coef_), rtol=1e-9)
-    lasso = np.stack([Lasso(alpha=0.01, tol=1e-12, max_iter=100_000).fit(z, label).coef_ for label in y.T])
+    lasso = np.stack(
+        [Lasso(alpha=0.01, tol=1e-12, max_iter=100_000).fit(z, label).coef_ for label in y.T]
+    )
     np.testing.assert_allclose(scores(x, y, "lasso"), norms(lasso), rtol=1e-6, atol=1e-9)
-    net = [ElasticNet(alpha=0.02, l1_ratio=0.3, tol=1e-12, max_iter=100_000).fit(z, label).coef_ for label in y.T]
-    np.testing.assert_allclose(scores(x, y, "elastic-net", alpha=0.02, rho=0.3), norms(np.stack(net)), rtol=1e-6, atol=1e-9)
+    net = [
+        ElasticNet(alpha=0.02, l1_ratio=0.3, tol=1e-12, max_iter=100_000).fit(z, label).coef_
+        for label in y.T
+    ]
+    np.testing.assert_allclose(
+        scores(x, y, "elastic-net", alpha=0.02, rho=0.3), norms(np.stack(net)), rtol=1e-6, atol=1e-9
+    )
 
 
 def test_joint_methods_against_naive_ones():
     x, y = (table[:50] for table in grades())
     x = x[:, [0, 1, 2, 3, 5, 7, 8]]
     z = standard(x)
-    np.testing.assert_allclose(scores(x, y, "csfs"), norms(oracle.csfs(z, y, 1.0)[0].T), rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(
+        scores(x, y, "csfs"), norms(oracle.csfs(z, y, 1.0)[0].T), rtol=1e-3, atol=1e-6
+    )
     found = scores(x, y, "mssl", method_params={"k": 3})
     np.testing.assert_allclose(found, norms(oracle.mssl(z, y, 0.1, 1.0, 3).T), rtol=1e-3, atol=1e-6)
     W, _b = oracle.rfs_nie(z, y, 1.0, 400, 1e-8)[-1]
     np.testing.assert_allclose(scores(x, y, "rfs"), norms(W.T), rtol=1e-3, atol=1e-5)
     _, W, _, _ = oracle.mifs(z, y, np.zeros((len(x), len(x))), 1.0, 0.0, 1.0, 2, 500)
-    np.testing.assert_allclose(scores(x, y, "mifs", beta=0.0, c=2), norms(W.T), rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(
+        scores(x, y, "mifs", beta=0.0, c=2), norms(W.T), rtol=1e-3, atol=1e-6
+    )
     laplacian, _ = oracle.heat_laplacian(z, 5)
     _, W, _, _B = oracle.mifs(z, y, laplacian, 1.0, 0.1, 1.0, 2, 500)
     np.testing.assert_allclose(scores(x, y, "mifs", c=2), norms(W.T), rtol=1e-3, atol=1e-6)
@@ -109,7 +136,9 @@ def test_omfs_factorises_grades(many):
         found = scores(x, y, "omfs", sample_weight=weights, **own)
         assert found.tobytes() == scores(x[copies], y[copies], "omfs", **own).tobytes()
     descent = scores(x, y, "omfs", solver="armijo", factorizer="svd")
-    np.testing.assert_allclose(descent, scores(x, y, "omfs", factorizer="svd"), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(
+        descent, scores(x, y, "omfs", factorizer="svd"), rtol=1e-3, atol=1e-4
+    )
     raw = oracle.omfs((x - x.min(axis=0)) / np.ptp(x, axis=0), U[:, :3] * S[:3], 0.8)
     found = scores(x, y, "omfs", scaling="minmax", factorizer="svd", c=3)
     np.testing.assert_allclose(found, norms(raw.T), rtol=1e-3, atol=1e-5)
@@ -120,12 +149,17 @@ def ruzicka(y):
     out = np.zeros((len(y), len(y)))
     for i, row in enumerate(y):
         either = np.maximum(row, y).sum(axis=1)
-        out[i] = np.where(either > 0, np.minimum(row, y).sum(axis=1) / np.where(either > 0, either, 1), 0)
+        out[i] = np.where(
+            either > 0, np.minimum(row, y).sum(axis=1) / np.where(either > 0, either, 1), 0
+        )
     np.fill_diagonal(out, 0)
     return out
 
 
-@pytest.mark.parametrize("own", [{}, {"neighbors": None}, {"neighbors": 5, "sigma": 2.0}, {"neighbors": None, "sigma": 2.0}])
+@pytest.mark.parametrize(
+    "own",
+    [{}, {"neighbors": None}, {"neighbors": 5, "sigma": 2.0}, {"neighbors": None, "sigma": 2.0}],
+)
 def test_msfs_compares_rows_by_what_their_grades_have_in_common(own, monkeypatch):
     """Against the dense graph of Algorithm 1, of which the expected walk is taken; rows of no label, and repeated rows."""
     x, y = (table[:60] for table in grades())
@@ -138,7 +172,9 @@ def test_msfs_compares_rows_by_what_their_grades_have_in_common(own, monkeypatch
     W, _ = oracle.msfs(z, y, S, 0.5, 2.0, 0.5)
     found = scores(x, y, "msfs", walk="expected", steps=6, alpha=0.5, beta=2.0, **own)
     np.testing.assert_allclose(found, norms(W.T), rtol=1e-3, atol=1e-5)
-    plain = scores(x, (y > 0.5).astype(float), "msfs", walk="expected", steps=6, alpha=0.5, beta=2.0, **own)
+    plain = scores(
+        x, (y > 0.5).astype(float), "msfs", walk="expected", steps=6, alpha=0.5, beta=2.0, **own
+    )
     assert np.abs(plain - found).max() > 1e-3
 
 
@@ -149,16 +185,23 @@ def test_similarity_of_rows_of_grades():
     wanted = ruzicka(y) + np.diag(y.any(axis=1))
     i, j = rng.integers(0, 300, (2, 70_000))
     np.testing.assert_allclose(manifolds.ruzicka(sp.csr_matrix(y), i, j), wanted[i, j], rtol=1e-15)
-    np.testing.assert_allclose(manifolds.ruzicka_table(sp.csr_matrix(y), slice(40, 130)), wanted[40:130], rtol=1e-15)
+    np.testing.assert_allclose(
+        manifolds.ruzicka_table(sp.csr_matrix(y), slice(40, 130)), wanted[40:130], rtol=1e-15
+    )
     members = sp.csr_matrix((y > 0).astype(float))
     hit, either = ((y[i] > 0) & (y[j] > 0)).sum(axis=1), ((y[i] > 0) | (y[j] > 0)).sum(axis=1)
-    assert manifolds.ruzicka(members, i, j).tobytes() == np.where(either > 0, hit / np.maximum(either, 1), 0.0).tobytes()
+    assert (
+        manifolds.ruzicka(members, i, j).tobytes()
+        == np.where(either > 0, hit / np.maximum(either, 1), 0.0).tobytes()
+    )
 
 
 def test_a_sketch_does_not_stand_for_grades():
     x, y = grades()
     for method in ("ridge", "msfs"):
-        with pytest.raises(ParameterError, match="label_sketch = 2 stands for labels of 0 and 1, not for grades"):
+        with pytest.raises(
+            ParameterError, match="label_sketch = 2 stands for labels of 0 and 1, not for grades"
+        ):
             scores(x, y, method, label_sketch=2)
 
 
@@ -173,7 +216,9 @@ def test_a_network_learns_grades():
         for step in (1e-5, -1e-5):
             moved = [p + step * way if k == at else p for k, p in enumerate(start)]
             ends.append(gates.loss_and_gradients(moved, z, y, 0.05, None)[0])
-        assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(float((slope * way).sum()), rel=1e-4, abs=1e-7)
+        assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(
+            float((slope * way).sum()), rel=1e-4, abs=1e-7
+        )
     found = spark_mlfs.rank(x, y, "deepfs", k=4, graded_labels=True, lam=0.01)
     assert len({0, 1, 2, 3, 6} & set(found["index"])) >= 3
 
@@ -194,7 +239,9 @@ def test_greedy_methods_against_their_definitions():
     varying = np.ptp(x, axis=0) > 0
     f = np.mean([f_regression(x[:, varying], label)[0] for label in y.T], axis=0)
     np.testing.assert_allclose(scores(x, y, "mrmr")[varying], f, rtol=1e-8)
-    by_information = spark_mlfs.rank(x, y, "mrmr", k=5, graded_labels=True, relevance="f", redundancy="mi")
+    by_information = spark_mlfs.rank(
+        x, y, "mrmr", k=5, graded_labels=True, relevance="f", redundancy="mi"
+    )
     assert by_information["index"].iloc[0] == np.flatnonzero(varying)[np.argmax(f)]
 
 
@@ -217,7 +264,9 @@ def test_f_statistic_of_soft_classes(rows):
     x = {"dense": x, "thin": thin(x), "far": x + 1e6}[rows]
     varying = np.ptp(x, axis=0) > 0
     found = scores(sp.csr_matrix(x) if rows == "thin" else x, y, "f-statistic")[varying]
-    np.testing.assert_allclose(found, soft_f((x - x.mean(axis=0))[:, varying], y), rtol=1e-7 if rows == "far" else 1e-9)
+    np.testing.assert_allclose(
+        found, soft_f((x - x.mean(axis=0))[:, varying], y), rtol=1e-7 if rows == "far" else 1e-9
+    )
 
 
 @pytest.mark.parametrize("rows", ["dense", "thin"])
@@ -236,7 +285,10 @@ def test_fisher_score_of_soft_classes(rows):
         sides = [(w[side], split[side]) for side in (of, ~of)]
         means = [np.average(part, axis=0, weights=v) for v, part in sides]
         between = sum(v.sum() * (m - centre) ** 2 for (v, _), m in zip(sides, means, strict=True))
-        within = sum((v[:, None] * (part - m) ** 2).sum(axis=0) for (v, part), m in zip(sides, means, strict=True))
+        within = sum(
+            (v[:, None] * (part - m) ** 2).sum(axis=0)
+            for (v, part), m in zip(sides, means, strict=True)
+        )
         wanted.append(between / np.where(within > 0, within, 1))
     found = scores(sp.csr_matrix(x) if rows == "thin" else x, y, "fisher")
     np.testing.assert_allclose(found, np.mean(wanted, axis=0), rtol=1e-7, atol=1e-12)
@@ -250,7 +302,9 @@ def test_fisher_score_of_soft_classes(rows):
 def _overlap(x, y):
     mean, centre = (y.T @ x) / y.sum(axis=0)[:, None], x.mean(axis=0)
     between = (y.sum(axis=0)[:, None] * (mean - centre) ** 2).sum(axis=0)
-    within = sum((y[:, [label]] * (x - mean[label]) ** 2).sum(axis=0) for label in range(y.shape[1]))
+    within = sum(
+        (y[:, [label]] * (x - mean[label]) ** 2).sum(axis=0) for label in range(y.shape[1])
+    )
     return between / np.where(within > 0, within, 1)
 
 
@@ -261,9 +315,19 @@ def test_grades_of_0_and_1_are_labels(method):
     unknown = np.where(np.random.default_rng(3).random(y.shape) < 0.03, np.nan, y)
     for rows, labels in ((x, y), (sp.csr_matrix(thin(x)), y), (x, unknown)):
         plain = spark_mlfs.rank(rows, labels, method, k=5, **ITS.get(method, {}))
-        again = spark_mlfs.rank(rows, labels, method, k=5, graded_labels=True, **ITS.get(method, {}))
+        again = spark_mlfs.rank(
+            rows, labels, method, k=5, graded_labels=True, **ITS.get(method, {})
+        )
         pd.testing.assert_frame_equal(again, plain, check_exact=True)
-        rated = spark_mlfs.rank(rows, 4 * labels + 1, method, k=5, graded_labels=True, grade_range=[1, 5], **ITS.get(method, {}))
+        rated = spark_mlfs.rank(
+            rows,
+            4 * labels + 1,
+            method,
+            k=5,
+            graded_labels=True,
+            grade_range=[1, 5],
+            **ITS.get(method, {}),
+        )
         pd.testing.assert_frame_equal(rated, plain, check_exact=True)
 
 
@@ -273,12 +337,18 @@ def test_order_of_rows_sparse_labels_and_unknown_ones(method):
     x, y = grades()
     rows = np.random.default_rng(0).permutation(len(x))
     first = scores(x, y, method)
-    assert first.tobytes() == scores(x[rows], y[rows], method).tobytes() == scores(x, sp.csr_matrix(y), method).tobytes()
+    assert (
+        first.tobytes()
+        == scores(x[rows], y[rows], method).tobytes()
+        == scores(x, sp.csr_matrix(y), method).tobytes()
+    )
     if method not in ("csfs", "f-statistic", "fisher"):
         missing = y.copy()
         missing[::7, 1] = np.nan
         kept = np.arange(len(x)) % 7 > 0
-        np.testing.assert_allclose(scores(x, missing, method), scores(x[kept], y[kept], method), rtol=1e-4, atol=1e-7)
+        np.testing.assert_allclose(
+            scores(x, missing, method), scores(x[kept], y[kept], method), rtol=1e-4, atol=1e-7
+        )
 
 
 @pytest.mark.parametrize("method", [name for name in GRADED if METHODS[name].weighted])
@@ -288,7 +358,10 @@ def test_weights_and_grades(method):
     w = np.random.default_rng(1).integers(0, 4, len(x))
     copies = np.repeat(np.arange(len(x)), w)
     own = {"accelerate": False, "max_iter": 30} if method == "rfs" else {}
-    assert scores(x, y, method, sample_weight=w, **own).tobytes() == scores(x[copies], y[copies], method, **own).tobytes()
+    assert (
+        scores(x, y, method, sample_weight=w, **own).tobytes()
+        == scores(x[copies], y[copies], method, **own).tobytes()
+    )
     quarter = scores(x, y, method, sample_weight=w / 4)
     if method in ("fastcan", "mrmr"):
         return
@@ -301,8 +374,12 @@ def test_fractions_of_weight():
     w = np.random.default_rng(5).gamma(2.0, size=len(x))
     w = np.ldexp(np.rint(np.ldexp(w, 12)), -12)
     found = scores(x, y, "ridge", scaling="none", sample_weight=w)
-    np.testing.assert_allclose(found, norms(Ridge(alpha=1.0).fit(x, y, sample_weight=w).coef_), rtol=1e-8)
-    np.testing.assert_allclose(scores(x, y, "f-statistic", sample_weight=w), soft_f(x, y, w), rtol=1e-8)
+    np.testing.assert_allclose(
+        found, norms(Ridge(alpha=1.0).fit(x, y, sample_weight=w).coef_), rtol=1e-8
+    )
+    np.testing.assert_allclose(
+        scores(x, y, "f-statistic", sample_weight=w), soft_f(x, y, w), rtol=1e-8
+    )
 
 
 def test_label_distributions():
@@ -312,7 +389,11 @@ def test_label_distributions():
     y = np.rint(ONE * y / y.sum(axis=1, keepdims=True)) / ONE
     assert y.min() > 0
     z = standard(x[:, [0, 1, 2, 3, 5]])
-    np.testing.assert_allclose(scores(x[:, [0, 1, 2, 3, 5]], y, "ridge"), norms(Ridge(alpha=1.0).fit(z, y).coef_), rtol=1e-8)
+    np.testing.assert_allclose(
+        scores(x[:, [0, 1, 2, 3, 5]], y, "ridge"),
+        norms(Ridge(alpha=1.0).fit(z, y).coef_),
+        rtol=1e-8,
+    )
     found = spark_mlfs.rank(x, y, "fastcan", k=4, graded_labels=True)
     assert set(found["index"]) == {0, 1, 2, 3}
     with pytest.raises(DataError, match="takes several grades"):
@@ -324,7 +405,9 @@ def test_one_graded_label_and_frames():
     x, y = grades()
     one = spark_mlfs.rank(x, y[:, 0], "ridge", k=4, graded_labels=True)
     for same in (y[:, :1], list(y[:, 0]), pd.Series(y[:, 0]), pd.DataFrame({"joy.ful": y[:, 0]})):
-        pd.testing.assert_frame_equal(spark_mlfs.rank(x, same, "ridge", k=4, graded_labels=True), one, check_exact=True)
+        pd.testing.assert_frame_equal(
+            spark_mlfs.rank(x, same, "ridge", k=4, graded_labels=True), one, check_exact=True
+        )
     stars = pd.DataFrame(np.rint(4 * y).astype(int) + 1, columns=list("abcd"))
     found = spark_mlfs.rank(x, stars, "ridge", k=4, graded_labels=True, grade_range=[1, 5])
     quarters = spark_mlfs.rank(x, np.rint(4 * y) / 4, "ridge", k=4, graded_labels=True)
@@ -338,7 +421,11 @@ def test_fixed_point():
     y[:5] = 1e-6
     held = hold(x, y, grades=READ)[0]
     kept = held.block.labels(3).toarray()
-    assert np.abs(kept - y).max() <= 2.0**-16 and not kept[:5].any() and held.block.grades.dtype == np.uint16
+    assert (
+        np.abs(kept - y).max() <= 2.0**-16
+        and not kept[:5].any()
+        and held.block.grades.dtype == np.uint16
+    )
     np.testing.assert_allclose(held.profile.label_mass, kept.sum(axis=0), rtol=0, atol=0)
 
 
@@ -355,14 +442,19 @@ def test_blocks_and_profiles_of_grades():
     assert plain.grades is None
     joined = concatenate([plain, block.part(60, 120), block.part(120, 200)])
     np.testing.assert_array_equal(joined.labels(4).toarray(), y)
-    parts = [profile_block(b, 4) for b in (plain, block.part(60, 61), block.part(61, 130), block.part(130, 200))]
+    parts = [
+        profile_block(b, 4)
+        for b in (plain, block.part(60, 61), block.part(61, 130), block.part(130, 200))
+    ]
     for order in (parts, parts[::-1]):
         total = order[0]
         for part in order[1:]:
             total = total.merge(part)
         again = Profile.decode(bytes(total.encode()))
         for one in (total, again):
-            assert one.graded and np.array_equal(one.grade, np.rint(y.sum(axis=0) * ONE).astype(int))
+            assert one.graded and np.array_equal(
+                one.grade, np.rint(y.sum(axis=0) * ONE).astype(int)
+            )
             assert np.array_equal(one.label_mass, y.sum(axis=0)) and one.weight_exponent == -1
             assert np.array_equal(one.grade_low, np.rint(np.where(y > 0, y, 1).min(axis=0) * ONE))
             assert np.array_equal(one.grade_high, np.full(4, ONE))
@@ -399,7 +491,10 @@ def test_distinct_rows_of_grades():
             order = np.lexsort(rows.T[::-1])
             np.testing.assert_array_equal(rows[order], kinds)
             np.testing.assert_array_equal(found[0].counts[order], counts)
-            assert found[1].total.shape == (len(kinds), len(profile.varying)) and profile.most_labelsets >= len(kinds)
+            assert found[1].total.shape == (
+                len(kinds),
+                len(profile.varying),
+            ) and profile.most_labelsets >= len(kinds)
             again = statistic.fold(None, block, profile)
             for name, value in state.items():
                 np.testing.assert_array_equal(value, again[name])
@@ -412,8 +507,20 @@ def test_sizes_of_states_are_told_in_advance(weighted):
     for rows in (x, x[:, [7, 7]]):
         held = hold(rows, y, weights, READ)[0]
         stored = GroupMoments(Labels(4), True)
-        sums = (GroupMoments(Labels(4)), GroupMoments(Everything()), LabelsetSums(by="grades"), LabelsetSums("grades", True))
-        for statistic in (gram.Gram(), gram.Gram(60), LabelsetCounts("support"), LabelsetCounts("grades"), *sums, stored):
+        sums = (
+            GroupMoments(Labels(4)),
+            GroupMoments(Everything()),
+            LabelsetSums(by="grades"),
+            LabelsetSums("grades", True),
+        )
+        for statistic in (
+            gram.Gram(),
+            gram.Gram(60),
+            LabelsetCounts("support"),
+            LabelsetCounts("grades"),
+            *sums,
+            stored,
+        ):
             state = statistic.fold(None, held.block, held.profile)
             other = statistic.fold(None, held.block.part(0, 90), held.profile)
             for one in (state, statistic.merge(state, other)):
@@ -430,7 +537,9 @@ def test_a_cut_makes_labels_of_0_and_1(method):
     binary = np.where(np.isnan(y), np.nan, y >= 0.5)
     cut = spark_mlfs.rank(x, y, method, k=5, graded_labels=True, label_cuts=[0.5])
     pd.testing.assert_frame_equal(cut, spark_mlfs.rank(x, binary, method, k=5), check_exact=True)
-    rated = spark_mlfs.rank(x, 1 + 4 * y, method, k=5, graded_labels=True, label_cuts=[3], grade_range=[1, 5])
+    rated = spark_mlfs.rank(
+        x, 1 + 4 * y, method, k=5, graded_labels=True, label_cuts=[3], grade_range=[1, 5]
+    )
     pd.testing.assert_frame_equal(rated, cut, check_exact=True)
 
 
@@ -438,15 +547,25 @@ def test_several_cuts_are_several_labels():
     x, y = grades()
     y[::9, 2] = np.nan
     labels = pd.DataFrame(y, columns=["a", "b", "c", "d.e"])
-    several = np.stack([np.where(np.isnan(y), np.nan, y >= c) for c in (0.25, 0.75)], axis=2).reshape(len(y), 8)
+    several = np.stack(
+        [np.where(np.isnan(y), np.nan, y >= c) for c in (0.25, 0.75)], axis=2
+    ).reshape(len(y), 8)
     found = spark_mlfs.rank(x, labels, "jmi", k=5, graded_labels=True, label_cuts=[0.25, 0.75])
     pd.testing.assert_frame_equal(found, spark_mlfs.rank(x, several, "jmi", k=5), check_exact=True)
     selector = JMISelector(graded_labels=True, label_cuts=[0.25, 0.75]).fit(x, labels)
-    assert list(selector.label_names_) == [f"{name}>={cut}" for name in labels for cut in (0.25, 0.75)]
-    assert list(JMISelector(graded_labels=True, label_cuts=[0.25]).fit(x, labels).label_names_) == list(labels)
+    assert list(selector.label_names_) == [
+        f"{name}>={cut}" for name in labels for cut in (0.25, 0.75)
+    ]
+    assert list(
+        JMISelector(graded_labels=True, label_cuts=[0.25]).fit(x, labels).label_names_
+    ) == list(labels)
     sparse = sp.csr_matrix(np.nan_to_num(y))
     found = spark_mlfs.rank(x, sparse, "jmi", k=5, graded_labels=True, label_cuts=[0.25, 0.75])
-    several = np.nan_to_num(np.stack([np.nan_to_num(y) >= c for c in (0.25, 0.75)], axis=2).reshape(len(y), 8).astype(float))
+    several = np.nan_to_num(
+        np.stack([np.nan_to_num(y) >= c for c in (0.25, 0.75)], axis=2)
+        .reshape(len(y), 8)
+        .astype(float)
+    )
     pd.testing.assert_frame_equal(found, spark_mlfs.rank(x, several, "jmi", k=5), check_exact=True)
 
 
@@ -460,7 +579,9 @@ def test_who_cannot_take_them_says_who_can():
             told = f"^{name} takes labels of 0 and 1, not grades: give label_cuts, such as 0.5.*ridge, "
             with pytest.raises(ParameterError, match=told):
                 spark_mlfs.rank(x, y, name, graded_labels=True)
-    with pytest.raises(ParameterError, match=r"mrmr takes labels of 0 and 1.*mrmr \(relevance='f'\)"):
+    with pytest.raises(
+        ParameterError, match=r"mrmr takes labels of 0 and 1.*mrmr \(relevance='f'\)"
+    ):
         spark_mlfs.rank(x, y, "mrmr", graded_labels=True)
     with pytest.raises(ParameterError, match="chi2 takes labels of 0 and 1"):
         spark_mlfs.rank(x, y, "ridge", graded_labels=True, screen="chi2:5")
@@ -468,21 +589,28 @@ def test_who_cannot_take_them_says_who_can():
     for mode in ("fdr", "knockoffs"):
         with pytest.raises(ParameterError, match=f"{mode} takes labels of 0 and 1"):
             RidgeSelector(selection_mode=mode, graded_labels=True).fit(x, y)
-    with pytest.raises(ParameterError, match="label_sketch = 2 stands for labels of 0 and 1, not for grades"):
+    with pytest.raises(
+        ParameterError, match="label_sketch = 2 stands for labels of 0 and 1, not for grades"
+    ):
         spark_mlfs.rank(x, y, "ridge", graded_labels=True, label_sketch=2)
 
 
 def test_stability_and_cross_validation():
     """Half-samples and folds are sums of the same Gram matrices."""
     x, y = grades()
-    picked = RidgeSelector(selection_mode="stability", graded_labels=True, num_top_features=4).fit(x, y)
+    picked = RidgeSelector(selection_mode="stability", graded_labels=True, num_top_features=4).fit(
+        x, y
+    )
     assert {0, 2, 3} <= set(picked.selected_)
 
 
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        (1.5, "row 3 of Y: label 1 is 1.5; grades are from 0 to 1: correct it, or say in grade_range what"),
+        (
+            1.5,
+            "row 3 of Y: label 1 is 1.5; grades are from 0 to 1: correct it, or say in grade_range what",
+        ),
         (-0.25, "row 3 of Y: label 1 is -0.25; grades are from 0 to 1"),
         (np.inf, "row 3 of Y: label 1 is inf; a grade is a finite number"),
     ],
@@ -515,7 +643,10 @@ def test_settings_that_make_no_sense():
             spark_mlfs.rank(x, sp.csr_matrix(y), "ridge", graded_labels=True, **more)
     with pytest.raises(DataError, match="lists of tags, which have no grades"):
         spark_mlfs.rank(x, [["a"]] * len(x), "ridge", graded_labels=True)
-    with pytest.raises(DataError, match=r"label 0 is 0; grades are from 1 to 5 .grade_range.: correct it, or make it unknown"):
+    with pytest.raises(
+        DataError,
+        match=r"label 0 is 0; grades are from 1 to 5 .grade_range.: correct it, or make it unknown",
+    ):
         spark_mlfs.rank(x, np.zeros((len(x), 2)), "ridge", graded_labels=True, grade_range=[1, 5])
 
 
@@ -537,9 +668,15 @@ def test_on_spark(spark):
     x, y = x[rows].copy(), y[rows]
     x[:2000, 5] += rng.normal(size=2000)
     w = rng.choice([0.0, 1.0, 0.25, 3.0], len(x))
-    cells = [(Vectors.dense(a), Vectors.dense(b), float(c)) for a, b, c in zip(x, y, w, strict=True)]
+    cells = [
+        (Vectors.dense(a), Vectors.dense(b), float(c)) for a, b, c in zip(x, y, w, strict=True)
+    ]
     frame = spark.createDataFrame(cells, ["features", "labels", "w"]).repartition(3)
-    frame = with_names(with_names(frame, "features", [f"f.{j}" for j in range(12)]), "labels", ["a.b", "c", "d", "e"])
+    frame = with_names(
+        with_names(frame, "features", [f"f.{j}" for j in range(12)]),
+        "labels",
+        ["a.b", "c", "d", "e"],
+    )
     methods = "ridge lasso csfs omfs msfs fastcan mrmr f-statistic fisher".split()
     requests = [pipeline.Request.of(name, ITS.get(name, {}), 5) for name in methods]
     for weights in (None, "w"):
@@ -548,26 +685,45 @@ def test_on_spark(spark):
         for small in (1 << 30, 0):
             there = pipeline.rank(frame, some, weight=weights, small_bytes=small, grades=READ)
             for one, other in zip(here, there, strict=True):
-                assert one.scores.values.tobytes() == other.scores.values.tobytes(), one.request.method
+                assert one.scores.values.tobytes() == other.scores.values.tobytes(), (
+                    one.request.method
+                )
                 assert list(one.ranking["index"]) == list(other.ranking["index"])
     (robust,) = pipeline.rank(frame, [pipeline.Request.of("rfs", {}, 5)], grades=READ)
     (here,) = pipeline.rank(hold(x, y, grades=READ)[0], [pipeline.Request.of("rfs", {}, 5)])
     assert robust.scores.values.tobytes() == here.scores.values.tobytes()
-    cut = spark_mlfs.JMISelector(gradedLabels=True, labelCuts=[0.25, 0.75], numTopFeatures=4).fit(frame)
-    assert cut.selectedFeatures == list(spark_mlfs.rank(x, y, "jmi", k=4, graded_labels=True, label_cuts=[0.25, 0.75])["index"])
+    cut = spark_mlfs.JMISelector(gradedLabels=True, labelCuts=[0.25, 0.75], numTopFeatures=4).fit(
+        frame
+    )
+    assert cut.selectedFeatures == list(
+        spark_mlfs.rank(x, y, "jmi", k=4, graded_labels=True, label_cuts=[0.25, 0.75])["index"]
+    )
     assert cut.summary["labels"][:3] == ["a.b>=0.25", "a.b>=0.75", "c>=0.25"]
-    stars = frame.select("features", F.transform(_values(frame), lambda v: F.rint(4 * v).cast("int") + 1).alias("labels"))
-    model = spark_mlfs.RidgeSelector(gradedLabels=True, gradeRange=[1, 5], numTopFeatures=4).fit(stars)
-    assert model.selectedFeatures == list(spark_mlfs.rank(x, np.rint(4 * y) / 4, "ridge", k=4, graded_labels=True)["index"])
+    stars = frame.select(
+        "features",
+        F.transform(_values(frame), lambda v: F.rint(4 * v).cast("int") + 1).alias("labels"),
+    )
+    model = spark_mlfs.RidgeSelector(gradedLabels=True, gradeRange=[1, 5], numTopFeatures=4).fit(
+        stars
+    )
+    assert model.selectedFeatures == list(
+        spark_mlfs.rank(x, np.rint(4 * y) / 4, "ridge", k=4, graded_labels=True)["index"]
+    )
     assert model.summary["graded"] and "graded" not in cut.summary
     with pytest.raises(DataError, match=r"label . is .*grades are from 0 to 1: .*gradeRange"):
         spark_mlfs.RidgeSelector(gradedLabels=True).fit(stars)
-    with pytest.raises(DataError, match=r"label . is 0.*0, 1 or unknown .null or NaN., with gradedLabels"):
+    with pytest.raises(
+        DataError, match=r"label . is 0.*0, 1 or unknown .null or NaN., with gradedLabels"
+    ):
         spark_mlfs.RidgeSelector().fit(frame)
-    with pytest.raises(ParameterError, match="relieff takes labels of 0 and 1, not grades: give labelCuts"):
+    with pytest.raises(
+        ParameterError, match="relieff takes labels of 0 and 1, not grades: give labelCuts"
+    ):
         spark_mlfs.ReliefFSelector(gradedLabels=True).fit(frame)
     tags = frame.withColumn("labels", F.array(F.lit("a")))
-    with pytest.raises(ParameterError, match="gradedLabels: labels column 'labels' is array<string>"):
+    with pytest.raises(
+        ParameterError, match="gradedLabels: labels column 'labels' is array<string>"
+    ):
         spark_mlfs.RidgeSelector(gradedLabels=True).fit(tags)
 
 

@@ -41,7 +41,11 @@ def test_spec(rows, name, criterion, small):
     data = rows(name)
     got, result = data.scores("spec", small, criterion=criterion)
     keep = varying(data.x)
-    agrees(got[keep], spec.spec(data.x[:, keep], data.y, criterion), 1e-10 if criterion == "phi1" else 1e-8)
+    agrees(
+        got[keep],
+        spec.spec(data.x[:, keep], data.y, criterion),
+        1e-10 if criterion == "phi1" else 1e-8,
+    )
     assert result.scans == 2  # packing, and one
 
 
@@ -57,7 +61,10 @@ def test_gmba_closed_and_paper(rows, name, k, s_min, lam, small):
     got, result = data.scores("gmba", small, mode="closed", **given)
     agrees(got[keep], naive.closed(), 1e-9)
     assert result.scores.details["anchors"] == len(naive.anchors)
-    for more, order in (({"shuffle": False}, np.arange(len(data.x))), ({"seed": 5}, seeded_order(len(data.x), 5))):
+    for more, order in (
+        ({"shuffle": False}, np.arange(len(data.x))),
+        ({"seed": 5}, seeded_order(len(data.x), 5)),
+    ):
         got, _ = data.scores("gmba", small, mode="paper", **more, **given)
         want, spread = descents(naive, order)
         agrees(got[keep], want, max(1e-8, 10 * spread))
@@ -71,7 +78,9 @@ def descents(naive, order, beta=0.9):
     """The naive descent of the paper, and how far the last digits of its gradients alone move it: weights change sign and size
     at every step, and gradients changed in their last bit can end per cents apart. Exact sums have twelve digits and more."""
     gradients = naive.gradients()
-    grid = max(np.abs(gradient).max() for gradient in gradients.values())  # sums are exact on a grid of about 1e-12 of that
+    grid = max(
+        np.abs(gradient).max() for gradient in gradients.values()
+    )  # sums are exact on a grid of about 1e-12 of that
 
     def run(noise):
         rng, w = np.random.default_rng(0), np.ones(naive.d)
@@ -84,7 +93,9 @@ def descents(naive, order, beta=0.9):
 
     want = run(0.0)
     np.testing.assert_array_equal(want, naive.paper(order, beta))
-    return want, max(np.abs(run(noise) - want).max() for noise in (1e-15, 1e-14, 1e-13, 1e-12)) / np.abs(want).max()
+    return want, max(
+        np.abs(run(noise) - want).max() for noise in (1e-15, 1e-14, 1e-13, 1e-12)
+    ) / np.abs(want).max()
 
 
 @pytest.mark.slow
@@ -147,7 +158,13 @@ def test_sampled_anchors_are_exactly_as_many_and_keyed_by_row(rows, method):
 
 @pytest.mark.parametrize(
     ("method", "parameters"),
-    [("spec", {}), ("gmba", {"mode": "closed"}), ("gmba", {"mode": "convex"}), ("relieff", {}), ("relieff", {"mode": "hamming"})],
+    [
+        ("spec", {}),
+        ("gmba", {"mode": "closed"}),
+        ("gmba", {"mode": "convex"}),
+        ("relieff", {}),
+        ("relieff", {"mode": "hamming"}),
+    ],
 )
 def test_planted_features_come_first(frame_of, method, parameters):
     """Three clusters of labelsets that three features tell apart, among nine of noise."""
@@ -157,7 +174,9 @@ def test_planted_features_come_first(frame_of, method, parameters):
     rng = np.random.default_rng(4)
     kind = rng.integers(0, 3, 150)
     x = rng.normal(size=(150, 12))
-    x[np.arange(150), kind] += 2 if parameters.get("mode") == "hamming" else 6  # neighbours must differ in labels at times
+    x[np.arange(150), kind] += (
+        2 if parameters.get("mode") == "hamming" else 6
+    )  # neighbours must differ in labels at times
     y = np.eye(3)[kind]
     packed = pack(frame_of(x, y), row_id="id")
     (result,) = pipeline.rank(packed, [pipeline.Request.of(method, parameters)])
@@ -165,13 +184,17 @@ def test_planted_features_come_first(frame_of, method, parameters):
     assert set(result.ranking["index"][:3]) == {0, 1, 2}
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(seed=st.integers(0, 10**6), jaccard=st.booleans())
 def test_similarity_is_one_for_equal_labelsets_only(kit_engine, seed, jaccard):
     rng = np.random.default_rng(seed)
     y = (rng.random((30, 4)) < 0.4).astype(float)
     sets = kit_engine(y)
-    table = labelset_table(sets, 4, "jaccard" if jaccard else "overlap").similarity(np.arange(len(sets.counts)))
+    table = labelset_table(sets, 4, "jaccard" if jaccard else "overlap").similarity(
+        np.arange(len(sets.counts))
+    )
     want = label_similarity(sets.matrix(4).toarray(), np.ones(4) if jaccard else y.sum(axis=0))
     np.testing.assert_array_equal(table, want)
     assert (table == table.T).all() and table.min() >= 0 and table.max() <= 1
@@ -189,7 +212,9 @@ def kit_engine():
 
     def make(y):
         lists = sp.csr_matrix(y)
-        block = Block(np.arange(len(y) * 2.0).reshape(-1, 2), np.arange(len(y)), lists.indptr, lists.indices)
+        block = Block(
+            np.arange(len(y) * 2.0).reshape(-1, 2), np.arange(len(y)), lists.indptr, lists.indices
+        )
         profile = profile_block(block, y.shape[1])
         return LocalEngine(profile, [block]).run(LabelsetCounts())[0]
 
@@ -202,7 +227,11 @@ def test_what_cannot_be_ranked_is_told(frame_of, rows):
 
     x, y = np.random.default_rng(0).normal(size=(8, 3)), np.eye(8)[:, :4]
     packed = pack(frame_of(x, y), row_id="id")
-    for method, said in (("gmba", "lower k or s_min"), ("relieff", "lower k"), ("spec", "no two rows share a label")):
+    for method, said in (
+        ("gmba", "lower k or s_min"),
+        ("relieff", "lower k"),
+        ("spec", "no two rows share a label"),
+    ):
         with pytest.raises(DataError, match=said):
             pipeline.rank(packed, [pipeline.Request.of(method)])
     packed.release()

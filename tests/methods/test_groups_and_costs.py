@@ -22,7 +22,11 @@ from spark_mlfs.solvers import greedy
 
 GREEDY = [name for name, method in METHODS.items() if method.conditions]
 SCORING = ["mim", "ridge", "fisher", "csfs", "relieff"]
-GROUPED = {"a": ["title.0", "title.5", "body.x[7]"], "b": ["body.x[89]"], "c": [3, 10]}  # a holds a constant feature
+GROUPED = {
+    "a": ["title.0", "title.5", "body.x[7]"],
+    "b": ["body.x[89]"],
+    "c": [3, 10],
+}  # a holds a constant feature
 MEMBERS = [[0, 5], [8, 9], [3, 10]]
 
 
@@ -35,7 +39,9 @@ def table():
     x[:, 7] = 3.0
     y = (x[:, :3] + 0.5 * rng.normal(size=(90, 3)) > 0.4).astype(float)
     rows = np.concatenate([np.arange(60), rng.choice(60, 30)])
-    names = [f"title.{j}" if j < 6 else f"body.x[{j}]" if j == 7 else f"body.x{j}" for j in range(12)]
+    names = [
+        f"title.{j}" if j < 6 else f"body.x[{j}]" if j == 7 else f"body.x{j}" for j in range(12)
+    ]
     return pd.DataFrame(x[rows], columns=names), y[rows]
 
 
@@ -44,7 +50,9 @@ def naive(method, x, y, include=()):
     if method == "forward":
         held = hold(x, y)[0]
         shrunk = ~np.isin(np.arange(x.shape[1]), include)  # what is included is not
-        return constrained.held_out(x, y, fold_of(held.block, 5, held.profile), shrunk.astype(float))
+        return constrained.held_out(
+            x, y, fold_of(held.block, 5, held.profile), shrunk.astype(float)
+        )
     if method == "fastcan":
         return constrained.formula(canonical.fastcan, x, y, None)
     if method == "mrmr":
@@ -59,7 +67,9 @@ def parameters(method):
 
 
 def run(frame, y, method, count, **constraints):
-    request = pipeline.Request.of(method, parameters(method), count, constraints=Constraints.of(constraints))
+    request = pipeline.Request.of(
+        method, parameters(method), count, constraints=Constraints.of(constraints)
+    )
     return pipeline.rank(hold(frame, y)[0], [request])[0]
 
 
@@ -90,8 +100,13 @@ def test_scores_of_groups(table, method):
     worth = {min(g): constrained.group_gain(plain, g, norm) for g in MEMBERS}
     if method == "mim":
         codes = discretise(frame.to_numpy())
-        joint = {min(g): np.unique(codes[:, g], axis=0, return_inverse=True)[1].ravel() for g in MEMBERS}
-        worth = {head: sum(mutual_info_score(values, label) for label in y.T) for head, values in joint.items()}
+        joint = {
+            min(g): np.unique(codes[:, g], axis=0, return_inverse=True)[1].ravel() for g in MEMBERS
+        }
+        worth = {
+            head: sum(mutual_info_score(values, label) for label in y.T)
+            for head, values in joint.items()
+        }
     worth |= {f: plain[f] for f in range(12) if f != 7 and not any(f in g for g in MEMBERS)}
     want = []
     for head in sorted(worth, key=lambda f: (-float(f"{worth[f]:.8e}"), f)):
@@ -108,7 +123,9 @@ def test_the_norm_of_a_group_is_over_all_its_rows_and_the_mean_over_the_three_be
     worth = greedy.Units(6, greedy.PickConstraints(groups=groups)).group_gain(values)
     assert worth[0] == pytest.approx((4 + 3 + 2) / 3) and worth[1] == pytest.approx((5 + 0.5) / 2)
     worth = greedy.Units(6, greedy.PickConstraints(groups=groups, norm=True)).group_gain(values)
-    assert worth[0] == pytest.approx(np.sqrt(1 + 9 + 16 + 4)) and worth[1] == pytest.approx(np.sqrt(25.25))
+    assert worth[0] == pytest.approx(np.sqrt(1 + 9 + 16 + 4)) and worth[1] == pytest.approx(
+        np.sqrt(25.25)
+    )
 
 
 @pytest.mark.parametrize("method", ["jmi", "mim"])
@@ -119,7 +136,12 @@ def test_k_counts_features_and_leaves_out_the_group_that_would_pass_it(table, me
     for count in range(place or 3, 12):
         kept = run(frame, y, method, count, groups=GROUPED).kept
         want = count
-        while want < 12 and want and whole["group"][want] is not None and whole["group"][want] == whole["group"][want - 1]:
+        while (
+            want < 12
+            and want
+            and whole["group"][want] is not None
+            and whole["group"][want] == whole["group"][want - 1]
+        ):
             want -= 1
         assert list(kept["index"]) == list(whole["index"][:want])
 
@@ -127,7 +149,10 @@ def test_k_counts_features_and_leaves_out_the_group_that_would_pass_it(table, me
 def test_a_member_brings_its_group_in_and_an_excluded_one_leaves_it(table):
     frame, y = table
     result = run(frame, y, "jmi", 5, groups=GROUPED, include=["title.5"], exclude=["body.x8"])
-    assert list(result.ranking["index"][:3]) == [5, 0, 7] and list(result.ranking["group"][:3]) == ["a"] * 3
+    assert (
+        list(result.ranking["index"][:3]) == [5, 0, 7]
+        and list(result.ranking["group"][:3]) == ["a"] * 3
+    )
     assert list(result.ranking.loc[result.ranking["group"] == "b", "index"]) == [9]
     assert result.ranking["gain"].notna().sum() == 10
 
@@ -146,13 +171,19 @@ def test_greedy_methods_buy_the_most_gain_per_cost(table, method, seed):
 
         def value(picked):
             known = sum(formula.first[s] for s in picked)
-            return (constrained.value_of(formula, picked) - known) / len(picked) if picked else formula.first
+            return (
+                (constrained.value_of(formula, picked) - known) / len(picked)
+                if picked
+                else formula.first
+            )
 
     picks, total, single = constrained.budgeted(formula, costs, budget, include, value)
     result = run(frame, y, method, None, costs=costs, budget=budget, include=list(include))
     assert list(result.kept["index"]) == picks
     path = result.scores.path
-    assert path.single == single and sum(gain for _, _, gain in path.purchases) == pytest.approx(total, rel=1e-7, abs=1e-9)
+    assert path.single == single and sum(gain for _, _, gain in path.purchases) == pytest.approx(
+        total, rel=1e-7, abs=1e-9
+    )
     assert costs[picks].sum() <= budget + 1e-9
 
 
@@ -160,7 +191,9 @@ def test_greedy_methods_buy_the_most_gain_per_cost(table, method, seed):
 def test_methods_that_score_buy_by_score_over_cost(table, method):
     frame, y = table
     scores = spark_mlfs.rank(frame, y, method, None).sort_values("index")["score"].to_numpy()
-    formula = SimpleNamespace(first=scores, criterion=lambda picked: scores, constant=np.arange(12) == 7, stop_below=None)
+    formula = SimpleNamespace(
+        first=scores, criterion=lambda picked: scores, constant=np.arange(12) == 7, stop_below=None
+    )
     rng = np.random.default_rng(4)
     for _ in range(5):
         costs, budget = np.round(rng.uniform(0.5, 8, 12), 2), float(np.round(rng.uniform(3, 20), 2))
@@ -203,7 +236,9 @@ def test_half_of_the_best_subset_there_is(table):
 
 def test_groups_that_cost_are_bought_whole(table):
     frame, y = table
-    result = run(frame, y, "mim", None, groups=GROUPED, costs={"*": 1.0, "title.0": 2.0}, budget=5.0)
+    result = run(
+        frame, y, "mim", None, groups=GROUPED, costs={"*": 1.0, "title.0": 2.0}, budget=5.0
+    )
     kept = result.kept
     assert kept["cost"].sum() <= 5 and (kept["index"] == 7).sum() == (kept["index"] == 0).sum()
     for name, size in (("a", 3), ("b", 2), ("c", 2)):
@@ -216,13 +251,18 @@ def test_costs_by_name_pattern_and_place(table):
     by_name = Constraints.of({"costs": {"title.*": 2, "title.3": 5, "*": 1}}).resolve(names).costs
     np.testing.assert_array_equal(by_name, [2, 2, 2, 5, 2, 2, 1, 1, 1, 1, 1, 1])
     series = pd.Series(np.arange(1.0, 13), index=names)
-    np.testing.assert_array_equal(Constraints.of({"costs": series}).resolve(names).costs, np.arange(1.0, 13))
+    np.testing.assert_array_equal(
+        Constraints.of({"costs": series}).resolve(names).costs, np.arange(1.0, 13)
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"k": 2, "groups": {"all": ["title.*"]}}, "group 'all' is the best and has 6 features, more than the 2 that are kept"),
+        (
+            {"k": 2, "groups": {"all": ["title.*"]}},
+            "group 'all' is the best and has 6 features, more than the 2 that are kept",
+        ),
         ({"groups": {"g": ["title.0"], "h": [0, 1]}}, "'title.0' is in the groups 'g' and 'h'"),
         ({"groups": {"g": ["titel.0"]}}, "groups: g: the data have no feature 'titel.0'"),
         ({"groups": {"g": []}}, "groups must be lists of names"),
@@ -235,7 +275,10 @@ def test_costs_by_name_pattern_and_place(table):
         ({"budget": 3}, "a budget needs costs"),
         ({"costs": {"*": 2}, "budget": -1}, "budget must be a number above 0"),
         ({"costs": {"*": 2}, "budget": 1}, "no feature that costs at most 1 a score above 0"),
-        ({"costs": {"*": 2}, "budget": 3, "include": [0, 1]}, "the included features cost 4, more than the budget of 3"),
+        (
+            {"costs": {"*": 2}, "budget": 3, "include": [0, 1]},
+            "the included features cost 4, more than the budget of 3",
+        ),
         ({"method": "spec", "costs": {"*": 1}}, "spec gives no feature a score above 0"),
         ({"method": "mrmr", "scheme": "quotient", "costs": {"*": 1}}, "give scheme='difference'"),
     ],
@@ -259,7 +302,9 @@ def test_a_budget_keeps_what_it_pays_and_k_bounds_it_where_it_is_set(table):
     frame, y = table
     free = CMISelector(costs={"*": 1}, budget=3).fit(frame, y)
     assert len(free.selected_) == 3
-    assert list(CMISelector(costs={"*": 1}, budget=3, num_top_features=2).fit(frame, y).selected_) == list(free.selected_[:2])
+    assert list(
+        CMISelector(costs={"*": 1}, budget=3, num_top_features=2).fit(frame, y).selected_
+    ) == list(free.selected_[:2])
 
 
 def test_saved_models_and_the_same_answer_job_by_job(spark, table, tmp_path):
@@ -267,7 +312,9 @@ def test_saved_models_and_the_same_answer_job_by_job(spark, table, tmp_path):
     rows = [(a.tolist(), b.tolist()) for a, b in zip(frame.to_numpy(), y, strict=True)]
     data = spark.createDataFrame(rows, ["features", "labels"])
     groups = {"g": ["features_0", "features_5"], "h": [8, 9, 7]}
-    selector = spark_mlfs.JMISelector(groups=groups, costs={"*": 1.5, "features_1": 4.0}, budget=9.0, outputCol="out")
+    selector = spark_mlfs.JMISelector(
+        groups=groups, costs={"*": 1.5, "features_1": 4.0}, budget=9.0, outputCol="out"
+    )
     selector.write().save(str(tmp_path / "selector"))
     again = spark_mlfs.JMISelector.load(str(tmp_path / "selector"))
     assert again.getGroups() == groups and again.getBudget() == 9.0
@@ -279,11 +326,16 @@ def test_saved_models_and_the_same_answer_job_by_job(spark, table, tmp_path):
     assert sum(loaded.ranking.head(len(loaded.selectedFeatures))["cost"]) <= 9
     loaded.setNumTopFeatures(1)
     assert len(loaded.selectedFeatures) <= 1
-    constraints = Constraints.of({"groups": groups, "costs": {"*": 1.5, "features_1": 4.0}, "budget": 9.0})
+    constraints = Constraints.of(
+        {"groups": groups, "costs": {"*": 1.5, "features_1": 4.0}, "budget": 9.0}
+    )
     request = pipeline.Request.of("jmi", {}, None, constraints=constraints)
     plain = pipeline.Request.of("jmi", {}, None)
     held, _ = hold(frame.set_axis([f"features_{j}" for j in range(12)], axis=1), y)
     for small in (1 << 40, 0):
-        here, there = pipeline.rank(held, [request])[0], pipeline.rank(data, [request], small_bytes=small)[0]
+        here, there = (
+            pipeline.rank(held, [request])[0],
+            pipeline.rank(data, [request], small_bytes=small)[0],
+        )
         pd.testing.assert_frame_equal(here.ranking, there.ranking)
         assert there.jobs <= pipeline.rank(data, [plain], small_bytes=small)[0].jobs

@@ -32,7 +32,9 @@ def table():
     x[:, 7] = 3.0
     y = (x[:, :3] + 0.5 * rng.normal(size=(90, 3)) > 0.4).astype(float)
     rows = np.concatenate([np.arange(60), rng.choice(60, 30)])
-    return pd.DataFrame(x[rows], columns=[f"title.{j}" if j < 6 else f"body.x[{j}]" for j in range(12)]), y[rows]
+    return pd.DataFrame(
+        x[rows], columns=[f"title.{j}" if j < 6 else f"body.x[{j}]" for j in range(12)]
+    ), y[rows]
 
 
 def naive(method, x, y, include, **p):
@@ -40,7 +42,9 @@ def naive(method, x, y, include, **p):
     if method == "forward":
         held = hold(x, y)[0]
         shrunk = ~np.isin(np.arange(x.shape[1]), include)  # what is included is not
-        return constrained.held_out(x, y, fold_of(held.block, 5, held.profile), shrunk.astype(float))
+        return constrained.held_out(
+            x, y, fold_of(held.block, 5, held.profile), shrunk.astype(float)
+        )
     if method == "fastcan":
         return constrained.formula(canonical.fastcan, x, y, None)
     if method == "mrmr":
@@ -55,14 +59,20 @@ CASES = [(method, {}) for method in GREEDY] + [
 ]
 
 
-@pytest.mark.parametrize(("method", "p"), CASES, ids=[f"{m} {'-'.join(p.values())}" for m, p in CASES])
+@pytest.mark.parametrize(
+    ("method", "p"), CASES, ids=[f"{m} {'-'.join(p.values())}" for m, p in CASES]
+)
 def test_what_greedy_methods_pick_given_some_features(table, method, p):
     frame, y = table
     if method == "ppt-cmi":
         p = {"min_count": 2}
     include, exclude = [6, 5], [1, 9]
-    picks, gains, given = constrained.included(naive(method, frame.to_numpy(), y, include, **p), include, exclude, 6)
-    request = pipeline.Request.of(method, p, 6, constraints=Constraints(tuple(include), tuple(exclude)))
+    picks, gains, given = constrained.included(
+        naive(method, frame.to_numpy(), y, include, **p), include, exclude, 6
+    )
+    request = pipeline.Request.of(
+        method, p, 6, constraints=Constraints(tuple(include), tuple(exclude))
+    )
     (result,) = pipeline.rank(hold(frame, y)[0], [request])
     ranking = result.ranking
     assert list(ranking["index"])[: len(picks)] == picks
@@ -77,7 +87,9 @@ def test_what_greedy_methods_pick_given_some_features(table, method, p):
     assert ranking["score"][picked:].isna().all() and ranking["relevance"].notna().all()
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if not METHODS[name].greedy and not METHODS[name].penalised])
+@pytest.mark.parametrize(
+    "method", [name for name in METHODS if not METHODS[name].greedy and not METHODS[name].penalised]
+)
 def test_methods_that_score_rank_the_included_first_and_the_others_as_without(table, method):
     frame, y = table
     own = {p.name: p.default for p in METHODS[method].parameters}
@@ -86,7 +98,9 @@ def test_methods_that_score_rank_the_included_first_and_the_others_as_without(ta
     got = spark_mlfs.rank(frame, y, method, None, method_params=p, include=["title.4", "body.x[7]"])
     rest = [i for i in plain["index"] if i not in (4, 7)]
     assert list(got["index"]) == [4, 7, *rest] and "gain" not in got
-    pd.testing.assert_series_equal(got.set_index("index")["score"].sort_index(), plain.set_index("index")["score"].sort_index())
+    pd.testing.assert_series_equal(
+        got.set_index("index")["score"].sort_index(), plain.set_index("index")["score"].sort_index()
+    )
 
 
 @pytest.mark.parametrize("method", ["mim", "ridge", "jmi", "fastcan"])
@@ -104,18 +118,32 @@ def test_names_patterns_places_and_rankings_say_the_same(table):
     two = ["body.x[6]", "title.4"]
     for listed in (two, [6, 4], np.array(two), pd.DataFrame({"name": two})):
         assert list(spark_mlfs.rank(frame, y, k=3, include=listed)["index"])[:2] == [6, 4]
-    assert Constraints(("title.*", 6, "title.2")).resolve(held.feature_names).include == (0, 1, 2, 3, 4, 5, 6)
+    assert Constraints(("title.*", 6, "title.2")).resolve(held.feature_names).include == (
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"include": ["titel.3"]}, "include: the data have no feature 'titel.3'; did you mean 'title.3'?"),
+        (
+            {"include": ["titel.3"]},
+            "include: the data have no feature 'titel.3'; did you mean 'title.3'?",
+        ),
         ({"exclude": ["head_*"]}, "exclude: the pattern matches no feature 'head_*'"),
         ({"exclude": [12]}, "numbered from 0 to 11"),
         ({"include": [3], "exclude": ["title.*"]}, "'title.3' is both included and excluded"),
         ({"exclude": ["*"]}, "exclude leaves no feature that varies"),
-        ({"include": ["*"], "k": 5}, "include lists 12 features, more than the 5 that are kept: raise num_top_features"),
+        (
+            {"include": ["*"], "k": 5},
+            "include lists 12 features, more than the 5 that are kept: raise num_top_features",
+        ),
         ({"include": {"title.3": 1}}, "include must be a list of names"),
         ({"include": [-1]}, "include must be a list of names"),
         ({"include": [True]}, "include must be a list of names"),
@@ -135,7 +163,9 @@ def test_what_is_refused_and_how(table, arguments, said):
 
 def test_a_method_that_picks_in_a_way_of_its_own_says_so(table):
     frame, y = table
-    with pytest.raises(ParameterError, match="auto picks one by one in a way of its own: leave include out"):
+    with pytest.raises(
+        ParameterError, match="auto picks one by one in a way of its own: leave include out"
+    ):
         spark_mlfs.rank(frame, y, "auto", include=[0])
 
 
@@ -180,13 +210,19 @@ def test_links_are_asked_for_ahead_and_in_no_more_requests(table, method, monkey
     pd.testing.assert_frame_equal(ahead.ranking, one_by_one.ranking)
     assert ahead.scores.path.gains == one_by_one.scores.path.gains
     assert len(ahead.scores.path.batches) <= len(free.scores.path.batches)
-    only = run(frame, y, method, 4, include, exclude)  # no further pick: the gains given them all the same
-    np.testing.assert_array_equal(only.ranking.sort_values("index")["gain"], ahead.ranking.sort_values("index")["gain"])
+    only = run(
+        frame, y, method, 4, include, exclude
+    )  # no further pick: the gains given them all the same
+    np.testing.assert_array_equal(
+        only.ranking.sort_values("index")["gain"], ahead.ranking.sort_values("index")["gain"]
+    )
 
 
 def run(frame, y, method, count, include=(), exclude=()):
     constraints = Constraints(include, exclude) if include or exclude else None
-    return pipeline.rank(hold(frame, y)[0], [pipeline.Request.of(method, {}, count, constraints=constraints)])[0]
+    return pipeline.rank(
+        hold(frame, y)[0], [pipeline.Request.of(method, {}, count, constraints=constraints)]
+    )[0]
 
 
 @pytest.mark.slow(every=8)
@@ -199,16 +235,22 @@ def test_on_a_real_set_as_many_jobs_and_the_same_answer_job_by_job(spark, data_d
     rows = np.concatenate([np.arange(200), rng.choice(200, 100)])
     x, y = x[rows], y[rows].astype(float)
     frame = spark.createDataFrame(
-        [(Vectors.dense(a), Vectors.dense(b)) for a, b in zip(x, y, strict=True)], ["features", "labels"]
+        [(Vectors.dense(a), Vectors.dense(b)) for a, b in zip(x, y, strict=True)],
+        ["features", "labels"],
     )
     held, _ = hold(x, y)
     free = [pipeline.Request.of(m, {}, 10) for m in ("jmi", "fastcan")]
-    bound = [pipeline.Request.of(m, {}, 10, constraints=Constraints((60, 3, 40), (4,))) for m in ("jmi", "fastcan")]
+    bound = [
+        pipeline.Request.of(m, {}, 10, constraints=Constraints((60, 3, 40), (4,)))
+        for m in ("jmi", "fastcan")
+    ]
     for small in (1 << 40, 0):
         for plain, request in zip(free, bound, strict=True):
             here = pipeline.rank(held, [request])[0]
             there = pipeline.rank(frame, [request], small_bytes=small)[0]
-            np.testing.assert_array_equal(here.ranking.drop(columns="name"), there.ranking.drop(columns="name"))
+            np.testing.assert_array_equal(
+                here.ranking.drop(columns="name"), there.ranking.drop(columns="name")
+            )
             without = pipeline.rank(frame, [plain], small_bytes=small)[0]
             assert there.jobs <= without.jobs and there.scans <= without.scans
 
@@ -217,15 +259,24 @@ def test_the_model_is_saved_with_them(spark, table, tmp_path):
     frame, y = table
     rows = [(a.tolist(), b.tolist()) for a, b in zip(frame.to_numpy(), y, strict=True)]
     data = spark.createDataFrame(rows, ["features", "labels"])
-    selector = spark_mlfs.JMISelector(numTopFeatures=4, include=[6, "features_5"], exclude=["features_1*"], outputCol="out")
+    selector = spark_mlfs.JMISelector(
+        numTopFeatures=4, include=[6, "features_5"], exclude=["features_1*"], outputCol="out"
+    )
     selector.write().save(str(tmp_path / "selector"))
     again = spark_mlfs.JMISelector.load(str(tmp_path / "selector"))
     assert again.getInclude() == [6, "features_5"] and again.getExclude() == ["features_1*"]
     model = again.fit(data)
     model.write().save(str(tmp_path / "model"))
     loaded = spark_mlfs.MultiLabelSelectorModel.load(str(tmp_path / "model"))
-    assert loaded.selectedFeatures == model.selectedFeatures and loaded.selectedFeatures[:2] == [6, 5]
-    assert loaded.numFeatures == 12 and len(loaded.ranking) == 9 and loaded.featureNames == [f"features_{j}" for j in range(12)]
+    assert loaded.selectedFeatures == model.selectedFeatures and loaded.selectedFeatures[:2] == [
+        6,
+        5,
+    ]
+    assert (
+        loaded.numFeatures == 12
+        and len(loaded.ranking) == 9
+        and loaded.featureNames == [f"features_{j}" for j in range(12)]
+    )
     assert loaded.summary["constraints"]["exclude"] == ["features_1", "features_10", "features_11"]
     pd.testing.assert_frame_equal(loaded.ranking, model.ranking)
     kept = np.array([row.out for row in loaded.transform(data).collect()])
@@ -236,7 +287,9 @@ def test_sparse_rows_as_dense_ones(table):
     frame, y = table
     x = np.where(np.abs(frame.to_numpy()) < 0.8, 0, frame.to_numpy())
     dense = spark_mlfs.rank(x, y, "jmi", 6, include=[6], exclude=[2])
-    pd.testing.assert_frame_equal(spark_mlfs.rank(sp.csr_matrix(x), y, "jmi", 6, include=[6], exclude=[2]), dense)
+    pd.testing.assert_frame_equal(
+        spark_mlfs.rank(sp.csr_matrix(x), y, "jmi", 6, include=[6], exclude=[2]), dense
+    )
 
 
 def test_an_included_constant_feature_leaves_the_column_gain():

@@ -26,15 +26,27 @@ def table():
     rng = np.random.default_rng(3)
     town = rng.integers(0, 12, ROWS)
     a, b = rng.normal(size=(2, ROWS))
-    x = np.column_stack([town[:, None] == np.arange(11), a, b, rng.normal(size=(ROWS, 7)), np.full(ROWS, 3.0)]).astype(float)
-    y = np.column_stack([np.isin(town, [1, 4, 7]), (a > 0) ^ (b > 0), x[:, 13] > 0.5, np.ones(ROWS, bool)])
+    x = np.column_stack(
+        [town[:, None] == np.arange(11), a, b, rng.normal(size=(ROWS, 7)), np.full(ROWS, 3.0)]
+    ).astype(float)
+    y = np.column_stack(
+        [np.isin(town, [1, 4, 7]), (a > 0) ^ (b > 0), x[:, 13] > 0.5, np.ones(ROWS, bool)]
+    )
     y = (y ^ (rng.random(y.shape) < 0.1)).astype(float)
     y[rng.random(y.shape) < 0.02] = np.nan
     rows = rng.permutation(np.concatenate([np.arange(3000), rng.integers(0, 3000, ROWS - 3000)]))
     return x[rows], y[rows]
 
 
-def ranked(data, groups=GROUPS, count=None, weight=None, small_bytes=1 << 40, parameters=None, **constraints):
+def ranked(
+    data,
+    groups=GROUPS,
+    count=None,
+    weight=None,
+    small_bytes=1 << 40,
+    parameters=None,
+    **constraints,
+):
     held_to = Constraints.of({"groups": groups, **constraints}) if groups else None
     request = pipeline.Request.of("mim", parameters or {}, count, constraints=held_to)
     return pipeline.rank(data, [request], weight=weight, small_bytes=small_bytes)[0]
@@ -65,9 +77,14 @@ def test_a_group_scores_the_information_of_its_joint_value(table, form):
     assert result.scores.details["groups_by_mean"] == ["deep"] and result.scans == plain.scans
     assert len(np.unique(discretise(x)[:, DEEP], axis=0)) > MOST_VALUES
     worth = joint | {"deep": np.sort(values[DEEP])[-3:].mean(), FLAT: values[FLAT]}
-    units = [i if g is None else g for g, i in zip(result.ranking["group"], result.ranking["index"], strict=True)]
+    units = [
+        i if g is None else g
+        for g, i in zip(result.ranking["group"], result.ranking["index"], strict=True)
+    ]
     assert list(dict.fromkeys(units)) == sorted(worth, key=lambda name: -worth[name])
-    np.testing.assert_array_equal(result.ranking.set_index("index")["score"][values.index], values)  # of features: their own
+    np.testing.assert_array_equal(
+        result.ranking.set_index("index")["score"][values.index], values
+    )  # of features: their own
 
 
 def test_data_the_sparse_kernels_take(table):
@@ -92,15 +109,21 @@ def test_weights_of_rows_and_labels_labelsets_and_the_correction(table):
         other = ranked(hold(x[copies], y[copies])[0], parameters=parameters)
         assert one.scores.joint == other.scores.joint
         pd.testing.assert_frame_equal(one.ranking, other.ranking, check_exact=True)
-    assert ranked(held, parameters=of_labels).scores.joint == wanted(x, y, weights=of_labels["label_weights"])
+    assert ranked(held, parameters=of_labels).scores.joint == wanted(
+        x, y, weights=of_labels["label_weights"]
+    )
     corrected, plain = ranked(held, parameters={"bias_correction": "miller-madow"}), ranked(held)
     known = (~np.isnan(y)).sum(axis=0)
     # both entropies of a label's table grow by half a cell less one: 12 values, 2 of the label, 24 pairs
-    assert corrected.scores.joint["town"] == pytest.approx(plain.scores.joint["town"] - (11 / (2 * known)).sum(), rel=1e-9)
+    assert corrected.scores.joint["town"] == pytest.approx(
+        plain.scores.joint["town"] - (11 / (2 * known)).sum(), rel=1e-9
+    )
     complete = ~np.isnan(y).any(axis=1)
     sets = np.unique(y[complete], axis=0, return_inverse=True)[1].ravel()
     powerset = ranked(held, parameters={"label_coding": "lp"}).scores.joint
-    assert powerset["town"] == pytest.approx(mutual_info_score(x[complete][:, TOWN] @ np.arange(1, 12), sets), rel=1e-9)
+    assert powerset["town"] == pytest.approx(
+        mutual_info_score(x[complete][:, TOWN] @ np.arange(1, 12), sets), rel=1e-9
+    )
 
 
 def test_costs_and_included_features(table):
@@ -113,7 +136,10 @@ def test_costs_and_included_features(table):
     assert [gain for _, _, gain in bought] == [joint["lone"], joint["pair"], joint["town"]]
     assert [price for _, price, _ in bought] == [1, 2, 11] and len(result.kept) == 14
     included = ranked(held, count=5, include=[12])
-    assert set(included.ranking["index"][:2]) == set(PAIR) and set(included.scores.joint) == {"town", "lone"}
+    assert set(included.ranking["index"][:2]) == set(PAIR) and set(included.scores.joint) == {
+        "town",
+        "lone",
+    }
 
 
 def test_on_spark_in_one_task_and_job_by_job(spark, table):
@@ -124,13 +150,17 @@ def test_on_spark_in_one_task_and_job_by_job(spark, table):
         (row.tolist(), [None if np.isnan(v) else float(v) for v in labels], float(each))
         for row, labels, each in zip(x, y, w, strict=True)
     ]
-    data = spark.createDataFrame(cells, "features array<double>, labels array<double>, w double").repartition(3)
+    data = spark.createDataFrame(
+        cells, "features array<double>, labels array<double>, w double"
+    ).repartition(3)
     for weight in (None, "w"):
         here = ranked(hold(x, y, None if weight is None else w)[0])
         for small in (1 << 40, 0):
             there = ranked(data, small_bytes=small, weight=weight)
             assert there.distributed == (small == 0) and there.scores.joint == here.scores.joint
-            assert there.scores.details.get("groups_by_mean") == here.scores.details.get("groups_by_mean")
+            assert there.scores.details.get("groups_by_mean") == here.scores.details.get(
+                "groups_by_mean"
+            )
             assert list(there.ranking["index"]) == list(here.ranking["index"])
             assert there.jobs <= ranked(data, None, small_bytes=small, weight=weight).jobs
 
@@ -147,13 +177,36 @@ def test_many_groups_are_counted_in_several_scans(table, monkeypatch):
 def test_the_report_says_what_groups_score_and_which_by_their_mean(spark, table, tmp_path):
     x, y = table
     names = [*(f"town_{j}" for j in TOWN), "a", "b", "c", *(f"d{j}" for j in range(6)), "flat"]
-    rows = pd.DataFrame(np.column_stack([x, np.nan_to_num(y[:, :3])]), columns=[*names, "label_0", "label_1", "label_2"])
+    rows = pd.DataFrame(
+        np.column_stack([x, np.nan_to_num(y[:, :3])]),
+        columns=[*names, "label_0", "label_1", "label_2"],
+    )
     rows.to_parquet(tmp_path / "rows.parquet")
     (tmp_path / "groups.toml").write_text('town = ["town_*"]\npair = ["a", "b"]\ndeep = ["d?"]\n')
-    where = ["--data", str(tmp_path / "rows.parquet"), "--format", "parquet", "--option", "labels=label_*", "--features", "*"]
-    asked = ["--method", "mim", "--num-top-features", "14", "--groups", str(tmp_path / "groups.toml"), "--quiet"]
+    where = [
+        "--data",
+        str(tmp_path / "rows.parquet"),
+        "--format",
+        "parquet",
+        "--option",
+        "labels=label_*",
+        "--features",
+        "*",
+    ]
+    asked = [
+        "--method",
+        "mim",
+        "--num-top-features",
+        "14",
+        "--groups",
+        str(tmp_path / "groups.toml"),
+        "--quiet",
+    ]
     assert cli.main(["select", *where, *asked, "--output", str(tmp_path / "run")]) == 0
     page = (tmp_path / "run" / "report.html").read_text()
     assert "A group scores what the joint value of its members tells of the labels." in page
-    assert f"Of more than {MOST_VALUES} joint values, the mean of their three best members: deep." in page
+    assert (
+        f"Of more than {MOST_VALUES} joint values, the mean of their three best members: deep."
+        in page
+    )
     assert page.count("; together 0.") == 2

@@ -25,8 +25,16 @@ from spark_mlfs.statistics.gram import Gram
 from spark_mlfs.testing import block_of, engine_of, rank_here
 
 N, D, Q, WIDTH = 240, 15, 60, 16
-SKETCHING = [name for name, method in METHODS.items() if any(p.name == "label_sketch" for p in method.parameters)]
-MORE = {"lasso": {"group": True}, "elastic-net": {"group": True}, "omfs": {"factorizer": "svd", "c": Q}}  # beside a sketch
+SKETCHING = [
+    name
+    for name, method in METHODS.items()
+    if any(p.name == "label_sketch" for p in method.parameters)
+]
+MORE = {
+    "lasso": {"group": True},
+    "elastic-net": {"group": True},
+    "omfs": {"factorizer": "svd", "c": Q},
+}  # beside a sketch
 
 
 def table(q=Q, n=N, labels=3):
@@ -43,7 +51,9 @@ def table(q=Q, n=N, labels=3):
 
 def sketched(y, width=WIDTH):
     q = y.shape[1]
-    return y @ sign_sketch(np.arange(q + 1), np.arange(q), width).toarray() / np.sqrt(entries(width))
+    return (
+        y @ sign_sketch(np.arange(q + 1), np.arange(q), width).toarray() / np.sqrt(entries(width))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +82,26 @@ def agrees(got, want, tolerance):
 
 
 def test_the_methods_that_sketch():
-    assert set(SKETCHING) == {"ridge", "forward", "csfs", "mssl", "msfs", "lasso", "elastic-net", "omfs", "rfs"}
+    assert set(SKETCHING) == {
+        "ridge",
+        "forward",
+        "csfs",
+        "mssl",
+        "msfs",
+        "lasso",
+        "elastic-net",
+        "omfs",
+        "rfs",
+    }
 
 
 def test_the_report_says_that_a_sketch_stood_for_the_labels():
     x, y = table()
     texts = []
     for width in (WIDTH, 0):
-        (result,) = pipeline.rank(hold(x, y)[0], [pipeline.Request.of("ridge", {"label_sketch": width}, 5)])
+        (result,) = pipeline.rank(
+            hold(x, y)[0], [pipeline.Request.of("ridge", {"label_sketch": width}, 5)]
+        )
         manifest = selection_manifest(RunConfig(), result, 5, "4.0", {}, {}, [])
         texts.append(page(result, manifest, 5))
     told = f"{WIDTH} random combinations stood for the {Q} labels: scores are those of all labels within about 35 %."
@@ -103,7 +125,9 @@ def test_mssl_of_the_sketch(here):
     x, y = table()
     W = oracle.mssl(oracle.standardise(x), sketched(y), 0.3, 4.0, 3)
     W = W[0] if isinstance(W, tuple) else W
-    agrees(scores(here, "mssl", label_sketch=WIDTH, alpha=0.3, beta=4.0, k=3).values, norms(W), 1e-5)
+    agrees(
+        scores(here, "mssl", label_sketch=WIDTH, alpha=0.3, beta=4.0, k=3).values, norms(W), 1e-5
+    )
 
 
 def test_rfs_of_the_sketch(here):
@@ -139,9 +163,17 @@ def test_omfs_of_the_sketch(here, c, solver):
     k = min(WIDTH, 18 if c is None else c)  # 0.3 of 60 labels
     got = scores(here, "omfs", label_sketch=WIDTH, c=c, gamma=2.0, solver=solver)
     assert got.details["latent_width"] == k and got.details["label_sketch"] == WIDTH
-    agrees(got.values, norms(oracle.omfs(oracle.standardise(x), U[:, :k] * S[:k], 2.0)), 1e-5 if solver == "irls" else 1e-3)
+    agrees(
+        got.values,
+        norms(oracle.omfs(oracle.standardise(x), U[:, :k] * S[:k], 2.0)),
+        1e-5 if solver == "irls" else 1e-3,
+    )
     if k == WIDTH:
-        agrees(got.values, norms(oracle.omfs(oracle.standardise(x), Z, 2.0)), 1e-5 if solver == "irls" else 1e-3)
+        agrees(
+            got.values,
+            norms(oracle.omfs(oracle.standardise(x), Z, 2.0)),
+            1e-5 if solver == "irls" else 1e-3,
+        )
 
 
 @pytest.mark.parametrize("method", ["omfs", "rfs"])
@@ -166,14 +198,18 @@ def test_group_penalties_of_the_sketch(here, method):
     model = MultiTaskElasticNet(alpha=0.05, l1_ratio=rho, tol=1e-12, max_iter=100_000)
     want = norms(model.fit(oracle.standardise(x), sketched(y)).coef_.T)
     more = {} if method == "lasso" else {"rho": rho}
-    agrees(scores(here, method, group=True, label_sketch=WIDTH, alpha=0.05, **more).values, want, 1e-6)
+    agrees(
+        scores(here, method, group=True, label_sketch=WIDTH, alpha=0.05, **more).values, want, 1e-6
+    )
 
 
 @pytest.mark.parametrize("method", SKETCHING)
 def test_a_wide_sketch_ranks_as_the_labels(here, method):
     """48 columns for 60 labels: the ranking is nearly that of the labels, and without a sketch it is. What `forward` explains of
     rows held out is a small difference, of which a sketch keeps less."""
-    whole, wide = (scores(here, method, label_sketch=width, **MORE.get(method, {})).values for width in (0, 48))
+    whole, wide = (
+        scores(here, method, label_sketch=width, **MORE.get(method, {})).values for width in (0, 48)
+    )
     assert spearmanr(whole, wide).statistic > (0.75 if method == "forward" else 0.9)
     assert (scores(here, method, **MORE.get(method, {})).values == whole).all()
 
@@ -183,15 +219,26 @@ def test_partitions_do_not_matter(spark):
     """Arrays, one task and a cluster, in one partition or five: the same bits."""
     x, y = table()
     frame = spark.createDataFrame(
-        [(a.tolist(), np.flatnonzero(b).tolist()) for a, b in zip(x, y, strict=True)], "features array<double>, labels array<int>"
+        [(a.tolist(), np.flatnonzero(b).tolist()) for a, b in zip(x, y, strict=True)],
+        "features array<double>, labels array<int>",
     )
-    requests = [pipeline.Request.of(name, {"label_sketch": WIDTH, **MORE.get(name, {})}) for name in SKETCHING]
-    want = {result.request.method: result.scores.values.tobytes() for result in pipeline.rank(hold(x, y)[0], requests)}
+    requests = [
+        pipeline.Request.of(name, {"label_sketch": WIDTH, **MORE.get(name, {})})
+        for name in SKETCHING
+    ]
+    want = {
+        result.request.method: result.scores.values.tobytes()
+        for result in pipeline.rank(hold(x, y)[0], requests)
+    }
     for partitions in (1, 5):
         packed = pack(frame.repartition(partitions))
         for small in (0, 1 << 40):
             for result in pipeline.rank(packed, requests, small_bytes=small):
-                assert want[result.request.method] == result.scores.values.tobytes(), (result.request.method, partitions, small)
+                assert want[result.request.method] == result.scores.values.tobytes(), (
+                    result.request.method,
+                    partitions,
+                    small,
+                )
         packed.release()
 
 
@@ -199,10 +246,17 @@ def test_partitions_do_not_matter(spark):
 def test_a_row_of_weight_w_is_w_rows_of_the_sketch(method):
     x, y = table()
     w = np.random.default_rng(6).integers(1, 4, len(x))
-    request = [pipeline.Request.of(method, {"label_sketch": WIDTH, **({"gamma": 20.0} if method == "rfs" else {})})]
+    request = [
+        pipeline.Request.of(
+            method, {"label_sketch": WIDTH, **({"gamma": 20.0} if method == "rfs" else {})}
+        )
+    ]
     held = hold(x, y, w)[0], hold(np.repeat(x, w, axis=0), np.repeat(y, w, axis=0))[0]
     weighted, repeated = (pipeline.rank(rows, request)[0].scores for rows in held)
-    assert weighted.values.tobytes() == repeated.values.tobytes() and weighted.details["label_sketch"] == WIDTH
+    assert (
+        weighted.values.tobytes() == repeated.values.tobytes()
+        and weighted.details["label_sketch"] == WIDTH
+    )
 
 
 def test_above_ten_thousand_labels_without_asking():
@@ -214,7 +268,9 @@ def test_above_ten_thousand_labels_without_asking():
     want = norms(oracle.ridge(oracle.standardise(x), y, 1.0)[0])
     assert spearmanr(got.values, want).statistic > 0.9
     assert np.abs(got.values / want - 1).max() < 4 * np.sqrt(2 / 256)
-    assert Gram(sketch=256).state_bytes(engine.profile) < 1 << 20 < Gram().state_bytes(engine.profile)
+    assert (
+        Gram(sketch=256).state_bytes(engine.profile) < 1 << 20 < Gram().state_bytes(engine.profile)
+    )
 
 
 @pytest.mark.parametrize("method", ["omfs", "rfs"])
@@ -238,13 +294,18 @@ def test_factors_of_many_labels_are_refused_in_time():
     """Of 3000 labels Y'Y and its vectors take 290 MB, though the sums fit."""
     engine = engine_of(*table(q=3000))
     engine.budgets = Budgets(driver=200 << 20)
-    with pytest.raises(BudgetError, match=r"labels need .* MB on the driver.*labelSketch = 256, without factorizer='nmf'"):
+    with pytest.raises(
+        BudgetError,
+        match=r"labels need .* MB on the driver.*labelSketch = 256, without factorizer='nmf'",
+    ):
         scores(engine, "omfs", factorizer="nmf")
     assert scores(engine, "omfs", label_sketch=WIDTH).details["latent_width"] == WIDTH
 
 
 def test_half_samples_and_folds_are_sketched(here):
-    request = pipeline.Request.of("ridge", {"label_sketch": WIDTH}, 5, rule=Rule("stability", 0.6, 5))
+    request = pipeline.Request.of(
+        "ridge", {"label_sketch": WIDTH}, 5, rule=Rule("stability", 0.6, 5)
+    )
     _, _, got = rank_here(here, request)
     (groups,) = here.run(Gram(60, WIDTH))
     assert all(part.q == WIDTH for part in groups.values())

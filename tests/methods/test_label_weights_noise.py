@@ -16,16 +16,24 @@ from spark_mlfs.sklearn import JMISelector
 from spark_mlfs.statistics.targets import NOISE_BITS, Labels
 from spark_mlfs.testing import example, thin
 
-WEIGHTED = sorted(name for name in METHODS if any(p.name == "label_weights" for p in METHODS[name].parameters))
-NOISY = sorted(name for name in METHODS if any(p.name == "label_noise" for p in METHODS[name].parameters))
+WEIGHTED = sorted(
+    name for name in METHODS if any(p.name == "label_weights" for p in METHODS[name].parameters)
+)
+NOISY = sorted(
+    name for name in METHODS if any(p.name == "label_noise" for p in METHODS[name].parameters)
+)
 
 
 def scores(x, y, method, **parameters):
-    return spark_mlfs.rank(x, y, method, k=None, **parameters).sort_values("index")["score"].to_numpy()
+    return (
+        spark_mlfs.rank(x, y, method, k=None, **parameters).sort_values("index")["score"].to_numpy()
+    )
 
 
 def test_what_has_them():
-    assert set(WEIGHTED) == set("chi2 csfs d2f elastic-net enm fisher forward jmi lasso mdmr mim mssl ridge scls".split())
+    assert set(WEIGHTED) == set(
+        "chi2 csfs d2f elastic-net enm fisher forward jmi lasso mdmr mim mssl ridge scls".split()
+    )
     assert set(NOISY) == set("chi2 d2f enm jmi mdmr mim scls".split())
 
 
@@ -33,17 +41,33 @@ def test_what_has_them():
 def test_a_label_of_weight_w_is_w_labels(method):
     """Weight 0 is a label less, 2 a label twice; dense and sparse rows, known and unknown labels."""
     x, y = example()
-    group = {"group": True} if method in ("lasso", "elastic-net") else {}  # row norms, which a sum over labels is in
+    group = (
+        {"group": True} if method in ("lasso", "elastic-net") else {}
+    )  # row norms, which a sum over labels is in
     unknown = y.copy()
     unknown[np.random.default_rng(0).random(y.shape) < 0.03] = np.nan
-    for rows, labels in ((x, y), (sp.csr_matrix(thin(x)), y), *([] if method == "csfs" else [(x, unknown)])):
+    for rows, labels in (
+        (x, y),
+        (sp.csr_matrix(thin(x)), y),
+        *([] if method == "csfs" else [(x, unknown)]),
+    ):
         found = scores(rows, labels, method, label_weights=[0, 2, 1, 1], **group)
         rest = labels[:, [1, 1, 2, 3]]
-        if np.isnan(labels).any() and method in ("ridge", "lasso", "elastic-net", "mssl", "forward"):
-            rest = np.where(np.isnan(labels[:, :1]), np.nan, rest)  # rows in use are those with every label known
+        if np.isnan(labels).any() and method in (
+            "ridge",
+            "lasso",
+            "elastic-net",
+            "mssl",
+            "forward",
+        ):
+            rest = np.where(
+                np.isnan(labels[:, :1]), np.nan, rest
+            )  # rows in use are those with every label known
         np.testing.assert_allclose(found, scores(rows, rest, method, **group), rtol=1e-6, atol=1e-9)
         even = scores(rows, labels, method, label_weights=np.ones(4), **group)
-        np.testing.assert_allclose(even, scores(rows, labels, method, **group), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            even, scores(rows, labels, method, **group), rtol=1e-9, atol=1e-12
+        )
 
 
 def test_weights_by_entropy_and_by_number():
@@ -51,11 +75,19 @@ def test_weights_by_entropy_and_by_number():
     share = y.mean(axis=0)
     entropy = -(share * np.log(share) + (1 - share) * np.log(1 - share))
     one = np.stack([scores(x, y[:, [label]], "mim") for label in range(4)])
-    np.testing.assert_allclose(scores(x, y, "mim", label_weights="entropy"), (one / entropy[:, None]).sum(axis=0), rtol=1e-9)
-    np.testing.assert_allclose(scores(x, y, "mim", label_weights="size"), one.mean(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(
+        scores(x, y, "mim", label_weights="entropy"),
+        (one / entropy[:, None]).sum(axis=0),
+        rtol=1e-9,
+    )
+    np.testing.assert_allclose(
+        scores(x, y, "mim", label_weights="size"), one.mean(axis=0), rtol=1e-9
+    )
     constant = np.column_stack([y, np.zeros(len(y))])
     np.testing.assert_allclose(
-        scores(x, constant, "mim", label_weights="entropy"), scores(x, y, "mim", label_weights="entropy"), rtol=1e-9
+        scores(x, constant, "mim", label_weights="entropy"),
+        scores(x, y, "mim", label_weights="entropy"),
+        rtol=1e-9,
     )
 
 
@@ -64,7 +96,11 @@ def test_weights_by_the_names_of_labels():
     x, y = example()
     labels = pd.DataFrame(y, columns=["a.b", "c", "d", "e=f"])
     listed = scores(x, labels, "mim", label_weights=[2, 1, 0, 0.5])
-    for given in ({"a.b": 2.0, "d": 0, "e=f": np.float64(0.5)}, "a.b=2,d=0,e=f=0.5", '{"a.b": 2, "d": 0, "e=f": 0.5}'):
+    for given in (
+        {"a.b": 2.0, "d": 0, "e=f": np.float64(0.5)},
+        "a.b=2,d=0,e=f=0.5",
+        '{"a.b": 2, "d": 0, "e=f": 0.5}',
+    ):
         assert scores(x, labels, "mim", label_weights=given).tobytes() == listed.tobytes()
     for method in WEIGHTED:
         by_name = scores(x, y, method, label_weights={"y2": 3})
@@ -85,7 +121,10 @@ def test_weights_by_the_names_of_labels():
 def test_weights_by_name_in_an_estimator_and_a_comparison():
     x, y = example()
     labels = pd.DataFrame(y, columns=["a.b", "c", "d", "e"])
-    named, listed = (JMISelector(num_top_features=4, label_weights=w).fit(x, labels) for w in ({"c": 5}, [1, 5, 1, 1]))
+    named, listed = (
+        JMISelector(num_top_features=4, label_weights=w).fit(x, labels)
+        for w in ({"c": 5}, [1, 5, 1, 1])
+    )
     pd.testing.assert_frame_equal(named.ranking_, listed.ranking_, check_exact=True)
     entry = Candidate("mim", (Request.of("mim", {"label_weights": {"c": 5}}), Request.of("jmi")))
     placed = [r.parameters["label_weights"] for r in entry.for_names(["a", "c"], []).requests]
@@ -114,13 +153,33 @@ def test_what_makes_no_sense_is_refused():
         ("mim", {"label_weights": [1, 2]}, "has 2 numbers, the data have 4 labels"),
         ("mim", {"label_weights": [0, 0, 0, 0]}, "are all 0"),
         ("mim", {"label_weights": [1, -1, 0, 0]}, "label_weights must be"),
-        ("mim", {"label_weights": "entropy", "label_coding": "lp"}, "label_weights goes with label_coding='br'"),
-        ("chi2", {"label_noise": (0.1, 0.1), "label_coding": "lp"}, "label_noise goes with label_coding='br'"),
-        ("fisher", {"label_weights": "size", "label_coding": "overlap"}, "label_weights goes with label_coding='br'"),
-        ("ridge", {"label_weights": "entropy", "label_sketch": 2}, "label_sketch = 2 has no labels to weigh"),
+        (
+            "mim",
+            {"label_weights": "entropy", "label_coding": "lp"},
+            "label_weights goes with label_coding='br'",
+        ),
+        (
+            "chi2",
+            {"label_noise": (0.1, 0.1), "label_coding": "lp"},
+            "label_noise goes with label_coding='br'",
+        ),
+        (
+            "fisher",
+            {"label_weights": "size", "label_coding": "overlap"},
+            "label_weights goes with label_coding='br'",
+        ),
+        (
+            "ridge",
+            {"label_weights": "entropy", "label_sketch": 2},
+            "label_sketch = 2 has no labels to weigh",
+        ),
         ("mim", {"label_noise": (0.5, 0.5)}, "add up to 1 or more"),
         ("mim", {"label_noise": (0.1,)}, "label_noise must be"),
-        ("mim", {"label_noise": (0.1, 0.1), "bias_correction": "miller-madow"}, "bias_correction='none'"),
+        (
+            "mim",
+            {"label_noise": (0.1, 0.1), "bias_correction": "miller-madow"},
+            "bias_correction='none'",
+        ),
         ("pmu", {"label_noise": (0.1, 0.1)}, "no parameter 'label_noise'"),
     ):
         with pytest.raises(ParameterError, match=told):
@@ -134,7 +193,9 @@ def test_corrected_counts_are_unbiased():
     fp, fn, q, draws = 0.1, 0.3, 3, 4000
     cells = rng.integers(300, 600, (1, 4, 1))  # rows of one feature's codes
     true = rng.binomial(cells, [0.2, 0.5, 0.7])
-    reported = rng.binomial(true, 1 - fn, (draws, 4, q)) + rng.binomial(cells - true, fp, (draws, 4, q))
+    reported = rng.binomial(true, 1 - fn, (draws, 4, q)) + rng.binomial(
+        cells - true, fp, (draws, 4, q)
+    )
     counts = np.concatenate([np.broadcast_to(cells, (draws, 4, 1)), reported], axis=2)
     found = Labels(q, noise=(fp, fn)).denoised_counts(counts)[..., 1:] / 2.0**NOISE_BITS
     error = found.std(axis=0) / np.sqrt(draws)
@@ -153,8 +214,15 @@ def test_planted_flips_of_scores(method, sparse):
         x[rng.random(x.shape) < 0.8] = 0
     y = (rng.random((n, 3)) < 0.1 + 0.25 * x[:, :3]).astype(float)
     rows = sp.csr_matrix(x) if sparse else x
-    first = {"jmi": "mim", "d2f": "mim", "mdmr": "mim", "scls": "mim"}.get(method, method)  # ranks are their scores
-    np.testing.assert_allclose(scores(rows, y, method, label_noise=(0, 1e-13)), scores(rows, y, method), rtol=1e-6, atol=1e-9)
+    first = {"jmi": "mim", "d2f": "mim", "mdmr": "mim", "scls": "mim"}.get(
+        method, method
+    )  # ranks are their scores
+    np.testing.assert_allclose(
+        scores(rows, y, method, label_noise=(0, 1e-13)),
+        scores(rows, y, method),
+        rtol=1e-6,
+        atol=1e-9,
+    )
     far, near = [], []
     for seed in range(3):
         draw = np.random.default_rng(seed).random(y.shape)
@@ -184,7 +252,8 @@ def test_the_links_of_corrected_counts():
             independent = np.outer(p.sum(1), p.sum(0)) / p.sum()
             info[f] += (p * np.log(p / independent)).sum()
     result = spark_mlfs.pipeline.rank(
-        spark_mlfs.adapters.arrays.hold(x, y)[0], [spark_mlfs.pipeline.Request.of("jmi", {"label_noise": (fp, fn)}, 3)]
+        spark_mlfs.adapters.arrays.hold(x, y)[0],
+        [spark_mlfs.pipeline.Request.of("jmi", {"label_noise": (fp, fn)}, 3)],
     )[0]
     picks, gains = result.scores.path.picks, result.scores.path.gains
     assert picks[:2] == [0, 1]
@@ -200,7 +269,9 @@ def test_jmi_of_corrected_counts_is_that_of_the_joint_value(fp, fn, sparse):
     x = rng.integers(0, 4, (60, 6)).astype(float)
     if sparse:
         x[rng.random(x.shape) < 0.9] = 0
-    y = (((x[:, :2] > 1.5) | (rng.random((60, 2)) < 0.1)) & (rng.random((60, 2)) < 0.9)).astype(float)
+    y = (((x[:, :2] > 1.5) | (rng.random((60, 2)) < 0.1)) & (rng.random((60, 2)) < 0.9)).astype(
+        float
+    )
 
     def t(count):
         return count * np.log(count) if count > 0 else 0.0
@@ -210,15 +281,21 @@ def test_jmi_of_corrected_counts_is_that_of_the_joint_value(fp, fn, sparse):
         for label in y.T:
             cells = [(value == v) for v in np.unique(value)]
             rows = [int(cell.sum()) for cell in cells]
-            found = [(label[c].sum() - fp * n) / (1 - fp - fn) for c, n in zip(cells, rows, strict=True)]
+            found = [
+                (label[c].sum() - fp * n) / (1 - fp - fn) for c, n in zip(cells, rows, strict=True)
+            ]
             found = [float(np.clip(p, 0, n)) for p, n in zip(found, rows, strict=True)]
             each = sum(t(p) + t(n - p) - t(n) for p, n in zip(found, rows, strict=True))
             total += max(0.0, each - t(sum(found)) - t(60 - sum(found)) + t(60)) / 60
         return total
 
-    got = spark_mlfs.rank(sp.csr_matrix(x) if sparse else x, y, "jmi", None, label_noise=(fp, fn), num_bins=4)
+    got = spark_mlfs.rank(
+        sp.csr_matrix(x) if sparse else x, y, "jmi", None, label_noise=(fp, fn), num_bins=4
+    )
     picks = got["index"].tolist()
     for at in range(1, 6):
-        values = {f: sum(information(10 * x[:, f] + x[:, s]) for s in picks[:at]) for f in picks[at:]}
+        values = {
+            f: sum(information(10 * x[:, f] + x[:, s]) for s in picks[:at]) for f in picks[at:]
+        }
         assert got["score"][at] == pytest.approx(max(values.values()), abs=1e-4)
         assert values[picks[at]] == pytest.approx(max(values.values()), abs=1e-4)

@@ -33,7 +33,10 @@ from spark_mlfs.solvers.greedy import PickConstraints
 from spark_mlfs.statistics.gram import Gram
 
 PACKAGE = {"relevance": "f", "redundancy": "correlation", "scheme": "quotient"}
-CHOICES = [dict(zip(PACKAGE, c, strict=True)) for c in product(("mi", "f"), ("mi", "correlation"), ("difference", "quotient"))]
+CHOICES = [
+    dict(zip(PACKAGE, c, strict=True))
+    for c in product(("mi", "f"), ("mi", "correlation"), ("difference", "quotient"))
+]
 SCHEMES = pytest.mark.parametrize("choice", CHOICES, ids=[" ".join(c.values()) for c in CHOICES])
 
 # fmt: off
@@ -77,8 +80,16 @@ def near_copies():
     """Columns 6, 7, 8 repeat 0, 1, 2 but for 0.3 % noise, which drives the labels; 9 = 0 + 1; 10 repeats 4."""
     rng = np.random.default_rng(7)
     x = rng.normal(size=(300, 6))
-    x = np.column_stack([x, x[:, :3] + 0.003 * rng.normal(size=(300, 3)), x[:, 0] + x[:, 1], x[:, 4]])
-    drive = np.column_stack([x[:, 0] + x[:, 1], x[:, 2] - 300 * (x[:, 8] - x[:, 2]), 200 * (x[:, 6] - x[:, 0]) + x[:, 3]])
+    x = np.column_stack(
+        [x, x[:, :3] + 0.003 * rng.normal(size=(300, 3)), x[:, 0] + x[:, 1], x[:, 4]]
+    )
+    drive = np.column_stack(
+        [
+            x[:, 0] + x[:, 1],
+            x[:, 2] - 300 * (x[:, 8] - x[:, 2]),
+            200 * (x[:, 6] - x[:, 0]) + x[:, 3],
+        ]
+    )
     return x, (drive + 0.3 * rng.normal(size=(300, 3)) > 0).astype(int)
 
 
@@ -117,7 +128,9 @@ def agrees(result, want, tolerance=1e-8):
 def test_mrmr_picks_what_the_package_picks(data_dir, name, label):
     x, y, _, _ = load(name, data_dir)
     want = MRMR_PICKS[name, label]
-    assert picks_of(engine_of(x, y[:, [label]].astype(float)), "mrmr", len(want), **PACKAGE)[0] == want
+    assert (
+        picks_of(engine_of(x, y[:, [label]].astype(float)), "mrmr", len(want), **PACKAGE)[0] == want
+    )
 
 
 @SCHEMES
@@ -140,8 +153,20 @@ def test_mrmr_rankings_of_larger_sets(rows, name, choice):
 def test_mrmr_bins_and_correction(rows):
     data = rows("emotions")
     for scheme in ("difference", "quotient"):
-        want = oracle.mrmr(data.x, discretise(data.x, 3, "quantile"), data.y, scheme=scheme, num_features=8, miller_madow=True)
-        given = {"num_bins": 3, "binning": "quantile", "bias_correction": "miller-madow", "scheme": scheme}
+        want = oracle.mrmr(
+            data.x,
+            discretise(data.x, 3, "quantile"),
+            data.y,
+            scheme=scheme,
+            num_features=8,
+            miller_madow=True,
+        )
+        given = {
+            "num_bins": 3,
+            "binning": "quantile",
+            "bias_correction": "miller-madow",
+            "scheme": scheme,
+        }
         agrees(run(data.packed, "mrmr", 8, **given), want)
 
 
@@ -149,7 +174,9 @@ def test_mrmr_quotients_of_hardly_any_redundancy():
     """The quotient is of the informations as they are, however small; where there is none at all, relevance decides."""
     rng = np.random.default_rng(4)
     x = (rng.random((4000, 12)) < 0.4).astype(float)
-    y = (x[:, :6] @ np.array([6, 5, 4, 3, 2, 1])[:, None] + 3 * rng.normal(size=(4000, 2)) > 8).astype(float)
+    y = (
+        x[:, :6] @ np.array([6, 5, 4, 3, 2, 1])[:, None] + 3 * rng.normal(size=(4000, 2)) > 8
+    ).astype(float)
     want = oracle.mrmr(x, x.astype(int), y, scheme="quotient", num_features=8)
     assert oracle.with_feature(x.astype(int), want.ranking[0]).min() < 1e-4
     picks, gains = picks_of(engine_of(x, y), "mrmr", 8, scheme="quotient")
@@ -159,7 +186,10 @@ def test_mrmr_quotients_of_hardly_any_redundancy():
     label = (all_16 @ np.array([1, 4, 2, 3]) > 5).astype(float)
     picks, gains = picks_of(engine_of(all_16, label[:, None]), "mrmr", 4, scheme="quotient")
     relevance = np.array([mutual_info_score(column, label) for column in all_16.T])
-    assert picks == list(np.argsort(-relevance.round(12), kind="stable")) and len({*relevance.round(12)}) > 1
+    assert (
+        picks == list(np.argsort(-relevance.round(12), kind="stable"))
+        and len({*relevance.round(12)}) > 1
+    )
     assert np.allclose(gains, relevance[picks] / [1, 1e-12, 1e-12, 1e-12], rtol=1e-9)
 
 
@@ -167,7 +197,9 @@ def test_mrmr_takes_one_scan_of_the_gram_or_one_job_of_counts_a_batch(rows):
     packed = rows("planted").packed
     assert run(packed, "mrmr", 8, **PACKAGE).scans == 2  # the packing is one
     alone = run(packed, "ridge", small=False)
-    alone = min(alone.jobs, run(packed, "ridge", small=False).jobs)  # the first one may have numbered the rows
+    alone = min(
+        alone.jobs, run(packed, "ridge", small=False).jobs
+    )  # the first one may have numbered the rows
     assert run(packed, "mrmr", 8, small=False, **PACKAGE).jobs == alone
     counted = run(packed, "mrmr", 8, small=False)
     assert counted.jobs - packed.jobs <= 4  # two-way counts, and links in batches
@@ -176,9 +208,13 @@ def test_mrmr_takes_one_scan_of_the_gram_or_one_job_of_counts_a_batch(rows):
 def test_mrmr_features_without_relevance_are_not_picked():
     """By hand: x1 does not depend on the label at all, but is the least redundant; it follows by its relevance."""
     label = np.array([0, 0, 0, 0, 1, 1, 1, 1.0])
-    x = np.column_stack([[0, 0, 0, 1, 1, 1, 1, 1], [1, -1, 1, -1, 1, -1, 1, -1], [0, 0, 0, 1, 0, 1, 1, 1.0]])
+    x = np.column_stack(
+        [[0, 0, 0, 1, 1, 1, 1, 1], [1, -1, 1, -1, 1, -1, 1, -1], [0, 0, 0, 1, 0, 1, 1, 1.0]]
+    )
     for scheme in ("difference", "quotient"):
-        picks, gains = picks_of(engine_of(x, label[:, None]), "mrmr", 3, **{**PACKAGE, "scheme": scheme})
+        picks, gains = picks_of(
+            engine_of(x, label[:, None]), "mrmr", 3, **{**PACKAGE, "scheme": scheme}
+        )
         r = np.corrcoef(np.column_stack([x, label]).T)
         f = 6 * r[:3, 3] ** 2 / (1 - r[:3, 3] ** 2)
         assert picks == [0, 2] and f[1] == 0
@@ -191,14 +227,24 @@ def test_mrmr_copies_and_separated_classes():
     such features the first is picked first, and no score is infinite."""
     rng = np.random.default_rng(0)
     label = (np.arange(40) % 2).astype(float)
-    x = np.column_stack([rng.normal(size=40), 3 - 2 * label, label, label + rng.normal(size=40), rng.normal(size=40)])
+    x = np.column_stack(
+        [
+            rng.normal(size=40),
+            3 - 2 * label,
+            label,
+            label + rng.normal(size=40),
+            rng.normal(size=40),
+        ]
+    )
     engine = engine_of(x, label[:, None])
     picks, gains = picks_of(engine, "mrmr", 5, **PACKAGE)
     assert picks[0] == 1 and picks[1] == 3 and np.isfinite(gains).all()
     assert gains[0] == pytest.approx(38e12, rel=1e-9)
     scales = np.concatenate([np.arange(1, 30), -1 / np.arange(1, 30)])
     copies = rng.normal(size=(40, 1)) * scales + 0.1 * scales  # up to rounding
-    correlation = forward.correlation_with(engine_of(copies, label[:, None]).run(Gram())[0].centred().G, 7)
+    correlation = forward.correlation_with(
+        engine_of(copies, label[:, None]).run(Gram())[0].centred().G, 7
+    )
     assert (correlation == 1.0).all()
     assert forward.correlation_with(np.diag([2.0, 3.0]), 0).tolist() == [1.0, 0.001]
 
@@ -225,7 +271,9 @@ def test_mrmr_unknown_labels(choice):
         floor = 1e-12 if choice["scheme"] == "quotient" else -np.inf
         mean = np.mean([np.maximum(red[s], floor) for s in picks[:size]], axis=0)
         value = rel - mean if choice["scheme"] == "difference" else rel / mean
-        assert picks[size] == left[value[left].argmax()] and gains[size] == pytest.approx(value[left].max(), rel=1e-9)
+        assert picks[size] == left[value[left].argmax()] and gains[size] == pytest.approx(
+            value[left].max(), rel=1e-9
+        )
 
 
 def test_mrmr_a_label_never_known_changes_nothing():
@@ -236,7 +284,10 @@ def test_mrmr_a_label_never_known_changes_nothing():
     blank = np.column_stack([y, np.full((120, 2), np.nan)])
     for choice in CHOICES:
         if choice["relevance"] == "mi":
-            plain, with_blank = (pipeline.score(engine_of(x, t), pipeline.Request.of("mrmr", choice, 5)) for t in (y, blank))
+            plain, with_blank = (
+                pipeline.score(engine_of(x, t), pipeline.Request.of("mrmr", choice, 5))
+                for t in (y, blank)
+            )
             assert plain.path.picks == with_blank.path.picks
             assert np.allclose(plain.path.gains, with_blank.path.gains, rtol=1e-10)
 
@@ -251,7 +302,9 @@ def test_fastcan_picks_what_the_package_picks(data_dir, name, include):
     view = engine.run(Gram())[0].centred()
     want, scores = FASTCAN_PICKS[name, include], FASTCAN_SCORES[name, include]
     at = {int(f): place for place, f in enumerate(engine.profile.varying[view.varying])}
-    _, path = forward.select_canonical(view, len(want), terms=PickConstraints(tuple(at[f] for f in include)))
+    _, path = forward.select_canonical(
+        view, len(want), terms=PickConstraints(tuple(at[f] for f in include))
+    )
     assert list(engine.profile.varying[view.varying[path.picks]]) == want
     assert np.abs(np.array(path.gains[: len(scores)]) - scores).max() <= 1e-9
     if not include:
@@ -260,7 +313,15 @@ def test_fastcan_picks_what_the_package_picks(data_dir, name, include):
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("flags", 19), ("emotions", 72), ("scene", 15), ("yeast", 15), ("enron", 8), ("planted-sparse", 13)]
+    ("name", "count"),
+    [
+        ("flags", 19),
+        ("emotions", 72),
+        ("scene", 15),
+        ("yeast", 15),
+        ("enron", 8),
+        ("planted-sparse", 13),
+    ],
 )
 def test_fastcan_rankings(rows, name, count):
     data = rows(name)
@@ -319,8 +380,12 @@ def test_fastcan_include_conditions_on_what_is_there():
     for size in (0, 2):
         (added,) = naive.gains_by_definition(x, y, path.picks[:size], [path.picks[size]]).values()
         assert path.gains[size] == pytest.approx(added, rel=1e-9)
-    added = naive.gains_by_definition(x, y, [4, 0], [f for f in range(11) if f not in (0, 4, 6, 10)])
-    assert max(added, key=added.get) == path.picks[3] and path.gains[3] == pytest.approx(max(added.values()), rel=1e-8)
+    added = naive.gains_by_definition(
+        x, y, [4, 0], [f for f in range(11) if f not in (0, 4, 6, 10)]
+    )
+    assert max(added, key=added.get) == path.picks[3] and path.gains[3] == pytest.approx(
+        max(added.values()), rel=1e-8
+    )
     for f in range(11):
         assert first[f] == pytest.approx(naive.squared_correlations(x[:, [f]], y), rel=1e-9)
     _, only = forward.select_canonical(view, 1, terms=PickConstraints((4, 10, 0)))
@@ -345,8 +410,15 @@ def test_fastcan_unknown_labels():
     y[200:, 1] = np.nan  # feature 3 is constant on the other rows
     result = pipeline.score(engine_of(x, y), pipeline.Request.of("fastcan", {}, 11))
     want = naive.fastcan(x[:200], y[:200], 11)
-    assert result.path.picks == list(want.ranking[: len(result.path.picks)]) and 3 not in result.path.picks
-    assert list(result.constant) == [3] and result.values[3] == 0 and result.details["labelled_rows"] == 200
+    assert (
+        result.path.picks == list(want.ranking[: len(result.path.picks)])
+        and 3 not in result.path.picks
+    )
+    assert (
+        list(result.constant) == [3]
+        and result.values[3] == 0
+        and result.details["labelled_rows"] == 200
+    )
     for choice in CHOICES:  # what F cannot see is constant to it, whatever the redundancy
         scores = pipeline.score(engine_of(x, y), pipeline.Request.of("mrmr", choice, 11))
         if choice["relevance"] == "f":
@@ -366,22 +438,34 @@ def test_labels_without_any_variation():
     for method, parameters in (("fastcan", {}), ("mrmr", {}), ("mrmr", PACKAGE), ("igmf", {})):
         scores = pipeline.score(engine_of(x, still), pipeline.Request.of(method, parameters, 4))
         assert (scores.values == 0).all(), method
-    assert pipeline.score(engine_of(x, still), pipeline.Request.of("fastcan", {}, 4)).path.picks == [0]
-    assert pipeline.score(engine_of(x, still), pipeline.Request.of("mrmr", PACKAGE, 4)).path.picks == []
+    assert pipeline.score(
+        engine_of(x, still), pipeline.Request.of("fastcan", {}, 4)
+    ).path.picks == [0]
+    assert (
+        pipeline.score(engine_of(x, still), pipeline.Request.of("mrmr", PACKAGE, 4)).path.picks
+        == []
+    )
 
 
 # ---- IGMF ----
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["emotions", "flags", "scene", "yeast", "enron", "planted", "planted-sparse"])
+@pytest.mark.parametrize(
+    "name", ["emotions", "flags", "scene", "yeast", "enron", "planted", "planted-sparse"]
+)
 @pytest.mark.parametrize("corrected", [False, True])
 def test_igmf_rankings(rows, name, corrected):
     data = rows(name)
     want = oracle.igmf(discretise(data.x), data.y, constant_columns(data.x), corrected)
-    found = run(data.packed, "igmf", bias_correction="miller-madow" if corrected else "none").ranking
+    found = run(
+        data.packed, "igmf", bias_correction="miller-madow" if corrected else "none"
+    ).ranking
     assert list(found["index"]) == list(want.ranking)
-    assert np.abs(found["score"].to_numpy() - want.scores[want.ranking]).max() <= 1e-10 * np.abs(want.scores).max()
+    assert (
+        np.abs(found["score"].to_numpy() - want.scores[want.ranking]).max()
+        <= 1e-10 * np.abs(want.scores).max()
+    )
 
 
 def test_igmf_by_hand():
@@ -400,7 +484,9 @@ def test_igmf_unknown_labels():
     y = (x[:, :2] + rng.normal(size=(120, 2)) > 1.5).astype(float)
     y[:30, 0] = np.nan
     known = ~np.isnan(y).any(axis=1)
-    want = oracle.igmf(discretise(x)[known], y[known].astype(int)).scores  # bins of all rows, counts of the known
+    want = oracle.igmf(
+        discretise(x)[known], y[known].astype(int)
+    ).scores  # bins of all rows, counts of the known
     got = pipeline.score(engine_of(x, y), pipeline.Request.of("igmf")).values
     assert np.abs(got - want).max() <= 1e-12
     y[:, 0] = np.nan
@@ -418,7 +504,9 @@ THREE = [
     ("fastcan", {}),
     ("igmf", {}),
 ]
-OF_THREE = pytest.mark.parametrize(("method", "parameters"), THREE, ids=[" ".join([m, *p.values()]) for m, p in THREE])
+OF_THREE = pytest.mark.parametrize(
+    ("method", "parameters"), THREE, ids=[" ".join([m, *p.values()]) for m, p in THREE]
+)
 
 
 @pytest.fixture(scope="module")
@@ -428,7 +516,11 @@ def spread(frame_of):
     x = np.where(rng.random((90, 10)) < 0.5, np.round(rng.normal(size=(90, 10)), 2), 0)
     x[:, 7], x[:, 8] = x[:, 2], 2.0
     y = (x[:, :3] + 0.4 * rng.normal(size=(90, 3)) > 0.3).astype(float)
-    made = {(sparse, parts): pack(frame_of(x, y, sparse, parts), row_id="id") for sparse in (False, True) for parts in (1, 7)}
+    made = {
+        (sparse, parts): pack(frame_of(x, y, sparse, parts), row_id="id")
+        for sparse in (False, True)
+        for parts in (1, 7)
+    }
     yield made
     for packed in made.values():
         packed.release()
@@ -456,15 +548,27 @@ def test_behind_a_screen(rows, method, parameters):
     data = rows("emotions")
     result = run(data.packed, method, 6, screen="chi2:20", **parameters)
     survivors = np.sort(run(data.packed, "chi2").ranking["index"][:20])
-    alone = pipeline.score(engine_of(data.x[:, survivors], data.y), pipeline.Request.of(method, parameters, 6))
-    order = survivors[np.argsort(-alone.values, kind="stable")][:6] if alone.path is None else survivors[alone.path.picks]
+    alone = pipeline.score(
+        engine_of(data.x[:, survivors], data.y), pipeline.Request.of(method, parameters, 6)
+    )
+    order = (
+        survivors[np.argsort(-alone.values, kind="stable")][:6]
+        if alone.path is None
+        else survivors[alone.path.picks]
+    )
     assert list(result.ranking["index"][:6]) == list(order)
 
 
 def test_too_many_features_for_the_driver(spread):
-    for method, parameters in (("fastcan", {}), ("mrmr", PACKAGE), ("mrmr", {"redundancy": "correlation"})):
+    for method, parameters in (
+        ("fastcan", {}),
+        ("mrmr", PACKAGE),
+        ("mrmr", {"redundancy": "correlation"}),
+    ):
         with pytest.raises(BudgetError, match="screen"):
-            pipeline.rank(spread[False, 1], [pipeline.Request.of(method, parameters, 3)], driver_bytes=500)
+            pipeline.rank(
+                spread[False, 1], [pipeline.Request.of(method, parameters, 3)], driver_bytes=500
+            )
 
 
 def test_estimators_and_their_params(frame_of, rows):
@@ -478,6 +582,12 @@ def test_estimators_and_their_params(frame_of, rows):
         model = estimator.setParams(idCol="id").fit(frame)
         want = run(data.packed, method, 5, **parameters)
         assert model.selectedFeatures == list(want.ranking["index"][:5])
-    assert {p.name for p in spark_mlfs.MRMRSelector().params} >= {"relevance", "redundancy", "scheme", "numBins", "binning"}
+    assert {p.name for p in spark_mlfs.MRMRSelector().params} >= {
+        "relevance",
+        "redundancy",
+        "scheme",
+        "numBins",
+        "binning",
+    }
     with pytest.raises(ParameterError, match="scheme must be one of 'difference', 'quotient'"):
         spark_mlfs.MRMRSelector(scheme="ratio")

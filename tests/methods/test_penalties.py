@@ -37,7 +37,9 @@ def table():
     x[:, 9] = x[:, 0] + 0.05 * rng.normal(size=110)
     x[:, 6] = 2.0
     y = (x[:, :LABELS] + rng.normal(size=(110, LABELS)) > 0).astype(float)
-    return pd.DataFrame(x, columns=[f"title_{j}" if j < 5 else f"body_{j}" for j in range(WIDTH)]), y
+    return pd.DataFrame(
+        x, columns=[f"title_{j}" if j < 5 else f"body_{j}" for j in range(WIDTH)]
+    ), y
 
 
 def penalties(zero=(), low=0.2, high=4.0, seed=0):
@@ -48,7 +50,9 @@ def penalties(zero=(), low=0.2, high=4.0, seed=0):
 
 def standard(x):
     varying = np.ptp(x, axis=0) > 0
-    return (x[:, varying] - x[:, varying].mean(axis=0)) / x[:, varying].std(axis=0), np.flatnonzero(varying)
+    return (x[:, varying] - x[:, varying].mean(axis=0)) / x[:, varying].std(axis=0), np.flatnonzero(
+        varying
+    )
 
 
 def scored(frame, y, method, p, **further):
@@ -66,7 +70,10 @@ def test_lasso_is_that_of_columns_divided_by_their_penalties(table, low, high):
     got, ranking = scored(frame, y, "lasso", p)
     z, varying = standard(frame.to_numpy())
     z = z / p[varying]
-    fits = [Lasso(0.03, tol=1e-12, max_iter=100_000).fit(z, y[:, j]).coef_ / p[varying] for j in range(LABELS)]
+    fits = [
+        Lasso(0.03, tol=1e-12, max_iter=100_000).fit(z, y[:, j]).coef_ / p[varying]
+        for j in range(LABELS)
+    ]
     want = np.linalg.norm(fits, axis=0)
     want[want < 1e-8 * want.max()] = 0
     np.testing.assert_allclose(got[varying], want, rtol=0, atol=1e-9)
@@ -81,10 +88,16 @@ def test_lasso_with_free_features_is_that_of_the_residuals(table):
     z, varying = standard(frame.to_numpy())
     kept = np.setdiff1d(np.arange(len(varying)), free)
     off = z[:, free] @ np.linalg.pinv(z[:, free])
-    x, labels, centred = z[:, kept] - off @ z[:, kept], y - y.mean(axis=0), np.zeros((len(varying), LABELS))
+    x, labels, centred = (
+        z[:, kept] - off @ z[:, kept],
+        y - y.mean(axis=0),
+        np.zeros((len(varying), LABELS)),
+    )
     left = labels - off @ labels
     for j in range(LABELS):
-        fit = Lasso(0.03, tol=1e-13, max_iter=100_000, fit_intercept=False).fit(x / p[varying][kept], left[:, j])
+        fit = Lasso(0.03, tol=1e-13, max_iter=100_000, fit_intercept=False).fit(
+            x / p[varying][kept], left[:, j]
+        )
         centred[kept, j] = fit.coef_ / p[varying][kept]
     centred[free] = np.linalg.pinv(z[:, free]) @ (labels - z[:, kept] @ centred[kept])
     np.testing.assert_allclose(got[varying], np.linalg.norm(centred, axis=1), rtol=0, atol=1e-9)
@@ -92,7 +105,14 @@ def test_lasso_with_free_features_is_that_of_the_residuals(table):
 
 
 @pytest.mark.parametrize(
-    ("method", "group"), [("lasso", True), ("elastic-net", False), ("elastic-net", True), ("mssl", None), ("ridge", None)]
+    ("method", "group"),
+    [
+        ("lasso", True),
+        ("elastic-net", False),
+        ("elastic-net", True),
+        ("mssl", None),
+        ("ridge", None),
+    ],
 )
 @pytest.mark.parametrize("zero", [(), (0, 9), tuple(range(WIDTH))], ids=["", "free", "all free"])
 def test_weights_satisfy_the_conditions_of_an_optimum(table, method, group, zero):
@@ -103,7 +123,16 @@ def test_weights_satisfy_the_conditions_of_an_optimum(table, method, group, zero
     z, varying = standard(frame.to_numpy())
     z, n, p = z, len(z), p[varying]
     labels = y - y.mean(axis=0)
-    moments = GramStatistics(n, z.sum(0), labels.sum(0), z.T @ z, z.T @ labels, labels.T @ labels, 0 * p, np.zeros(LABELS))
+    moments = GramStatistics(
+        n,
+        z.sum(0),
+        labels.sum(0),
+        z.T @ z,
+        z.T @ labels,
+        labels.T @ labels,
+        0 * p,
+        np.zeros(LABELS),
+    )
     view = moments.centred("none")
     view.penalties = p
     given = {**{q.name: q.default for q in METHODS[method].parameters}, **SETTINGS[method]} | (
@@ -133,7 +162,10 @@ def test_weights_satisfy_the_conditions_of_an_optimum(table, method, group, zero
     fit = np.sum((labels - z @ w) ** 2)
     extra = {"ridge": a * (p[:, None] * w * w).sum()}.get(method, 0.0)
     if method == "mssl":
-        extra = a * np.trace(w.T @ (l21.feature_laplacian(view.G, n, given["k"]) @ w)) + given["beta"] * (p * norms).sum()
+        extra = (
+            a * np.trace(w.T @ (l21.feature_laplacian(view.G, n, given["k"]) @ w))
+            + given["beta"] * (p * norms).sum()
+        )
     elif method != "ridge":
         size = norms if given["group"] else np.abs(w).sum(axis=1)
         extra = n * a * (2 * rho * (p * size).sum() + (1 - rho) * (p * norms**2).sum())
@@ -145,7 +177,9 @@ def test_weights_satisfy_the_conditions_of_an_optimum(table, method, group, zero
 def test_one_number_for_all_is_another_penalty_in_losses_half_samples_and_knockoffs(table, method):
     frame, y = table
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(frame.to_numpy() + 0.3 * rng.normal(size=frame.shape), columns=frame.columns)
+    frame = pd.DataFrame(
+        frame.to_numpy() + 0.3 * rng.normal(size=frame.shape), columns=frame.columns
+    )
     weight = "beta" if method == "mssl" else "alpha"
     other = {**SETTINGS[method], weight: 2.5 * SETTINGS[method][weight]}
     for extra in (CrossValidation(5), Rule("stability", 0.6, 3), Rule("knockoffs", 0.4)):
@@ -161,7 +195,9 @@ def test_one_number_for_all_is_another_penalty_in_losses_half_samples_and_knocko
 
 def run(frame, y, method, parameters, extra=None, penalties=None, **further):
     held_to = Constraints.of({"penalties": penalties, **further})
-    request = pipeline.Request.of(method, parameters, None, extras=() if extra is None else (extra,), constraints=held_to)
+    request = pipeline.Request.of(
+        method, parameters, None, extras=() if extra is None else (extra,), constraints=held_to
+    )
     return pipeline.rank(hold(frame, y)[0], [request])[0]
 
 
@@ -172,11 +208,13 @@ def test_evidence_is_of_the_features_own_penalties(table, method):
     frame = frame.drop(columns=["body_9"])
     for place in (0, 2):
         given = {f"title_{place}": 1e6}
-        frequency = run(frame, y, method, SETTINGS[method], Rule("stability", 0.6, 3), given).ranking.set_index("index")[
-            "frequency"
-        ]
+        frequency = run(
+            frame, y, method, SETTINGS[method], Rule("stability", 0.6, 3), given
+        ).ranking.set_index("index")["frequency"]
         assert frequency[place] == 0 and frequency[1] > 0.6
-        knockoff = run(frame, y, method, SETTINGS[method], Rule("knockoffs", 0.5), given).ranking.set_index("index")["knockoff"]
+        knockoff = run(
+            frame, y, method, SETTINGS[method], Rule("knockoffs", 0.5), given
+        ).ranking.set_index("index")["knockoff"]
         assert knockoff[place] == 0 and knockoff.abs().max() > 0
     loss = [
         run(frame, y, method, SETTINGS[method], CrossValidation(5), p).scores.details["cv_loss"]
@@ -188,17 +226,37 @@ def test_evidence_is_of_the_features_own_penalties(table, method):
 @pytest.mark.parametrize("method", PENALISED)
 def test_what_is_included_is_not_shrunk(table, method):
     frame, y = table
-    got = spark_mlfs.rank(frame, y, method, None, include=["body_7", 6], penalties={"body_*": 3}, **SETTINGS[method])
-    want = spark_mlfs.rank(frame, y, method, None, penalties={"body_*": 3, "body_7": 0}, **SETTINGS[method])
-    assert list(got["index"][:2]) == [7, 6] and list(got["index"][2:]) == [i for i in want["index"] if i not in (7, 6)]
-    np.testing.assert_array_equal(got.sort_values("index")["score"], want.sort_values("index")["score"])
+    got = spark_mlfs.rank(
+        frame, y, method, None, include=["body_7", 6], penalties={"body_*": 3}, **SETTINGS[method]
+    )
+    want = spark_mlfs.rank(
+        frame, y, method, None, penalties={"body_*": 3, "body_7": 0}, **SETTINGS[method]
+    )
+    assert list(got["index"][:2]) == [7, 6] and list(got["index"][2:]) == [
+        i for i in want["index"] if i not in (7, 6)
+    ]
+    np.testing.assert_array_equal(
+        got.sort_values("index")["score"], want.sort_values("index")["score"]
+    )
     only = spark_mlfs.rank(frame, y, method, None, include=["body_7"], **SETTINGS[method])
     free = spark_mlfs.rank(frame, y, method, None, penalties={"body_7": 0}, **SETTINGS[method])
-    np.testing.assert_array_equal(only.sort_values("index")["score"], free.sort_values("index")["score"])
+    np.testing.assert_array_equal(
+        only.sort_values("index")["score"], free.sort_values("index")["score"]
+    )
     assert "penalty" not in only and only["score"][0] > 0
-    grouped = spark_mlfs.rank(frame, y, method, None, include=["body_7"], groups={"g": ["body_7", "body_8"]}, **SETTINGS[method])
+    grouped = spark_mlfs.rank(
+        frame,
+        y,
+        method,
+        None,
+        include=["body_7"],
+        groups={"g": ["body_7", "body_8"]},
+        **SETTINGS[method],
+    )
     both = spark_mlfs.rank(frame, y, method, None, penalties={"body_[78]": 0}, **SETTINGS[method])
-    np.testing.assert_array_equal(grouped.sort_values("index")["score"], both.sort_values("index")["score"])
+    np.testing.assert_array_equal(
+        grouped.sort_values("index")["score"], both.sort_values("index")["score"]
+    )
 
 
 def test_behind_a_screen_and_without_the_excluded_penalties_stay_with_their_features(table):
@@ -223,7 +281,9 @@ def test_names_patterns_numbers_and_sparse_rows_say_the_same(table):
     p[3] = 0
     want = spark_mlfs.rank(frame, y, "lasso", None, penalties=named)
     for given in (p, list(p), pd.Series(p, frame.columns)):
-        pd.testing.assert_frame_equal(spark_mlfs.rank(frame, y, "lasso", None, penalties=given), want)
+        pd.testing.assert_frame_equal(
+            spark_mlfs.rank(frame, y, "lasso", None, penalties=given), want
+        )
     sparse = spark_mlfs.rank(sp.csr_matrix(frame.to_numpy()), y, "lasso", None, penalties=p)
     assert list(sparse["index"]) == list(want["index"])
     fitted = LassoSelector(penalties=named, num_top_features=4).fit(frame, y)
@@ -247,28 +307,58 @@ def test_a_row_of_weight_two_is_two_rows(table, method):
 def test_a_column_of_categories_is_penalised_by_the_names_of_its_values(table):
     frame, y = table
     words = pd.DataFrame(
-        {"low": (frame["title_0"] > 0) * 1, "word": np.where(frame["title_1"] > 0.5, "x", "y"), "no": 1 - y[:, 0]}
+        {
+            "low": (frame["title_0"] > 0) * 1,
+            "word": np.where(frame["title_1"] > 0.5, "x", "y"),
+            "no": 1 - y[:, 0],
+        }
     )
     words.loc[:30, "word"] = "z"
-    apart = pd.DataFrame({"low": words["low"], **{f"word={w}": words["word"] == w for w in "xyz"}, "no": words["no"]}) * 1.0
+    apart = (
+        pd.DataFrame(
+            {
+                "low": words["low"],
+                **{f"word={w}": words["word"] == w for w in "xyz"},
+                "no": words["no"],
+            }
+        )
+        * 1.0
+    )
     got = spark_mlfs.rank(words, y, "lasso", None, alpha=0.05, penalties={"word=*": 0.5, "no": 2})
     want = spark_mlfs.rank(apart, y, "lasso", None, alpha=0.05, penalties=[1, 0.5, 0.5, 0.5, 2])
-    pd.testing.assert_series_equal(got.set_index("name")["score"].sort_index(), want.set_index("name")["score"].sort_index())
+    pd.testing.assert_series_equal(
+        got.set_index("name")["score"].sort_index(), want.set_index("name")["score"].sort_index()
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"penalties": {"*": -1}}, "penalties must be finite numbers of 0 or from 1e-06 to 1000000"),
+        (
+            {"penalties": {"*": -1}},
+            "penalties must be finite numbers of 0 or from 1e-06 to 1000000",
+        ),
         ({"penalties": {"*": float("nan")}}, "penalties must be finite numbers of 0 or"),
         ({"penalties": {"*": float("inf")}}, "penalties must be finite numbers of 0 or"),
         ({"penalties": {"*": 1e-9}}, "penalties must be finite numbers of 0 or"),
-        ({"penalties": {"titel_*": 1}}, "penalties: the pattern matches no feature 'titel_*'; did you mean 'title_"),
-        ({"penalties": {"titel_1": 1}}, "penalties: the data have no feature 'titel_1'; did you mean 'title_1'?"),
+        (
+            {"penalties": {"titel_*": 1}},
+            "penalties: the pattern matches no feature 'titel_*'; did you mean 'title_",
+        ),
+        (
+            {"penalties": {"titel_1": 1}},
+            "penalties: the data have no feature 'titel_1'; did you mean 'title_1'?",
+        ),
         ({"penalties": {1: 1}}, "penalties must be"),
         ({"penalties": "a"}, "penalties must be"),
-        ({"penalties": [1, 2]}, f"penalties: 2 numbers for {WIDTH} features; give one for each, or by name"),
-        ({"method": "mim", "penalties": {"*": 1}}, "mim has no penalty of each feature: leave penalties out, or take one of"),
+        (
+            {"penalties": [1, 2]},
+            f"penalties: 2 numbers for {WIDTH} features; give one for each, or by name",
+        ),
+        (
+            {"method": "mim", "penalties": {"*": 1}},
+            "mim has no penalty of each feature: leave penalties out, or take one of",
+        ),
         ({"method": "csfs", "penalties": {"*": 1}}, "csfs has no penalty of each feature"),
         ({"method": "auto", "penalties": {"*": 1}}, "auto has no penalty of each feature"),
     ],
@@ -285,7 +375,8 @@ def test_what_is_refused_and_how(table, arguments, said):
 def test_a_spark_frame_a_saved_model_and_the_same_answer_job_by_job(spark, table, tmp_path):
     frame, y = table
     data = spark.createDataFrame(
-        [(a.tolist(), b.tolist()) for a, b in zip(frame.to_numpy(), y, strict=True)], ["features", "labels"]
+        [(a.tolist(), b.tolist()) for a, b in zip(frame.to_numpy(), y, strict=True)],
+        ["features", "labels"],
     )
     given = {"features_0": 0.0, "features_1?": 0.5, "*": 2.0}
     selector = spark_mlfs.LassoSelector(alpha=0.03, penalties=given, include=[4])
@@ -300,13 +391,18 @@ def test_a_spark_frame_a_saved_model_and_the_same_answer_job_by_job(spark, table
     constraints = Constraints.of({"penalties": given, "include": [4]})
     methods = [name for name, method in spark_mlfs.METHODS.items() if method.penalised]
     assert {"ridge", "lasso", "elastic-net", "mssl", "forward"} <= set(methods)
-    requests = [pipeline.Request.of(name, SETTINGS.get(name, {}), None, constraints=constraints) for name in methods]
+    requests = [
+        pipeline.Request.of(name, SETTINGS.get(name, {}), None, constraints=constraints)
+        for name in methods
+    ]
     here = [result.ranking for result in pipeline.rank(held, requests)]
     for parts, small in ((1, 1 << 40), (1, 0), (7, 0)):
         there = pipeline.rank(data.repartition(parts), requests, small_bytes=small)
         for name, ours, got in zip(methods, here, there, strict=True):
             assert got.distributed == (not small)
-            pd.testing.assert_frame_equal(ours, got.ranking, check_exact=True, obj=f"{name} of {parts} partitions")
+            pd.testing.assert_frame_equal(
+                ours, got.ranking, check_exact=True, obj=f"{name} of {parts} partitions"
+            )
     assert here[methods.index("lasso")].equals(model.ranking)
 
 
@@ -341,5 +437,8 @@ def test_forward_of_more_features_than_the_driver_holds():
     few = pipeline.rank(held, requests[:1], driver_bytes=1 << 20)[0]
     assert "candidates" in few.scores.details and few.scores.path.picks == whole.scores.path.picks
     np.testing.assert_allclose(few.scores.values, whole.scores.values, atol=1e-9)
-    with pytest.raises(ParameterError, match=r"penalties: 240 different numbers .* where forward takes 16: round them"):
+    with pytest.raises(
+        ParameterError,
+        match=r"penalties: 240 different numbers .* where forward takes 16: round them",
+    ):
         pipeline.rank(held, requests[1:], driver_bytes=1 << 20)

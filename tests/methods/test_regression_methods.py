@@ -88,7 +88,9 @@ def test_rfs_reaches_the_minimum_of_the_n_by_n_form(rows, name, small):
     W, b = path[-1]
     assert result.scores.objective[-1] <= oracle.rfs_objective(X, Y, W, b, 1.0) * (1 + 1e-9)
     agrees(got[keep], norms(W), 2e-2 if name == "emotions" else 1e-3)
-    assert all(b <= a for a, b in zip(result.scores.objective, result.scores.objective[1:], strict=False))
+    assert all(
+        b <= a for a, b in zip(result.scores.objective, result.scores.objective[1:], strict=False)
+    )
 
 
 def test_rfs_gives_up_scanning_where_newton_steps_fit(rows):
@@ -123,7 +125,9 @@ def test_rfs_of_rows_that_weigh_much_beside_gamma():
     y = (x[:, :2] + 0.3 * rng.normal(size=(40, 2)) > 1).astype(float)
     want = rank(x, y, "rfs", k=None, gamma=1e-5).set_index("index")["score"]
     for weight in 2.0 ** np.array([27, 32, 35]):
-        got = rank(x, y, "rfs", k=None, sample_weight=np.full(40, weight)).set_index("index")["score"]
+        got = rank(x, y, "rfs", k=None, sample_weight=np.full(40, weight)).set_index("index")[
+            "score"
+        ]
         assert (got - want[got.index]).abs().max() <= 1e-2 * want.max()
 
 
@@ -138,7 +142,10 @@ def test_rfs_on_few_rows_a_feature_gathers_them(frame_of, sparse, small):
     x[:, 7], x[:, 9] = 2.0, x[:, 4]
     y[[3, 20]] = np.nan
     packed = pack(frame_of(x, y, sparse), row_id="id")
-    requests = [pipeline.Request.of("rfs", {"gamma": 0.8, **more}) for more in ({}, {"accelerate": False, "max_iter": 4000})]
+    requests = [
+        pipeline.Request.of("rfs", {"gamma": 0.8, **more})
+        for more in ({}, {"accelerate": False, "max_iter": 4000})
+    ]
     fast, slow = (
         pipeline.rank(packed, requests, small_bytes=1 << 40 if small else 0)
         if small
@@ -187,7 +194,9 @@ def test_csfs_fills_in_unknown_labels(rows, frame_of, sparse, whole, small):
     else:
         y[rng.random(y.shape) < 0.3] = np.nan
     packed = pack(frame_of(data.x, y, sparse), row_id="id")
-    (result,) = pipeline.rank(packed, [pipeline.Request.of("csfs", {"mu": 2.0})], small_bytes=1 << 40 if small else 0)
+    (result,) = pipeline.rank(
+        packed, [pipeline.Request.of("csfs", {"mu": 2.0})], small_bytes=1 << 40 if small else 0
+    )
     packed.release()
     X, _, keep = of(data)
     W, b, _ = oracle.csfs(X, y, 2.0)
@@ -219,7 +228,9 @@ def test_omfs(rows, name, small):
 
 def uniforms(n, seed, steps):
     keys = mix(np.arange(n), seed).view(np.int64)
-    return np.column_stack([(mix(keys, step + 1) >> np.uint64(11)).astype(float) * 2.0**-53 for step in range(steps)])
+    return np.column_stack(
+        [(mix(keys, step + 1) >> np.uint64(11)).astype(float) * 2.0**-53 for step in range(steps)]
+    )
 
 
 @pytest.mark.slow
@@ -230,7 +241,11 @@ def test_msfs(rows, name, walk, small):
     X, Y, keep = of(rows(name))
     given = {"alpha": 0.3, "beta": 4.0, "rho": 0.6, "steps": 20}
     P = graphs.transitions(graphs.similarity(X, Y, neighbors=8))
-    C = graphs.expected_visits(P, 20) if walk == "expected" else graphs.sampled_visits(P, 20, walk, uniforms(len(X), 3, 20))
+    C = (
+        graphs.expected_visits(P, 20)
+        if walk == "expected"
+        else graphs.sampled_visits(P, 20, walk, uniforms(len(X), 3, 20))
+    )
     got, result = rows(name).scores("msfs", small, walk=walk, neighbors=8, seed=3, **given)
     W, _ = oracle.msfs(X, Y, graphs.neighbourhood(C), 0.3, 4.0, 0.6)
     agrees(got[keep], norms(W), 1e-3)
@@ -249,7 +264,9 @@ def test_msfs_in_the_papers_dense_form(rows, name, sigma):
 
 @pytest.mark.parametrize("neighbors", [30, None])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(frame_of, sparse, neighbors):
+def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(
+    frame_of, sparse, neighbors
+):
     rng = np.random.default_rng(0)
     times = [10, 10, 10, 10, 10, 350]
     kinds = rng.normal(size=(6, 4))
@@ -258,7 +275,9 @@ def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(frame_of
     y = np.repeat(np.eye(6)[:, :3] + np.eye(6)[::-1][:, :3], times, axis=0).clip(0, 1)
     packed = pack(frame_of(x, y, sparse), row_id="id")
     # the 350 equal rows need 350 neighbours: of all of them that would be over this budget
-    request = [pipeline.Request.of("msfs", {"walk": "expected", "neighbors": neighbors, "steps": 10})]
+    request = [
+        pipeline.Request.of("msfs", {"walk": "expected", "neighbors": neighbors, "steps": 10})
+    ]
     (result,) = pipeline.rank(packed, request, driver_bytes=2 << 20)
     packed.release()
     X = standardise(x)
@@ -270,7 +289,9 @@ def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(frame_of
 @pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("name", ["planted", "planted-sparse", "flags"])
-@pytest.mark.parametrize(("beta", "constraint"), [(0.2, "orthonormal"), (0.0, "orthonormal"), (0.2, "none")])
+@pytest.mark.parametrize(
+    ("beta", "constraint"), [(0.2, "orthonormal"), (0.0, "orthonormal"), (0.2, "none")]
+)
 def test_mifs(rows, name, beta, constraint, small):
     X, Y, keep = of(rows(name))
     c = -(-3 * Y.shape[1] // 10)
@@ -284,7 +305,9 @@ def test_mifs(rows, name, beta, constraint, small):
     else:
         assert result.scores.objective[-1] <= trace[-1] * (1 + 1e-6)
         agrees(got[keep], norms(W), 2e-2)
-    assert all(b <= a for a, b in zip(result.scores.objective, result.scores.objective[1:], strict=False))
+    assert all(
+        b <= a for a, b in zip(result.scores.objective, result.scores.objective[1:], strict=False)
+    )
 
 
 def test_identities(rows):
@@ -329,17 +352,25 @@ def test_folds_are_sums_of_block_grams(rows, blocks):
 
 def test_a_gram_matrix_above_the_budget_is_refused(rows):
     with pytest.raises(BudgetError, match="driverBytes"):
-        pipeline.rank(rows("emotions").packed, [pipeline.Request.of("ridge")], small_bytes=0, driver_bytes=10_000)
+        pipeline.rank(
+            rows("emotions").packed,
+            [pipeline.Request.of("ridge")],
+            small_bytes=0,
+            driver_bytes=10_000,
+        )
 
 
 @pytest.mark.parametrize("walk", ["dfs", "expected"])
 def test_walks_above_the_budget_are_refused(rows, walk):
     """48 bytes a visit, 120 rows of 10^5 steps; or 32 bytes a row and column in use, 593 rows of emotions."""
-    name, steps, budget = ("planted", 100_000, 500 << 20) if walk == "dfs" else ("emotions", 80, 880_000)
+    name, steps, budget = (
+        ("planted", 100_000, 500 << 20) if walk == "dfs" else ("emotions", 80, 880_000)
+    )
     request = [pipeline.Request.of("msfs", {"walk": walk, "steps": steps})]
     with pytest.raises(
         BudgetError,
-        match="walks among .* driverBytes.*" + ("fewer steps" if walk == "dfs" else "MB: raise driverBytes, or sample"),
+        match="walks among .* driverBytes.*"
+        + ("fewer steps" if walk == "dfs" else "MB: raise driverBytes, or sample"),
     ):
         pipeline.rank(rows(name).packed, request, driver_bytes=budget)
 
@@ -365,17 +396,25 @@ def test_the_dense_graph_is_for_few_rows():
 
 def test_a_screen_runs_first(rows):
     data = rows("emotions")
-    filtered = pipeline.rank(data.packed, [pipeline.Request.of("fisher")])[0].ranking["index"].to_numpy()
+    filtered = (
+        pipeline.rank(data.packed, [pipeline.Request.of("fisher")])[0].ranking["index"].to_numpy()
+    )
     best = np.sort(filtered[:20])
     for small in (1 << 40, 0):
-        (result,) = pipeline.rank(data.packed, [pipeline.Request.of("ridge", screen="fisher:20")], small_bytes=small)
+        (result,) = pipeline.rank(
+            data.packed, [pipeline.Request.of("ridge", screen="fisher:20")], small_bytes=small
+        )
         order = result.ranking["index"].to_numpy()
         X = standardise(data.x[:, best])
         want = norms(oracle.ridge(X, data.y, 1.0)[0])
         assert list(order[:20]) == list(best[np.argsort(-want, kind="stable")])
         assert list(order[20:]) == list(filtered[20:])
-        np.testing.assert_allclose(result.ranking["score"].to_numpy()[:20], np.sort(want)[::-1], rtol=1e-8)
-        assert result.ranking["score"].isna().to_numpy()[20:].all() and len(set(order)) == 72  # the method saw the others alone
+        np.testing.assert_allclose(
+            result.ranking["score"].to_numpy()[:20], np.sort(want)[::-1], rtol=1e-8
+        )
+        assert (
+            result.ranking["score"].isna().to_numpy()[20:].all() and len(set(order)) == 72
+        )  # the method saw the others alone
     with pytest.raises(ParameterError, match="METHOD:COUNT"):
         pipeline.Request.of("ridge", screen="fisher")
     with pytest.raises(ParameterError, match="picks one by one"):
@@ -383,7 +422,8 @@ def test_a_screen_runs_first(rows):
 
 
 @pytest.mark.parametrize(
-    ("method", "parameters"), [("ridge", {"alpha": 30.0}), ("lasso", {"alpha": 0.02}), ("csfs", {"mu": 5.0})]
+    ("method", "parameters"),
+    [("ridge", {"alpha": 30.0}), ("lasso", {"alpha": 0.02}), ("csfs", {"mu": 5.0})],
 )
 def test_the_loss_of_a_grid_is_that_of_the_folds(rows, method, parameters):
     """Against a fit on the rows of four folds and a prediction of the fifth's."""
@@ -405,7 +445,9 @@ def test_the_loss_of_a_grid_is_that_of_the_folds(rows, method, parameters):
             W, b = oracle.csfs(X, data.y[train], 5.0)[:2]
             predicted = Z @ W + b
         else:
-            predicted = np.column_stack([Lasso(alpha=0.02, tol=1e-9).fit(X, y).predict(Z) for y in data.y[train].T])
+            predicted = np.column_stack(
+                [Lasso(alpha=0.02, tol=1e-9).fit(X, y).predict(Z) for y in data.y[train].T]
+            )
         error += ((predicted - data.y[~train]) ** 2).sum()
     assert result.scores.details["cv_loss"] == pytest.approx(error / data.y.size, rel=1e-7)
     assert result.scans == 2

@@ -20,7 +20,9 @@ from spark_mlfs.sklearn import JMISelector, ReliefFSelector
 from spark_mlfs.testing import example, thin
 
 WEIGHTED = [name for name in METHODS if METHODS[name].weighted]
-SCANS = {"rfs": {"accelerate": False, "max_iter": 40}}  # its other way out goes by the rows that are there
+SCANS = {
+    "rfs": {"accelerate": False, "max_iter": 40}
+}  # its other way out goes by the rows that are there
 ADDITIVE = """mim jmi cmi chi2 ppt-cmi pmu d2f mdmr scls lrfs fimf enm gmm mrmr igmf fastcan forward f-statistic fisher ridge
 lasso elastic-net csfs mssl omfs rfs""".split()
 
@@ -49,7 +51,9 @@ def table(name, data_dir):
     else:
         x, y = example()
         x = thin(x) if name == "thin" else x
-    rows = rng.permutation(np.concatenate([np.arange(len(x)), rng.integers(0, len(x) // 2, len(x) // 2)]))
+    rows = rng.permutation(
+        np.concatenate([np.arange(len(x)), rng.integers(0, len(x) // 2, len(x) // 2)])
+    )
     return x[rows], y[rows].astype(float)
 
 
@@ -76,10 +80,14 @@ def test_unknown_labels_and_other_parameters():
         (["mim", "gmm"], {name: {"bias_correction": "miller-madow"} for name in ("mim", "gmm")}),
         (["mrmr"], {"mrmr": {"relevance": "f", "redundancy": "correlation", "scheme": "quotient"}}),
     ):
-        assert_same(ranked(x, y, w, methods, **more), ranked(x[copies], y[copies], None, methods, **more))
+        assert_same(
+            ranked(x, y, w, methods, **more), ranked(x[copies], y[copies], None, methods, **more)
+        )
 
 
-@pytest.mark.parametrize(("rows", "kind"), [(240, "dense"), (240, "thin"), (26, "dense"), (26, "thin"), (14, "dense")])
+@pytest.mark.parametrize(
+    ("rows", "kind"), [(240, "dense"), (240, "thin"), (26, "dense"), (26, "thin"), (14, "dense")]
+)
 def test_rfs_reaches_the_optimum_of_the_weighted_sum(rows, kind):
     """Of many rows by scans and then Newton steps, of few by these alone: a row of weight w is w rows, to the bit where so many
     are solved the same way, else to the solver's tolerance; and fractions have the minimum of Nie's n x n form. Rows repeat, some
@@ -92,12 +100,19 @@ def test_rfs_reaches_the_optimum_of_the_weighted_sum(rows, kind):
     w = np.random.default_rng(1).integers(0, 4, len(x))
     copies = np.repeat(np.arange(len(x)), w)
     parameters = {"tol": 1e-9 if rows == 240 else 1e-6}
-    (one,), (other,) = (ranked(*data, ["rfs"], rfs=parameters).values() for data in ((x, y, w), (x[copies], y[copies], None)))
+    (one,), (other,) = (
+        ranked(*data, ["rfs"], rfs=parameters).values()
+        for data in ((x, y, w), (x[copies], y[copies], None))
+    )
     assert one[1].converged and (one[1].details["scans"] == 0) == (rows < 240)
     assert one[1].details["labelled_rows"] == (~np.isnan(y[copies]).any(axis=1)).sum()
     if rows == 26:  # of the copies there are enough to scan
-        assert other[1].details["scans"] > 0 and one[1].objective[-1] == pytest.approx(other[1].objective[-1], rel=1e-6)
-        np.testing.assert_allclose(one[1].values, other[1].values, atol=1e-3 * other[1].values.max())
+        assert other[1].details["scans"] > 0 and one[1].objective[-1] == pytest.approx(
+            other[1].objective[-1], rel=1e-6
+        )
+        np.testing.assert_allclose(
+            one[1].values, other[1].values, atol=1e-3 * other[1].values.max()
+        )
     else:
         assert (other[1].details["scans"] == 0) == (rows < 240)
         assert_same({"rfs": one}, {"rfs": other})
@@ -108,12 +123,16 @@ def test_rfs_reaches_the_optimum_of_the_weighted_sum(rows, kind):
     varies = z.std(axis=0) > 0
     mean = np.average(z, axis=0, weights=m)
     z = ((z - mean) / np.sqrt(np.average((z - mean) ** 2, axis=0, weights=m) + ~varies))[:, varies]
-    floor = 1e-8 * np.average(np.linalg.norm(t - np.average(t, axis=0, weights=m), axis=1), weights=m)
+    floor = 1e-8 * np.average(
+        np.linalg.norm(t - np.average(t, axis=0, weights=m), axis=1), weights=m
+    )
     W, b = oracle.rfs_nie(z, t, 1.0, 1500, floor, m)[-1]
     assert scores.objective[-1] <= oracle.rfs_objective(z, t, W, b, 1.0, m) * (1 + 1e-7)
     wanted = np.zeros(x.shape[1])
     wanted[varies] = np.linalg.norm(W, axis=1)
-    np.testing.assert_allclose(ranking.sort_values("index")["score"], wanted, atol=1e-3 * wanted.max())
+    np.testing.assert_allclose(
+        ranking.sort_values("index")["score"], wanted, atol=1e-3 * wanted.max()
+    )
 
 
 def test_every_additive_method_takes_weights_and_no_other():
@@ -140,31 +159,49 @@ def test_fractions_against_independent_formulas():
     x, y = example()
     x = x[:, :4]
     w = fixed(np.random.default_rng(5).gamma(2.0, size=len(x)))
-    ridge = spark_mlfs.rank(x, y, "ridge", k=None, scaling="none", sample_weight=w).sort_values("index")["score"]
+    ridge = spark_mlfs.rank(x, y, "ridge", k=None, scaling="none", sample_weight=w).sort_values(
+        "index"
+    )["score"]
     wanted = np.linalg.norm(Ridge(alpha=1.0).fit(x, y, sample_weight=w).coef_, axis=0)
     np.testing.assert_allclose(ridge, wanted, rtol=1e-9)
     found = spark_mlfs.rank(x, y, "mim", k=None, sample_weight=w).sort_values("index")["score"]
     chi2 = spark_mlfs.rank(x, y, "chi2", k=None, sample_weight=w).sort_values("index")["score"]
     codes = np.minimum((x - x.min(axis=0)) * 5 / np.ptp(x, axis=0), 4).astype(int)
     for j in range(x.shape[1]):
-        tables = [np.stack([np.bincount(codes[:, j], w * (label == v), minlength=5) for v in (0, 1)]) for label in y.T]
-        shared = sum(entropy(t.sum(axis=0)) + entropy(t.sum(axis=1)) - entropy(t.ravel()) for t in tables)
+        tables = [
+            np.stack([np.bincount(codes[:, j], w * (label == v), minlength=5) for v in (0, 1)])
+            for label in y.T
+        ]
+        shared = sum(
+            entropy(t.sum(axis=0)) + entropy(t.sum(axis=1)) - entropy(t.ravel()) for t in tables
+        )
         np.testing.assert_allclose(found.iloc[j], shared, rtol=1e-9)
         expected = [np.outer(t.sum(axis=1), t.sum(axis=0)) / t.sum() for t in tables]
         wanted = sum(((t - e) ** 2 / e).sum() for t, e in zip(tables, expected, strict=True))
         np.testing.assert_allclose(chi2.iloc[j], wanted, rtol=1e-9)
-    one = np.stack([y[:, 0], 1 - y[:, 0]], axis=1)  # two classes that share no row: the F of an analysis of variance
-    f = spark_mlfs.rank(x, one, "f-statistic", k=None, sample_weight=np.full(len(x), 1.0)).sort_values("index")["score"]
+    one = np.stack(
+        [y[:, 0], 1 - y[:, 0]], axis=1
+    )  # two classes that share no row: the F of an analysis of variance
+    f = spark_mlfs.rank(
+        x, one, "f-statistic", k=None, sample_weight=np.full(len(x), 1.0)
+    ).sort_values("index")["score"]
     np.testing.assert_allclose(f, f_classif(x, y[:, 0])[0], rtol=1e-9)
     halved = {m: ranked(x, y, w / 2, [m])[m][0] for m in ("mim", "jmi", "fisher", "igmf")}
-    for method, ranking in ranked(x, y, w, list(halved)).items():  # these do not depend on the scale of the weights
+    for method, ranking in ranked(
+        x, y, w, list(halved)
+    ).items():  # these do not depend on the scale of the weights
         pd.testing.assert_frame_equal(ranking[0], halved[method], rtol=1e-9)
 
 
 def test_weights_in_fixed_point():
     w = np.array([3.0, 0.1, 1e-3, (1 << 24) - 1, 2.5, 1e9])
     kept = fixed(w)
-    assert kept[0] == 3 and kept[3] == w[3] and kept[4] == 2.5 and np.abs(kept / w - 1).max() < 2.0**-16
+    assert (
+        kept[0] == 3
+        and kept[3] == w[3]
+        and kept[4] == 2.5
+        and np.abs(kept / w - 1).max() < 2.0**-16
+    )
     exponent = exponent_of(kept)
     assert np.array_equal(np.ldexp(in_units(kept, exponent).astype(float), exponent), kept)
     assert (in_units(kept, exponent) % 2).any() and exponent_of(np.array([4.0, 8.0])) == 0
@@ -175,7 +212,10 @@ def test_the_profile_of_weights_in_any_order():
     x, y = example()
     w = np.random.default_rng(2).choice([1.0, 0.5, 0.0625, 3.0], len(x))
     held = hold(x, y, w)[0]
-    parts = [profile_block(held.block.take(p), 4) for p in np.array_split(np.random.default_rng(0).permutation(len(x)), 7)]
+    parts = [
+        profile_block(held.block.take(p), 4)
+        for p in np.array_split(np.random.default_rng(0).permutation(len(x)), 7)
+    ]
     for order in (parts, parts[::-1]):
         total = order[0]
         for part in order[1:]:
@@ -186,7 +226,11 @@ def test_the_profile_of_weights_in_any_order():
 
 @pytest.mark.parametrize(
     ("row", "value", "told"),
-    [(3, -1, "row 3 of sample_weight: its weight is -1"), (0, np.nan, "row 0.*missing"), (5, np.inf, "row 5.*is inf")],
+    [
+        (3, -1, "row 3 of sample_weight: its weight is -1"),
+        (0, np.nan, "row 0.*missing"),
+        (5, np.inf, "row 5.*is inf"),
+    ],
 )
 def test_wrong_weights_are_named(row, value, told):
     x, y = example()
@@ -212,8 +256,12 @@ def test_scikit_learn_routes_weights_to_who_takes_them():
     w = np.random.default_rng(1).integers(0, 4, len(x))
     copies = np.repeat(np.arange(len(x)), w)
     found = JMISelector(num_top_features=4).fit(x, y, sample_weight=w)
-    assert list(found.selected_) == list(JMISelector(num_top_features=4).fit(x[copies], y[copies]).selected_)
-    assert JMISelector().set_fit_request is not None and not hasattr(ReliefFSelector, "set_fit_request")
+    assert list(found.selected_) == list(
+        JMISelector(num_top_features=4).fit(x[copies], y[copies]).selected_
+    )
+    assert JMISelector().set_fit_request is not None and not hasattr(
+        ReliefFSelector, "set_fit_request"
+    )
 
 
 @pytest.mark.slow(every=8)
@@ -226,25 +274,43 @@ def test_on_spark(spark):
 
     x, y = example()
     w = np.random.default_rng(1).choice([0.0, 1.0, 0.25, 3.0], len(x))
-    rows = [(i, *(np.asarray(a).tolist() for a in row)) for i, row in enumerate(zip(x, y, w, strict=True))]
-    frame = spark.createDataFrame(rows, "id bigint, features array<double>, labels array<double>, w double")
+    rows = [
+        (i, *(np.asarray(a).tolist() for a in row))
+        for i, row in enumerate(zip(x, y, w, strict=True))
+    ]
+    frame = spark.createDataFrame(
+        rows, "id bigint, features array<double>, labels array<double>, w double"
+    )
     methods = ("mim", "jmi", "cmi", "chi2", "ridge", "fisher", "omfs", "lrfs", "rfs")
     few = {"rfs": {"accelerate": False, "max_iter": 12}}
     here = ranked(x, y, w, methods, **few)
     for parts, small in ((1, 1 << 30), (3, 0)):
         requests = [pipeline.Request.of(name, few.get(name, {}), 4) for name in methods]
-        for result in pipeline.rank(frame.repartition(parts), requests, row_id="id", weight="w", small_bytes=small):
+        for result in pipeline.rank(
+            frame.repartition(parts), requests, row_id="id", weight="w", small_bytes=small
+        ):
             found = result.ranking[["rank", "index", "score"]]
-            pd.testing.assert_frame_equal(found, here[result.request.method][0][["rank", "index", "score"]], check_exact=True)
+            pd.testing.assert_frame_equal(
+                found, here[result.request.method][0][["rank", "index", "score"]], check_exact=True
+            )
     (gathered,) = pipeline.rank(
-        frame.where("id < 24").repartition(3), [pipeline.Request.of("rfs", {}, 4)], row_id="id", weight="w", small_bytes=0
+        frame.where("id < 24").repartition(3),
+        [pipeline.Request.of("rfs", {}, 4)],
+        row_id="id",
+        weight="w",
+        small_bytes=0,
     )
     rfs = ranked(x[:24], y[:24], w[:24], ["rfs"])["rfs"][1]
     assert gathered.distributed and gathered.scores.details["scans"] == 0
     np.testing.assert_allclose(gathered.scores.values, rfs.values, atol=1e-9 * rfs.values.max())
     model = OnSpark(weightCol="w", idCol="id", numTopFeatures=4).fit(frame)
-    assert model.selectedFeatures == list(here["jmi"][0]["index"][:4]) and model.summary["weight"] == w.sum()
-    assert model.summary["scans"] == OnSpark(idCol="id", numTopFeatures=4).fit(frame).summary["scans"]
+    assert (
+        model.selectedFeatures == list(here["jmi"][0]["index"][:4])
+        and model.summary["weight"] == w.sum()
+    )
+    assert (
+        model.summary["scans"] == OnSpark(idCol="id", numTopFeatures=4).fit(frame).summary["scans"]
+    )
     with pytest.raises(ParameterError, match=r"relieff takes no row weights.*weightCol"):
         Neighbours(weightCol="w").fit(frame)
     for value, told in ((F.lit(None).cast("double"), "null"), (F.lit(-0.5), "-0.5")):

@@ -20,8 +20,15 @@ from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.statistics.gram import Gram
 
 N, D, Q, FLAT = 150, 9, 4, 3
-FEW = {"deepfs": {"epochs": 8}, "msfs": {"steps": 20}, "rfs": {"tol": 1e-12}, "mifs": {"tol": 1e-11}}
-COUNTING = [name for name, made in METHODS.items() if any(p.name == "num_bins" for p in made.parameters)]
+FEW = {
+    "deepfs": {"epochs": 8},
+    "msfs": {"steps": 20},
+    "rfs": {"tol": 1e-12},
+    "mifs": {"tol": 1e-11},
+}
+COUNTING = [
+    name for name, made in METHODS.items() if any(p.name == "num_bins" for p in made.parameters)
+]
 # what a method does with a row of which some labels are unknown: these take what is known of it, the others leave it out
 PARTIAL = [*COUNTING, "csfs", "f-statistic"]
 SCALED = [(name, scaling) for name in METHODS if name not in PARTIAL for scaling in ("standard", "minmax")
@@ -31,7 +38,9 @@ SCALED = [(name, scaling) for name in METHODS if name not in PARTIAL for scaling
 def engine_of(x, y, ids=None):
     known, unknown = sp.csr_matrix(y == 1), sp.csr_matrix(np.isnan(y))
     more = (unknown.indptr, unknown.indices) if np.isnan(y).any() else (None, None)
-    block = Block(x, np.arange(x.shape[0]) if ids is None else ids, known.indptr, known.indices, *more)
+    block = Block(
+        x, np.arange(x.shape[0]) if ids is None else ids, known.indptr, known.indices, *more
+    )
     return LocalEngine(profile_block(block, y.shape[1]), [block])
 
 
@@ -50,7 +59,9 @@ def run(engine, name, **parameters):
 def agree(got, want, solver):
     """To 1e-9, or to 1e-8 where a solver stops at a tolerance."""
     relative = 1e-8 if solver else 1e-9
-    assert np.abs(got - want).max() <= relative * np.abs(want).max(), np.abs(got - want).max() / np.abs(want).max()
+    assert np.abs(got - want).max() <= relative * np.abs(want).max(), (
+        np.abs(got - want).max() / np.abs(want).max()
+    )
 
 
 @pytest.mark.parametrize(("name", "scaling"), SCALED)
@@ -70,7 +81,9 @@ def test_a_feature_that_is_constant_on_the_rows_in_use_is_constant(name, scaling
     others = np.delete(np.arange(D), FLAT)
     agree(got.values[others], want.values, bool(want.objective))
     assert got.values[FLAT] == min(0.0, got.values[others].min())
-    order, _ = complete(got.values, np.arange(D), D, None if got.path is None else got.path.picks, got.constant)
+    order, _ = complete(
+        got.values, np.arange(D), D, None if got.path is None else got.path.picks, got.constant
+    )
     alone, _ = complete(want.values, others, D, None if want.path is None else want.path.picks)
     assert order[-1] == FLAT and list(order) == list(alone)
 
@@ -103,11 +116,15 @@ def test_a_feature_that_is_constant_on_the_rest_of_a_fold_has_no_weight(name):
         engine = engine_of(x[:, columns], y)
         validation.before(engine, method, p)
         parts = [*engine.run(Gram(5))[0].values()]
-        losses.append([held_out_error(method.gram_problem(engine.profile, p), parts, i) for i in range(5)])
+        losses.append(
+            [held_out_error(method.gram_problem(engine.profile, p), parts, i) for i in range(5)]
+        )
     np.testing.assert_allclose(losses[0][2], losses[1][2], rtol=1e-7)
     engine = engine_of(x, y)
     validation.before(engine, method, p)
-    assert validation.outcome(engine, method, p) == pytest.approx(sum(losses[0]) / (N * Q), rel=1e-12)
+    assert validation.outcome(engine, method, p) == pytest.approx(
+        sum(losses[0]) / (N * Q), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])

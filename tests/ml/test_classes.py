@@ -57,11 +57,22 @@ def accessors(node: ast.ClassDef) -> dict[str, tuple[str, str, str]]:
 
 def test_a_class_is_a_line_of_the_stub():
     """A search for it finds it, with the name of its method."""
-    assert ', SelectorEstimator, entry="jmi"):\n' in (PACKAGE / "ml/selector_classes.pyi").read_text()
-    assert 'class JMISelector(WeightedSelectorOfArrays, entry="jmi"):\n' in (PACKAGE / "sklearn/selector_classes.pyi").read_text()
+    assert (
+        ', SelectorEstimator, entry="jmi"):\n' in (PACKAGE / "ml/selector_classes.pyi").read_text()
+    )
+    assert (
+        'class JMISelector(WeightedSelectorOfArrays, entry="jmi"):\n'
+        in (PACKAGE / "sklearn/selector_classes.pyi").read_text()
+    )
     for (_, kind), classes in STUBS.items():
-        entries = {name: node.keywords[-1] for name, node in classes.items() if not name.startswith("_")}
-        own = {made.__name__: ("entry", name) for made, name in OWN.values() if made.__name__.lower().endswith(kind)}
+        entries = {
+            name: node.keywords[-1] for name, node in classes.items() if not name.startswith("_")
+        }
+        own = {
+            made.__name__: ("entry", name)
+            for made, name in OWN.values()
+            if made.__name__.lower().endswith(kind)
+        }
         assert {name: (word.arg, word.value.value) for name, word in entries.items()} == own
 
 
@@ -86,24 +97,33 @@ def test_editors_read_every_parameter(key, face):
         assert list(real) == [*own, *common]
         assert {name: (p.annotation, p.default) for name, p in real.items() if name in own} == own
         assert {name: p.annotation for name, p in real.items() if name in common} == common
-        assert spelled(arguments.kwarg.annotation) == "Unpack[_Common]" and [a.arg for a in arguments.args] == ["self"]
+        assert spelled(arguments.kwarg.annotation) == "Unpack[_Common]" and [
+            a.arg for a in arguments.args
+        ] == ["self"]
     if face == "ml":
         assert set(real) == {p.name for p in cls().params}
         typed = {}
         for mixin in (b.id for b in node.bases if b.id in classes):
             typed |= accessors(classes[mixin])
         assert typed == {name: (f"Param[{kind}]", kind, kind) for name, (kind, _) in own.items()}
-        defaults = {**{name: p.default for name, p in real.items()}, "outputCol": f"{(made := cls()).uid}__output"}
+        defaults = {
+            **{name: p.default for name, p in real.items()},
+            "outputCol": f"{(made := cls()).uid}__output",
+        }
         if "outputCol" in real and real["outputCol"].default != "<uid>__output":
             defaults["outputCol"] = real["outputCol"].default
-        assert {name: made.getOrDefault(name) for name in real} == {name: defaults[name] for name in real}
+        assert {name: made.getOrDefault(name) for name in real} == {
+            name: defaults[name] for name in real
+        }
 
 
 def test_editors_read_the_params_of_all_selectors():
     for name, node in tree("ml/shared").items():
         declared = getattr(shared, name)._declared
         kinds = {p.camel: annotation(p.constraint).replace('"', "'") for p in declared}
-        assert accessors(node) == {name: (f"Param[{kind}]", kind, kind) for name, kind in kinds.items()}
+        assert accessors(node) == {
+            name: (f"Param[{kind}]", kind, kind) for name, kind in kinds.items()
+        }
 
 
 @EVERY
@@ -125,11 +145,15 @@ def test_types_are_those_of_the_constraints(key):
             assert hint == typing.Union[(*words, *named, Sequence[float])]
         else:
             kinds = {Integer: int, Number: float, Flag: bool, Text: str}
-            assert hint is next(made for kind, made in kinds.items() if isinstance(constraint, kind))
+            assert hint is next(
+                made for kind, made in kinds.items() if isinstance(constraint, kind)
+            )
 
 
 def test_getters_and_setters_are_documented():
-    assert spark_mlfs.JMISelector.setNumBins.__doc__.startswith("Sets `numBins`: bins of a discretised feature")
+    assert spark_mlfs.JMISelector.setNumBins.__doc__.startswith(
+        "Sets `numBins`: bins of a discretised feature"
+    )
     for name in ("LabelsForm", "SelectionMode", "Screen", "NumBins"):
         assert getattr(spark_mlfs.JMISelector, f"get{name}").__doc__.startswith("Value of `")
 
@@ -162,7 +186,10 @@ class Borrowed(MIM):
     name = "borrowed"
     title = "mim by another name"
     source = "a test"
-    parameters = (*MIM.parameters, Parameter("two_words", 'a "quoted" \\ word', Text("any text"), "what is never used"))
+    parameters = (
+        *MIM.parameters,
+        Parameter("two_words", 'a "quoted" \\ word', Text("any text"), "what is never used"),
+    )
 
 
 def test_a_method_of_another_package_gets_the_same_class(registered):
@@ -172,14 +199,30 @@ def test_a_method_of_another_package_gets_the_same_class(registered):
         spark_mlfs.BorrowedSelector  # noqa: B018
     registered(Borrowed)
     made = spark_mlfs.selector_class("borrowed")
-    assert made is spark_mlfs.BorrowedSelector is SELECTORS["borrowed"] and made.__name__ == "BorrowedSelector"
-    assert made.__module__ == "spark_mlfs.ml.selector_classes" and "BorrowedSelector" not in spark_mlfs.__all__
-    assert inspect.getdoc(made).startswith(inspect.getdoc(Borrowed)) and "twoWords : str" in made.__doc__
+    assert (
+        made is spark_mlfs.BorrowedSelector is SELECTORS["borrowed"]
+        and made.__name__ == "BorrowedSelector"
+    )
+    assert (
+        made.__module__ == "spark_mlfs.ml.selector_classes"
+        and "BorrowedSelector" not in spark_mlfs.__all__
+    )
+    assert (
+        inspect.getdoc(made).startswith(inspect.getdoc(Borrowed))
+        and "twoWords : str" in made.__doc__
+    )
     assert inspect.signature(made).parameters["twoWords"].default == 'a "quoted" \\ word'
     estimator = made(numBins=7).setTwoWords("x")
     again = pickle.loads(pickle.dumps(estimator))
-    assert type(again) is made and again.getNumBins() == 7 and again.getTwoWords() == "x" and again.uid == estimator.uid
-    with pytest.raises(ParameterError, match=r"BorrowedSelector has no param 'numBin'; it takes: .*twoWords"):
+    assert (
+        type(again) is made
+        and again.getNumBins() == 7
+        and again.getTwoWords() == "x"
+        and again.uid == estimator.uid
+    )
+    with pytest.raises(
+        ParameterError, match=r"BorrowedSelector has no param 'numBin'; it takes: .*twoWords"
+    ):
         made(numBin=7)
     assert type("Mine", (made,), {})(numBins=3).getNumBins() == 3
 
@@ -200,18 +243,35 @@ def test_a_method_that_is_defined_again_gets_a_new_class(registered):
     first = spark_mlfs.selector_class("again")
     define(2)
     second = spark_mlfs.selector_class("again")
-    assert first().getDepth() == 1 and second().getDepth() == 2 and spark_mlfs.AgainSelector is second
+    assert (
+        first().getDepth() == 1 and second().getDepth() == 2 and spark_mlfs.AgainSelector is second
+    )
 
 
 def test_what_cannot_be_a_class_is_refused(registered):
-    other = type("JMI", (MIM,), {"name": "other-jmi", "__doc__": "Another of that name.", "__module__": __name__})
+    other = type(
+        "JMI",
+        (MIM,),
+        {"name": "other-jmi", "__doc__": "Another of that name.", "__module__": __name__},
+    )
     registered(other)
-    with pytest.raises(ParameterError, match="'other-jmi': JMISelector is the class of 'jmi'; give the class JMI another name"):
+    with pytest.raises(
+        ParameterError,
+        match="'other-jmi': JMISelector is the class of 'jmi'; give the class JMI another name",
+    ):
         spark_mlfs.selector_class("other-jmi")
     for name in ("features_col", "not-a-name"):
         taken = (Parameter(name, 1, Integer(1), "taken"),)
-        registered(type("Taken", (MIM,), {"name": "taken", "parameters": taken, "__doc__": "Taken.", "__module__": __name__}))
-        with pytest.raises(ParameterError, match=f"method 'taken' cannot have a parameter '{name}'"):
+        registered(
+            type(
+                "Taken",
+                (MIM,),
+                {"name": "taken", "parameters": taken, "__doc__": "Taken.", "__module__": __name__},
+            )
+        )
+        with pytest.raises(
+            ParameterError, match=f"method 'taken' cannot have a parameter '{name}'"
+        ):
             spark_mlfs.selector_class("taken")
 
 
@@ -229,7 +289,13 @@ def test_classes_by_the_names_of_the_registries():
 
 
 def test_each_kind_is_registered_where_it_belongs():
-    mine = {"title": "mine", "source": "a test", "parameters": (), "__doc__": "Mine.", "__module__": __name__}
+    mine = {
+        "title": "mine",
+        "source": "a test",
+        "parameters": (),
+        "__doc__": "Mine.",
+        "__module__": __name__,
+    }
     for base, registry, made in (
         (Extractor, spark_mlfs.EXTRACTORS, spark_mlfs.extractor_class),
         (Classifier, spark_mlfs.CLASSIFIERS, spark_mlfs.classifier_class),
@@ -238,7 +304,9 @@ def test_each_kind_is_registered_where_it_belongs():
         cls = type("Mine", (base,), {**mine, "name": "mine"})
         assert spark_mlfs.register(cls) is cls is registry["mine"]
         try:
-            assert made("mine").__name__ == f"Mine{registry.kind.capitalize()}".replace("Method", "Selector")
+            assert made("mine").__name__ == f"Mine{registry.kind.capitalize()}".replace(
+                "Method", "Selector"
+            )
             assert made("mine")().entry is cls
         finally:
             registry.forget("mine")

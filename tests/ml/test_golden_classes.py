@@ -21,7 +21,11 @@ THEIRS = ("pyspark", "sklearn", "builtins")  # whose names depend on the version
 
 
 def classes(face: str) -> dict[str, type]:
-    names = (name for name in FACES[face].__all__ if name.endswith(("Selector", "Extractor", "Classifier")))
+    names = (
+        name
+        for name in FACES[face].__all__
+        if name.endswith(("Selector", "Extractor", "Classifier"))
+    )
     return {name: getattr(FACES[face], name) for name in names}
 
 
@@ -35,7 +39,9 @@ def public_names(cls: type) -> list[str]:
     for name in dir(cls):
         if not name.startswith("_") and owner(cls, name) not in THEIRS:
             value = getattr(cls, name)
-            written = inspect.isfunction(value) and not name.endswith("_request")  # which scikit-learn makes
+            written = inspect.isfunction(value) and not name.endswith(
+                "_request"
+            )  # which scikit-learn makes
             out.append(f"{name}{inspect.signature(value)}" if written else name)
     return out
 
@@ -88,7 +94,9 @@ GOLDEN = {(face, name): parts for face in FACES for name, parts in golden(face).
 @pytest.mark.parametrize(("face", "name"), GOLDEN)
 def test_users_see_what_they_saw(face, name):
     cls = classes(face)[name]
-    assert cls.__name__ == cls.__qualname__ == name and cls.__module__.startswith(f"spark_mlfs.{face}.")
+    assert cls.__name__ == cls.__qualname__ == name and cls.__module__.startswith(
+        f"spark_mlfs.{face}."
+    )
     now = seen(cls)
     for what, lines in GOLDEN[face, name].items():
         kept = [line for line in now[what] if line in set(lines)]
@@ -103,7 +111,11 @@ def test_a_docstring_names_every_parameter(face, name):
         return
     doc = inspect.getdoc(cls)
     for parameter in list(inspect.signature(cls).parameters.values()):
-        default = json.dumps(parameter.default, ensure_ascii=False) if isinstance(parameter.default, str) else parameter.default
+        default = (
+            json.dumps(parameter.default, ensure_ascii=False)
+            if isinstance(parameter.default, str)
+            else parameter.default
+        )
         (entry,) = re.findall(rf"^{parameter.name} : .+, default (.+)\n    \S", doc, re.M)
         assert entry == str(default)
 
@@ -112,11 +124,17 @@ def write() -> None:
     for face in FACES:
         lines: dict[str, int] = {}
         found = {
-            name: {what: [lines.setdefault(line, len(lines)) for line in texts] for what, texts in seen(cls).items()}
+            name: {
+                what: [lines.setdefault(line, len(lines)) for line in texts]
+                for what, texts in seen(cls).items()
+            }
             for name, cls in classes(face).items()
         }
         listed = ",\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
-        numbers = ",\n".join(f"{json.dumps(name)}: {json.dumps(parts, separators=(',', ':'))}" for name, parts in found.items())
+        numbers = ",\n".join(
+            f"{json.dumps(name)}: {json.dumps(parts, separators=(',', ':'))}"
+            for name, parts in found.items()
+        )
         text = f'{{"lines": [\n{listed}\n],\n"classes": {{\n{numbers}\n}}}}\n'
         (HERE / f"golden_{face}.json").write_text(text, encoding="utf-8")
 

@@ -17,7 +17,13 @@ HEAVY = ("pyspark", "numpy", "scipy", "pandas", "pyarrow", "sklearn")
 
 
 def run(script: str) -> str:
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=PACKAGE.parent, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        cwd=PACKAGE.parent,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -44,16 +50,30 @@ def test_everything_by_a_star():
 def test_the_names_are_written_out():
     """`__all__` is made of literals without doubles, and an editor sees an import, or a definition, of every name in it."""
     body = ast.parse((PACKAGE / "__init__.py").read_text()).body
-    own = next(ast.literal_eval(n.value) for n in body if isinstance(n, ast.Assign) and n.targets[0].id == "__all__")
-    names = own + [name for n in body if isinstance(n, ast.AugAssign) for name in ast.literal_eval(n.value)]
+    own = next(
+        ast.literal_eval(n.value)
+        for n in body
+        if isinstance(n, ast.Assign) and n.targets[0].id == "__all__"
+    )
+    names = own + [
+        name for n in body if isinstance(n, ast.AugAssign) for name in ast.literal_eval(n.value)
+    ]
     assert names == spark_mlfs.__all__ and len(set(names)) == len(names)
-    blocks = [n.body for n in body if isinstance(n, ast.If) and getattr(n.test, "id", "") == "TYPE_CHECKING"]
+    blocks = [
+        n.body
+        for n in body
+        if isinstance(n, ast.If) and getattr(n.test, "id", "") == "TYPE_CHECKING"
+    ]
     imports = [node for block in blocks for node in block]
     seen = {alias.name for node in imports for alias in node.names}
     for node in (node for node in imports if node.names[0].name == "*"):
-        stub = ast.parse((PACKAGE / f"{node.module.replace('.', '/')}.pyi").read_text(encoding="utf-8"))
+        stub = ast.parse(
+            (PACKAGE / f"{node.module.replace('.', '/')}.pyi").read_text(encoding="utf-8")
+        )
         seen |= {n.name for n in stub.body if isinstance(n, ast.ClassDef)}
-    assert set(names) <= seen | {n.name for n in body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")}
+    assert set(names) <= seen | {
+        n.name for n in body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")
+    }
     assert set(names) <= set(dir(spark_mlfs))
 
 
@@ -68,7 +88,9 @@ def test_a_name_that_is_none_is_none():
 
 def test_public_classes_pickle():
     """By name, also in a process that has imported nothing yet."""
-    classes = [made for name in spark_mlfs.__all__ if isinstance(made := getattr(spark_mlfs, name), type)]
+    classes = [
+        made for name in spark_mlfs.__all__ if isinstance(made := getattr(spark_mlfs, name), type)
+    ]
     assert len(classes) > 40
     data = pickle.dumps(classes)
     assert pickle.loads(data) == classes
@@ -78,4 +100,7 @@ def test_public_classes_pickle():
 def test_types_are_shipped():
     """A marker beside the package, and the wheel takes it and the stubs."""
     assert (PACKAGE / "py.typed").exists() and len(list(PACKAGE.rglob("*_classes.pyi"))) == 8
-    assert '"*" = ["py.typed", "*.pyi", "*.json", "templates/*"]' in (PACKAGE.parent / "pyproject.toml").read_text()
+    assert (
+        '"*" = ["py.typed", "*.pyi", "*.json", "templates/*"]'
+        in (PACKAGE.parent / "pyproject.toml").read_text()
+    )

@@ -33,7 +33,9 @@ def columns_of(model, frame):
     """Values of the kept features row by row, and their names in the metadata."""
     out = model.transform(frame)
     rows = out.orderBy("id").select("kept").collect()
-    return np.array([np.asarray(getattr(row.kept, "values", row.kept)) for row in rows]), attribute_names(out, "kept")
+    return np.array(
+        [np.asarray(getattr(row.kept, "values", row.kept)) for row in rows]
+    ), attribute_names(out, "kept")
 
 
 @pytest.mark.parametrize("order", ["rank", "index"])
@@ -44,14 +46,23 @@ def test_values_names_and_metadata_agree(spark, frame, model, order, tmp_path):
     loaded = spark_mlfs.MultiLabelSelectorModel.load(str(tmp_path / "model"))
     for made in (chosen, loaded):
         values, names = columns_of(made, frame)
-        assert made.selectedFeatures == want and made.selectedFeatureNames == names == [NAMES[j] for j in want]
+        assert made.selectedFeatures == want and made.selectedFeatureNames == names == [
+            NAMES[j] for j in want
+        ]
         assert np.array_equal(values, X[:, want])
-    values, _ = columns_of(chosen, frame.select("id", vector_to_array("features").alias("features")))
+    values, _ = columns_of(
+        chosen, frame.select("id", vector_to_array("features").alias("features"))
+    )
     assert np.array_equal(values, X[:, want])
 
 
 def test_sparse_rows_come_in_the_order_of_the_ranking(spark, model):
-    out = model.transform(frame_of(spark, X[:40], Y[:40], sparse=True)).orderBy("id").select("kept").collect()
+    out = (
+        model.transform(frame_of(spark, X[:40], Y[:40], sparse=True))
+        .orderBy("id")
+        .select("kept")
+        .collect()
+    )
     assert np.array_equal([row.kept.toArray() for row in out], X[:40][:, model.selectedFeatures])
 
 
@@ -60,15 +71,55 @@ def test_transform_writes_columns_under_their_names(spark, tmp_path):
         k=range(len(X)), **{f"y{j}": Y[:, j].astype(int) for j in range(Y.shape[1])}
     )
     table.to_csv(tmp_path / "data.csv", index=False)
-    data = ["--data", str(tmp_path / "data.csv"), "--format", "csv", "--features", "x*", "--labels-col", "y*", "--id", "k"]
-    assert cli.main(["select", *data, "--num-top-features", "4", "--order", "index", "--output", str(tmp_path / "run")]) == 0
+    data = [
+        "--data",
+        str(tmp_path / "data.csv"),
+        "--format",
+        "csv",
+        "--features",
+        "x*",
+        "--labels-col",
+        "y*",
+        "--id",
+        "k",
+    ]
+    assert (
+        cli.main(
+            [
+                "select",
+                *data,
+                "--num-top-features",
+                "4",
+                "--order",
+                "index",
+                "--output",
+                str(tmp_path / "run"),
+            ]
+        )
+        == 0
+    )
     for flags in ([], ["--order", "rank"]):
         out = tmp_path / f"out{len(flags)}"
         assert (
-            cli.main(["transform", "--model", str(tmp_path / "run"), *data, *flags, "--as", "columns", "--output", str(out)]) == 0
+            cli.main(
+                [
+                    "transform",
+                    "--model",
+                    str(tmp_path / "run"),
+                    *data,
+                    *flags,
+                    "--as",
+                    "columns",
+                    "--output",
+                    str(out),
+                ]
+            )
+            == 0
         )
         found = spark.read.parquet(str(out)).toPandas().sort_values("id")
         best = list(pd.read_csv(tmp_path / "run" / "ranking.csv")["name"][:4])
         want = best if flags else sorted(best, key=lambda name: int(name[1:]))
-        assert list(found.columns)[1:5] == want and best != sorted(best, key=lambda name: int(name[1:]))
+        assert list(found.columns)[1:5] == want and best != sorted(
+            best, key=lambda name: int(name[1:])
+        )
         assert np.array_equal(found[want].to_numpy(), table[want].to_numpy())

@@ -24,13 +24,24 @@ def test_every_page_is_up_to_date_and_none_is_left_over():
     assert {path.name for path in want} == {f"{name}.md" for name in pages.own()} | {"README.md"}
     assert {path.name for path in pages.FOLDER.glob("*.md")} == {path.name for path in want}
     for path, text in want.items():
-        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run python conf/developers/generate.py"
+        assert path.read_text(encoding="utf-8") == text, (
+            f"{path.name}: run python conf/developers/generate.py"
+        )
 
 
 @pytest.mark.parametrize("name", pages.own())
 def test_a_page_holds_all_that_is_asked_of_it(name):
     text = (pages.FOLDER / f"{name}.md").read_text(encoding="utf-8")
-    for heading in ("What it computes", "Symbols", "Raises", "Source", "Deviations", "Parameters", "Cost", "Example"):
+    for heading in (
+        "What it computes",
+        "Symbols",
+        "Raises",
+        "Source",
+        "Deviations",
+        "Parameters",
+        "Cost",
+        "Example",
+    ):
         assert re.search(rf"^##+ {heading}$", text, re.M), heading
     for parameter in METHODS[name].parameters:
         assert f"| `{parameter.name}` | `{parameter.default}` |" in text
@@ -49,11 +60,19 @@ def test_the_index_leads_to_every_page_by_what_one_has():
 def test_measured_at_every_size_with_the_scans_of_the_engine():
     for name in pages.own():
         lines = COSTS["methods"][name]["sizes"]
-        assert len(lines) == len(pages.SIZES) and all(line["scans"] >= 1 and line["seconds"] > 0 for line in lines if line)
-    assert COSTS["methods"]["fisher"]["sizes"][0]["scans"] == COSTS["methods"]["fisher"]["sizes"][2]["scans"]
+        assert len(lines) == len(pages.SIZES) and all(
+            line["scans"] >= 1 and line["seconds"] > 0 for line in lines if line
+        )
+    assert (
+        COSTS["methods"]["fisher"]["sizes"][0]["scans"]
+        == COSTS["methods"]["fisher"]["sizes"][2]["scans"]
+    )
 
 
 @pytest.mark.parametrize("name", ["mim", "mrmr", "fisher", "ridge", "f-statistic", "fastcan"])
 def test_examples_give_what_the_pages_say(name):
     digits, digit = load_digits(return_X_y=True, as_frame=True)
-    assert list(spark_mlfs.rank(digits, digit, method=name, k=pages.EXAMPLE)["name"]) == COSTS["methods"][name]["example"]
+    assert (
+        list(spark_mlfs.rank(digits, digit, method=name, k=pages.EXAMPLE)["name"])
+        == COSTS["methods"][name]["example"]
+    )

@@ -40,7 +40,10 @@ def fitted(spark):
 
 
 def scores(model, frame):
-    return [row.rawPrediction.toArray().tobytes() for row in model.transform(frame).orderBy("id").collect()]
+    return [
+        row.rawPrediction.toArray().tobytes()
+        for row in model.transform(frame).orderBy("id").collect()
+    ]
 
 
 @pytest.mark.slow
@@ -50,8 +53,14 @@ def test_each_reads_what_the_other_writes(spark, fitted, tmp_path):
     save_pipeline(spark, model, ours)
     model.write().save(theirs)
     want = scores(model, frame)
-    for found in (PipelineModel.load(ours), load_pipeline(spark, theirs), load_pipeline(spark, ours)):
-        assert found.uid == model.uid and [s.uid for s in found.stages] == [s.uid for s in model.stages]
+    for found in (
+        PipelineModel.load(ours),
+        load_pipeline(spark, theirs),
+        load_pipeline(spark, ours),
+    ):
+        assert found.uid == model.uid and [s.uid for s in found.stages] == [
+            s.uid for s in model.stages
+        ]
         assert scores(found, frame) == want
     with pytest.raises(Exception, match=r"(?i)already.exists"):
         save_pipeline(spark, model, ours)
@@ -72,14 +81,22 @@ def test_without_the_jvm_commands_save_and_load(spark, fitted, tmp_path, monkeyp
     monkeypatch.setattr(PipelineModel, "load", refused)
     Place(spark, f"file://{tmp_path}", tmp_path, "error").model("pipeline", model)
     found = scorer.load_scorer(spark, f"file://{tmp_path}")
-    assert [type(stage) for stage in found.stages] == [type(stage) for stage in (*model.stages[0].stages, model.stages[1])]
+    assert [type(stage) for stage in found.stages] == [
+        type(stage) for stage in (*model.stages[0].stages, model.stages[1])
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.spark35
 def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch):
     """Rows as `read.text` gives them, and a saved pipeline's scores: to the bit those with Spark ML's stages."""
-    texts = [("Ka be, be! cell_1 x9", ["t"]), (None, ["u"]), ("\u212aa b\u0130 Be  the", ["t", "u"]), ("", []), ("the ka", ["u"])]
+    texts = [
+        ("Ka be, be! cell_1 x9", ["t"]),
+        (None, ["u"]),
+        ("\u212aa b\u0130 Be  the", ["t", "u"]),
+        ("", []),
+        ("the ka", ["u"]),
+    ]
     rows = [(i, text, tags) for i, (text, tags) in enumerate(texts * 12)]
     frame = spark.createDataFrame(rows, "doc long, body string, tags array<string>")
     frame.write.parquet(f"file://{tmp_path}/in")
@@ -89,12 +106,22 @@ def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch
 
     def found(name):
         more = {"text": "body", "labels": "tags", "id": "doc", "stop_words": ["The", "x9"]}
-        read = [spark_mlfs.read.text(spark, frame, binary=b, **more).orderBy("id").collect() for b in (False, True)]
-        assert cli.main(["select", "--data", f"{tmp_path}/in", *flags, "--output", f"{tmp_path}/{name}"]) == 0
+        read = [
+            spark_mlfs.read.text(spark, frame, binary=b, **more).orderBy("id").collect()
+            for b in (False, True)
+        ]
+        assert (
+            cli.main(
+                ["select", "--data", f"{tmp_path}/in", *flags, "--output", f"{tmp_path}/{name}"]
+            )
+            == 0
+        )
         loaded = scorer.load_scorer(spark, f"file://{tmp_path}/{name}")
         scored = loaded.tagged(frame, ["doc"], top_n=2).orderBy("doc").collect()
         _, cells = loaded.features(loaded.read_of(frame))
-        assert isinstance(cells.read, WordCounts)  # counted where the classifier reads them, whatever stages counted before
+        assert isinstance(
+            cells.read, WordCounts
+        )  # counted where the classifier reads them, whatever stages counted before
         return read, scored, {type(stage).__name__ for stage in loaded.stages}
 
     *with_jvm, _ = found("with")
@@ -103,7 +130,9 @@ def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch
     *without, stages = found("without")
     assert without == with_jvm and "WordCounter" in stages and "CountVectorizerModel" not in stages
     for wrong in ({"stop_words": "english"}, {"pattern": " "}):
-        with pytest.raises(ParameterError, match=r"a Connect client before 4.0 has none of the JVM's classes"):
+        with pytest.raises(
+            ParameterError, match=r"a Connect client before 4.0 has none of the JVM's classes"
+        ):
             spark_mlfs.read.text(spark, frame, text="body", labels="tags", id="doc", **wrong)
 
 
@@ -112,7 +141,10 @@ def test_what_is_of_the_jvm_is_one_line(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(persistence, "jvm_within_reach", lambda: False)
     path = f"file://{tmp_path}/saved"
     PipelineModel([SQLTransformer(statement="SELECT * FROM __THIS__")]).write().save(path)
-    with pytest.raises(ParameterError, match=r"a Connect client before 4.0 has none of the JVM's classes; load it with a client"):
+    with pytest.raises(
+        ParameterError,
+        match=r"a Connect client before 4.0 has none of the JVM's classes; load it with a client",
+    ):
         load_pipeline(spark, path)
     with pytest.raises(ParameterError, match="holds nothing that was saved"):
         load_pipeline(spark, f"{path}/nothing")
@@ -156,7 +188,9 @@ def settings(spark):
 @pytest.mark.spark35
 def test_long_texts_come_in_small_batches(spark, tmp_path):
     """64 texts of 1 MB: a worker is handed 4 MB of them at a time, by `score` and by `check`; left alone it gets them all."""
-    rows = [(i, "cat purr" if i % 2 else "dog bark", ["cats"] if i % 2 else ["dogs"]) for i in range(40)]
+    rows = [
+        (i, "cat purr" if i % 2 else "dog bark", ["cats"] if i % 2 else ["dogs"]) for i in range(40)
+    ]
     table = spark.createDataFrame(rows, "doc bigint, body string, topics array<string>")
     options = {"text": "body", "labels": "topics", "id": "doc", "min_df": 1}
     training = spark_mlfs.read.text(spark, table, **options)
@@ -174,11 +208,17 @@ def test_long_texts_come_in_small_batches(spark, tmp_path):
     ready.tagged(rows_, ["doc"]).write.format("noop").mode("overwrite").save()
     assert noting.batches() == [64 * text]
     before = settings(spark)
-    done = corpus.Scoring(spark, ready, f"{tmp_path}/in", "parquet", f"{tmp_path}/out", id="doc").run()
+    done = corpus.Scoring(
+        spark, ready, f"{tmp_path}/in", "parquet", f"{tmp_path}/out", id="doc"
+    ).run()
     sizes = noting.batches()
     assert done["rows"] == 64 and done["tags"] == {"cats": 32, "dogs": 32}
     assert sum(sizes) == 64 * text and max(sizes) <= (4 << 20) + text
     checked = Check(ready, "topics").run(rows_)
     sizes = noting.batches()
-    assert checked.metrics()["microF1"] == 1 and sum(sizes) == 64 * text and max(sizes) <= (4 << 20) + text
+    assert (
+        checked.metrics()["microF1"] == 1
+        and sum(sizes) == 64 * text
+        and max(sizes) <= (4 << 20) + text
+    )
     assert settings(spark) == before

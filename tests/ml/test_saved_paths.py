@@ -23,7 +23,9 @@ def frame(spark):
     rng = np.random.default_rng(2)
     x = rng.normal(size=(40, 5)).round(2)
     y = (x[:, :3] > 0.1).astype(float)
-    rows = [(i, Vectors.dense(a), Vectors.dense(b)) for i, (a, b) in enumerate(zip(x, y, strict=True))]
+    rows = [
+        (i, Vectors.dense(a), Vectors.dense(b)) for i, (a, b) in enumerate(zip(x, y, strict=True))
+    ]
     out = spark.createDataFrame(rows, ["id", "features", "labels"]).coalesce(1).cache()
     yield out
     out.unpersist()
@@ -73,7 +75,12 @@ def test_public_classes_are_saved_by_their_public_names(fitted, frame, tmp_path)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "old"),
-    [(0, "spark_mlfs.estimator"), (0, "spark_mlfs.ml.selectors"), (1, "spark_mlfs.extractors"), (2, "spark_mlfs.classifiers")],
+    [
+        (0, "spark_mlfs.estimator"),
+        (0, "spark_mlfs.ml.selectors"),
+        (1, "spark_mlfs.extractors"),
+        (2, "spark_mlfs.classifiers"),
+    ],
 )
 def test_paths_from_before_a_move_load(spark, fitted, tmp_path, number, old):
     pipeline, model = fitted
@@ -84,10 +91,14 @@ def test_paths_from_before_a_move_load(spark, fitted, tmp_path, number, old):
         metadata = json.loads(text) | {"class": f"{old}.{type(stage).__name__}"}
         metadata["checksum"] = checksum(metadata)
         schema = StructType([StructField("value", StringType())])
-        spark.createDataFrame([(json.dumps(metadata),)], schema).coalesce(1).write.mode("overwrite").text(f"{path}/metadata")
+        spark.createDataFrame([(json.dumps(metadata),)], schema).coalesce(1).write.mode(
+            "overwrite"
+        ).text(f"{path}/metadata")
         loaded = type(stage).load(path)
         assert type(loaded) is type(stage) and loaded.uid == stage.uid
-        with pytest.raises(spark_mlfs.ParameterError, match=f"call spark_mlfs.{type(stage).__name__}.load"):
+        with pytest.raises(
+            spark_mlfs.ParameterError, match=f"call spark_mlfs.{type(stage).__name__}.load"
+        ):
             spark_mlfs.MultiLabelSelector.load(path)
 
 
@@ -109,10 +120,15 @@ def test_a_method_from_outside_is_fitted_saved_and_loaded(frame, tmp_path):
 
     spark_mlfs.register(Outside)
     try:
-        estimator = spark_mlfs.selector_class("outside")(numTopFeatures=2, idCol="id", numBins=4, outputCol="kept")
+        estimator = spark_mlfs.selector_class("outside")(
+            numTopFeatures=2, idCol="id", numBins=4, outputCol="kept"
+        )
         model = Pipeline(stages=[estimator]).fit(frame)
         want = spark_mlfs.MIMSelector(numTopFeatures=2, idCol="id", numBins=4).fit(frame)
-        assert model.stages[0].ranking.equals(want.ranking) and model.stages[0].summary["method"] == "outside"
+        assert (
+            model.stages[0].ranking.equals(want.ranking)
+            and model.stages[0].summary["method"] == "outside"
+        )
         estimator.save(str(tmp_path / "outside"))
         assert class_of(tmp_path / "outside") == "spark_mlfs.OutsideSelector"
         assert spark_mlfs.OutsideSelector.load(str(tmp_path / "outside")).getNumBins() == 4
@@ -122,5 +138,7 @@ def test_a_method_from_outside_is_fitted_saved_and_loaded(frame, tmp_path):
     finally:
         spark_mlfs.METHODS.forget("outside")
         vars(SELECTORS.module).pop("OutsideSelector")
-    with pytest.raises(spark_mlfs.ParameterError, match="holds a OutsideSelector, not a MultiLabelSelector"):
+    with pytest.raises(
+        spark_mlfs.ParameterError, match="holds a OutsideSelector, not a MultiLabelSelector"
+    ):
         spark_mlfs.MultiLabelSelector.load(str(tmp_path / "outside"))

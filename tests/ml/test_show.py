@@ -19,7 +19,14 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
 PACKAGE = Path(selection.__file__).parents[1]
-KEPT = pd.DataFrame({"rank": [1, 2, 3], "index": [4, 0, 2], "name": ["<b>", "two", "three"], "relevance": [5.0, 4.0, 3.0]})
+KEPT = pd.DataFrame(
+    {
+        "rank": [1, 2, 3],
+        "index": [4, 0, 2],
+        "name": ["<b>", "two", "three"],
+        "relevance": [5.0, 4.0, 3.0],
+    }
+)
 KEPT["score"] = KEPT["relevance"]
 
 
@@ -29,16 +36,34 @@ def widths(html, what="width"):
 
 def test_table_shows_relevance_as_bars_and_gains_of_picks_as_marks():
     """A criterion that adds up over the picks gave the first of them the shortest bar."""
-    html = selection.table("jmi: 3 of 5 features", KEPT.assign(score=[5.0, 9.0, 20.0]), [5.0, 9.0, 20.0, 29.0])
+    html = selection.table(
+        "jmi: 3 of 5 features", KEPT.assign(score=[5.0, 9.0, 20.0]), [5.0, 9.0, 20.0, 29.0]
+    )
     assert widths(html) == [100, 80, 60] and widths(html, "left") == [25, 45, 100]
-    assert "&lt;b&gt;" in html and ">relevance<" in html and "score at the pick" in html and ">20<" in html
+    assert (
+        "&lt;b&gt;" in html
+        and ">relevance<" in html
+        and "score at the pick" in html
+        and ">20<" in html
+    )
     plain = selection.table("mim", KEPT, [])
-    assert widths(plain) == [100, 80, 60] and widths(plain, "left") == [] and "at the pick" not in plain
+    assert (
+        widths(plain) == [100, 80, 60]
+        and widths(plain, "left") == []
+        and "at the pick" not in plain
+    )
     html = selection.table("beyond the picks", KEPT.assign(score=[0.4, np.nan, np.nan]), [0.4])
     assert widths(html) == [100, 80, 60] and widths(html, "left") == [100] and "nan" not in html
-    assert widths(selection.table("spec", KEPT.assign(relevance=[-1.0, -2.0, -4.0]), [])) == [75, 50, 0]
+    assert widths(selection.table("spec", KEPT.assign(relevance=[-1.0, -2.0, -4.0]), [])) == [
+        75,
+        50,
+        0,
+    ]
     many = pd.concat([KEPT] * 5).assign(rank=range(1, 16))
-    assert "and 5 more" in selection.table("", many, []) and widths(selection.table("", KEPT.iloc[:0], [])) == []
+    assert (
+        "and 5 more" in selection.table("", many, [])
+        and widths(selection.table("", KEPT.iloc[:0], [])) == []
+    )
 
 
 @pytest.mark.parametrize("selector", [JMISelector, FisherSelector])
@@ -49,9 +74,13 @@ def test_figure_of_a_fitted_selector(selector):
     ax = fitted.plot(most=3)
     bars = [bar.get_width() for bar in ax.patches]
     assert np.allclose(bars, fitted.ranking_["relevance"][:3]) and ax.get_xlabel() == "relevance"
-    marks = [line.get_xdata() for other in ax.figure.axes if other is not ax for line in other.lines]
+    marks = [
+        line.get_xdata() for other in ax.figure.axes if other is not ax for line in other.lines
+    ]
     assert np.array_equal(marks, [fitted.gains_[:3]] if selector is JMISelector else [])
-    assert [t.get_text().split()[-1] for t in ax.get_yticklabels()] == list(fitted.ranking_["name"][:3])
+    assert [t.get_text().split()[-1] for t in ax.get_yticklabels()] == list(
+        fitted.ranking_["name"][:3]
+    )
     assert ax.get_title(loc="left") == f"{fitted.entry.name}: 4 of 5 features: the first 3"
 
 
@@ -68,11 +97,17 @@ def test_templates_of_a_zip_and_none_before_a_page_is_asked_for(tmp_path):
         "kept = pd.DataFrame({'rank': [1], 'name': ['<i>'], 'score': [1.0], 'relevance': [1.0]})\n"
         "print('&lt;i&gt;' in show.table('', kept, []))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.stdout == "True\n", done.stderr
 
 
 def test_templates_are_installed_with_the_package():
-    folders = {path.parent.relative_to(PACKAGE).as_posix() for suffix in ("j2", "css") for path in PACKAGE.rglob(f"*.{suffix}")}
+    folders = {
+        path.parent.relative_to(PACKAGE).as_posix()
+        for suffix in ("j2", "css")
+        for path in PACKAGE.rglob(f"*.{suffix}")
+    }
     declared = (PACKAGE.parent / "pyproject.toml").read_text()
     assert folders == {"report/templates"} and '"templates/*"' in declared

@@ -20,7 +20,9 @@ ROWS = [
     Vectors.sparse(D, {0: 1e-5, 3: float("nan"), 4: -float("inf")}),
     None,
     Vectors.dense([float(j) for j in range(D)]),
-    Vectors.sparse(D, {0: 0.0, 5: 2.0}),  # a stored zero: VectorSlicer leaves it out, the expressions keep it
+    Vectors.sparse(
+        D, {0: 0.0, 5: 2.0}
+    ),  # a stored zero: VectorSlicer leaves it out, the expressions keep it
 ]
 
 
@@ -52,7 +54,13 @@ def test_as_vector_slicer(frame, places):
     from pyspark.ml.feature import VectorSlicer
 
     known = frame.where("v is not null and i < 6")
-    want = [r.o for r in VectorSlicer(inputCol="v", outputCol="o", indices=places).transform(known).orderBy("i").collect()]
+    want = [
+        r.o
+        for r in VectorSlicer(inputCol="v", outputCol="o", indices=places)
+        .transform(known)
+        .orderBy("i")
+        .collect()
+    ]
     got = taken(frame, places)
     assert got[4] is None and got[6].toArray().tobytes() == ROWS[6].toArray()[places].tobytes()
     got = got[:6]

@@ -15,7 +15,9 @@ def fitted(spark):
     frame = spark_mlfs.read.planted(spark, 120, 12, 3, seed=1, num_partitions=2).cache()
     selector = spark_mlfs.MIMSelector(numTopFeatures=6, outputCol="kept", idCol="id").fit(frame)
     kept = selector.transform(frame)
-    extractor = spark_mlfs.MDDMExtractor(featuresCol="kept", outputCol="mddm", idCol="id", dim=2).fit(kept)
+    extractor = spark_mlfs.MDDMExtractor(
+        featuresCol="kept", outputCol="mddm", idCol="id", dim=2
+    ).fit(kept)
     classifier = spark_mlfs.BRSVMClassifier(featuresCol="kept", idCol="id").fit(kept)
     yield frame, selector, extractor, classifier
     frame.unpersist()
@@ -33,7 +35,11 @@ def test_transform_of_a_stream_is_that_of_the_batch(spark, fitted, tmp_path):
     frame = fitted[0]
     frame.select("id", "features").write.parquet(str(tmp_path / "in"))
     stored = spark.read.parquet(str(tmp_path / "in"))
-    source = spark.readStream.schema(stored.schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
+    source = (
+        spark.readStream.schema(stored.schema)
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(tmp_path / "in"))
+    )
     assert source.isStreaming
     out = str(tmp_path / "out")
     query = (
@@ -45,10 +51,17 @@ def test_transform_of_a_stream_is_that_of_the_batch(spark, fitted, tmp_path):
     )
     try:
         assert query.awaitTermination(120) and query.exception() is None
-        assert len({p["batchId"] for p in query.recentProgress if p["numInputRows"]}) == 2  # a file a batch
+        assert (
+            len({p["batchId"] for p in query.recentProgress if p["numInputRows"]}) == 2
+        )  # a file a batch
     finally:
         query.stop()
-    streamed = spark.read.schema(through(spark, fitted, stored).schema).parquet(out).orderBy("id").collect()
+    streamed = (
+        spark.read.schema(through(spark, fitted, stored).schema)
+        .parquet(out)
+        .orderBy("id")
+        .collect()
+    )
     assert len(streamed) == frame.count()
     assert streamed == through(spark, fitted, stored).orderBy("id").collect()
 

@@ -41,7 +41,9 @@ def test_rendered_whole_and_of_no_machine(path):
     assert not re.search(r"/(tmp|home|root|work|Users)/", text) and len(text) < 200_000
 
 
-@pytest.mark.parametrize("path", [*BOOKS, *sorted(FOLDER.glob("figures/*.py"))], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", [*BOOKS, *sorted(FOLDER.glob("figures/*.py"))], ids=lambda p: p.stem
+)
 def test_what_is_imported_exists(path):
     """The slow ones run in no quick suite: their names of the package are looked up at least."""
     text = path.read_text(encoding="utf-8")
@@ -51,7 +53,9 @@ def test_what_is_imported_exists(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("spark_mlfs"):
             module = importlib.import_module(node.module)
             for alias in node.names:
-                assert hasattr(module, alias.name) or importlib.util.find_spec(f"{node.module}.{alias.name}"), alias.name
+                assert hasattr(module, alias.name) or importlib.util.find_spec(
+                    f"{node.module}.{alias.name}"
+                ), alias.name
 
 
 # the comparisons take longest, and what they call has tests of its own
@@ -87,7 +91,9 @@ def executed(cell: str, names: dict) -> tuple[str, object]:
 
 
 def lasting(text: str) -> str:
-    timed = [(re.compile(r"\b0\.\d{3}\b"), "TIME")] if "_seconds" in text else []  # a column of a table
+    timed = (
+        [(re.compile(r"\b0\.\d{3}\b"), "TIME")] if "_seconds" in text else []
+    )  # a column of a table
     for pattern, name in PASSING + timed:
         text = pattern.sub(name, text)
     return text.strip()
@@ -111,12 +117,23 @@ def rendered(path: Path) -> None:
     book, names = json.loads(path.read_text(encoding="utf-8")), {"__name__": "notebook"}
     for number, cell in enumerate((c for c in book["cells"] if c["cell_type"] == "code"), 1):
         said, value = executed(source(cell), names)
-        outputs = [{"output_type": "stream", "name": "stdout", "text": said.splitlines(True)}] if said else []
+        outputs = (
+            [{"output_type": "stream", "name": "stdout", "text": said.splitlines(True)}]
+            if said
+            else []
+        )
         if value is not None and not isinstance(value, plt.Axes):
             data = {"text/plain": repr(value).splitlines(True)}
             if html := getattr(value, "_repr_html_", lambda: None)():
                 data["text/html"] = html.splitlines(True)
-            outputs.append({"output_type": "execute_result", "execution_count": number, "data": data, "metadata": {}})
+            outputs.append(
+                {
+                    "output_type": "execute_result",
+                    "execution_count": number,
+                    "data": data,
+                    "metadata": {},
+                }
+            )
         for figure in map(plt.figure, plt.get_fignums()):
             image, text = (
                 io.BytesIO(),
@@ -142,7 +159,9 @@ def test_runs_from_top_to_bottom(spark, path, tmp_path, monkeypatch):
     for cell in cells(path):
         if cell["cell_type"] == "code":
             before, small = SMALL.get(path.stem, ("", ""))
-            said, value = executed(source(cell).replace(before, small) if before else source(cell), names)
+            said, value = executed(
+                source(cell).replace(before, small) if before else source(cell), names
+            )
             if path.stem not in SMALL:  # at full size: what is stored is what it gives
                 printed, result = stored(cell)
                 assert lasting(said) == lasting(printed)
@@ -151,7 +170,12 @@ def test_runs_from_top_to_bottom(spark, path, tmp_path, monkeypatch):
     import matplotlib.pyplot as plt
 
     plt.close("all")
-    in_memory = "6-a-pandas-frame", "8-a-growing-corpus", "9-a-folder-of-pictures", "10-long-texts"  # which need none
+    in_memory = (
+        "6-a-pandas-frame",
+        "8-a-growing-corpus",
+        "9-a-folder-of-pictures",
+        "10-long-texts",
+    )  # which need none
     assert ("spark" in names) is (path.stem not in in_memory)
     if path.stem in SMALL:
         assert names["ROWS"] <= 500

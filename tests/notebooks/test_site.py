@@ -26,11 +26,16 @@ from spark_mlfs.cli.command import parser
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "notebooks"
 DATA = PAGES / "how-to" / "index.md"
-WRITTEN = [path for path in sorted(PAGES.rglob("*.md")) if path.parent.name not in ("papers", "methods")]
+WRITTEN = [
+    path for path in sorted(PAGES.rglob("*.md")) if path.parent.name not in ("papers", "methods")
+]
 METHODS = sorted((PAGES / "methods").glob("*.md"))
 BLOCK = re.compile(r"^(<!-- not run: .+ -->\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PASSED_OVER = ("pip install ", "python3 -m venv ")  # tests/runtimes and .ci/run install
-ELSEWHERE = {"how-to/every-night.md": "tests/jobs/test_examples.py", "papers/msfs.md": "half an hour"}
+ELSEWHERE = {
+    "how-to/every-night.md": "tests/jobs/test_examples.py",
+    "papers/msfs.md": "half an hour",
+}
 REGISTERS = "how-to/add-a-method.md"
 LONG = {"how-to/compare-for-a-paper.md", "how-to/score-a-corpus.md"}
 SPARK = {
@@ -97,7 +102,9 @@ def run(path: Path) -> None:
     for kind, text in found:
         if kind == "python":
             out = io.StringIO()
-            text = text.replace('save("model")', f'save("{Path.cwd()}/model")')  # Spark's own folder is where it was started
+            text = text.replace(
+                'save("model")', f'save("{Path.cwd()}/model")'
+            )  # Spark's own folder is where it was started
             with contextlib.redirect_stdout(out):
                 exec(compile(text, str(path), "exec"), names)
             said = out.getvalue()
@@ -124,11 +131,19 @@ def read(text: str) -> None:
         comparison(found, "eleven.toml")
 
 
-SHOWN = [p for p in [ROOT / "README.md", *WRITTEN] if blocks(p) and named(p) not in ("how-to/index.md", REGISTERS)]
+SHOWN = [
+    p
+    for p in [ROOT / "README.md", *WRITTEN]
+    if blocks(p) and named(p) not in ("how-to/index.md", REGISTERS)
+]
 
 
 @pytest.mark.parametrize(
-    "path", [pytest.param(p, id=named(p), marks=[pytest.mark.slow(every=10)] if named(p) in LONG else []) for p in SHOWN]
+    "path",
+    [
+        pytest.param(p, id=named(p), marks=[pytest.mark.slow(every=10)] if named(p) in LONG else [])
+        for p in SHOWN
+    ],
 )
 def test_what_a_page_shows_runs(path, data, monkeypatch, request):
     if named(path) in SPARK:
@@ -142,8 +157,17 @@ def test_the_method_of_a_page_works(data):
     found = blocks(PAGES / REGISTERS)
     program = "\n".join(text for kind, text in found if kind == "python")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", program], cwd=data, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and done.stdout == "".join(text for kind, text in found if kind == "text"), done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=data,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0 and done.stdout == "".join(
+        text for kind, text in found if kind == "text"
+    ), done.stderr
     assert "spark_mlfs.methods" in next(text for kind, text in found if kind == "toml")
 
 
@@ -181,12 +205,26 @@ def test_commands_that_are_not_run_are_there_and_take_what_is_given():
 
 def test_error_messages_are_those_of_the_code():
     """What is searched for: of each heading of the page of error messages the longest piece between names and numbers."""
-    nodes = [node for p in (ROOT / "spark_mlfs").rglob("*.py") for node in ast.walk(ast.parse(p.read_text(encoding="utf-8")))]
-    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    headings = re.findall(r"^### `(.*)`$", (PAGES / "faq.md").read_text(encoding="utf-8"), re.MULTILINE)
+    nodes = [
+        node
+        for p in (ROOT / "spark_mlfs").rglob("*.py")
+        for node in ast.walk(ast.parse(p.read_text(encoding="utf-8")))
+    ]
+    texts = [
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    headings = re.findall(
+        r"^### `(.*)`$", (PAGES / "faq.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert len(headings) > 20
     code = "\n".join(texts)
-    lost = [heading for heading in headings if max(heading.split("…"), key=len).strip(" ,;:()") not in code]
+    lost = [
+        heading
+        for heading in headings
+        if max(heading.split("…"), key=len).strip(" ,;:()") not in code
+    ]
     assert not lost, f"notebooks/faq.md has messages that the code no longer says: {lost}"
 
 
@@ -201,13 +239,28 @@ def test_readme_is_short_and_its_links_lead_somewhere():
 
 def test_the_site_builds_strictly(tmp_path):
     """As CONTRIBUTING says; no page takes anything from elsewhere."""
-    line = re.search(r"`sphinx-build (.*) notebooks build/site`", (ROOT / ".github" / "CONTRIBUTING.md").read_text())[1]
-    command = [sys.executable, "-m", "sphinx", *shlex.split(line), "-q", "notebooks", str(tmp_path / "site")]
+    line = re.search(
+        r"`sphinx-build (.*) notebooks build/site`",
+        (ROOT / ".github" / "CONTRIBUTING.md").read_text(),
+    )[1]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        *shlex.split(line),
+        "-q",
+        "notebooks",
+        str(tmp_path / "site"),
+    ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     pages = [page.read_text(encoding="utf-8") for page in (tmp_path / "site").rglob("*.html")]
-    assert len(pages) > 70 and not any(re.search(r'(src|<link[^>]*href)="(https?:)?//', page) for page in pages)
+    assert len(pages) > 70 and not any(
+        re.search(r'(src|<link[^>]*href)="(https?:)?//', page) for page in pages
+    )
     assert (tmp_path / "site" / "searchindex.js").stat().st_size > 100_000
 
 
@@ -218,8 +271,14 @@ def example(name: str) -> doctest.DocTest:
     """The example in the docstring of a public name, which sees what its module does."""
     home, _, last = name.rpartition(".")
     value = getattr(importlib.import_module(home), last)
-    names = vars(value if inspect.ismodule(value) else sys.modules.get(getattr(value, "__module__", None), spark_mlfs))
-    return doctest.DocTestParser().get_doctest(value.__doc__ or "", {**names, "__name__": "example"}, name, None, 0)
+    names = vars(
+        value
+        if inspect.ismodule(value)
+        else sys.modules.get(getattr(value, "__module__", None), spark_mlfs)
+    )
+    return doctest.DocTestParser().get_doctest(
+        value.__doc__ or "", {**names, "__name__": "example"}, name, None, 0
+    )
 
 
 def given(case: doctest.DocTest) -> None:
@@ -227,12 +286,21 @@ def given(case: doctest.DocTest) -> None:
     assert not doctest.DocTestRunner().run(case).failed
 
 
-NAMED = [f"{face.__name__}.{name}" for face in (spark_mlfs, spark_mlfs.sklearn, states) for name in face.__all__]
-NAMED += [f"spark_mlfs.read.{name}" for name in read_.__all__ if name not in ("DataNotice", "READERS")]
+NAMED = [
+    f"{face.__name__}.{name}"
+    for face in (spark_mlfs, spark_mlfs.sklearn, states)
+    for name in face.__all__
+]
+NAMED += [
+    f"spark_mlfs.read.{name}" for name in read_.__all__ if name not in ("DataNotice", "READERS")
+]
 NAMED = [name for name in NAMED if not name.endswith((".ADDITIVE", ".FORS"))]  # which are texts
 TAKES_SPARK = r"spark_mlfs\.(?!\w+Error|register)\w+(or|er|Features|Model|session)|spark_mlfs\.read(\.(?!planted_truth|Plan)\w+)?"
 ON_SPARK = [name for name in NAMED if re.fullmatch(TAKES_SPARK, name)]
-DAILY = [f"spark_mlfs.{name}" for name in ("JMISelector", "MDDMExtractor", "MLkNNClassifier", "SoundFeatures")]  # of each kind
+DAILY = [
+    f"spark_mlfs.{name}"
+    for name in ("JMISelector", "MDDMExtractor", "MLkNNClassifier", "SoundFeatures")
+]  # of each kind
 
 
 def test_public_names_have_an_example_that_gives_what_it_says(tmp_path, monkeypatch):
@@ -246,7 +314,10 @@ def test_public_names_have_an_example_that_gives_what_it_says(tmp_path, monkeypa
     spark_mlfs.METHODS.forget("mine")
 
 
-@pytest.mark.parametrize("name", [n if n in DAILY else pytest.param(n, marks=pytest.mark.slow(every=20)) for n in ON_SPARK])
+@pytest.mark.parametrize(
+    "name",
+    [n if n in DAILY else pytest.param(n, marks=pytest.mark.slow(every=20)) for n in ON_SPARK],
+)
 def test_examples_on_spark_give_what_they_say(name, spark, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given(example(name))
@@ -264,7 +335,12 @@ OF_METHODS = [  # page, where a list of methods begins and ends, what they have 
     ("weights-and-grades", "It works with", "Of n rows", lambda m: has(m, "label_noise")),
     ("constraints", "Methods that pick one by one (", ") condition", lambda m: m.conditions),
     ("constraints", "1 where nothing is said, in", "0: the feature", lambda m: m.penalised),
-    ("large-data", "`ridge`, `csfs`, `mssl`, `msfs`", "take a random sign", lambda m: has(m, "label_sketch")),
+    (
+        "large-data",
+        "`ridge`, `csfs`, `mssl`, `msfs`",
+        "take a random sign",
+        lambda m: has(m, "label_sketch"),
+    ),
 ]
 
 
@@ -272,7 +348,11 @@ def has(method, parameter: str) -> bool:
     return parameter in {p.name for p in method.parameters}
 
 
-@pytest.mark.parametrize(("page", "begin", "end", "holds"), OF_METHODS, ids=[f"{line[0]}-{line[1]}" for line in OF_METHODS])
+@pytest.mark.parametrize(
+    ("page", "begin", "end", "holds"),
+    OF_METHODS,
+    ids=[f"{line[0]}-{line[1]}" for line in OF_METHODS],
+)
 def test_lists_of_methods_are_those_of_the_code(page, begin, end, holds):
     from spark_mlfs.methods import METHODS as REGISTERED
 

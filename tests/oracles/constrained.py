@@ -16,7 +16,10 @@ def formula(oracle, *arguments, **options):
 
     def caught(first, criterion, constant, num_features=None, stop_below=None):
         return SimpleNamespace(
-            first=np.asarray(first), criterion=criterion, constant=np.asarray(constant, bool), stop_below=stop_below
+            first=np.asarray(first),
+            criterion=criterion,
+            constant=np.asarray(constant, bool),
+            stop_below=stop_below,
         )
 
     with patch.object(sys.modules[oracle.__module__], "greedy", caught):
@@ -30,14 +33,21 @@ def held_out(x, y, fold, penalty=1.0):
     deviation = np.where(constant, 1.0, x.std(axis=0))
 
     def criterion(picked):
-        folds = [forward.Fold(x, y, fold == f, np.ones(len(x)), deviation, penalty) for f in np.unique(fold)]
+        folds = [
+            forward.Fold(x, y, fold == f, np.ones(len(x)), deviation, penalty)
+            for f in np.unique(fold)
+        ]
         for f in folds:
             for s in picked:
                 f.take(s)
         total = sum(label @ f.variation for f in folds)
-        return np.array([sum(label @ f.explained(j) for f in folds) / total for j in range(x.shape[1])])
+        return np.array(
+            [sum(label @ f.explained(j) for f in folds) / total for j in range(x.shape[1])]
+        )
 
-    return SimpleNamespace(first=criterion([]), criterion=criterion, constant=constant, stop_below=None)
+    return SimpleNamespace(
+        first=criterion([]), criterion=criterion, constant=constant, stop_below=None
+    )
 
 
 def value_of(formula, picked):
@@ -52,7 +62,11 @@ def best_of(values, candidates):
 
 def included(formula, include, exclude, count):
     """(picks, gains, what every feature adds once the included ones are picked)."""
-    free = [f for f in range(len(formula.first)) if not formula.constant[f] and f not in {*include, *exclude}]
+    free = [
+        f
+        for f in range(len(formula.first))
+        if not formula.constant[f] and f not in {*include, *exclude}
+    ]
     picked, gains = [], []
     for f in include:
         gains.append(value_of(formula, picked)[f])
@@ -60,7 +74,11 @@ def included(formula, include, exclude, count):
     given = value_of(formula, picked)
     while len(picked) < count and free:
         values = value_of(formula, picked)
-        if picked and formula.stop_below is not None and max(values[f] for f in free) < formula.stop_below:
+        if (
+            picked
+            and formula.stop_below is not None
+            and max(values[f] for f in free) < formula.stop_below
+        ):
             break
         f = best_of(values, free)
         gains.append(values[f])
@@ -79,14 +97,20 @@ def grouped(formula, groups, count):
     """(picks, gains) where `groups` (lists of features that vary) are picked whole, by the mean of their three best; the first
     that does not fit ends it."""
     units = [list(g) for g in groups]
-    units += [[f] for f in range(len(formula.first)) if not formula.constant[f] and not any(f in g for g in groups)]
+    units += [
+        [f]
+        for f in range(len(formula.first))
+        if not formula.constant[f] and not any(f in g for g in groups)
+    ]
     picked, gains = [], []
     while units:
         values = value_of(formula, picked)
         worth = {min(u): group_gain(values, u) for u in units}
         head = best_of(worth, list(worth))
         unit = next(u for u in units if min(u) == head)
-        if len(picked) + len(unit) > count or (picked and formula.stop_below is not None and worth[head] < formula.stop_below):
+        if len(picked) + len(unit) > count or (
+            picked and formula.stop_below is not None and worth[head] < formula.stop_below
+        ):
             break
         for f in sorted(unit, key=lambda f: (-values[f], f)):
             gains.append(value_of(formula, picked)[f])
@@ -106,7 +130,10 @@ def budgeted(formula, costs, budget, include=(), value=None):
         payable = [
             f
             for f in range(len(values))
-            if f not in picked and not formula.constant[f] and costs[f] <= left * (1 + 1e-10) and values[f] > 1e-10
+            if f not in picked
+            and not formula.constant[f]
+            and costs[f] <= left * (1 + 1e-10)
+            and values[f] > 1e-10
         ]
         if not payable:
             break

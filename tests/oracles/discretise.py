@@ -23,9 +23,13 @@ def discretise(x, num_bins=5, binning="width"):
         if np.isin(column, (0.0, 1.0)).all():
             codes[:, j] = column
         elif binning == "width":
-            codes[:, j] = np.minimum(num_bins - 1, np.floor((column - low) * num_bins / (high - low)))
+            codes[:, j] = np.minimum(
+                num_bins - 1, np.floor((column - low) * num_bins / (high - low))
+            )
         elif binning == "quantile":
-            inner = np.unique(np.quantile(column, np.arange(1, num_bins) / num_bins, method="linear"))
+            inner = np.unique(
+                np.quantile(column, np.arange(1, num_bins) / num_bins, method="linear")
+            )
             codes[:, j] = (inner[None, :] < column[:, None]).sum(axis=1)
         else:
             raise ValueError(f"binning {binning!r}")

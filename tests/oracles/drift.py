@@ -36,6 +36,9 @@ def psi(before: list[int], after: list[int]) -> float:
     """The population stability index, with half a row added to each code."""
     total = 0.0
     for a, b in zip(before, after, strict=True):
-        a_share, b_share = (a + 0.5) / (sum(before) + len(before) / 2), (b + 0.5) / (sum(after) + len(after) / 2)
+        a_share, b_share = (
+            (a + 0.5) / (sum(before) + len(before) / 2),
+            (b + 0.5) / (sum(after) + len(after) / 2),
+        )
         total += (a_share - b_share) * np.log(a_share / b_share)
     return total

@@ -24,12 +24,19 @@ class Fold:
     """The rows of one fold: z the columns and r the labels, less what the picks said of them on the training rows."""
 
     def __init__(self, x, y, held, mass, deviation, penalty):
-        self.train, self.held, self.mass, self.penalty = ~held, held, mass, np.broadcast_to(penalty, x.shape[1])
+        self.train, self.held, self.mass, self.penalty = (
+            ~held,
+            held,
+            mass,
+            np.broadcast_to(penalty, x.shape[1]),
+        )
         self.n = float(mass[self.train].sum())
         mean = np.average(x[self.train], axis=0, weights=mass[self.train])
         self.z = (x - mean) / deviation
         self.r = y - np.average(y[self.train], axis=0, weights=mass[self.train])
-        self.variation = (mass[held][:, None] * self.r[held] ** 2).sum(axis=0)  # (q,) ⟨ỹ, ỹ⟩ of the held-out rows
+        self.variation = (mass[held][:, None] * self.r[held] ** 2).sum(
+            axis=0
+        )  # (q,) ⟨ỹ, ỹ⟩ of the held-out rows
 
     def explained(self, j):
         """(q,) by how much column j's fit lowers the squared error of each label on the held-out rows."""
@@ -42,7 +49,10 @@ class Fold:
 
     def take(self, s):
         z = self.z[:, s].copy()
-        if self.penalty[s] == 0 and (self.mass[self.train] * z[self.train] ** 2).sum() <= 1e-8 * self.n:
+        if (
+            self.penalty[s] == 0
+            and (self.mass[self.train] * z[self.train] ** 2).sum() <= 1e-8 * self.n
+        ):
             return
         for of in (self.z, self.r):
             of -= np.outer(z, refitted(z, of, self.train, self.mass, self.penalty[s], self.n))
@@ -61,10 +71,16 @@ def forward(x, y, fold, count, penalty=1.0, mass=None, label_weights=1.0, includ
     varies = x.max(axis=0) > x.min(axis=0)
 
     def variance(values):
-        return np.average((values - np.average(values, axis=0, weights=mass)) ** 2, axis=0, weights=mass)
+        return np.average(
+            (values - np.average(values, axis=0, weights=mass)) ** 2, axis=0, weights=mass
+        )
 
     deviation = np.where(varies, np.sqrt(variance(x)), 1.0)
-    label = np.where(y.max(axis=0) > y.min(axis=0), label_weights / np.where(variance(y) > 0, variance(y), 1.0), 0.0)
+    label = np.where(
+        y.max(axis=0) > y.min(axis=0),
+        label_weights / np.where(variance(y) > 0, variance(y), 1.0),
+        0.0,
+    )
     folds = [Fold(x, y, fold == f, mass, deviation, penalty) for f in np.unique(fold)]
     total = np.array([label @ f.variation for f in folds])
     left = np.flatnonzero(varies).tolist()
@@ -76,10 +92,19 @@ def forward(x, y, fold, count, penalty=1.0, mass=None, label_weights=1.0, includ
             first = np.full(x.shape[1], np.nan)
             first[left] = [worth[j] for j in left]
         if not coming:
-            units = [[j] for j in left if not any(j in g for g in groups)] + [[j for j in g if j in left] for g in groups]
-            units = [(np.mean(sorted((worth[j] for j in unit), reverse=True)[:3]), unit) for unit in units if unit]
+            units = [[j] for j in left if not any(j in g for g in groups)] + [
+                [j for j in g if j in left] for g in groups
+            ]
+            units = [
+                (np.mean(sorted((worth[j] for j in unit), reverse=True)[:3]), unit)
+                for unit in units
+                if unit
+            ]
             best = max(each for each, _ in units)
-            coming = min((unit for each, unit in units if each >= best - 1e-10 * max(1.0, abs(best))), key=min)
+            coming = min(
+                (unit for each, unit in units if each >= best - 1e-10 * max(1.0, abs(best))),
+                key=min,
+            )
             if len(coming) > count - step:
                 break
             coming.sort(key=lambda j: -worth[j])
@@ -110,7 +135,9 @@ def nested(x, y, fold, count, penalty=1.0, groups=()):
     for at, f in enumerate(np.unique(fold)):
         rest = fold != f
         times = y[rest].var(axis=0) / y.var(axis=0)
-        picks = forward(x[rest], y[rest], fold[rest], count, penalty, label_weights=times, groups=groups)[0]
+        picks = forward(
+            x[rest], y[rest], fold[rest], count, penalty, label_weights=times, groups=groups
+        )[0]
         out.append(np.cumsum(forward(x, y, fold, len(picks), penalty, include=picks)[3][at]))
     return np.array([np.pad(each, (0, count - len(each)), "edge") for each in out])
 
@@ -129,8 +156,12 @@ def wide(x, y, fold, count, penalty=1.0, block=1000):
     sides = [(fold != f, fold == f) for f in np.unique(fold)]
     means = [np.asarray(x[train].mean(axis=0))[0] for train, _ in sides]
     r = [y - y[train].mean(axis=0) for train, _ in sides]
-    said = [(np.empty((n, 0)), np.empty((0, d))) for _ in sides]  # the picks' z, and their weights in each column
-    total = np.array([label @ (rest[held] ** 2).sum(axis=0) for rest, (_, held) in zip(r, sides, strict=True)])
+    said = [
+        (np.empty((n, 0)), np.empty((0, d))) for _ in sides
+    ]  # the picks' z, and their weights in each column
+    total = np.array(
+        [label @ (rest[held] ** 2).sum(axis=0) for rest, (_, held) in zip(r, sides, strict=True)]
+    )
     left = varies
     picks, gains, first, shares = [], [], None, []
 
@@ -142,7 +173,12 @@ def wide(x, y, fold, count, penalty=1.0, block=1000):
     for _ in range(min(count, left.sum())):
         explained = np.zeros((len(sides), d))
         for f, (train, held) in enumerate(sides):
-            at, out, of, tried = np.flatnonzero(train), np.flatnonzero(held), r[f], len(r[f]) - held.sum()
+            at, out, of, tried = (
+                np.flatnonzero(train),
+                np.flatnonzero(held),
+                r[f],
+                len(r[f]) - held.sum(),
+            )
             for start in starts:
                 z = columns(f, start, start + block)
                 a, b = z[at], z[out]
@@ -161,7 +197,9 @@ def wide(x, y, fold, count, penalty=1.0, block=1000):
             z = columns(f, pick, pick + 1)[:, 0]
             a = np.where(train, z, 0.0)
             size = a @ a + penalty * train.sum()
-            weight = np.concatenate([a @ columns(f, start, start + block) for start in starts]) / size
+            weight = (
+                np.concatenate([a @ columns(f, start, start + block) for start in starts]) / size
+            )
             r[f] = r[f] - np.outer(z, a @ r[f] / size)
             said[f] = np.column_stack([said[f][0], z]), np.vstack([said[f][1], weight])
     return picks, np.array(gains), first, np.array(shares).T

@@ -12,7 +12,9 @@ from oracles.neighbours import label_similarity, nearest, squared_distances
 class Gmba:
     """Hits, misses and margins of every row; then loss, gradient and the three modes."""
 
-    def __init__(self, X: np.ndarray, Y: np.ndarray, k: int = 3, s_min: float = 1.0, lam: float = 1.0):
+    def __init__(
+        self, X: np.ndarray, Y: np.ndarray, k: int = 3, s_min: float = 1.0, lam: float = 1.0
+    ):
         self.X, self.k, self.lam = np.asarray(X, float), k, lam
         self.n, self.d = self.X.shape
         self.s = label_similarity(Y)
@@ -98,11 +100,17 @@ class Gmba:
 
             def smooth(v, t=t):
                 inside = margins + deltas @ v
-                value = base @ v + (caps * t * np.logaddexp(0, inside / t)).sum() + eta / 2 * ((v - 1) ** 2).sum()
+                value = (
+                    base @ v
+                    + (caps * t * np.logaddexp(0, inside / t)).sum()
+                    + eta / 2 * ((v - 1) ** 2).sum()
+                )
                 return value, base + (caps * expit(inside / t)) @ deltas + eta * (v - 1)
 
             options = {"maxiter": 2000, "ftol": 1e-16, "gtol": 1e-12}
-            v = minimize(smooth, v, jac=True, method="L-BFGS-B", bounds=[(0, None)] * self.d, options=options).x
+            v = minimize(
+                smooth, v, jac=True, method="L-BFGS-B", bounds=[(0, None)] * self.d, options=options
+            ).x
             if t < 1e-6 * np.abs(margins).max():
                 break
         a = caps * expit((margins + deltas @ v) / t)

@@ -34,7 +34,13 @@ def local_scales(X: np.ndarray, k: int = 7) -> np.ndarray:
     return out
 
 
-def similarity(X: np.ndarray, Y: np.ndarray, sigma: float | None = None, neighbors: int | None = None, k: int = 7) -> np.ndarray:
+def similarity(
+    X: np.ndarray,
+    Y: np.ndarray,
+    sigma: float | None = None,
+    neighbors: int | None = None,
+    k: int = 7,
+) -> np.ndarray:
     """T: with `sigma` the paper's kernel, otherwise self-tuning; `neighbors` keeps the nearest label-sharing rows of
     each row (by round(d^2/d, 10), then row), kept if either end lists the other; None keeps all."""
     n, d = X.shape

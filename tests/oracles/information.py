@@ -16,7 +16,9 @@ from scipy.special import digamma, entr
 class Ranking(NamedTuple):
     ranking: np.ndarray  # feature indices, best first
     scores: np.ndarray  # per feature
-    gains: np.ndarray | None  # greedy methods: the criterion of each pick, in the order of the picks
+    gains: (
+        np.ndarray | None
+    )  # greedy methods: the criterion of each pick, in the order of the picks
 
 
 def nine_digits(value):
@@ -68,15 +70,21 @@ def joint_entropy(*columns, miller_madow=False):
 def mutual_information(a, b, miller_madow=False):
     """I(a; b) = H(a) + H(b) − H(a, b), in nats; a and b are one code column each or a list of columns."""
     a, b = _as_columns(a), _as_columns(b)
-    value = joint_entropy(*a, miller_madow=miller_madow) + joint_entropy(*b, miller_madow=miller_madow)
+    value = joint_entropy(*a, miller_madow=miller_madow) + joint_entropy(
+        *b, miller_madow=miller_madow
+    )
     return _clipped(value - joint_entropy(*a, *b, miller_madow=miller_madow), miller_madow)
 
 
 def conditional_mutual_information(a, b, given, miller_madow=False):
     """I(a; b | given) = H(a, given) + H(b, given) − H(a, b, given) − H(given)."""
     a, b, given = _as_columns(a), _as_columns(b), _as_columns(given)
-    value = joint_entropy(*a, *given, miller_madow=miller_madow) + joint_entropy(*b, *given, miller_madow=miller_madow)
-    value -= joint_entropy(*a, *b, *given, miller_madow=miller_madow) + joint_entropy(*given, miller_madow=miller_madow)
+    value = joint_entropy(*a, *given, miller_madow=miller_madow) + joint_entropy(
+        *b, *given, miller_madow=miller_madow
+    )
+    value -= joint_entropy(*a, *b, *given, miller_madow=miller_madow) + joint_entropy(
+        *given, miller_madow=miller_madow
+    )
     return _clipped(value, miller_madow)
 
 
@@ -131,7 +139,9 @@ def cross_counts(left, right):
 
 def split_counts(left, right, by):
     """N[f, v, w, g, u]: `cross_counts` within each value w of the indicators `by` (n, values)."""
-    return np.stack([cross_counts(left * by[:, None, None, w], right) for w in range(by.shape[1])], axis=2)
+    return np.stack(
+        [cross_counts(left * by[:, None, None, w], right) for w in range(by.shape[1])], axis=2
+    )
 
 
 def target_codes(y, label_coding="br"):
@@ -147,7 +157,9 @@ def _constant(codes, constant):
 
 def per_target(codes, targets, miller_madow=False):
     """(d, targets) of I(f; target), each over the rows where the target is known."""
-    return table_information(cross_counts(indicators(codes), indicators(targets)), (1,), (3,), miller_madow=miller_madow)
+    return table_information(
+        cross_counts(indicators(codes), indicators(targets)), (1,), (3,), miller_madow=miller_madow
+    )
 
 
 # Information criteria ----
@@ -155,7 +167,10 @@ def per_target(codes, targets, miller_madow=False):
 
 def mim(codes, y, label_coding="br", constant=None, miller_madow=False):
     """Σ_t I(f; t)."""
-    return rank_by_score(per_target(codes, target_codes(y, label_coding), miller_madow).sum(axis=1), _constant(codes, constant))
+    return rank_by_score(
+        per_target(codes, target_codes(y, label_coding), miller_madow).sum(axis=1),
+        _constant(codes, constant),
+    )
 
 
 def _accumulating(term, combine):
@@ -180,7 +195,9 @@ def jmi(codes, y, label_coding="br", num_features=None, constant=None, miller_ma
         return table_information(counts, (1, 2), (4,), miller_madow=miller_madow).sum(axis=1)
 
     first = mim(codes, y, label_coding, np.zeros(codes.shape[1], bool), miller_madow).scores
-    return greedy(first, _accumulating(term, lambda total, _: total), _constant(codes, constant), num_features)
+    return greedy(
+        first, _accumulating(term, lambda total, _: total), _constant(codes, constant), num_features
+    )
 
 
 def cmi(codes, y, label_coding="br", num_features=None, constant=None, miller_madow=False):
@@ -210,20 +227,26 @@ def conditional_on_set(codes, targets, given, miller_madow=False):
     pairs, size = np.zeros((len(codes), targets.shape[1]), np.int64), 0
     owner = []
     for t in range(targets.shape[1]):
-        code = np.unique(np.column_stack([cell, targets[rows, t]]), axis=0, return_inverse=True)[1].ravel()
+        code = np.unique(np.column_stack([cell, targets[rows, t]]), axis=0, return_inverse=True)[
+            1
+        ].ravel()
         pairs[:, t] = size + code
         size += code.max() + 1
         owner += [t] * (code.max() + 1)
     owner = np.array(owner)
     share = entr(np.arange(n + 1) / n)
     if miller_madow:
-        share[1:] += 1 / (2 * n)  # each occupied cell adds 1/2n; the four −1/2n of the constant cancel
+        share[1:] += 1 / (
+            2 * n
+        )  # each occupied cell adds 1/2n; the four −1/2n of the constant cancel
     h_given = share[np.bincount(cell)].sum()
     h_target = np.bincount(owner, share[np.bincount(pairs.ravel(), minlength=size)])
     for f in range(d):
         values = codes[:, f].max() + 1
         h_feature = share[np.bincount(cell * values + codes[:, f])].sum()
-        joint = np.bincount((pairs * values + codes[:, f][:, None]).ravel(), minlength=size * values)
+        joint = np.bincount(
+            (pairs * values + codes[:, f][:, None]).ravel(), minlength=size * values
+        )
         h_joint = np.bincount(owner, share[joint].reshape(size, values).sum(axis=1))
         out[f] = _clipped(h_feature + h_target - h_joint - h_given, miller_madow)
     return out
@@ -244,8 +267,13 @@ def chi2(codes, y, label_coding="br", aggregate="sum", constant=None):
     observed = cross_counts(indicators(codes), indicators(target_codes(y, label_coding)))
     rows, columns = observed.sum(axis=3, keepdims=True), observed.sum(axis=1, keepdims=True)
     expected = rows * columns / np.maximum(observed.sum(axis=(1, 3), keepdims=True), 1)
-    each = np.divide((observed - expected) ** 2, expected, out=np.zeros_like(expected), where=expected > 0).sum(axis=(1, 3))
-    return rank_by_score({"sum": each.sum, "mean": each.mean, "max": each.max}[aggregate](axis=1), _constant(codes, constant))
+    each = np.divide(
+        (observed - expected) ** 2, expected, out=np.zeros_like(expected), where=expected > 0
+    ).sum(axis=(1, 3))
+    return rank_by_score(
+        {"sum": each.sum, "mean": each.mean, "max": each.max}[aggregate](axis=1),
+        _constant(codes, constant),
+    )
 
 
 # Pruned problem transformation ----
@@ -258,7 +286,9 @@ def pruned(y, min_count):
     return rows, np.unique(labelset[rows], return_inverse=True)[1].ravel()
 
 
-def ppt_cmi(codes, y, min_count=6, criterion="cmi", num_features=None, constant=None, miller_madow=False):
+def ppt_cmi(
+    codes, y, min_count=6, criterion="cmi", num_features=None, constant=None, miller_madow=False
+):
     """CMI or MIM on the pruned labelsets as one class; `codes` and `constant` come from all training rows."""
     constant = _constant(codes, constant)
     rows, classes = pruned(y, min_count)
@@ -344,7 +374,9 @@ def co_with_labels(codes, y, chosen, miller_madow=False):
     for place, a in enumerate(chosen):
         later = list(chosen[place + 1 :])
         if later:
-            counts = split_counts(feature, label[:, later], label[:, a])  # [f, v, value of a, later label, its value]
+            counts = split_counts(
+                feature, label[:, later], label[:, a]
+            )  # [f, v, value of a, later label, its value]
             known = table_information(counts.sum(axis=4), (1,), (2,), miller_madow=miller_madow)
             out += (known - table_information(counts, (1,), (2,), (4,), miller_madow)).sum(axis=1)
     return out
@@ -370,14 +402,20 @@ def with_feature(codes, s, miller_madow=False):
 def d2f(codes, y, num_features=None, constant=None, miller_madow=False):
     """R(f) − Σ_s Σ_l co(f, s, l)."""
     r = per_target(codes, y, miller_madow).sum(axis=1)
-    criterion = _accumulating(lambda s: co_with_picked(codes, y, s, miller_madow).sum(axis=1), lambda z, _: r - z)
+    criterion = _accumulating(
+        lambda s: co_with_picked(codes, y, s, miller_madow).sum(axis=1), lambda z, _: r - z
+    )
     return greedy(r, criterion, _constant(codes, constant), num_features)
 
 
 def pmu(codes, y, num_features=None, constant=None, miller_madow=False):
     """R(f) − Σ_s Σ_l co(f, s, l) − Σ_{l<l'} co(f, l, l')."""
-    own = per_target(codes, y, miller_madow).sum(axis=1) - co_with_labels(codes, y, list(range(y.shape[1])), miller_madow)
-    criterion = _accumulating(lambda s: co_with_picked(codes, y, s, miller_madow).sum(axis=1), lambda z, _: own - z)
+    own = per_target(codes, y, miller_madow).sum(axis=1) - co_with_labels(
+        codes, y, list(range(y.shape[1])), miller_madow
+    )
+    criterion = _accumulating(
+        lambda s: co_with_picked(codes, y, s, miller_madow).sum(axis=1), lambda z, _: own - z
+    )
     return greedy(own, criterion, _constant(codes, constant), num_features)
 
 
@@ -388,9 +426,16 @@ def mdmr(codes, y, num_features=None, constant=None, miller_madow=False):
 
     def term(s):
         counts = split_counts(feature, label, feature[:, s])
-        return with_feature(codes, s, miller_madow) - table_information(counts, (1,), (4,), (2,), miller_madow).sum(axis=1)
+        return with_feature(codes, s, miller_madow) - table_information(
+            counts, (1,), (4,), (2,), miller_madow
+        ).sum(axis=1)
 
-    return greedy(r, _accumulating(term, lambda total, k: r - total / k), _constant(codes, constant), num_features)
+    return greedy(
+        r,
+        _accumulating(term, lambda total, k: r - total / k),
+        _constant(codes, constant),
+        num_features,
+    )
 
 
 def scls(codes, y, num_features=None, constant=None, miller_madow=False):
@@ -408,21 +453,30 @@ def scls(codes, y, num_features=None, constant=None, miller_madow=False):
 def lrfs(codes, y, num_features=None, constant=None, miller_madow=False):
     """Σ_{l≠l'} I(f; l' | l) − mean_s I(f; s)."""
     own = label_conditional(codes, y, miller_madow)
-    criterion = _accumulating(lambda s: with_feature(codes, s, miller_madow), lambda total, k: own - total / k)
+    criterion = _accumulating(
+        lambda s: with_feature(codes, s, miller_madow), lambda total, k: own - total / k
+    )
     return greedy(own, criterion, _constant(codes, constant), num_features)
 
 
 def fimf(codes, y, num_labels=10, constant=None, miller_madow=False):
     """R(f) − Σ over the pairs of the labels of highest entropy of co(f, l, l')."""
-    h = [nine_digits(joint_entropy(y[:, label], miller_madow=miller_madow)) for label in range(y.shape[1])]
+    h = [
+        nine_digits(joint_entropy(y[:, label], miller_madow=miller_madow))
+        for label in range(y.shape[1])
+    ]
     chosen = sorted(sorted(range(y.shape[1]), key=lambda label: (-h[label], label))[:num_labels])
-    own = per_target(codes, y, miller_madow).sum(axis=1) - co_with_labels(codes, y, chosen, miller_madow)
+    own = per_target(codes, y, miller_madow).sum(axis=1) - co_with_labels(
+        codes, y, chosen, miller_madow
+    )
     return rank_by_score(own, _constant(codes, constant))
 
 
 def enm(codes, y, constant=None, miller_madow=False):
     """Euclidean norm of the vector of I(f; l)."""
-    return rank_by_score(np.sqrt((per_target(codes, y, miller_madow) ** 2).sum(axis=1)), _constant(codes, constant))
+    return rank_by_score(
+        np.sqrt((per_target(codes, y, miller_madow) ** 2).sum(axis=1)), _constant(codes, constant)
+    )
 
 
 def gmm(codes, y, constant=None, miller_madow=False):
@@ -435,8 +489,16 @@ def gmm(codes, y, constant=None, miller_madow=False):
     rows, columns = counts.sum(axis=3, keepdims=True), counts.sum(axis=1, keepdims=True)
     n = counts.sum(axis=(1, 3), keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(counts > 0, counts / n * np.log1p((counts * n - rows * columns) / (rows * columns)), 0).sum(axis=(1, 3))
+        each = np.where(
+            counts > 0, counts / n * np.log1p((counts * n - rows * columns) / (rows * columns)), 0
+        ).sum(axis=(1, 3))
     if miller_madow:
-        filled = ((rows > 0).sum(axis=(1, 3)) - 1) + ((columns > 0).sum(axis=(1, 3)) - 1) - ((counts > 0).sum(axis=(1, 3)) - 1)
+        filled = (
+            ((rows > 0).sum(axis=(1, 3)) - 1)
+            + ((columns > 0).sum(axis=(1, 3)) - 1)
+            - ((counts > 0).sum(axis=(1, 3)) - 1)
+        )
         each = each + filled / (2 * n[:, 0, :, 0])
-    return rank_by_score(np.exp(np.log(np.maximum(each, 1e-12)).mean(axis=1)), _constant(codes, constant))
+    return rank_by_score(
+        np.exp(np.log(np.maximum(each, 1e-12)).mean(axis=1)), _constant(codes, constant)
+    )

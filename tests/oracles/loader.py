@@ -57,7 +57,11 @@ def load(name, data_dir):
                     found = ATTRIBUTE.match(line)
                     names.append(_unquote(found[1]))
                     nominal = found[2].startswith("{")
-                    kinds.append([_unquote(v.strip()) for v in found[2].strip("{} \t").split(",")] if nominal else None)
+                    kinds.append(
+                        [_unquote(v.strip()) for v in found[2].strip("{} \t").split(",")]
+                        if nominal
+                        else None
+                    )
                 elif line.lower().startswith("@data"):
                     inside = True
     data = sparse.csr_matrix((values, (rows, columns)), shape=(n, len(names)))
@@ -104,7 +108,9 @@ def _svmlight(folder):
     features = (folder / "features.txt").read_text().split("\n")
     labels = (folder / "labels.txt").read_text().split("\n")
     features, labels = [n for n in features if n], [n for n in labels if n]
-    x, sets = load_svmlight_file(str(folder / "rcv1sub1.svm.gz"), n_features=len(features), multilabel=True, zero_based=False)
+    x, sets = load_svmlight_file(
+        str(folder / "rcv1sub1.svm.gz"), n_features=len(features), multilabel=True, zero_based=False
+    )
     y = np.zeros((x.shape[0], len(labels)), int)
     for i, positive in enumerate(sets):
         y[i, np.array(positive, int)] = 1

@@ -28,7 +28,9 @@ class MLkNN:
             for label in range(q):
                 (kappa if self.Y[i, label] else kappa_without)[label, counts[label]] += 1
         self.likelihood = (s + kappa) / (s * (k + 1) + kappa.sum(axis=1, keepdims=True))
-        self.likelihood_without = (s + kappa_without) / (s * (k + 1) + kappa_without.sum(axis=1, keepdims=True))
+        self.likelihood_without = (s + kappa_without) / (
+            s * (k + 1) + kappa_without.sum(axis=1, keepdims=True)
+        )
         return self
 
     def counts(self, Z: np.ndarray) -> np.ndarray:

@@ -41,7 +41,9 @@ def fisher(x, y, label_coding="br"):
     scores = np.zeros(x.shape[1])
     for f in range(x.shape[1]):
         centre = _mean(x[:, f])
-        parts = [_between_over_within([x[rows, f] for rows in classes], centre) for classes in partitions]
+        parts = [
+            _between_over_within([x[rows, f] for rows in classes], centre) for classes in partitions
+        ]
         scores[f] = np.mean(parts) if parts else 0.0
     return rank_by_score(scores, constant_columns(x))
 

@@ -12,7 +12,14 @@ import warnings
 import numpy as np
 from sklearn.feature_selection import f_classif
 
-from oracles.information import greedy, joint_entropy, per_target, rank_by_score, target_codes, with_feature
+from oracles.information import (
+    greedy,
+    joint_entropy,
+    per_target,
+    rank_by_score,
+    target_codes,
+    with_feature,
+)
 
 FLOOR = 0.001
 
@@ -36,7 +43,16 @@ def correlation(x, s):
     return np.where(np.isclose(r, 1, rtol=0, atol=1e-10), 1.0, r)
 
 
-def mrmr(x, codes, y, relevance="mi", redundancy="mi", scheme="difference", num_features=None, miller_madow=False):
+def mrmr(
+    x,
+    codes,
+    y,
+    relevance="mi",
+    redundancy="mi",
+    scheme="difference",
+    num_features=None,
+    miller_madow=False,
+):
     """Rel(f), then Rel(f) − mean_s Red(f, s) or Rel(f)/mean_s Red(f, s), as `information.greedy` returns it."""
     constant = x.max(axis=0) == x.min(axis=0)
     rel = f_relevance(x, y) if relevance == "f" else per_target(codes, y, miller_madow).mean(axis=1)
@@ -44,7 +60,11 @@ def mrmr(x, codes, y, relevance="mi", redundancy="mi", scheme="difference", num_
 
     def red(s):
         if s not in kept:
-            kept[s] = correlation(x, s) if redundancy == "correlation" else with_feature(codes, s, miller_madow)
+            kept[s] = (
+                correlation(x, s)
+                if redundancy == "correlation"
+                else with_feature(codes, s, miller_madow)
+            )
             if scheme == "quotient":
                 kept[s] = np.maximum(kept[s], 1e-12)
         return kept[s]
@@ -57,7 +77,9 @@ def mrmr(x, codes, y, relevance="mi", redundancy="mi", scheme="difference", num_
         return np.where(barred, -np.inf, value)
 
     wanted = int((~constant & ~barred).sum())
-    return greedy(rel, criterion, constant, wanted if num_features is None else min(wanted, num_features))
+    return greedy(
+        rel, criterion, constant, wanted if num_features is None else min(wanted, num_features)
+    )
 
 
 def igmf(codes, y, constant=None, miller_madow=False):
@@ -65,7 +87,9 @@ def igmf(codes, y, constant=None, miller_madow=False):
     labelset = target_codes(y, "lp")
     information = per_target(codes, labelset, miller_madow)[:, 0]
     of = joint_entropy(labelset[:, 0], miller_madow=miller_madow)
-    own = np.array([joint_entropy(codes[:, f], miller_madow=miller_madow) for f in range(codes.shape[1])])
+    own = np.array(
+        [joint_entropy(codes[:, f], miller_madow=miller_madow) for f in range(codes.shape[1])]
+    )
     both = own + of
     scores = np.divide(2 * information, both, out=np.zeros(len(own)), where=both > 0)
     return rank_by_score(scores, (codes == codes[0]).all(axis=0) if constant is None else constant)

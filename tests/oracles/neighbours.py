@@ -14,7 +14,10 @@ def squared_distances(X: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
 
 def nearest(d2_row: np.ndarray, candidates, k: int, features: int) -> list[int]:
     """The k candidates nearest by (round(d2 / features, 10), row)."""
-    return [j for _, j in sorted((round(float(d2_row[j]) / features, 10), int(j)) for j in candidates)[:k]]
+    return [
+        j
+        for _, j in sorted((round(float(d2_row[j]) / features, 10), int(j)) for j in candidates)[:k]
+    ]
 
 
 def all_nearest(X: np.ndarray, k: int, allowed: np.ndarray | None = None) -> list[list[int]]:
@@ -22,7 +25,10 @@ def all_nearest(X: np.ndarray, k: int, allowed: np.ndarray | None = None) -> lis
     n, d = X.shape
     d2 = squared_distances(X)
     rows = range(n)
-    return [nearest(d2[i], [j for j in rows if j != i and (allowed is None or allowed[i, j])], k, d) for i in rows]
+    return [
+        nearest(d2[i], [j for j in rows if j != i and (allowed is None or allowed[i, j])], k, d)
+        for i in rows
+    ]
 
 
 def label_fractions(Y: np.ndarray, weights=None) -> list[list[Fraction]]:

@@ -11,7 +11,12 @@ def lloyd(X, centres, iterations=200):
     centres = centres.copy()
     for _ in range(iterations):
         nearest = np.array([np.argmin([((x - c) ** 2).sum() for c in centres]) for x in X])
-        moved = np.array([X[nearest == j].mean(axis=0) if (nearest == j).any() else c for j, c in enumerate(centres)])
+        moved = np.array(
+            [
+                X[nearest == j].mean(axis=0) if (nearest == j).any() else c
+                for j, c in enumerate(centres)
+            ]
+        )
         if np.allclose(moved, centres, rtol=0, atol=1e-12):
             return moved
         centres = moved

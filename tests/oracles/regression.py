@@ -128,7 +128,9 @@ def csfs(X, Y, mu, iterations=20_000, tol=1e-9):
     s, W, eps = np.ones(X.shape[1]), None, None
     for _ in range(iterations):
         last = W
-        W = s[:, None] * np.linalg.solve(s[:, None] * A * s + mu * np.eye(len(A)), s[:, None] * (X.T @ Sc @ F))
+        W = s[:, None] * np.linalg.solve(
+            s[:, None] * A * s + mu * np.eye(len(A)), s[:, None] * (X.T @ Sc @ F)
+        )
         b = (F.sum(axis=0) - (X @ W).sum(axis=0)) / n
         F = np.where(free, np.clip(X @ W + b, 0, 1), F)
         norms = 2 * np.sqrt((W**2).sum(axis=1))
@@ -150,7 +152,9 @@ def feature_laplacian(X, k):
     n, d = X.shape
     edges = np.zeros((d, d))
     for i in range(d):
-        order = sorted((round(float(((X[:, i] - X[:, j]) ** 2).sum()) / n, 10), j) for j in range(d) if j != i)
+        order = sorted(
+            (round(float(((X[:, i] - X[:, j]) ** 2).sum()) / n, 10), j) for j in range(d) if j != i
+        )
         for _, j in order[:k]:
             edges[i, j] = edges[j, i] = 1
     return np.diag(edges.sum(axis=1)) - edges
@@ -207,7 +211,9 @@ def mifs(X, Y, L, alpha, beta, gamma, c, iterations, constraint="orthonormal"):
     V, B = U[:, :c] * S[:c], Vt[:c]
     s, eps, trace = np.ones(d), None, []
     for _ in range(iterations):
-        W = s[:, None] * np.linalg.solve(s[:, None] * (X.T @ X) * s + gamma * np.eye(d), s[:, None] * (X.T @ V))
+        W = s[:, None] * np.linalg.solve(
+            s[:, None] * (X.T @ X) * s + gamma * np.eye(d), s[:, None] * (X.T @ V)
+        )
         norms = 2 * np.sqrt((W**2).sum(axis=1))
         eps = 1e-10 * norms.max() if eps is None else eps
         s = np.sqrt(np.maximum(norms, eps))
@@ -220,8 +226,18 @@ def mifs(X, Y, L, alpha, beta, gamma, c, iterations, constraint="orthonormal"):
         values, vectors = np.linalg.eigh(B @ B.T)
         R = (X @ W + alpha * Y @ B.T) @ vectors
         V = (
-            np.column_stack([np.linalg.solve((1 + alpha * v) * np.eye(n) + beta * L, R[:, r]) for r, v in enumerate(values)])
+            np.column_stack(
+                [
+                    np.linalg.solve((1 + alpha * v) * np.eye(n) + beta * L, R[:, r])
+                    for r, v in enumerate(values)
+                ]
+            )
             @ vectors.T
         )
-        trace.append(((X @ W - V) ** 2).sum() + alpha * ((Y - V @ B) ** 2).sum() + beta * np.trace(V.T @ L @ V) + gamma * l21(W))
+        trace.append(
+            ((X @ W - V) ** 2).sum()
+            + alpha * ((Y - V @ B) ** 2).sum()
+            + beta * np.trace(V.T @ L @ V)
+            + gamma * l21(W)
+        )
     return trace, W, V, B

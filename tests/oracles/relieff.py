@@ -21,7 +21,10 @@ def pairwise(X: np.ndarray, Y: np.ndarray, k: int = 3, anchors=None) -> np.ndarr
     score = np.zeros(d)
     for a in range(q):
         for b in range(a + 1, q):
-            sides = [[i for i in range(n) if Y[i, a] and not Y[i, b]], [i for i in range(n) if Y[i, b] and not Y[i, a]]]
+            sides = [
+                [i for i in range(n) if Y[i, a] and not Y[i, b]],
+                [i for i in range(n) if Y[i, b] and not Y[i, a]],
+            ]
             if min(map(len, sides)) < k + 1:
                 continue
             total, used = np.zeros(d), 0

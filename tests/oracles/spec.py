@@ -38,5 +38,7 @@ def spec(X: np.ndarray, Y: np.ndarray, criterion: str = "phi1", k: int | None = 
             cut = gamma[min(k, len(gamma)) - 1] + 1e-9
             # of the null space only xi_1 = D^1/2 1 is removed; eigh may return any basis of it
             out[f] = -2 * (unit @ first) ** 2
-            out[f] += sum((2 - g) * (unit @ v) ** 2 for g, v in zip(gamma, xi.T, strict=True) if g <= cut)
+            out[f] += sum(
+                (2 - g) * (unit @ v) ** 2 for g, v in zip(gamma, xi.T, strict=True) if g <= cut
+            )
     return out

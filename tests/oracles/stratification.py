@@ -12,7 +12,11 @@ def iterative_stratification(labelsets, shares, chance):
     rows = set(range(len(labelsets)))
     desired = {j: share * len(rows) for j, share in enumerate(shares)}
     labels = sorted(set().union(*labelsets)) if labelsets else []
-    per_label = {(j, c): share * sum(c in s for s in labelsets) for j, share in enumerate(shares) for c in labels}
+    per_label = {
+        (j, c): share * sum(c in s for s in labelsets)
+        for j, share in enumerate(shares)
+        for c in labels
+    }
     fold = {}
 
     def give(row, fold_number):
@@ -33,7 +37,9 @@ def iterative_stratification(labelsets, shares, chance):
             break
         rarest = min(left, key=lambda c: (len(left[c]), c))
         for row in left[rarest]:
-            tied = largest(range(len(shares)), {j: per_label[j, rarest] for j in range(len(shares))})
+            tied = largest(
+                range(len(shares)), {j: per_label[j, rarest] for j in range(len(shares))}
+            )
             if len(tied) > 1:
                 tied = largest(tied, desired)
             give(row, tied[chance[row] % len(tied)])

@@ -45,7 +45,9 @@ def small():
     codes[:, 4] = 0
     codes[:, 6] = codes[:, 1]
     causes = [(0, 1, 3), (1, 3, 4), (2, 5, 2)]
-    y = np.column_stack([codes[:, a] + codes[:, b] + rng.integers(0, 3, 150) > t for a, b, t in causes])
+    y = np.column_stack(
+        [codes[:, a] + codes[:, b] + rng.integers(0, 3, 150) > t for a, b, t in causes]
+    )
     return codes, np.column_stack([y, y[:, 0] ^ (rng.random(150) < 0.2)]).astype(int)
 
 
@@ -78,7 +80,11 @@ def test_the_reader_finds_the_published_sizes(data_dir, name):
 
 def test_the_reader_keeps_the_order_of_the_file_and_indexes_nominal_values(data_dir):
     x, y, features, labels = load("flags", data_dir)
-    assert features[:3] == ["landmass", "zone", "area"] and labels[0] == "red" and labels[-1] == "orange"
+    assert (
+        features[:3] == ["landmass", "zone", "area"]
+        and labels[0] == "red"
+        and labels[-1] == "orange"
+    )
     # the first row reads 5,1,648,…: category 5 of {1,…,6} has index 4
     assert x[0, :3].tolist() == [4, 0, 648] and y[0].tolist() == [1, 1, 0, 1, 1, 1, 0]
     assert load("birds", data_dir)[3][10] == "Swainson's Thrush"
@@ -89,7 +95,13 @@ def test_bins_by_hand():
     column = np.array([[0.0], [1.9], [2.0], [9.99], [10.0]])
     assert discretise(column)[:, 0].tolist() == [0, 0, 1, 4, 4]
     # inner quantiles at .25, .5, .75 of 0 0 0 4 8 are 0, 0, 4: two distinct, strictly below
-    assert discretise(np.array([[0.0], [0], [0], [4], [8]]), 4, "quantile")[:, 0].tolist() == [0, 0, 0, 1, 2]
+    assert discretise(np.array([[0.0], [0], [0], [4], [8]]), 4, "quantile")[:, 0].tolist() == [
+        0,
+        0,
+        0,
+        1,
+        2,
+    ]
     assert discretise(np.array([[0.0], [1], [1]]), 2, "quantile")[:, 0].tolist() == [0, 1, 1]
     assert discretise(np.full((3, 1), 7.0))[:, 0].tolist() == [0, 0, 0]
     # the order of operations: (0.3 · 10)/1 is 3, but 0.3/(1/10) is 2.9999999999999996
@@ -106,11 +118,15 @@ def test_entropies_by_hand():
     assert info.joint_entropy(a, b) == pytest.approx(math.log(4), abs=1e-15)
     assert info.mutual_information(a, b) == 0
     assert info.conditional_mutual_information(a, b, a ^ b) == pytest.approx(math.log(2), abs=1e-15)
-    assert info.joint_entropy(np.array([0, 0, 0, 1])) == pytest.approx(2 * math.log(2) - 0.75 * math.log(3), abs=1e-15)
+    assert info.joint_entropy(np.array([0, 0, 0, 1])) == pytest.approx(
+        2 * math.log(2) - 0.75 * math.log(3), abs=1e-15
+    )
     # Miller–Madow: H + (cells − 1)/2n; so I gains (2 − 1 + 2 − 1 − 4 + 1)/8
     assert info.joint_entropy(a, miller_madow=True) == pytest.approx(math.log(2) + 1 / 8)
     assert info.mutual_information(a, b, miller_madow=True) == pytest.approx(-1 / 8)
-    assert info.conditional_mutual_information(a, b, a ^ b, miller_madow=True) == pytest.approx(math.log(2) + (3 + 3 - 3 - 1) / 8)
+    assert info.conditional_mutual_information(a, b, a ^ b, miller_madow=True) == pytest.approx(
+        math.log(2) + (3 + 3 - 3 - 1) / 8
+    )
 
 
 def test_mutual_information_equals_scikit_learn(emotions):
@@ -119,7 +135,9 @@ def test_mutual_information_equals_scikit_learn(emotions):
     lp = info.target_codes(y, "lp")[:, 0]
     powerset = info.mim(codes, y, "lp").scores
     for f in range(0, codes.shape[1], 5):
-        np.testing.assert_allclose(each[f], [mutual_info_score(codes[:, f], t) for t in y.T], rtol=0, atol=1e-13)
+        np.testing.assert_allclose(
+            each[f], [mutual_info_score(codes[:, f], t) for t in y.T], rtol=0, atol=1e-13
+        )
         assert powerset[f] == pytest.approx(mutual_info_score(codes[:, f], lp), abs=1e-13)
         assert info.mutual_information(codes[:, f], lp) == pytest.approx(powerset[f], abs=1e-13)
     assert (powerset[:, None] >= each - 1e-12).all()
@@ -133,12 +151,18 @@ def test_tables_and_columns_give_the_same_estimates(small, corrected):
     on_set = info.conditional_on_set(codes, y, given, corrected)
     for f in range(codes.shape[1]):
         for t in range(y.shape[1]):
-            assert each[f, t] == pytest.approx(info.mutual_information(codes[:, f], y[:, t], corrected), abs=1e-13)
-            want = info.conditional_mutual_information(codes[:, f], y[:, t], list(given.T), corrected)
+            assert each[f, t] == pytest.approx(
+                info.mutual_information(codes[:, f], y[:, t], corrected), abs=1e-13
+            )
+            want = info.conditional_mutual_information(
+                codes[:, f], y[:, t], list(given.T), corrected
+            )
             assert on_set[f, t] == pytest.approx(want, abs=1e-13)
             if not corrected:
                 joint = np.unique(given, axis=0, return_inverse=True)[1].ravel()
-                assert on_set[f, t] == pytest.approx(conditional_mi(codes[:, f], y[:, t], joint), abs=1e-13)
+                assert on_set[f, t] == pytest.approx(
+                    conditional_mi(codes[:, f], y[:, t], joint), abs=1e-13
+                )
 
 
 # The ranking rules ----
@@ -185,7 +209,11 @@ def test_cmi_from_scratch(small, labels):
     targets = info.target_codes(y, labels).T
 
     def criterion(f, s):
-        given = np.unique(codes[:, s], axis=0, return_inverse=True)[1].ravel() if s else np.zeros(len(codes), int)
+        given = (
+            np.unique(codes[:, s], axis=0, return_inverse=True)[1].ravel()
+            if s
+            else np.zeros(len(codes), int)
+        )
         return sum(conditional_mi(codes[:, f], t, given) for t in targets)
 
     check_greedy(got, codes, criterion)
@@ -209,7 +237,11 @@ def check_greedy(got, codes, criterion):
     picked = []
     constant = (codes == codes[0]).all(axis=0)
     for place, gain in enumerate(got.gains):
-        values = {f: criterion(f, picked) for f in range(codes.shape[1]) if not constant[f] and f not in picked}
+        values = {
+            f: criterion(f, picked)
+            for f in range(codes.shape[1])
+            if not constant[f] and f not in picked
+        }
         pick = got.ranking[place]
         assert gain == pytest.approx(values[pick], abs=1e-12)
         assert pick == min(f for f, v in values.items() if v >= max(values.values()) - 1e-10)
@@ -242,9 +274,14 @@ def formulas(codes, y):
     return {
         "d2f": lambda f, s: r(f) - z(f, s),
         "pmu": lambda f, s: r(f) - z(f, s) - sum(co(c[f], a, b) for a, b in pairs),
-        "mdmr": lambda f, s: r(f) - mean([mi(c[f], c[p]) - sum(conditional_mi(c[f], t, c[p]) for t in labels) for p in s]),
+        "mdmr": lambda f, s: (
+            r(f)
+            - mean([mi(c[f], c[p]) - sum(conditional_mi(c[f], t, c[p]) for t in labels) for p in s])
+        ),
         "scls": lambda f, s: r(f) * (1 - sum(mi(c[f], c[p]) for p in s) / info.joint_entropy(c[f])),
-        "lrfs": lambda f, s: sum(conditional_mi(c[f], b, a) for a, b in ordered) - mean([mi(c[f], c[p]) for p in s]),
+        "lrfs": lambda f, s: (
+            sum(conditional_mi(c[f], b, a) for a, b in ordered) - mean([mi(c[f], c[p]) for p in s])
+        ),
     }
 
 
@@ -260,14 +297,20 @@ def test_jmi_is_picks_times_relevance_minus_interaction_plus_a_constant(emotions
     r = info.per_target(codes, y).sum(axis=1)
     z = sum(info.co_with_picked(codes, y, s).sum(axis=1) for s in picked)
     joint = [[pair(codes[:, f], codes[:, s]) for s in picked] for f in range(20)]
-    scratch = np.array([sum(mutual_info_score(p, t) for p in pairs for t in y.T) for pairs in joint])
+    scratch = np.array(
+        [sum(mutual_info_score(p, t) for p in pairs for t in y.T) for pairs in joint]
+    )
     np.testing.assert_allclose(scratch - (3 * r - z)[:20], r[picked].sum(), atol=1e-12)
 
 
 def test_co_is_symmetric_in_its_three_variables(small):
     codes, y = small
     a, b, c = codes[:, 0], codes[:, 1], y[:, 0]
-    assert co(a, b, c) == pytest.approx(co(c, a, b), abs=1e-13) == pytest.approx(co(b, c, a), abs=1e-13)
+    assert (
+        co(a, b, c)
+        == pytest.approx(co(c, a, b), abs=1e-13)
+        == pytest.approx(co(b, c, a), abs=1e-13)
+    )
     assert info.co_with_picked(codes, y, 1)[0, 0] == pytest.approx(co(a, b, c), abs=1e-13)
 
 
@@ -278,12 +321,16 @@ def test_filters_by_score(small):
     np.testing.assert_allclose(info.enm(codes, y).scores, np.linalg.norm(each, axis=1), atol=1e-13)
     one_valued = np.column_stack([y, np.zeros(len(y), int)])
     for target in (y, one_valued):
-        np.testing.assert_allclose(info.gmm(codes, target).scores[varying], stats.gmean(each[varying], axis=1), rtol=1e-10)
+        np.testing.assert_allclose(
+            info.gmm(codes, target).scores[varying], stats.gmean(each[varying], axis=1), rtol=1e-10
+        )
     np.testing.assert_allclose(info.mim(codes, one_valued).scores, each.sum(axis=1), atol=1e-13)
     h = [info.joint_entropy(t) for t in y.T]
     a, b = sorted(np.argsort(np.negative(h))[:2])
     want = [each[f].sum() - co(codes[:, f], y[:, a], y[:, b]) for f in range(7)]
-    np.testing.assert_allclose(info.fimf(codes, y, num_labels=2).scores[varying], np.array(want)[varying], atol=1e-13)
+    np.testing.assert_allclose(
+        info.fimf(codes, y, num_labels=2).scores[varying], np.array(want)[varying], atol=1e-13
+    )
     # all labels: R − Q, which is also the first gain of pmu
     best = info.pmu(codes, y, 1)
     assert info.fimf(codes, y).scores[best.ranking[0]] == pytest.approx(best.gains[0], abs=1e-13)
@@ -292,7 +339,9 @@ def test_filters_by_score(small):
 def test_labels_of_equal_entropy_go_by_index(small):
     codes, y = small
     a = y[:, 1]
-    shuffled = 1 - np.random.default_rng(1).permutation(a)  # the complement's count: the same entropy, rounding aside
+    shuffled = 1 - np.random.default_rng(1).permutation(
+        a
+    )  # the complement's count: the same entropy, rounding aside
     b = (np.arange(len(a)) % 2) ^ (codes[:, 0] > 2)
     labels = np.column_stack([a, shuffled, b])
     h = [info.joint_entropy(t) for t in labels.T]
@@ -316,7 +365,9 @@ def test_miller_madow_moves_mim_by_the_cell_counts(small):
 
 def test_chi2_by_hand_and_by_scipy(emotions):
     _, y, codes = emotions
-    hand = info.chi2(np.repeat([[0], [1]], [4, 6], axis=0), np.repeat([[0], [1], [0], [1]], [3, 1, 1, 5], axis=0))
+    hand = info.chi2(
+        np.repeat([[0], [1]], [4, 6], axis=0), np.repeat([[0], [1], [0], [1]], [3, 1, 1, 5], axis=0)
+    )
     # O = 3 1 1 5, E = 1.6 2.4 2.4 3.6
     assert hand.scores[0] == pytest.approx(1.96 * (1 / 1.6 + 2 / 2.4 + 1 / 3.6))
     some = range(0, 72, 7)
@@ -325,11 +376,15 @@ def test_chi2_by_hand_and_by_scipy(emotions):
         got = info.chi2(codes, y, "br", aggregate).scores[list(some)]
         np.testing.assert_allclose(got, getattr(by_label, aggregate)(axis=1), rtol=1e-12)
         lp = info.chi2(codes, y, "lp", aggregate).scores[list(some)]
-        np.testing.assert_allclose(lp, [chi2_of(codes[:, f], info.target_codes(y, "lp")[:, 0]) for f in some], rtol=1e-12)
+        np.testing.assert_allclose(
+            lp, [chi2_of(codes[:, f], info.target_codes(y, "lp")[:, 0]) for f in some], rtol=1e-12
+        )
 
 
 def chi2_of(a, b):
-    return stats.chi2_contingency(stats.contingency.crosstab(a, b).count, correction=False).statistic
+    return stats.chi2_contingency(
+        stats.contingency.crosstab(a, b).count, correction=False
+    ).statistic
 
 
 def test_two_by_two_chi2_is_n_r_squared(emotions):
@@ -342,7 +397,9 @@ def test_two_by_two_chi2_is_n_r_squared(emotions):
 def test_chi2_skips_empty_expectations_and_means_over_all_labels(small):
     codes, y = small
     wider = np.column_stack([y, np.zeros(len(y), int)])
-    np.testing.assert_allclose(info.chi2(codes, wider, aggregate="mean").scores * 5, info.chi2(codes, y).scores)
+    np.testing.assert_allclose(
+        info.chi2(codes, wider, aggregate="mean").scores * 5, info.chi2(codes, y).scores
+    )
     assert info.chi2(codes, y).scores[4] == 0
 
 
@@ -356,7 +413,8 @@ def test_unknown_labels_are_left_out_label_by_label(emotions):
     f = 4
     known = [~np.isnan(t) for t in holes.T]
     assert info.mim(codes, holes).scores[f] == pytest.approx(
-        sum(mutual_info_score(codes[k, f], t[k]) for k, t in zip(known, y.T, strict=True)), abs=1e-12
+        sum(mutual_info_score(codes[k, f], t[k]) for k, t in zip(known, y.T, strict=True)),
+        abs=1e-12,
     )
     assert info.chi2(codes, holes).scores[f] == pytest.approx(
         sum(chi2_of(codes[k, f], t[k]) for k, t in zip(known, y.T, strict=True)), rel=1e-12
@@ -389,7 +447,9 @@ def test_ppt_is_cmi_and_mim_of_the_pruned_class(emotions):
     got = info.ppt_cmi(codes, y, num_features=3)
     a, b, _ = got.ranking[:3]
     assert got.gains[0] == pytest.approx(max(want), abs=1e-13)
-    assert got.gains[1] == pytest.approx(conditional_mi(codes[rows, b], classes, codes[rows, a]), abs=1e-12)
+    assert got.gains[1] == pytest.approx(
+        conditional_mi(codes[rows, b], classes, codes[rows, a]), abs=1e-12
+    )
 
 
 def test_ross_equals_scikit_learn_and_rounding_makes_it_scale_free(emotions):
@@ -405,21 +465,39 @@ def test_ross_equals_scikit_learn_and_rounding_makes_it_scale_free(emotions):
         rows, classes = info.pruned(y, min_count)
         for f in range(0, 72, 12):
             want = _compute_mi_cd(exact[rows, f], classes, 6)
-            assert info.ross_estimate(info.distances(exact[rows, f], None), classes, 6) == pytest.approx(want, abs=1e-12)
-            assert info.ross_estimate(info.distances(z[rows, f]), classes, 6) == pytest.approx(want, abs=1e-12)
+            assert info.ross_estimate(
+                info.distances(exact[rows, f], None), classes, 6
+            ) == pytest.approx(want, abs=1e-12)
+            assert info.ross_estimate(info.distances(z[rows, f]), classes, 6) == pytest.approx(
+                want, abs=1e-12
+            )
     ties, label = np.round(x[:, 4] * 20), y[:, 0]
-    assert info.ross_estimate(info.distances(ties), label, 3) == pytest.approx(_compute_mi_cd(ties, label, 3), abs=1e-12)
+    assert info.ross_estimate(info.distances(ties), label, 3) == pytest.approx(
+        _compute_mi_cd(ties, label, 3), abs=1e-12
+    )
 
 
 def test_ross_by_hand():
     """x = 0 1 4 | 6 8, k = 1: radii 1 1 3 2 2, strictly nearer with self 1 1 2 1 1."""
-    psi = {1: -np.euler_gamma, 2: 1 - np.euler_gamma, 3: 1.5 - np.euler_gamma, 5: 25 / 12 - np.euler_gamma}
+    psi = {
+        1: -np.euler_gamma,
+        2: 1 - np.euler_gamma,
+        3: 1.5 - np.euler_gamma,
+        5: 25 / 12 - np.euler_gamma,
+    }
     want = psi[5] + psi[1] - (3 * psi[3] + 2 * psi[2]) / 5 - (4 * psi[1] + psi[2]) / 5
-    got = info.ross_estimate(info.distances(np.array([0.0, 1, 4, 6, 8])), np.array([0, 0, 0, 1, 1]), 1)
+    got = info.ross_estimate(
+        info.distances(np.array([0.0, 1, 4, 6, 8])), np.array([0, 0, 0, 1, 1]), 1
+    )
     assert got == pytest.approx(want, abs=1e-12)
     assert got > 0
     # a sixth row, alone in its class, changes nothing
-    assert info.ross_estimate(info.distances(np.array([0.0, 1, 4, 6, 8, 2])), np.array([0, 0, 0, 1, 1, 2]), 1) == got
+    assert (
+        info.ross_estimate(
+            info.distances(np.array([0.0, 1, 4, 6, 8, 2])), np.array([0, 0, 0, 1, 1, 2]), 1
+        )
+        == got
+    )
 
 
 def test_knn_ranking_and_its_joint_form(emotions):
@@ -434,7 +512,11 @@ def test_knn_ranking_and_its_joint_form(emotions):
     assert path.gains[0] == got.scores.max()
     for size in (2, 3):
         held = list(path.ranking[: size - 1])
-        each = [info.ross_estimate(pair_distance(z[:, [*held, f]]), classes, 6) for f in range(8) if f not in held]
+        each = [
+            info.ross_estimate(pair_distance(z[:, [*held, f]]), classes, 6)
+            for f in range(8)
+            if f not in held
+        ]
         assert path.gains[size - 1] == pytest.approx(max(each), abs=1e-12)
 
 
@@ -471,7 +553,9 @@ def test_fisher_lp_is_a_rescaled_analysis_of_variance(emotions):
     x, y, _ = emotions
     sets = info.target_codes(y, "lp")[:, 0]
     n, m = len(y), sets.max() + 1
-    np.testing.assert_allclose(fisher(x, y, "lp").scores, f_classif(x, sets)[0] * (m - 1) / (n - m), rtol=1e-9)
+    np.testing.assert_allclose(
+        fisher(x, y, "lp").scores, f_classif(x, sets)[0] * (m - 1) / (n - m), rtol=1e-9
+    )
 
 
 def test_fisher_overlap_by_hand():

@@ -38,23 +38,36 @@ def installed(spark, tmp_path_factory):
 
 
 def test_an_entry_point_makes_it_known(installed):
-    assert METHODS["presence"] is installed and list(METHODS)[-1] == "presence" and len(METHODS) == len(list(METHODS))
+    assert (
+        METHODS["presence"] is installed
+        and list(METHODS)[-1] == "presence"
+        and len(METHODS) == len(list(METHODS))
+    )
     assert METHODS.create("presence").title == installed.title
     with pytest.raises(ParameterError, match="did you mean 'presence'"):
         METHODS.create("presense")
 
 
-@pytest.mark.parametrize("text", ["raise SystemExit(0)", "import nothing_of_that_name", "1 / 0", ""])
+@pytest.mark.parametrize(
+    "text", ["raise SystemExit(0)", "import nothing_of_that_name", "1 / 0", ""]
+)
 def test_a_package_that_cannot_be_imported_is_told(tmp_path, monkeypatch, text):
     """An entry point that ends the process would have ended the command with code 0, and nothing done."""
     (tmp_path / "mlfs_broken.py").write_text(text)
     (tmp_path / "mlfs_broken-1.dist-info").mkdir()
-    (tmp_path / "mlfs_broken-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: mlfs-broken\nVersion: 1\n")
-    (tmp_path / "mlfs_broken-1.dist-info" / "entry_points.txt").write_text("[spark_mlfs.extractors]\nbad = mlfs_broken:Bad\n")
+    (tmp_path / "mlfs_broken-1.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: mlfs-broken\nVersion: 1\n"
+    )
+    (tmp_path / "mlfs_broken-1.dist-info" / "entry_points.txt").write_text(
+        "[spark_mlfs.extractors]\nbad = mlfs_broken:Bad\n"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     extractors = Registry("extractor", "spark_mlfs.extractors", {})
     assert "mlfs_broken" in extractors.packages()
-    with pytest.raises(ParameterError, match=r"^the extractor 'bad' of the installed package mlfs_broken cannot be imported \("):
+    with pytest.raises(
+        ParameterError,
+        match=r"^the extractor 'bad' of the installed package mlfs_broken cannot be imported \(",
+    ):
         extractors.create("bad")
     sys.modules.pop("mlfs_broken", None)
 
@@ -69,11 +82,16 @@ def test_the_laws_are_told_where_they_are_broken(installed):
     class Drawn(installed):
         def score(self, engine, p, count):
             scores = super().score(engine, p, count)
-            scores.values = scores.values + np.arange(engine.num_features) * engine.gathered().x[0, 0]
+            scores.values = (
+                scores.values + np.arange(engine.num_features) * engine.gathered().x[0, 0]
+            )
             return scores
 
     class Silent(installed):
-        parameters = (*installed.parameters, spark_mlfs.params.Parameter("odd", 1.0, spark_mlfs.params.Number(0), ""))
+        parameters = (
+            *installed.parameters,
+            spark_mlfs.params.Parameter("odd", 1.0, spark_mlfs.params.Number(0), ""),
+        )
 
     class Wrong(installed):
         def score(self, engine, p, count):
@@ -97,10 +115,14 @@ def test_the_laws_are_told_where_they_are_broken(installed):
 def test_estimator_and_pipeline(installed, spark):
     x, y = example()
     order = rank_here(engine_of(x, y), pipeline.Request.of("presence", {"power": 2.0}))[0]
-    model = spark_mlfs.MultiLabelSelector(method="presence", power=2.0, numTopFeatures=3, idCol="id").fit(frame_of(spark, x, y))
+    model = spark_mlfs.MultiLabelSelector(
+        method="presence", power=2.0, numTopFeatures=3, idCol="id"
+    ).fit(frame_of(spark, x, y))
     assert list(model.selectedFeatures) == list(order[:3])
     screened = pipeline.Request.of("mim", {}, 3, "presence:6")
-    (result,) = pipeline.rank(frame_of(spark, x, y).repartition(3), [screened], row_id="id", small_bytes=0)
+    (result,) = pipeline.rank(
+        frame_of(spark, x, y).repartition(3), [screened], row_id="id", small_bytes=0
+    )
     assert set(result.ranking["index"][:6]) == set(order[:6])
 
 
@@ -110,17 +132,34 @@ def test_command_line(installed, spark, tmp_path, capsys):
     assert cli.main(["methods", "presence"]) == 0
     assert "exponent of the change" in capsys.readouterr().out
     output = tmp_path / "run"
-    data = ["--format", "planted", "--option", "num_rows=300", "--option", "num_features=20", "--option", "num_labels=3"]
+    data = [
+        "--format",
+        "planted",
+        "--option",
+        "num_rows=300",
+        "--option",
+        "num_features=20",
+        "--option",
+        "num_labels=3",
+    ]
     command = ["select", *data, "--method", "presence", "--set", "power=2"]
     assert cli.main([*command, "--num-top-features", "5", "--output", str(output)]) == 0
     manifest = json.loads((output / "manifest.json").read_text())
-    assert manifest["method"]["name"] == "presence" and manifest["method"]["parameters"] == {"power": 2.0}
+    assert manifest["method"]["name"] == "presence" and manifest["method"]["parameters"] == {
+        "power": 2.0
+    }
     assert len(pd.read_csv(output / "ranking.csv")) == manifest["data"]["features"]
 
 
 def test_it_takes_part_in_comparisons(installed, spark):
     plan = {
-        "data": [{"name": "planted", "format": "planted", "options": {"num_rows": 240, "num_features": 20, "num_labels": 3}}],
+        "data": [
+            {
+                "name": "planted",
+                "format": "planted",
+                "options": {"num_rows": 240, "num_features": 20, "num_labels": 3},
+            }
+        ],
         "method": [{"name": "presence", "grid": {"power": [1.0, 2.0]}}, {"name": "mim"}],
         "classifier": [{"name": "brknn"}],
         "protocol": {"folds": "3-fold", "sizes": [5]},
@@ -138,7 +177,9 @@ def test_register(installed):
         assert METHODS["presence-twice"] is Twice
         assert pipeline.Request.of("presence-twice").implementation.name == "presence-twice"
         x, y = example()
-        assert len(rank_here(engine_of(x, y), pipeline.Request.of("presence-twice"))[0]) == x.shape[1]
+        assert (
+            len(rank_here(engine_of(x, y), pipeline.Request.of("presence-twice"))[0]) == x.shape[1]
+        )
         spark_mlfs.register(Twice)  # once more is no fault
 
         class Other(installed):

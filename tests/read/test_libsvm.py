@@ -18,7 +18,9 @@ from spark_mlfs.schema import FEATURES, LABELS, attribute_names
 
 def rows_of(frame):
     with worker_errors():
-        plain = frame.withMetadata(FEATURES, {})  # Spark's collect is slow per row where the schema has many names
+        plain = frame.withMetadata(
+            FEATURES, {}
+        )  # Spark's collect is slow per row where the schema has many names
         return sorted(plain.collect(), key=lambda r: r["id"])
 
 
@@ -31,15 +33,22 @@ def test_rcv1sub1_equals_scikit_learn(spark, data_dir):
         feature_names=str(folder / "features.txt"),
         label_names=str(folder / "labels.txt"),
     )
-    assert attribute_names(frame, FEATURES)[:2] == ["Att1", "Att2"] and attribute_names(frame, LABELS)[100] == "Class101"
+    assert (
+        attribute_names(frame, FEATURES)[:2] == ["Att1", "Att2"]
+        and attribute_names(frame, LABELS)[100] == "Class101"
+    )
     rows = rows_of(frame)
-    x, y = load_svmlight_file(str(folder / "rcv1sub1.svm.gz"), multilabel=True, zero_based=False, n_features=47236)
+    x, y = load_svmlight_file(
+        str(folder / "rcv1sub1.svm.gz"), multilabel=True, zero_based=False, n_features=47236
+    )
     assert [r["id"] for r in rows] == list(range(6000)) and x.shape == (6000, 47236)
     for k, row in enumerate(rows):
         assert row["features"].indices.tolist() == x.indices[x.indptr[k] : x.indptr[k + 1]].tolist()
         assert row["features"].values.tolist() == x.data[x.indptr[k] : x.indptr[k + 1]].tolist()
         assert tuple(row["labels"].indices) == tuple(sorted(int(v) for v in y[k]))
-    assert {r["features"].size for r in rows} == {47236} and {r["labels"].size for r in rows} == {101}
+    assert {r["features"].size for r in rows} == {47236} and {r["labels"].size for r in rows} == {
+        101
+    }
     assert np.mean([len(r["labels"].indices) for r in rows]).round(3) == 2.880
     assert len({tuple(r["labels"].indices) for r in rows}) == 1028
     assert 47236 - len(np.unique(x.indices)) == 27686
@@ -50,8 +59,18 @@ def test_small_file_sizes_found(spark, tmp_path):
     (tmp_path / "a.svm").write_text(text)
     frame = load(spark, str(tmp_path / "a.svm"), "libsvm")
     rows = rows_of(frame)
-    assert [r["features"].toArray().tolist() for r in rows] == [[2, 0, 0.5], [0, 1e-3, 0], [0, 0, 0], [0, -1, 0]]
-    assert [r["labels"].toArray().tolist() for r in rows] == [[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+    assert [r["features"].toArray().tolist() for r in rows] == [
+        [2, 0, 0.5],
+        [0, 1e-3, 0],
+        [0, 0, 0],
+        [0, -1, 0],
+    ]
+    assert [r["labels"].toArray().tolist() for r in rows] == [
+        [1, 1, 0, 0],
+        [0, 0, 0, 0],
+        [0, 0, 0, 1],
+        [0, 0, 1, 0],
+    ]
     assert attribute_names(frame, FEATURES) == ["f1", "f2", "f3"]
     (tmp_path / "b.svm").write_text("1 0:1 2:5\n2 1:1\n")
     rows = rows_of(load(spark, str(tmp_path / "b.svm"), "libsvm", label_base=1, feature_base=0))
@@ -98,7 +117,10 @@ def test_arguments(spark, tmp_path):
         load(spark, str(tmp_path / "e.svm"), "libsvm")
     with pytest.raises(ParameterError, match="num_features=2 but there are 3 feature_names"):
         load(spark, path, "libsvm", num_features=2, feature_names=["a", "b", "c"])
-    with pytest.raises(ParameterError, match="option 'label_base' of format 'libsvm' must be a whole number from 0 to 1, not 2"):
+    with pytest.raises(
+        ParameterError,
+        match="option 'label_base' of format 'libsvm' must be a whole number from 0 to 1, not 2",
+    ):
         load(spark, path, "libsvm", label_base=2)
 
 

@@ -53,7 +53,9 @@ def rows_here(frame):
     for batch in frame.batches():
         assert batch.schema.names == frame.columns
         columns = [
-            [vector_of(column, row) for row in range(len(column))] if pa.types.is_struct(column.type) else column.to_pylist()
+            [vector_of(column, row) for row in range(len(column))]
+            if pa.types.is_struct(column.type)
+            else column.to_pylist()
             for column in batch.columns
         ]
         out += [json.dumps([cell_of(value) for value in row]) for row in zip(*columns, strict=True)]
@@ -80,7 +82,17 @@ def assert_same(spark, path, format, **options):
 @pytest.mark.slow(every=16)
 @pytest.mark.parametrize("missing", ["error", "mean", "drop"])
 @pytest.mark.parametrize(
-    "name", ["weather", "weather-sparse", "foodtruck", "meka", "solar_flare", "hierarchical-train", "Music-test", "FilterTest"]
+    "name",
+    [
+        "weather",
+        "weather-sparse",
+        "foodtruck",
+        "meka",
+        "solar_flare",
+        "hierarchical-train",
+        "Music-test",
+        "FilterTest",
+    ],
 )
 def test_quirks_of_arff(spark, data_dir, name, missing):
     folder = data_dir / "quirks"
@@ -88,7 +100,15 @@ def test_quirks_of_arff(spark, data_dir, name, missing):
     xml = folder / f"{name.removesuffix('-train')}.xml"
     how = {"labels": str(xml)} if xml.exists() else {}
     assert_same(spark, str(path), "arff", missing=missing, **how)
-    assert_same(spark, str(path), "arff", missing=missing, categories="onehot", labels=2, binarize_labels=True)
+    assert_same(
+        spark,
+        str(path),
+        "arff",
+        missing=missing,
+        categories="onehot",
+        labels=2,
+        binarize_labels=True,
+    )
 
 
 def test_several_files_and_packed_ones_are_numbered_as_spark_does(spark, tmp_path, data_dir):
@@ -102,8 +122,12 @@ def test_several_files_and_packed_ones_are_numbered_as_spark_does(spark, tmp_pat
     folder.mkdir()
     (folder / "b.arff").write_bytes(head + b"@data\r\n" + b"\r\n".join(lines[:300]) + b"\r\n")
     (folder / "a.arff").write_bytes(head + b"@data\n" + b"\n".join(lines[300:500]))
-    (folder / "c.arff.gz").write_bytes(gzip.compress(head + b"@data\n% none\n\n" + b"\n".join(lines[500:600])))
-    (folder / "d.arff.bz2").write_bytes(bz2.compress(head + b"@data\n" + b"\n".join(lines[600:650])))
+    (folder / "c.arff.gz").write_bytes(
+        gzip.compress(head + b"@data\n% none\n\n" + b"\n".join(lines[500:600]))
+    )
+    (folder / "d.arff.bz2").write_bytes(
+        bz2.compress(head + b"@data\n" + b"\n".join(lines[600:650]))
+    )
     (folder / "_hidden.arff").write_bytes(b"?")
     assert len(assert_same(spark, str(folder), "arff", labels=-6)[0]) > 640
     assert_same(spark, f"{folder}/[ab].arff", "arff", labels=-6)
@@ -115,18 +139,34 @@ def test_a_large_file_in_parts_has_the_same_numbers(monkeypatch, tmp_path, spark
     from spark_mlfs.read import paths
 
     generator = np.random.default_rng(0)
-    lines = [f"{k % 7},{k % 3} " + " ".join(f"{j + 1}:{generator.integers(1, 9)}" for j in range(k % 11)) for k in range(4000)]
+    lines = [
+        f"{k % 7},{k % 3} " + " ".join(f"{j + 1}:{generator.integers(1, 9)}" for j in range(k % 11))
+        for k in range(4000)
+    ]
     path = tmp_path / "rows.txt"
     path.write_text("\n".join(lines))
     whole = rows_here(load(HERE, str(path), "libsvm"))
     monkeypatch.setattr(paths, "SPLIT_BYTES", 3000)
     monkeypatch.setattr(paths, "BLOCK_BYTES", 700)
     assert len(load(HERE, str(path), "libsvm").parts) > 10
-    assert rows_here(load(HERE, str(path), "libsvm")) == whole == rows_there(load(spark, str(path), "libsvm"))
+    assert (
+        rows_here(load(HERE, str(path), "libsvm"))
+        == whole
+        == rows_there(load(spark, str(path), "libsvm"))
+    )
 
 
 @pytest.mark.parametrize(
-    "content", [b"1 1:2\rr 1:3\n", b"1 1:2\r0 2:3\r", b"", b"\n\n", b"\xff\xfe1\x00", b"1 1:nan\n", b"0 1:1 1:2\n"]
+    "content",
+    [
+        b"1 1:2\rr 1:3\n",
+        b"1 1:2\r0 2:3\r",
+        b"",
+        b"\n\n",
+        b"\xff\xfe1\x00",
+        b"1 1:nan\n",
+        b"0 1:1 1:2\n",
+    ],
 )
 def test_what_is_wrong_with_lines_is_said_alike(spark, tmp_path, content):
     path = tmp_path / "rows.txt"
@@ -169,13 +209,23 @@ def columns(spark, tmp_path_factory):
     sparse = F.when(F.col("key") % 2 == 0, F.col("hot")).otherwise(F.array(F.lit(0.0), F.lit(1.0)))
     from pyspark.ml.functions import array_to_vector
 
-    frame = frame.withColumn("vector", array_to_vector(F.transform(sparse, lambda v: F.coalesce(v, F.lit(2.0)))))
+    frame = frame.withColumn(
+        "vector", array_to_vector(F.transform(sparse, lambda v: F.coalesce(v, F.lit(2.0))))
+    )
     folder = str(tmp_path_factory.mktemp("columns") / "table.parquet")
     frame.coalesce(1).write.parquet(folder)
     return folder
 
 
-FEATURE_CHOICES = [["f.a", "f_b", "f_c", "f_d", "f_e"], "cells", "vector", ["price", "f_b"], "f*", "holes", ["f_b", "f_c"]]
+FEATURE_CHOICES = [
+    ["f.a", "f_b", "f_c", "f_d", "f_e"],
+    "cells",
+    "vector",
+    ["price", "f_b"],
+    "f*",
+    "holes",
+    ["f_b", "f_c"],
+]
 LABEL_CHOICES = [{"labels": "tags"}, {"labels": "numbers"}, {"labels": "hot"}, {"labels": "l_*"}]
 
 
@@ -183,7 +233,9 @@ LABEL_CHOICES = [{"labels": "tags"}, {"labels": "numbers"}, {"labels": "hot"}, {
 @pytest.mark.parametrize("missing", ["error", "mean", "zero", "drop", "keep"])
 @pytest.mark.parametrize("features", FEATURE_CHOICES, ids=str)
 def test_features_of_a_table(spark, columns, features, missing):
-    assert_same(spark, columns, "parquet", features=features, labels="tags", id="key", missing=missing)
+    assert_same(
+        spark, columns, "parquet", features=features, labels="tags", id="key", missing=missing
+    )
     assert_same(spark, columns, "parquet", features=features, labels="l_*", missing=missing)
 
 
@@ -210,9 +262,19 @@ def test_ids_that_stay_texts_are_the_same_rows(spark, columns):
 
 
 def test_ids_of_texts_that_are_parted(spark, columns):
-    said = assert_same(spark, columns, "parquet", features="f_b", labels="text", label_delimiter=";", missing="zero")
+    said = assert_same(
+        spark,
+        columns,
+        "parquet",
+        features="f_b",
+        labels="text",
+        label_delimiter=";",
+        missing="zero",
+    )
     assert len(said[0]) == 900
-    assert_same(spark, columns, "parquet", features=["price", "f_b"], labels="text", label_delimiter=";")
+    assert_same(
+        spark, columns, "parquet", features=["price", "f_b"], labels="text", label_delimiter=";"
+    )
 
 
 @pytest.mark.parametrize(
@@ -261,11 +323,15 @@ def test_packing_takes_what_is_announced(tmp_path, sparse):
         }
         features = pa.StructArray.from_arrays(list(entries.values()), names=list(entries))
     else:
-        features = pa.FixedSizeListArray.from_arrays(rng.random(n * d), d).cast(pa.list_(pa.float64()))
+        features = pa.FixedSizeListArray.from_arrays(rng.random(n * d), d).cast(
+            pa.list_(pa.float64())
+        )
     labels = pa.array([[float(v) for v in row] for row in rng.integers(0, 2, (n, 3))])
     table = pa.table({"features": features, "labels": labels})
     if sparse:  # by which Spark knows vectors
-        kinds = StructType([StructField("features", VectorUDT()), StructField("labels", ArrayType(DoubleType()))])
+        kinds = StructType(
+            [StructField("features", VectorUDT()), StructField("labels", ArrayType(DoubleType()))]
+        )
         table = table.replace_schema_metadata({SPARK_ROW: kinds.json()})
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=1000)
     frame = load(HERE, str(tmp_path / "t.parquet"), "parquet", features="features", labels="labels")
@@ -283,15 +349,34 @@ def test_packing_takes_what_is_announced(tmp_path, sparse):
 @pytest.mark.parametrize("missing", ["zero", "drop"])
 def test_the_tags_are_looked_up_without_the_features(tmp_path, monkeypatch, missing):
     tags = pa.array([["b"], None, ["a", "b"], []] * 25, pa.list_(pa.string()))
-    table = {"x": pa.array([1.0, 2.0, None, 4.0] * 25), "y": pa.array(range(100), pa.float64()), "tags": tags}
+    table = {
+        "x": pa.array([1.0, 2.0, None, 4.0] * 25),
+        "y": pa.array(range(100), pa.float64()),
+        "tags": tags,
+    }
     pq.write_table(pa.table(table), tmp_path / "t.parquet", row_group_size=30)
     read = []
     whole = local._row_groups
-    monkeypatch.setattr(local, "_row_groups", lambda *given: read.append(given[-1]) or whole(*given))
-    frame = load(HERE, str(tmp_path / "t.parquet"), "parquet", features=["x", "y"], labels="tags", missing=missing)
-    alone = [cell for batch in frame.select(LABELS).batches() for cell in batch.column(0).to_pylist()]
+    monkeypatch.setattr(
+        local, "_row_groups", lambda *given: read.append(given[-1]) or whole(*given)
+    )
+    frame = load(
+        HERE,
+        str(tmp_path / "t.parquet"),
+        "parquet",
+        features=["x", "y"],
+        labels="tags",
+        missing=missing,
+    )
+    alone = [
+        cell for batch in frame.select(LABELS).batches() for cell in batch.column(0).to_pylist()
+    ]
     columns, read[:] = {tuple(sorted(c)) for c in read}, []
     assert columns == ({("tags", "x", "y")} if missing == "drop" else {("tags",)})
-    both = [cell for batch in frame.batches() for cell in batch.column(frame.columns.index(LABELS)).to_pylist()]
+    both = [
+        cell
+        for batch in frame.batches()
+        for cell in batch.column(frame.columns.index(LABELS)).to_pylist()
+    ]
     assert alone == both
     assert len(alone) == (75 if missing == "drop" else 100)

@@ -58,7 +58,10 @@ OF_SPARK = [
 
 def table_of(columns, separator=","):
     rows = itertools.zip_longest(*columns, fillvalue="")
-    return "\n".join(separator.join(row) for row in [[f"c{k}" for k in range(len(columns))], *rows]) + "\n"
+    return (
+        "\n".join(separator.join(row) for row in [[f"c{k}" for k in range(len(columns))], *rows])
+        + "\n"
+    )
 
 
 def test_types_of_cells(spark, tmp_path):
@@ -72,11 +75,33 @@ def test_types_of_cells(spark, tmp_path):
 @pytest.mark.slow(every=8)
 def test_types_of_any_cells(spark, tmp_path):
     generator = np.random.default_rng(5)
-    pieces = ["1", "0", "12", "-", "+", ".", "e", "E5", " ", "NaN", "Inf", "true", "2020-01-05", "f", "x", ":3", "é", "00"]
+    pieces = [
+        "1",
+        "0",
+        "12",
+        "-",
+        "+",
+        ".",
+        "e",
+        "E5",
+        " ",
+        "NaN",
+        "Inf",
+        "true",
+        "2020-01-05",
+        "f",
+        "x",
+        ":3",
+        "é",
+        "00",
+    ]
     columns, texts = [], 0
     path = tmp_path / "cells.csv"
     while len(columns) < 150:
-        cells = ["".join(generator.choice(pieces, generator.integers(0, 4))) for _ in range(generator.integers(1, 3))]
+        cells = [
+            "".join(generator.choice(pieces, generator.integers(0, 4)))
+            for _ in range(generator.integers(1, 3))
+        ]
         path.write_text(table_of([cells, ["0"] * 4]))
         try:
             text = opened(HERE, path, "csv")[0]["c0"] == "string"
@@ -94,7 +119,17 @@ def test_types_of_any_cells(spark, tmp_path):
 def test_quotes_in_any_lines(spark, tmp_path, options):
     generator = np.random.default_rng(8)
     quote, separator = options.get("quote", '"'), options.get("sep", ",")
-    pieces = [quote, quote, quote + separator + quote, separator, "\\" + quote, "\\", "x", " y", quote * 2]
+    pieces = [
+        quote,
+        quote,
+        quote + separator + quote,
+        separator,
+        "\\" + quote,
+        "\\",
+        "x",
+        " y",
+        quote * 2,
+    ]
     lines, path = [], tmp_path / "rows.csv"
     while len(lines) < 60:
         line = "".join(generator.choice(pieces, generator.integers(1, 9)))
@@ -111,7 +146,11 @@ def test_quotes_in_any_lines(spark, tmp_path, options):
 @pytest.mark.parametrize("cell", OF_SPARK)
 def test_cells_that_only_spark_reads(tmp_path, cell):
     path = tmp_path / "cells.csv"
-    path.write_text(f"a,z\n{cell}\n".replace("\n", ",1\n").replace("a,z,1", "a,z") if cell != "a,z" else "a,z\n1,2\na,z\n")
+    path.write_text(
+        f"a,z\n{cell}\n".replace("\n", ",1\n").replace("a,z,1", "a,z")
+        if cell != "a,z"
+        else "a,z\n1,2\na,z\n"
+    )
     with pytest.raises(NeedsSpark):
         opened(HERE, path, "csv")
 
@@ -152,7 +191,15 @@ def test_options_of_csv(spark, tmp_path, content, options):
 
 
 @pytest.mark.parametrize(
-    "options", [{"mode": "DROPMALFORMED"}, {"header": "perhaps"}, {"sep": "||"}, {"quote": ""}, {"escape": "'"}], ids=str
+    "options",
+    [
+        {"mode": "DROPMALFORMED"},
+        {"header": "perhaps"},
+        {"sep": "||"},
+        {"quote": ""},
+        {"escape": "'"},
+    ],
+    ids=str,
 )
 def test_options_that_only_spark_knows(tmp_path, options):
     path = tmp_path / "rows.csv"
@@ -169,14 +216,29 @@ def table(tmp_path_factory):
     rows = []
     for k in range(1334):
         number = generator.normal()
-        some = [f"{number:.17g}", str(k % 7), "" if k % 11 == 3 else f"{number:.3f}", ("true", "False")[k % 2], str(k % 3)]
+        some = [
+            f"{number:.17g}",
+            str(k % 7),
+            "" if k % 11 == 3 else f"{number:.3f}",
+            ("true", "False")[k % 2],
+            str(k % 3),
+        ]
         rows.append(
-            [*some, str(k % 2), "" if k % 17 == 5 else str(k // 2 % 2), f'"a{k % 5}; b{k % 3}"', f"2020-01-{k % 28 + 1:02d}"]
+            [
+                *some,
+                str(k % 2),
+                "" if k % 17 == 5 else str(k // 2 % 2),
+                f'"a{k % 5}; b{k % 3}"',
+                f"2020-01-{k % 28 + 1:02d}",
+            ]
         )
     lines = [",".join(row) for row in rows]
     lines += lines[:666]
     head = 'f.a,f_b,f c,f_d,`f`,l.x,l_y,tags,"day"\n'
-    text = [head + "\r\n".join(part) + "\n" for part in (lines[:900], lines[900:1000], lines[1000:1500], lines[1500:])]
+    text = [
+        head + "\r\n".join(part) + "\n"
+        for part in (lines[:900], lines[900:1000], lines[1000:1500], lines[1500:])
+    ]
     (folder / "b.csv").write_text(text[0])
     (folder / "a.csv").write_text(text[1])
     (folder / "c.csv.gz").write_bytes(gzip.compress(text[2].encode()))
@@ -190,7 +252,9 @@ def test_a_table_of_csv(spark, table, missing):
     how = {"features": ["f.a", "f_b", "f c", "f_d", "`f`"], "missing": missing}
     rows = assert_same(spark, table, "csv", labels=["l.x", "l_y"], **how)[0]
     assert len(rows) > 1800 and (len(rows) == 2000) == (missing != "drop")
-    assert_same(spark, table, "csv", labels="tags", label_delimiter=";", id="f.a", weight="f_b", **how)
+    assert_same(
+        spark, table, "csv", labels="tags", label_delimiter=";", id="f.a", weight="f_b", **how
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,7 +282,9 @@ def test_a_large_csv_in_parts_has_the_same_rows(monkeypatch, table):
     assert len(frame.parts) > 5 and rows_here(frame) == whole
 
 
-@pytest.mark.parametrize("second", ["a,c,y\n3,4,0\n", '"a",b,y\n3,4,0\n', "a,b,y \n3,4,0\n", "\n", "a,b,y\n"])
+@pytest.mark.parametrize(
+    "second", ["a,c,y\n3,4,0\n", '"a",b,y\n3,4,0\n', "a,b,y \n3,4,0\n", "\n", "a,b,y\n"]
+)
 def test_headers_of_several_files(spark, tmp_path, second):
     (tmp_path / "1.csv").write_text("a,b,y\n1,2,1\n2,1,1\n3,3,3\n")
     (tmp_path / "2.csv").write_text(second)
@@ -268,9 +334,23 @@ def test_a_table_of_json(spark, monkeypatch, tmp_path):
     generator = np.random.default_rng(3)
     lines = []
     for k in range(1334):
-        row = {"z": float(generator.normal()), "f.b": k % 7, "f_c": k % 2 == 0, "tags": [f"t{k % 3}"] * (k % 3), "l_x": k % 2}
-        row |= {"numbers": [k % 5, k % 3], "hot": [0.0, float(k % 2)], "cells": [k % 3, 0.25], "void": None, "o": {"p": k}}
-        lines.append(json.dumps({name: value for name, value in row.items() if name != "z" or k % 13 != 3}))
+        row = {
+            "z": float(generator.normal()),
+            "f.b": k % 7,
+            "f_c": k % 2 == 0,
+            "tags": [f"t{k % 3}"] * (k % 3),
+            "l_x": k % 2,
+        }
+        row |= {
+            "numbers": [k % 5, k % 3],
+            "hot": [0.0, float(k % 2)],
+            "cells": [k % 3, 0.25],
+            "void": None,
+            "o": {"p": k},
+        }
+        lines.append(
+            json.dumps({name: value for name, value in row.items() if name != "z" or k % 13 != 3})
+        )
     lines += lines[:666]
     (tmp_path / "1.json").write_text("\n".join(lines[:1200]))
     (tmp_path / "2.json.gz").write_bytes(gzip.compress("\n".join(lines[1200:]).encode()))
@@ -302,8 +382,19 @@ TEXTS = [
 def texts(spark, tmp_path_factory):
     """A folder with the same texts as Parquet, CSV (without line ends) and JSON: 360 rows, many of them repeated."""
     folder = tmp_path_factory.mktemp("texts")
-    rows = [(k, TEXTS[k % 12], [f"t{k % 3}"] if k % 4 else [], k % 2, None if k % 5 == 0 else k % 3 // 2) for k in range(360)]
-    frame = spark.createDataFrame(rows, "key bigint, `the.text` string, tags array<string>, l_x int, l_y int").coalesce(1)
+    rows = [
+        (
+            k,
+            TEXTS[k % 12],
+            [f"t{k % 3}"] if k % 4 else [],
+            k % 2,
+            None if k % 5 == 0 else k % 3 // 2,
+        )
+        for k in range(360)
+    ]
+    frame = spark.createDataFrame(
+        rows, "key bigint, `the.text` string, tags array<string>, l_x int, l_y int"
+    ).coalesce(1)
     frame.write.parquet(f"{folder}/rows.parquet")
     flat = frame.selectExpr("key", "translate(`the.text`, '\n', ' ') as words", "l_x", "l_y")
     flat.write.csv(f"{folder}/rows.csv", header=True)
@@ -332,28 +423,60 @@ def test_words_of_texts(spark, texts, options):
 
 
 def test_words_of_csv(spark, texts):
-    rows, names, _, _ = assert_same(spark, f"{texts}/rows.csv", "text", text="words", labels="l_*", source="csv", min_df=1)
+    rows, names, _, _ = assert_same(
+        spark, f"{texts}/rows.csv", "text", text="words", labels="l_*", source="csv", min_df=1
+    )
     assert len(rows) == 360 and {"the", "cat", "dog_1", "i", "ce", "kelvin"} <= {*names[0]}
 
 
 @pytest.mark.spark35
 def test_words_of_json(spark, texts):
-    assert_same(spark, f"{texts}/rows.json", "text", text="`the.text`", labels="tags", source="json", id="l_x", min_df=1)
+    assert_same(
+        spark,
+        f"{texts}/rows.json",
+        "text",
+        text="`the.text`",
+        labels="tags",
+        source="json",
+        id="l_x",
+        min_df=1,
+    )
 
 
 def test_words_that_only_spark_counts(texts):
     for options in ({"pattern": None}, {"pattern": r"\s"}, {"stop_words": "english"}):
         with pytest.raises(NeedsSpark):
-            load(HERE, f"{texts}/rows.parquet", "text", text="the.text", labels="l_*", source="parquet", **options)
+            load(
+                HERE,
+                f"{texts}/rows.parquet",
+                "text",
+                text="the.text",
+                labels="l_*",
+                source="parquet",
+                **options,
+            )
 
 
 def test_labels_of_texts_that_are_no_numbers(spark, texts):
-    said = assert_same(spark, f"{texts}/rows.csv", "text", text="words", labels=["l_x", "words"], source="csv")
+    said = assert_same(
+        spark, f"{texts}/rows.csv", "text", text="words", labels=["l_x", "words"], source="csv"
+    )
     assert "(it holds 'The cat" in said
 
 
 def test_a_table_without_a_column_or_a_row_is_said(tmp_path):
-    for text, said in (("", "no column 'body': there is none"), ("body,tags\n", "give more texts, or lower min_df")):
+    for text, said in (
+        ("", "no column 'body': there is none"),
+        ("body,tags\n", "give more texts, or lower min_df"),
+    ):
         (tmp_path / "t.csv").write_text(text)
         with pytest.raises(SparkMlfsError, match=said):
-            load(HERE, str(tmp_path / "t.csv"), "text", source="csv", text="body", labels="tags", label_delimiter=";")
+            load(
+                HERE,
+                str(tmp_path / "t.csv"),
+                "text",
+                source="csv",
+                text="body",
+                labels="tags",
+                label_delimiter=";",
+            )

@@ -9,7 +9,14 @@ import pytest
 import scipy.sparse as sp
 from pyspark.ml.linalg import DenseVector, SparseVector, Vectors, VectorUDT
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DoubleType, IntegerType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DoubleType,
+    IntegerType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from spark_mlfs import pipeline
 from spark_mlfs.blocks import pack as packing
@@ -25,7 +32,9 @@ from spark_mlfs.schema import LABELS, packed_from, with_names
 # ---- batches and blocks, without Spark ----
 
 
-def batch_of(x: np.ndarray | sp.csr_matrix, labels: list[list[int]], first: int = 0) -> pa.RecordBatch:
+def batch_of(
+    x: np.ndarray | sp.csr_matrix, labels: list[list[int]], first: int = 0
+) -> pa.RecordBatch:
     """Rows as Spark hands them over: vectors, label numbers, ids, hashes."""
     if sp.issparse(x):
         rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
@@ -33,7 +42,9 @@ def batch_of(x: np.ndarray | sp.csr_matrix, labels: list[list[int]], first: int 
     else:
         column = vectors.dense(x).to_arrow()
     ids = pa.array(np.arange(first, first + x.shape[0]))
-    return pa.RecordBatch.from_arrays([column, pa.array(labels, pa.list_(pa.int64())), ids, ids], names=["x", "y", "i", "h"])
+    return pa.RecordBatch.from_arrays(
+        [column, pa.array(labels, pa.list_(pa.int64())), ids, ids], names=["x", "y", "i", "h"]
+    )
 
 
 def unpacked(batches: list[pa.RecordBatch]) -> tuple[list[Block], packing.Profile]:
@@ -50,21 +61,27 @@ def test_blocks_hold_the_rows_however_they_were_handed_over(sparse, size):
     x = rng.integers(0, 4, (120, 9)).astype(float) * (rng.random((120, 9)) < 0.4)
     labels = [sorted(set(rng.integers(0, 5, 3).tolist())) for _ in x]
     starts = range(0, len(x), size)
-    some = [(sp.csr_matrix(x[a : a + size]) if sparse else x[a : a + size], labels[a : a + size], a) for a in starts]
+    some = [
+        (sp.csr_matrix(x[a : a + size]) if sparse else x[a : a + size], labels[a : a + size], a)
+        for a in starts
+    ]
     blocks, profile = unpacked([batch_of(*part) for part in some])
     assert len(blocks) == 1  # narrow batches become one block
     (block,) = blocks
     assert block.x.dtype == np.uint8 and block.sparse == sparse
     np.testing.assert_array_equal(block.dense(), x)
     np.testing.assert_array_equal(block.ids, np.arange(len(x)))
-    assert [block.label_indices[a:z].tolist() for a, z in zip(block.label_indptr, block.label_indptr[1:], strict=False)] == labels
+    assert [
+        block.label_indices[a:z].tolist()
+        for a, z in zip(block.label_indptr, block.label_indptr[1:], strict=False)
+    ] == labels
     whole = profile_block(block, 0)
     for name in ("low", "high", "binary", "positive"):
         np.testing.assert_array_equal(getattr(profile, name), getattr(whole, name), err_msg=name)
     assert (profile.n, profile.nonzero) == (len(x), np.count_nonzero(x))
-    assert (profile.stored >= np.count_nonzero(x, axis=0)).all() and profile.feature_label_pairs >= np.count_nonzero(
-        x, axis=1
-    ) @ list(map(len, labels))
+    assert (
+        profile.stored >= np.count_nonzero(x, axis=0)
+    ).all() and profile.feature_label_pairs >= np.count_nonzero(x, axis=1) @ list(map(len, labels))
     if sparse:  # else some batches count as full
         np.testing.assert_array_equal(profile.stored, np.count_nonzero(x, axis=0))
 
@@ -82,9 +99,17 @@ def test_blocks_are_neither_small_nor_large(monkeypatch):
 
 def test_a_type_is_widened_for_its_own_batch_only():
     tall = np.arange(40.0).reshape(20, 2)
-    blocks, _ = unpacked([batch_of(tall, [[0]] * 20), batch_of(tall + 0.5, [[0]] * 20, 20), batch_of(tall / 3, [[0]] * 20, 40)])
+    blocks, _ = unpacked(
+        [
+            batch_of(tall, [[0]] * 20),
+            batch_of(tall + 0.5, [[0]] * 20, 20),
+            batch_of(tall / 3, [[0]] * 20, 40),
+        ]
+    )
     assert [b.x.dtype for b in blocks] == [np.uint8, np.float32, np.float64]
-    np.testing.assert_array_equal(concatenate(blocks).x, np.concatenate([tall, tall + 0.5, tall / 3]))
+    np.testing.assert_array_equal(
+        concatenate(blocks).x, np.concatenate([tall, tall + 0.5, tall / 3])
+    )
 
 
 def test_a_vector_of_another_size_in_a_later_batch_is_named():
@@ -93,7 +118,10 @@ def test_a_vector_of_another_size_in_a_later_batch_is_named():
     assert profile.problem == ("its feature vector has size 5 where others have 4", [3], None)
 
 
-@pytest.mark.parametrize("values", [np.array([1.0]), np.array([1.0, 2.0]), np.array([0.0, 1.0, -3.5]), np.array([1.0, np.inf])])
+@pytest.mark.parametrize(
+    "values",
+    [np.array([1.0]), np.array([1.0, 2.0]), np.array([0.0, 1.0, -3.5]), np.array([1.0, np.inf])],
+)
 def test_sparse_cells_are_read_alike_from_buffers_and_one_by_one(values):
     """Cells that are all sparse come straight from Arrow's buffers; one dense cell among them sends all the slow way."""
     rng = np.random.default_rng(len(values))
@@ -101,7 +129,9 @@ def test_sparse_cells_are_read_alike_from_buffers_and_one_by_one(values):
     stored = rng.random((n, d)) < 0.2
     rows, slots = np.nonzero(stored)
     data = rng.choice(values, len(rows))
-    column = vectors.Vectors(d, np.zeros(n, bool), np.bincount(rows, minlength=n), slots.astype(np.int32), data).to_arrow()
+    column = vectors.Vectors(
+        d, np.zeros(n, bool), np.bincount(rows, minlength=n), slots.astype(np.int32), data
+    ).to_arrow()
     whole = pa.concat_arrays([column, vectors.dense(np.zeros((1, d))).to_arrow()])
     for part, shift in ((column, 0), (column.slice(7), 7)):
         if np.isinf(values).any():
@@ -120,12 +150,20 @@ def test_sparse_cells_are_read_alike_from_buffers_and_one_by_one(values):
 
 def test_the_profile_of_ones_is_that_of_any_values():
     rng = np.random.default_rng(3)
-    x = (rng.random((60, 12)) < np.linspace(0, 1, 12)).astype(np.uint8)  # the first column empty, the last full
-    profile = profile_block(Block(sp.csr_matrix(x), np.arange(60), np.zeros(61, np.int32), np.zeros(0, np.int32)), 0)
+    x = (rng.random((60, 12)) < np.linspace(0, 1, 12)).astype(
+        np.uint8
+    )  # the first column empty, the last full
+    profile = profile_block(
+        Block(sp.csr_matrix(x), np.arange(60), np.zeros(61, np.int32), np.zeros(0, np.int32)), 0
+    )
     np.testing.assert_array_equal(profile.low, x.min(axis=0))
     np.testing.assert_array_equal(profile.high, x.max(axis=0))
     np.testing.assert_array_equal(profile.stored, x.sum(axis=0))
-    assert profile.binary.all() and profile.nonzero == x.sum() and profile.widest == x.sum(axis=1).max()
+    assert (
+        profile.binary.all()
+        and profile.nonzero == x.sum()
+        and profile.widest == x.sum(axis=1).max()
+    )
 
 
 class Settings:
@@ -153,7 +191,10 @@ class Settings:
         return {name: value for name, value in self.values.items() if name in (BYTES, RECORDS)}
 
 
-BYTES, RECORDS = "spark.sql.execution.arrow.maxBytesPerBatch", "spark.sql.execution.arrow.maxRecordsPerBatch"
+BYTES, RECORDS = (
+    "spark.sql.execution.arrow.maxBytesPerBatch",
+    "spark.sql.execution.arrow.maxRecordsPerBatch",
+)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +257,13 @@ def test_a_platform_that_takes_no_setting_of_spark_keeps_no_note():
 
 
 def test_where_spark_counts_rows_long_ones_make_small_batches():
-    for width, rows in ((100 << 10, "40"), (1 << 20, "4"), (9 << 20, "1"), (10, "2000"), (0, "2000")):
+    for width, rows in (
+        (100 << 10, "40"),
+        (1 << 20, "4"),
+        (9 << 20, "1"),
+        (10, "2000"),
+        (0, "2000"),
+    ):
         session = Settings({RECORDS: "10000"})
         with small_batches(session, lambda width=width: width):
             assert session.sparks == {RECORDS: rows}
@@ -235,7 +282,11 @@ def test_the_session_hands_rows_over_by_bytes(spark):
         for batch in batches:
             yield pa.RecordBatch.from_arrays([pa.array([batch.num_rows])], ["rows"])
 
-    frame = spark.range(0, 6000, 1, 1).select(F.array_repeat(F.lit(1.5), 500).alias("x")).mapInArrow(sizes, "rows long")
+    frame = (
+        spark.range(0, 6000, 1, 1)
+        .select(F.array_repeat(F.lit(1.5), 500).alias("x"))
+        .mapInArrow(sizes, "rows long")
+    )
     before = spark.conf.get(RECORDS)
     with small_batches(spark):
         rows = [row.rows for row in frame.collect()]
@@ -259,30 +310,76 @@ NAN, INF = float("nan"), float("inf")
 
 
 def row(key="p", vec=None, arr=(1.0, 2.0), hot=(1, 0), a=1.0, y=1, tags=("u",)):
-    return (key, SparseVector(4, {1: 1.0, 3: 2.0}) if vec is None else vec, list(arr), DenseVector(hot), a, y, list(tags))
+    return (
+        key,
+        SparseVector(4, {1: 1.0, 3: 2.0}) if vec is None else vec,
+        list(arr),
+        DenseVector(hot),
+        a,
+        y,
+        list(tags),
+    )
 
 
 def used(spark, rows, features, labels, **more):
-    frame = table(spark, spark.createDataFrame(rows, LABELLED).coalesce(1), features, labels, **{"id": "key", **more})
+    frame = table(
+        spark,
+        spark.createDataFrame(rows, LABELLED).coalesce(1),
+        features,
+        labels,
+        **{"id": "key", **more},
+    )
     with worker_errors():
         return frame.collect()
 
 
 FAULTS = [
-    (row("q", vec=SparseVector(4, {1: 1.0, 3: NAN})), "vec", "hot", "row q: column 'vec', feature 3: the value is missing"),
-    (row("q", vec=DenseVector([1, -INF, 0, 0])), "vec", "hot", "row q: column 'vec', feature 1 is infinite"),
-    (row("q", arr=(1.0, None)), "arr", "hot", "row q: column 'arr', feature 1: the value is missing"),
+    (
+        row("q", vec=SparseVector(4, {1: 1.0, 3: NAN})),
+        "vec",
+        "hot",
+        "row q: column 'vec', feature 3: the value is missing",
+    ),
+    (
+        row("q", vec=DenseVector([1, -INF, 0, 0])),
+        "vec",
+        "hot",
+        "row q: column 'vec', feature 1 is infinite",
+    ),
+    (
+        row("q", arr=(1.0, None)),
+        "arr",
+        "hot",
+        "row q: column 'arr', feature 1: the value is missing",
+    ),
     (row("q", a=INF), ["a"], "hot", "row q: feature 'a' is infinite; make it finite or null"),
-    (row("q", hot=(1, 2.5)), "vec", "hot", "row q: label 'hot', position 1 is 2.5; labels are 0, 1 or null"),
+    (
+        row("q", hot=(1, 2.5)),
+        "vec",
+        "hot",
+        "row q: label 'hot', position 1 is 2.5; labels are 0, 1 or null",
+    ),
     (row("q", y=3), "vec", ["y"], "row q: label 'y' is 3; labels are 0, 1 or null"),
     (row(None), "vec", "hot", "row 2 of part 0: the id column holds a null"),
-    (("q", None, [1.0], DenseVector([1]), 1.0, 1, []), "vec", ["y"], "row q: column 'vec' holds a null instead of features"),
-    (("q", SparseVector(4, {}), [1.0], None, 1.0, 1, []), "vec", "hot", "row q: column 'hot' holds a null instead of labels"),
+    (
+        ("q", None, [1.0], DenseVector([1]), 1.0, 1, []),
+        "vec",
+        ["y"],
+        "row q: column 'vec' holds a null instead of features",
+    ),
+    (
+        ("q", SparseVector(4, {}), [1.0], None, 1.0, 1, []),
+        "vec",
+        "hot",
+        "row q: column 'hot' holds a null instead of labels",
+    ),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("bad", "features", "labels", "said"), FAULTS, ids=[f[-1][:40] for f in FAULTS])
+@pytest.mark.parametrize(
+    ("bad", "features", "labels", "said"), FAULTS, ids=[f[-1][:40] for f in FAULTS]
+)
 def test_an_action_names_the_row(spark, bad, features, labels, said):
     rows = [row(), bad, row("r")]
     with pytest.raises(DataError) as raised:
@@ -290,7 +387,12 @@ def test_an_action_names_the_row(spark, bad, features, labels, said):
     assert said in str(raised.value)
     # packing takes the rows before their values are checked: it sees each of these itself, and says it as the reader does
     with pytest.raises(DataError) as packed:
-        pack(table(spark, spark.createDataFrame(rows, LABELLED).coalesce(1), features, labels, id="key"), row_id="id")
+        pack(
+            table(
+                spark, spark.createDataFrame(rows, LABELLED).coalesce(1), features, labels, id="key"
+            ),
+            row_id="id",
+        )
     assert str(packed.value) == str(raised.value)
 
 
@@ -305,21 +407,29 @@ def test_unchecked_rows_pack_to_the_same(spark, form, parts):
     names = [f"text.{j}" for j in range(6)]
     frame = pd.DataFrame(x, columns=names).assign(**{"y.a": y[:, 0], "y.b": y[:, 1]})
     if form != "columns":
-        cells = {"dense": Vectors.dense, "sparse": lambda row: Vectors.sparse(6, np.flatnonzero(row), row[row != 0])}
+        cells = {
+            "dense": Vectors.dense,
+            "sparse": lambda row: Vectors.sparse(6, np.flatnonzero(row), row[row != 0]),
+        }
         frame["x"] = [cells.get(form, list)(row) for row in x]
     source = spark.createDataFrame(frame).repartition(parts)
     read = table(spark, source, names if form == "columns" else "x", ["y.a", "y.b"])
     taken = packed_from(read)
     assert taken is not None and packed_from(read.where("true")) is None
     plain, checked = pack(read), pack(read.select("*"))
-    assert plain.profile.encode() == checked.profile.encode() and plain.feature_names == checked.feature_names
+    assert (
+        plain.profile.encode() == checked.profile.encode()
+        and plain.feature_names == checked.feature_names
+    )
     for packed in (plain, checked):
         packed.release()
 
 
 def test_the_rows_of_a_cached_frame_are_taken(spark):
     """They are the ones the user keeps, and need not be read again."""
-    frame = table(spark, spark.createDataFrame([row("p"), row("q")], LABELLED), "vec", "hot", id="key")
+    frame = table(
+        spark, spark.createDataFrame([row("p"), row("q")], LABELLED), "vec", "hot", id="key"
+    )
     assert packed_from(frame) is not None and packed_from(frame.cache()) is None
     frame.unpersist()
     assert packed_from(frame) is not None
@@ -328,13 +438,19 @@ def test_the_rows_of_a_cached_frame_are_taken(spark):
 def test_rows_without_an_id_column_are_named_by_their_place(spark):
     with pytest.raises(DataError, match="row 3 of part 0: feature 'a' is infinite"):
         used(spark, [row(), row(), row(a=INF)], ["a"], ["y"], id=None)
-    with pytest.raises(DataError, match="row 3 of part 0: feature 'a' is infinite"):  # counted before rows are dropped
+    with pytest.raises(
+        DataError, match="row 3 of part 0: feature 'a' is infinite"
+    ):  # counted before rows are dropped
         used(spark, [row(a=None), row(), row(a=INF)], ["a"], ["y"], id=None, missing="drop")
 
 
 @pytest.mark.parametrize(
     ("features", "zero", "kept"),
-    [("arr", [[1, 2], [0, 0]], [[1, 2]]), ("vec", [[0, 1, 0, 2], [0, 0, 0, 5]], [[0, 1, 0, 2]]), (["a"], [[1], [0]], [[1]])],
+    [
+        ("arr", [[1, 2], [0, 0]], [[1, 2]]),
+        ("vec", [[0, 1, 0, 2], [0, 0, 0, 5]], [[0, 1, 0, 2]]),
+        (["a"], [[1], [0]], [[1]]),
+    ],
 )
 def test_missing_values_of_every_form(spark, features, zero, kept):
     rows = [row("p"), row("q", vec=SparseVector(4, {1: NAN, 3: 5.0}), arr=(None, NAN), a=None)]
@@ -355,10 +471,19 @@ def test_a_table_is_read_without_a_pass_of_python(spark, capsys):
 
 
 def test_named_tags_take_no_job_and_rank_the_same(spark):
-    rows = [(i, [float(i % 3), float(i % 5)], [t for t, m in (("b", 2), ("c", 3), ("a", 5)) if i % m == 0]) for i in range(60)]
+    rows = [
+        (
+            i,
+            [float(i % 3), float(i % 5)],
+            [t for t, m in (("b", 2), ("c", 3), ("a", 5)) if i % m == 0],
+        )
+        for i in range(60)
+    ]
     source = spark.createDataFrame(rows, "id long, x array<double>, tags array<string>")
     plain = pack(table(spark, source, "x", "tags", id="id"), row_id="id")
-    named = pack(table(spark, source, "x", "tags", id="id", label_names=["c", "none", "a", "b"]), row_id="id")
+    named = pack(
+        table(spark, source, "x", "tags", id="id", label_names=["c", "none", "a", "b"]), row_id="id"
+    )
     assert (plain.jobs, named.jobs) == (2, 1)
     assert (plain.label_names, named.label_names) == (["a", "b", "c"], ["c", "none", "a", "b"])
     np.testing.assert_array_equal(named.profile.positive, [20, 0, 12, 30])
@@ -368,17 +493,29 @@ def test_named_tags_take_no_job_and_rank_the_same(spark):
     np.testing.assert_allclose(first["score"], second["score"], rtol=1e-13)
     for packed in (plain, named):
         packed.release()
-    by_metadata = pack(with_names(source.withColumnRenamed("tags", LABELS), LABELS, ["a", "b", "c"]), "x", LABELS, "id")
+    by_metadata = pack(
+        with_names(source.withColumnRenamed("tags", LABELS), LABELS, ["a", "b", "c"]),
+        "x",
+        LABELS,
+        "id",
+    )
     np.testing.assert_array_equal(by_metadata.profile.positive, plain.profile.positive)
     by_metadata.release()
 
 
 def test_a_tag_that_was_not_named_is_refused(spark):
-    source = spark.createDataFrame([(0, [1.0], ["a"]), (7, [2.0], ["zz", "a"])], "id long, x array<double>, tags array<string>")
-    with pytest.raises(DataError, match=r"row 7: tag 'zz' is none of the 2 labels that were named; name it, too"):
+    source = spark.createDataFrame(
+        [(0, [1.0], ["a"]), (7, [2.0], ["zz", "a"])], "id long, x array<double>, tags array<string>"
+    )
+    with pytest.raises(
+        DataError, match=r"row 7: tag 'zz' is none of the 2 labels that were named; name it, too"
+    ):
         pack(table(spark, source, "x", "tags", id="id", label_names=["a", "b"]), row_id="id")
     for wrong in ("ab", [], ["a", "a"], ["a", 3], [""]):
-        with pytest.raises(ParameterError, match="'label_names' of format 'table' must be a list of different names"):
+        with pytest.raises(
+            ParameterError,
+            match="'label_names' of format 'table' must be a list of different names",
+        ):
             table(spark, source, "x", "tags", label_names=wrong)
     columns = spark.createDataFrame([(1.0, 1, 0)], "x double, y1 int, y2 int")
     with pytest.raises(ParameterError, match="label_names is for one column of labels"):
@@ -387,6 +524,8 @@ def test_a_tag_that_was_not_named_is_refused(spark):
 
 def test_labels_of_different_lengths_are_refused_across_parts(spark):
     rows = [(i, [float(i)], [1.0, 0.0] if i < 2 else [0.0, 1.0, 1.0]) for i in range(4)]
-    source = spark.createDataFrame(rows, "id long, x array<double>, hot array<double>").repartitionByRange(2, "id")
+    source = spark.createDataFrame(
+        rows, "id long, x array<double>, hot array<double>"
+    ).repartitionByRange(2, "id")
     with pytest.raises(DataError, match="some rows have 2 labels, others 3"):
         pack(source, "x", "hot", "id")

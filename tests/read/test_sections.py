@@ -55,17 +55,33 @@ def test_what_a_key_takes(key, given, taken):
         ({"name": "n", "share": "x"}, ("share",), "must be a number from above 0 to 1, not 'x'"),
         ({"name": "n", "share": True}, ("share",), "must be a number from above 0 to 1, not True"),
         ({"name": "n", "share": 0}, ("share",), "must be a number from above 0 to 1, not 0"),
-        ({"name": "n", "share": float("nan")}, ("share",), "must be a number from above 0 to 1, not nan"),
+        (
+            {"name": "n", "share": float("nan")},
+            ("share",),
+            "must be a number from above 0 to 1, not nan",
+        ),
         ({"name": "n", "loud": "yes"}, ("loud",), "must be true or false, not 'yes'"),
         ({"name": "n", "mode": 3}, ("mode",), "must be one of 'a', 'b', '3', not 3"),
         ({"name": "n", "mode": True}, ("mode",), "must be one of 'a', 'b', '3', not True"),
         ({"name": "n", "grid": {"c": 1}}, ("grid", "c"), "must be a list, not 1"),
         ({"name": "n", "inner": 3}, ("inner",), "must be a section (a table of keys), not 3"),
-        ({"name": "n", "inner": {"folds": "1"}}, ("inner", "folds"), "must be a whole number from 2 to 30, not '1'"),
-        ({"name": "n", "inner": {"folds": 2.5}}, ("inner", "folds"), "must be a whole number from 2 to 30, not 2.5"),
+        (
+            {"name": "n", "inner": {"folds": "1"}},
+            ("inner", "folds"),
+            "must be a whole number from 2 to 30, not '1'",
+        ),
+        (
+            {"name": "n", "inner": {"folds": 2.5}},
+            ("inner", "folds"),
+            "must be a whole number from 2 to 30, not 2.5",
+        ),
         ({"name": "n", "inner": {"folds": "9" * 5000}}, ("inner", "folds"), LARGE),
         ({"name": "n", "inner": {"fold": 1}}, ("inner", "fold"), "unknown key"),
-        ({"name": "n", "several": [{}, {"folds": 31}]}, ("several", 1, "folds"), "must be a whole number from 2 to 30, not 31"),
+        (
+            {"name": "n", "several": [{}, {"folds": 31}]},
+            ("several", 1, "folds"),
+            "must be a whole number from 2 to 30, not 31",
+        ),
         ({"name": "n", "path": [1]}, ("path", 0), "must be a text, not 1"),
     ],
 )
@@ -78,7 +94,10 @@ def test_what_is_said_of_others(values, path, words):
 def test_values_as_a_dict():
     section = Outer.of({"name": "n", "inner": {"folds": 5}})
     assert section.as_dict(only_given=True) == {"name": "n", "inner": {"folds": 5}}
-    assert section.as_dict(only_set=True)["inner"] == {"folds": 5, "sizes": []} and "share" not in section.as_dict(only_set=True)
+    assert section.as_dict(only_set=True)["inner"] == {
+        "folds": 5,
+        "sizes": [],
+    } and "share" not in section.as_dict(only_set=True)
     assert Outer.of(section.as_dict()) == section
     assert Outer(name="m").several is not Outer(name="m").several  # a default is made anew
 
@@ -87,5 +106,8 @@ def test_keys_are_inherited_and_added():
     class More(Inner, further=[Parameter("extra", None, Integer(1), "more")]):
         title: str = "t"
 
-    assert list(More.fields) == ["folds", "sizes", "title", "extra"] and list(Inner.fields) == ["folds", "sizes"]
+    assert list(More.fields) == ["folds", "sizes", "title", "extra"] and list(Inner.fields) == [
+        "folds",
+        "sizes",
+    ]
     assert More(extra="2").extra == 2 and More(extra=None).extra is None and More().folds == 3

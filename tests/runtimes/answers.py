@@ -16,11 +16,39 @@ import pytest
 PLACES = "SPARK_MLFS_ANSWERS"  # variable of the environment
 CONF = Path(__file__).resolve().parents[2] / "conf" / "runs"
 # what takes longer than a second on the digits by its defaults; nothing here depends on convergence
-FEW = {"auto": {"methods": "fisher,mim"}, "deepfs": {"epochs": 4}, "rfs": {"max_iter": 4}, "gmba": {"mode": "closed"}}
+FEW = {
+    "auto": {"methods": "fisher,mim"},
+    "deepfs": {"epochs": 4},
+    "rfs": {"max_iter": 4},
+    "gmba": {"mode": "closed"},
+}
 BY_JOBS = ("jmi", "chi2", "fisher", "ridge", "relieff")
-COUNTED = ("mim", "jmi", "cmi", "chi2", "ppt-cmi", "pmu", "d2f", "mdmr", "scls", "lrfs", "fimf", "igmf", "mrmr")
+COUNTED = (
+    "mim",
+    "jmi",
+    "cmi",
+    "chi2",
+    "ppt-cmi",
+    "pmu",
+    "d2f",
+    "mdmr",
+    "scls",
+    "lrfs",
+    "fimf",
+    "igmf",
+    "mrmr",
+)
 DOCUMENTS, ROWS = 300, 20
-TEXT = ("--option", "source=parquet", "--option", "text=body", "--option", "labels=tags", "--option", "stop_words=english")
+TEXT = (
+    "--option",
+    "source=parquet",
+    "--option",
+    "text=body",
+    "--option",
+    "labels=tags",
+    "--option",
+    "stop_words=english",
+)
 
 
 def values(ranking) -> dict[str, list]:
@@ -39,7 +67,9 @@ def of_arrays() -> dict[str, dict]:
 
     x, digit = load_digits(return_X_y=True)
     x, digit = x[:500], digit[:500]
-    tags = [["even"] if d % 2 == 0 else ["odd", "prime"] if d in (3, 5, 7) else ["odd"] for d in digit]
+    tags = [
+        ["even"] if d % 2 == 0 else ["odd", "prime"] if d in (3, 5, 7) else ["odd"] for d in digit
+    ]
     return {name: values(spark_mlfs.rank(x, tags, name, k=None if name in COUNTED else 8, **FEW.get(name, {})))
             for name in spark_mlfs.METHODS}  # fmt: skip
 
@@ -60,7 +90,9 @@ def corpora(spark):
     import spark_mlfs
     from spark_mlfs.read.samples import GENERATED
 
-    return spark_mlfs.read.planted(spark, 200, 12, 3, seed=2, num_partitions=2), GENERATED["documents"](spark, DOCUMENTS)
+    return spark_mlfs.read.planted(spark, 200, 12, 3, seed=2, num_partitions=2), GENERATED[
+        "documents"
+    ](spark, DOCUMENTS)
 
 
 def save(spark, folder: Path) -> None:
@@ -77,10 +109,33 @@ def save(spark, folder: Path) -> None:
         spark_mlfs.BRSVMClassifier(featuresCol="kept", idCol="id"),
     ]
     Pipeline(stages=stages).fit(numbers).write().overwrite().save(f"file://{folder}/pipeline")
-    spark_mlfs.MLkNNClassifier(k=5, idCol="id").fit(numbers).write().overwrite().save(f"file://{folder}/mlknn")
+    spark_mlfs.MLkNNClassifier(k=5, idCol="id").fit(numbers).write().overwrite().save(
+        f"file://{folder}/mlknn"
+    )
     documents.write.parquet(f"file://{folder}/documents")
-    flags = ("--id", "doc", "--method", "mim", "--num-top-features", "30", "--classifier", "br-svm", "--no-report", "--quiet")
-    command = ["select", "--data", f"{folder}/documents", "--format", "text", *TEXT, *flags, "--output", f"{folder}/topics"]
+    flags = (
+        "--id",
+        "doc",
+        "--method",
+        "mim",
+        "--num-top-features",
+        "30",
+        "--classifier",
+        "br-svm",
+        "--no-report",
+        "--quiet",
+    )
+    command = [
+        "select",
+        "--data",
+        f"{folder}/documents",
+        "--format",
+        "text",
+        *TEXT,
+        *flags,
+        "--output",
+        f"{folder}/topics",
+    ]
     assert cli.main(command) == 0
 
 
@@ -94,12 +149,20 @@ def answers_of(spark, folder: Path) -> dict[str, list]:
     numbers, documents = corpora(spark)
     pipeline = PipelineModel.load(f"file://{folder}/pipeline")
     mlknn = spark_mlfs.MultiLabelClassificationModel.load(f"file://{folder}/mlknn")
-    out: dict[str, list] = {"ranking": [float(v).hex() for v in pipeline.stages[0].ranking["score"]]}
+    out: dict[str, list] = {
+        "ranking": [float(v).hex() for v in pipeline.stages[0].ranking["score"]]
+    }
     rows = pipeline.transform(numbers).orderBy("id").limit(ROWS).collect()
     out["pipeline"] = [[float(v).hex() for v in (*row.mddm, *row.rawPrediction)] for row in rows]
     rows = mlknn.transform(numbers).orderBy("id").limit(ROWS).collect()
     out["mlknn"] = [[float(v).hex() for v in row.rawPrediction] for row in rows]
-    rows = load_scorer(spark, f"file://{folder}/topics").tagged(documents, ["doc"]).orderBy("doc").limit(ROWS).collect()
+    rows = (
+        load_scorer(spark, f"file://{folder}/topics")
+        .tagged(documents, ["doc"])
+        .orderBy("doc")
+        .limit(ROWS)
+        .collect()
+    )
     out["topics"] = [[row.tags, [float(v).hex() for v in row.scores]] for row in rows]
     return out
 
@@ -109,11 +172,30 @@ def everything(spark, folder: Path) -> dict:
     import spark_mlfs
     from spark_mlfs import cli
 
-    assert cli.main(["select", "--config", str(CONF / "quickstart.toml"), "--quiet", "--output", str(folder / "quickstart")]) == 0
+    assert (
+        cli.main(
+            [
+                "select",
+                "--config",
+                str(CONF / "quickstart.toml"),
+                "--quiet",
+                "--output",
+                str(folder / "quickstart"),
+            ]
+        )
+        == 0
+    )
     save(spark, folder / "saved")
-    found = {"arrays": of_arrays(), "jobs": of_jobs(spark), "saved": answers_of(spark, folder / "saved")}
+    found = {
+        "arrays": of_arrays(),
+        "jobs": of_jobs(spark),
+        "saved": answers_of(spark, folder / "saved"),
+    }
     found["package"] = spark_mlfs.__file__
-    found["versions"] = {name: version(name) for name in ("pyspark", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn")}
+    found["versions"] = {
+        name: version(name)
+        for name in ("pyspark", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn")
+    }
     (folder / "answers.json").write_text(json.dumps(found))
     return found
 

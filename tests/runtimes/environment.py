@@ -19,8 +19,18 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 VERSIONS = {
     "pyspark": "3.5.*", "numpy": "1.26.4", "pandas": "1.5.3", "pyarrow": "14.0.1", "scipy": "1.11.4", "scikit-learn": "1.3.*",
 }  # fmt: skip
-FURTHER = ("threadpoolctl", "jinja2", "tqdm", "pytest>=8", "hypothesis>=6", "setuptools>=68", "wheel")
-UNREACHABLE = re.compile(r"connection broken by|Could not fetch URL|Network is unreachable|name resolution")
+FURTHER = (
+    "threadpoolctl",
+    "jinja2",
+    "tqdm",
+    "pytest>=8",
+    "hypothesis>=6",
+    "setuptools>=68",
+    "wheel",
+)
+UNREACHABLE = re.compile(
+    r"connection broken by|Could not fetch URL|Network is unreachable|name resolution"
+)
 RESULT = "result.json"
 SECONDS = 1200
 
@@ -51,11 +61,23 @@ def installed(folder: Path) -> Path:
     from spark_mlfs.session import local as java
 
     if not (3, 10) <= sys.version_info[:2] <= (3, 11):
-        raise Unavailable("pandas 1.5.3 has no wheels for this Python; Databricks 15.4 has Python 3.11")
+        raise Unavailable(
+            "pandas 1.5.3 has no wheels for this Python; Databricks 15.4 has Python 3.11"
+        )
     done = called([sys.executable, "-m", "venv", folder / "environment"], 300)
     assert done.returncode == 0, done.stderr
     python = folder / "environment" / "bin" / "python"
-    install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-compile", "--retries", "1"]
+    install = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--disable-pip-version-check",
+        "--no-compile",
+        "--retries",
+        "1",
+    ]
     wanted = [*(f"{name}=={number}" for name, number in VERSIONS.items()), *FURTHER]
     own = java.java_version(java.java_home() / "bin" / "java")
     if own is None or own > java.newest_java("3.5.0"):
@@ -65,7 +87,11 @@ def installed(folder: Path) -> Path:
         raise Unavailable("pip reaches no package index, which Spark 3.5 is installed from")
     assert done.returncode == 0, done.stderr
     source = folder / "source"  # building a wheel writes beside what it builds
-    shutil.copytree(REPOSITORY / "spark_mlfs", source / "spark_mlfs", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        REPOSITORY / "spark_mlfs",
+        source / "spark_mlfs",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(REPOSITORY / name, source / name)
     done = called([*install, "--no-deps", "--no-build-isolation", source], 300)
@@ -79,7 +105,12 @@ def begin(folder: Path) -> None:
         folder.mkdir()
     except FileExistsError:
         return
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(REPOSITORY), os.environ.get("PYTHONPATH"))))}
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, (str(REPOSITORY), os.environ.get("PYTHONPATH")))
+        ),
+    }
     with open(folder / "said", "w") as said:
         subprocess.Popen([sys.executable, __file__, str(folder)], stdout=said, stderr=said, env=env)
 

@@ -54,14 +54,18 @@ def answers(spark, older, tmp_path_factory):
     )  # fmt: skip
     found = places[1] / "loaded.json"
     assert found.exists(), done.stdout[-5000:] + done.stderr[-2000:]
-    theirs, of_ours = (json.loads((places[1] / name).read_text()) for name in ("answers.json", "loaded.json"))
+    theirs, of_ours = (
+        json.loads((places[1] / name).read_text()) for name in ("answers.json", "loaded.json")
+    )
     return (ours, theirs), (loaded_answers(spark, places[1] / "saved"), of_ours), places, done
 
 
 def marked() -> list[Path]:
     """The files of tests that run on Spark 3.5, too."""
     files = set((REPOSITORY / "tests").rglob("test_*.py")) - {Path(__file__).resolve()}
-    return sorted(path for path in files if "pytest.mark.spark35" in path.read_text(encoding="utf-8"))
+    return sorted(
+        path for path in files if "pytest.mark.spark35" in path.read_text(encoding="utf-8")
+    )
 
 
 def close(one, other, relative: float) -> None:
@@ -73,7 +77,9 @@ def close(one, other, relative: float) -> None:
             close(a, b, relative)
     elif isinstance(one, str) and re.fullmatch(r"-?0x1?.*p[+-]\d+|-?0x0\.0p\+0|nan|-?inf", one):
         a, b = float.fromhex(one), float.fromhex(other)
-        assert math.isclose(a, b, rel_tol=relative, abs_tol=1e-12) or (math.isnan(a) and math.isnan(b)), (a, b)
+        assert math.isclose(a, b, rel_tol=relative, abs_tol=1e-12) or (
+            math.isnan(a) and math.isnan(b)
+        ), (a, b)
     else:
         assert one == other
 
@@ -88,7 +94,9 @@ def test_the_versions_are_those_of_the_runtime(answers, older):
 def test_the_quickstart_ranks_the_same(answers):
     newest, other = answers[2]
     theirs, ours = (pd.read_csv(place / "quickstart" / "ranking.csv") for place in (other, newest))
-    pd.testing.assert_frame_equal(theirs, ours, rtol=1e-12)  # the last bits are those of BLAS and NumPy
+    pd.testing.assert_frame_equal(
+        theirs, ours, rtol=1e-12
+    )  # the last bits are those of BLAS and NumPy
     assert (other / "quickstart" / "report.html").stat().st_size > 5000
 
 

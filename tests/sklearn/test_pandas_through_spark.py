@@ -18,11 +18,18 @@ def test_fit_takes_a_pandas_frame(spark):
     model = spark_mlfs.JMISelector(numTopFeatures=4).fit(frame)
     assert model.selectedFeatures == spark_mlfs.rank(X, Y, "jmi", 4)["index"].tolist()
     kept = model.setOutputCol("kept").transform(frame).select("kept").collect()
-    assert sorted(map(tuple, X[:, model.selectedFeatures])) == sorted(tuple(row.kept) for row in kept)
+    assert sorted(map(tuple, X[:, model.selectedFeatures])) == sorted(
+        tuple(row.kept) for row in kept
+    )
 
 
 def test_words_of_a_pandas_frame(spark):
-    frame = pd.DataFrame({"body": ["red apple", "green apple", "red sea"] * 4, "tags": ["fruit", "fruit", "water"] * 4})
+    frame = pd.DataFrame(
+        {
+            "body": ["red apple", "green apple", "red sea"] * 4,
+            "tags": ["fruit", "fruit", "water"] * 4,
+        }
+    )
     read = spark_mlfs.read.text(spark, frame, "body", "tags", label_delimiter=";")
     assert spark_mlfs.MIMSelector(numTopFeatures=1).fit(read).selectedFeatureNames == ["apple"]
 
@@ -39,8 +46,14 @@ def test_what_is_not_taken(spark):
     polars = pytest.importorskip("polars")
     selector = spark_mlfs.JMISelector()
     for data, what in (
-        (pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]), "spark_mlfs.sklearn.JMISelector"),
-        (polars.DataFrame({"features": X.tolist()}), "not polars.DataFrame; for tables in memory call spark_mlfs.rank"),
+        (
+            pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]),
+            "spark_mlfs.sklearn.JMISelector",
+        ),
+        (
+            polars.DataFrame({"features": X.tolist()}),
+            "not polars.DataFrame; for tables in memory call spark_mlfs.rank",
+        ),
         (X, "not numpy.ndarray"),
     ):
         with pytest.raises(ParameterError) as error:

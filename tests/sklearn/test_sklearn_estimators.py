@@ -38,7 +38,9 @@ def checks():
     for classes, name in CLASSES:
         marks = () if name in QUICK else pytest.mark.slow(every=30)
         for estimator, check in estimator_checks_generator(made(classes, name)):
-            yield pytest.param(estimator, check, id=f"{name}-{getattr(check, 'func', check).__name__}", marks=marks)
+            yield pytest.param(
+                estimator, check, id=f"{name}-{getattr(check, 'func', check).__name__}", marks=marks
+            )
 
 
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
@@ -52,7 +54,11 @@ def test_every_entry_has_a_class_with_its_parameters(classes, name):
     """Named, with defaults and documented, in the written source; clone keeps every value, and names go out."""
     entry, cls = classes.registry[name], classes[name]
     signature = inspect.signature(cls.__init__).parameters
-    assert getattr(face, cls.__name__) is cls and cls.__name__ in face.__all__ and cls.__module__.startswith(face.__name__)
+    assert (
+        getattr(face, cls.__name__) is cls
+        and cls.__name__ in face.__all__
+        and cls.__module__.startswith(face.__name__)
+    )
     for p in entry.parameters:
         assert signature[p.name].default == p.default and f"\n{p.name} : " in inspect.getdoc(cls)
     x, y = example()
@@ -71,11 +77,24 @@ def test_the_table_of_a_fitted_selector():
     x, y = example()
     selector = face.JMISelector(num_top_features=4).fit(x, y)
     best = selector.ranking_["index"].to_numpy()[:4]
-    assert list(selector.selected_) == list(best) and selector.scores_.shape == (x.shape[1],) and len(selector.gains_) == 4
-    assert np.array_equal(selector.get_support(indices=True), np.sort(best)) and selector.get_support().sum() == 4
+    assert (
+        list(selector.selected_) == list(best)
+        and selector.scores_.shape == (x.shape[1],)
+        and len(selector.gains_) == 4
+    )
+    assert (
+        np.array_equal(selector.get_support(indices=True), np.sort(best))
+        and selector.get_support().sum() == 4
+    )
     assert np.array_equal(selector.transform(x), x[:, np.sort(best)])
-    assert np.array_equal(selector.scores_[best], selector.gains_) and np.isnan(selector.scores_).sum() == x.shape[1] - 4
-    assert all(selector.relevance_[row["index"]] == row["relevance"] for _, row in selector.ranking_.iterrows())
+    assert (
+        np.array_equal(selector.scores_[best], selector.gains_)
+        and np.isnan(selector.scores_).sum() == x.shape[1] - 4
+    )
+    assert all(
+        selector.relevance_[row["index"]] == row["relevance"]
+        for _, row in selector.ranking_.iterrows()
+    )
     # by the order of the columns, as scikit-learn's own selectors: names and values go together
     assert list(selector.get_feature_names_out()) == [f"x{j}" for j in np.sort(best)]
 
@@ -86,9 +105,13 @@ def test_modes():
     assert len(share.selected_) == 3
     strict = face.MIMSelector(selection_mode="fwe", fwe=1e-3).fit(x, y)
     tested = strict.ranking_.set_index("index")["p_value"]
-    assert set(strict.selected_) == set(tested.index[tested * tested.notna().sum() <= 1e-3])  # Holm's first step at least
+    assert set(strict.selected_) == set(
+        tested.index[tested * tested.notna().sum() <= 1e-3]
+    )  # Holm's first step at least
     with pytest.warns(UserWarning, match="no feature passes"):
-        none = face.MIMSelector(selection_mode="fwe", fwe=1e-300).fit(x[:, 9:10].repeat(2, 1) + np.eye(len(x))[:, :2], y)
+        none = face.MIMSelector(selection_mode="fwe", fwe=1e-300).fit(
+            x[:, 9:10].repeat(2, 1) + np.eye(len(x))[:, :2], y
+        )
     assert none.transform(x[:, :2]).shape == (len(x), 0)
 
 
@@ -96,9 +119,13 @@ def test_names_go_in_and_out():
     x, y = example()
     frame = pd.DataFrame(x, columns=[f"cell {j}" for j in range(x.shape[1])])
     tags = pd.DataFrame(y, columns=list("wxyz"))
-    selector = face.FisherSelector(num_top_features=3).set_output(transform="pandas").fit(frame, tags)
+    selector = (
+        face.FisherSelector(num_top_features=3).set_output(transform="pandas").fit(frame, tags)
+    )
     out = selector.transform(frame)
-    assert list(out.columns) == list(selector.get_feature_names_out()) and set(out.columns) <= set(frame.columns)
+    assert list(out.columns) == list(selector.get_feature_names_out()) and set(out.columns) <= set(
+        frame.columns
+    )
     assert list(selector.ranking_["name"][:3]) == [f"cell {j}" for j in selector.selected_]
     assert list(selector.label_names_) == list("wxyz")
     with pytest.raises(ValueError, match="feature names should match"):
@@ -108,7 +135,10 @@ def test_names_go_in_and_out():
 def test_a_pipeline_is_searched():
     x, y = example()
     pipe = make_pipeline(face.MultiLabelSelector(), KNeighborsClassifier())
-    grid = {"multilabelselector__method": ["mim", "f-statistic"], "multilabelselector__num_top_features": [1, 6]}
+    grid = {
+        "multilabelselector__method": ["mim", "f-statistic"],
+        "multilabelselector__num_top_features": [1, 6],
+    }
     search = GridSearchCV(pipe, grid, cv=3).fit(x, y.astype(int))
     assert search.best_params_["multilabelselector__num_top_features"] == 6
     assert search.predict(x).shape == y.shape
@@ -118,13 +148,20 @@ def test_a_pipeline_is_searched():
 
 def test_frames_are_scored_by_name_and_index():
     x, y = example()
-    model, labels = face.MLkNNClassifier().fit(x, pd.DataFrame(y)), pd.DataFrame(y).rename(columns=str)
+    model, labels = (
+        face.MLkNNClassifier().fit(x, pd.DataFrame(y)),
+        pd.DataFrame(y).rename(columns=str),
+    )
     labels.columns = model.label_names_
     turned = labels[labels.columns[::-1]]
     assert model.score(x, turned) == model.score(x, y) > model.score(x, turned.to_numpy())
     assert model.score(pd.DataFrame(x), labels[::-1]) == model.score(x, y)
     weights = pd.Series(np.arange(len(x), dtype=float))
-    assert model.score(pd.DataFrame(x), labels, weights[::-1]) == model.score(x, y, weights.to_numpy()) != model.score(x, y)
+    assert (
+        model.score(pd.DataFrame(x), labels, weights[::-1])
+        == model.score(x, y, weights.to_numpy())
+        != model.score(x, y)
+    )
 
 
 def test_lists_of_tags_are_scored():
@@ -139,14 +176,19 @@ def test_lists_of_tags_are_scored():
     model = face.MLkNNClassifier().fit(x, tags)
     right = (model.predict(x) == y).all(axis=1)
     assert model.score(x, [[*row, "new"] for row in tags]) == 0
-    assert model.score(x, [None if i < 50 else row for i, row in enumerate(tags)]) == right[50:].mean()
+    assert (
+        model.score(x, [None if i < 50 else row for i, row in enumerate(tags)]) == right[50:].mean()
+    )
     assert model.score(pd.DataFrame(x), pd.Series(tags), sample_weight=right) == 1
 
 
 def test_features_made_label_by_label():
     """The pandas frame of an extractor tells the classifier behind it whose features are whose."""
     x, y = example()
-    pipe = make_pipeline(face.LIFTExtractor().set_output(transform="pandas"), face.BRSVMClassifier(label_specific=True))
+    pipe = make_pipeline(
+        face.LIFTExtractor().set_output(transform="pandas"),
+        face.BRSVMClassifier(label_specific=True),
+    )
     slices = pipe.fit(x, y)[0].label_slices_
     weights = pipe[1].state_["weights"]
     for label in range(y.shape[1]):
@@ -190,7 +232,10 @@ def test_an_entry_from_outside_has_a_class():
         ({"num_top_features": 99}, "num_top_features = 99 but the data have 12 features"),
         ({"screen": "chi2"}, "screen must be METHOD:COUNT"),
         ({"memory_bytes": 3}, "memory_bytes must be a whole number, at least 1048576"),
-        ({"selection_mode": "knockoffs"}, "knockoffs need a method that finishes on the Gram matrix"),
+        (
+            {"selection_mode": "knockoffs"},
+            "knockoffs need a method that finishes on the Gram matrix",
+        ),
     ],
 )
 def test_wrong_parameters_are_one_line(values, what):
@@ -211,6 +256,8 @@ def test_not_fitted():
 
     for estimator in (face.JMISelector(), face.MDDMExtractor(), face.MLkNNClassifier()):
         with pytest.raises(NotFittedError):
-            (estimator.predict if hasattr(estimator, "predict") else estimator.transform)(example()[0])
+            (estimator.predict if hasattr(estimator, "predict") else estimator.transform)(
+                example()[0]
+            )
     with pytest.raises(DataError):
         face.JMISelector().fit(example()[0], None)

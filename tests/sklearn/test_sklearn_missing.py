@@ -22,7 +22,9 @@ Y = (X[:, :3] / 10.0 ** np.arange(-3, 0) + RNG.normal(size=(5000, 3)) / 5 > 0).a
 HOLES = X.copy()
 HOLES[[3, 4, 700, 4999], [0, 1, 1, 5]] = np.nan
 LACKING = np.isnan(HOLES).any(axis=1)
-MEANS = np.array([float(sum(map(Fraction, c[~np.isnan(c)])) / int((~np.isnan(c)).sum())) for c in HOLES.T])
+MEANS = np.array(
+    [float(sum(map(Fraction, c[~np.isnan(c)])) / int((~np.isnan(c)).sum())) for c in HOLES.T]
+)
 FILLED = {"mean": np.where(np.isnan(HOLES), MEANS, HOLES), "zero": np.nan_to_num(HOLES)}
 SPARSE = sp.csr_matrix(np.where(np.abs(HOLES) < np.nanmedian(np.abs(HOLES), axis=0), 0, HOLES))
 
@@ -31,20 +33,42 @@ SPARSE = sp.csr_matrix(np.where(np.abs(HOLES) < np.nanmedian(np.abs(HOLES), axis
 def test_a_ranking_of_filled_rows_is_that_of_rows_filled_by_hand(missing):
     tags = [[f"t{j}" for j in np.flatnonzero(y)] for y in Y]
     keep = ~LACKING
-    for given, by_hand in ((Y, Y[keep]), (tags, [t for t, k in zip(tags, keep, strict=True) if k]), (sp.csr_matrix(Y), Y[keep])):
-        want = rank(HOLES[keep], by_hand, "jmi") if missing == "drop" else rank(FILLED[missing], given, "jmi")
-        pd.testing.assert_frame_equal(rank(HOLES, given, "jmi", missing=missing), want, check_exact=True)
+    for given, by_hand in (
+        (Y, Y[keep]),
+        (tags, [t for t, k in zip(tags, keep, strict=True) if k]),
+        (sp.csr_matrix(Y), Y[keep]),
+    ):
+        want = (
+            rank(HOLES[keep], by_hand, "jmi")
+            if missing == "drop"
+            else rank(FILLED[missing], given, "jmi")
+        )
+        pd.testing.assert_frame_equal(
+            rank(HOLES, given, "jmi", missing=missing), want, check_exact=True
+        )
     frame = pd.DataFrame(HOLES, columns=list("abcdef"))
-    found = rank(frame, pd.DataFrame(Y), "jmi", missing=missing, sample_weight=pd.Series(np.ones(5000)))
+    found = rank(
+        frame, pd.DataFrame(Y), "jmi", missing=missing, sample_weight=pd.Series(np.ones(5000))
+    )
     assert found["name"].tolist() == ["abcdef"[i] for i in want["index"]]
     dense = SPARSE.toarray()
     by_hand = {"mean": np.nanmean(dense, axis=0), "zero": np.zeros(6), "drop": None}[missing]
-    of = (dense[keep], Y[keep]) if by_hand is None else (np.where(np.isnan(dense), by_hand, dense), Y)
-    assert rank(SPARSE, Y, "jmi", missing=missing)["index"].tolist() == rank(*of, "jmi")["index"].tolist()
+    of = (
+        (dense[keep], Y[keep])
+        if by_hand is None
+        else (np.where(np.isnan(dense), by_hand, dense), Y)
+    )
+    assert (
+        rank(SPARSE, Y, "jmi", missing=missing)["index"].tolist()
+        == rank(*of, "jmi")["index"].tolist()
+    )
 
 
 def test_rows_that_all_lack_a_value_are_told():
-    for x in (np.where(np.eye(4) > 0, np.nan, 1.0), sp.csr_matrix(np.where(np.eye(4) > 0, np.nan, 0.0))):
+    for x in (
+        np.where(np.eye(4) > 0, np.nan, 1.0),
+        sp.csr_matrix(np.where(np.eye(4) > 0, np.nan, 0.0)),
+    ):
         with pytest.raises(DataError, match="every row of X lacks a value"):
             rank(x, Y[:4], "mim", missing="drop")
 
@@ -59,18 +83,32 @@ def test_transform_and_predict_fill_as_in_training(missing):
     plain = JMISelector(num_top_features=3).fit(FILLED[missing], Y)
     assert selector.transform(day).tobytes() == plain.transform(by_hand).tobytes()
     again = pickle.loads(pickle.dumps(selector))
-    assert again.transform(sp.csr_matrix(day)).toarray().tobytes() == plain.transform(by_hand).tobytes()
-    assert np.isnan(day[:, selector.get_support()]).any() and selector.transform(day.astype(np.float32)).dtype == np.float32
-    for estimator, method in ((BRSVMClassifier(missing=missing), "predict"), (MDDMExtractor(missing=missing), "transform")):
+    assert (
+        again.transform(sp.csr_matrix(day)).toarray().tobytes()
+        == plain.transform(by_hand).tobytes()
+    )
+    assert (
+        np.isnan(day[:, selector.get_support()]).any()
+        and selector.transform(day.astype(np.float32)).dtype == np.float32
+    )
+    for estimator, method in (
+        (BRSVMClassifier(missing=missing), "predict"),
+        (MDDMExtractor(missing=missing), "transform"),
+    ):
         fitted = clone(estimator).fit(HOLES, Y)
         want = clone(estimator).set_params(missing="error").fit(FILLED[missing], Y)
         assert getattr(fitted, method)(day).tobytes() == getattr(want, method)(by_hand).tobytes()
-    pipe = make_pipeline(MultiLabelSelector("mim", num_top_features=4, missing=missing), BRSVMClassifier()).fit(HOLES, Y)
+    pipe = make_pipeline(
+        MultiLabelSelector("mim", num_top_features=4, missing=missing), BRSVMClassifier()
+    ).fit(HOLES, Y)
     assert pipe.predict(day).shape == (50, 3)
 
 
 def test_what_is_not_filled_is_refused():
-    frame, day = pd.DataFrame(HOLES, columns=list("abcdef")), pd.DataFrame(X[:9].copy(), columns=list("abcdef"))
+    frame, day = (
+        pd.DataFrame(HOLES, columns=list("abcdef")),
+        pd.DataFrame(X[:9].copy(), columns=list("abcdef")),
+    )
     selector = JMISelector(num_top_features=3, missing="drop").fit(frame, Y)
     assert selector.fill_ is None
     kept, aside = (list(frame.columns[selector.get_support() == flag]) for flag in (True, False))
@@ -80,7 +118,9 @@ def test_what_is_not_filled_is_refused():
     with pytest.raises(DataError, match=f"row 5 of X: feature '{kept[1]}' is missing"):
         selector.transform(day)
     with pytest.raises(DataError, match=f"row 4 of X: feature '{aside[0]}' is missing"):
-        JMISelector(num_top_features=3).fit(pd.DataFrame(X, columns=list("abcdef")), Y).transform(day)
+        JMISelector(num_top_features=3).fit(pd.DataFrame(X, columns=list("abcdef")), Y).transform(
+            day
+        )
     with pytest.raises(ParameterError, match="missing"):
         rank(HOLES, Y, "jmi", missing="median")
     broken = HOLES.copy()
@@ -98,4 +138,7 @@ def test_an_estimator_pickled_before_there_was_a_fill():
     state = {k: v for k, v in selector.__getstate__().items() if k not in ("missing", "fill_")}
     before = JMISelector.__new__(JMISelector)
     before.__setstate__(state)
-    assert before.transform(X[:5]).tobytes() == selector.transform(X[:5]).tobytes() and before.get_params()["missing"] == "error"
+    assert (
+        before.transform(X[:5]).tobytes() == selector.transform(X[:5]).tobytes()
+        and before.get_params()["missing"] == "error"
+    )

@@ -29,7 +29,12 @@ TAGS = ["air", "bee", "cat", "dog"]  # in alphabetical order: the order of the l
 def test_numbers_whose_sum_leaves_float64_are_taken_without_a_word():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert spark_mlfs.rank([[1.7e308, 0.0], [1.7e308, 1.0], [-1.7e308, 0.0]], [[1], [1], [0]], "mim")["index"][0] == 0
+        assert (
+            spark_mlfs.rank(
+                [[1.7e308, 0.0], [1.7e308, 1.0], [-1.7e308, 0.0]], [[1], [1], [0]], "mim"
+            )["index"][0]
+            == 0
+        )
 
 
 def tags(kind=list):
@@ -38,13 +43,18 @@ def tags(kind=list):
 
 def test_a_table_is_a_table_whatever_holds_it():
     want = spark_mlfs.rank(X, Y, "mim", 5)
-    assert list(want.columns) == ["rank", "index", "name", "score", "relevance"] and list(want["rank"]) == [1, 2, 3, 4, 5]
+    assert list(want.columns) == ["rank", "index", "name", "score", "relevance"] and list(
+        want["rank"]
+    ) == [1, 2, 3, 4, 5]
     for table in (X.tolist(), np.asfortranarray(X), X.astype(object), sp.csr_matrix(X), sp.coo_array(X), sp.csc_matrix(X),
                   pd.DataFrame(X, columns=NAMES), pd.DataFrame(X), polars.DataFrame(X, schema=NAMES),
                   pd.DataFrame(X, columns=NAMES).astype("Float64"),
                   pd.DataFrame(X).astype(pd.SparseDtype(float, 0))):  # fmt: skip
         got = spark_mlfs.rank(table, Y, "mim", 5)
-        assert got["index"].tolist() == want["index"].tolist() and got["score"].tolist() == want["score"].tolist()
+        assert (
+            got["index"].tolist() == want["index"].tolist()
+            and got["score"].tolist() == want["score"].tolist()
+        )
         assert got["name"].tolist() == want["name"].tolist()
     for labels in (Y.tolist(), Y.astype(bool), Y.astype(np.int8), sp.csr_matrix(Y), sp.csc_array(Y), tags(), tags(set),
                    tags(tuple), pd.Series(tags()), polars.Series(tags()), pd.DataFrame(Y), polars.DataFrame(Y),
@@ -67,7 +77,12 @@ def test_labels_that_are_unknown():
     held, _ = hold(X, some)
     assert held.profile.unknown.tolist() == [1, 2, 1, 1] and held.profile.unlabelled == 0
     frame = pd.DataFrame(some, columns=TAGS)
-    assert hold(X, frame.astype(object).where(frame.notna(), None))[0].profile.unknown.tolist() == [1, 2, 1, 1]
+    assert hold(X, frame.astype(object).where(frame.notna(), None))[0].profile.unknown.tolist() == [
+        1,
+        2,
+        1,
+        1,
+    ]
     absent, _ = hold(X, [None if i == 7 else row for i, row in enumerate(tags())])
     assert absent.profile.unlabelled == 1 and absent.block.unlabelled.tolist() == [7]
 
@@ -77,24 +92,38 @@ def test_what_is_masked_or_na_is_unknown():
     mask[3, 1] = mask[5, :] = True
     assert hold(X, np.ma.masked_array(Y, mask))[0].profile.unknown.tolist() == [1, 2, 1, 1]
     for absent in (np.nan, pd.NA, None):
-        held, _ = hold(X, pd.Series([absent if i in (0, 7) else row for i, row in enumerate(tags())]))
+        held, _ = hold(
+            X, pd.Series([absent if i in (0, 7) else row for i, row in enumerate(tags())])
+        )
         assert held.block.unlabelled.tolist() == [0, 7] and held.label_names == TAGS
 
 
 def test_rows_go_by_their_index():
-    x, y, w = pd.DataFrame(X, columns=NAMES), pd.DataFrame(Y, columns=TAGS), pd.Series(np.arange(len(X)) % 3)
+    x, y, w = (
+        pd.DataFrame(X, columns=NAMES),
+        pd.DataFrame(Y, columns=TAGS),
+        pd.Series(np.arange(len(X)) % 3),
+    )
     want = spark_mlfs.rank(x, y, "mim", 5, sample_weight=w)
     order = np.random.default_rng(0).permutation(len(X))
-    assert spark_mlfs.rank(x, y.iloc[order], "mim", 5, sample_weight=w.iloc[order[::-1]]).equals(want)
-    assert spark_mlfs.rank(x, pd.Series(tags()).iloc[order], "mim", 5, sample_weight=w.to_numpy()).equals(want)
-    assert spark_mlfs.rank(x.set_index(order), y.set_index(order), "mim", 5, sample_weight=w.set_axis(order)).equals(want)
+    assert spark_mlfs.rank(x, y.iloc[order], "mim", 5, sample_weight=w.iloc[order[::-1]]).equals(
+        want
+    )
+    assert spark_mlfs.rank(
+        x, pd.Series(tags()).iloc[order], "mim", 5, sample_weight=w.to_numpy()
+    ).equals(want)
+    assert spark_mlfs.rank(
+        x.set_index(order), y.set_index(order), "mim", 5, sample_weight=w.set_axis(order)
+    ).equals(want)
 
 
 def test_sparse_frames_of_any_fill():
     x = np.round(X)
     want = spark_mlfs.rank(x, Y, "mim", 5)
     for fill in (0, 1, np.nan):
-        assert spark_mlfs.rank(pd.DataFrame(x).astype(pd.SparseDtype(float, fill)), Y, "mim", 5).equals(want)
+        assert spark_mlfs.rank(
+            pd.DataFrame(x).astype(pd.SparseDtype(float, fill)), Y, "mim", 5
+        ).equals(want)
 
 
 def test_texts_of_several_tags():
@@ -105,7 +134,13 @@ def test_texts_of_several_tags():
         with pytest.warns(DataNotice, match=re.escape(f"label_delimiter={mark!r}")):
             one = spark_mlfs.rank(X, texts, "mim", 5)
         assert not one.equals(want)
-        for given in (texts, np.array(texts), pd.Series(texts), pd.DataFrame({"tags": texts}), polars.DataFrame({"tags": texts})):
+        for given in (
+            texts,
+            np.array(texts),
+            pd.Series(texts),
+            pd.DataFrame({"tags": texts}),
+            polars.DataFrame({"tags": texts}),
+        ):
             assert spark_mlfs.rank(X, given, "mim", 5, label_delimiter=mark).equals(want)
         assert spark_mlfs.rank(X, pd.DataFrame({"tags": tags()}), "mim", 5).equals(want)
     with warnings.catch_warnings():
@@ -116,7 +151,12 @@ def test_texts_of_several_tags():
 
 
 def test_a_wrong_keyword_is_told_with_the_near_one():
-    for name, near in {"n_features": "k", "max_features": "k", "sample_weights": "sample_weight", "num_bin": "num_bins"}.items():
+    for name, near in {
+        "n_features": "k",
+        "max_features": "k",
+        "sample_weights": "sample_weight",
+        "num_bin": "num_bins",
+    }.items():
         with pytest.raises(ParameterError, match=f"did you mean '{near}'"):
             spark_mlfs.rank(X, Y, "mim", **{name: 3})
     with pytest.raises(TypeError, match="did you mean 'num_top_features'"):
@@ -130,8 +170,14 @@ def test_weights_of_any_size():
     """Equal ones change nothing, whatever they are; those that no unit holds are refused in one line."""
     want = spark_mlfs.rank(X, Y, "mim", 5)["index"].tolist()
     for weight in (1e-300, 1e14, 1e300):
-        assert spark_mlfs.rank(X, Y, "mim", 5, sample_weight=np.full(len(X), weight))["index"].tolist() == want
-    for weights in (np.where(np.arange(len(X)) % 2, 1e300, 1e-300), np.where(np.arange(len(X)) % 2, 1e14, 1)):
+        assert (
+            spark_mlfs.rank(X, Y, "mim", 5, sample_weight=np.full(len(X), weight))["index"].tolist()
+            == want
+        )
+    for weights in (
+        np.where(np.arange(len(X)) % 2, 1e300, 1e-300),
+        np.where(np.arange(len(X)) % 2, 1e14, 1),
+    ):
         with pytest.raises(DataError, match="too far apart"):
             spark_mlfs.rank(X, Y, "mim", 5, sample_weight=weights)
 
@@ -139,7 +185,13 @@ def test_weights_of_any_size():
 def test_one_class_a_row_becomes_a_label_a_class():
     kind = Y.argmax(axis=1)
     want = spark_mlfs.rank(X, np.eye(4)[kind], "chi2", 12)
-    for labels in (kind, kind.tolist(), np.array(TAGS)[kind], pd.Series(np.array(TAGS)[kind]), kind[:, None] + 5):
+    for labels in (
+        kind,
+        kind.tolist(),
+        np.array(TAGS)[kind],
+        pd.Series(np.array(TAGS)[kind]),
+        kind[:, None] + 5,
+    ):
         assert spark_mlfs.rank(X, labels, "chi2", 12).equals(want)
 
 
@@ -148,7 +200,9 @@ def test_rows_are_known_by_their_content():
     x, y = np.round(np.concatenate([X, X[:90]]), 2).astype(np.float32), np.concatenate([Y, Y[:90]])
     order = np.random.default_rng(0).permutation(len(x))
     wants = spark_mlfs.rank(x, y, "relieff", None, num_anchors=50)
-    assert spark_mlfs.rank(x[order].astype(float), y[order], "relieff", None, num_anchors=50).equals(wants)
+    assert spark_mlfs.rank(
+        x[order].astype(float), y[order], "relieff", None, num_anchors=50
+    ).equals(wants)
     one, two = (np.sort(hold(a, y)[0].block.ids) for a in (thin(x), sp.csr_matrix(thin(x))))
     assert np.array_equal(one, two)
 
@@ -161,7 +215,12 @@ def broken(value, at=(3, 2)):
 
 LARGE = pd.DataFrame({"id": np.arange(len(X)) + 2**53, "b": np.arange(len(X)) % 7})
 MIXED = pd.DataFrame(
-    {"a": X[:, 0], "city": ["Rome", 1] * (len(X) // 2), "for": pd.Timedelta(3), "kind": [[1], "u"] * (len(X) // 2)}
+    {
+        "a": X[:, 0],
+        "city": ["Rome", 1] * (len(X) // 2),
+        "for": pd.Timedelta(3),
+        "kind": [[1], "u"] * (len(X) // 2),
+    }
 )
 CASES = {
     "nan": (broken(np.nan), Y, "row 3 of X: feature 2 is missing (NaN)"),
@@ -169,7 +228,11 @@ CASES = {
     "sparse nan": (sp.csr_matrix(broken(np.nan)), Y, "row 3 of X: feature 2 is missing"),
     "infinity": (broken(-np.inf), Y, "feature 2 is -inf; features must be finite"),
     "complex": (X + 0j, Y, "Complex data not supported: X is complex128"),
-    "one dimension": (X[:, 0], Y, "X has 1 dimension(s), rows and features make 2. Reshape your data"),
+    "one dimension": (
+        X[:, 0],
+        Y,
+        "X has 1 dimension(s), rows and features make 2. Reshape your data",
+    ),
     "three dimensions": (X[:, :, None], Y, "X has 3 dimension(s)"),
     "ragged": ([[1.0, 2.0], [1.0]], Y[:2], "the rows of X are of different lengths"),
     "lists": (
@@ -177,36 +240,104 @@ CASES = {
         Y,
         "no numbers, or texts, booleans or dates alone: 'tags'",
     ),
-    "spans": (pd.DataFrame({"day": pd.to_timedelta(np.arange(len(X)), unit="D")}), Y, "'day' (timedelta64"),
-    "mixed": (MIXED, Y, "'city' ('Rome'), 'for' (timedelta64[ns]), 'kind' ([1]); encode them, or drop them"),
-    "labels of text": (X, pd.DataFrame({"a": Y[:, 0], "b": "x", "c": "y"}), "of Y that hold no numbers: 'b' ('x'), 'c' ('y');"),
-    "nan in two": (pd.DataFrame(broken(np.nan) + broken(np.nan, (4, 5)), columns=NAMES), Y, "(2 such value(s), and in 'x5')"),
+    "spans": (
+        pd.DataFrame({"day": pd.to_timedelta(np.arange(len(X)), unit="D")}),
+        Y,
+        "'day' (timedelta64",
+    ),
+    "mixed": (
+        MIXED,
+        Y,
+        "'city' ('Rome'), 'for' (timedelta64[ns]), 'kind' ([1]); encode them, or drop them",
+    ),
+    "labels of text": (
+        X,
+        pd.DataFrame({"a": Y[:, 0], "b": "x", "c": "y"}),
+        "of Y that hold no numbers: 'b' ('x'), 'c' ('y');",
+    ),
+    "nan in two": (
+        pd.DataFrame(broken(np.nan) + broken(np.nan, (4, 5)), columns=NAMES),
+        Y,
+        "(2 such value(s), and in 'x5')",
+    ),
     "text array": (X.astype(str).astype(object)[:, :1] + "m", Y, "X holds '-0.80"),
-    "masked": (np.ma.masked_array(X, np.arange(X.size).reshape(X.shape) == 38), Y, "row 3 of X: feature 2 is missing"),
-    "arrays": (polars.DataFrame({"a": X[:, 0], "b": X[:, :2]}), Y, "alone: 'b' (2 numbers a row); encode them, or drop them"),
-    "lazy": (polars.DataFrame(X, schema=NAMES).lazy(), Y, "a lazy frame of Polars has no rows yet; collect it"),
+    "masked": (
+        np.ma.masked_array(X, np.arange(X.size).reshape(X.shape) == 38),
+        Y,
+        "row 3 of X: feature 2 is missing",
+    ),
+    "arrays": (
+        polars.DataFrame({"a": X[:, 0], "b": X[:, :2]}),
+        Y,
+        "alone: 'b' (2 numbers a row); encode them, or drop them",
+    ),
+    "lazy": (
+        polars.DataFrame(X, schema=NAMES).lazy(),
+        Y,
+        "a lazy frame of Polars has no rows yet; collect it",
+    ),
     "lazy labels": (X, polars.DataFrame(Y, schema=TAGS).lazy(), "a lazy frame"),
-    "numbers as tags": (X, [[1, 2], [3]] * 100, "row 0 of Y is [1, 2] where others are lists of tags"),
-    "numbers among tags": (X, [*tags()[1:], ["a", 1]], "row 199 of Y is ['a', 1] where others are lists of tags"),
+    "numbers as tags": (
+        X,
+        [[1, 2], [3]] * 100,
+        "row 0 of Y is [1, 2] where others are lists of tags",
+    ),
+    "numbers among tags": (
+        X,
+        [*tags()[1:], ["a", 1]],
+        "row 199 of Y is ['a', 1] where others are lists of tags",
+    ),
     "nan among tags": (X, [["a", np.nan], *tags()[1:]], "row 0 of Y is ['a', nan] where"),
     "no list": (X, [*tags()[1:], 3], "row 199 of Y is 3 where others are lists of tags"),
     "classes NA": (X, pd.Series(["a", "b"] * 99 + [pd.NA] * 2), "Y holds None or NaN"),
-    "other rows": (pd.DataFrame(X), pd.DataFrame(Y).set_index(np.arange(len(X)) + 1), "the index of Y holds other rows"),
-    "index twice": (pd.DataFrame(X).set_index(np.zeros(len(X))), pd.DataFrame(Y), "the index of Y holds other rows"),
-    "large": (broken(2**53 + 1).astype(np.int64) | 1, Y, "column 2 of X holds whole numbers above 2^53"),
+    "other rows": (
+        pd.DataFrame(X),
+        pd.DataFrame(Y).set_index(np.arange(len(X)) + 1),
+        "the index of Y holds other rows",
+    ),
+    "index twice": (
+        pd.DataFrame(X).set_index(np.zeros(len(X))),
+        pd.DataFrame(Y),
+        "the index of Y holds other rows",
+    ),
+    "large": (
+        broken(2**53 + 1).astype(np.int64) | 1,
+        Y,
+        "column 2 of X holds whole numbers above 2^53",
+    ),
     "large, named": (LARGE, Y, "column 'id' of X holds whole numbers above 2^53"),
-    "large, nullable": (LARGE.astype("Int64"), Y, "column 'id' of X holds whole numbers above 2^53"),
-    "large, polars": (polars.from_pandas(LARGE), Y, "column 'id' of X holds whole numbers above 2^53"),
-    "large, objects": (LARGE.astype(object).to_numpy(), Y, "column 0 of X holds whole numbers above 2^53"),
+    "large, nullable": (
+        LARGE.astype("Int64"),
+        Y,
+        "column 'id' of X holds whole numbers above 2^53",
+    ),
+    "large, polars": (
+        polars.from_pandas(LARGE),
+        Y,
+        "column 'id' of X holds whole numbers above 2^53",
+    ),
+    "large, objects": (
+        LARGE.astype(object).to_numpy(),
+        Y,
+        "column 0 of X holds whole numbers above 2^53",
+    ),
     "large, sparse": (sp.csr_matrix(LARGE.to_numpy()), Y, "X holds whole numbers above 2^53"),
     "no rows": (X[:0], Y[:0], "X has 0 sample(s)"),
     "one row": (X[:1], Y[:1], "the data have one row"),
     "no features": (X[:, :0], Y, "X has 0 feature(s)"),
     "constant features": (np.ones_like(X), Y, "every feature in 'X' is constant"),
-    "names twice": (pd.DataFrame(X[:, :2], columns=["a", "a"]), Y, "two entries of 'X' are both named 'a'"),
+    "names twice": (
+        pd.DataFrame(X[:, :2], columns=["a", "a"]),
+        Y,
+        "two entries of 'X' are both named 'a'",
+    ),
     "fewer labels": (X, Y[:-1], "X has 200 samples, Y has 199"),
     "no labels": (X, None, "the labels are missing"),
-    "label 2": (X, np.where(Y > 0, 2, Y), "is 2; labels are 0, 1 or unknown (NaN), or give lists of tags"),
+    "label 2": (
+        X,
+        np.where(Y > 0, 2, Y),
+        "is 2; labels are 0, 1 or unknown (NaN), or give lists of tags",
+    ),
     "fractions": (X, X[:, 0], "Unknown label type: Y has continuous values"),
     "classes unknown": (X, [None, *["a"] * 199], "Y holds None or NaN"),
     "one class": (X, np.ones(len(X)), "Y holds one class only, 1.0;"),
@@ -229,7 +360,10 @@ def test_what_cannot_be_used_is_one_line(case):
     ("values", "what"),
     [
         ({"method": "jmii"}, "did you mean 'jmi'?"),
-        ({"method": "scls", "bins": 3}, "method 'scls' has no parameter 'bins'; did you mean 'num_bins'?"),
+        (
+            {"method": "scls", "bins": 3},
+            "method 'scls' has no parameter 'bins'; did you mean 'num_bins'?",
+        ),
         ({"method": "scls", "num_bins": 1}, "num_bins must be a whole number from 2 to 250"),
         ({"k": 0}, "k must be a whole number, at least 1"),
     ],
@@ -273,7 +407,9 @@ for registry in (spark_mlfs.METHODS, spark_mlfs.EXTRACTORS, spark_mlfs.CLASSIFIE
         registry[name]
 print([name for name in sys.modules if name.startswith("pyspark")])
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     first, *others = done.stdout.splitlines()
     assert first in ("[0, 1] False", "[1, 0] False") and others == ["[0, 1]", "True", "[]"]
@@ -307,10 +443,14 @@ for line in ("warm-up", "sample documents --output x", "select --format numbers 
         assert main(line.split()) == 2, line
     print(said.getvalue().removeprefix("spark-mlfs: error: "), end="")
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert len(lines) == 9 and all("needs Spark" in line and "pip install 'spark_mlfs[local]'" in line for line in lines)
+    assert len(lines) == 9 and all(
+        "needs Spark" in line and "pip install 'spark_mlfs[local]'" in line for line in lines
+    )
 
 
 @pytest.mark.slow
@@ -334,7 +474,9 @@ for ask in (lambda: spark_mlfs.rank, lambda: spark_mlfs.sklearn.JMISelector):
         print(error)
 main(["select", "--format", "numbers", "--output", "x"])
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
+    )
     lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
     assert len(lines) == 3 and all("pip install 'pyarrow<26'" in line for line in lines), lines
 
@@ -355,7 +497,10 @@ def test_the_first_blocks_of_the_first_page(capsys):
 def test_sparse_matrices_with_indices_outside_are_refused(form):
     """SciPy reads and writes where they point: the process ended."""
     rng = np.random.default_rng(0)
-    x, y = sp.csr_matrix(rng.random((50, 6)) * (rng.random((50, 6)) < 0.3)), (rng.random((50, 2)) < 0.5).astype(float)
+    x, y = (
+        sp.csr_matrix(rng.random((50, 6)) * (rng.random((50, 6)) < 0.3)),
+        (rng.random((50, 2)) < 0.5).astype(float),
+    )
     for place in (-5, 10**6):
         rows, labels = x.asformat(form).copy(), sp.csr_matrix(y).asformat(form).copy()
         (rows.col if form == "coo" else rows.indices)[3] = place
@@ -368,7 +513,9 @@ def test_sparse_matrices_with_indices_outside_are_refused(form):
 
 def test_memory_bytes_counts_what_every_feature_takes_besides_its_values():
     rng = np.random.default_rng(0)
-    x = sp.csr_matrix((np.ones(300), rng.integers(0, 10**5, 300), np.arange(0, 301, 5)), shape=(60, 10**5))
+    x = sp.csr_matrix(
+        (np.ones(300), rng.integers(0, 10**5, 300), np.arange(0, 301, 5)), shape=(60, 10**5)
+    )
     y = (rng.random((60, 2)) < 0.5).astype(float)
     with pytest.raises(BudgetError, match="memory_bytes"):
         spark_mlfs.rank(x, y, "mim", memory_bytes=16 << 20)

@@ -40,7 +40,11 @@ def test_memory_is_bounded_and_can_be_forgotten_and_restricted():
     assert [v.tolist() for v in memory.images] == [[2.0 * i] for i in range(29, 40)]
     assert memory.residuals[-1].tolist() == [-1 / 40]
     memory.forget(1)
-    assert [v.tolist() for v in memory.images] == [[78.0]] and len(memory.residuals) == 1 and memory.guess() is None
+    assert (
+        [v.tolist() for v in memory.images] == [[78.0]]
+        and len(memory.residuals) == 1
+        and memory.guess() is None
+    )
     memory.forget()
     assert not memory.images and not memory.residuals
 

@@ -18,7 +18,9 @@ deepfs = partial(gates.deepfs, hidden=(32,), lam=0.05, epochs=100, batch=64, rat
 def planted():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 25))
-    return X, (X[:, :4] @ rng.normal(size=(4, 3)) + 0.3 * rng.normal(size=(400, 3)) > 0).astype(float)
+    return X, (X[:, :4] @ rng.normal(size=(4, 3)) + 0.3 * rng.normal(size=(400, 3)) > 0).astype(
+        float
+    )
 
 
 @pytest.mark.parametrize("hidden", [(5,), (5, 4)])

@@ -24,7 +24,9 @@ def rows():
 
 def same(a, b, rtol=1e-11):
     for name in ("G", "C", "S", "offset", "scale", "offset_y"):
-        np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=rtol, atol=1e-11, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(a, name), getattr(b, name), rtol=rtol, atol=1e-11, err_msg=name
+        )
     assert a.n == b.n and list(a.varying) == list(b.varying)
 
 
@@ -108,7 +110,11 @@ def test_held_out_loss_and_input_units(rows):
     prediction = X[40:] @ coefficients + intercept
     Z = (X[40:, v.varying] - v.offset) / v.scale
     np.testing.assert_allclose(prediction, Z @ W + v.offset_y, atol=1e-12)
-    np.testing.assert_allclose(held.squared_error(coefficients, intercept), ((Y[40:] - prediction) ** 2).sum(axis=0), rtol=1e-10)
+    np.testing.assert_allclose(
+        held.squared_error(coefficients, intercept),
+        ((Y[40:] - prediction) ** 2).sum(axis=0),
+        rtol=1e-10,
+    )
     moved = gram_of_rows(X[40:], Y[40:]).in_view(v).recentred(np.zeros(len(W)), np.zeros(3))
     np.testing.assert_allclose(moved.xx, Z.T @ Z, atol=1e-11)
     np.testing.assert_allclose(moved.xy, Z.T @ Y[40:], atol=1e-11)

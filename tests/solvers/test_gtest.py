@@ -16,7 +16,9 @@ def counted(codes, y, width):
     """(F, width, 1 + q) counts and (F, width, q) unknown ones of codes (n, F) and labels (n, q), NaN unknown."""
     hot = (codes[:, :, None] == np.arange(width)).astype(np.int64)
     groups = np.column_stack([np.ones(len(y), np.int64), (y == 1).astype(np.int64)])
-    return np.einsum("nfb,ng->fbg", hot, groups), np.einsum("nfb,nq->fbq", hot, np.isnan(y).astype(np.int64))
+    return np.einsum("nfb,ng->fbg", hot, groups), np.einsum(
+        "nfb,nq->fbq", hot, np.isnan(y).astype(np.int64)
+    )
 
 
 def p_values(codes, y, width):
@@ -26,7 +28,12 @@ def p_values(codes, y, width):
 
 
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 10**6), n=st.integers(3, 80), width=st.integers(2, 6), unknown=st.sampled_from([0.0, 0.3, 1.0]))
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(3, 80),
+    width=st.integers(2, 6),
+    unknown=st.sampled_from([0.0, 0.3, 1.0]),
+)
 def test_equal_to_scipy(seed, n, width, unknown):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, width, (n, 4))
@@ -37,14 +44,21 @@ def test_equal_to_scipy(seed, n, width, unknown):
     for f in range(4):
         for label in range(3):
             known = ~np.isnan(y[:, label])
-            table = np.array([[((codes[:, f] == v) & (y[:, label] == r) & known).sum() for r in (0, 1)] for v in range(width)])
+            table = np.array(
+                [
+                    [((codes[:, f] == v) & (y[:, label] == r) & known).sum() for r in (0, 1)]
+                    for v in range(width)
+                ]
+            )
             table = table[table.sum(axis=1) > 0]
             if len(table) < 2 or not table.sum(axis=0).all():
                 assert np.isnan(p[f, label]) and not thin[f, label]
                 continue
             found = stats.chi2_contingency(table, correction=False, lambda_="log-likelihood")
             # near G = 0 a rounding of 1e-14 is one of 1e-7 in p: combining caps p below 1 anyway
-            assert p[f, label] == pytest.approx(found.pvalue, rel=1e-9 if found.pvalue < 0.99 else 1e-6, abs=1e-300)
+            assert p[f, label] == pytest.approx(
+                found.pvalue, rel=1e-9 if found.pvalue < 0.99 else 1e-6, abs=1e-300
+            )
             assert thin[f, label] == (found.expected_freq.min() < 1 - 1e-12)
 
 

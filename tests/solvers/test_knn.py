@@ -27,7 +27,10 @@ def cut(X, sizes, ids=None, codes=None, sparse=False):
     edges = np.cumsum([0, *sizes])
     edges = np.append(edges[edges < len(X)], len(X))
     form = sp.csr_matrix if sparse else np.asarray
-    return [Rows(form(X[a:b]), ids[a:b], None if codes is None else codes[a:b]) for a, b in itertools.pairwise(edges)]
+    return [
+        Rows(form(X[a:b]), ids[a:b], None if codes is None else codes[a:b])
+        for a, b in itertools.pairwise(edges)
+    ]
 
 
 def nearest_in(query, blocks, k, condition=None, batch=512, tile=1024):
@@ -38,7 +41,9 @@ def nearest_in(query, blocks, k, condition=None, batch=512, tile=1024):
         parts.append(Nearest(len(some), k))
         for block in blocks:
             for piece, _ in Reference(block, sieve, tile).tiles(some):
-                parts[-1].update(piece, None if condition is None else condition(some, piece.reference))
+                parts[-1].update(
+                    piece, None if condition is None else condition(some, piece.reference)
+                )
     return Nearest.stacked(parts)
 
 
@@ -102,7 +107,9 @@ def test_equal_distances_on_the_edge_of_the_grid():
             break
     X = np.array([base] + [base + rng.permutation(delta) for _ in range(60)])
     rows = Rows(X, rng.permutation(61))
-    assert len(set(np.rint(Tile(rows, rows).approx[0, 1:] / d * 1e10))) > 1  # the products do not see the tie
+    assert (
+        len(set(np.rint(Tile(rows, rows).approx[0, 1:] / d * 1e10))) > 1
+    )  # the products do not see the tie
     best = nearest(rows, rows, 20)
     assert best.ids[0].tolist() == sorted(rows.ids[1:])[:20]
 
@@ -119,8 +126,14 @@ def test_real_sets_with_every_condition(name, sparse, data_dir):
     same = (Y[:, None] == Y).all(axis=2)
     conditions = {
         "all": (None, None),
-        "same": (lambda q, r: table.between(q.codes, r.codes).where(np.greater_equal, 1.0), same & (Y.sum(axis=1) > 0)),
-        "similar": (lambda q, r: table.between(q.codes, r.codes).where(np.greater_equal, 0.4), s >= 0.4),
+        "same": (
+            lambda q, r: table.between(q.codes, r.codes).where(np.greater_equal, 1.0),
+            same & (Y.sum(axis=1) > 0),
+        ),
+        "similar": (
+            lambda q, r: table.between(q.codes, r.codes).where(np.greater_equal, 0.4),
+            s >= 0.4,
+        ),
         "other": (lambda q, r: table.between(q.codes, r.codes).where(np.less, 0.4), s < 0.4),
         "sharing": (lambda q, r: table.between(q.codes, r.codes).where(np.greater, 0), Y @ Y.T > 0),
     }
@@ -181,7 +194,12 @@ def test_sieved_tiles_find_what_sorting_finds(seed, n, d, k, density, share, val
     best = Nearest(n, k)
     for block in cut(X[ids], [n // 3, n // 2], ids, codes[ids], sparse=True):
         for tile, _ in Reference(block, sieve, size).tiles(query):
-            best.update(tile, table.between(query.codes, tile.reference.codes).where(np.greater, 0) if labels else None)
+            best.update(
+                tile,
+                table.between(query.codes, tile.reference.codes).where(np.greater, 0)
+                if labels
+                else None,
+            )
     want = oracle.all_nearest(X, k, Y @ Y.T > 0 if labels else None)
     assert as_lists(best) == [want[i] for i in ids]
     d2 = oracle.squared_distances(X)
@@ -214,7 +232,10 @@ def test_sieve_spares_pairs_and_is_chosen_where_it_pays():
     finally:
         knn.row_products = whole
     assert 0 < sum(completed) < 0.1 * 3000**2
-    assert (best.ids == nearest(Rows(X.toarray(), np.arange(3000)), Rows(X.toarray(), np.arange(3000)), 5).ids).all()
+    assert (
+        best.ids
+        == nearest(Rows(X.toarray(), np.arange(3000)), Rows(X.toarray(), np.arange(3000)), 5).ids
+    ).all()
 
 
 def test_transposed_tiles_serve_both_sides():
@@ -233,7 +254,10 @@ def test_transposed_tiles_serve_both_sides():
 
 def test_rows_of_other_data_and_ids_out_of_order():
     rng = np.random.default_rng(3)
-    X, Z = rng.integers(0, 3, size=(30, 4)).astype(float), rng.integers(0, 3, size=(9, 4)).astype(float)
+    X, Z = (
+        rng.integers(0, 3, size=(30, 4)).astype(float),
+        rng.integers(0, 3, size=(9, 4)).astype(float),
+    )
     ids = rng.permutation(1000)[:30]
     best = nearest_in(Rows(Z, -1 - np.arange(9)), cut(X, [8, 9], ids), 6)
     d2 = oracle.squared_distances(Z, X)
@@ -253,14 +277,18 @@ def test_error_bound_holds():
         single = Tile(tile.query, tile.reference, single=True)
         off = np.abs(single.approx - exact)
         assert single.approx.dtype == np.float32
-        assert (off <= single.error[:, None]).all() and off.max() > 1e6 * np.abs(tile.approx - exact).max()
+        assert (off <= single.error[:, None]).all() and off.max() > 1e6 * np.abs(
+            tile.approx - exact
+        ).max()
 
 
 def test_single_precision_proposes_while_its_error_is_small_and_is_given_up_for_good():
     rng = np.random.default_rng(8)
     X = rng.normal(size=(300, 40))
     X[100:120] = X[:20]
-    X[120:140] = X[20:40] + 1e-7 * rng.normal(size=(20, 40))  # apart by less than single precision sees
+    X[120:140] = X[20:40] + 1e-7 * rng.normal(
+        size=(20, 40)
+    )  # apart by less than single precision sees
     for rows, used in ((X, True), (X + 1e4, False), (1e-12 * X, False), (1e16 * X, False)):
         ready = Rows(rows, np.arange(300))
         reference = Reference(ready, size=64)
@@ -273,7 +301,9 @@ def test_single_precision_proposes_while_its_error_is_small_and_is_given_up_for_
         if rows.max() < 1e10:  # beyond it the grid is finer than a float
             assert as_lists(best) == oracle.all_nearest(rows, 5)
         d2 = oracle.squared_distances(rows)
-        np.testing.assert_allclose(best.squares, np.take_along_axis(d2, best.ids, axis=1), rtol=1e-12)
+        np.testing.assert_allclose(
+            best.squares, np.take_along_axis(d2, best.ids, axis=1), rtol=1e-12
+        )
 
 
 def test_scaling_in_the_rows():
@@ -282,7 +312,11 @@ def test_scaling_in_the_rows():
     Z = (X - mean) / deviation
     dense = Rows(X, np.arange(30), offset=mean, scale=deviation)
     sparse = Rows(sp.csr_matrix(X), np.arange(30), scale=deviation)
-    assert as_lists(nearest(dense, dense, 4)) == as_lists(nearest(sparse, sparse, 4)) == oracle.all_nearest(Z, 4)
+    assert (
+        as_lists(nearest(dense, dense, 4))
+        == as_lists(nearest(sparse, sparse, 4))
+        == oracle.all_nearest(Z, 4)
+    )
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -302,7 +336,9 @@ def test_mlknn_counts_from_the_kernel(data_dir):
     kappa = np.zeros((Y.shape[1], 8))
     for label in range(Y.shape[1]):
         kappa[label] = np.bincount(own[Y[train, label] == 1, label], minlength=8)
-    np.testing.assert_allclose((1 + kappa) / (8 + kappa.sum(axis=1, keepdims=True)), model.likelihood, rtol=1e-15)
+    np.testing.assert_allclose(
+        (1 + kappa) / (8 + kappa.sum(axis=1, keepdims=True)), model.likelihood, rtol=1e-15
+    )
     counts = Y[nearest(Rows(X[test], test), rows, 7).ids].sum(axis=1)
     assert (counts == model.counts(X[test])).all()
     assert ((model.posterior(X[test]) > 0.5) == model.predict(X[test])).all()

@@ -12,11 +12,21 @@ from sklearn.covariance import oas
 
 from spark_mlfs.errors import DataError
 from spark_mlfs.solvers import l21, linear
-from spark_mlfs.solvers.knockoffs import equicorrelated, joined, minimum_variance, sampler, shrunk, statistic, threshold
+from spark_mlfs.solvers.knockoffs import (
+    equicorrelated,
+    joined,
+    minimum_variance,
+    sampler,
+    shrunk,
+    statistic,
+    threshold,
+)
 
 
 def correlation(seed, v, n=40):
-    x = np.random.default_rng(seed).normal(size=(n, v)) @ np.random.default_rng(seed + 1).normal(size=(v, v))
+    x = np.random.default_rng(seed).normal(size=(n, v)) @ np.random.default_rng(seed + 1).normal(
+        size=(v, v)
+    )
     return np.corrcoef(x, rowvar=False)
 
 
@@ -53,7 +63,12 @@ def test_s_is_the_optimum(seed, v):
 
     start = equicorrelated(sigma)
     optimum = minimum_variance(sigma, 200, 1e-12)
-    best = minimize(objective, np.log(start * 0.9), method="Nelder-Mead", options={"maxiter": 8000, "fatol": 1e-10})
+    best = minimize(
+        objective,
+        np.log(start * 0.9),
+        method="Nelder-Mead",
+        options={"maxiter": 8000, "fatol": 1e-10},
+    )
     assert objective(np.log(optimum)) <= best.fun * (1 + 1e-6)
     before = np.inf
     for sweeps in range(4):
@@ -82,7 +97,10 @@ def test_knockoffs_have_the_second_moments_they_must():
 
 @settings(max_examples=100, deadline=None)
 @given(
-    seed=st.integers(0, 10**6), m=st.integers(1, 40), fdr=st.sampled_from([0.05, 0.2, 0.5, 1.0]), shift=st.sampled_from([0, 2])
+    seed=st.integers(0, 10**6),
+    m=st.integers(1, 40),
+    fdr=st.sampled_from([0.05, 0.2, 0.5, 1.0]),
+    shift=st.sampled_from([0, 2]),
 )
 def test_threshold_is_its_definition(seed, m, fdr, shift):
     w = np.round(np.random.default_rng(seed).normal(size=m) + shift, 1)
@@ -101,7 +119,10 @@ def test_statistic_changes_sign_when_a_pair_is_swapped():
 def run(seed, solve, n=1000, d=100, q=5, relevant=20, binary=False, copies=0):
     """One planted data set: share of false features at fdr 0.1, share of the relevant ones found, signs of the irrelevant W."""
     rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, d)) @ np.linalg.cholesky(0.5 ** np.abs(np.subtract.outer(np.arange(d), np.arange(d)))).T
+    x = (
+        rng.normal(size=(n, d))
+        @ np.linalg.cholesky(0.5 ** np.abs(np.subtract.outer(np.arange(d), np.arange(d)))).T
+    )
     if binary:
         x = (x > 0.5).astype(float)
     true = rng.choice(d, relevant, replace=False)
@@ -119,12 +140,20 @@ def run(seed, solve, n=1000, d=100, q=5, relevant=20, binary=False, copies=0):
     both = joined(plain, copies, first.T @ second)
     w = statistic(solve(both.centred()).weights)
     kept = w >= threshold(w, 0.1)
-    return kept[irrelevant].sum() / max(1, kept.sum()), kept[true].mean(), (w[irrelevant] > 0).mean()
+    return (
+        kept[irrelevant].sum() / max(1, kept.sum()),
+        kept[true].mean(),
+        (w[irrelevant] > 0).mean(),
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("binary", [False, True], ids=["gaussian", "binary"])
-@pytest.mark.parametrize("solve", [lambda view: linear.ridge(view, 1.0), lambda view: l21.csfs(view, 1.0)], ids=["ridge", "csfs"])
+@pytest.mark.parametrize(
+    "solve",
+    [lambda view: linear.ridge(view, 1.0), lambda view: l21.csfs(view, 1.0)],
+    ids=["ridge", "csfs"],
+)
 def test_false_discoveries_are_held_and_features_found(solve, binary):
     """40 planted runs, 20 of 100 correlated features relevant to five labels: mean share of false ones at most 1.2 times the
     target of 0.1, power 0.7; W of an irrelevant feature is no more often positive than negative (a
@@ -138,7 +167,9 @@ def test_false_discoveries_are_held_and_features_found(solve, binary):
 
 def test_copies_of_relevant_features_are_told_apart():
     """Ten irrelevant features are relevant ones plus noise, correlated with them at 0.96: any marginal test passes them."""
-    runs = np.array([run(seed, lambda view: l21.csfs(view, 1.0), n=2500, d=80, copies=10) for seed in range(40)])
+    runs = np.array(
+        [run(seed, lambda view: l21.csfs(view, 1.0), n=2500, d=80, copies=10) for seed in range(40)]
+    )
     assert runs[:, 0].mean() <= 0.12 and runs[:, 1].mean() >= 0.6, runs.mean(axis=0)
 
 

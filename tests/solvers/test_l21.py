@@ -23,7 +23,11 @@ def planted():
 
 @pytest.fixture(params=["planted", "emotions", "yeast"], scope="module")
 def case(request):
-    X, Y = planted() if request.param == "planted" else oracle.load(request.param, request.getfixturevalue("data_dir"))
+    X, Y = (
+        planted()
+        if request.param == "planted"
+        else oracle.load(request.param, request.getfixturevalue("data_dir"))
+    )
     return oracle.standardise(X), Y, gram_of_rows(X, Y).centred()
 
 
@@ -53,7 +57,9 @@ def test_the_minimum_of_the_convex_problem(share, accelerate):
     X, Y = planted()
     gram = gram_of_rows(X, Y).centred()
     beta = share * 2 * np.linalg.norm(gram.C, axis=1).max()
-    got = l21.minimise_l21(gram.G, gram.C, beta, np.trace(gram.S), max_iter=20_000, accelerate=accelerate)
+    got = l21.minimise_l21(
+        gram.G, gram.C, beta, np.trace(gram.S), max_iter=20_000, accelerate=accelerate
+    )
     best = oracle.proximal(gram.G, gram.C, beta)
     assert got.converged and falls(got.objective)
     assert agree(got.weights, best, 1e-6 if accelerate else 1e-5)
@@ -91,7 +97,9 @@ def test_csfs_is_group_lasso(case):
 @pytest.mark.parametrize(("alpha", "beta", "k"), [(0.1, 1.0, 10), (1.0, 20.0, 3)])
 def test_mssl(case, alpha, beta, k):
     X, Y, gram = case
-    np.testing.assert_allclose(l21.feature_laplacian(gram.G, gram.n, k).toarray(), oracle.feature_laplacian(X, k))
+    np.testing.assert_allclose(
+        l21.feature_laplacian(gram.G, gram.n, k).toarray(), oracle.feature_laplacian(X, k)
+    )
     got = l21.mssl(gram, alpha, beta, k)
     W = oracle.mssl(X, Y, alpha, beta, k)
     assert got.converged and falls(got.objective) and agree(got.weights, W, 1e-5)
@@ -105,7 +113,9 @@ def test_feature_graph_settles_ties_by_index():
     X = np.random.default_rng(0).normal(size=(30, 4))
     X = oracle.standardise(np.column_stack([X, X[:, 1], X[:, 1], X[:, 0]]))
     for k in (1, 2, 3, 9):
-        np.testing.assert_allclose(l21.feature_laplacian(X.T @ X, 30, k).toarray(), oracle.feature_laplacian(X, k))
+        np.testing.assert_allclose(
+            l21.feature_laplacian(X.T @ X, 30, k).toarray(), oracle.feature_laplacian(X, k)
+        )
     assert l21.feature_laplacian(np.ones((1, 1)), 30, 5).shape == (1, 1)
 
 
@@ -115,7 +125,9 @@ def test_msfs_against_the_dense_form(walk, sigma):
     X, Y = planted()
     gram = gram_of_rows(X, Y).centred()
     X = oracle.standardise(X)
-    P = graphs_msfs.transitions(graphs_msfs.similarity(X, Y, sigma, neighbors=10 if sigma is None else None))
+    P = graphs_msfs.transitions(
+        graphs_msfs.similarity(X, Y, sigma, neighbors=10 if sigma is None else None)
+    )
     expected = graphs_msfs.expected_visits(P, 20, walk)
     uniforms = np.random.default_rng(1).random((len(X), 20))
     for C in (expected, graphs_msfs.sampled_visits(P, 20, walk, uniforms)):
@@ -125,7 +137,9 @@ def test_msfs_against_the_dense_form(walk, sigma):
             got = l21.msfs(gram, graphs_msfs.xlx(X, S), alpha, beta, rho)
             assert got.converged and falls(got.objective) and agree(got.weights, W, 1e-6)
             np.testing.assert_allclose(got.intercept, b, atol=1e-9)
-            value = 0.5 * ((X @ W + b - Y) ** 2).sum() + alpha / 2 * np.trace(W.T @ X.T @ graphs_msfs.laplacian(S) @ X @ W)
+            value = 0.5 * ((X @ W + b - Y) ** 2).sum() + alpha / 2 * np.trace(
+                W.T @ X.T @ graphs_msfs.laplacian(S) @ X @ W
+            )
             value += beta / 2 * (rho * oracle.l21(W) + (1 - rho) * (W**2).sum())
             assert got.objective[-1] == pytest.approx(value, rel=1e-8)
 
@@ -133,7 +147,9 @@ def test_msfs_against_the_dense_form(walk, sigma):
 def test_msfs_identities(case):
     _, _, gram = case
     xlx = np.ones_like(gram.G)
-    np.testing.assert_allclose(l21.msfs(gram, xlx, 0.0, 7.0, 0.0).weights, ridge(gram, 7.0).weights, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(
+        l21.msfs(gram, xlx, 0.0, 7.0, 0.0).weights, ridge(gram, 7.0).weights, rtol=1e-8, atol=1e-10
+    )
     assert agree(l21.msfs(gram, xlx, 0.0, 7.0, 1.0).weights, l21.csfs(gram, 7.0).weights, 1e-9)
 
 
@@ -163,12 +179,16 @@ def test_rfs_iterates_are_those_of_the_n_by_n_form():
     for gamma in (0.3, 5.0):
         path = oracle.rfs_nie(X, Y, gamma, 12, floor)
         for steps in (1, 2, 5, 12):
-            got = l21_scans.rfs(ResidualReweighting(X, Y), gamma, tol=0, max_iter=steps + 1, accelerate=False)
+            got = l21_scans.rfs(
+                ResidualReweighting(X, Y), gamma, tol=0, max_iter=steps + 1, accelerate=False
+            )
             W, b = path[steps - 1]
             assert got.iterations == steps
             assert np.abs(got.weights - W).max() <= 1e-9 * np.abs(W).max()
             np.testing.assert_allclose(got.intercept, b, atol=1e-9)
-            assert got.objective[-1] == pytest.approx(oracle.rfs_objective(X, Y, W, b, gamma), rel=1e-8)
+            assert got.objective[-1] == pytest.approx(
+                oracle.rfs_objective(X, Y, W, b, gamma), rel=1e-8
+            )
 
 
 @pytest.mark.parametrize("gamma", [0.5, 5.0])
@@ -176,7 +196,9 @@ def test_rfs_reaches_one_optimum(case, gamma):
     X, Y, _ = case
     scan = ResidualReweighting(X, Y)
     fast = l21_scans.rfs(scan, gamma)
-    slow = l21_scans.rfs(ResidualReweighting(X, Y), gamma, tol=1e-7, max_iter=2000, accelerate=False)
+    slow = l21_scans.rfs(
+        ResidualReweighting(X, Y), gamma, tol=1e-7, max_iter=2000, accelerate=False
+    )
     assert fast.converged and slow.converged and falls(fast.objective) and falls(slow.objective)
     assert fast.extra["scans"] == scan.scans <= 500
     assert agree(fast.weights, slow.weights, 1e-3)
@@ -193,7 +215,9 @@ def test_rfs_accepts_statistics_of_raw_features():
         if W is None:
             return gram_of_rows(X, Y).in_view(view), np.nan
         coefficients, intercept = to_input(view, W, b)
-        weights, loss = residual_weights(np.linalg.norm(X @ coefficients + intercept - Y, axis=1), floor)
+        weights, loss = residual_weights(
+            np.linalg.norm(X @ coefficients + intercept - Y, axis=1), floor
+        )
         return gram_of_rows(X, Y, weights).in_view(view), loss
 
     got, want = l21_scans.rfs(scan), l21_scans.rfs(ResidualReweighting(oracle.standardise(X), Y))
@@ -227,7 +251,9 @@ def test_warm_start_and_a_penalty_that_keeps_nothing(case):
     top = 2 * np.linalg.norm(gram.C, axis=1).max()
     got = l21.csfs(gram, 1.01 * top)
     assert got.converged and falls(got.objective)
-    np.testing.assert_allclose(got.weights / np.abs(got.weights).max(), gram.C / np.abs(gram.C).max(), atol=1e-6)
+    np.testing.assert_allclose(
+        got.weights / np.abs(got.weights).max(), gram.C / np.abs(gram.C).max(), atol=1e-6
+    )
     assert row_norms(l21.csfs(gram, 0.95 * top).weights).max() > 1e-6
 
 
@@ -289,7 +315,9 @@ def test_identical_columns_take_the_steps_of_one():
     for steps in (1, 2, 3):
         one = l21.csfs(gram, 5.0, max_iter=steps)
         all_ = l21.csfs(gram, 5.0, max_iter=steps, accelerate=False)
-        np.testing.assert_allclose(one.weights, all_.weights, atol=1e-12 * np.abs(all_.weights).max() + 1e-13)
+        np.testing.assert_allclose(
+            one.weights, all_.weights, atol=1e-12 * np.abs(all_.weights).max() + 1e-13
+        )
         np.testing.assert_allclose(one.objective, all_.objective, rtol=1e-12)
         assert one.extra["eps"] == pytest.approx(all_.extra["eps"])
     start = l21.csfs(gram, 8.0).weights
@@ -307,7 +335,10 @@ def test_the_model_of_a_newton_step_is_the_second_derivative():
         return beta / 4 - beta * ((W / x[:, None]) ** 2).sum(axis=1)
 
     def value(x):
-        return -np.sum(gram.C * np.linalg.solve(gram.G + beta * np.diag(1 / x), gram.C)) + beta / 4 * x.sum()
+        return (
+            -np.sum(gram.C * np.linalg.solve(gram.G + beta * np.diag(1 / x), gram.C))
+            + beta / 4 * x.sum()
+        )
 
     h = 1e-5
     differences = np.array([(value(x + h * e) - value(x - h * e)) / (2 * h) for e in np.eye(20)])
@@ -317,7 +348,9 @@ def test_the_model_of_a_newton_step_is_the_second_derivative():
     model = l21.BoxNewton.of_l21(factor, W, x, beta, np.zeros(20))
     H = np.tril(model.H) + np.tril(model.H, -1).T
     s = np.sqrt(x)
-    np.testing.assert_allclose(2 / beta * H / np.outer(s, s), hessian, rtol=1e-5, atol=1e-5 * np.abs(hessian).max())
+    np.testing.assert_allclose(
+        2 / beta * H / np.outer(s, s), hessian, rtol=1e-5, atol=1e-5 * np.abs(hessian).max()
+    )
 
 
 def test_a_newton_step_stays_above_the_floor_and_minimises_the_model():
@@ -336,10 +369,14 @@ def test_csfs_of_more_features_than_rows(monkeypatch):
     rng = np.random.default_rng(0)
     X = (rng.random((120, 180)) < rng.beta(0.5, 4, 180)).astype(float)
     X = oracle.standardise(X[:, X.std(axis=0) > 0])
-    Y = (X @ (rng.normal(size=(X.shape[1], 5)) * (rng.random((X.shape[1], 5)) < 0.05)) > 1.0).astype(float)
+    Y = (
+        X @ (rng.normal(size=(X.shape[1], 5)) * (rng.random((X.shape[1], 5)) < 0.05)) > 1.0
+    ).astype(float)
     Y[::3] = np.nan
     solves, plain = [], l21.minimise_l21
-    monkeypatch.setattr(l21_scans, "minimise_l21", lambda *a, **k: solves.append(plain(*a, **k)) or solves[-1])
+    monkeypatch.setattr(
+        l21_scans, "minimise_l21", lambda *a, **k: solves.append(plain(*a, **k)) or solves[-1]
+    )
     G, fill = X.T @ X, LabelFilling(X, Y)
     got = l21_scans.csfs_unlabelled(G, len(X), fill, 5.0)
     assert got.converged and falls(got.objective)
@@ -347,5 +384,9 @@ def test_csfs_of_more_features_than_rows(monkeypatch):
     (C, mean, _), norms = fill(got.weights, got.intercept), np.linalg.norm(got.weights, axis=1)
     slope = np.linalg.norm(2 * (C - G @ got.weights), axis=1)
     kept = norms > 1e-6 * norms.max()
-    assert 0 < kept.sum() and np.allclose(slope[kept], 5.0, rtol=1e-4) and (slope <= 5.0 * (1 + 1e-4)).all()
+    assert (
+        0 < kept.sum()
+        and np.allclose(slope[kept], 5.0, rtol=1e-4)
+        and (slope <= 5.0 * (1 + 1e-4)).all()
+    )
     np.testing.assert_allclose(got.intercept, mean, atol=1e-5)

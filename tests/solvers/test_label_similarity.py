@@ -14,7 +14,9 @@ from oracles import neighbours as oracle
 from spark_mlfs.kernels import labels
 from spark_mlfs.kernels.labels import LabelsetSimilarity
 
-label_matrices = hnp.arrays(np.int8, st.tuples(st.integers(1, 12), st.integers(1, 5)), elements=st.integers(0, 1))
+label_matrices = hnp.arrays(
+    np.int8, st.tuples(st.integers(1, 12), st.integers(1, 5)), elements=st.integers(0, 1)
+)
 
 
 def similarity_of(Y, jaccard=False):
@@ -29,8 +31,13 @@ def test_equals_exact_fractions_row_by_row(Y, jaccard):
     want = oracle.label_fractions(Y, [1] * Y.shape[1] if jaccard else None)
     s = table.between(codes, codes).full()
     assert all(s[i, j] == float(want[i][j]) for i in range(len(Y)) for j in range(len(Y)))
-    degree = [sum((want[i][j] for j in range(len(Y)) if j != i), start=0 * want[0][0]) for i in range(len(Y))]
-    np.testing.assert_allclose(table.degrees(counts)[codes], [float(v) for v in degree], rtol=1e-13, atol=0)
+    degree = [
+        sum((want[i][j] for j in range(len(Y)) if j != i), start=0 * want[0][0])
+        for i in range(len(Y))
+    ]
+    np.testing.assert_allclose(
+        table.degrees(counts)[codes], [float(v) for v in degree], rtol=1e-13, atol=0
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -63,7 +70,10 @@ def test_threshold_admits_the_ratio_the_decimal_means():
     table = LabelsetSimilarity(members)
     assert table.between([0], [1]).where(np.greater_equal, 0.1).full().all()
     assert not table.between([0], [1]).where(np.greater_equal, np.nextafter(0.1, 1)).full().any()
-    assert table.between([0], [1]).where(np.less, 1.0).full().all() and table.between([0], [1]).where(np.greater, 0).full().all()
+    assert (
+        table.between([0], [1]).where(np.less, 1.0).full().all()
+        and table.between([0], [1]).where(np.greater, 0).full().all()
+    )
 
 
 def test_sums_are_whole_numbers():

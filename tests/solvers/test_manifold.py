@@ -27,7 +27,9 @@ def test_sampled_walks_follow_the_draws(walk, sparse):
     P = oracle.transitions(oracle.similarity(X, Y, neighbors=6))
     uniforms = np.random.default_rng(1).random((len(X), 25))
     want = oracle.sampled_visits(P, 25, walk, uniforms)
-    got = manifolds.sampled_visits(sp.csr_matrix(P) if sparse else P, 25, walk, lambda step: uniforms[:, step])
+    got = manifolds.sampled_visits(
+        sp.csr_matrix(P) if sparse else P, 25, walk, lambda step: uniforms[:, step]
+    )
     np.testing.assert_array_equal(got.toarray(), want)
     assert got.toarray()[0].sum() == 0  # the row without mass
 
@@ -39,7 +41,9 @@ def test_the_expected_form_needs_no_powers(sparse, sparse_x):
     P = oracle.transitions(oracle.similarity(X, Y, neighbors=6))
     S = oracle.neighbourhood(oracle.expected_visits(P, 30))
     want = oracle.xlx(X, S)
-    got = manifolds.expected_form(sp.csr_matrix(P) if sparse else P, 30, sp.csr_matrix(X) if sparse_x else X)
+    got = manifolds.expected_form(
+        sp.csr_matrix(P) if sparse else P, 30, sp.csr_matrix(X) if sparse_x else X
+    )
     np.testing.assert_allclose(got, want, atol=1e-9 * np.abs(want).max())
 
 
@@ -47,11 +51,25 @@ def test_many_walks_approach_the_expectation():
     X, Y = data(30)
     P = oracle.transitions(oracle.similarity(X, Y, neighbors=6))
     rng = np.random.default_rng(0)
-    total = sum(manifolds.sampled_visits(P, 5, "dfs", lambda step: rng.random(30)).toarray() for _ in range(3000)) / 3000
+    total = (
+        sum(
+            manifolds.sampled_visits(P, 5, "dfs", lambda step: rng.random(30)).toarray()
+            for _ in range(3000)
+        )
+        / 3000
+    )
     assert np.abs(total - oracle.expected_visits(P, 5)).max() < 0.08
 
 
 def test_kernel_and_jaccard():
-    assert manifolds.kernel(np.array([0.0, 1.0, 4.0]), np.array([0.0, 0.0, 2.0])).tolist() == [1.0, 0.0, np.exp(-2.0)]
+    assert manifolds.kernel(np.array([0.0, 1.0, 4.0]), np.array([0.0, 0.0, 2.0])).tolist() == [
+        1.0,
+        0.0,
+        np.exp(-2.0),
+    ]
     members = sp.csr_matrix(np.array([[1, 1, 0], [0, 1, 1], [0, 0, 0]]))
-    assert manifolds.ruzicka(members, np.array([0, 0, 2]), np.array([1, 0, 2])).tolist() == [1 / 3, 1.0, 0.0]
+    assert manifolds.ruzicka(members, np.array([0, 0, 2]), np.array([1, 0, 2])).tolist() == [
+        1 / 3,
+        1.0,
+        0.0,
+    ]

@@ -26,18 +26,23 @@ from spark_mlfs.solvers import graphs
 class InBlocks:
     """Both passes over blocks of rows, as a distributed run makes them."""
 
-    def __init__(self, X, Y, k=3, s_min=1.0, lam=1.0, size=10**9, tile=64, sparse=False, anchors=None):
+    def __init__(
+        self, X, Y, k=3, s_min=1.0, lam=1.0, size=10**9, tile=64, sparse=False, anchors=None
+    ):
         members, codes, _ = labelset_codes(Y)
         self.table = LabelsetSimilarity(members, np.asarray(Y).sum(axis=0))
         self.s_min, self.lam, self.tile, self.width = s_min, lam, tile, X.shape[1]
         x = sp.csr_matrix(X) if sparse else X
         self.grid = hinges.Grid.of(len(X), k, power_above(np.abs(X).max(axis=0)))
         self.blocks = [
-            Rows(x[a : a + size], np.arange(a, min(a + size, len(X))), codes[a : a + size]) for a in range(0, len(X), size)
+            Rows(x[a : a + size], np.arange(a, min(a + size, len(X))), codes[a : a + size])
+            for a in range(0, len(X), size)
         ]
         self.batches = []
         for home in self.blocks:
-            batch = home if anchors is None else home.take(np.flatnonzero(np.isin(home.ids, anchors)))
+            batch = (
+                home if anchors is None else home.take(np.flatnonzero(np.isin(home.ids, anchors)))
+            )
             hits, misses = Nearest(len(batch), k), Nearest(len(batch), 1)
             for block in self.blocks[::-1]:
                 for one, _ in tiles(batch, block, size=tile):
@@ -47,21 +52,34 @@ class InBlocks:
             usable = np.flatnonzero((hits.filled == k) & (misses.filled == 1))
             margins = np.abs(hits.squares[usable, 0] - misses.squares[usable, 0])
             ids = hits.ids[usable]
-            self.batches.append(hinges.Anchors.of(batch.take(usable), x[ids.ravel()], codes[ids], margins, self.table))
+            self.batches.append(
+                hinges.Anchors.of(
+                    batch.take(usable), x[ids.ravel()], codes[ids], margins, self.table
+                )
+            )
 
     def _parts(self, batch, weights, summed):
         states = [
-            hinges.hinge_state([batch], block, self.table, self.grid, self.s_min, weights, summed, tile=self.tile)
+            hinges.hinge_state(
+                [batch], block, self.table, self.grid, self.s_min, weights, summed, tile=self.tile
+            )
             for block in self.blocks
         ]
-        return hinges.hinges([batch], reduce(add_words, states), self.grid, self.lam, weights, summed)
+        return hinges.hinges(
+            [batch], reduce(add_words, states), self.grid, self.lam, weights, summed
+        )
 
     def gradients(self, weights=None):
         """{row: (g_i, loss_i)}"""
         out = {}
         for batch in self.batches:
             part = self._parts(batch, weights, False)
-            out.update({int(i): (g, v) for i, g, v in zip(batch.rows.ids, part.gradient, part.loss, strict=True)})
+            out.update(
+                {
+                    int(i): (g, v)
+                    for i, g, v in zip(batch.rows.ids, part.gradient, part.loss, strict=True)
+                }
+            )
         return out
 
     def evaluate(self, v):
@@ -111,7 +129,12 @@ def same_per_anchor(ours, naive, weights=None, tolerance=1e-11):
         close(got[anchor[0]][0], gradient, tolerance, of_gradient)
         close(got[anchor[0]][1], loss, tolerance, of_loss)
     loss, gradient = ours.evaluate(v)
-    close(loss, naive.loss(v), 1e-11, sum(of_loss for of_loss, _ in slacks) + shared_slack(naive, ours, v))
+    close(
+        loss,
+        naive.loss(v),
+        1e-11,
+        sum(of_loss for of_loss, _ in slacks) + shared_slack(naive, ours, v),
+    )
     close(gradient, sum(g for g, _ in got.values()), 1e-10)
 
 
@@ -146,7 +169,9 @@ def test_ties_in_the_hinges(seed, levels, k, s_min, size, sparse):
     Y = (rng.random((25, 3)) < 0.35).astype(int)
     naive, ours = Gmba(X, Y, k, s_min), InBlocks(X, Y, k, s_min, 1.0, size, 5, sparse)
     if naive.anchors:
-        same_per_anchor(ours, naive, tolerance=1e-13)  # whole numbers: only c, and sums of many digits, are rounded
+        same_per_anchor(
+            ours, naive, tolerance=1e-13
+        )  # whole numbers: only c, and sums of many digits, are rounded
 
 
 @pytest.mark.slow
@@ -156,7 +181,9 @@ def test_real_sets(name, sparse, data_dir):
     X, Y = load(name, data_dir)[:2]
     X, Y = standardise(X), Y.astype(int)
     naive, ours = Gmba(X, Y), InBlocks(X, Y, size=200, tile=128, sparse=sparse)
-    same_per_anchor(ours, naive, tolerance=1e-9)  # columns reach far: the grid is coarse beside what one anchor adds
+    same_per_anchor(
+        ours, naive, tolerance=1e-9
+    )  # columns reach far: the grid is coarse beside what one anchor adds
     got = ours.gradients()
     close(-sum(g for g, _ in got.values()), naive.closed(), 1e-10)
     order = np.random.default_rng(0).permutation(len(X))
@@ -180,7 +207,9 @@ def test_products_that_cancel_do_not_decide_a_hinge():
     X = np.round(X, 3)
     naive, ours = Gmba(X + 3e3, Y), InBlocks(X + 3e3, Y, tile=16)
     for i, gradient in naive.gradients().items():
-        assert np.abs(ours.gradients()[i][0] - gradient).max() <= 1e-2  # x^2 W - 2x Wx + W x^2 cancels too
+        assert (
+            np.abs(ours.gradients()[i][0] - gradient).max() <= 1e-2
+        )  # x^2 W - 2x Wx + W x^2 cancels too
 
 
 def test_loss_is_not_negative_and_the_gradient_is_one():
@@ -192,7 +221,10 @@ def test_loss_is_not_negative_and_the_gradient_is_one():
     assert fu >= 0 and fv >= 0
     assert fv >= fu + gu @ (v - u) - 1e-9 * abs(fu)
     step = 1e-6 * rng.normal(size=8)
-    assert abs(ours.evaluate(u + step)[0] - ours.evaluate(u - step)[0] - 2 * gu @ step) <= 1e-4 * np.abs(gu).max() * 1e-6
+    assert (
+        abs(ours.evaluate(u + step)[0] - ours.evaluate(u - step)[0] - 2 * gu @ step)
+        <= 1e-4 * np.abs(gu).max() * 1e-6
+    )
 
 
 def test_sampled_anchors_are_the_same_anchors():
@@ -207,7 +239,9 @@ def test_sampled_anchors_are_the_same_anchors():
 def test_rows_without_hits_or_misses_are_no_anchors():
     X, Y = planted(30)
     assert all(len(b) == 0 for b in InBlocks(X, np.ones_like(Y)).batches)  # no miss
-    assert all(len(b) == 0 for b in InBlocks(X, np.zeros_like(Y)).batches)  # no hit: empty labelsets are not alike
+    assert all(
+        len(b) == 0 for b in InBlocks(X, np.zeros_like(Y)).batches
+    )  # no hit: empty labelsets are not alike
 
 
 # ---- descent ----
@@ -252,7 +286,11 @@ def test_convex_on_real_sets(name, data_dir):
     ours = InBlocks(X, Y, tile=512)
     seen = []
     solution = graphs.convex(ours.evaluate, X.shape[1], progress=lambda *state: seen.append(state))
-    assert solution.converged and never_rises(solution.objective) and solution.extra["gap"] <= 1e-5 * solution.objective[-1]
+    assert (
+        solution.converged
+        and never_rises(solution.objective)
+        and solution.extra["gap"] <= 1e-5 * solution.objective[-1]
+    )
     assert len(seen) >= solution.iterations - 1 and solution.iterations <= 60
     finer = graphs.convex(ours.evaluate, X.shape[1], tol=3e-6)
     assert finer.objective[-1] >= solution.objective[-1] - solution.extra["gap"]
@@ -263,7 +301,9 @@ def test_convex_column_order_copy_and_row_order():
     X, Y = planted(36, 6)
     X = np.hstack([X, X[:, :1]])
     base = graphs.convex(InBlocks(X, Y).evaluate, 7, tol=1e-6).weights
-    assert abs(base[0] - base[-1]) <= 1e-9 * base.max()  # kept equal on the way, not only at the minimum
+    assert (
+        abs(base[0] - base[-1]) <= 1e-9 * base.max()
+    )  # kept equal on the way, not only at the minimum
     order = np.random.default_rng(0).permutation(7)
     moved = graphs.convex(InBlocks(X[:, order], Y).evaluate, 7, tol=1e-6).weights
     close(moved, base[order], 1e-2)
@@ -294,7 +334,12 @@ def test_convex_without_slope_and_out_of_passes():
     assert flat.converged and flat.iterations == 1 and (flat.weights == 1).all()
     X, Y = planted()
     short = graphs.convex(InBlocks(X, Y).evaluate, 8, max_passes=3)
-    assert not short.converged and short.iterations == 3 and never_rises(short.objective) and short.extra["gap"] > 0
+    assert (
+        not short.converged
+        and short.iterations == 3
+        and never_rises(short.objective)
+        and short.extra["gap"] > 0
+    )
 
 
 @pytest.mark.parametrize("mode", ["closed", "convex"])
@@ -304,5 +349,9 @@ def test_planted_features_come_first(mode):
     X = rng.normal(size=(200, 8))
     X[:, :2] += 4 * Y
     ours = InBlocks(standardise(X), Y, tile=512)
-    scores = -ours.evaluate(np.ones(8))[1] if mode == "closed" else graphs.convex(ours.evaluate, 8).weights
+    scores = (
+        -ours.evaluate(np.ones(8))[1]
+        if mode == "closed"
+        else graphs.convex(ours.evaluate, 8).weights
+    )
     assert set(np.argsort(-scores)[:2]) == {0, 1}

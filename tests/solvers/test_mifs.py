@@ -54,7 +54,9 @@ def test_iterates_equal_the_naive_ones(constraint, beta, steps):
 
 @pytest.mark.parametrize("name", ["planted", "emotions"])
 def test_without_manifold_the_gram_matrices_suffice(name, request):
-    X, Y = planted() if name == "planted" else oracle.load(name, request.getfixturevalue("data_dir"))
+    X, Y = (
+        planted() if name == "planted" else oracle.load(name, request.getfixturevalue("data_dir"))
+    )
     X = oracle.standardise(X)
     gram = gram_of_rows(X, Y).uncentred()
     got = mifs(gram, beta=0.0)
@@ -63,7 +65,9 @@ def test_without_manifold_the_gram_matrices_suffice(name, request):
     assert agree(got.weights, tiny.weights, 1e-6)
     V = X @ got.extra["P"] + Y @ got.extra["Q"]  # one optimum in every rotation of the latent axes
     np.testing.assert_allclose(V @ V.T, tiny.extra["V"] @ tiny.extra["V"].T, atol=1e-5)
-    np.testing.assert_allclose(got.extra["B"] @ got.extra["B"].T, np.eye(len(got.extra["B"])), atol=1e-9)
+    np.testing.assert_allclose(
+        got.extra["B"] @ got.extra["B"].T, np.eye(len(got.extra["B"])), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", ["emotions", "yeast"])
@@ -76,7 +80,11 @@ def test_real_sets_converge(name, data_dir):
     neighbours = np.argsort(d2, axis=1)[:, :5]
     L = heat_laplacian(neighbours, np.take_along_axis(d2, neighbours, axis=1))
     operator = LinearOperator(
-        X.shape, matvec=lambda w: X @ w, rmatvec=lambda v: X.T @ v, matmat=lambda w: X @ w, rmatmat=lambda v: X.T @ v
+        X.shape,
+        matvec=lambda w: X @ w,
+        rmatvec=lambda v: X.T @ v,
+        matmat=lambda w: X @ w,
+        rmatmat=lambda v: X.T @ v,
     )
     gram = gram_of_rows(X, Y).uncentred()
     got = mifs(gram, X=operator, Y=Y, laplacian=L)
@@ -94,7 +102,10 @@ def test_the_papers_form_has_no_minimum_and_says_so():
 
 
 def test_degenerate_graphs():
-    assert heat_laplacian(np.array([[1], [0]]), np.zeros((2, 1))).toarray().tolist() == [[1, -1], [-1, 1]]
+    assert heat_laplacian(np.array([[1], [0]]), np.zeros((2, 1))).toarray().tolist() == [
+        [1, -1],
+        [-1, 1],
+    ]
     assert heat_laplacian(np.array([[-1], [0]]), np.array([[np.inf], [4.0]])).nnz > 0
 
 
@@ -103,7 +114,11 @@ def test_degenerate_graphs():
 @pytest.mark.parametrize("beta", [0.0, 0.3])
 def test_acceleration_reaches_a_fixed_point_of_the_same_cycles(name, beta, request):
     """The first thirty cycles are the plain ones; the end is where plain cycles end, or lower, and one more moves nothing."""
-    X, Y = planted() if name == "planted" else loader.load(name, request.getfixturevalue("data_dir"))[:2]
+    X, Y = (
+        planted()
+        if name == "planted"
+        else loader.load(name, request.getfixturevalue("data_dir"))[:2]
+    )
     X, Y = oracle.standardise(X[:600]), Y[:600].astype(float)
     more = {}
     if beta:
@@ -121,7 +136,9 @@ def test_acceleration_reaches_a_fixed_point_of_the_same_cycles(name, beta, reque
     W, B = fast.weights, fast.extra["B"]
     V = fast.extra["V"] if beta else X @ fast.extra["P"] + Y @ fast.extra["Q"]
     used = np.linalg.norm(W, axis=1) > 1e-6 * np.linalg.norm(W, axis=1).max()
-    slope = 2 * X.T @ (X @ W - V) + 1.0 * W / np.maximum(np.linalg.norm(W, axis=1, keepdims=True), 1e-300)
+    slope = 2 * X.T @ (X @ W - V) + 1.0 * W / np.maximum(
+        np.linalg.norm(W, axis=1, keepdims=True), 1e-300
+    )
     assert np.abs(slope[used]).max() < 1e-3
     assert np.linalg.norm(2 * X.T @ (X @ W - V), axis=1).max() <= 1 + 1e-3
     L = more["laplacian"] if beta else sparse.csr_matrix((len(X), len(X)))
@@ -148,7 +165,11 @@ def test_eliminating_v_equals_the_inverse():
     inverse = np.linalg.inv((1 + alpha) * np.eye(n) + beta * L)
     want = (X.T @ X - X.T @ inverse @ X, X.T @ inverse @ Y, Y.T @ inverse @ Y)
     for given in (aslinearoperator(X), aslinearoperator(sparse.csr_matrix(X))):
-        for got, expected in zip(_ExplicitLatent(given, Y, sparse.csr_matrix(L)).eliminated(alpha, beta), want, strict=True):
+        for got, expected in zip(
+            _ExplicitLatent(given, Y, sparse.csr_matrix(L)).eliminated(alpha, beta),
+            want,
+            strict=True,
+        ):
             np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
@@ -159,8 +180,16 @@ def test_shifted_solves_keep_to_the_numbers_range(shift):
     edges = np.triu(rng.random((40, 40)) < 0.1, 1) * rng.random((40, 40))
     L = np.diag((edges + edges.T).sum(axis=1)) - edges - edges.T
     shifts, rhs = np.array([shift, 2.0, 3.0]), rng.normal(size=(40, 3)) * [1e150, 1e-160, 0.0]
-    want = np.stack([np.linalg.solve(np.eye(40) + 0.3 / s * L, b) / s for s, b in zip(shifts, rhs.T, strict=True)], axis=1)
+    want = np.stack(
+        [
+            np.linalg.solve(np.eye(40) + 0.3 / s * L, b) / s
+            for s, b in zip(shifts, rhs.T, strict=True)
+        ],
+        axis=1,
+    )
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         got = _solve_shifted(sparse.csr_matrix(L), 0.3, shifts, rhs, rhs / shifts)
     for column in range(3):
-        np.testing.assert_allclose(got[:, column], want[:, column], rtol=0, atol=1e-12 * np.abs(want[:, column]).max())
+        np.testing.assert_allclose(
+            got[:, column], want[:, column], rtol=0, atol=1e-12 * np.abs(want[:, column]).max()
+        )

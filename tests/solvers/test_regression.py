@@ -58,7 +58,9 @@ def test_ridge(case, alpha):
     assert close(got.weights, Ridge(alpha=alpha).fit(X, Y).coef_.T, 1e-8)
     W, b = oracle.ridge(X, Y, alpha)
     assert close(got.weights, W, 1e-8) and np.allclose(got.intercept, b)
-    assert got.objective[0] == pytest.approx(((X @ W + b - Y) ** 2).sum() + alpha * (W**2).sum(), rel=1e-10)
+    assert got.objective[0] == pytest.approx(
+        ((X @ W + b - Y) ** 2).sum() + alpha * (W**2).sum(), rel=1e-10
+    )
 
 
 @pytest.mark.parametrize(("alpha", "rho"), [(0.05, 1.0), (0.01, 1.0), (0.01, 0.5), (0.001, 0.2)])
@@ -92,7 +94,9 @@ def test_group_elastic_net(case, alpha, rho):
         model = MultiTaskElasticNet(alpha=alpha, l1_ratio=rho, tol=1e-12, max_iter=50_000).fit(X, Y)
     want = model.coef_.T
     assert close(got.weights, folded(X, want) if rho == 1 else want, 1e-5)
-    gradient = X.T @ (X @ got.weights - (Y - Y.mean(axis=0))) / len(X) + alpha * (1 - rho) * got.weights
+    gradient = (
+        X.T @ (X @ got.weights - (Y - Y.mean(axis=0))) / len(X) + alpha * (1 - rho) * got.weights
+    )
     norms = np.linalg.norm(got.weights, axis=1)
     used = norms > 0
     residual = gradient[used] + alpha * rho * got.weights[used] / norms[used, None]
@@ -126,9 +130,15 @@ def test_a_near_copy_is_no_copy(group):
     X[:, 7] = X[:, 3] + 1e-2 * noise
     got = elastic_net(gram_of_rows(X, Y).centred(), alpha=0.005, rho=1.0, group=group)
     assert got.converged and got.extra["gap"] <= 1e-10 and falls(got.objective)
-    X[:, 7] = X[:, 3] + 1e-6 * noise  # a condition of 1e12: near the optimum, and honest if the gap stays open
+    X[:, 7] = (
+        X[:, 3] + 1e-6 * noise
+    )  # a condition of 1e12: near the optimum, and honest if the gap stays open
     got = elastic_net(gram_of_rows(X, Y).centred(), alpha=0.005, rho=1.0, group=group, max_iter=500)
-    assert got.extra["gap"] < 1e-7 and got.converged == (got.extra["gap"] <= 1e-10) and falls(got.objective)
+    assert (
+        got.extra["gap"] < 1e-7
+        and got.converged == (got.extra["gap"] <= 1e-10)
+        and falls(got.objective)
+    )
 
 
 def test_more_features_than_rows():

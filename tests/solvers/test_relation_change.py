@@ -18,7 +18,10 @@ def as_pairs(tables: np.ndarray) -> tuple[tuple, tuple]:
 
 def drawn(rng, pairs: int, rows: tuple[int, int], shares: list[np.ndarray]) -> np.ndarray:
     """(pairs, codes, 2, 2) tables of so many rows in each window, by the cells' shares (codes, 2) in each."""
-    windows = [rng.multinomial(n, p.ravel(), pairs).reshape(pairs, *p.shape) for n, p in zip(rows, shares, strict=True)]
+    windows = [
+        rng.multinomial(n, p.ravel(), pairs).reshape(pairs, *p.shape)
+        for n, p in zip(rows, shares, strict=True)
+    ]
     return np.stack(windows, axis=-1)
 
 
@@ -47,8 +50,12 @@ def test_hard_fits_keep_all_margins():
     fitted = drift.fit(cells)
     assert (fitted >= 0).all()
     np.testing.assert_allclose(fitted.sum(axis=2), cells.sum(axis=2), atol=1e-6)  # code
-    np.testing.assert_allclose(fitted[:, :, :2].sum(axis=2), cells[:, :, :2].sum(axis=2), atol=1e-6)  # code and label
-    np.testing.assert_allclose(fitted[:, :, ::2].sum(axis=2), cells[:, :, ::2].sum(axis=2), atol=1e-6)  # code and window
+    np.testing.assert_allclose(
+        fitted[:, :, :2].sum(axis=2), cells[:, :, :2].sum(axis=2), atol=1e-6
+    )  # code and label
+    np.testing.assert_allclose(
+        fitted[:, :, ::2].sum(axis=2), cells[:, :, ::2].sum(axis=2), atol=1e-6
+    )  # code and window
     np.testing.assert_allclose(fitted.sum(axis=1), cells.sum(axis=1), atol=1e-4)  # label and window
 
 
@@ -58,7 +65,9 @@ def test_a_pair_is_tested_alike_whatever_stands_beside_it():
     whole = drift.relation_tests(*as_pairs(tables))
     parts = [drift.relation_tests(*as_pairs(tables[a : a + 7])) for a in range(0, 300, 7)]
     assert (np.concatenate([part.p for part in parts]) == whole.p).all()
-    assert (np.concatenate([part.feature + 7 * i for i, part in enumerate(parts)]) == whole.feature).all()
+    assert (
+        np.concatenate([part.feature + 7 * i for i, part in enumerate(parts)]) == whole.feature
+    ).all()
 
 
 CODES = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
@@ -70,7 +79,11 @@ NO_CHANGE = {  # rows of the windows; codes and level in each
     "codes became commoner": ((1500, 1500), (CODES, -2.0), (EVEN, -2.0)),
     "both did, in a small window": ((8000, 700), (CODES, -2.0), (EVEN, -1.0)),
     "a label of ten rows": ((1000, 1000), (CODES, -5.0), (CODES, -5.0)),
-    "two codes, one of few rows": ((1000, 1000), (np.array([0.93, 0.07]), -2.5), (np.array([0.93, 0.07]), -2.5)),
+    "two codes, one of few rows": (
+        (1000, 1000),
+        (np.array([0.93, 0.07]), -2.5),
+        (np.array([0.93, 0.07]), -2.5),
+    ),
 }
 
 
@@ -105,7 +118,9 @@ def test_correlations_are_pearsons():
     found = drift.relation_tests(*as_pairs(tables))
     for table, told in zip(tables, found.correlation.T, strict=True):
         for s in (0, 1):
-            code, label = (np.repeat(grid.ravel(), table[:, :, s].ravel()) for grid in np.mgrid[0:4, 0:2])
+            code, label = (
+                np.repeat(grid.ravel(), table[:, :, s].ravel()) for grid in np.mgrid[0:4, 0:2]
+            )
             assert told[s] == pytest.approx(np.corrcoef(code, label)[0, 1])
 
 
@@ -118,7 +133,10 @@ def test_psi_and_the_test_of_a_shift():
     for i, used in enumerate(bins):
         a, b = list(before[i, :used]), list(after[i, :used])
         assert got[i] == pytest.approx(slow.psi(a, b))
-        tests = [stats.chi2_contingency([a, b], correction=False, lambda_=how) for how in ("log-likelihood", "pearson")]
+        tests = [
+            stats.chi2_contingency([a, b], correction=False, lambda_=how)
+            for how in ("log-likelihood", "pearson")
+        ]
         assert p[i] == pytest.approx(max(test.pvalue for test in tests), rel=1e-6, abs=1e-290)
     assert np.isnan(drift.shift_tests(np.array([[5, 0]]), np.array([[9, 0]]))).all()
 

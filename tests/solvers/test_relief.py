@@ -20,11 +20,19 @@ def blocks_of(X, codes, size, sparse):
     low, high = X.min(axis=0), X.max(axis=0)
     if sparse:  # |x_i - x_j| and distances do not see the offset
         return [
-            Rows(sp.csr_matrix(X[a : a + size]), np.arange(a, min(a + size, len(X))), codes[a : a + size], high - low)
+            Rows(
+                sp.csr_matrix(X[a : a + size]),
+                np.arange(a, min(a + size, len(X))),
+                codes[a : a + size],
+                high - low,
+            )
             for a in range(0, len(X), size)
         ]
     unit = (X - low) / (high - low)
-    return [Rows(unit[a : a + size], np.arange(a, min(a + size, len(X))), codes[a : a + size]) for a in range(0, len(X), size)]
+    return [
+        Rows(unit[a : a + size], np.arange(a, min(a + size, len(X))), codes[a : a + size])
+        for a in range(0, len(X), size)
+    ]
 
 
 def taken(block, anchors):
@@ -48,7 +56,9 @@ def pairwise(X, Y, k=3, size=10**9, tile=64, sparse=False, anchors=None):
             parts.append(part)
         state = parts[0]
         for part in parts[1:]:
-            state.best = {pair: nearest.merge(part.best[pair]) for pair, nearest in state.best.items()}
+            state.best = {
+                pair: nearest.merge(part.best[pair]) for pair, nearest in state.best.items()
+            }
         links = state.links(sizes)
         scale = graphs.whole_scale([links])
         total += sum(links.differences(batch, block, scale)[0] for block in blocks) / scale[0]
@@ -69,13 +79,17 @@ def hamming(X, Y, k=3, size=10**9, tile=64, sparse=False, anchors=None):
         their = codes[np.where(best.ids == NONE, 0, best.ids)]
         links = graphs.hamming_links(best, batch.codes, their, members)
         scale = graphs.whole_scale([links])
-        differences = sum(links.differences(batch, block, scale) for block in blocks) / scale[:, None]
+        differences = (
+            sum(links.differences(batch, block, scale) for block in blocks) / scale[:, None]
+        )
         state = {"differences": differences, "weights": links.values.sum(axis=0)}
         total = state if total is None else {name: total[name] + state[name] for name in state}
     return graphs.hamming_scores(total)
 
 
-BOTH = pytest.mark.parametrize(("kernel", "naive"), [(pairwise, oracle.pairwise), (hamming, oracle.hamming)])
+BOTH = pytest.mark.parametrize(
+    ("kernel", "naive"), [(pairwise, oracle.pairwise), (hamming, oracle.hamming)]
+)
 
 
 def planted(n=90, d=8, q=4, seed=0):
@@ -92,7 +106,9 @@ def planted(n=90, d=8, q=4, seed=0):
 def test_equals_the_loops_for_any_blocks(kernel, naive, size, tile, sparse):
     X, Y = planted(60)
     X[40:50] = X[:10]
-    np.testing.assert_allclose(kernel(X, Y, 3, size, tile, sparse), naive(X, Y, 3), rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(
+        kernel(X, Y, 3, size, tile, sparse), naive(X, Y, 3), rtol=1e-10, atol=1e-13
+    )
 
 
 @BOTH
@@ -109,7 +125,9 @@ def test_real_sets(kernel, naive, name, data_dir):
 def test_sampled_anchors(kernel, naive):
     X, Y = planted(70)
     anchors = np.random.default_rng(0).permutation(70)[:25]
-    np.testing.assert_allclose(kernel(X, Y, 2, 20, 16, anchors=anchors), naive(X, Y, 2, anchors=set(anchors)), atol=1e-12)
+    np.testing.assert_allclose(
+        kernel(X, Y, 2, 20, 16, anchors=anchors), naive(X, Y, 2, anchors=set(anchors)), atol=1e-12
+    )
 
 
 @settings(max_examples=30, deadline=None)

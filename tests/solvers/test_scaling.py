@@ -26,7 +26,9 @@ def rows(n=60, d=8, seed=4):
 @pytest.mark.parametrize("how", SCALERS)
 def test_dense_rows_as_scikit_learn_scales_them(how):
     x = rows()
-    np.testing.assert_allclose(Scaling.of_rows(x, how).apply(x), SCALERS[how]().fit_transform(x), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        Scaling.of_rows(x, how).apply(x), SCALERS[how]().fit_transform(x), rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("how", SCALINGS)
@@ -54,14 +56,21 @@ def test_none_leaves_the_values():
 def test_moments_and_ranges_give_what_the_rows_give():
     x, centre = rows(), rows()[0]
     y = x - centre
-    some = Scaling.of_moments(len(x), y.sum(axis=0), (y * y).sum(axis=0), centre), Scaling.of_range(x.min(axis=0), x.max(axis=0))
+    some = (
+        Scaling.of_moments(len(x), y.sum(axis=0), (y * y).sum(axis=0), centre),
+        Scaling.of_range(x.min(axis=0), x.max(axis=0)),
+    )
     for scaling, how in zip(some, ("standard", "minmax"), strict=True):
         of_rows = Scaling.of_rows(x, how)
         np.testing.assert_allclose(scaling.offset, of_rows.offset, rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(scaling.scale, of_rows.scale, rtol=1e-12)
 
 
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix, lambda x: x.astype(np.float32)], ids=["dense", "sparse", "float32"])
+@pytest.mark.parametrize(
+    "make",
+    [np.asarray, sp.csr_matrix, lambda x: x.astype(np.float32)],
+    ids=["dense", "sparse", "float32"],
+)
 def test_some_columns_as_they_stand_among_all(make):
     x, columns = make(rows()), np.array([0, 2, 7])
     scaling = Scaling.of_rows(x[:, columns], "standard")
@@ -82,7 +91,9 @@ def far(method):
     def ranked(exponents, sparse=False, **settings):
         rows = np.ldexp(thin(x) if sparse else x, exponents)
         engine = engine_of(sp.csr_matrix(rows) if sparse else rows, y)
-        ((scores, _, _),), _ = pipeline.Solve((pipeline.Request.of(method, {**more, **settings}, 6),))(engine)
+        ((scores, _, _),), _ = pipeline.Solve(
+            (pipeline.Request.of(method, {**more, **settings}, 6),)
+        )(engine)
         path = scores.path and (scores.path.picks, scores.path.gains)
         return scores.values.tobytes(), path
 
@@ -99,7 +110,10 @@ def test_a_ranking_is_the_same_at_any_magnitude(method):
         for exponent in (600, -600, 1000, -900):
             assert ranked(exponent, sparse) == near, (sparse, exponent)
             if method != "auto":
-                assert ranked(np.where(np.arange(FEATURES) % 3, 0, exponent), sparse) == near, (sparse, exponent)
+                assert ranked(np.where(np.arange(FEATURES) % 3, 0, exponent), sparse) == near, (
+                    sparse,
+                    exponent,
+                )
 
 
 def test_unscaled_features_beyond_double_precision_are_refused():

@@ -47,7 +47,9 @@ def varying(X):
 def test_equals_the_all_pairs_computation(criterion, name, request):
     X, Y = planted() if name == "planted" else load(name, request.getfixturevalue("data_dir"))[:2]
     X = varying(X)
-    np.testing.assert_allclose(scores(X, Y, criterion), oracle.spec(X, Y, criterion), rtol=1e-10, atol=1e-11)
+    np.testing.assert_allclose(
+        scores(X, Y, criterion), oracle.spec(X, Y, criterion), rtol=1e-10, atol=1e-11
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -55,12 +57,16 @@ def test_equals_the_all_pairs_computation(criterion, name, request):
 def test_phi3_takes_whole_eigenspaces_within_labelsets_too(seed, k):
     # few labelsets, unconnected ones among them: k reaches the eigenvalues above 1 that live within a labelset
     X, Y = planted(40, 6, 3, seed, 0.3)
-    np.testing.assert_allclose(scores(X, Y, "phi3", k=k), oracle.spec(X, Y, "phi3", k), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        scores(X, Y, "phi3", k=k), oracle.spec(X, Y, "phi3", k), rtol=1e-9, atol=1e-12
+    )
 
 
 def test_phi3_of_one_label_is_zero_without_rounding_noise():
     X, Y = planted(90, 12, 1)
-    assert not scores(X, Y, "phi3").any()  # its one eigenvalue is that of D^½1, which does not count
+    assert not scores(
+        X, Y, "phi3"
+    ).any()  # its one eigenvalue is that of D^½1, which does not count
 
 
 @settings(max_examples=40, deadline=None)
@@ -73,7 +79,9 @@ def test_small_graphs_with_isolated_rows(seed, criterion, rate):
         with pytest.raises(DataError, match="no edge"):
             scores(X, Y, criterion)
         return
-    np.testing.assert_allclose(scores(X, Y, criterion), oracle.spec(X, Y, criterion), rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(
+        scores(X, Y, criterion), oracle.spec(X, Y, criterion), rtol=1e-9, atol=1e-11
+    )
 
 
 def test_known_values():

@@ -27,7 +27,11 @@ N, D, Q = 240, 14, 4
 COUNTING = ["mim", "chi2", "enm", "gmm", "igmf"]
 MOMENTS = ["fisher", "f-statistic"]
 GRAMS = ["ridge", "lasso", "elastic-net", "mssl", "omfs", "fastcan", "forward", "csfs", "spec"]
-MORE = [("mim", {"label_coding": "lp"}), ("chi2", {"num_bins": 3}), ("fisher", {"label_coding": "lp"})]
+MORE = [
+    ("mim", {"label_coding": "lp"}),
+    ("chi2", {"num_bins": 3}),
+    ("fisher", {"label_coding": "lp"}),
+]
 MORE += [
     ("enm", {"binning": "quantile", "num_bins": 4}),
     ("fisher", {"label_coding": "overlap"}),
@@ -36,7 +40,16 @@ MORE += [
 ]
 ALL = [(name, {}) for name in (*COUNTING, *MOMENTS, *GRAMS)] + MORE
 ALL += [("mddm", {}), ("mddm", {"variant": "f"}), ("mlsi", {"dim": 3})]
-KINDS = ["dense", "sparse", "weights", "grades", "unknown", "repeated", "sparse unknown", "sparse weights"]
+KINDS = [
+    "dense",
+    "sparse",
+    "weights",
+    "grades",
+    "unknown",
+    "repeated",
+    "sparse unknown",
+    "sparse weights",
+]
 
 
 def data(kind, seed=0):
@@ -54,7 +67,9 @@ def data(kind, seed=0):
     if "unknown" in kind:
         Y[rng.random((N, Q)) < 0.05] = np.nan
     if "weights" in kind:
-        more["sample_weight"] = rng.integers(1, 9, N) / np.where(np.arange(N) < 120, 4, 16)  # the unit changes
+        more["sample_weight"] = rng.integers(1, 9, N) / np.where(
+            np.arange(N) < 120, 4, 16
+        )  # the unit changes
     if kind == "grades":
         Y, more["graded_labels"] = np.clip((Y * 2 + rng.integers(0, 3, (N, Q))) / 4, 0, 1), True
     if kind == "repeated":
@@ -64,7 +79,11 @@ def data(kind, seed=0):
 
 def part_of(given, rows):
     X, Y, more = given
-    return X[rows], Y[rows], {name: v[rows] if isinstance(v, np.ndarray) else v for name, v in more.items()}
+    return (
+        X[rows],
+        Y[rows],
+        {name: v[rows] if isinstance(v, np.ndarray) else v for name, v in more.items()},
+    )
 
 
 def collected(given, rows, methods, like, name, **params):
@@ -76,7 +95,9 @@ def takes(method, params, kind):
     if method in ("mddm", "mlsi"):
         return kind != "grades" and "weights" not in kind
     if kind == "grades":
-        return spark_mlfs.METHODS.create(method).takes_grades({"label_coding": "br", **params}) and method not in ("mrmr",)
+        return spark_mlfs.METHODS.create(method).takes_grades(
+            {"label_coding": "br", **params}
+        ) and method not in ("mrmr",)
     if (method == "spec" or "binning" in params) and "weights" in kind:
         return False
     return not ("unknown" in kind and method == "csfs")
@@ -90,19 +111,28 @@ def test_any_cut_any_order_some_taken_away(method, params, kind):
     given, rng = data(kind), np.random.default_rng(5)
     first = collected(given, np.arange(100), method, None, "first", **params)
     of_part = rng.integers(0, 30, N)
-    parts = [collected(given, np.flatnonzero(of_part == i), method, first, str(i), **params) for i in np.unique(of_part)]
+    parts = [
+        collected(given, np.flatnonzero(of_part == i), method, first, str(i), **params)
+        for i in np.unique(of_part)
+    ]
     order = rng.permutation(len(parts))
-    merged = states.merge(states.merge([parts[i] for i in order[:11]]), *[parts[i] for i in order[11:]])
+    merged = states.merge(
+        states.merge([parts[i] for i in order[:11]]), *[parts[i] for i in order[11:]]
+    )
     whole = collected(given, np.arange(N), method, first, "whole", **params)
     pd.testing.assert_frame_equal(
-        states.rank(merged, method, None, **params), states.rank(whole, method, None, **params), check_exact=True
+        states.rank(merged, method, None, **params),
+        states.rank(whole, method, None, **params),
+        check_exact=True,
     )
     taken = [parts[i] for i in order[3:8]]
     left = states.subtract(merged, *taken)
     rows = np.flatnonzero(~np.isin(of_part, order[3:8]))
     remaining = collected(given, rows, method, first, "rest", **params)
     pd.testing.assert_frame_equal(
-        states.rank(left, method, None, **params), states.rank(remaining, method, None, **params), check_exact=True
+        states.rank(left, method, None, **params),
+        states.rank(remaining, method, None, **params),
+        check_exact=True,
     )
 
 
@@ -112,18 +142,26 @@ def test_the_first_state_alone_ranks_as_its_rows_do(method, params, kind):
     if not takes(method, params, kind):
         pytest.skip("refused, tested below")
     X, Y, more = data(kind)
-    own = states.rank(states.collect(X, Y, method, method_params=params, **more), method, None, **params)
+    own = states.rank(
+        states.collect(X, Y, method, method_params=params, **more), method, None, **params
+    )
     if method in ("mddm", "mlsi"):
         cls = {"mddm": MDDMExtractor, "mlsi": MLSIExtractor}[method]
         extractor = cls(**params).fit(X, Y)
         state = extractor.state_
-        np.testing.assert_allclose(own.sort_values("index")["score"].to_numpy()[state["varying"]], state["scores"], rtol=1e-6)
+        np.testing.assert_allclose(
+            own.sort_values("index")["score"].to_numpy()[state["varying"]],
+            state["scores"],
+            rtol=1e-6,
+        )
         return
     rows = spark_mlfs.rank(X, Y, method, None, **params, **more)
     assert own["name"].tolist() == rows["name"].tolist()
     exact = method in COUNTING
     for column in ("score", "relevance"):
-        np.testing.assert_allclose(own[column], rows[column], rtol=0 if exact else 1e-6, atol=0 if exact else 1e-9)
+        np.testing.assert_allclose(
+            own[column], rows[column], rtol=0 if exact else 1e-6, atol=0 if exact else 1e-9
+        )
 
 
 # ---- rules, losses ----
@@ -144,7 +182,9 @@ def test_rules(mode, tmp_path):
     pd.testing.assert_frame_equal(one[0].ranking, other[0].ranking, check_exact=True)
     assert one[1].scores.details["cv_loss"] == other[1].scores.details["cv_loss"]
     if mode != "stability":  # rows without ids are in other half-samples there
-        own = ranked(collected(given, np.arange(N), methods, None, "rows").dataset(), requests[:1])[0].ranking
+        own = ranked(collected(given, np.arange(N), methods, None, "rows").dataset(), requests[:1])[
+            0
+        ].ranking
         _, Y, _ = given
         rows = LassoSelector(selection_mode=mode).fit(given[0], Y).ranking_
         assert own["name"].tolist() == rows["name"].tolist()
@@ -156,14 +196,21 @@ def test_rules(mode, tmp_path):
 
 def words(rows, n, seed):
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({w: rng.integers(0, 3, n) * (rng.random(n) < 0.2) for w in rows}).astype(float)
+    frame = pd.DataFrame({w: rng.integers(0, 3, n) * (rng.random(n) < 0.2) for w in rows}).astype(
+        float
+    )
     return frame.astype(pd.SparseDtype(float, 0.0))
 
 
 @pytest.mark.parametrize("method", ["mim", "igmf", "fisher", "ridge", "forward", "spec", "omfs"])
 def test_vocabularies_grow(method):
     """New words and tags join by name, whichever state had them first, and go with it."""
-    vocabularies = [["a", "b", "c", "d"], ["a", "x", "c", "b"], ["m", "d", "x", "a"], ["zz", "a", "m"]]
+    vocabularies = [
+        ["a", "b", "c", "d"],
+        ["a", "x", "c", "b"],
+        ["m", "d", "x", "a"],
+        ["zz", "a", "m"],
+    ]
     frames = [words(v, 60, seed) for seed, v in enumerate(vocabularies)]
     rng = np.random.default_rng(9)  # now and then nobody knows the tags, new ones neither
     tags = [
@@ -173,36 +220,57 @@ def test_vocabularies_grow(method):
     tags = [[None if i % 9 == 0 else row for i, row in enumerate(day)] for day in tags]
     first = states.collect(frames[0], tags[0], method, name="0")
     later = [
-        states.collect(f, t, method, first, name=str(i)) for i, (f, t) in enumerate(zip(frames[1:], tags[1:], strict=True), 1)
+        states.collect(f, t, method, first, name=str(i))
+        for i, (f, t) in enumerate(zip(frames[1:], tags[1:], strict=True), 1)
     ]
     every = list(dict.fromkeys(w for v in vocabularies for w in v))
 
     def whole(which, seed):
         order = np.random.default_rng(seed).permutation(every).tolist()
         order = [w for w in order if any(w in vocabularies[i] for i in which)]
-        frame = pd.concat([frames[i].sparse.to_dense() for i in which]).reindex(columns=order).fillna(0.0)
+        frame = (
+            pd.concat([frames[i].sparse.to_dense() for i in which])
+            .reindex(columns=order)
+            .fillna(0.0)
+        )
         return states.collect(
-            frame.astype(pd.SparseDtype(float, 0.0)), [t for i in which for t in tags[i]], method, first, name="w"
+            frame.astype(pd.SparseDtype(float, 0.0)),
+            [t for i in which for t in tags[i]],
+            method,
+            first,
+            name="w",
         )
 
     merged = states.merge(later[2], states.merge(first, later[1]), later[0])
     assert merged.features == ["a", "b", "c", "d", "m", "x", "zz"]
     assert merged.labels == ["s", "t", "q", "u"]
     exact = {"check_exact": True}
-    pd.testing.assert_frame_equal(states.rank(merged, method, None), states.rank(whole([0, 1, 2, 3], 1), method, None), **exact)
+    pd.testing.assert_frame_equal(
+        states.rank(merged, method, None),
+        states.rank(whole([0, 1, 2, 3], 1), method, None),
+        **exact,
+    )
     left = states.subtract(merged, later[2])
     assert "zz" not in left.features
     assert "q" not in left.labels
-    pd.testing.assert_frame_equal(states.rank(left, method, None), states.rank(whole([0, 1, 2], 2), method, None), **exact)
+    pd.testing.assert_frame_equal(
+        states.rank(left, method, None), states.rank(whole([0, 1, 2], 2), method, None), **exact
+    )
 
 
 def test_dense_features_must_be_the_same():
     X, Y, _ = data("dense")
     first = states.collect(pd.DataFrame(X, columns=[f"c{j}" for j in range(D)]), Y)
-    with pytest.raises(DataError, match=r"a new feature 'extra'.*dense features must be those of the first state"):
-        states.collect(pd.DataFrame(X, columns=[*(f"c{j}" for j in range(D - 1)), "extra"]), Y, like=first)
+    with pytest.raises(
+        DataError, match=r"a new feature 'extra'.*dense features must be those of the first state"
+    ):
+        states.collect(
+            pd.DataFrame(X, columns=[*(f"c{j}" for j in range(D - 1)), "extra"]), Y, like=first
+        )
     with pytest.raises(DataError, match="no feature 'c13'"):
-        states.collect(pd.DataFrame(X[:, :-1], columns=[f"c{j}" for j in range(D - 1)]), Y, like=first)
+        states.collect(
+            pd.DataFrame(X[:, :-1], columns=[f"c{j}" for j in range(D - 1)]), Y, like=first
+        )
 
 
 def test_values_outside_go_to_the_end_bins_and_are_told():
@@ -211,13 +279,19 @@ def test_values_outside_go_to_the_end_bins_and_are_told():
     far = X[100:].copy()
     far[:14, 0] = 9
     later = states.collect(far, Y[100:], ["mim", "ridge"], first, name="b")
-    clipped = states.collect(np.clip(far, first.basis.low, first.basis.high), Y[100:], ["mim", "ridge"], first)
-    pd.testing.assert_frame_equal(states.rank(later, "mim", None), states.rank(clipped, "mim", None), check_exact=True)
+    clipped = states.collect(
+        np.clip(far, first.basis.low, first.basis.high), Y[100:], ["mim", "ridge"], first
+    )
+    pd.testing.assert_frame_equal(
+        states.rank(later, "mim", None), states.rank(clipped, "mim", None), check_exact=True
+    )
     from spark_mlfs.states.states import outside
 
     assert outside(later)["x0"] >= 0.1
     far[3, 4] = 1e4
-    with pytest.raises(DataError, match=r"feature 'x4' goes from .* to 10000 here, beyond the grid"):
+    with pytest.raises(
+        DataError, match=r"feature 'x4' goes from .* to 10000 here, beyond the grid"
+    ):
         states.collect(far, Y[100:], "ridge", first)
 
 
@@ -230,20 +304,34 @@ def test_refusals_are_one_line_each():
     first = collected(given, np.arange(100), "mim", None, "first")
     other = collected(given, np.arange(100, N), "mim", None, "other")
     for text, call in {
-        "the edges of feature 'x0' are .* collect later states like the first": lambda: states.merge(first, other),
+        "the edges of feature 'x0' are .* collect later states like the first": lambda: (
+            states.merge(first, other)
+        ),
         "first is there twice": lambda: states.merge(first, first),
-        "other does not go with first|is not among what was merged": lambda: states.subtract(first, other),
+        "other does not go with first|is not among what was merged": lambda: states.subtract(
+            first, other
+        ),
         "nothing is left": lambda: states.subtract(first, first),
         "not the second moments that lasso takes": lambda: states.rank(first, "lasso"),
         "relieff needs the rows": lambda: states.rank(first, "relieff"),
-        r"not the counts of values by label \(7 width\)": lambda: states.rank(first, "mim", num_bins=7),
+        r"not the counts of values by label \(7 width\)": lambda: states.rank(
+            first, "mim", num_bins=7
+        ),
         "needs the rows, not sums": lambda: states.collect(X, Y, "gmba"),
         "did you mean 'mim'": lambda: states.collect(X, Y, "mimm"),
         "has a parameter 'bins'": lambda: states.collect(X, Y, "mim", method_params={"bins": 3}),
-        "no edges of 5 quantile bins": lambda: states.collect(X, Y, "mim", first, method_params={"binning": "quantile"}),
-        "weights False, these rows True": lambda: states.collect(X, Y, "mim", first, sample_weight=np.ones(N)),
-        "only one has": lambda: states.merge(first, collected(given, np.arange(100, N), "ridge", first, "b")),
-        "spec takes no row weights": lambda: states.collect(X, Y, ["all-additive", "spec"], sample_weight=np.ones(N)),
+        "no edges of 5 quantile bins": lambda: states.collect(
+            X, Y, "mim", first, method_params={"binning": "quantile"}
+        ),
+        "weights False, these rows True": lambda: states.collect(
+            X, Y, "mim", first, sample_weight=np.ones(N)
+        ),
+        "only one has": lambda: states.merge(
+            first, collected(given, np.arange(100, N), "ridge", first, "b")
+        ),
+        "spec takes no row weights": lambda: states.collect(
+            X, Y, ["all-additive", "spec"], sample_weight=np.ones(N)
+        ),
         "missing='mean'": lambda: states.collect(X, Y, missing="mean"),
         "knockoffs are made row by row": lambda: states.collect(X, Y, "knockoffs"),
     }.items():
@@ -257,7 +345,11 @@ def test_methods_that_take_rows_of_unknown_labels_need_rows():
     own = states.collect(X, Y, ["csfs", "mim"])
     for method, params, text in (
         ("csfs", {}, "^csfs takes the rows of unknown labels, too, .*: rank from the rows$"),
-        ("mrmr", {"redundancy": "correlation"}, "^mrmr with redundancy='correlation' takes .* collect with --pairs-of 500$"),
+        (
+            "mrmr",
+            {"redundancy": "correlation"},
+            "^mrmr with redundancy='correlation' takes .* collect with --pairs-of 500$",
+        ),
     ):
         with pytest.raises(ParameterError, match=text):
             states.rank(own, method, **params)
@@ -273,7 +365,9 @@ def test_what_a_refusal_says_to_collect_is_enough():
         ("mrmr", {"relevance": "f"}),
         ("mrmr", {"redundancy": "correlation"}),
     ):
-        with pytest.raises(ParameterError, match="collect them with spark-mlfs collect --for") as refusal:
+        with pytest.raises(
+            ParameterError, match="collect them with spark-mlfs collect --for"
+        ) as refusal:
             states.rank(own, method, **params)
         words = str(refusal.value).partition("collect --for ")[2].split()
         sets = dict(word.split("=") for word in words if "=" in word)
@@ -297,7 +391,9 @@ def test_saved_and_loaded(tmp_path):
     assert loaded.features == merged.features
     for method in states.ADDITIVE:
         if method != "csfs":  # which fills in unknown labels
-            pd.testing.assert_frame_equal(states.rank(loaded, method), states.rank(merged, method), check_exact=True)
+            pd.testing.assert_frame_equal(
+                states.rank(loaded, method), states.rank(merged, method), check_exact=True
+            )
     with pytest.raises(ParameterError, match="exists"):
         states.save(first, str(tmp_path / "s" / "a"))
     with pytest.raises(DataError, match="no such states"):
@@ -322,7 +418,9 @@ def test_what_is_ranked_is_added_up_range_by_range(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(files, "RANGE_BYTES", 300)
     X, Y, more = data(kind)
     methods = ["mim", "chi2", "fisher", "f-statistic"]
-    asked = [(method, {}) for method in methods] + [("fisher", {"label_coding": "lp"})] * (kind != "sparse weights")
+    asked = [(method, {}) for method in methods] + [("fisher", {"label_coding": "lp"})] * (
+        kind != "sparse weights"
+    )
     first = None
     for number, rows in enumerate(np.array_split(np.arange(N), 4)):
         own, columns = X[rows], [f"x{j}" for j in range(D)]
@@ -330,7 +428,9 @@ def test_what_is_ranked_is_added_up_range_by_range(kind, tmp_path, monkeypatch):
             own, columns[number] = pd.DataFrame.sparse.from_spmatrix(own), f"own{9 - number}"
             own.columns = columns
         given = {name: values[rows] for name, values in more.items()}
-        each = states.collect(own, Y[rows], [*methods, *["spec"] * (len(asked) > 4)], first, name=str(number), **given)
+        each = states.collect(
+            own, Y[rows], [*methods, *["spec"] * (len(asked) > 4)], first, name=str(number), **given
+        )
         first = first or each
         states.save(each, str(tmp_path / str(number)))
     whole = states.load(str(tmp_path / "*"))
@@ -341,11 +441,15 @@ def test_what_is_ranked_is_added_up_range_by_range(kind, tmp_path, monkeypatch):
             small.setattr(base, "SHARD_BYTES", 700)
             (found,) = ranked(later.dataset(requests=[request]), [request])
         expected = states.rank(whole, method, None, **params)
-        pd.testing.assert_frame_equal(found.ranking[[*expected]].reset_index(drop=True), expected, check_exact=True)
+        pd.testing.assert_frame_equal(
+            found.ranking[[*expected]].reset_index(drop=True), expected, check_exact=True
+        )
         assert not later.sums._made or params  # no whole table was made, but those by labelset
         single = states.load(str(tmp_path / "3"), requests=[request])
         alone = states.rank(states.load(str(tmp_path / "3")), method, None, **params)
-        pd.testing.assert_frame_equal(states.rank(single, method, None, **params), alone, check_exact=True)
+        pd.testing.assert_frame_equal(
+            states.rank(single, method, None, **params), alone, check_exact=True
+        )
     assert len(pq.read_table(tmp_path / "0" / "sums.parquet")) > 8
 
 
@@ -354,7 +458,10 @@ def test_screens_and_constraints_as_on_rows():
     own = states.collect(X, Y, ["mim", "chi2", "ridge"])
     more = {"screen": "chi2:8", "include": ["x9"], "exclude": ["x1", "x2"]}
     for method in ("mim", "ridge"):
-        one, other = states.rank(own, method, None, **more), spark_mlfs.rank(X, Y, method, None, **more)
+        one, other = (
+            states.rank(own, method, None, **more),
+            spark_mlfs.rank(X, Y, method, None, **more),
+        )
         assert one["name"].tolist() == other["name"].tolist()
     with pytest.raises(ParameterError, match="that fisher takes"):
         states.rank(own, "mim", screen="fisher:5")
@@ -388,18 +495,25 @@ def test_merged_states_in_a_finer_unit_and_back():
     """Many states, so that lower words are full, raised by a finer weight, and lowered when it goes."""
     X, Y, _ = data("dense")
     weights = [np.full(N, 1.0 + i) for i in range(12)] + [np.full(N, 2.0**-25)]
-    first = states.collect(X, Y, ["ridge", "fisher", "mim"], name="0", sample_weight=np.full(N, 3.0))
+    first = states.collect(
+        X, Y, ["ridge", "fisher", "mim"], name="0", sample_weight=np.full(N, 3.0)
+    )
     parts = [
-        states.collect(X, Y, ["ridge", "fisher", "mim"], first, name=f"w{i}", sample_weight=w) for i, w in enumerate(weights)
+        states.collect(X, Y, ["ridge", "fisher", "mim"], first, name=f"w{i}", sample_weight=w)
+        for i, w in enumerate(weights)
     ]
     coarse = states.merge(parts[:-1])
     back = states.subtract(states.merge(coarse, parts[-1]), parts[-1])
     for kind, state in coarse.sums.items():
         for name, value in state.items():
-            one, other = (v.toarray() if sp.issparse(v) else v for v in (value, back.sums[kind][name]))
+            one, other = (
+                v.toarray() if sp.issparse(v) else v for v in (value, back.sums[kind][name])
+            )
             np.testing.assert_array_equal(one, other, err_msg=f"{kind} {name}")
     for method in ("ridge", "fisher", "mim"):
-        pd.testing.assert_frame_equal(states.rank(coarse, method), states.rank(back, method), check_exact=True)
+        pd.testing.assert_frame_equal(
+            states.rank(coarse, method), states.rank(back, method), check_exact=True
+        )
 
 
 @pytest.mark.parametrize("method", ["fisher", "f-statistic", "ridge", "mim", "spec"])
@@ -409,22 +523,36 @@ def test_rows_stored_otherwise_are_the_same_rows(method):
     X[:, 6] -= 995  # near 5: 0 is outside its range, and not stored
     X[150:, 6] = 0
     first = states.collect(X[:100], Y[:100], method, name="a")
-    one, other = (states.collect(x, Y[100:], method, first, name="b") for x in (X[100:], sp.csr_matrix(X[100:])))
-    pd.testing.assert_frame_equal(*(states.rank([first, each], method, None) for each in (one, other)), check_exact=True)
+    one, other = (
+        states.collect(x, Y[100:], method, first, name="b")
+        for x in (X[100:], sp.csr_matrix(X[100:]))
+    )
+    pd.testing.assert_frame_equal(
+        *(states.rank([first, each], method, None) for each in (one, other)), check_exact=True
+    )
     X, Y, _ = data("sparse")
     first = states.collect(X[:100], Y[:100], method, name="a")
-    one, other = (states.collect(x, Y[100:], method, first, name="b") for x in (X[100:], X[100:].toarray()))
-    pd.testing.assert_frame_equal(*(states.rank([first, each], method, None) for each in (one, other)), check_exact=True)
+    one, other = (
+        states.collect(x, Y[100:], method, first, name="b") for x in (X[100:], X[100:].toarray())
+    )
+    pd.testing.assert_frame_equal(
+        *(states.rank([first, each], method, None) for each in (one, other)), check_exact=True
+    )
 
 
 def test_the_weight_of_counts_of_10_000_labels():
     """Of sparse rows 8 bytes for each stored value, alone and with each label of its row; of dense ones it is refused at once."""
     rng, n, d, q = np.random.default_rng(0), 400, 2000, 10_000
     X = sp.random(n, d, 0.01, "csr", random_state=0, data_rvs=lambda size: np.ones(size))
-    Y = sp.csr_matrix((np.ones(3 * n), (np.repeat(np.arange(n), 3), rng.permutation(q)[: 3 * n])), shape=(n, q))
+    Y = sp.csr_matrix(
+        (np.ones(3 * n), (np.repeat(np.arange(n), 3), rng.permutation(q)[: 3 * n])), shape=(n, q)
+    )
     own = states.collect(X, Y, "mim")
     table = own.sums["counts 5 width"]["table"]
-    assert table.shape == (d, 1 + q) and len(encode(compact({"table": table}))) <= 8 * X.nnz * (1 + 3) + 8 * (d + 1) + 200
+    assert (
+        table.shape == (d, 1 + q)
+        and len(encode(compact({"table": table}))) <= 8 * X.nnz * (1 + 3) + 8 * (d + 1) + 200
+    )
     with pytest.raises(BudgetError, match="raise memory_bytes"):
         states.collect(rng.normal(size=(20, 500)), np.eye(20, q), "mim", memory_bytes=100_000_000)
 
@@ -433,11 +561,20 @@ def test_rows_are_left_as_they_are():
     """Columns that stand in another order in the first state are sorted in a copy: packed rows are collected again and again."""
     X, Y, _ = data("sparse")
     X.data += 0.1 * np.arange(X.nnz)
-    first = states.collect(pd.DataFrame(X.toarray()[:, ::-1], columns=[f"x{j}" for j in range(D)][::-1]), Y, "ridge")
+    first = states.collect(
+        pd.DataFrame(X.toarray()[:, ::-1], columns=[f"x{j}" for j in range(D)][::-1]), Y, "ridge"
+    )
     rows = hold(X, Y, some=True)[0]
     before, told = rows.blocks[0].x.copy(), {"weights": False, "graded": False}
     for name in "ab":
-        collected_of(rows, needs_of("ridge"), first, Part(name, "", "", [], [], rows.profile), told, Budgets())
+        collected_of(
+            rows,
+            needs_of("ridge"),
+            first,
+            Part(name, "", "", [], [], rows.profile),
+            told,
+            Budgets(),
+        )
         assert (rows.blocks[0].x != before).nnz == 0
 
 
@@ -446,9 +583,16 @@ def test_tables_add_up_range_by_range(large, monkeypatch):
     """As SciPy adds: with signs, with sums of 0, which are not stored, and with rows that have nothing."""
     monkeypatch.setattr(sums, "RANGE", 40)
     rng, signs = np.random.default_rng(1), [1, 1, 1, -1, -1]
-    dense = [rng.integers(1, 9, (23, 12)) * (rng.random((23, 12)) < 0.3) * (np.arange(23)[:, None] % 4 > 0) for _ in signs]
+    dense = [
+        rng.integers(1, 9, (23, 12))
+        * (rng.random((23, 12)) < 0.3)
+        * (np.arange(23)[:, None] % 4 > 0)
+        for _ in signs
+    ]
     tables = [sp.csr_matrix(each * large) for each in (*dense[:4], dense[0])]
     own = sums._sparse_sum([*zip(tables, signs, strict=True)], (23, 12))
-    np.testing.assert_array_equal(own.toarray(), sum(s * t.toarray() for s, t in zip(signs, tables, strict=True)))
+    np.testing.assert_array_equal(
+        own.toarray(), sum(s * t.toarray() for s, t in zip(signs, tables, strict=True))
+    )
     assert own.has_canonical_format
     assert own.data.all()

@@ -33,26 +33,61 @@ def days(tmp_path, monkeypatch):
 def run(*words, capsys=None):
     columns = []
     if words[0] == "collect":
-        columns = ["--data", f"{words[1]}.parquet", "--features", *(f"f{j}" for j in range(6)), "--labels-col", "y0", "y1"]
-        columns, words = [*columns, "--format", "parquet", "--engine", "local"], ("collect", *words[2:])
+        columns = [
+            "--data",
+            f"{words[1]}.parquet",
+            "--features",
+            *(f"f{j}" for j in range(6)),
+            "--labels-col",
+            "y0",
+            "y1",
+        ]
+        columns, words = (
+            [*columns, "--format", "parquet", "--engine", "local"],
+            ("collect", *words[2:]),
+        )
     code = main([*map(str, words), *columns])
     return code if capsys is None else (code, capsys.readouterr())
 
 
 def collect(day, *more, capsys=None):
-    return run("collect", day, "--for", "mim", "--for", "forward", "--output", f"states/{day}", *more, capsys=capsys)
+    return run(
+        "collect",
+        day,
+        "--for",
+        "mim",
+        "--for",
+        "forward",
+        "--output",
+        f"states/{day}",
+        *more,
+        capsys=capsys,
+    )
 
 
 def test_from_days_to_a_ranking(days, capsys):
     assert collect("day0") == 0
     folder = f"file://{days}/states"
-    assert collect("day1", "--like", "states/day0") == collect("day2", "--like", f"{folder}/day0") == 0
+    assert (
+        collect("day1", "--like", "states/day0") == collect("day2", "--like", f"{folder}/day0") == 0
+    )
     assert "values outside the first state's edges" in capsys.readouterr().out
     assert run("states", "merge", f"{folder}/day*", "--output", f"{folder}/all") == 0
     assert run("states", "subtract", "states/all", "states/day1", "--output", "states/rest") == 0
     for method in ("mim", "forward"):
         for name in ("day[02]", "rest"):
-            assert run("select", "--states", f"{folder}/{name}", "--method", method, "--output", f"runs/{method}-{name[0]}") == 0
+            assert (
+                run(
+                    "select",
+                    "--states",
+                    f"{folder}/{name}",
+                    "--method",
+                    method,
+                    "--output",
+                    f"runs/{method}-{name[0]}",
+                )
+                == 0
+            )
         one, other = (pd.read_parquet(f"runs/{method}-{name}/ranking.parquet") for name in "dr")
         pd.testing.assert_frame_equal(one, other, check_exact=True)
     capsys.readouterr()
@@ -76,7 +111,10 @@ def test_pairs_of_the_best(days, capsys):
     assert run("select", "--states", "states/day*", "--method", "jmi", "--output", "runs/jmi") == 0
     assert pd.read_parquet("runs/jmi/ranking.parquet")["score"].notna().sum() == 4
     assert collect("day2", "--for", "jmi") == 2
-    assert "jmi needs the rows, or the pairs of the best features: give --pairs-of 500" in capsys.readouterr().err
+    assert (
+        "jmi needs the rows, or the pairs of the best features: give --pairs-of 500"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_killed_collect_leaves_nothing(days, monkeypatch):

@@ -16,14 +16,20 @@ from .test_states import data
 
 def framed(spark, X, Y, ids):
     schema = T.StructType(
-        [T.StructField("id", T.LongType()), T.StructField("features", VectorUDT()), T.StructField("labels", VectorUDT())]
+        [
+            T.StructField("id", T.LongType()),
+            T.StructField("features", VectorUDT()),
+            T.StructField("labels", VectorUDT()),
+        ]
     )
     sparse = sp.issparse(X)
     rows = []
     for i, id in enumerate(ids):
         if sparse:
             row = X[i].tocoo()
-            x = Vectors.sparse(X.shape[1], sorted(zip(row.col.tolist(), row.data.tolist(), strict=True)))
+            x = Vectors.sparse(
+                X.shape[1], sorted(zip(row.col.tolist(), row.data.tolist(), strict=True))
+            )
         else:
             x = Vectors.dense(X[i].tolist())
         rows.append((int(id), x, Vectors.dense(Y[i].tolist())))
@@ -48,7 +54,9 @@ def test_sums_of_a_spark_frame_are_those_of_arrays(spark, kind, tmp_path):
         states.save(here, str(tmp_path / "here"), overwrite=True)
         states.save(there, str(tmp_path / "there"), overwrite=True)
         for file in ("features", "labels", "sums"):
-            same = [(tmp_path / side / f"{file}.parquet").read_bytes() for side in ("here", "there")]
+            same = [
+                (tmp_path / side / f"{file}.parquet").read_bytes() for side in ("here", "there")
+            ]
             assert same[0] == same[1], file
     model = MultiLabelSelector(method="mim", numTopFeatures=5).fitStates(states.merge(first, two))
     assert model.selectedFeatureNames == states.rank([one, rest], "mim", 5)["name"].tolist()

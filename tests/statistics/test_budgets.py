@@ -43,9 +43,13 @@ def test_one_process_holds_its_rows_and_states_within_the_budget():
     large = engine(block)
     statistic = contingency.TwoWay(large.coding(), large.labels())
     size = large.bytes_in_one_process([statistic], [statistic.state_bytes(large.profile)])
-    assert size > 2 * block.nbytes + 40 * 5 * 31 * 8  # the rows while they are put together, and the table
+    assert (
+        size > 2 * block.nbytes + 40 * 5 * 31 * 8
+    )  # the rows while they are put together, and the table
     engine(block, worker=size).run(statistic)
-    with pytest.raises(WorkerBudgetError, match=r"TwoWay over 40 features and 4000 rows.*workerBytes"):
+    with pytest.raises(
+        WorkerBudgetError, match=r"TwoWay over 40 features and 4000 rows.*workerBytes"
+    ):
         engine(block, worker=size - 1).run(statistic)
     with pytest.raises(WorkerBudgetError, match=r"435 pairs of 30 labels.*workerBytes"):
         pipeline.score(engine(block, worker=9 << 20), pipeline.Request.of("pmu", {"num_bins": 250}))
@@ -81,30 +85,48 @@ def test_sparse_codes_that_do_not_fit_are_let_go_part_by_part(monkeypatch, cores
     rows = sp.random(6000, 200, 0.05, "csr", random_state=rng)
     rows = rows[rng.integers(0, 4000, 6000)]  # a third are repeated
     y = sp.random(6000, 30, 0.1, "csr", random_state=rng)
-    blocks = [Block(rows[a : a + 2000], np.arange(a, a + 2000), *labels_of(y[a : a + 2000])) for a in (0, 2000, 4000)]
+    blocks = [
+        Block(rows[a : a + 2000], np.arange(a, a + 2000), *labels_of(y[a : a + 2000]))
+        for a in (0, 2000, 4000)
+    ]
     profile = reduce(Profile.merge, (profile_block(block, 30) for block in blocks))
     monkeypatch.setattr(local, "STORED_A_CORE", 0)
     monkeypatch.setattr("spark_mlfs.engine.base.PASSING_ENTRIES", 4000)
     monkeypatch.setattr(local, "PASSING_ENTRIES", 4000)
     coded = []
-    monkeypatch.setattr(local, "code_block", lambda block, coding: coded.append(block.x.nnz) or code_block(block, coding))
+    monkeypatch.setattr(
+        local,
+        "code_block",
+        lambda block, coding: coded.append(block.x.nnz) or code_block(block, coding),
+    )
     large = LocalEngine(profile, list(blocks), cores=cores)
     two_way = contingency.TwoWay(large.coding(), large.labels())
-    crossed = contingency.TwoWay(large.coding(), targets.Crossed(large.labels(), large.coding(), 3, 0))
+    crossed = contingency.TwoWay(
+        large.coding(), targets.Crossed(large.labels(), large.coding(), 3, 0)
+    )
     sizes = [statistic.state_bytes(profile) for statistic in (two_way, crossed)]
     needed = large.bytes_in_one_process([two_way, crossed], sizes)
     want, kept = large.run(two_way, crossed), len(coded)
     small = LocalEngine(profile, list(blocks), Budgets(worker=needed - 1), cores=cores)
     got = small.run(two_way, crossed)
-    assert max(coded[kept:]) <= 4000 // cores + 200 and sum(coded[kept:]) == 2 * rows.nnz and not small._coded
+    assert (
+        max(coded[kept:]) <= 4000 // cores + 200
+        and sum(coded[kept:]) == 2 * rows.nnz
+        and not small._coded
+    )
     runs = small._passing()
-    assert max(sum(part.x.nnz for part in run) for run in runs) <= 4000 // cores + 200 and len(runs) < 2 * rows.nnz * cores / 4000
+    assert (
+        max(sum(part.x.nnz for part in run) for run in runs) <= 4000 // cores + 200
+        and len(runs) < 2 * rows.nnz * cores / 4000
+    )
     for ours, whole in zip(got, want, strict=True):
         assert (ours.table != whole.table).nnz == 0 and np.array_equal(ours.totals, whole.totals)
     least = needed - CODING_BYTES * (rows.nnz - 4000)
     LocalEngine(profile, list(blocks), Budgets(worker=least), cores=cores).run(two_way, crossed)
     with pytest.raises(WorkerBudgetError, match="TwoWay"):
-        LocalEngine(profile, list(blocks), Budgets(worker=least - 1), cores=cores).run(two_way, crossed)
+        LocalEngine(profile, list(blocks), Budgets(worker=least - 1), cores=cores).run(
+            two_way, crossed
+        )
 
 
 def labels_of(y):
@@ -126,7 +148,9 @@ def test_results_that_are_kept_count():
 
 
 def quantiles_of(block):
-    return quantiles.CountsBelow(np.zeros((len(profile_block(block, 30).varying), 6 * 63), np.uint64), 0)
+    return quantiles.CountsBelow(
+        np.zeros((len(profile_block(block, 30).varying), 6 * 63), np.uint64), 0
+    )
 
 
 def test_labelsets_are_counted_before_sums_over_them_are_refused():
@@ -138,7 +162,9 @@ def test_labelsets_are_counted_before_sums_over_them_are_refused():
     (found,) = held.run(statistic)
     assert len(found[0].counts) == held.profile.labelsets <= 9
     assert statistic.state_bytes(held.profile) < 20_000
-    assert held.profile.merge(profile_block(rows(seed=1), 30)).labelsets == 0  # of other rows there may be others
+    assert (
+        held.profile.merge(profile_block(rows(seed=1), 30)).labelsets == 0
+    )  # of other rows there may be others
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +182,10 @@ def within(packed, *methods):
 
 
 def bits(results):
-    return [(r.scores.values.tobytes(), r.scores.path and (r.scores.path.picks, r.scores.path.gains)) for r in results]
+    return [
+        (r.scores.values.tobytes(), r.scores.path and (r.scores.path.picks, r.scores.path.gains))
+        for r in results
+    ]
 
 
 @pytest.mark.slow
@@ -192,8 +221,13 @@ def test_a_task_says_so_when_more_is_asked_for_later(planted):
 
 def test_what_no_worker_may_hold_is_refused(planted):
     for small in (0, 1 << 40):
-        with pytest.raises(BudgetError, match=r"TwoWay over \d+ features needs .* workerBytes = 0 MB: raise workerBytes"):
-            pipeline.rank(planted, [pipeline.Request.of("mim")], small_bytes=small, worker_bytes=1000)
+        with pytest.raises(
+            BudgetError,
+            match=r"TwoWay over \d+ features needs .* workerBytes = 0 MB: raise workerBytes",
+        ):
+            pipeline.rank(
+                planted, [pipeline.Request.of("mim")], small_bytes=small, worker_bytes=1000
+            )
 
 
 def test_several_statistics_share_a_scan_only_within_the_budget(planted):
@@ -201,7 +235,9 @@ def test_several_statistics_share_a_scan_only_within_the_budget(planted):
     everything_and_labels = targets.Everything(), targets.Labels(planted.profile.q)
     found = [contingency.TwoWay(coding, target) for target in everything_and_labels]
     sizes = [s.state_bytes(planted.profile) for s in found]
-    together, apart = (SparkEngine(planted, Budgets(worker=b)) for b in (sum(sizes), sum(sizes) - 1))
+    together, apart = (
+        SparkEngine(planted, Budgets(worker=b)) for b in (sum(sizes), sum(sizes) - 1)
+    )
     results = [each.run(*found) for each in (together, apart)]
     for each in (together, apart):
         each.release()
@@ -240,13 +276,19 @@ def test_small_states_of_a_task_travel_together(monkeypatch, together, batches):
     assert [batch.num_rows for batch in rows] == batches
     again = [(*key, state) for key, state in tasks._states(iter(rows))]
     assert [key[:2] for key in again] == [key[:2] for key in states]
-    assert all(np.array_equal(one[2]["counts"], other[2]["counts"]) for one, other in zip(again, states, strict=True))
+    assert all(
+        np.array_equal(one[2]["counts"], other[2]["counts"])
+        for one, other in zip(again, states, strict=True)
+    )
     assert [*tasks._state_rows(iter([]))] == []
 
 
 def test_a_large_state_travels_alone_and_is_not_copied():
     """Whatever small ones are before it, and before the next one is computed."""
-    states = [(k, 0, {"counts": np.arange(size) << 33}) for k, size in enumerate((10, 1 << 21, 10, 1 << 21))]
+    states = [
+        (k, 0, {"counts": np.arange(size) << 33})
+        for k, size in enumerate((10, 1 << 21, 10, 1 << 21))
+    ]
     computed = []
     rows = tasks._state_rows(computed.append(state[0]) or state for state in states)
     seen = [(batch.column(0).to_pylist(), len(computed)) for batch in rows]
@@ -268,7 +310,10 @@ def test_the_budget_is_a_setting_everywhere(spark):
     with pytest.raises(BudgetError, match="workerBytes = 1 MB"):
         MultiLabelSelector("ridge", workerBytes=1 << 20).fit(frame)
     assert isinstance(from_worker(WorkerBudgetError("x")), BudgetError)
-    assert type(from_worker(RuntimeError("spark_mlfs.errors.WorkerBudgetError: too much"))) is WorkerBudgetError
+    assert (
+        type(from_worker(RuntimeError("spark_mlfs.errors.WorkerBudgetError: too much")))
+        is WorkerBudgetError
+    )
 
 
 def test_products_take_little_more_than_their_words():
@@ -283,5 +328,7 @@ def test_products_take_little_more_than_their_words():
         assert tracemalloc.get_traced_memory()[1] < 120 << 20 < 1.4 * gram.state_bytes(profile)
     finally:
         tracemalloc.stop()
-    expected = (x - moments.provisional_centre(profile)).T @ (x - moments.provisional_centre(profile))
+    expected = (x - moments.provisional_centre(profile)).T @ (
+        x - moments.provisional_centre(profile)
+    )
     np.testing.assert_allclose(gram.finish(state, profile).xx, 2 * expected, rtol=0, atol=1e-8)

@@ -33,7 +33,9 @@ def packed():
 
 def onehot():
     """Codes 1 and 2 of each feature; 0 is not stored."""
-    return sp.csr_matrix(np.column_stack([CODES[:, f] == v for f in range(V) for v in (1, 2)]).astype(np.int32))
+    return sp.csr_matrix(
+        np.column_stack([CODES[:, f] == v for f in range(V) for v in (1, 2)]).astype(np.int32)
+    )
 
 
 def groups():
@@ -46,12 +48,19 @@ def groups():
 @pytest.mark.parametrize("features", [(0, V), (5, 7), (0, 3)])
 def test_counts_are_those_of_a_loop(monkeypatch, limit, features):
     monkeypatch.setattr(counts, "PACKED_TABLE", limit)
-    for rows, group in (groups(), (np.arange(N), CODES[:, 0].astype(np.int64)), (np.array([3, 3, 9]), np.array([0, 4, 1]))):
+    for rows, group in (
+        groups(),
+        (np.arange(N), CODES[:, 0].astype(np.int64)),
+        (np.array([3, 3, 9]), np.array([0, 4, 1])),
+    ):
         want = np.zeros((V, WIDTH, 5), np.int64)
         for row, g in zip(rows, group, strict=True):
             for f in range(V):
                 want[f, CODES[row, f], g] += 1
-        assert np.array_equal(counts.count_dense(packed(), WIDTH, PER, rows, group, 5, features), want[slice(*features)])
+        assert np.array_equal(
+            counts.count_dense(packed(), WIDTH, PER, rows, group, 5, features),
+            want[slice(*features)],
+        )
         stored = counts.count_sparse(onehot(), rows, group, 5).toarray()
         assert np.array_equal(stored.T.reshape(V, 2, 5), want[:, 1:])
 
@@ -60,7 +69,9 @@ def test_joint_cells_of_equal_rows_are_equal():
     cells = joint_cells((CODES[:, f] for f in (1, 4, 6)), N, WIDTH)
     same = (CODES[:, None, [1, 4, 6]] == CODES[None, :, [1, 4, 6]]).all(axis=2)
     assert np.array_equal(cells[:, None] == cells, same)
-    wide = joint_cells((CODES[:, f % V] for f in range(60)), N, WIDTH)  # more cells than numbers: counted anew on the way
+    wide = joint_cells(
+        (CODES[:, f % V] for f in range(60)), N, WIDTH
+    )  # more cells than numbers: counted anew on the way
     assert np.array_equal(wide[:, None] == wide, (CODES[:, None] == CODES[None]).all(axis=2))
 
 

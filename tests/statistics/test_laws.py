@@ -39,7 +39,16 @@ from spark_mlfs.params import check
 from spark_mlfs.select import portrait, rules
 from spark_mlfs.select.rules import Rule
 from spark_mlfs.states import sums
-from spark_mlfs.statistics import contingency, gram, labelsets, moments, neighbours, quantiles, sample, targets
+from spark_mlfs.statistics import (
+    contingency,
+    gram,
+    labelsets,
+    moments,
+    neighbours,
+    quantiles,
+    sample,
+    targets,
+)
 from spark_mlfs.statistics.base import (
     FeatureNumbers,
     FeatureShardedStatistic,
@@ -67,7 +76,9 @@ def members(rng, n, q, each, power=1.0):
     """(n, q) 0/1, `each` draws a row, label l with weight (l + 1)^-power."""
     weight = (1.0 + np.arange(q)) ** -power
     drawn = rng.choice(q, (n, each), p=weight / weight.sum())
-    out = sp.csr_matrix((np.ones(n * each), (np.repeat(np.arange(n), each), drawn.ravel())), shape=(n, q))
+    out = sp.csr_matrix(
+        (np.ones(n * each), (np.repeat(np.arange(n), each), drawn.ravel())), shape=(n, q)
+    )
     out.data[:] = 1
     return out
 
@@ -85,7 +96,9 @@ def thin():
     rng = np.random.default_rng(1)
     x = sp.vstack([members(rng, 580, 120, 6, 0.3), members(rng, 20, 120, 70, 0.3)], format="csr")
     x.data = rng.integers(1, 6, len(x.data)).astype(float)
-    return rows_of(x, sp.vstack([members(rng, 580, 12, 3, 0.2), members(rng, 20, 12, 9, 0.2)], format="csr"))
+    return rows_of(
+        x, sp.vstack([members(rng, 580, 12, 3, 0.2), members(rng, 20, 12, 9, 0.2)], format="csr")
+    )
 
 
 def half_known():
@@ -127,9 +140,24 @@ def wide_dense():
     return rows_of(rng.normal(size=(1200, 5)), members(rng, 1200, 4000, 3))
 
 
-DATA = {f.__name__: f for f in (dense, thin, half_known, thin_half_known, many_sets, wide, wide_dense)}
-FEW = ("dense", "thin", "half_known", "thin_half_known")  # labels few enough for states of q², and for methods
-WIDTH = {"dense": 4, "thin": 12, "half_known": 4, "thin_half_known": 12, "many_sets": 2000, "wide": 10_000, "wide_dense": 4000}
+DATA = {
+    f.__name__: f for f in (dense, thin, half_known, thin_half_known, many_sets, wide, wide_dense)
+}
+FEW = (
+    "dense",
+    "thin",
+    "half_known",
+    "thin_half_known",
+)  # labels few enough for states of q², and for methods
+WIDTH = {
+    "dense": 4,
+    "thin": 12,
+    "half_known": 4,
+    "thin_half_known": 12,
+    "many_sets": 2000,
+    "wide": 10_000,
+    "wide_dense": 4000,
+}
 
 
 @cache
@@ -145,7 +173,10 @@ class Watched(LocalEngine):
     """Keeps what was asked of it, and over which profile."""
 
     def _compute(self, statistics):
-        self.asked = [*getattr(self, "asked", []), *((s, self.profile) for s in statistics.values())]
+        self.asked = [
+            *getattr(self, "asked", []),
+            *((s, self.profile) for s in statistics.values()),
+        ]
         return super()._compute(statistics)
 
 
@@ -188,7 +219,9 @@ def by_method(kind, *runs):
 
 
 def by_extractor(kind, *runs):
-    return lambda name: [found for run in runs for found in of(kind, asked_by_extractor(name, *run))]
+    return lambda name: [
+        found for run in runs for found in of(kind, asked_by_extractor(name, *run))
+    ]
 
 
 def on(build):
@@ -254,9 +287,14 @@ def feature_numbers(profile, name):
     """Of every target, of pairs of features, and of pairs of labels."""
     listed = targets.LabelPairs(tuple(range(min(profile.q, 12))))
     terms = 8 * (profile.q + 2)
-    out = [FeatureNumbers((s,), SideBySide()) for s in two_ways(profile, name)] + pairs(profile, name)
+    out = [FeatureNumbers((s,), SideBySide()) for s in two_ways(profile, name)] + pairs(
+        profile, name
+    )
     out += [FeatureNumbers((s,), SideBySide()) for s in in_cells(profile, name) if profile.q < 1000]
-    return out + [contingency.label_pair_counts(c, listed, profile.has_unknown, terms) for c in codings(profile)]
+    return out + [
+        contingency.label_pair_counts(c, listed, profile.has_unknown, terms)
+        for c in codings(profile)
+    ]
 
 
 def targets_by_fold(profile, name):
@@ -275,7 +313,9 @@ def folded(profile, name):
 
 
 def group_moments(profile, name):
-    stored = [moments.GroupMoments(targets.Labels(profile.q), True)] if moments.thin(profile) else []
+    stored = (
+        [moments.GroupMoments(targets.Labels(profile.q), True)] if moments.thin(profile) else []
+    )
     folded = targets_by_fold(profile, name)
     stored += [moments.GroupMoments(t, True) for t in folded] if moments.thin(profile) else []
     if name == "wide":  # 32 MB of each array
@@ -286,13 +326,19 @@ def group_moments(profile, name):
 
 def in_cells(profile, name):
     return [
-        contingency.TwoWay(c, contingency.JointCells(t, c, (0, 1))) for c in codings(profile) for t in all_targets(profile, name)
+        contingency.TwoWay(c, contingency.JointCells(t, c, (0, 1)))
+        for c in codings(profile)
+        for t in all_targets(profile, name)
     ]
 
 
 def cell_informations(profile, name):
     logs = CountLogs(profile.n, 8 * (profile.q + 2))
-    return [contingency.CellInformation(c, t, (0, 1), logs) for c in codings(profile) for t in all_targets(profile, name)]
+    return [
+        contingency.CellInformation(c, t, (0, 1), logs)
+        for c in codings(profile)
+        for t in all_targets(profile, name)
+    ]
 
 
 def weights(profile, seed=0):
@@ -303,7 +349,10 @@ def weights(profile, seed=0):
 def sketched_and_not(profile, name):
     """One with as many labels as there are, and one on three columns that stand for them."""
     w, b = weights(profile)
-    return [scanned.ReweightedGram(w, b, 1e-6), scanned.ReweightedGram(w[:, :3].copy(), b[:3].copy(), 1e-6, 3)]
+    return [
+        scanned.ReweightedGram(w, b, 1e-6),
+        scanned.ReweightedGram(w[:, :3].copy(), b[:3].copy(), 1e-6, 3),
+    ]
 
 
 def quantile_steps(profile, name):
@@ -324,8 +373,14 @@ RELIEFF = ("relieff", ("mode", "pairwise")), ("relieff", ("mode", "hamming"))
 
 # class: (data sets, examples on a data set)
 EXAMPLES = {
-    labelsets.LabelsetCounts: (EVERY, on(lambda p, name: [labelsets.LabelsetCounts(), labelsets.LabelsetCounts("grades")])),
-    contingency.TwoWay: (EVERY, on(lambda p, name: two_ways(p, name) + crossed(p, name) + in_cells(p, name))),
+    labelsets.LabelsetCounts: (
+        EVERY,
+        on(lambda p, name: [labelsets.LabelsetCounts(), labelsets.LabelsetCounts("grades")]),
+    ),
+    contingency.TwoWay: (
+        EVERY,
+        on(lambda p, name: two_ways(p, name) + crossed(p, name) + in_cells(p, name)),
+    ),
     FeatureNumbers: (EVERY, on(feature_numbers)),
     contingency.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(cell_informations)),
     contingency.JointCounts: (
@@ -341,7 +396,10 @@ EXAMPLES = {
     ),
     gram.Gram: (FEW, on(lambda p, name: [gram.Gram(), gram.Gram(5), gram.Gram(sketch=3)])),
     scanned.ReweightedGram: (FEW, on(sketched_and_not)),
-    scanned.FilledSums: (FEW, on(lambda p, name: [scanned.FilledSums(None, None), scanned.FilledSums(*weights(p))])),
+    scanned.FilledSums: (
+        FEW,
+        on(lambda p, name: [scanned.FilledSums(None, None), scanned.FilledSums(*weights(p))]),
+    ),
     scanned.AllRowsGram: (FEW, on(lambda p, name: [scanned.AllRowsGram()])),
     gram.FoldGrams: (FEW, on(folded)),
     portrait.PortraitGrams: (
@@ -349,7 +407,9 @@ EXAMPLES = {
         on(
             lambda p, name: [
                 portrait.PortraitGrams(
-                    shown=tuple(range(p.q - 1, -1, -2)), rows=rows, picks=tuple(p.varying[: len(p.varying) // times].tolist())
+                    shown=tuple(range(p.q - 1, -1, -2)),
+                    rows=rows,
+                    picks=tuple(p.varying[: len(p.varying) // times].tolist()),
                 )
                 for rows, times in ((p.n, 1), (p.n // 2, 2))
             ]
@@ -357,7 +417,12 @@ EXAMPLES = {
     ),
     portrait.LabelCorrelations: (
         FEW,
-        on(lambda p, name: [portrait.LabelCorrelations(tuple(range(p.q - 1, -1, -2)), rows) for rows in (p.n, p.n // 2)]),
+        on(
+            lambda p, name: [
+                portrait.LabelCorrelations(tuple(range(p.q - 1, -1, -2)), rows)
+                for rows in (p.n, p.n // 2)
+            ]
+        ),
     ),
     rules.KnockoffGram: (FEW, lambda name: of(rules.KnockoffGram, asked_by_rule(name))),
     labelsets.LabelsetSums: (
@@ -366,7 +431,10 @@ EXAMPLES = {
     ),
     moments.GroupMoments: ((*FEW, "many_sets", "wide", "wide_dense"), on(group_moments)),
     quantiles.CountsBelow: (EVERY, on(quantile_steps)),
-    sample.SampledRows: (EVERY, on(lambda p, name: [sample.SampledRows(k, 1) for k in (1, 40, p.n // 2, p.n + 1)])),
+    sample.SampledRows: (
+        EVERY,
+        on(lambda p, name: [sample.SampledRows(k, 1) for k in (1, 40, p.n // 2, p.n + 1)]),
+    ),
     sample.AllRows: (EVERY, on(lambda p, name: [sample.AllRows(p.n)])),
     neighbours.NearestRows: (FEW, by_method(neighbours.NearestRows, *GMBA, RELIEFF[1], ("msfs",))),
     neighbours.RowsById: (FEW, by_method(neighbours.RowsById, *GMBA, RELIEFF[1])),
@@ -375,14 +443,20 @@ EXAMPLES = {
     graphs.LinkDifferences: (FEW, by_method(graphs.LinkDifferences, *RELIEFF)),
     neighbours.EdgeDifferences: (FEW, by_method(neighbours.EdgeDifferences, ("msfs",))),
     extract_base.KnownRows: (EVERY, on(lambda p, name: [extract_base.KnownRows()])),
-    lift_rsm.SmallestHashes: (EVERY, on(lambda p, name: [lift_rsm.SmallestHashes(k, 1) for k in (1, 100, p.n + 5)])),
+    lift_rsm.SmallestHashes: (
+        EVERY,
+        on(lambda p, name: [lift_rsm.SmallestHashes(k, 1) for k in (1, 100, p.n + 5)]),
+    ),
     lift.FirstRows: (FEW, by_extractor(lift.FirstRows, ("lift",))),
     lift.ClusterSums: (FEW, by_extractor(lift.ClusterSums, ("lift",))),
     mlnb.ComponentMoments: (FEW, by_extractor(mlnb.ComponentMoments, ("mlnb", ("generations", 2)))),
     mlnb.PopulationLoss: (FEW, by_extractor(mlnb.PopulationLoss, ("mlnb", ("generations", 2)))),
     PredictionSums: (("dense", "thin"), predictions),
     sums.KeyedGrams: (FEW, on(lambda p, name: [sums.KeyedGrams()])),
-    sums.Outside: (EVERY, on(lambda p, name: [sums.Outside(p.low + (p.high - p.low) / 4, p.high, p.binary)])),
+    sums.Outside: (
+        EVERY,
+        on(lambda p, name: [sums.Outside(p.low + (p.high - p.low) / 4, p.high, p.binary)]),
+    ),
     LabelsByPart: (EVERY, on(lambda p, name: [LabelsByPart(Split("files", 0, 0, Marked()))])),
 }
 
@@ -396,7 +470,11 @@ def every_class():
             out.append(kind)
             waiting.append(kind)
     bases = FeatureShardedStatistic, PerFeatureStatistic, moments.ExactSums
-    return [kind for kind in dict.fromkeys(out) if kind.__module__.startswith("spark_mlfs.") and kind not in bases]
+    return [
+        kind
+        for kind in dict.fromkeys(out)
+        if kind.__module__.startswith("spark_mlfs.") and kind not in bases
+    ]
 
 
 @pytest.mark.parametrize("kind", [k for k in EXAMPLES if "logs" in {f.name for f in fields(k)}])
@@ -405,15 +483,23 @@ def test_a_key_says_what_finish_goes_by(kind):
     name = EXAMPLES[kind][0][0]
     one = next(s for s, _ in EXAMPLES[kind][1](name) if isinstance(s.target, targets.Labels))
     logs = [CountLogs(50, 100, correction) for correction in ("none", "miller-madow", "chance")]
-    goals = [replace(one.target, **more) for more in ({}, {"weights": (2.0,) * one.target.q}, {"noise": (0.1, 0.2)})]
+    goals = [
+        replace(one.target, **more)
+        for more in ({}, {"weights": (2.0,) * one.target.q}, {"noise": (0.1, 0.2)})
+    ]
     keys = {replace(one, logs=log, target=goal).key() for log in logs for goal in goals}
     assert len(keys) == 9 and replace(one).key() == one.key()
 
 
-@pytest.mark.parametrize("kind", [contingency.LinkInformation, contingency.InformationInCells, Relevance, InformationNorm])
+@pytest.mark.parametrize(
+    "kind",
+    [contingency.LinkInformation, contingency.InformationInCells, Relevance, InformationNorm],
+)
 def test_the_key_of_a_reduction_says_what_it_goes_by(kind):
     logs = [CountLogs(50, 100, correction) for correction in ("none", "miller-madow", "chance")]
-    goals = [targets.Labels(3, **more) for more in ({}, {"weights": (2.0,) * 3}, {"noise": (0.1, 0.2)})]
+    goals = [
+        targets.Labels(3, **more) for more in ({}, {"weights": (2.0,) * 3}, {"noise": (0.1, 0.2)})
+    ]
     if kind is contingency.InformationInCells:
         goals = [contingency.JointCells(goal, None, (0,)) for goal in goals]
     keys = {kind(goal, log).key() for log in logs for goal in goals}
@@ -440,10 +526,19 @@ def test_shards_finish_as_the_whole_state_does(name):
             edges = statistic.edges(profile, size)
             states = [*statistic.shards(blocks[:2], profile, edges)]
             for b in blocks[2:]:
-                states = [statistic.merge(*both) for both in zip(states, statistic.shards([b], profile, edges), strict=True)]
+                states = [
+                    statistic.merge(*both)
+                    for both in zip(states, statistic.shards([b], profile, edges), strict=True)
+                ]
             ranges = [(int(a), int(z)) for a, z in itertools.pairwise(edges)]
-            parts = [statistic.reduce_shard(state, *ends, profile) for state, ends in zip(states, ranges, strict=True)]
-            assert np.concatenate(parts, axis=1).tobytes() == numbers.tobytes(), (statistic.key()[1], size)
+            parts = [
+                statistic.reduce_shard(state, *ends, profile)
+                for state, ends in zip(states, ranges, strict=True)
+            ]
+            assert np.concatenate(parts, axis=1).tobytes() == numbers.tobytes(), (
+                statistic.key()[1],
+                size,
+            )
 
 
 def test_every_statistic_has_an_example():
@@ -464,12 +559,21 @@ def blocks_of(statistic, block, profile):
     folds = getattr(statistic, "blocks", 1)
     if folds > 1:
         fold = group_of(block.ids) * folds // 60
-        return [block.take(part) for f in np.unique(fold) for part in np.array_split(np.flatnonzero(fold == f), 2) if len(part)]
+        return [
+            block.take(part)
+            for f in np.unique(fold)
+            for part in np.array_split(np.flatnonzero(fold == f), 2)
+            if len(part)
+        ]
     cuts = np.linspace(0, block.n, PARTS + 1).astype(int)
     return [block.part(a, z) for a, z in itertools.pairwise(cuts)]
 
 
-BY_RESULT = (sample.SampledRows, neighbours.RowsById, lift.FirstRows)  # rows held in any order; the result puts them in theirs
+BY_RESULT = (
+    sample.SampledRows,
+    neighbours.RowsById,
+    lift.FirstRows,
+)  # rows held in any order; the result puts them in theirs
 
 
 def differs(statistic, profile, a, b):
@@ -528,7 +632,11 @@ def broken_laws(statistic, block, profile):
     if len(states) > 1:
         first, second, rest = states[0], states[1], all_of(states[2:] or states[:1])
         law("merge is commutative", lambda: merge(second, first), merge(first, second))
-        law("merge is associative", lambda: merge(first, merge(second, rest)), merge(merge(first, second), rest))
+        law(
+            "merge is associative",
+            lambda: merge(first, merge(second, rest)),
+            merge(merge(first, second), rest),
+        )
         law("merge in reverse", lambda: all_of(states[::-1]), whole)
 
     def folded():
@@ -542,7 +650,12 @@ def broken_laws(statistic, block, profile):
     def cut_otherwise():
         rng = np.random.default_rng(0)
         cuts = np.sort(rng.integers(0, block.n, 3))
-        return all_of([worker_view.partial(block.take(rows), profile) for rows in np.split(rng.permutation(block.n), cuts)])
+        return all_of(
+            [
+                worker_view.partial(block.take(rows), profile)
+                for rows in np.split(rng.permutation(block.n), cuts)
+            ]
+        )
 
     if statistic.layout in ("rows", "identified"):
         law("rows in any order, cut anywhere", cut_otherwise, whole)
@@ -556,10 +669,16 @@ def broken_laws(statistic, block, profile):
     law("states that travelled merge", lambda: all_of([travelled(s) for s in states]), whole)
     if statistic.divisible:
         for pieces in (2, 3, 7):
-            law(f"cut into {pieces} and pasted", lambda pieces=pieces: paste(cut(whole, pieces)), whole)
+            law(
+                f"cut into {pieces} and pasted",
+                lambda pieces=pieces: paste(cut(whole, pieces)),
+                whole,
+            )
             law(
                 f"merged in {pieces} pieces",
-                lambda pieces=pieces: paste([all_of(parts) for parts in zip(*(cut(s, pieces) for s in states), strict=True)]),
+                lambda pieces=pieces: paste(
+                    [all_of(parts) for parts in zip(*(cut(s, pieces) for s in states), strict=True)]
+                ),
                 whole,
             )
     announced = statistic.state_bytes(profile)
@@ -607,7 +726,8 @@ def test_rows_with_every_label_known_are_asked_for_twice():
     y = block.labels(profile.q)[known].tocoo()
     for rows, groups in (first, second):
         assert sorted(zip(rows.tolist(), groups.tolist(), strict=True)) == sorted(
-            [(int(r), 0) for r in known] + [(int(known[r]), 1 + int(c)) for r, c in zip(y.row, y.col, strict=True)]
+            [(int(r), 0) for r in known]
+            + [(int(known[r]), 1 + int(c)) for r, c in zip(y.row, y.col, strict=True)]
         )
 
 
@@ -620,16 +740,27 @@ def test_sizes_are_announced_tightly():
         profile = replace(profile, labelsets=sets)
         found = [(labelsets.LabelsetCounts(),), (labelsets.LabelsetSums(squares=True),)]
         found += [(s,) for s in two_ways(profile, name) if isinstance(s.target, targets.Labels)]
-        found += [s.parts[1:] for s in pairs(profile, name) if isinstance(s.parts[0].target, targets.Labels)]
+        found += [
+            s.parts[1:]
+            for s in pairs(profile, name)
+            if isinstance(s.parts[0].target, targets.Labels)
+        ]
         for parts in found:
-            (coded,) = [block] if parts[0].layout != "coded" else [code_block(block, parts[0].coding)]
+            (coded,) = (
+                [block] if parts[0].layout != "coded" else [code_block(block, parts[0].coding)]
+            )
             size = sum(len(encode(compact(s.partial(coded, profile)))) for s in parts)
             # a count of sparse rows and its index are announced with four bytes each, as a process holds them, and travel in
             # one and two where they fit
-            assert size <= sum(s.state_bytes(profile) for s in parts) <= 15 * size + 4096, (name, parts[0].key()[0])
+            assert size <= sum(s.state_bytes(profile) for s in parts) <= 15 * size + 4096, (
+                name,
+                parts[0].key()[0],
+            )
 
 
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, (names, _) in EXAMPLES.items() for name in names])
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind, (names, _) in EXAMPLES.items() for name in names]
+)
 def test_laws(kind, name):
     block = case(name)[0]
     found = EXAMPLES[kind][1](name)
@@ -637,13 +768,24 @@ def test_laws(kind, name):
     broken = []
     for statistic, profile in found:
         assert type(statistic) is kind
-        shown = type(getattr(statistic, "target", None)).__name__ if hasattr(statistic, "target") else ""
-        broken += [f"{kind.__name__}({shown}) on {name}: {line}" for line in broken_laws(statistic, block, profile)]
+        shown = (
+            type(getattr(statistic, "target", None)).__name__
+            if hasattr(statistic, "target")
+            else ""
+        )
+        broken += [
+            f"{kind.__name__}({shown}) on {name}: {line}"
+            for line in broken_laws(statistic, block, profile)
+        ]
     assert not broken, "\n" + "\n".join(dict.fromkeys(broken))
 
 
 WEIGHTED = [k for k in EXAMPLES if k.weighted or k is FeatureNumbers]
-WEIGHTS = ("whole", "fractions", "far apart")  # below 2^22 together, above it, and of more than 20 bits
+WEIGHTS = (
+    "whole",
+    "fractions",
+    "far apart",
+)  # below 2^22 together, above it, and of more than 20 bits
 
 
 @cache
@@ -655,7 +797,10 @@ def weighted(name, which):
     found["far apart"] = np.where(rng.random(block.n) < 0.5, 1, 0.01) * found["fractions"]
     block = replace(block, weights=fixed(found[which]))
     profile = profile_block(block, WIDTH[name])
-    assert (profile.total < 1 << 22, profile.heaviest < 1 << 20) == {"whole": (1, 1), "fractions": (0, 1)}.get(which, (0, 0))
+    assert (profile.total < 1 << 22, profile.heaviest < 1 << 20) == {
+        "whole": (1, 1),
+        "fractions": (0, 1),
+    }.get(which, (0, 0))
     return block, profile
 
 
@@ -669,8 +814,15 @@ def test_laws_of_weighted_rows(kind, which):
         for statistic, _ in EXAMPLES[kind][1](name):
             if isinstance(getattr(statistic, "logs", None), CountLogs):
                 statistic = replace(statistic, logs=CountLogs(profile.total, 8 * (profile.q + 2)))
-            shown = type(getattr(statistic, "target", None)).__name__ if hasattr(statistic, "target") else ""
-            broken += [f"{kind.__name__}({shown}) on {name}: {line}" for line in broken_laws(statistic, block, profile)]
+            shown = (
+                type(getattr(statistic, "target", None)).__name__
+                if hasattr(statistic, "target")
+                else ""
+            )
+            broken += [
+                f"{kind.__name__}({shown}) on {name}: {line}"
+                for line in broken_laws(statistic, block, profile)
+            ]
     assert not broken, "\n" + "\n".join(dict.fromkeys(broken))
 
 
@@ -683,8 +835,19 @@ QUANTISED = (
     rules.KnockoffGram,
     moments.GroupMoments,
 )
-ABOUT_LABELS = ("centre_y", "sum_y", "xy", "yy")  # whose centre is the positive rows' share of the number of rows
-QUANTISED += (neighbours.EdgeDifferences, lift.ClusterSums, mlnb.ComponentMoments, graphs.HingeSums, labelsets.LabelsetSums)
+ABOUT_LABELS = (
+    "centre_y",
+    "sum_y",
+    "xy",
+    "yy",
+)  # whose centre is the positive rows' share of the number of rows
+QUANTISED += (
+    neighbours.EdgeDifferences,
+    lift.ClusterSums,
+    mlnb.ComponentMoments,
+    graphs.HingeSums,
+    labelsets.LabelsetSums,
+)
 
 
 @pytest.mark.parametrize("kind", QUANTISED)
@@ -694,10 +857,15 @@ def test_laws_of_states_that_can_hold_many_rows(kind):
     for statistic, profile in EXAMPLES[kind][1]("half_known"):
         many = replace(profile, n=1 << 23)
         assert not broken_laws(statistic, block, many)
-        results = [numbers(statistic.finish(statistic.worker_view().partial(block, p), p)) for p in (profile, many)]
+        results = [
+            numbers(statistic.finish(statistic.worker_view().partial(block, p), p))
+            for p in (profile, many)
+        ]
         assert len(results[0]) == len(results[1]) > 0
         for one, other in zip(*results, strict=True):
-            assert np.allclose(one, other, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(one).max(initial=0.0)))
+            assert np.allclose(
+                one, other, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(one).max(initial=0.0))
+            )
 
 
 def numbers(result):
@@ -707,4 +875,9 @@ def numbers(result):
     if isinstance(result, (list, tuple)):
         return [found for part in result for found in numbers(part)]
     fields = result if isinstance(result, dict) else getattr(result, "__dict__", {})
-    return [found for name, part in sorted(fields.items()) if name not in ABOUT_LABELS for found in numbers(part)]
+    return [
+        found
+        for name, part in sorted(fields.items())
+        if name not in ABOUT_LABELS
+        for found in numbers(part)
+    ]

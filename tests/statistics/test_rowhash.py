@@ -51,4 +51,6 @@ def test_uniform_and_normal_are_what_they_are_called():
     assert abs(np.corrcoef(uniform(ids, 4, 0), uniform(ids, 4, 1))[0, 1]) < 0.03
     z = normal(ids, np.arange(3), 4)
     assert all(stats.kstest(column, "norm").pvalue > 1e-3 for column in z.T)
-    assert np.array_equal(normal(ids[5:9], np.array([2]), 4)[:, 0], z[5:9, 2])  # of (seed, row, column) alone
+    assert np.array_equal(
+        normal(ids[5:9], np.array([2]), 4)[:, 0], z[5:9, 2]
+    )  # of (seed, row, column) alone

@@ -39,7 +39,9 @@ def table(kind, n=700, d=40, q=Q, seed=0):
     """(x, y, unknown): features that are ever rarer, labels that follow some; label 0 in most rows, 3 in all, 2 in none."""
     rng = np.random.default_rng(seed)
     share = 1.0 if kind == "dense" else 0.5 / (1 + np.arange(d))
-    values = {"binary": np.ones((n, d)), "counts": rng.integers(1, 9, (n, d))}.get(kind, rng.normal(size=(n, d)))
+    values = {"binary": np.ones((n, d)), "counts": rng.integers(1, 9, (n, d))}.get(
+        kind, rng.normal(size=(n, d))
+    )
     x = (rng.random((n, d)) < share) * values
     y = rng.random((n, q)) < 0.5 / (1 + np.arange(q))
     y[:, 1] |= x[:, 0] > 0
@@ -54,7 +56,9 @@ def block_of(x, y, unknown, dense=False):
     if unknown.any():
         gaps = sp.csr_matrix(unknown.astype(float))
         more = gaps.indptr, gaps.indices
-    return Block(x if dense else sp.csr_matrix(x), np.arange(len(x)), labels.indptr, labels.indices, *more)
+    return Block(
+        x if dense else sp.csr_matrix(x), np.arange(len(x)), labels.indptr, labels.indices, *more
+    )
 
 
 RUNS = [
@@ -77,7 +81,12 @@ RUNS = [
     ("scls", {}),
     ("mdmr", {}),
 ]
-MOMENTS = [("f-statistic", {}), ("fisher", {}), ("fisher", {"label_coding": "overlap"}), ("fisher", {"label_coding": "lp"})]
+MOMENTS = [
+    ("f-statistic", {}),
+    ("fisher", {}),
+    ("fisher", {"label_coding": "overlap"}),
+    ("fisher", {"label_coding": "lp"}),
+]
 KINDS = ("binary", "counts", "signed", "dense", "unknown")
 HEAVY = MOMENTS[:3]  # what takes grades
 GRADED = Grades.of({"graded_labels": True})
@@ -101,7 +110,11 @@ def bits(scores):
 @pytest.fixture
 def ended(monkeypatch):
     """All counts are finished where they are made."""
-    monkeypatch.setattr(Engine, "gathers", lambda engine, statistic, beside=0: not statistic.shardable(engine.profile))
+    monkeypatch.setattr(
+        Engine,
+        "gathers",
+        lambda engine, statistic, beside=0: not statistic.shardable(engine.profile),
+    )
 
 
 def test_a_feature_alone_has_the_bits_it_has_among_others():
@@ -112,7 +125,9 @@ def test_a_feature_alone_has_the_bits_it_has_among_others():
     reduction = method.reduction(counting.Counting(engine_, check(method.parameters, {}, "gmm")))
     counts = counting.Counting(engine_, check(method.parameters, {}, "gmm")).two_way
     for feature in range(counts.count):
-        one = replace(counts, table=counts.table[feature : feature + 1], first=feature, last=feature + 1)
+        one = replace(
+            counts, table=counts.table[feature : feature + 1], first=feature, last=feature + 1
+        )
         assert reduction(one).tobytes() == whole[feature : feature + 1].tobytes()
 
 
@@ -141,14 +156,20 @@ def test_stored_counts_against_full_tables(kind):
     coding, (coded,) = thin.coding(), thin._blocks(TwoWay(thin.coding(), thin.labels()))
     _, y, _ = table(kind)
     codes = np.stack([coded.feature(coding, f) for f in range(thin.num_features)], axis=1)
-    each = np.array([[mutual_info_score(y[:, label], codes[:, f]) for label in range(Q)] for f in (0, 3, 30)])
-    assert np.allclose(scores(thin, "enm", p).values[[0, 3, 30]], np.sqrt((each**2).sum(axis=1)), rtol=1e-9)
+    each = np.array(
+        [[mutual_info_score(y[:, label], codes[:, f]) for label in range(Q)] for f in (0, 3, 30)]
+    )
+    assert np.allclose(
+        scores(thin, "enm", p).values[[0, 3, 30]], np.sqrt((each**2).sum(axis=1)), rtol=1e-9
+    )
     if kind == "binary":
         # of indicators, scikit-learn's χ² is the half of the table where the feature is 1
         found = scores(thin, "chi2", {}).values
         x = table(kind)[0]
         both = [label for label in range(Q) if 0 < y[:, label].sum() < len(y)]
-        wanted = sum(sklearn_chi2(x, y[:, label])[0] + sklearn_chi2(1 - x, y[:, label])[0] for label in both)
+        wanted = sum(
+            sklearn_chi2(x, y[:, label])[0] + sklearn_chi2(1 - x, y[:, label])[0] for label in both
+        )
         assert np.allclose(found, wanted, rtol=1e-9)
 
 
@@ -158,7 +179,10 @@ def test_moments_of_stored_values_against_dense_ones(kind, method, given, monkey
     one = scores(engine(kind), method, given).values
     assert moments.thin(engine(kind).profile)
     dense = block_of(*table(kind), dense=True)
-    assert scores(LocalEngine(profile_block(dense, Q), [dense]), method, given).values.tobytes() == one.tobytes()
+    assert (
+        scores(LocalEngine(profile_block(dense, Q), [dense]), method, given).values.tobytes()
+        == one.tobytes()
+    )
     with monkeypatch.context() as patch:
         for module in (moments, filters):
             patch.setattr(module, "thin", lambda profile: False)
@@ -178,7 +202,9 @@ def heavy_block(kind, graded, weighted, dense=False):
         labels = int(block.label_indptr[half])
         units = rng.integers(1, ONE + 1, labels)
         units[rng.random(labels) < 0.2] = ONE
-        block.grades = np.concatenate([units, units[: len(block.label_indices) - labels]]).astype(np.uint16)
+        block.grades = np.concatenate([units, units[: len(block.label_indices) - labels]]).astype(
+            np.uint16
+        )
     if weighted:
         block.weights = np.tile(rng.integers(1, 40_000, half).astype(float), 2)
     return block
@@ -191,9 +217,13 @@ def test_moments_of_heavy_rows_end_on_the_executors(kind, graded, weighted, monk
     """Grades and weights beyond int64: as dense tables of the same have them, to the bit wherever rows and features are cut."""
     block = heavy_block(kind, graded, weighted)
     held = LocalEngine(profile_block(block, Q), [block])
-    assert moments.thin(held.profile) and moments.heavy(held.profile) and held.profile.graded == graded
+    assert (
+        moments.thin(held.profile) and moments.heavy(held.profile) and held.profile.graded == graded
+    )
     for method, given in HEAVY if graded else MOMENTS:
-        (statistic,) = METHODS.create(method).needs(held, check(METHODS.create(method).parameters, given, method))
+        (statistic,) = METHODS.create(method).needs(
+            held, check(METHODS.create(method).parameters, given, method)
+        )
         sharded = isinstance(statistic, FeatureNumbers)
         assert (sharded and statistic.parts[0].stored) or given == {"label_coding": "lp"}
         one = scores(held, method, given).values
@@ -211,16 +241,23 @@ def test_moments_of_heavy_rows_end_on_the_executors(kind, graded, weighted, monk
             for i, (a, z) in enumerate(itertools.pairwise(edges)):
                 state = pieces[0][i]
                 for other in pieces[1:]:
-                    assert len(encode(compact(other[i]))) <= statistic.shard_bytes(held.profile, a, z)
+                    assert len(encode(compact(other[i]))) <= statistic.shard_bytes(
+                        held.profile, a, z
+                    )
                     state = statistic.merge(decode(encode(compact(other[i]))), state)
                 numbers = statistic.reduce_shard(state, a, z, held.profile)
-                assert numbers.tobytes() == np.ascontiguousarray(held.run(statistic)[0][:, a:z]).tobytes()
+                assert (
+                    numbers.tobytes()
+                    == np.ascontiguousarray(held.run(statistic)[0][:, a:z]).tobytes()
+                )
 
 
 def test_two_words_hold_what_leaves_int64():
     """Sums of values of 41 bits times counts of 51, against Python's own whole numbers."""
     rng = np.random.default_rng(0)
-    values = sp.csr_matrix(rng.integers(-(1 << 40), 1 << 40, (5, 300)) * (rng.random((5, 300)) < 0.4))
+    values = sp.csr_matrix(
+        rng.integers(-(1 << 40), 1 << 40, (5, 300)) * (rng.random((5, 300)) < 0.4)
+    )
     values.data[:40] = 1 << 40
     by = sp.csr_matrix(rng.integers(0, 1 << 51, (300, 7)) * (rng.random((300, 7)) < 0.5))
 
@@ -239,7 +276,14 @@ def test_grades_of_sparse_wide_rows_take_no_table_of_features_and_labels(method,
     """2000 features by 5000 labels: 800 MB as a table; the driver takes 8 MB, a worker 16 MB."""
     rng = np.random.default_rng(1)
     n, d, q = 3000, 2000, 5000
-    x = sp.random(n // 2, d, 0.005, "csr", random_state=1, data_rvs=lambda size: rng.integers(1, 6, size).astype(float))
+    x = sp.random(
+        n // 2,
+        d,
+        0.005,
+        "csr",
+        random_state=1,
+        data_rvs=lambda size: rng.integers(1, 6, size).astype(float),
+    )
     x = sp.vstack([x, x], format="csr")
     y = sp.random(n, q, 3 / q, "csr", random_state=2)
     block = Block(x, np.arange(n), y.indptr, y.indices)
@@ -259,7 +303,9 @@ def test_grades_of_sparse_wide_rows_take_no_table_of_features_and_labels(method,
     else:
         rest = (some.sum(axis=0) - size * mean) / (n - size)
         outside = (some**2).sum(axis=0) - size * mean**2 - square - (n - size) * rest**2
-        between = size * (mean - some.mean(axis=0)) ** 2 + (n - size) * (rest - some.mean(axis=0)) ** 2
+        between = (
+            size * (mean - some.mean(axis=0)) ** 2 + (n - size) * (rest - some.mean(axis=0)) ** 2
+        )
         wanted = (between / (square + outside)).mean(axis=0)
     varying = held.profile.varying
     assert np.allclose(found[: (varying < 25).sum()], wanted[varying[varying < 25]], rtol=1e-8)
@@ -295,7 +341,9 @@ def frame_of(spark, kind, partitions):
     x, y, unknown = table(kind)
     labels = np.where(unknown, None, y.astype(float))
     rows = [(row.tolist(), of_row.tolist()) for row, of_row in zip(x, labels, strict=True)]
-    return spark.createDataFrame(rows, "features array<double>, labels array<double>").repartition(partitions)
+    return spark.createDataFrame(rows, "features array<double>, labels array<double>").repartition(
+        partitions
+    )
 
 
 @pytest.mark.slow
@@ -305,9 +353,14 @@ def test_any_partitions_give_the_same_bits(spark, kind, ended, monkeypatch):
     whole = {str(run): bits(scores(engine(kind), *run)) for run in runs}
     for partitions in (1, 2, 7):
         packed = pack(frame_of(spark, kind, partitions))
-        run = SparkEngine(packed, Budgets(worker=1 << 18))  # some rows at a time, some features at a time
+        run = SparkEngine(
+            packed, Budgets(worker=1 << 18)
+        )  # some rows at a time, some features at a time
         for method, given in runs:
-            assert bits(scores(run, method, given)) == whole[str((method, given))], (partitions, method)
+            assert bits(scores(run, method, given)) == whole[str((method, given))], (
+                partitions,
+                method,
+            )
         assert run.cost.driver_bytes < 40 * 16 * 100
         run.release()
         packed.release()
@@ -326,10 +379,17 @@ def test_grades_in_any_partitions_give_the_same_bits(spark):
         packed = pack(frame.repartition(partitions), grades=GRADED)
         run = SparkEngine(packed, Budgets(worker=1 << 18))
         for method, given in HEAVY:
-            (statistic,) = METHODS.create(method).needs(run, check(METHODS.create(method).parameters, given, method))
+            (statistic,) = METHODS.create(method).needs(
+                run, check(METHODS.create(method).parameters, given, method)
+            )
             assert not run.gathers(statistic.parts[0]) and packed.profile.graded
-            assert bits(scores(run, method, given)) == whole[str((method, given))], (partitions, method)
-        (one,) = pipeline.rank(packed, [pipeline.Request.of("f-statistic", {})], small_bytes=1 << 40)
+            assert bits(scores(run, method, given)) == whole[str((method, given))], (
+                partitions,
+                method,
+            )
+        (one,) = pipeline.rank(
+            packed, [pipeline.Request.of("f-statistic", {})], small_bytes=1 << 40
+        )
         assert one.scores.values.tobytes() == whole[str(HEAVY[0])][0]
         assert run.cost.driver_bytes < 40 * 16 * 100
         run.release()
@@ -338,19 +398,28 @@ def test_grades_in_any_partitions_give_the_same_bits(spark):
 
 def test_a_feature_that_no_worker_may_hold_is_refused(ended):
     for held in (engine("counts", worker=1000), engine("dense", worker=1000)):
-        (statistic,) = METHODS.create("mim").needs(held, check(METHODS.create("mim").parameters, {}, "mim"))
-        with pytest.raises(WorkerBudgetError, match=r"TwoWay over \d+ features needs 1 MB in one worker.*raise workerBytes"):
+        (statistic,) = METHODS.create("mim").needs(
+            held, check(METHODS.create("mim").parameters, {}, "mim")
+        )
+        with pytest.raises(
+            WorkerBudgetError,
+            match=r"TwoWay over \d+ features needs 1 MB in one worker.*raise workerBytes",
+        ):
             held.edges_of(statistic)
 
 
 def test_a_task_counts_what_it_has_read_before_it_holds_too_much(ended):
     """However many rows there are: pieces are handed on for each share of them, and add up to the whole."""
     held = engine("counts")
-    (statistic,) = METHODS.create("mim").needs(held, check(METHODS.create("mim").parameters, {}, "mim"))
+    (statistic,) = METHODS.create("mim").needs(
+        held, check(METHODS.create("mim").parameters, {}, "mim")
+    )
     edges = held.edges_of(statistic)
     (coded,) = held._blocks(statistic)
     parts = [coded.take(np.arange(a, a + 70)) for a in range(0, 700, 70)]
-    batches = [pa.RecordBatch.from_arrays([binary_array(part.encode())], names=["block"]) for part in parts]
+    batches = [
+        pa.RecordBatch.from_arrays([binary_array(part.encode())], names=["block"]) for part in parts
+    ]
 
     def numbers(share):
         states = [*sharded_states(iter(batches), [statistic], held.profile, [edges], share)]
@@ -373,8 +442,15 @@ def test_counts_are_kept_in_one_process_only_where_they_fit(monkeypatch, held_to
     size = two_way.state_bytes(held.profile)
     assert two_way.key() in held._results
     links = held._results[two_way.key()].links
-    arrays = [v for holder in (links, *links.parts) for v in vars(holder).values() if isinstance(v, np.ndarray)]
-    assert sum(v.nbytes for v in arrays) + size <= COUNT_COPIES * size  # what is told before they are made
+    arrays = [
+        v
+        for holder in (links, *links.parts)
+        for v in vars(holder).values()
+        if isinstance(v, np.ndarray)
+    ]
+    assert (
+        sum(v.nbytes for v in arrays) + size <= COUNT_COPIES * size
+    )  # what is told before they are made
     wide = engine("counts")
     wide.budgets = Budgets(worker=wide.bytes_of_counts(two_way) - (not held_together))
     monkeypatch.setattr(wide, "_refuse", lambda statistics: [])

@@ -39,7 +39,9 @@ def block_of(n, d=9, q=4, seed=0, sparse=False):
     if sparse:
         x[rng.random(x.shape) < 0.9] = 0
     labels = sp.csr_matrix(rng.random((n, q)) < 0.4)
-    return Block(sp.csr_matrix(x) if sparse else x, np.arange(n) + 1000 * seed, labels.indptr, labels.indices)
+    return Block(
+        sp.csr_matrix(x) if sparse else x, np.arange(n) + 1000 * seed, labels.indptr, labels.indices
+    )
 
 
 def same(a, b):
@@ -69,14 +71,20 @@ def test_the_codec_keeps_every_array():
     assert (back["s"] != state["s"]).nnz == 0
     pieces = cut({"a": np.arange(10), "s": sp.csr_matrix(np.eye(5))}, 3)
     whole = paste(pieces)
-    assert np.array_equal(whole["a"], np.arange(10)) and (whole["s"] != sp.csr_matrix(np.eye(5))).nnz == 0
+    assert (
+        np.array_equal(whole["a"], np.arange(10))
+        and (whole["s"] != sp.csr_matrix(np.eye(5))).nnz == 0
+    )
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 @settings(max_examples=12, deadline=None)
 @given(first=st.integers(1, 60), second=st.integers(1, 60), seed=st.integers(0, 50))
 def test_partial_states_merge(sparse, first, second, seed):
-    a, b = block_of(first, seed=seed, sparse=sparse), block_of(second, seed=seed + 100, sparse=sparse)
+    a, b = (
+        block_of(first, seed=seed, sparse=sparse),
+        block_of(second, seed=seed + 100, sparse=sparse),
+    )
     both = concatenate([a, b])
     profile = profile_block(both, 4)
     merged = profile_block(a, 4).merge(profile_block(b, 4))
@@ -123,7 +131,9 @@ def test_counts_are_those_of_a_loop(sparse, bins):
         for i in range(block.n):
             value = x[i, column]
             code = (
-                int(value) if set(np.unique(x[:, column])) <= {0, 1} else min(bins - 1, int((value - low) * bins / (high - low)))
+                int(value)
+                if set(np.unique(x[:, column])) <= {0, 1}
+                else min(bins - 1, int((value - low) * bins / (high - low)))
             )
             assert coded.feature(coding, f)[i] == code
             want[f, code, 0] += 1
@@ -161,7 +171,10 @@ def test_quantiles_by_bisection_are_exact():
 
 
 def test_groups_depend_on_the_row_id_alone():
-    assert group_of(np.array([0, 1, 2, 12345, -7])).tolist() == group_of(np.array([0, 1, 2, 12345, -7], np.int64)).tolist()
+    assert (
+        group_of(np.array([0, 1, 2, 12345, -7])).tolist()
+        == group_of(np.array([0, 1, 2, 12345, -7], np.int64)).tolist()
+    )
     spread = np.bincount(group_of(np.arange(60_000)), minlength=60)
     assert spread.min() > 850 and spread.max() < 1150
 
@@ -204,7 +217,11 @@ def test_more_joint_codes_than_int64_has_rank_as_in_memory(spark):
     for f in range(36):  # every feature tells about 20 rows of its own
         x[20 * f : 20 * f + 20, f] = rng.integers(1, 5, 20)
     packed = pack(frame_of(spark, x, y, sparse=True).repartition(3), row_id="id")
-    for method, more in (("cmi", {}), ("cmi", {"label_coding": "lp"}), ("ppt-cmi", {"min_count": 2})):
+    for method, more in (
+        ("cmi", {}),
+        ("cmi", {"label_coding": "lp"}),
+        ("ppt-cmi", {"min_count": 2}),
+    ):
         here = spark_mlfs.rank(sp.csr_matrix(x), y, method, k=36, **more)
         assert here["score"].notna().sum() > 27
         (there,) = pipeline.rank(packed, [pipeline.Request.of(method, more, 36)], small_bytes=0)
@@ -219,7 +236,12 @@ def test_features_beyond_the_root_of_double_precision_rank_distributed_as_in_mem
     x, y = example()
     x[:, ::2] = np.ldexp(x[:, ::2], 700)
     packed = pack(frame_of(spark, x, y).repartition(3), row_id="id")
-    for method, more in (("fisher", {}), ("ridge", {}), ("ppt-cmi", {"estimator": "knn"}), ("jmi", {"binning": "quantile"})):
+    for method, more in (
+        ("fisher", {}),
+        ("ridge", {}),
+        ("ppt-cmi", {"estimator": "knn"}),
+        ("jmi", {"binning": "quantile"}),
+    ):
         request = pipeline.Request.of(method, more, 4)
         ((here, _, _),), _ = pipeline.Solve((request,))(engine_of(x, y))
         for small in (0, 1 << 30):
@@ -239,10 +261,18 @@ def test_jobs_are_counted_and_few(spark):
     frame.count()
     tracker, context = spark.sparkContext.statusTracker(), spark.sparkContext
     # fisher goes by row ids: one job looks for repeated ones
-    for method, small, most in (("mim", 1 << 40, 2), ("jmi", 1 << 40, 2), ("mim", 0, 2), ("jmi", 0, 6), ("fisher", 0, 3)):
+    for method, small, most in (
+        ("mim", 1 << 40, 2),
+        ("jmi", 1 << 40, 2),
+        ("mim", 0, 2),
+        ("jmi", 0, 6),
+        ("fisher", 0, 3),
+    ):
         group = f"jobs of {method} {small}"
         context.setJobGroup(group, group)
-        result = pipeline.rank(frame, [pipeline.Request.of(method, {}, 20)], row_id="id", small_bytes=small)[0]
+        result = pipeline.rank(
+            frame, [pipeline.Request.of(method, {}, 20)], row_id="id", small_bytes=small
+        )[0]
         assert len(tracker.getJobIdsForGroup(group)) == result.jobs <= most, method
     context.setLocalProperty("spark.jobGroup.id", None)
     frame.unpersist()
@@ -259,11 +289,22 @@ def imports(folder):
 
 def test_layers():
     assert not [f for f, name in imports(PACKAGE / "solvers") if name.startswith("pyspark")]
-    assert not [f for f, name in imports(Path(__file__).parents[1] / "oracles") if name.startswith("spark_mlfs")]
+    assert not [
+        f
+        for f, name in imports(Path(__file__).parents[1] / "oracles")
+        if name.startswith("spark_mlfs")
+    ]
     for file in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Attribute):
-                assert node.attr not in ("rdd", "sparkContext", "_jvm", "_sc", "broadcast", "accumulator"), file
+                assert node.attr not in (
+                    "rdd",
+                    "sparkContext",
+                    "_jvm",
+                    "_sc",
+                    "broadcast",
+                    "accumulator",
+                ), file
 
 
 def test_an_empty_profile_merges():

@@ -76,7 +76,10 @@ def test_informations_of_stored_counts(kind, correction, crowded):
         classes = counts(targets.Classes(sets["hashes"][kept], sets["counts"][kept]))
         want = info.class_information(logs, classes.dense(0, v))
         for limit in (1, 100, info.CELLS):
-            parts = [info.stored_class_terms(logs, some, classes.totals) for _, some in classes.stored(False, limit)]
+            parts = [
+                info.stored_class_terms(logs, some, classes.totals)
+                for _, some in classes.stored(False, limit)
+            ]
             assert np.array_equal(logs.nats(np.concatenate(parts), classes.totals.sum()), want)
 
 
@@ -113,12 +116,16 @@ def test_links_of_stored_counts(kind, correction, monkeypatch):
         for common in (coding.zero.astype(int), np.where(coding.zero == 0, coding.bins - 1, 0)):
             of_picks = tuple(int(common[s]) for s in picks)
             wanted = contingency.pair_counts(coding, target, picks, of_picks, logs)
-            counted = [part.finish(part.partial(coded, profile), profile) for part in wanted.parts[1:]]
+            counted = [
+                part.finish(part.partial(coded, profile), profile) for part in wanted.parts[1:]
+            ]
             for cells in (3, 1 << 17):
                 monkeypatch.setattr(kernels, "CHUNK", cells)
                 two_way.__dict__.pop("links", None)
                 numbers = wanted.reduced([two_way, *counted])
-                assert numbers.tobytes() == wanted.worker_view().reduced([two_way, *counted]).tobytes()  # on one thread
+                assert (
+                    numbers.tobytes() == wanted.worker_view().reduced([two_way, *counted]).tobytes()
+                )  # on one thread
                 found = dict(zip(picks, numbers.reshape(len(picks), 2, v), strict=True))
                 for s, part in zip(picks, counted, strict=True):
                     whole = contingency.linked_information(logs, target, part, two_way)
@@ -127,7 +134,11 @@ def test_links_of_stored_counts(kind, correction, monkeypatch):
             for s in picks:
                 both = codes[:, s] * 100 + codes[:, 5]
                 want = sum(
-                    mutual_info_score(y[:, label], both) - mutual_info_score(y[:, label], codes[:, s]) for label in range(q)
+                    mutual_info_score(y[:, label], both)
+                    - mutual_info_score(y[:, label], codes[:, s])
+                    for label in range(q)
                 )
                 assert found[s][0, 5] == pytest.approx(want, abs=1e-10)
-                assert found[s][1, 5] == pytest.approx(mutual_info_score(codes[:, s], codes[:, 5]), abs=1e-11)
+                assert found[s][1, 5] == pytest.approx(
+                    mutual_info_score(codes[:, s], codes[:, 5]), abs=1e-11
+                )

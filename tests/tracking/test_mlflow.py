@@ -54,7 +54,9 @@ def store(tmp_path, monkeypatch):
 def fresh(program, store):
     """What a program prints as JSON, run in a process of its own."""
     env = {**os.environ, "MLFLOW_TRACKING_URI": store, "PYSPARK_PYTHON": sys.executable}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=env, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=env, timeout=300
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.strip().splitlines()[-1])
 
@@ -71,11 +73,20 @@ def test_a_selection_is_logged(fitted, store):
     assert run.data.params["method"] == "jmi" and run.data.params["param.num_bins"] == str(
         model.summary["parameters"]["num_bins"]
     )
-    assert (run.data.metrics["rows"], run.data.metrics["features"], run.data.metrics["selected"]) == (150, 12, 6)
+    assert (
+        run.data.metrics["rows"],
+        run.data.metrics["features"],
+        run.data.metrics["selected"],
+    ) == (150, 12, 6)
     gains = mlflow.MlflowClient().get_metric_history(run.info.run_id, "gain")
     assert [m.value for m in sorted(gains, key=lambda m: m.step)] == model.gains
     folder = mlflow.artifacts.download_artifacts(run_id=run.info.run_id, artifact_path="selection")
-    assert sorted(os.listdir(folder)) == ["ranking.csv", "ranking.parquet", "report.html", "summary.json"]
+    assert sorted(os.listdir(folder)) == [
+        "ranking.csv",
+        "ranking.parquet",
+        "report.html",
+        "summary.json",
+    ]
     assert pd.read_csv(f"{folder}/ranking.csv")["name"].tolist() == model.ranking["name"].tolist()
     pd.testing.assert_frame_equal(pd.read_parquet(f"{folder}/ranking.parquet"), model.ranking)
     report = Path(folder, "report.html").read_text(encoding="utf-8")
@@ -100,7 +111,10 @@ model = mlflow.spark.load_model({uri!r})
 rows = model.transform(spark.read.parquet({str(tmp_path / "in")!r})).orderBy("id").collect()
 print(json.dumps([[float(v).hex() for v in row.rawPrediction] for row in rows]))
 """
-    want = [[float(v).hex() for v in r.rawPrediction] for r in pipeline.transform(frame).orderBy("id").collect()]
+    want = [
+        [float(v).hex() for v in r.rawPrediction]
+        for r in pipeline.transform(frame).orderBy("id").collect()
+    ]
     assert fresh(program, store) == want
 
 
@@ -146,7 +160,9 @@ def test_steps_of_a_pipeline_with_an_extractor(fitted):
     pipeline = Pipeline(stages=stages).fit(frame)
     steps = Steps.of(pipeline)
     table = table_of(frame)
-    want = np.array([r.rawPrediction.toArray() for r in pipeline.transform(frame).orderBy("id").collect()])
+    want = np.array(
+        [r.rawPrediction.toArray() for r in pipeline.transform(frame).orderBy("id").collect()]
+    )
     for given in (table, table.to_numpy(), pd.DataFrame({"features": list(table.to_numpy())})):
         assert steps.predict(given)[1].tobytes() == want.tobytes()
     predicted = tags(steps, table, None, None)
@@ -161,25 +177,44 @@ def test_what_a_tagger_refuses(spark, fitted):
     frame, pipeline = fitted
     steps = Steps.of(pipeline)
     table = table_of(frame)
-    first, aside = pipeline.stages[0].selectedFeatureNames[0], set(table.columns) - set(pipeline.stages[0].selectedFeatureNames)
-    assert steps.predict(table.drop(columns=aside))[1].tobytes() == steps.predict(table)[1].tobytes()
-    with pytest.raises(DataError, match=f"lacks 1 of the columns the model was fitted on, '{first}' first"):
+    first, aside = (
+        pipeline.stages[0].selectedFeatureNames[0],
+        set(table.columns) - set(pipeline.stages[0].selectedFeatureNames),
+    )
+    assert (
+        steps.predict(table.drop(columns=aside))[1].tobytes() == steps.predict(table)[1].tobytes()
+    )
+    with pytest.raises(
+        DataError, match=f"lacks 1 of the columns the model was fitted on, '{first}' first"
+    ):
         steps.predict(table.drop(columns=first))
     with pytest.raises(DataError, match="has 3 features, the model was fitted on 12"):
         steps.predict(np.zeros((2, 3)))
     with pytest.raises(ParameterError, match="top_n or threshold, not both"):
         tags(steps, table, 1, 0.5)
     other = table.rename(columns=lambda name: f"other_{name}")
-    with pytest.raises(DataError, match=r"lacks 6 of the columns the model was fitted on"):  # by name or not at all
+    with pytest.raises(
+        DataError, match=r"lacks 6 of the columns the model was fitted on"
+    ):  # by name or not at all
         steps.predict(other)
     by_place = pd.DataFrame(table.to_numpy())
     assert steps.predict(by_place)[1].tobytes() == steps.predict(table)[1].tobytes()
-    for cells in ([[1.0] * 12, [1.0] * 11], [[1.0] * 12, None], [["a"] * 12] * 2, [[[1.0]], [[1.0, 2.0]]]):
-        with pytest.raises(DataError, match=r"^the cells of 'x' are not arrays of 12 numbers each$"):
+    for cells in (
+        [[1.0] * 12, [1.0] * 11],
+        [[1.0] * 12, None],
+        [["a"] * 12] * 2,
+        [[[1.0]], [[1.0, 2.0]]],
+    ):
+        with pytest.raises(
+            DataError, match=r"^the cells of 'x' are not arrays of 12 numbers each$"
+        ):
             steps.predict(pd.DataFrame({"x": cells}))
     with pytest.raises(ParameterError, match="ends with a classifier"):
         Steps.of([pipeline.stages[0]])
-    with pytest.raises(ParameterError, match=r"not SQLTransformer; log the pipeline with spark_mlfs.mlflow.log_model"):
+    with pytest.raises(
+        ParameterError,
+        match=r"not SQLTransformer; log the pipeline with spark_mlfs.mlflow.log_model",
+    ):
         Steps.of([SQLTransformer(statement="SELECT * FROM __THIS__"), *pipeline.stages])
 
 
@@ -199,8 +234,12 @@ def test_autologging_takes_models_of_the_allowlist(fitted, monkeypatch):
 def test_a_damaged_tagger_is_refused():
     from spark_mlfs.mlflow.tagger import Steps
 
-    steps = Steps(2, ["a", "b"], [("take", np.array([1]))], "mlknn", {"k": np.arange(3.0)}, ["alpha", "beta"])
+    steps = Steps(
+        2, ["a", "b"], [("take", np.array([1]))], "mlknn", {"k": np.arange(3.0)}, ["alpha", "beta"]
+    )
     saved = pickle.dumps(steps)
-    assert pickle.loads(saved).labels == ["alpha", "beta"] and pickle.loads(saved).state["k"][2] == 2.0
+    assert (
+        pickle.loads(saved).labels == ["alpha", "beta"] and pickle.loads(saved).state["k"][2] == 2.0
+    )
     with pytest.raises(DataError, match="the saved tagger is damaged"):
         pickle.loads(saved.replace(b"alpha", b"alphb"))

@@ -31,7 +31,9 @@ pygments_style, pygments_dark_style = "friendly", "native"
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
-suppress_warnings = ["myst.header"]  # the pages of methods begin their sections where the docstring does
+suppress_warnings = [
+    "myst.header"
+]  # the pages of methods begin their sections where the docstring does
 
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
@@ -55,9 +57,15 @@ def read(app: Any, name: str, source: list[str]) -> None:
     if str(app.env.doc2path(name)).endswith(".ipynb"):
         text = notebook(json.loads(text))
     if name == "methods/README":
-        text += "\n```{toctree}\n:hidden:\n\n" + "\n".join(f"{each} <{each}>" for each in written.pages.own()) + "\n```\n"
+        text += (
+            "\n```{toctree}\n:hidden:\n\n"
+            + "\n".join(f"{each} <{each}>" for each in written.pages.own())
+            + "\n```\n"
+        )
     text = WRITTEN.sub(lambda found: written.TEXTS[found[1]](), text)
-    source[0] = re.sub(r"\[([^\]]*)\]\(((?:\.\./)+(?:conf|spark_mlfs|jobs|tests)/[^)]*)\)", _outside, text)
+    source[0] = re.sub(
+        r"\[([^\]]*)\]\(((?:\.\./)+(?:conf|spark_mlfs|jobs|tests)/[^)]*)\)", _outside, text
+    )
 
 
 def _outside(found: re.Match[str]) -> str:
@@ -79,7 +87,9 @@ def notebook(book: dict[str, Any]) -> str:
         for given in cell["outputs"]:
             data = given.get("data", {})
             if "image/png" in data:
-                out.append(f"![{''.join(data['text/plain']).strip('<>')}](data:image/png;base64,{data['image/png'].strip()})")
+                out.append(
+                    f"![{''.join(data['text/plain']).strip('<>')}](data:image/png;base64,{data['image/png'].strip()})"
+                )
             elif said := "".join(given.get("text", data.get("text/plain", ""))).rstrip():
                 out.append(f"```text\n{said}\n```")
     return "\n\n".join(out) + "\n"
@@ -118,7 +128,9 @@ def written_docstring(value: Any, entry: Any) -> str:
     return inspect.cleandoc(compose(value, entry.parameters))
 
 
-def signature(app: Any, what: str, name: str, value: Any, options: Any, given: str | None, returns: str | None) -> Any:
+def signature(
+    app: Any, what: str, name: str, value: Any, options: Any, given: str | None, returns: str | None
+) -> Any:
     """The signature of an estimator's class, with the parameters of its own."""
     entry = entry_of(value)
     if entry is None or not hasattr(value, "_common"):

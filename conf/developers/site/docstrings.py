@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 INLINE = re.compile(r"``(.+?)``|`([^`]+)`")
-ENTRY = re.compile(r"^(\*{0,2}[A-Za-z_][\w.()]*(?:, \*{0,2}[A-Za-z_]\w*)*) {1,4}: (.+)$")  # name : what it is
+ENTRY = re.compile(
+    r"^(\*{0,2}[A-Za-z_][\w.()]*(?:, \*{0,2}[A-Za-z_]\w*)*) {1,4}: (.+)$"
+)  # name : what it is
 FEATURE = re.compile(r"^`?([a-z]\w*)`? {2,}(.+)$")  # name   what it is
 
 
@@ -29,7 +31,9 @@ def _plain(text: str) -> str:
     return re.sub(r"([\\*|_`])", r"\\\1", text)
 
 
-def rest(lines: Sequence[str], linked: Callable[[str], str | None] = lambda name: None) -> list[str]:
+def rest(
+    lines: Sequence[str], linked: Callable[[str], str | None] = lambda name: None
+) -> list[str]:
     """The lines of a docstring as reStructuredText."""
     return list(_blocks([line.rstrip() for line in lines], linked))
 
@@ -49,7 +53,13 @@ def _blocks(lines: list[str], linked: Callable[[str], str | None]) -> Iterator[s
             at += 2
         elif line.startswith(">>>"):
             end = _until(lines, at, lambda each: not each.strip())
-            yield from ("", ".. code-block:: pycon", "", *("    " + each for each in lines[at:end]), "")
+            yield from (
+                "",
+                ".. code-block:: pycon",
+                "",
+                *("    " + each for each in lines[at:end]),
+                "",
+            )
             at = end
         elif line.startswith("    "):
             end = _until(lines, at, lambda each: bool(each.strip()) and _indent(each) < 4)
@@ -60,7 +70,14 @@ def _blocks(lines: list[str], linked: Callable[[str], str | None]) -> Iterator[s
             at = end
         elif line.startswith("- "):
             end = _until(lines, at + 1, lambda each: not each.startswith("  "))
-            yield from ("", "* " + inline(" ".join(each.strip() for each in [line[2:], *lines[at + 1 : end]]), linked), "")
+            yield from (
+                "",
+                "* "
+                + inline(
+                    " ".join(each.strip() for each in [line[2:], *lines[at + 1 : end]]), linked
+                ),
+                "",
+            )
             at = end
         elif (found := ENTRY.match(line) or FEATURE.match(line)) and not line.endswith(":"):
             end = _until(lines, at + 1, lambda each: not each.startswith("    "))
@@ -68,8 +85,14 @@ def _blocks(lines: list[str], linked: Callable[[str], str | None]) -> Iterator[s
             yield from ("", f"* ``{found[1]}``: {inline(said, linked)}", "")
             at = end
         else:
-            end = _until(lines, at + 1, lambda each: not each.strip() or each.startswith(("    ", "- ", ">>>")))
-            while end > at + 1 and (ENTRY.match(lines[end - 1]) or re.fullmatch(r"-{4,}", [*lines, ""][end].strip())):
+            end = _until(
+                lines,
+                at + 1,
+                lambda each: not each.strip() or each.startswith(("    ", "- ", ">>>")),
+            )
+            while end > at + 1 and (
+                ENTRY.match(lines[end - 1]) or re.fullmatch(r"-{4,}", [*lines, ""][end].strip())
+            ):
                 end -= 1  # an entry, or a heading, begins there
             yield from ("", inline(" ".join(each.strip() for each in lines[at:end]), linked), "")
             at = end

@@ -46,7 +46,12 @@ OWN = {
     "report.comparison_page": "ComparisonOutcome",
     "mlflow": "log_selection log_model log_tagger report_of requirements ALLOWLIST",
 }
-MODULES = ("errors", "evaluate", "pipeline", "read")  # of the names of the package those that are modules
+MODULES = (
+    "errors",
+    "evaluate",
+    "pipeline",
+    "read",
+)  # of the names of the package those that are modules
 FACES = ("spark_mlfs", "spark_mlfs.sklearn")
 BASES = {  # what all classes of a face share is said of these
     "spark_mlfs": {"Selector": "ml.selectors.SelectorEstimator", "Extractor": "ml.learners.ExtractorEstimator",
@@ -55,9 +60,7 @@ BASES = {  # what all classes of a face share is said of these
                            "Classifier": "sklearn.learners.ClassifierOfArrays"},
 }  # fmt: skip
 
-MEMBERS = (
-    "fit transform fit_transform predict predict_proba decision_function score plot get_support get_feature_names_out".split()
-)
+MEMBERS = "fit transform fit_transform predict predict_proba decision_function score plot get_support get_feature_names_out".split()
 
 
 def names_of(face: str) -> list[str]:
@@ -68,13 +71,19 @@ def names_of(face: str) -> list[str]:
 def public() -> list[str]:
     """Every public name in full: what must be on a page, with a docstring."""
     out = [f"{face}.{name}" for face in FACES for name in names_of(face)]
-    return out + [f"spark_mlfs.{module}.{name}" for module, names in OWN.items() for name in names.split()]
+    return out + [
+        f"spark_mlfs.{module}.{name}" for module, names in OWN.items() for name in names.split()
+    ]
 
 
 def estimators(face: str, suffix: str) -> list[str]:
     """The names of a face that are the class of an entry."""
     package = import_module(face)
-    found = [n for n in names_of(face) if n.endswith(suffix) and getattr(getattr(package, n), "entry", None) is not None]
+    found = [
+        n
+        for n in names_of(face)
+        if n.endswith(suffix) and getattr(getattr(package, n), "entry", None) is not None
+    ]
     return sorted(found, key=str.casefold)
 
 
@@ -89,8 +98,12 @@ def described(name: str) -> str:
     value = getattr(import_module(home), last)
     if inspect.isclass(value):
         options = () if issubclass(value, BaseException) else (":members:", ":show-inheritance:")
-        return _auto("class" if not issubclass(value, BaseException) else "exception", name, *options)
-    return _auto("function", name) if inspect.isfunction(value) else _auto("data", name, ":no-value:")
+        return _auto(
+            "class" if not issubclass(value, BaseException) else "exception", name, *options
+        )
+    return (
+        _auto("function", name) if inspect.isfunction(value) else _auto("data", name, ":no-value:")
+    )
 
 
 def described_all(*modules: str) -> Callable[[], str]:
@@ -114,10 +127,17 @@ def classes(face: str, suffix: str) -> Callable[[], str]:
         home, _, last = base.rpartition(".")
         spelled = "camel" if face == "spark_mlfs" else "name"
         shared = getattr(import_module(home), last)
-        ours = [m for m in MEMBERS if getattr(getattr(shared, m, None), "__module__", "").startswith("spark_mlfs.")]
+        ours = [
+            m
+            for m in MEMBERS
+            if getattr(getattr(shared, m, None), "__module__", "").startswith("spark_mlfs.")
+        ]
         head = _auto("class", base, *("\n   .. automethod:: " + m for m in ours))
         said = camel_words if face == "spark_mlfs" else str
-        rows = [(f"`{getattr(p, spelled)}`", f"`{p.default}`", p.constraint, said(p.doc)) for p in shared._common]
+        rows = [
+            (f"`{getattr(p, spelled)}`", f"`{p.default}`", p.constraint, said(p.doc))
+            for p in shared._common
+        ]
         made = "\n".join(_auto("class", f"{face}.{name}") for name in estimators(face, suffix))
         return (
             f"{head}\n## Parameters of all\n\n{_table(('parameter', 'default', 'takes', 'meaning'), rows)}\n\n"
@@ -144,7 +164,10 @@ def _cell(value: Any) -> str:
     text = " ".join(str(value).split())
     text = re.sub(r"``([^`]+)``", r"`\1`", text)
     # outside of code what Markdown or a browser would take for a mark
-    parts = [part if part.startswith("`") else re.sub(r"([*_<\[])", r"\\\1", part) for part in re.split(r"(`[^`]*`)", text)]
+    parts = [
+        part if part.startswith("`") else re.sub(r"([*_<\[])", r"\\\1", part)
+        for part in re.split(r"(`[^`]*`)", text)
+    ]
     return "".join(parts).replace("|", "\\|")
 
 
@@ -166,7 +189,9 @@ def _default(p: Parameter) -> str:
 def flags() -> str:
     """Every command with every flag, as `--help` has them."""
     subs = next(a for a in parser()._actions if isinstance(a, argparse._SubParsersAction)).choices
-    return "\n\n".join(_command(name.replace("_", "-"), subs[name.replace("_", "-")]) for name in COMMANDS)
+    return "\n\n".join(
+        _command(name.replace("_", "-"), subs[name.replace("_", "-")]) for name in COMMANDS
+    )
 
 
 def _command(name: str, command: argparse.ArgumentParser) -> str:
@@ -184,7 +209,9 @@ def _command(name: str, command: argparse.ArgumentParser) -> str:
             rows.append((f"`{shown}{more}`", (action.help or "").replace("%%", "%")))
         if rows:
             title = group.title or ""
-            parts.append(f"### {title.capitalize()} of `{name}`\n\n{_table(('flag', 'meaning'), rows)}\n")
+            parts.append(
+                f"### {title.capitalize()} of `{name}`\n\n{_table(('flag', 'meaning'), rows)}\n"
+            )
     if command.epilog:
         parts.append(f"```text\n{command.epilog.rstrip()}\n```\n")
     return "\n".join(parts)
@@ -198,13 +225,19 @@ def _sections(section: type[Section], name: str, heading: str = "##") -> str:
     rows, inner = [], []
     for key, p in section.fields.items():
         kinds = [p.constraint, *get_args(p.constraint)]
-        further = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Section)), None)
+        further = next(
+            (kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Section)), None
+        )
         if further is None:
             rows.append((f"`{key}`", _default(p), _kind(p.constraint), p.doc or ""))
         else:
             many = get_origin(p.constraint) is list
             full = f"{name}.{key}" if name else key
-            inner.append(_sections(further, full, heading).replace(f"`[{full}]`", f"`[[{full}]]`", 1 if many else 0))
+            inner.append(
+                _sections(further, full, heading).replace(
+                    f"`[{full}]`", f"`[[{full}]]`", 1 if many else 0
+                )
+            )
     own = ""
     if rows:
         title = f"{heading} `[{name}]`" if name else f"{heading} At the top"
@@ -250,7 +283,11 @@ def readers() -> str:
     for name in READERS:
         reader = READERS[name]
         rows = [(f"`{p.name}`", _default(p), p.constraint, p.doc) for p in reader.parameters]
-        table = _table(("option", "default", "takes", "meaning"), rows) if rows else "It has no options."
+        table = (
+            _table(("option", "default", "takes", "meaning"), rows)
+            if rows
+            else "It has no options."
+        )
         text = pages._paragraphs(re.split(r"Raises `|>>> ", inspect.getdoc(reader) or "")[0])
         parts.append(f"(format-{name})=\n## `{name}`: {reader.title}\n\n{text}\n\n{table}\n")
     return "\n".join(parts)
@@ -263,9 +300,17 @@ def entries(registry: Any) -> Callable[[], str]:
         parts = []
         for name in registry:
             entry = registry[name]
-            body = pages._paragraphs(entry.documentation().partition("\n")[2]).replace("\n### ", "\n#### ")
-            rows = [(f"`{p.name}`", f"`{p.default}`", p.constraint, p.doc) for p in entry.parameters]
-            table = _table(("parameter", "default", "takes", "meaning"), rows) if rows else "It has no parameters."
+            body = pages._paragraphs(entry.documentation().partition("\n")[2]).replace(
+                "\n### ", "\n#### "
+            )
+            rows = [
+                (f"`{p.name}`", f"`{p.default}`", p.constraint, p.doc) for p in entry.parameters
+            ]
+            table = (
+                _table(("parameter", "default", "takes", "meaning"), rows)
+                if rows
+                else "It has no parameters."
+            )
             parts.append(
                 f"({registry.kind}-{name})=\n## `{name}`: {entry.title}\n\nSource: {entry.source.rstrip('.')}.\n\n"
                 f"**When.** {entry.when}\n\n**Cost.** {entry.cost}\n\n{body}\n\n{table}\n"
@@ -277,7 +322,10 @@ def entries(registry: Any) -> Callable[[], str]:
 
 def metrics() -> str:
     """The metrics, and which way is better."""
-    rows = [(f"`{name}`", TITLES[name], "larger" if larger else "smaller") for name, larger in LARGER_IS_BETTER.items()]
+    rows = [
+        (f"`{name}`", TITLES[name], "larger" if larger else "smaller")
+        for name, larger in LARGER_IS_BETTER.items()
+    ]
     return _table(("name", "title", "better is"), rows)
 
 
@@ -301,7 +349,13 @@ TEXTS: dict[str, Callable[[], str]] = {
         "report.comparison_page",
     ),
     "extending": described_all(
-        "methods.base", "statistics.base", "extract.base", "classify.base", "formats", "params", "testing"
+        "methods.base",
+        "statistics.base",
+        "extract.base",
+        "classify.base",
+        "formats",
+        "params",
+        "testing",
     ),
     "serving": described_all("ml.persistence", "mlflow"),
     **{
