@@ -1,21 +1,22 @@
 """Measures kernels and methods beside the bare NumPy/SciPy cost of the same arithmetic, in one run.
 
-    spark-submit jobs/benchmark.py [--case planted|real|sparse|methods|graph|neighbours|regression|score ...] [--data DIR]
-    [--rows 100000] [--repeat 3] [--output FILE]
-    python jobs/benchmark.py --case scale [--quick] [--only mim-sparse ...] [--master local-cluster[2,1,2048]] [--corpora DIR]
-    python jobs/benchmark.py --case peers [--quick]
-    python jobs/benchmark.py --case laptop [--share 0.1] [--only small mim tenfold ridge texts] [--corpora DIR]
-    python jobs/benchmark.py --case model [--limit 300] [--corpora DIR]
+    spark-submit jobs/benchmark.py [--case
+    planted|real|sparse|methods|graph|neighbours|regression|score ...] [--data DIR] [--rows 100000]
+    [--repeat 3] [--output FILE] python jobs/benchmark.py --case scale [--quick] [--only mim-sparse
+    ...] [--master local-cluster[2,1,2048]] [--corpora DIR] python jobs/benchmark.py --case peers
+    [--quick] python jobs/benchmark.py --case laptop [--share 0.1] [--only small mim tenfold ridge
+    texts] [--corpora DIR] python jobs/benchmark.py --case model [--limit 300] [--corpora DIR]
     python jobs/benchmark.py --case media [--share 0.1] [--corpora DIR]
 
-For each case: wall and CPU seconds (driver, JVM and Python workers together), Spark jobs, scans, peak memory of the driver
-process and of the largest worker; then the bare cost and the ratios. Figures hold for the machine and the moment: read the
-ratios. Run it with nothing else running.
+For each case: wall and CPU seconds (driver, JVM and Python workers together), Spark jobs, scans,
+peak memory of the driver process and of the largest worker; then the bare cost and the ratios.
+Figures hold for the machine and the moment: read the ratios. Run it with nothing else running.
 
-`scale` makes large corpora once (some 5 GB of disk at the whole size; `--quick`: a tenth of the rows, without `warmed-up`) and
-writes a row for every job of notebooks/benchmarks.md; `peers` does so beside other packages (`pip install 'spark_mlfs[peers]'`).
-These and `laptop` write that file when they run at the whole size, or where `--markdown` says. `model` fits what `--dry-run` says
-of seconds (`spark_mlfs/cli/costs.json`), methods for `--limit` seconds, and writes notebooks/scale.md.
+`scale` makes large corpora once (some 5 GB of disk at the whole size; `--quick`: a tenth of the
+rows, without `warmed-up`) and writes a row for every job of notebooks/benchmarks.md; `peers` does
+so beside other packages (`pip install 'spark_mlfs[peers]'`). These and `laptop` write that file
+when they run at the whole size, or where `--markdown` says. `model` fits what `--dry-run` says of
+seconds (`spark_mlfs/cli/costs.json`), methods for `--limit` seconds, and writes notebooks/scale.md.
 """
 
 import os
@@ -26,16 +27,16 @@ _here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [p for p in sys.path if os.path.abspath(p or os.getcwd()) != _here]
 sys.path.append(os.path.dirname(_here))
 
-import argparse  # noqa: E402
-import json  # noqa: E402
-import tempfile  # noqa: E402
-from functools import partial  # noqa: E402
-from pathlib import Path  # noqa: E402
+import argparse
+import json
+import tempfile
+from functools import partial
+from pathlib import Path
 
-import numpy as np  # noqa: E402
-import scipy.sparse as sp  # noqa: E402
+import numpy as np
+import scipy.sparse as sp
 
-from jobs.benchmarks.meter import Meter, bare, machine, measured  # noqa: E402
+from jobs.benchmarks.meter import Meter, bare, machine, measured
 
 
 def local(frame):
@@ -52,8 +53,8 @@ def local(frame):
 
 
 def three_way_cost(frame, picks, repeat):
-    """Bare cost of the three-way tables N(f = v, s = w, label) of the picks: `np.bincount` per feature over (row, label) pairs,
-    and the library's own kernel in one process without Spark."""
+    """Bare cost of the three-way tables N(f = v, s = w, label) of the picks: `np.bincount` per
+    feature over (row, label) pairs, and the library's own kernel in one process without Spark."""
     from spark_mlfs.blocks.coding import code_block, plan_coding
     from spark_mlfs.statistics.contingency import TwoWay
     from spark_mlfs.statistics.targets import Crossed, Labels, groups_of
@@ -203,8 +204,8 @@ def one_method(name, packed, method, parameters, repeat):
 
 
 def products_cost(packed, anchors, repeat):
-    """CPU seconds of the bare matrix products behind an all-pairs pass: anchors × rows × features, once, in blocks of 512 ×
-    2048."""
+    """CPU seconds of the bare matrix products behind an all-pairs pass: anchors × rows × features,
+    once, in blocks of 512 × 2048."""
     from spark_mlfs.blocks.block import Block, concatenate
 
     rows = packed.frame.where("block is not null").select("block").toLocalIterator()
@@ -245,8 +246,8 @@ def graph(arff, imdb, repeat):
 
 
 def neighbours(spark, arff, imdb, repeat):
-    """Ten neighbours by our kernel, without Spark, beside the bare products and scikit-learn's brute force, all on one thread:
-    CPU seconds. The queries are the first rows by id."""
+    """Ten neighbours by our kernel, without Spark, beside the bare products and scikit-learn's
+    brute force, all on one thread: CPU seconds. The queries are the first rows by id."""
     from sklearn.neighbors import NearestNeighbors
 
     from spark_mlfs import read
@@ -309,7 +310,8 @@ def regression(arff, repeat):
 
 
 def scoring(spark, rows, repeat):
-    """A corpus of `rows` generated rows in 16 files, scored by a saved pipeline; memory at a tenth of the rows beside it."""
+    """A corpus of `rows` generated rows in 16 files, scored by a saved pipeline; memory at a tenth
+    of the rows beside it."""
     import tempfile
 
     from spark_mlfs import BRSVMClassifier, MLkNNClassifier, read
@@ -354,7 +356,9 @@ def scoring(spark, rows, repeat):
                 }
 
 
-CASES = "planted real sparse methods graph neighbours regression score scale peers laptop model media".split()
+CASES = (
+    "planted real sparse methods graph neighbours regression score scale peers laptop model media"
+).split()
 
 
 def show(row):
@@ -362,7 +366,8 @@ def show(row):
 
 
 def chosen_rows(case, only, master, quick=False):
-    """The names of a case's rows in their order: all, or those asked for; some need a master, some are no quick ones."""
+    """The names of a case's rows in their order: all, or those asked for; some need a master, some
+    are no quick ones."""
     from jobs.benchmarks import peers, scale
 
     names = [*(scale.ROWS if case == "scale" else peers.ROWS)]
@@ -461,7 +466,8 @@ def main(arguments=None):
         if unknown:
             every = {name for case in chosen for name in chosen_rows(case, None, "any")}
             parser.error(
-                f"--only {unknown[0]!r} is no row of these cases; the rows are {', '.join(sorted(every))}"
+                f"--only {unknown[0]!r} is no row of these cases; the rows are "
+                f"{', '.join(sorted(every))}"
             )
 
     data = Path(args.data)

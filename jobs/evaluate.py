@@ -1,10 +1,12 @@
-"""spark-submit jobs/evaluate.py ...: the same as `spark-mlfs evaluate ...`; run it with --help for the arguments."""
+"""spark-submit jobs/evaluate.py ...: the same as `spark-mlfs evaluate ...`; run it with --help for
+the arguments."""
 
 import os
 import sys
 
 _here = os.path.dirname(os.path.abspath(__file__))
-# select.py in this folder shadows the standard library's, which pyspark imports: the folder must not be on the path.
+# select.py in this folder shadows the standard library's, which pyspark imports: the folder must
+# not be on the path.
 sys.path[:] = [p for p in sys.path if os.path.abspath(p or os.getcwd()) != _here]
 
 if __name__ == "__main__":

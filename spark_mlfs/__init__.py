@@ -5,9 +5,11 @@ frame = spark_mlfs.read.arff(spark, "scene.arff", labels="scene.xml")
 model = spark_mlfs.MultiLabelSelector(method="jmi", numTopFeatures=50).fit(frame)
 model.ranking
 
-A table in memory needs no Spark: ``spark_mlfs.rank(X, Y, method="jmi", k=50)``, and the estimators of `spark_mlfs.sklearn`.
+A table in memory needs no Spark: ``spark_mlfs.rank(X, Y, method="jmi", k=50)``, and the estimators
+of `spark_mlfs.sklearn`.
 
-The names below are imported when they are first asked for: ``import spark_mlfs`` takes no time and needs no Spark."""
+The names below are imported when they are first asked for: ``import spark_mlfs`` takes no time and
+needs no Spark."""
 
 from __future__ import annotations
 
@@ -111,8 +113,8 @@ def __dir__() -> list[str]:
 
 
 def register(cls: type[Entry]) -> type[Entry]:
-    """Makes a method, an extractor or a classifier of your own known by its `name`; usable as a decorator. `ParameterError` where
-    another class has the name, or it lacks what an entry needs.
+    """Makes a method, an extractor or a classifier of your own known by its `name`; usable as a
+    decorator. `ParameterError` where another class has the name, or it lacks what an entry needs.
 
     >>> from spark_mlfs import METHODS, rank, register
     >>> class Mine(METHODS["mim"]):
@@ -136,7 +138,8 @@ def register(cls: type[Entry]) -> type[Entry]:
 
 def selector_class(method: str) -> type[SelectorEstimator]:
     """The estimator class of a method, also of one of your own: ``register(MyMethod)``, then
-    ``selector_class("my-method")(numTopFeatures=10)``. `ParameterError` lists the methods where there is none of this name.
+    ``selector_class("my-method")(numTopFeatures=10)``. `ParameterError` lists the methods where
+    there is none of this name.
 
     >>> from spark_mlfs import selector_class
     >>> selector_class("jmi").__name__

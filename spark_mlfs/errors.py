@@ -1,5 +1,6 @@
-"""Exception types of the library, and the way a worker's error becomes a user's error again. An error says what is wrong, where
-(file and line, row id, column, feature name) and what to do, in one line.
+"""Exception types of the library, and the way a worker's error becomes a user's error again. An
+error says what is wrong, where (file and line, row id, column, feature name) and what to do, in one
+line.
 
 >>> issubclass(DataError, SparkMlfsError), issubclass(DataError, ValueError), issubclass(BudgetError, ValueError)
 (True, True, False)"""
@@ -17,9 +18,11 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote
 
-# ---- settings by name: a message holds a mark, which every face of the package spells in its own way ----
+# ---- settings by name: a message holds a mark, which every face of the package spells in its own
+# way ----
 
-# brackets by kind, rare ones: where no face spells it (Spark tells what an action of the user raises), a mark reads well as it is
+# brackets by kind, rare ones: where no face spells it (Spark tells what an action of the user
+# raises), a mark reads well as it is
 _BRACKETS = {"setting": ("❴", "❵"), "option": ("❲", "❳"), "words": ("❨", "❩")}
 _KINDS = {opening: kind for kind, (opening, _) in _BRACKETS.items()}
 _MARK = re.compile("([❴❲❨])([^❴❲❨❵❳❩=]*)(?:=([^❴❲❨❵❳❩]*))?[❵❳❩]")
@@ -28,8 +31,8 @@ Spelling = Callable[[str, str, "str | None"], str]  # of a mark's kind, name and
 
 
 def setting(name: str, value: object = None, unit: str = "") -> str:
-    """Return the mark of a setting, of the estimators or of a method, for a message: ``f"raise {setting('worker_bytes')}"``; with
-    a `value`, ``setting("screen", "chi2:5000")``."""
+    """Return the mark of a setting, of the estimators or of a method, for a message: ``f"raise
+    {setting('worker_bytes')}"``; with a `value`, ``setting("screen", "chi2:5000")``."""
     return _mark("setting", name, value, unit)
 
 
@@ -44,9 +47,12 @@ def as_text(column: str) -> str:
 
 
 def beyond(size: int, name: str, allowed: int, where: str = "") -> str:
-    """Return what a message says of a `size` in bytes above a budget: "5 MB on the driver, more than driverBytes = 3 MB: raise
-    driverBytes"; other remedies may follow."""
-    return f"{-(-size >> 20)} MB{where and ' ' + where}, more than {setting(name, allowed >> 20, 'MB')}: raise {setting(name)}"
+    """Return what a message says of a `size` in bytes above a budget: "5 MB on the driver, more
+    than driverBytes = 3 MB: raise driverBytes"; other remedies may follow."""
+    return (
+        f"{-(-size >> 20)} MB{where and ' ' + where}, more than "
+        f"{setting(name, allowed >> 20, 'MB')}: raise {setting(name)}"
+    )
 
 
 def _mark(kind: str, name: str, value: object = None, unit: str = "") -> str:
@@ -62,7 +68,8 @@ AS_TEXT = "read it by spark_mlfs.read.text with text"
 
 
 def shown(value: Any) -> str:
-    """Return a value, of NumPy's as Python's, as a message quotes it, in at most 120 characters of one line."""
+    """Return a value, of NumPy's as Python's, as a message quotes it, in at most 120 characters of
+    one line."""
     value = value.item() if getattr(value, "ndim", None) == 0 else value
     try:
         text = " ".join(repr(value).split("\n"))
@@ -80,7 +87,8 @@ def camel(name: str) -> str:
 
 
 def in_python(kind: str, name: str, value: str | None) -> str:
-    """A mark as Python's assignment, or as the keyword of a call: that of a text, or of an option."""
+    """A mark as Python's assignment, or as the keyword of a call: that of a text, or of an
+    option."""
     if value is None:
         return name
     return (
@@ -108,7 +116,8 @@ def task_context() -> Any:
 
 
 class SparkMlfsError(Exception):
-    """Base of every error this library raises. Its text names settings as pyspark.ml does, or as `spelling` does.
+    """Base of every error this library raises. Its text names settings as pyspark.ml does, or as
+    `spelling` does.
 
     >>> import spark_mlfs
     >>> try:
@@ -186,7 +195,8 @@ def must_fit(
     where: str = "",
     error: type[BudgetError] = BudgetError,
 ) -> None:
-    """Raise an `error`, saying what `needs` the `size` in bytes and a further `remedy`, above what the setting `name` allows."""
+    """Raise an `error`, saying what `needs` the `size` in bytes and a further `remedy`, above what
+    the setting `name` allows."""
     if size > allowed:
         raise error(f"{needs} {beyond(size, name, allowed, where)}, {remedy}")
 
@@ -204,7 +214,8 @@ _RAISED = re.compile(
 
 
 def from_worker(error: BaseException) -> SparkMlfsError | None:
-    """Our error inside a Spark exception, which tells it as text, or in place of one that the user can put right; else None."""
+    """Our error inside a Spark exception, which tells it as text, or in place of one that the user
+    can put right; else None."""
     if isinstance(error, SparkMlfsError):
         return error
     if isinstance(error, ImportError):
@@ -218,7 +229,8 @@ def from_worker(error: BaseException) -> SparkMlfsError | None:
 
 @contextmanager
 def worker_errors() -> Iterator[None]:
-    """Around a Spark action or an import: a `DataError` raised on a worker is raised here as a `DataError`, without the stack."""
+    """Around a Spark action or an import: a `DataError` raised on a worker is raised here as a
+    `DataError`, without the stack."""
     try:
         yield
     except SparkMlfsError:
@@ -231,7 +243,8 @@ def worker_errors() -> Iterator[None]:
 
 
 def _of_import(error: ImportError) -> NotInstalledError | None:
-    """The line for what is not installed beside this package, or does not go together; None for any other error."""
+    """The line for what is not installed beside this package, or does not go together; None for any
+    other error."""
     if error.name and error.name.partition(".")[0] in ("pyspark", "py4j"):
         without = "spark_mlfs.rank and spark_mlfs.sklearn need none"
         return NotInstalledError(
@@ -267,47 +280,59 @@ _SPARKS_OWN = (
     "SpillableColumnarBatch",
 )
 _COLON = "Hadoop's file systems read no name with a colon; rename it"
-# what Spark and Hadoop say, and we: of the workers and of tables; of paths, names and columns; of a file while it is read
+# what Spark and Hadoop say, and we: of the workers and of tables; of paths, names and columns; of a
+# file while it is read
 _OF_WORKERS: dict[str, tuple[type[SparkMlfsError], str]] = {
     r"\[LOCATION_ALREADY_EXISTS\][^\n]*location '([^']*)'": (
-        DataError, "{} lies where the table is to be, of one that is no more: delete it, or give another name",
+        DataError, "{} lies where the table is to be, of one that is no more: delete it, or give "
+            "another name",
     ),
     r'Cannot run program "([^"]*)"': (
-        PlatformError, "the workers' Python {} cannot be run: correct PYSPARK_PYTHON (or spark.pyspark.python)",
+        PlatformError, "the workers' Python {} cannot be run: correct PYSPARK_PYTHON (or "
+            "spark.pyspark.python)",
     ),
     r"(?s)\A(?=.*Python worker).*"
     r"(?:MemoryError|failed to map segment from shared object|Cannot allocate memory|can't start new thread)": (
         PlatformError,
-        "a Python worker may take no more memory: all workers of an executor share what spark.executor.pyspark.memory says; set "
-        "it higher, or leave it out",
+        "a Python worker may take no more memory: all workers of an executor share what "
+        "spark.executor.pyspark.memory says; set it higher, or leave it out",
     ),
 }  # fmt: skip
 _OF_PATHS = {
-    r"(?:COLUMN_ALREADY_EXISTS|Found duplicate column)(?:[^`]*`([^`]+)`)?": "two columns differ in nothing but the case of their "
-    "letters ({}); set spark.sql.caseSensitive=true for the session, or rename one",
-    r"Illegal Parquet type: ([^\n]{1,60}?)\.? ?(?:SQLSTATE|\n|$)": "Spark reads no Parquet column of type {}; of times write "
-    "microseconds, as by to_parquet(path, coerce_timestamps='us') of pandas",
+    r"(?:COLUMN_ALREADY_EXISTS|Found duplicate column)(?:[^`]*`([^`]+)`)?": "two columns differ in "
+    "nothing but the case of their letters ({}); set spark.sql.caseSensitive=true for the "
+    "session, or rename one",
+    r"Illegal Parquet type: ([^\n]{1,60}?)\.? ?(?:SQLSTATE|\n|$)": "Spark reads no Parquet column "
+    "of type {}; of times write microseconds, as by to_parquet(path, coerce_timestamps='us') "
+    "of pandas",
     "while assembling a row": "a feature column holds a null or NaN; fill it, or drop those rows",
-    r"Illegal file pattern: ([^\n]{1,200})": "no pattern of paths ({}): close its bracket, or write \\ before it",
-    r"Expected scheme[^\n:]{1,60}: ([^\n]{1,200})": "{} is no path: write what follows the scheme, as in scheme://host/path",
+    r"Illegal file pattern: ([^\n]{1,200})": "no pattern of paths ({}): close its bracket, or "
+    "write \\ before it",
+    r"Expected scheme[^\n:]{1,60}: ([^\n]{1,200})": "{} is no path: write what follows the scheme, "
+    "as in scheme://host/path",
     r"Incomplete HDFS URI, no host: (\S{1,200})": "{}: it names no host; write hdfs://HOST/path",
     r"UnknownHostException: (\S{1,200})": "there is no host {}; correct the path",
-    r"ConnectException: Call From \S{1,200} to (\S{1,200}) failed": "{} takes no connection; correct the path, or start it",
-    r"Class org\.apache\.hadoop\.fs\.[\w.]{0,99}\.(\w{1,99}) not found": "this Spark has no {}: add it with --packages",
+    r"ConnectException: Call From \S{1,200} to (\S{1,200}) failed": "{} takes no connection; "
+    "correct the path, or start it",
+    r"Class org\.apache\.hadoop\.fs\.[\w.]{0,99}\.(\w{1,99}) not found": "this Spark has no {}: "
+    "add it with --packages",
     r"URISyntaxException(?:(?s:.*)absolute URI: ([^\n]*))?": "{}: " + _COLON,
 }
 _NO_PARQUET = "no Parquet file, or a damaged one; give the format it has, or fetch it again"
 _OF_FILES = {
     r"CANNOT_READ_FILE_FOOTER|is not a Parquet file|Could not read footer": _NO_PARQUET,
-    r"FILE_NOT_EXIST|FileNotFoundException": "the file went away while it was read; keep the data still, and start again",
-    r"AccessControlException|Permission denied": "permission denied; make it readable for the user Spark runs as",
-    r"MALFORMED_RECORD_IN_PARSING|Malformed records are detected": "a record cannot be parsed; correct it, or read without "
-    "mode=FAILFAST",
+    r"FILE_NOT_EXIST|FileNotFoundException": "the file went away while it was read; keep the data "
+    "still, and start again",
+    r"AccessControlException|Permission denied": "permission denied; make it readable for the user "
+    "Spark runs as",
+    r"MALFORMED_RECORD_IN_PARSING|Malformed records are detected": "a record cannot be parsed; "
+    "correct it, or read without mode=FAILFAST",
 }
 
 
 def of_spark(error: BaseException) -> SparkMlfsError | None:
-    """The library's error in place of Spark's about a file, a path or a table's columns; None for any other."""
+    """The library's error in place of Spark's about a file, a path or a table's columns; None for
+    any other."""
     text = str(error)
     if full := disk_error(error):
         return full
@@ -319,7 +344,8 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
         if "SPARK_LOCAL_REMOTE" in os.environ:  # a server on this machine that this process started
             runs = os.environ.get("PYSPARK_PYTHON") or shutil.which("python3")
             return PlatformError(
-                f"{runs} runs the workers and has no Python package {name}: set PYSPARK_PYTHON={sys.executable}"
+                f"{runs} runs the workers and has no Python package {name}: set "
+                f"PYSPARK_PYTHON={sys.executable}"
             )
         more = ", or pass a zip of it (--py-files spark_mlfs.zip)" if name == "spark_mlfs" else ""
         return PlatformError(
@@ -347,7 +373,8 @@ def full_disk(text: str) -> str | None:
 
 
 def disk_error(error: BaseException, what: str | None = None) -> PlatformError | None:
-    """The line for an error of Python, Arrow or Spark that comes of a full disk while `what` was written; None for any other."""
+    """The line for an error of Python, Arrow or Spark that comes of a full disk while `what` was
+    written; None for any other."""
     text, where = str(error), "where Spark keeps its working files (spark.local.dir)"
     said = full_disk(text)
     if said is None:
@@ -370,7 +397,10 @@ def _unreadable(path: str, text: str) -> DataError:
     if ":" in name and said != _NO_PARQUET:
         said = _COLON
     if said is None and name.endswith(PACKED):
-        said = "damaged, or not packed as its name says; test it (gzip -t, bzip2 -t) and fetch it again"
+        said = (
+            "damaged, or not packed as its name says; test it (gzip -t, bzip2 -t) and fetch it "
+            "again"
+        )
     if said is None:
         cause = text.rpartition("Caused by: ")[2].split("\n")[0] if "Caused by: " in text else ""
         cause = " ".join(re.sub(r"^[\w.$]+: ", "", cause).split())[

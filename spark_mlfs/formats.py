@@ -1,6 +1,7 @@
 """Formats that data are read from: one table of readers, and what a reader is.
 
-A reader of your own is a class with a `name` (what ``--format`` takes), the `parameters` it takes as options, and `read`:
+A reader of your own is a class with a `name` (what ``--format`` takes), the `parameters` it takes
+as options, and `read`:
 
     class Pairs(Reader):
         "Rows of pairs."
@@ -11,9 +12,10 @@ A reader of your own is a class with a `name` (what ``--format`` takes), the `pa
             ...
             return frame  # the canonical frame (`schema`), its names by `schema.with_names`
 
-Installed with an entry point of the group ``spark_mlfs.readers`` (pairs = "their_package.module:Pairs"), or given to
-``READERS.register``, it works as those here do: ``--format pairs --option lower=false``, ``[data] format`` in TOML,
-``spark_mlfs.read.load(spark, path, "pairs")`` and ``spark_mlfs.read.pairs(spark, path)``."""
+Installed with an entry point of the group ``spark_mlfs.readers`` (pairs =
+"their_package.module:Pairs"), or given to ``READERS.register``, it works as those here do:
+``--format pairs --option lower=false``, ``[data] format`` in TOML, ``spark_mlfs.read.load(spark,
+path, "pairs")`` and ``spark_mlfs.read.pairs(spark, path)``."""
 
 from __future__ import annotations
 
@@ -32,10 +34,11 @@ from .registry import Entry, Registry
 
 
 class Reader(Entry):
-    """How one format becomes the canonical frame. `parameters` are its options, the default `REQUIRED` where one must be given;
-    `takes_path` is False where rows are made, `tabular` True where Spark reads the format as named columns,
-    `local` where this process reads files of this machine, too (`frame.LocalSession` is the session then), `endings` are those
-    of its files' names."""
+    """How one format becomes the canonical frame. `parameters` are its options, the default
+    `REQUIRED` where one must be given; `takes_path` is False where rows are made, `tabular` True
+    where Spark reads the format as named columns, `local` where this process reads files of this
+    machine, too (`frame.LocalSession` is the session then), `endings` are those of its files'
+    names."""
 
     source: ClassVar[str] = "none"
     takes_path: ClassVar[bool] = True
@@ -51,12 +54,14 @@ class Reader(Entry):
         return self.read(spark, path, self.check(path, options))
 
     def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the value of every parameter; `ParameterError` for what can be refused before anything is read."""
+        """Return the value of every parameter; `ParameterError` for what can be refused before
+        anything is read."""
         known = [p.name for p in self.parameters]
         for name in options:
             if name not in known:
                 raise ParameterError(
-                    f"option {name!r} is not known for format {self.name!r}; its options are {', '.join(known)}"
+                    f"option {name!r} is not known for format {self.name!r}; its options are "
+                    f"{', '.join(known)}"
                 )
         if self.takes_path and path is None:
             raise ParameterError(f"format {self.name!r} needs {option('path')}")
@@ -69,19 +74,23 @@ class Reader(Entry):
         if lacking is not None:
             what = next(p.constraint for p in self.parameters if p.name == lacking)
             raise ParameterError(
-                f"format {self.name!r} needs {option(lacking)} ({what}); its options are {', '.join(known)}"
+                f"format {self.name!r} needs {option(lacking)} ({what}); its options are "
+                f"{', '.join(known)}"
             )
         return values
 
     def accept(self, options: Mapping[str, Any], typed: bool = False) -> dict[str, Any]:
-        """Return options in their types: unless they are `typed` already, a text becomes a number, true or false, None or a list
-        where the option takes one. Unknown ones are left to `check`."""
+        """Return options in their types: unless they are `typed` already, a text becomes a number,
+        true or false, None or a list where the option takes one. Unknown ones are left to
+        `check`."""
         known, out = {p.name: p.constraint for p in self.parameters}, dict(options)
         for name, value in options.items():
             constraint, text = known.get(name), typed and isinstance(value, str)
             if constraint is None:
                 continue
-            try:  # a text of Python's stands for no number and no None, and for a list where one name is as good as a list
+            # a text of Python's stands for no number and no None, and for a list where one name is
+            # as good as a list
+            try:
                 constraint = (
                     constraint.of if text and isinstance(constraint, Optional) else constraint
                 )
@@ -122,7 +131,8 @@ def tabular(format: str | None) -> bool:
 
 
 def format_of(path: str | Sequence[str] | None) -> str | None:
-    """Return the format whose files end as `path`, or all of them, but for ``.gz`` and ``.bz2``; None where not one does."""
+    """Return the format whose files end as `path`, or all of them, but for ``.gz`` and ``.bz2``;
+    None where not one does."""
     names = [
         name.lower().removesuffix(".gz").removesuffix(".bz2")
         for name in ([path] if isinstance(path, str) else path or ())
@@ -136,13 +146,15 @@ def format_of(path: str | Sequence[str] | None) -> str | None:
 
 
 def no_format(where: str) -> ParameterError:
-    """Return the error where the names of the files do not say what they are; the format is given `where`."""
+    """Return the error where the names of the files do not say what they are; the format is given
+    `where`."""
     known = ", ".join(f"{name} (images, sounds)" if name == "files" else name for name in READERS)
     return ParameterError(f"which format do the data have? give {where}: {known}")
 
 
 def accept_options(format: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a reader's options in their types (`Reader.accept`); those of an unknown format as they are."""
+    """Return a reader's options in their types (`Reader.accept`); those of an unknown format as
+    they are."""
     return (
         READERS[format]().accept(options)
         if format is not None and format in READERS
@@ -152,7 +164,8 @@ def accept_options(format: str | None, options: Mapping[str, Any]) -> dict[str, 
 
 @cache
 def function_of(reader: type[Reader]) -> Callable[..., DataFrame]:
-    """Return the reader as a function ``(spark, path, option=value, ...)`` with its signature and documentation."""
+    """Return the reader as a function ``(spark, path, option=value, ...)`` with its signature and
+    documentation."""
     defaults: dict[str, Any] = {"spark": REQUIRED} | (
         {"path": REQUIRED} if reader.takes_path else {}
     )
@@ -189,7 +202,8 @@ def documentation(reader: type[Reader]) -> str:
 
 @dataclass(frozen=True)
 class Names(Text):
-    """A list of texts, or one text, which stays one unless `listed`; on the command line also a JSON list."""
+    """A list of texts, or one text, which stays one unless `listed`; on the command line also a
+    JSON list."""
 
     what: str = "a text or a list of texts"
     listed: bool = False
@@ -208,8 +222,8 @@ class Names(Text):
 
 @dataclass(frozen=True)
 class Distinct(Text):
-    """A list of different texts, none empty, or None. One text is a list of one at the command line; in Python it is refused,
-    where it may be a list by mistake."""
+    """A list of different texts, none empty, or None. One text is a list of one at the command
+    line; in Python it is refused, where it may be a list by mistake."""
 
     def accept(self, value: Any) -> Any:
         names = Optional(Names(listed=True)).accept(value)

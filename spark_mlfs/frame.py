@@ -1,5 +1,6 @@
-"""Rows of this process: a table as Arrow batches that are read anew at each use, with the few operations of a Spark frame that
-readers and packing need. Its parts are what partitions are to Spark; several are worked on at once."""
+"""Rows of this process: a table as Arrow batches that are read anew at each use, with the few
+operations of a Spark frame that readers and packing need. Its parts are what partitions are to
+Spark; several are worked on at once."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ ENGINE = Parameter(
 )
 MEMORY = Parameter(
     "memory_bytes", None, Optional(Integer(1 << 20)),
-    "bytes that rows and statistics may take together; None: three quarters of this machine's memory",
+    "bytes that rows and statistics may take together; None: three quarters of this machine's "
+    "memory",
 )  # fmt: skip
 HELD = 2  # times the rows, while they are joined
 Outcome = TypeVar("Outcome")
@@ -47,7 +49,8 @@ def num_cores() -> int:
 
 @dataclass(frozen=True)
 class Kind:
-    """The type of a column as Spark calls it: ``int``, ``array<double>``, ``vector``; `nulls`: entries may be null."""
+    """The type of a column as Spark calls it: ``int``, ``array<double>``, ``vector``; `nulls`:
+    entries may be null."""
 
     name: str
     element: Kind | None = None
@@ -105,7 +108,8 @@ def kind_of(data_type: Any) -> Kind:
 
 
 class LocalSession:
-    """This process where Spark's session would be; `memory` bytes are for rows and statistics together."""
+    """This process where Spark's session would be; `memory` bytes are for rows and statistics
+    together."""
 
     version = None
 
@@ -114,7 +118,8 @@ class LocalSession:
 
 
 def default_memory() -> int:
-    """Return three quarters of the memory of this machine, or of what its control group allows, in bytes."""
+    """Return three quarters of the memory of this machine, or of what its control group allows, in
+    bytes."""
     total = (
         os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if hasattr(os, "sysconf")
@@ -130,7 +135,8 @@ def default_memory() -> int:
 
 
 def check_memory(frame: Any, session: Any) -> None:
-    """Raise `NeedsSpark` where the rows of a frame of this process are more than its memory holds."""
+    """Raise `NeedsSpark` where the rows of a frame of this process are more than its memory
+    holds."""
     if (
         isinstance(frame, LocalFrame)
         and isinstance(session, LocalSession)
@@ -144,7 +150,8 @@ def check_memory(frame: Any, session: Any) -> None:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a table that reads some `columns` alone (None: all), and has so many `rows`, where that is known."""
+    """A part of a table that reads some `columns` alone (None: all), and has so many `rows`, where
+    that is known."""
 
     read: Callable[[Sequence[str] | None], Batches]
     rows: int | None = None
@@ -156,8 +163,9 @@ class Part:
 
 @dataclass
 class LocalFrame:
-    """Arrow batches with the columns `kinds`, of `parts` that each give them anew; `metadata` of columns as Spark has it. `sizes`
-    of the columns that are read, in bytes, about, where they are known."""
+    """Arrow batches with the columns `kinds`, of `parts` that each give them anew; `metadata` of
+    columns as Spark has it. `sizes` of the columns that are read, in bytes, about, where they are
+    known."""
 
     parts: Sequence[Callable[[], Batches]]
     kinds: dict[str, Kind]
@@ -199,7 +207,8 @@ class LocalFrame:
     def mapInArrow(
         self, function: Callable[[Batches], Iterable[pa.RecordBatch]], schema: Any
     ) -> LocalFrame:
-        """Return what `function` makes of the batches of each part. `schema`: the new columns' types by name, or as DDL."""
+        """Return what `function` makes of the batches of each part. `schema`: the new columns'
+        types by name, or as DDL."""
         if isinstance(schema, str):
             schema = {column.split()[0]: UNKNOWN for column in schema.split(", ")}
         return replace(
@@ -212,7 +221,8 @@ class LocalFrame:
     def withColumns(
         self, columns: Mapping[str, tuple[Kind, Callable[[pa.RecordBatch], pa.Array]]]
     ) -> LocalFrame:
-        """Return the frame with columns of their kinds, each made of the batch, beside the others or in place of one."""
+        """Return the frame with columns of their kinds, each made of the batch, beside the others
+        or in place of one."""
 
         def made(batches: Batches) -> Batches:
             for batch in batches:
@@ -258,7 +268,8 @@ class LocalFrame:
         return sum(self.each(lambda batches: sum(batch.num_rows for batch in batches)))
 
     def each(self, work: Callable[[Batches], Outcome]) -> Iterator[Outcome]:
-        """Iterate over what `work` makes of each part's batches, in order; as many at once as there are cores."""
+        """Iterate over what `work` makes of each part's batches, in order; as many at once as there
+        are cores."""
 
         def one(part: Callable[[], Batches]) -> Outcome:
             return work(part())

@@ -1,5 +1,5 @@
-"""Properties that are computed once, and what is imported when it is first used: pyspark, whose types are for type checkers, and
-SciPy's statistics, which take half a second."""
+"""Properties that are computed once, and what is imported when it is first used: pyspark, whose
+types are for type checkers, and SciPy's statistics, which take half a second."""
 
 import functools
 import sys
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 else:
 
     class cached_property(functools.cached_property):
-        """Python's without its lock, which before 3.12 is one for all instances: a process forked while it is held waits for
-        ever."""
+        """Python's without its lock, which before 3.12 is one for all instances: a process forked
+        while it is held waits for ever."""
 
         def __get__(self, instance: Any, owner: Any = None) -> Any:
             if instance is None:
@@ -45,7 +45,8 @@ else:
             return values[self.attrname]
 
     class _Module:
-        """A module, imported at the first use of a name of it: what runs in this process alone needs no pyspark."""
+        """A module, imported at the first use of a name of it: what runs in this process alone
+        needs no pyspark."""
 
         def __init__(self, name: str) -> None:
             self._name = name
@@ -66,8 +67,9 @@ else:
 
 
 def names_of(module: str, home: Callable[[str], str | None]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module: a name comes from the module that `home` says, beside or below it, or is that one,
-    when it is first asked for. `NotInstalledError` where that needs a package that is not there."""
+    """Return the ``__getattr__`` of a module: a name comes from the module that `home` says, beside
+    or below it, or is that one, when it is first asked for. `NotInstalledError` where that needs a
+    package that is not there."""
 
     def attribute(name: str) -> Any:
         place = home(name)

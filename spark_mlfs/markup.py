@@ -1,4 +1,5 @@
-"""The templates in report/templates, in whose HTML whatever is put is escaped; and figures as a person reads them."""
+"""The templates in report/templates, in whose HTML whatever is put is escaped; and figures as a
+person reads them."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ _TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciic
 
 @cache
 def environment() -> Environment:
-    """Return the templates; a zip on the path may hold them, and who renders none needs no Jinja2."""
+    """Return the templates; a zip on the path may hold them, and who renders none needs no
+    Jinja2."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("spark_mlfs", "report/templates")

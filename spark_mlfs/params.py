@@ -1,5 +1,6 @@
-"""Parameters as data: a name, a default and a constraint; one message format for all of them. The pyspark.ml ``Param`` objects,
-``--set`` and the documentation are made of the same lists. Names are snake_case here (``num_bins``), camelCase on estimators."""
+"""Parameters as data: a name, a default and a constraint; one message format for all of them. The
+pyspark.ml ``Param`` objects, ``--set`` and the documentation are made of the same lists. Names are
+snake_case here (``num_bins``), camelCase on estimators."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ Values = Mapping[str, Any]  # of parameters, by name
 
 
 def from_json(text: str | bytes) -> Any:
-    """Return what a text of JSON says; `ValueError` where it is none, is nested too deep or holds a number of too many digits."""
+    """Return what a text of JSON says; `ValueError` where it is none, is nested too deep or holds a
+    number of too many digits."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -28,7 +30,8 @@ def from_json(text: str | bytes) -> Any:
 
 
 def text_in(path: str, most: int, what: str) -> str:
-    """Return the text of a file on this machine, with or without a byte order mark; `ParameterError` beyond `most` bytes."""
+    """Return the text of a file on this machine, with or without a byte order mark;
+    `ParameterError` beyond `most` bytes."""
     with Path(path).open("rb") as file:  # what is no regular file tells no size
         content = file.read(most + 1)
     if len(content) > most:
@@ -146,7 +149,8 @@ class Text:
 
 @dataclass(frozen=True)
 class Features:
-    """A list of features: names, patterns of names such as ``title_*``, places from 0; a ranking stands for its names."""
+    """A list of features: names, patterns of names such as ``title_*``, places from 0; a ranking
+    stands for its names."""
 
     def accept(self, value: Any) -> list[str | int]:
         if isinstance(value, (str, Integral)):
@@ -190,7 +194,8 @@ class Groups:
 
 @dataclass(frozen=True)
 class Costs:
-    """Numbers by name or pattern of features, or one for every feature: those that `each` takes, or 0 where that is `free`."""
+    """Numbers by name or pattern of features, or one for every feature: those that `each` takes, or
+    0 where that is `free`."""
 
     each: Number = Number(0, above=True)
     free: bool = False
@@ -219,9 +224,9 @@ class Costs:
 
 @dataclass(frozen=True)
 class NumberList:
-    """Several numbers, all of them accepted by `each`: a sequence of `length` of them (None: of any), or a text with commas; with
-    `words` one of these instead; where `named`, or numbers by name, {"a": 2} or the text ``a=2,b=0.5``. `what` says what they
-    are."""
+    """Several numbers, all of them accepted by `each`: a sequence of `length` of them (None: of
+    any), or a text with commas; with `words` one of these instead; where `named`, or numbers by
+    name, {"a": 2} or the text ``a=2,b=0.5``. `what` says what they are."""
 
     each: Number
     what: str
@@ -303,7 +308,8 @@ def camel_words(text: str) -> str:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a method: its snake_case name, default, constraint and a line of documentation."""
+    """One parameter of a method: its snake_case name, default, constraint and a line of
+    documentation."""
 
     name: str
     default: Any
@@ -328,7 +334,8 @@ class Parameter:
 
 
 def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """Every parameter's value, by its snake_case or camelCase name; `ParameterError` for an unknown name or a wrong value."""
+    """Every parameter's value, by its snake_case or camelCase name; `ParameterError` for an unknown
+    name or a wrong value."""
     known = {p.name: p for p in parameters}
     by_camel = {p.camel: p.name for p in known.values()}
     values = {name: p.default for name, p in known.items()}
@@ -345,7 +352,8 @@ def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str)
 
 
 def grid_cells(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Every combination of the values, the last name running fastest; `ParameterError` for a name without values."""
+    """Every combination of the values, the last name running fastest; `ParameterError` for a name
+    without values."""
     for name, values in grid.items():
         if not values:
             raise ParameterError(
@@ -355,5 +363,6 @@ def grid_cells(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 
 def seeded(parameters: Iterable[Parameter], values: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """`values` with the run's seed among them, where the parameters have one and it has no value of its own."""
+    """`values` with the run's seed among them, where the parameters have one and it has no value of
+    its own."""
     return {"seed": seed, **values} if any(p.name == "seed" for p in parameters) else dict(values)

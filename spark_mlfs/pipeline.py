@@ -1,15 +1,17 @@
 """The eight stages of a run, top to bottom. Read this first.
 
-    read        a file or table becomes the canonical frame (row id, features, labels, names)     `spark_mlfs.read`
-    prepare     rows are packed into blocks and profiled, once                                   `blocks.pack`
-    statistics  additive statistics of the blocks, one job for all that is asked                 `engine`
-    solve       NumPy on small sufficient statistics, no Spark                                   `solvers`
-    rank        one rule for ties, constant features and greedy paths                            `solvers.greedy`
-    transform   the model cuts a frame down to the selected features                             `ml.selectors`
-    evaluate    metrics, protocols, significance                                                 `evaluate`
-    report      ranking, manifest, figures                                                       `report`
+    read        a file or table becomes the canonical frame (row id, features, labels, names)
+    `spark_mlfs.read` prepare     rows are packed into blocks and profiled, once
+    `blocks.pack` statistics  additive statistics of the blocks, one job for all that is asked
+    `engine` solve       NumPy on small sufficient statistics, no Spark
+    `solvers` rank        one rule for ties, constant features and greedy paths
+    `solvers.greedy` transform   the model cuts a frame down to the selected features
+    `ml.selectors` evaluate    metrics, protocols, significance
+    `evaluate` report      ranking, manifest, figures
+    `report`
 
-Distributed code computes statistics and knows no method; solvers know no Spark; a method (`methods`) names both.
+Distributed code computes statistics and knows no method; solvers know no Spark; a method
+(`methods`) names both.
 
 >>> from spark_mlfs.blocks.arrays import hold
 >>> rows, _ = hold([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]])
@@ -42,7 +44,9 @@ from .solvers.greedy import UNCONSTRAINED, PickConstraints, select_within_budget
 from .statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 
 Progress = Callable[[str, int, int], None]
-FEATURE_BYTES = 210  # of each feature beside its values: its name, its range, its places in scores and ranking (measured)
+# of each feature beside its values: its name, its range, its places in scores and ranking
+# (measured)
+FEATURE_BYTES = 210
 MANY_PAIRS = 500_000_000  # pairs of rows that take one core some seconds
 
 
@@ -50,8 +54,8 @@ MANY_PAIRS = 500_000_000  # pairs of rows that take one core some seconds
 class Result:
     """Result of one method.
 
-    `ranking`  pandas frame rank (from 1), index, name, score, relevance; one row per feature that is not excluded, best first
-               (`meaning` says what score and relevance are)
+    `ranking`  pandas frame rank (from 1), index, name, score, relevance; one row per feature that
+               is not excluded, best first (`meaning` says what score and relevance are)
     `scores`   what the method returned (over the varying features)
     `seconds`  of the stages, `jobs` Spark jobs, `scans` passes over the data"""
 
@@ -90,7 +94,10 @@ class Result:
             else "0"
         )
         why = "there are too few rows, or nothing to find; give more rows, or a number of features"
-        return f"no feature explains the labels of rows held out (together at most {most} of their variance): {why}"
+        return (
+            f"no feature explains the labels of rows held out (together at most {most} of "
+            f"their variance): {why}"
+        )
 
     @property
     def kept(self) -> pd.DataFrame:
@@ -126,8 +133,8 @@ class Result:
 
     @property
     def gains(self) -> list[float]:
-        """Of a greedy method, the criterion's value at each pick, in the ranking's order; 0 for a constant feature that is
-        included or in a group that was picked."""
+        """Of a greedy method, the criterion's value at each pick, in the ranking's order; 0 for a
+        constant feature that is included or in a group that was picked."""
         if self.scores.path is None:
             return []
         picks = self.profile.varying[self.scores.path.picks].tolist()
@@ -150,7 +157,8 @@ class Result:
 
 @dataclass(frozen=True)
 class Solve:
-    """Statistics and solve stages of some requests; picklable, so that a small run can do it all in one task."""
+    """Statistics and solve stages of some requests; picklable, so that a small run can do it all in
+    one task."""
 
     requests: tuple[Request, ...]
 
@@ -166,9 +174,13 @@ class Solve:
         self, engine: Engine
     ) -> tuple[list[tuple[Scores, dict[SideAnalysis, Any], float]], Cost]:
         if engine.tame() and any(r.parameters.get("scaling") == "none" for r in self.requests):
-            told = "a feature is beyond 1e144 in size, or below 1e-144 throughout: the squares of unscaled features leave"
+            told = (
+                "a feature is beyond 1e144 in size, or below 1e-144 throughout: the squares of "
+                "unscaled features leave"
+            )
             raise DataError(
-                f"{told} double precision; give {setting('scaling', 'standard')}, or the feature in another unit"
+                f"{told} double precision; give {setting('scaling', 'standard')}, or the feature "
+                "in another unit"
             )
         extras = [(extra, r) for r in self.requests for extra in r.extras]
         for extra, r in extras:
@@ -222,7 +234,8 @@ def score(engine: Engine, request: Request) -> Scores:
         scores.budget_path = select_within_budget(scores.values, count, terms)
     if np.isnan(scores.values).any():
         raise FloatingPointError(
-            f"{request.method} gave a score that is not a number; please report the data and parameters"
+            f"{request.method} gave a score that is not a number; please report the data and "
+            "parameters"
         )
     return scores
 
@@ -230,8 +243,9 @@ def score(engine: Engine, request: Request) -> Scores:
 def ranked(
     engine_of: Callable[[np.ndarray | None], Engine], varying: np.ndarray, request: Request
 ) -> tuple[np.ndarray, Scores]:
-    """The features, best first, but for those that are excluded, and the scores of the method: filter, method and constraints
-    over engines of one data set, `engine_of` some of its `varying` features, or of all (None)."""
+    """The features, best first, but for those that are excluded, and the scores of the method:
+    filter, method and constraints over engines of one data set, `engine_of` some of its `varying`
+    features, or of all (None)."""
     allowed = varying if request.resolved is None else request.resolved.allowed(varying)
     engine, filtered = engine_of(None if len(allowed) == len(varying) else allowed), None
     if request.screen is not None:
@@ -242,7 +256,8 @@ def ranked(
 
 
 def score_column(scores: Scores, profile: Profile, relevance: np.ndarray) -> np.ndarray:
-    """(d,) the ranking's `score` by index: of a greedy method the gain of each pick and NaN elsewhere, else the relevance."""
+    """(d,) the ranking's `score` by index: of a greedy method the gain of each pick and NaN
+    elsewhere, else the relevance."""
     if scores.path is None:
         return relevance
     out = np.full(profile.d, np.nan)
@@ -257,7 +272,10 @@ def meaning(greedy: bool) -> str:
             "score is what the criterion gave a feature when it was picked (empty where it was not)"
         )
         return f"{score}, relevance what it gives the feature alone, as for the first pick."
-    return "score is the method's own score, which the features are ranked by; relevance is the same here."
+    return (
+        "score is the method's own score, which the features are ranked by; relevance is the "
+        "same here."
+    )
 
 
 def cap_count(request: Request, outcomes: Mapping[SideAnalysis, Any]) -> Request:
@@ -277,9 +295,10 @@ def compute(
     progress: Progress | None = None,
     budgets: Budgets = DEFAULT_BUDGETS,
 ) -> tuple[Any, Cost, bool]:
-    """`work(engine) -> (result, engine.cost)` over prepared data. Rows that this process holds: here, without Spark. Packed ones:
-    in one task where the `budgets` allow it, with what is asked of them, else job by job from here. Also says whether it went
-    job by job. `work` must be picklable; where it has a method `needs(engine)`, what that returns is sized beforehand."""
+    """`work(engine) -> (result, engine.cost)` over prepared data. Rows that this process holds:
+    here, without Spark. Packed ones: in one task where the `budgets` allow it, with what is asked
+    of them, else job by job from here. Also says whether it went job by job. `work` must be
+    picklable; where it has a method `needs(engine)`, what that returns is sized beforehand."""
     if isinstance(packed, InMemoryDataset):
         if packed.memory is not None:
             budgets = dataclasses.replace(
@@ -330,12 +349,14 @@ def rank(
     weight: str | None = None,
     grades: Grades | None = None,
 ) -> list[Result]:
-    """Rankings of the features of `frame` by each requested method; statistics they share are computed once. `weight` names the
-    column of the rows' weights; `grades` says how labels that are grades are read.
+    """Rankings of the features of `frame` by each requested method; statistics they share are
+    computed once. `weight` names the column of the rows' weights; `grades` says how labels that are
+    grades are read.
 
-    A frame whose blocks are below `small_bytes` is ranked in one task, if that holds no more than `worker_bytes`; a larger one
-    job by job, the driver taking no state above `driver_bytes`, no worker one above `worker_bytes`. Give a `Packed` to rank the
-    same data again without packing (and release it yourself), an `InMemoryDataset` to rank rows of this process without Spark."""
+    A frame whose blocks are below `small_bytes` is ranked in one task, if that holds no more than
+    `worker_bytes`; a larger one job by job, the driver taking no state above `driver_bytes`, no
+    worker one above `worker_bytes`. Give a `Packed` to rank the same data again without packing
+    (and release it yourself), an `InMemoryDataset` to rank rows of this process without Spark."""
     started = time.perf_counter()
     packed: Dataset
     if isinstance(frame, Dataset):
@@ -375,14 +396,18 @@ def rank(
 
 
 def _held_to(resolved: Resolved, requests: list[Request], packed: Dataset) -> Dataset:
-    """The data without the excluded features; `ParameterError` where more are included than a request keeps."""
+    """The data without the excluded features; `ParameterError` where more are included than a
+    request keeps."""
     for request in requests:
         if (
             request.count is not None
             and not request.rules
             and len(resolved.include) > request.count
         ):
-            told = f"include lists {len(resolved.include)} features, more than the {request.count} that are kept"
+            told = (
+                f"include lists {len(resolved.include)} features, more than the "
+                f"{request.count} that are kept"
+            )
             raise ParameterError(f"{told}: raise {setting('num_top_features')}, or include fewer")
     return packed.with_profile(packed.profile.only(resolved.allowed(packed.profile.varying)))
 
@@ -401,7 +426,8 @@ def _rank(
     known: list[dict[SideAnalysis, Any]] = [{} for _ in requests]
     solvable = requests
     if screen is not None:
-        # extras are about all features, whatever the filter leaves to the method: they go where the filter runs
+        # extras are about all features, whatever the filter leaves to the method: they go where the
+        # filter runs
         filters = {
             extras: Request.of_filter(screen, extras)
             for extras in dict.fromkeys(r.extras for r in requests)
@@ -478,17 +504,27 @@ def _why_nothing(result: Result) -> str:
     assert resolved is not None
     if resolved.costs is not None:
         if resolved.budget is None:
-            return f"{request.method} gives no feature a score above 0, so that there is no gain per cost: leave the costs out"
+            return (
+                f"{request.method} gives no feature a score above 0, so that there is no gain "
+                "per cost: leave the costs out"
+            )
         remedy = "raise the budget, or leave the costs out"
-        return f"{request.method} gives no feature that costs at most {resolved.budget:g} a score above 0: {remedy}"
+        return (
+            f"{request.method} gives no feature that costs at most {resolved.budget:g} a score "
+            f"above 0: {remedy}"
+        )
     name = result.ranking["group"].iloc[0]
     told = f"has {len(resolved.groups[name])} features, more than the {request.count} that are kept"
-    return f"group {name!r} is the best and {told}: raise {setting('num_top_features')}, or divide the group"
+    return (
+        f"group {name!r} is the best and {told}: raise {setting('num_top_features')}, or "
+        "divide the group"
+    )
 
 
 def conditional_gains(scores: Scores, profile: Profile) -> dict[str, np.ndarray]:
-    """The column ``gain``, (d,): what a greedy method's criterion gives each feature once the included ones are picked, and each
-    of those when it is picked; NaN where it says nothing. No column where nothing is picked one by one."""
+    """The column ``gain``, (d,): what a greedy method's criterion gives each feature once the
+    included ones are picked, and each of those when it is picked; NaN where it says nothing. No
+    column where nothing is picked one by one."""
     path = scores.path
     if path is None:
         return {}
@@ -510,8 +546,9 @@ def ranking_schema(ranking: pd.DataFrame) -> str:
 def portrait(
     packed: Dataset, result: Result, kept: int, budgets: Budgets = DEFAULT_BUDGETS
 ) -> tuple[Portrait | None, Cost]:
-    """How the best of the `kept` features go with the labels and with each other (`select.portrait`), from one scan over them;
-    None where none of them varies, or the budgets are too small."""
+    """How the best of the `kept` features go with the labels and with each other
+    (`select.portrait`), from one scan over them; None where none of them varies, or the budgets are
+    too small."""
     ranking = result.kept if result.evidence is not None else result.ranking.iloc[:kept]
     picks = ranking["index"].to_numpy()
     picks = picks[np.isin(picks, packed.profile.varying)]

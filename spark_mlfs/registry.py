@@ -1,6 +1,6 @@
-"""Names and what they stand for: one class for methods, extractors and classifiers. A room lists its entries in its
-``__init__``; a class is imported when it is first asked for. Entries from outside come through `Registry.register`, or installed
-through the room's entry point group."""
+"""Names and what they stand for: one class for methods, extractors and classifiers. A room lists
+its entries in its ``__init__``; a class is imported when it is first asked for. Entries from
+outside come through `Registry.register`, or installed through the room's entry point group."""
 
 from __future__ import annotations
 
@@ -24,25 +24,30 @@ PHRASES = {  # that the modules of entries share: ``$name`` in their documentati
     "range": "`ParameterError` where a parameter is out of its range",
     "budget": "``driverBytes``, or a worker's share ``workerBytes``",
     "counts": "`BudgetError` where the counts exceed $budget",
-    "coded": '$counts; `DataError` where ``label_coding="lp"`` and no row has all its labels known; $range',
-    "pairs": "`DataError` where every row has an unknown label; `BudgetError` where the counts, or the pairs of labels of one "
-    "feature, exceed $budget; $range",
+    "coded": '$counts; `DataError` where ``label_coding="lp"`` and no row has all its labels '
+    "known; $range",
+    "pairs": "`DataError` where every row has an unknown label; `BudgetError` where the counts, or "
+    "the pairs of labels of one feature, exceed $budget; $range",
     "unlabelled": "`DataError` where no row has all its labels known",
     "nothing": "$unlabelled, or no feature varies over those",
     "gram": "$nothing; `BudgetError` where the Gram matrix exceeds $budget; $range",
     "one_value": "$unlabelled, no feature varies over those, or no label takes both values",
-    "one": "f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` bins",
+    "one": "f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` "
+    "bins",
     "label": "Y_l ∈ {0, 1} label l of q",
-    "two": "f, s ∈ {0, …, b − 1} features that vary (v of them), discretised into b ≤ ``num_bins`` bins; S the picks; $label",
+    "two": "f, s ∈ {0, …, b − 1} features that vary (v of them), discretised into b ≤ ``num_bins`` "
+    "bins; S the picks; $label",
     "plugin": "I plug-in mutual information in nats (Miller–Madow on request)",
-    "rows": "X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known",
+    "rows": "X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows "
+    "whose labels are all known",
     "weights": "W (v, q), w_i its row of feature i",
     "scores": "Score (v,), labels per scaled unit of the feature",
-    "penalty": "p_i ``penalties`` (`select.constraints`), 1 where nothing is said, 0 of a feature that is included",
-    "measures": 'Gonzalez-Lopez, Ventura & Cano, "Distributed multi-label feature selection using individual mutual information '
-    'measures", 2020',
-    "anchors": "``num_anchors`` (default: all rows up to 20,000, then as many drawn by hash of the row id) bounds the cost: "
-    "anchors × rows × features",
+    "penalty": "p_i ``penalties`` (`select.constraints`), 1 where nothing is said, 0 of a feature "
+    "that is included",
+    "measures": 'Gonzalez-Lopez, Ventura & Cano, "Distributed multi-label feature selection using '
+    'individual mutual information measures", 2020',
+    "anchors": "``num_anchors`` (default: all rows up to 20,000, then as many drawn by hash of the "
+    "row id) bounds the cost: anchors × rows × features",
 }
 
 SECTION = "\nSymbols: "  # what the documentation of an entry has
@@ -59,8 +64,9 @@ def composed(documentation: str) -> str:
 
 
 class Entry:
-    """Base of every entry, documented in its class or its module: `name` as users write it, `title` one line for tables, `source`
-    the paper, `when` to take it, `cost` what one fit needs, `parameters` its own parameters."""
+    """Base of every entry, documented in its class or its module: `name` as users write it, `title`
+    one line for tables, `source` the paper, `when` to take it, `cost` what one fit needs,
+    `parameters` its own parameters."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -86,15 +92,16 @@ class Entry:
 
     @classmethod
     def documentation(cls) -> str:
-        """Return its formula, symbols, errors and source: of its class, or of its module where that holds no other entry."""
+        """Return its formula, symbols, errors and source: of its class, or of its module where that
+        holds no other entry."""
         doc = inspect.getdoc(cls) or ""
         return doc if SECTION in doc else (sys.modules[cls.__module__].__doc__ or "").strip()
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):
-    """A mapping of names to classes, in the order of their lines. `kind` is what `entries` ("module.Class" of the room `package`
-    by name) are, in messages: "method". Entry points of the `group` (unless told, the package) stand after them:
-    name = "their_package.module:Class".
+    """A mapping of names to classes, in the order of their lines. `kind` is what `entries`
+    ("module.Class" of the room `package` by name) are, in messages: "method". Entry points of the
+    `group` (unless told, the package) stand after them: name = "their_package.module:Class".
 
     >>> from spark_mlfs import CLASSIFIERS, METHODS
     >>> list(CLASSIFIERS), METHODS["jmi"].title
@@ -111,11 +118,13 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         self._installed: list[str] | None = None
 
     def register(self, cls: type[T]) -> type[T]:
-        """Makes a class known by its `name`; `ParameterError` where another has it, or it lacks what an entry needs."""
+        """Makes a class known by its `name`; `ParameterError` where another has it, or it lacks
+        what an entry needs."""
         for attribute in ("name", "title", "source", "parameters"):
             if not hasattr(cls, attribute):
                 raise ParameterError(
-                    f"{cls.__name__} is no {self.kind}: it has no {attribute!r}; see how-to/add-a-method.md"
+                    f"{cls.__name__} is no {self.kind}: it has no {attribute!r}; see "
+                    "how-to/add-a-method.md"
                 )
         name = cls.name  # type: ignore[attr-defined]
         known = self._classes.get(name) or (self[name] if name in self._all() else None)
@@ -124,7 +133,8 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             cls.__qualname__,
         ):
             raise ParameterError(
-                f"there is a {self.kind} {name!r} already ({known.__module__}); give yours another name"
+                f"there is a {self.kind} {name!r} already ({known.__module__}); give yours another "
+                "name"
             )
         self._classes[name] = cls
         return cls
@@ -167,8 +177,9 @@ class Registry(Mapping[str, type[T]], Generic[T]):
                 if name not in (self._installed or ()):
                     raise
                 raise ParameterError(
-                    f"the {self.kind} {name!r} of the installed package {module.partition('.')[0]} cannot be imported "
-                    f"({type(error).__name__}: {error}): mend or uninstall that package"
+                    f"the {self.kind} {name!r} of the installed package {module.partition('.')[0]} "
+                    f"cannot be imported ({type(error).__name__}: {error}): mend or uninstall that "
+                    "package"
                 ) from error
         return self._classes[name]
 

@@ -1,6 +1,8 @@
-"""The laws every method keeps, for methods of your own: `check_method(MyMethod)` in a test of your package.
+"""The laws every method keeps, for methods of your own: `check_method(MyMethod)` in a test of your
+package.
 
-The library's own methods pass the same checks. They run in this process, without Spark; with a session, once more over jobs.
+The library's own methods pass the same checks. They run in this process, without Spark; with a
+session, once more over jobs.
 
     from spark_mlfs.testing import check_method
 
@@ -33,7 +35,8 @@ SHORTEST_REFUSAL = 30  # characters: a reason and a remedy
 
 
 def example(seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
-    """(x, y): copies, a binary column, small counts, two constant columns; labels from the first columns."""
+    """(x, y): copies, a binary column, small counts, two constant columns; labels from the first
+    columns."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(ROWS, FEATURES))
     x[:, COPY], x[:, BINARY], x[:, COUNTS] = x[:, COPY_OF], x[:, 2] > 0, rng.integers(0, 6, ROWS)
@@ -86,9 +89,10 @@ def rank_here(
 
 
 def check_ranking(order: np.ndarray, values: np.ndarray, profile: Profile, scores: Scores) -> None:
-    """The rules of a ranking of relevance `values`: every feature once; they fall along it, behind the picks of a greedy method,
-    up to the 9 digits they are compared to, and ties go to the smaller index; constant features get the smaller of 0 and the
-    least and come last, by index; greedy picks come first, each with its gain; the objective never rises."""
+    """The rules of a ranking of relevance `values`: every feature once; they fall along it, behind
+    the picks of a greedy method, up to the 9 digits they are compared to, and ties go to the
+    smaller index; constant features get the smaller of 0 and the least and come last, by index;
+    greedy picks come first, each with its gain; the objective never rises."""
     d = profile.d
     constant = np.setdiff1d(np.arange(d), profile.varying)
     assert sorted(order) == list(range(d)), "the ranking does not hold every feature once"
@@ -124,7 +128,8 @@ def check_ranking(order: np.ndarray, values: np.ndarray, profile: Profile, score
 
 
 def values_of(constraint: Any, default: Any) -> list[Any]:
-    """Some valid values of a parameter: words, both flags, the ends of a range and a little further in."""
+    """Some valid values of a parameter: words, both flags, the ends of a range and a little further
+    in."""
     if hasattr(constraint, "of"):
         return [None, *values_of(constraint.of, default)]
     if hasattr(constraint, "options"):
@@ -152,10 +157,11 @@ def values_of(constraint: Any, default: Any) -> list[Any]:
 def check_method(
     method: type[Method], spark: SparkSession | None = None, **parameters: Any
 ) -> None:
-    """Raises `AssertionError`, saying what is wrong, where a method does not keep the library's laws: a lawful ranking on dense
-    and sparse rows, the same bits whatever the order of the rows, equal scores of equal columns, columns permuted with their
-    scores, every value of every parameter accepted or refused with a reason, unknown labels used or refused; with a session,
-    the same bits in one task and over jobs on 1 and 3 partitions, and through an estimator.
+    """Raises `AssertionError`, saying what is wrong, where a method does not keep the library's
+    laws: a lawful ranking on dense and sparse rows, the same bits whatever the order of the rows,
+    equal scores of equal columns, columns permuted with their scores, every value of every
+    parameter accepted or refused with a reason, unknown labels used or refused; with a session, the
+    same bits in one task and over jobs on 1 and 3 partitions, and through an estimator.
 
     `parameters` of the method for all checks but that of the parameters: few iterations, say."""
     _check_declaration(method)
@@ -250,7 +256,8 @@ def _check_values(method: type[Method], x: np.ndarray, y: np.ndarray) -> None:
 def requests_of(
     method: type[Method], **parameters: Any
 ) -> Iterator[tuple[str, Any, pipeline.Request]]:
-    """(name, value, request): one parameter at a time, each word of a choice, the ends of a range."""
+    """(name, value, request): one parameter at a time, each word of a choice, the ends of a
+    range."""
     for parameter in method.parameters:
         for value in values_of(parameter.constraint, parameter.default):
             yield parameter.name, value, _request(method, {**parameters, parameter.name: value})

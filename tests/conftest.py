@@ -11,11 +11,13 @@ import pytest
 from hypothesis import settings
 from turns import TURNS, Turn
 
-# Sessions that live for seconds do not repay the optimising compiler, and a background thread of it takes a core from the work.
+# Sessions that live for seconds do not repay the optimising compiler, and a background thread of it
+# takes a core from the work.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
-# The test processes share the cores already: a second thread of BLAS waits for its core by spinning, and small products take
-# forty times as long. Read when NumPy is imported, which must not be earlier.
+# The test processes share the cores already: a second thread of BLAS waits for its core by
+# spinning, and small products take forty times as long. Read when NumPy is imported, which must not
+# be earlier.
 for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
@@ -24,14 +26,16 @@ os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).with_name("conf")))
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
-# The tests start hundreds of processes: without byte code each compiles the libraries anew, which takes longer than a command.
+# The tests start hundreds of processes: without byte code each compiles the libraries anew, which
+# takes longer than a command.
 sys.dont_write_bytecode, sys.pycache_prefix = False, str(REPOSITORY / ".pytest_cache" / "bytecode")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 DATA = Path(os.environ.get("MLFS_DATA", REPOSITORY.parent / "shared" / "data"))
 
 
-# Files of more than half a minute, by what they took (`--durations=0`); Spark 3.5 waits for its environment meanwhile.
+# Files of more than half a minute, by what they took (`--durations=0`); Spark 3.5 waits for its
+# environment meanwhile.
 LONGEST = """
 faults/test_faults conformance/test_estimators conformance/test_rankings connect/test_connect methods/test_regression_methods
 runtimes/test_spark35 classify/test_classifiers conformance/test_repeated_rows statistics/test_laws tracking/test_mlflow
@@ -42,7 +46,8 @@ jobs/test_submit methods/test_mrmr_fastcan_igmf statistics/test_budgets statisti
 """.split()
 
 
-# The same examples in each run, so that a change is judged by what it changed; others: HYPOTHESIS_PROFILE=search
+# The same examples in each run, so that a change is judged by what it changed; others:
+# HYPOTHESIS_PROFILE=search
 settings.register_profile("same", derandomize=True, database=None)
 settings.register_profile("search")
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
@@ -68,8 +73,8 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Slow tests take turns by the day. The longest files go first, so that the processes, which take a file at a time, end
-    together."""
+    """Slow tests take turns by the day. The longest files go first, so that the processes, which
+    take a file at a time, end together."""
     which, turns = config.getoption("--slow"), [Turn(item) for item in items]
     gone = {(name, every) for name, (every, *_) in TURNS.items()} - {
         (turn.name, turn.every) for turn in turns

@@ -1,4 +1,5 @@
-"""What a change must pass besides the tests: ruff's rules, its format, and types that mypy's strict mode follows."""
+"""What a change must pass besides the tests: ruff's rules, its format, and types that mypy's strict
+mode follows."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ def test_it_holds(gate):
 
 
 def test_no_day_is_much_longer_than_another():
-    """Of tests that take turns, in seconds of `turns.txt`; days are dealt out anew when it changes."""
+    """Of tests that take turns, in seconds of `turns.txt`; days are dealt out anew when it
+    changes."""
     assert max(turns.SECONDS) < 1.25 * sum(turns.SECONDS) / turns.DAYS
 
 

@@ -1,4 +1,5 @@
-"""The house in one picture: which room may use which, read off every import of the package, those inside functions too."""
+"""The house in one picture: which room may use which, read off every import of the package, those
+inside functions too."""
 
 from __future__ import annotations
 
@@ -141,7 +142,8 @@ def test_the_sketch_of_the_house_is_the_house():
 
 
 def test_workers_find_the_package_by_its_parent():
-    """Rooms have names of the standard library's modules (select): the package's own folder must never be on a path."""
+    """Rooms have names of the standard library's modules (select): the package's own folder must
+    never be on a path."""
     from spark_mlfs.session.local import PACKAGE as folder
 
     assert folder == PACKAGE

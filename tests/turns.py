@@ -1,8 +1,9 @@
 """Which tests run on which day: the slow ones take turns, so that all days take as long.
 
-`turns.txt` says how often and how long, by `--durations=0` of two processes on two cores: of tests that are not marked slow, but
-take more than two seconds and whose parts others test every day (whole commands, pages, rows on Spark), or have many cases; of
-those that are marked, where they are long. No name of a test file."""
+`turns.txt` says how often and how long, by `--durations=0` of two processes on two cores: of tests
+that are not marked slow, but take more than two seconds and whose parts others test every day
+(whole commands, pages, rows on Spark), or have many cases; of those that are marked, where they are
+long. No name of a test file."""
 
 from __future__ import annotations
 
@@ -26,13 +27,14 @@ def table() -> dict[str, tuple[int, int, float]]:
 
 
 def stride(every: int, cases: int) -> int:
-    """The days from one case to the next: cases follow each other, or are spread where they are few and rare."""
+    """The days from one case to the next: cases follow each other, or are spread where they are few
+    and rare."""
     return max(1, every // cases)
 
 
 def dealt(turns: dict[str, tuple[int, int, float]]) -> tuple[dict[str, int], list[float]]:
-    """The day of the first case of every name, and the seconds of every day. The longest are dealt out first, each to the days
-    that have least."""
+    """The day of the first case of every name, and the seconds of every day. The longest are dealt
+    out first, each to the days that have least."""
     load, first = [0.0] * DAYS, {}
     for name, (every, cases, seconds) in sorted(
         turns.items(), key=lambda turn: (-turn[1][2] / turn[1][1], turn[0])
@@ -57,9 +59,10 @@ FIRST, SECONDS = dealt(TURNS)
 
 
 class Turn:
-    """When a test runs: every day if it is not slow, else on one day in 20, or in `every` (of two marks the rarer). Tests that
-    share an expensive set-up, by ``together="file"`` or the value of the parameter it names, run on one day; with a `number` the
-    values are dealt out to the days, as the cases of one function are."""
+    """When a test runs: every day if it is not slow, else on one day in 20, or in `every` (of two
+    marks the rarer). Tests that share an expensive set-up, by ``together="file"`` or the value of
+    the parameter it names, run on one day; with a `number` the values are dealt out to the days, as
+    the cases of one function are."""
 
     def __init__(self, item: Any) -> None:
         file, _, function = item.nodeid.partition("[")[0].removeprefix("tests/").partition(".py::")

@@ -1,8 +1,8 @@
-"""Write what readers and editors see of the estimator classes: their typed stubs, the public names of the package, and the
-methods' pages: ``python conf/developers/generate.py``.
+"""Write what readers and editors see of the estimator classes: their typed stubs, the public names
+of the package, and the methods' pages: ``python conf/developers/generate.py``.
 
-To be run when a method, extractor or classifier, its parameters or its docstring change. A class works without: these are texts.
-"""
+To be run when a method, extractor or classifier, its parameters or its docstring change. A class
+works without: these are texts."""
 
 from __future__ import annotations
 
@@ -120,7 +120,8 @@ def accessors(p: Parameter) -> str:
 
 
 def stub(face: str, classes: EstimatorClasses) -> str:
-    """Return the stub of the classes: what an entry brings is typed in its class, common parameters once."""
+    """Return the stub of the classes: what an entry brings is typed in its class, common parameters
+    once."""
     spelled, made = base(own(classes)[0])._spelled, own(classes)
     common = "".join(f"    {spelled(p)}: {annotation(p.constraint)}\n" for p in made[0]._common)
     parts = [f"class _Common(TypedDict, total=False):\n{common}\n"]
@@ -179,7 +180,8 @@ def imported(text: str, own: str = "") -> str:
 
 
 def shared_stub() -> str:
-    """Return the stub of ``ml/shared.py``: its tables, and the Params, getters and setters of its classes."""
+    """Return the stub of ``ml/shared.py``: its tables, and the Params, getters and setters of its
+    classes."""
     tables = [
         name for name, value in vars(shared).items() if name.isupper() and isinstance(value, tuple)
     ]
@@ -196,7 +198,8 @@ def shared_stub() -> str:
 
 
 def rank_stub(room: str, imports: str = "") -> str:
-    """Return the stub of the function `rank` of a room; a setting that is a list or a mapping may be a frame or an array, too."""
+    """Return the stub of the function `rank` of a room; a setting that is a list or a mapping may
+    be a frame or an array, too."""
     words, function = [], {"adapters": spark_mlfs, "states": spark_mlfs.states}[room].rank
     for p in inspect.signature(function).parameters.values():
         kind = (
@@ -271,7 +274,8 @@ def reader_stub() -> str:
 
 
 def with_names(path: Path, face: str) -> str:
-    """Return the text of an ``__init__.py`` that names the classes of a face, its list of them written anew."""
+    """Return the text of an ``__init__.py`` that names the classes of a face, its list of them
+    written anew."""
     names = [
         m.__name__
         for classes in ROOMS[face]

@@ -1,9 +1,9 @@
-"""A page for every method: what it computes, parameters, measured cost, when to take it, an example; and their index.
+"""A page for every method: what it computes, parameters, measured cost, when to take it, an
+example; and their index.
 
-The text comes of the docstrings and the registry, the words of advice of ``notebooks/methods/advice.toml``, the figures of
-``notebooks/methods/costs.json``, which ``python conf/developers/pages.py [METHOD ...]`` measures anew. `generate.py` writes the
-pages.
-"""
+The text comes of the docstrings and the registry, the words of advice of
+``notebooks/methods/advice.toml``, the figures of ``notebooks/methods/costs.json``, which ``python
+conf/developers/pages.py [METHOD ...]`` measures anew. `generate.py` writes the pages."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def documentation(name: str) -> str:
 
 
 def _paragraphs(text: str) -> str:
-    """A docstring as Markdown: its sections as headings, double backquotes as single ones, lists apart from their sentence."""
+    """A docstring as Markdown: its sections as headings, double backquotes as single ones, lists
+    apart from their sentence."""
     text = re.sub(rf"^({'|'.join(SECTIONS)}):[ \n]*", r"\n### \1\n\n", text, flags=re.M)
     text = re.sub(r"``([^`]+)``", r"`\1`", text)
     text = re.sub(r"^(?! {4}|\n|#|- )(.*)\n( {4})", r"\1\n\n\2", text, flags=re.M)
@@ -153,10 +154,10 @@ spark-mlfs select --data data/corpus.parquet --format parquet --features embeddi
 def index(costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
     """The index: by what one has, then every method with its cost."""
     names = own()
-    parts = ["# The methods\n\nA page each: what it computes, parameters, cost, when to take it. Which does best on real data: "
-             "[the evidence](../which-method.md).\n\n"
-             f"The default is `{DEFAULT_METHOD}`: what `MultiLabelSelector`, `rank` and the commands take.\n\n"
-             "## By what you have\n"]  # fmt: skip
+    parts = ["# The methods\n\nA page each: what it computes, parameters, cost, when to take it. "
+        "Which does best on real data: [the evidence](../which-method.md).\n\nThe default is "
+        f"`{DEFAULT_METHOD}`: what `MultiLabelSelector`, `rank` and the commands take.\n\n## By "
+        "what you have\n"]  # fmt: skip
     for key, title in advice["have"].items():
         lines = [
             f"- [`{n}`]({n}.md): {advice[n]['use'][:1].lower()}{advice[n]['use'][1:]}"
@@ -184,7 +185,8 @@ def index(costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
         *(f"{n:,}".replace(",", " ") + f" × {d}, s" for n, d in SIZES),
     )
     parts.append(
-        f"\n## All\n\nSeconds of one thread for {PICKS} features of rows in memory under {LABELS} labels ({costs['about']}).\n\n"
+        f"\n## All\n\nSeconds of one thread for {PICKS} features of rows in memory under {LABELS} "
+        f"labels ({costs['about']}).\n\n"
         + _table(heads, lines)
         + "\n\nWritten by `python conf/developers/generate.py`.\n"
     )
@@ -230,7 +232,8 @@ def measure(names: Iterable[str]) -> dict[str, Any]:
 
 
 def planted(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """(x, y): labels of two features each and noise, a tenth of the features noisy copies of others."""
+    """(x, y): labels of two features each and noise, a tenth of the features noisy copies of
+    others."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(n, d))
     copies = d // 10

@@ -1,8 +1,8 @@
-"""The bare cost: the same arithmetic in plain NumPy and SciPy on one thread, in a process of its own without Spark.
+"""The bare cost: the same arithmetic in plain NumPy and SciPy on one thread, in a process of its
+own without Spark.
 
-Functions of files: what they read is kept for the next call. Each returns seconds of CPU by stage, and its scores where it has
-some, so that they can be compared.
-"""
+Functions of files: what they read is kept for the next call. Each returns seconds of CPU by stage,
+and its scores where it has some, so that they can be compared."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ class Watch:
 
 @lru_cache(maxsize=1)
 def sparse_rows(paths: tuple[str, ...]) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """Rows × features and rows × labels; label numbers stand in the alphabetical order of the tags."""
+    """Rows × features and rows × labels; label numbers stand in the alphabetical order of the
+    tags."""
     table = pq.read_table(list(paths), columns=["features", "tags"])
     x = table["features"].combine_chunks()
     indices, values, size = x.field("indices"), x.field("values"), x.field("size")[0].as_py()
@@ -98,8 +99,9 @@ def dense_rows(path: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def label_scores(paths: tuple[str, ...], kind: str) -> dict[str, Any]:
-    """`mim` (Σ_l I(f; Y_l)), `chi2` (Σ_l χ²(f, l)), `fisher` (mean_l r²/(1 − r²)) or `f-statistic` of every feature, from X'Y by
-    its stored cells: CPU seconds to read, for the products, for the scores; their values, and how many cells there are."""
+    """`mim` (Σ_l I(f; Y_l)), `chi2` (Σ_l χ²(f, l)), `fisher` (mean_l r²/(1 − r²)) or `f-statistic`
+    of every feature, from X'Y by its stored cells: CPU seconds to read, for the products, for the
+    scores; their values, and how many cells there are."""
     watch = Watch()
     x, y = sparse_rows(paths)
     watch("read")
@@ -138,7 +140,8 @@ def label_scores(paths: tuple[str, ...], kind: str) -> dict[str, Any]:
             within = squares - between
             between -= total**2 / of_label.sum()
             factor = max(n - y.shape[1], 1) / max(y.shape[1] - 1, 1)
-            # every label takes part, those that never meet the feature with a mean of 0: they add nothing to either sum
+            # every label takes part, those that never meet the feature with a mean of 0: they add
+            # nothing to either sum
             out[a : a + CHUNK] = (
                 factor * between / np.maximum(within, 1e-12 * (between + within) + 1e-300)
             )
@@ -187,7 +190,8 @@ def _formula(kind: str, n: int) -> Callable[..., np.ndarray]:
 def pick_tables(
     paths: tuple[str, ...], picks: Sequence[int], kept: Sequence[int] | None
 ) -> dict[str, Any]:
-    """CPU seconds of the three-way tables of `picks`, every label and every feature (those `kept`): X[rows with s]' Y[rows]."""
+    """CPU seconds of the three-way tables of `picks`, every label and every feature (those `kept`):
+    X[rows with s]' Y[rows]."""
     x, y = sparse_rows(paths)
     columns = x.tocsc()
     watch = Watch()
@@ -217,7 +221,8 @@ def gram(paths: tuple[str, ...]) -> dict[str, Any]:
 def pair_tables(
     paths: tuple[str, ...], picks: Sequence[int], bins: int, most: int = 50_000
 ) -> dict[str, Any]:
-    """CPU seconds of the tables N(f = v, s = w, label) of `picks`, `np.bincount` a feature, over at most so many rows: `rows`."""
+    """CPU seconds of the tables N(f = v, s = w, label) of `picks`, `np.bincount` a feature, over at
+    most so many rows: `rows`."""
     x, y = dense_rows(paths[0])
     x, y = x[:most], y[:most]
     low, high = x.min(axis=0), x.max(axis=0)
@@ -236,7 +241,8 @@ def pair_tables(
 
 
 def score_texts(paths: tuple[str, ...], vocabulary: Sequence[str], labels: int) -> dict[str, Any]:
-    """CPU seconds of scikit-learn's CountVectorizer over the texts and the product with the weights of linear machines."""
+    """CPU seconds of scikit-learn's CountVectorizer over the texts and the product with the weights
+    of linear machines."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     watch = Watch()
@@ -252,8 +258,7 @@ def score_texts(paths: tuple[str, ...], vocabulary: Sequence[str], labels: int) 
     return watch.seconds
 
 
-if (
-    __name__ == "__main__"
-):  # the SciPy script that stands beside the command line: python -m jobs.benchmarks.bare mim FILE ...
+# the SciPy script that stands beside the command line: python -m jobs.benchmarks.bare mim FILE ...
+if __name__ == "__main__":
     found = label_scores(tuple(sys.argv[2:]), sys.argv[1])
     print([int(f) for f in np.argsort(-found["values"])[:10]])

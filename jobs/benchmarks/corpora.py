@@ -1,9 +1,10 @@
-"""The corpora of the case scale: generated part by part from a seed, written as Parquet once, and used again.
+"""The corpora of the case scale: generated part by part from a seed, written as Parquet once, and
+used again.
 
-Sparse ones hold words with power-law frequencies, of which a third belong to the row's labels (`TOPIC` words a label); every
-stored value is 1. Dense ones hold normal numbers, half of whose features drive labels. Texts are the like in letters. A part
-depends on (seed, part) alone; NumPy makes it and Arrow writes it, with the types Spark reads vectors by.
-"""
+Sparse ones hold words with power-law frequencies, of which a third belong to the row's labels
+(`TOPIC` words a label); every stored value is 1. Dense ones hold normal numbers, half of whose
+features drive labels. Texts are the like in letters. A part depends on (seed, part) alone; NumPy
+makes it and Arrow writes it, with the types Spark reads vectors by."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ EXPONENT = {SPARSE: 0.7, TEXT: 0.9}  # word number r has a frequency like r to t
 
 @dataclass(frozen=True)
 class Corpus:
-    """Of `kind` with n rows, d features and q labels; `words` drawn a row (of which the distinct are stored), `tags` a row on
-    average; `numbers`: labels are numbers instead of tags."""
+    """Of `kind` with n rows, d features and q labels; `words` drawn a row (of which the distinct
+    are stored), `tags` a row on average; `numbers`: labels are numbers instead of tags."""
 
     name: str
     kind: str
@@ -72,7 +73,8 @@ CORPORA = {
 
 
 def parts_of(corpus: Corpus, folder: Path) -> list[str]:
-    """The Parquet files of a corpus below `folder`, in order; written there first where they are not."""
+    """The Parquet files of a corpus below `folder`, in order; written there first where they are
+    not."""
     place = folder / f"{corpus.name}-{corpus.n}x{corpus.d}x{corpus.q}"
     note = place / "corpus.json"
     said = json.dumps(asdict(corpus))
@@ -147,7 +149,8 @@ def _power(
 
 
 def _distinct(lists: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(rows + 1) offsets and the entries of each row's distinct numbers in order; `held` says which cells count."""
+    """(rows + 1) offsets and the entries of each row's distinct numbers in order; `held` says which
+    cells count."""
     lists = np.where(held, lists, np.iinfo(lists.dtype).max)
     lists.sort(axis=1)
     kept = lists < np.iinfo(lists.dtype).max

@@ -1,9 +1,9 @@
-"""The case laptop: whole commands in a process of their own, without Spark, each beside a bare script of NumPy and SciPy on one
-thread that does the same from the same files, or beside Python's imports alone.
+"""The case laptop: whole commands in a process of their own, without Spark, each beside a bare
+script of NumPy and SciPy on one thread that does the same from the same files, or beside Python's
+imports alone.
 
-`python jobs/benchmark.py --case laptop [--share 0.1] [--only mim ridge ...]` prints a row as soon as it is measured, and at the
-whole size writes it into notebooks/benchmarks.md.
-"""
+`python jobs/benchmark.py --case laptop [--share 0.1] [--only mim ridge ...]` prints a row as soon
+as it is measured, and at the whole size writes it into notebooks/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ PREFACE = """## One machine, no Java
 `python jobs/benchmark.py --case laptop`{options} on {machine}.
 Whole commands in a process of their own with `--engine local`, cold: wall and CPU seconds and peak memory. *bare s*: wall
 seconds of what *bare* says, a process of its own, too: a script on one thread reads the same files and does the products."""
-REACH: dict[str, tuple[str, float | None, float | None, int | None]] = {  # in words; seconds, a multiple of the bare, MB at most
+# in words; seconds, a multiple of the bare, MB at most
+REACH: dict[str, tuple[str, float | None, float | None, int | None]] = {
     "quickstart": ("3 s", 3.0, None, None), "jmi scene": ("2.5 s", 2.5, None, None), "score texts": ("10 s", 10.0, None, None),
     "mim": ("1.5 × bare, 2 GB", None, 1.5, 2048), "mim tenfold": ("11 × a tenth", None, 11.0, None),
     "ridge": ("15 s", 15.0, None, None),

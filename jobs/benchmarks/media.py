@@ -1,4 +1,5 @@
-"""Twenty thousand pictures through an ONNX encoder: `score` beside the bare mapInArrow loop of the same encoder."""
+"""Twenty thousand pictures through an ONNX encoder: `score` beside the bare mapInArrow loop of the
+same encoder."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ SIDE, WIDTH = 64, 128  # of the encoder: pixels, numbers
 
 
 def corpus(folder: Path, rows: int, seed: int) -> Path:
-    """JPEGs of shapes on textures in a folder, made once, with labels.csv; one in `DAMAGED` is cut short."""
+    """JPEGs of shapes on textures in a folder, made once, with labels.csv; one in `DAMAGED` is cut
+    short."""
     from PIL import Image
 
     from spark_mlfs.media.generate import image
@@ -48,7 +50,8 @@ def corpus(folder: Path, rows: int, seed: int) -> Path:
 
 
 def encoder(path: Path) -> Path:
-    """A small network of random weights: three convolutions, a mean, a linear layer of `WIDTH` numbers."""
+    """A small network of random weights: three convolutions, a mean, a linear layer of `WIDTH`
+    numbers."""
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
@@ -90,7 +93,8 @@ def encoder(path: Path) -> Path:
 
 
 def embedded(batches: Iterable[pa.RecordBatch], model: str) -> Iterator[pa.RecordBatch]:
-    """The loop that a user would write: decode, resize, a batch of 16 through the session, vectors out."""
+    """The loop that a user would write: decode, resize, a batch of 16 through the session, vectors
+    out."""
     import onnxruntime
     from PIL import Image
 
@@ -140,7 +144,8 @@ def command(*words: Any, killed_after: float | None = None) -> Meter:
 
 
 def loop(folder: Path, model: Path, output: Path) -> None:
-    """The bare loop as a program of its own, so that its session is counted as that of the command is."""
+    """The bare loop as a program of its own, so that its session is counted as that of the command
+    is."""
     from spark_mlfs import local_session
 
     spark = local_session("bare")
@@ -162,7 +167,8 @@ def rows_of(output: Path) -> list[dict[str, Any]]:
 
 
 def run(folder: Path, share: float) -> Iterator[dict[str, Any]]:
-    """Figures of the loop and of `score` with both engines at a tenth and at all of the files; then killed three times."""
+    """Figures of the loop and of `score` with both engines at a tenth and at all of the files; then
+    killed three times."""
     folder.mkdir(parents=True, exist_ok=True)
     model, most = encoder(folder / "encoder.onnx"), round(FILES * share)
     training, tagger = corpus(folder, TRAINING, 1), folder / "tagger"
@@ -184,8 +190,8 @@ def run(folder: Path, share: float) -> Iterator[dict[str, Any]]:
     whole: dict[str, list[dict[str, Any]]] = {}
     for n in (most // 10, most):
         place = corpus(folder, n, 2)
-        started = [sys.executable, "-c", "import sys; from pathlib import Path; from jobs.benchmarks.media import loop; "
-                   "loop(*map(Path, sys.argv[1:]))", str(place), str(model), str(folder / "bare")]  # fmt: skip
+        started = [sys.executable, "-c", "import sys; from pathlib import Path; from "
+            "jobs.benchmarks.media import loop; loop(*map(Path, sys.argv[1:]))", str(place), str(model), str(folder / "bare")]  # fmt: skip
         process = subprocess.Popen(started)
         with Meter(psutil.Process(process.pid)) as bare:
             assert process.wait() == 0

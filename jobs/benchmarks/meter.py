@@ -1,4 +1,5 @@
-"""Wall and CPU seconds, and the peak memory of every kind of process, of a piece of work; and the machine it ran on."""
+"""Wall and CPU seconds, and the peak memory of every kind of process, of a piece of work; and the
+machine it ran on."""
 
 from __future__ import annotations
 
@@ -18,12 +19,12 @@ KINDS = ("driver", "jvm", "executor", "worker")
 
 
 class Meter:
-    """Wall and CPU seconds of this process and all its descendants, and the peak resident memory of the largest of each kind:
-    the driver's Python, its JVM, the executors' JVMs (local-cluster), the Python workers.
+    """Wall and CPU seconds of this process and all its descendants, and the peak resident memory of
+    the largest of each kind: the driver's Python, its JVM, the executors' JVMs (local-cluster), the
+    Python workers.
 
-    `root` measures another process (a command of its own) and its descendants instead. Processes in `ignored` (those that
-    measure the bare cost) take no part.
-    """
+    `root` measures another process (a command of its own) and its descendants instead. Processes in
+    `ignored` (those that measure the bare cost) take no part."""
 
     ignored: ClassVar[set[int]] = set()
 
@@ -121,7 +122,8 @@ def measured(repeat: int, work: Callable[[], Any]) -> tuple[dict[str, Any], Any]
 
 
 def bare(repeat: int, work: Callable[[], Any]) -> float:
-    """CPU seconds of plain NumPy/SciPy work in this process, the median of `repeat` on one thread."""
+    """CPU seconds of plain NumPy/SciPy work in this process, the median of `repeat` on one
+    thread."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
@@ -152,7 +154,8 @@ def machine(spark_version: str) -> str:
 
 
 def moment() -> str:
-    """The day, and what else the machine does: the load average, and the cores that other processes take within a second."""
+    """The day, and what else the machine does: the load average, and the cores that other processes
+    take within a second."""
     own = {p.pid for p in [psutil.Process(), *psutil.Process().children(recursive=True)]}
     parent = psutil.Process().parent()
     own |= {parent.pid} if parent is not None else set()

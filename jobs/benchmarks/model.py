@@ -1,10 +1,11 @@
-"""The case model: fits the coefficients by which ``--dry-run`` predicts what a run takes (`spark_mlfs/cli/costs.json`), and
-writes the page notebooks/scale.md from them.
+"""The case model: fits the coefficients by which ``--dry-run`` predicts what a run takes
+(`spark_mlfs/cli/costs.json`), and writes the page notebooks/scale.md from them.
 
-CPU seconds of this process on one thread are measured: of reading and packing by format, of each method over data that differ in
-rows, features, labels and picks, and of whole commands. Non-negative least squares of the relative errors give the seconds that
-each quantity of `cli.dry_run` takes; what a method does not show in these runs has none. `check` compares with larger commands.
-"""
+CPU seconds of this process on one thread are measured: of reading and packing by format, of each
+method over data that differ in rows, features, labels and picks, and of whole commands.
+Non-negative least squares of the relative errors give the seconds that each quantity of
+`cli.dry_run` takes; what a method does not show in these runs has none. `check` compares with
+larger commands."""
 
 from __future__ import annotations
 
@@ -73,8 +74,8 @@ def cpu(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def fit(runs: list[Run]) -> dict[str, dict[str, float]]:
-    """Seconds of each quantity of sparse and of dense rows: non-negative, least squares of the errors relative to the square root
-    of what was measured, so that long runs count for more."""
+    """Seconds of each quantity of sparse and of dense rows: non-negative, least squares of the
+    errors relative to the square root of what was measured, so that long runs count for more."""
     out = {}
     for kind in {kind for kind, *_ in runs}:
         some = [(amounts, max(seconds, 1e-4)) for each, amounts, seconds in runs if each == kind]
@@ -120,7 +121,8 @@ def made(n: int, d: int, q: int, values: int | None) -> Any:
 
 
 def rank_one(held: Any, method: str, kept: int, limit: float) -> Run | None:
-    """Quantities and CPU seconds of a ranking with its portrait; None where it takes too long, or is refused."""
+    """Quantities and CPU seconds of a ranking with its portrait; None where it takes too long, or
+    is refused."""
     from spark_mlfs import pipeline
     from spark_mlfs.cli.dry_run import quantities
     from spark_mlfs.errors import SparkMlfsError
@@ -241,7 +243,8 @@ def of_corpus(name: str, share: float, folder: Path) -> tuple[str, Any, dict[str
 
 
 def run(folder: Path, budget: float, spark: bool = True) -> None:
-    """Fit everything and write it; methods that `budget` seconds do not suffice for keep what was known of them."""
+    """Fit everything and write it; methods that `budget` seconds do not suffice for keep what was
+    known of them."""
     known = json.loads(COSTS.read_text()) if COSTS.exists() else {}
     before = moment()
     # first: a child is told the memory of its parent as its own
@@ -303,8 +306,8 @@ def run(folder: Path, budget: float, spark: bool = True) -> None:
 
 
 def of_spark(folder: Path) -> dict[str, float]:
-    """Seconds until a session has run an empty job (half its CPU seconds: two cores share them), and how often the CPU seconds of
-    this process Spark takes to read, pack and rank."""
+    """Seconds until a session has run an empty job (half its CPU seconds: two cores share them),
+    and how often the CPU seconds of this process Spark takes to read, pack and rank."""
     from spark_mlfs import local_session, pipeline, read
     from spark_mlfs.blocks.pack import pack
 
@@ -367,8 +370,8 @@ def check(
         )
         done = command(folder / "out", *given)
         told, memory = said["cost"]["core_seconds"], said["memory_bytes"] >> 20
-        lines.append(f"| {method} | {corpus.title} | {told:.1f} | {done['cpu']:.1f} | {told / done['cpu']:.2f} | {memory:,} | "
-                     f"{done['MB']:,.0f} | {moment()} |")  # fmt: skip
+        lines.append(f"| {method} | {corpus.title} | {told:.1f} | {done['cpu']:.1f} | "
+            f"{told / done['cpu']:.2f} | {memory:,} | {done['MB']:,.0f} | {moment()} |")  # fmt: skip
         print(lines[-1], flush=True)
     return lines
 
@@ -430,11 +433,13 @@ def page(
             )
         except Exception as error:
             rows.append(
-                f"| {method} | {screen or '–'} | – | – | – | – | refused: {' '.join(str(error).split())[:160]} |"
+                f"| {method} | {screen or '–'} | – | – | – | – | refused: "
+                f"{' '.join(str(error).split())[:160]} |"
             )
             continue
         cost = found["cost"]
-        ends = [f"{where}: {size(found[name]['needed'])} where {size(found[name]['allowed'])} are allowed"
+        ends = [f"{where}: {size(found[name]['needed'])} where {size(found[name]['allowed'])} are "
+            "allowed"
                 for name, where in (("driver_bytes", "the driver"), ("worker_bytes", "a worker"))
                 if found[name]["needed"] > found[name]["allowed"]]  # fmt: skip
         if cost is None:
@@ -442,8 +447,9 @@ def page(
         wall, hours = f"{cost['seconds']:,.0f}", f"{cost['core_seconds'] / 3600:,.0f}"
         if ends:
             wall, hours = "refused", "–"
-        rows.append(f"| {method} | {screen or '–'} | {wall} | {hours} | {size(found['shuffled_bytes'])} | "
-                    f"{size(found['collected_bytes'])} | {'; '.join(ends) or 'no budget; the seconds'} |")  # fmt: skip
+        rows.append(f"| {method} | {screen or '–'} | {wall} | {hours} | "
+            f"{size(found['shuffled_bytes'])} | {size(found['collected_bytes'])} | "
+            f"{'; '.join(ends) or 'no budget; the seconds'} |")  # fmt: skip
     text = f"""# What larger data take
 
 Written by `jobs/benchmark.py --case model`, which fits the seconds that rows, stored values, labels and picks take

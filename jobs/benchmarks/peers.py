@@ -1,9 +1,10 @@
-"""The case peers: what others select on the same rows in the same run, beside ours: the picks compared, and both times.
+"""The case peers: what others select on the same rows in the same run, beside ours: the picks
+compared, and both times.
 
-A row is a function of a `Data`; where the package it needs is not installed, a line says so and the row is left out
-(`pip install 'spark_mlfs[peers]'`). Both sides start from rows in memory: theirs from arrays or a data frame, or from Spark's
-cached frame, ours from Spark's cached frame, or in the rows "on arrays" from the same arrays.
-"""
+A row is a function of a `Data`; where the package it needs is not installed, a line says so and the
+row is left out (`pip install 'spark_mlfs[peers]'`). Both sides start from rows in memory: theirs
+from arrays or a data frame, or from Spark's cached frame, ours from Spark's cached frame, or in the
+rows "on arrays" from the same arrays."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ BINS = 5
 
 @dataclass
 class Data:
-    """n rows of d dense features, of which some drive the q labels: in Spark, in memory, and discretised."""
+    """n rows of d dense features, of which some drive the q labels: in Spark, in memory, and
+    discretised."""
 
     spark: Any
     n: int = 20_000
@@ -102,7 +104,8 @@ class Data:
         one: bool = False,
         count: int | None = None,
     ):
-        """Figures and result of a method on the same rows; `one`: on the first label alone, `count` the first features alone."""
+        """Figures and result of a method on the same rows; `one`: on the first label alone, `count`
+        the first features alone."""
         from pyspark.ml.functions import array_to_vector, vector_to_array
         from pyspark.sql import functions as F
 
@@ -141,7 +144,8 @@ class Data:
 def compared(
     picks: Sequence[int], result: Any, K: int, scores: np.ndarray | None = None
 ) -> dict[str, Any]:
-    """Overlap of their picks with ours, and the rank correlation of all scores, or of the places of the common picks."""
+    """Overlap of their picks with ours, and the rank correlation of all scores, or of the places of
+    the common picks."""
     from scipy.stats import spearmanr
 
     order = [int(f) for f in result.ranking["index"]]
@@ -197,7 +201,8 @@ def mutual_information(data: Data) -> dict[str, Any]:
 
 
 def chi_square(data: Data) -> dict[str, Any]:
-    """scikit-learn's χ² of the one-hot bins: over the bins of a feature it adds up to that of its table."""
+    """scikit-learn's χ² of the one-hot bins: over the bins of a feature it adds up to that of its
+    table."""
     from sklearn.feature_selection import chi2
     from sklearn.preprocessing import OneHotEncoder
 
@@ -211,7 +216,8 @@ def chi_square(data: Data) -> dict[str, Any]:
 
 
 def nearest_information(data: Data) -> dict[str, Any]:
-    """As most call it: the estimate by nearest neighbours of the values, which is another one than ours."""
+    """As most call it: the estimate by nearest neighbours of the values, which is another one than
+    ours."""
     from sklearn.feature_selection import mutual_info_classif
 
     x, y = data.arrays
@@ -265,7 +271,8 @@ def mrmr_spark(data: Data) -> dict[str, Any]:
 
 
 def fastcan(data: Data, method: str | None = None) -> dict[str, Any]:
-    """Beside ours on Spark, or on arrays `method`: `forward` is another criterion, the rows held out are what it goes by."""
+    """Beside ours on Spark, or on arrays `method`: `forward` is another criterion, the rows held
+    out are what it goes by."""
     from fastcan import FastCan
 
     x, y = data.arrays
@@ -277,7 +284,8 @@ def fastcan(data: Data, method: str | None = None) -> dict[str, Any]:
 
 
 def products(data: Data) -> dict[str, Any]:
-    """The products of `forward` alone, of columns with each other and with the labels in each fold: nothing is picked."""
+    """The products of `forward` alone, of columns with each other and with the labels in each fold:
+    nothing is picked."""
     x, y = data.arrays
     both, fold = np.hstack([x, y]), np.arange(len(x)) % 5
     figures, _ = measured(
@@ -287,7 +295,8 @@ def products(data: Data) -> dict[str, Any]:
 
 
 def _formula(data: Data, method: str) -> dict[str, Any]:
-    """Greedy selection by the published formula, one mutual information of a pair of columns at a time."""
+    """Greedy selection by the published formula, one mutual information of a pair of columns at a
+    time."""
     from sklearn.metrics import mutual_info_score as information
 
     x, labels = data.codes.T, data.arrays[1].T
@@ -437,7 +446,8 @@ def run(data: Data, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     for package in absent:
         left_out = ", ".join(name for name in names if ROWS[name][1] == package)
         print(
-            f"{package} is not installed (pip install 'spark_mlfs[peers]'): left out are {left_out}",
+            f"{package} is not installed (pip install 'spark_mlfs[peers]'): left out are "
+            f"{left_out}",
             flush=True,
         )
     data.ours("mim")  # the session is up

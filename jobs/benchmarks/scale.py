@@ -1,7 +1,8 @@
-"""The case scale: large corpora from Parquet, every row beside the bare cost of the same work in the same run.
+"""The case scale: large corpora from Parquet, every row beside the bare cost of the same work in
+the same run.
 
-A row is a function of a `Bench` that gives what `Bench.row` makes of the figures. What bounds a row is written in `REACH`.
-"""
+A row is a function of a `Bench` that gives what `Bench.row` makes of the figures. What bounds a row
+is written in `REACH`."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ from .meter import KINDS, Meter, measured, metered, moment
 ROOT = Path(__file__).resolve().parents[2]
 BATCH = 4 << 20  # bytes of an Arrow batch in Spark's own pass
 COLUMNS = (
-    "row", "data", "wall s", "CPU s", "Spark jobs", "to the driver MB", "driver / JVM / executor / worker MB", "bare", "bare s",
+    "row", "data", "wall s", "CPU s", "Spark jobs", "to the driver MB", "driver / JVM / executor / "
+        "worker MB", "bare", "bare s",
     "wall / bare", "to reach", "reached", "agrees", "measured",
 )  # fmt: skip
 PREFACE = """## Large corpora
@@ -44,7 +46,8 @@ what else is compared, with those the bare computation finds."""
 
 @dataclass(frozen=True)
 class Reach:
-    """What a row is to reach: wall seconds, a multiple of the bare cost (over `cores`) and so many seconds more, MB."""
+    """What a row is to reach: wall seconds, a multiple of the bare cost (over `cores`) and so many
+    seconds more, MB."""
 
     text: str
     seconds: float | None = None  # of the whole size
@@ -54,7 +57,8 @@ class Reach:
     most: Mapping[str, float] = field(default_factory=dict)
 
     def met(self, row: Mapping[str, Any], whole: bool) -> str:
-        """Whether the row is within it; what holds at the whole size only is not judged at another."""
+        """Whether the row is within it; what holds at the whole size only is not judged at
+        another."""
         found = []
         if self.seconds is not None and whole:
             found.append(row["wall"] <= self.seconds)
@@ -71,7 +75,8 @@ class Reach:
 
 @dataclass
 class Bench:
-    """What the rows share: a session, the corpora, the process of the bare cost, and what is packed at the moment."""
+    """What the rows share: a session, the corpora, the process of the bare cost, and what is packed
+    at the moment."""
 
     spark: Any
     bare: Bare
@@ -151,7 +156,8 @@ class Bench:
 
 
 def agreement(values: np.ndarray, ranking: Any, count: int = 100) -> str:
-    """Overlap of the best features by `values` with those of a ranking; features that tie with the last count as found."""
+    """Overlap of the best features by `values` with those of a ranking; features that tie with the
+    last count as found."""
     best = ranking["index"].to_numpy()[: min(count, len(ranking))]
     last = np.partition(values, -len(best))[-len(best)]
     return f"{np.mean(values[best] >= last - 1e-9 * abs(last)):.2f}"
@@ -161,7 +167,8 @@ def agreement(values: np.ndarray, ranking: Any, count: int = 100) -> str:
 
 
 def spark_pass(bench: Bench, paths: tuple[str, ...], width: int) -> float:
-    """Wall seconds of Spark's own Parquet → mapInArrow over the columns that packing takes, in batches of some MB."""
+    """Wall seconds of Spark's own Parquet → mapInArrow over the columns that packing takes, in
+    batches of some MB."""
     import pyarrow as pa
 
     def count(batches):
@@ -215,14 +222,18 @@ def sparse_method(bench: Bench, name: str, method: str, part: float = 1.0) -> di
     figures, result = bench.rank(paths, method)
     found = bench.bare(bare.label_scores, paths, method)
     done = "X'Y and X²'Y" if method in ("fisher", "f-statistic") else "X'Y"
-    told = f"SciPy: {done} {found['products']:.2f}, scores {found['scores']:.2f}, {found['cells']:,} cells"
+    told = (
+        f"SciPy: {done} {found['products']:.2f}, scores {found['scores']:.2f}, "
+        f"{found['cells']:,} cells"
+    )
     cost = {"bare": told, "bare s": found["products"] + found["scores"]}
     title = corpus.title if part == 1 else f"{result.profile.n:,} × {corpus.d:,} × {corpus.q:,}"
     return {"data": title, **figures, **cost, "agrees": agreement(found["values"], result.ranking)}
 
 
 def many_labels(bench: Bench) -> dict[str, Any]:
-    """Beside it the time of the same method at the labels of the corpus `sparse`, over as many rows."""
+    """Beside it the time of the same method at the labels of the corpus `sparse`, over as many
+    rows."""
     _, few = bench.corpus("sparse", 0.1)
     other, _ = bench.rank(few, "mim")
     row = sparse_method(bench, "labels", "mim")
@@ -242,7 +253,8 @@ def command_figures(command: list[str], environment: dict[str, str]) -> tuple[di
         text = said.read()
     if code:
         raise RuntimeError(
-            f"ended with code {code}: {text.strip().splitlines()[-1] if text.strip() else 'without a word'}"
+            f"ended with code {code}: "
+            f"{text.strip().splitlines()[-1] if text.strip() else 'without a word'}"
         )
     return meter.figures(), text
 
@@ -277,7 +289,8 @@ def _arguments(corpus: Corpus, paths: tuple[str, ...], output: str) -> list[str]
 
 
 def _command(bench: Bench, command: list[str]) -> dict[str, Any]:
-    """`mim` over the sparse corpus by a command, from its start to the report; beside it the SciPy script's."""
+    """`mim` over the sparse corpus by a command, from its start to the report; beside it the SciPy
+    script's."""
     import pandas as pd
 
     corpus, paths = bench.corpus("sparse")
@@ -412,7 +425,10 @@ def jmi_sparse(
     best = None if kept is None else np.argsort(-first["values"], kind="stable")[:kept]
     found = bench.bare(bare.pick_tables, paths, picks[:5], best)
     whole = found["products"] * (len(picks) - 1) / len(picks[:5])
-    told = f"SciPy: X'Y and scores {first['products'] + first['scores']:.2f}, tables of the picks {whole:.2f} (from 5)"
+    told = (
+        f"SciPy: X'Y and scores {first['products'] + first['scores']:.2f}, tables of the picks "
+        f"{whole:.2f} (from 5)"
+    )
     cost = {"bare": told, "bare s": first["products"] + first["scores"] + whole}
     title = corpus.title if part == 1 else f"{result.profile.n:,} × {corpus.d:,} × {corpus.q:,}"
     # the first pick is the best single feature
@@ -488,7 +504,8 @@ def ten_times(bench: Bench, method: str) -> dict[str, Any]:
     return {"data": title, **large, "bare": told, "bare s": costs[1], "times rows": times, **agrees}
 
 
-# name -> (what it does, what it is to reach). Those of one corpus follow each other: it is packed once.
+# name -> (what it does, what it is to reach). Those of one corpus follow each other: it is packed
+# once.
 ROWS: dict[str, tuple[Callable[[Bench], dict[str, Any]], Reach]] = {
     "cold": (cold_start, Reach("≤ bare + 3 s", of_bare=1.0, more=3.0)),
     "warmed-up": (lambda b: cold_start(b, True), Reach("≤ bare + 3 s", of_bare=1.0, more=3.0)),
@@ -563,7 +580,8 @@ NOT_QUICK = ("warmed-up",)  # half a minute of its own, whatever the rows
 
 
 def run(bench: Bench, names: list[str]) -> Iterator[dict[str, Any]]:
-    """The rows in order. One that is refused or fails says so in a line, and the next one follows."""
+    """The rows in order. One that is refused or fails says so in a line, and the next one
+    follows."""
     from spark_mlfs.errors import SparkMlfsError
 
     bench.spark.range(100, numPartitions=os.cpu_count()).mapInArrow(

@@ -1,4 +1,5 @@
-"""Figures as a table of Markdown whose rows are told by their first cell: those measured now take the place of what was there."""
+"""Figures as a table of Markdown whose rows are told by their first cell: those measured now take
+the place of what was there."""
 
 from __future__ import annotations
 
@@ -6,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-TITLE = "# Benchmarks\n\nWritten by `jobs/benchmark.py`; every row says when it was measured and what else the machine did.\n"
+TITLE = (
+    "# Benchmarks\n\nWritten by `jobs/benchmark.py`; every row says when it was measured and "
+    "what else the machine did.\n"
+)
 
 
 def cell(value: Any) -> str:
@@ -25,7 +29,8 @@ def write(
     order: Sequence[str],
     rows: Sequence[Mapping[str, Any]],
 ):
-    """The rows into the section of a Markdown file, in `order`; other sections, and rows not measured now, stay as they are."""
+    """The rows into the section of a Markdown file, in `order`; other sections, and rows not
+    measured now, stay as they are."""
     text = path.read_text() if path.exists() else TITLE
     start, end = f"<!-- {section} -->", f"<!-- end of {section} -->"
     head = "| " + " | ".join(columns) + " |"

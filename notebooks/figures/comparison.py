@@ -1,7 +1,8 @@
-"""Draws comparison.png from a finished comparison: python notebooks/figures/comparison.py runs/papers/msfs OUT.png
+"""Draws comparison.png from a finished comparison: python notebooks/figures/comparison.py
+runs/papers/msfs OUT.png
 
-Curves of each data set against the number of features, and the critical difference diagram of the chosen sizes.
-"""
+Curves of each data set against the number of features, and the critical difference diagram of the
+chosen sizes."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def main(run: str, out: str) -> None:
 
 
 def draw_ranks(axis, test) -> None:
-    """The methods on a line of mean ranks; bars join those that differ by less than the critical difference."""
+    """The methods on a line of mean ranks; bars join those that differ by less than the critical
+    difference."""
     ranks = test.friedman.ranks
     k = len(ranks)
     order = np.argsort(ranks)

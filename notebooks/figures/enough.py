@@ -1,4 +1,5 @@
-"""What `forward` gains on held-out rows, pick by pick, and how many are enough: ``python notebooks/figures/enough.py``."""
+"""What `forward` gains on held-out rows, pick by pick, and how many are enough: ``python
+notebooks/figures/enough.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Draws label-sketch.png: how the ranking from a sketch of the labels approaches the one from all labels.
+"""Draws label-sketch.png: how the ranking from a sketch of the labels approaches the one from all
+labels.
 
 python notebooks/figures/label_sketch.py ../shared/data
 """
@@ -28,7 +29,8 @@ DEARER = {
 
 
 def planted(n: int = 5000, d: int = 300, q: int = 6000) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of 20 topics; five of the topics' labels each, by a power law; a feature leans to a few topics, more or less."""
+    """Rows of 20 topics; five of the topics' labels each, by a power law; a feature leans to a few
+    topics, more or less."""
     rng = np.random.default_rng(4)
     topic = rng.integers(0, 20, n)
     lean = rng.normal(size=(20, d)) * rng.pareto(1.5, d) * 0.1

@@ -1,7 +1,7 @@
 """Draws quickstart.png from what the quickstart wrote: one image, and the pixels selected, by rank.
 
-spark-mlfs select --config conf/runs/quickstart.toml && python notebooks/figures/quickstart.py runs/quickstart
-"""
+spark-mlfs select --config conf/runs/quickstart.toml && python notebooks/figures/quickstart.py
+runs/quickstart"""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def main(folder: Path) -> None:
         (
             panels[1],
             picked,
-            f"the {KEPT} pixels selected, dark first: {', '.join(map(str, cells))} of the five cells",
+            f"the {KEPT} pixels selected, dark first: {', '.join(map(str, cells))} of the five "
+            "cells",
         ),
     ):
         panel.imshow(np.hstack(np.asarray(values).reshape(CELLS, SIDE, SIDE)), cmap="Blues")

@@ -1,12 +1,13 @@
-"""Writes which-method.md, its figure and its table from what `spark-mlfs compare --config conf/runs/which-method.toml` wrote.
+"""Writes which-method.md, its figure and its table from what `spark-mlfs compare --config
+conf/runs/which-method.toml` wrote.
 
 python notebooks/figures/which_method.py runs/which-method [FOLDER ...] [--fewer FOLDER]
 
-Several folders, each with some of the data sets or methods of the plan, are read as one: a trial does not depend on the others.
-`--fewer`: the same plan run on fewer rows; its mean ranks stand beside.
-"""
+Several folders, each with some of the data sets or methods of the plan, are read as one: a trial
+does not depend on the others. `--fewer`: the same plan run on fewer rows; its mean ranks stand
+beside."""
 
-# ruff: noqa: E501 - sentences of the page
+
 from __future__ import annotations
 
 import argparse
@@ -50,7 +51,8 @@ def read(folders: list[Path], name: str) -> pd.DataFrame:
 
 
 def ranks(cells: pd.DataFrame, methods: list[str]) -> pd.DataFrame:
-    """The rank of each method (columns) among `methods` by data set, classifier and metric (index): mean over splits and sizes."""
+    """The rank of each method (columns) among `methods` by data set, classifier and metric (index):
+    mean over splits and sizes."""
     lines = {}
     for judge in JUDGES:
         for metric in METRICS:
@@ -124,7 +126,8 @@ def draw(found: pd.DataFrame, stable: pd.Series) -> None:
     left.set_yticks(range(len(order)), order, fontsize=9)
     left.set_ylim(len(order) - 0.4, -0.6)
     left.set_xlabel(
-        "rank (1 is best): a dot a data set and metric, bar the mean; blue ML-kNN, orange linear machines"
+        "rank (1 is best): a dot a data set and metric, bar the mean; blue ML-kNN, orange linear "
+        "machines"
     )
     right.scatter(stable[order], found.mean()[order], s=16, color="#2f63d6")
     for method in order:
@@ -166,16 +169,20 @@ def page(
         "# Which method?",
         f"{len(fixed)} ranking methods with their defaults"
         + (" and `auto`" if AUTO in table.index else "")
-        + f" on {len(data)} real data sets, judged by ML-kNN and by linear machines on 5, 20 and 80 features, three folds "
-        f"(sizes that are all of the features left out). Larger sets are cut (rows used: see the data); of those of 1000 features "
-        "and more every method sees the 400 of largest χ² on the training rows.",
+        + f" on {len(data)} real data sets, judged by ML-kNN and by linear machines on 5, 20 and "
+        "80 features, three folds (sizes that are all of the features left out). Larger sets "
+        "are cut (rows used: see the data); of those of 1000 features and more every method "
+        "sees the 400 of largest χ² on the training rows.",
         _missing(data),
         "## In short",
-        f"- **`{best}` has the best mean rank of the fixed methods**, {found[best].mean():.1f} of {k}; then "
+        f"- **`{best}` has the best mean rank of the fixed methods**, {found[best].mean():.1f} of "
+        f"{k}; then "
         + ", ".join(f"`{m}` {found[m].mean():.1f}" for m in fixed[1:6])
-        + f". `{FORMER}`, the default before, has {found[FORMER].mean():.1f}, `jmi` {found['jmi'].mean():.1f}.",
-        f"- The methods differ (Friedman over {len(by_data)} sets: p = {test.f_p:.2g}), but {len(by_data)} sets do not tell "
-        f"neighbours apart: the critical difference of mean ranks is {cd:.1f}, and {len(near)} methods lie within it of the best.",
+        + f". `{FORMER}`, the default before, has {found[FORMER].mean():.1f}, `jmi` "
+        f"{found['jmi'].mean():.1f}.",
+        f"- The methods differ (Friedman over {len(by_data)} sets: p = {test.f_p:.2g}), but "
+        f"{len(by_data)} sets do not tell neighbours apart: the critical difference of mean ranks "
+        f"is {cd:.1f}, and {len(near)} methods lie within it of the best.",
         *_of_auto(found, best),
         *_of_default(found),
         *_of_former(found),
@@ -184,10 +191,12 @@ def page(
         "",
         "![Ranks of every method, and mean rank against stability](figures/which-method.png)",
         "## Mean ranks",
-        "1 is best. *First third*: the share of set × classifier × metric in which a method is among the best third; "
-        f"up to {learned} rows to learn from. *Stability*: Nogueira's index of the 20 best over the "
-        "three folds, mean over the sets. The same as [CSV](which-method.csv).",
-        "`forward 0.3` and `forward 3` are `forward` with that `penalty`; its default is 1. `auto +forward` has `forward` in front of the list of `auto`.",
+        "1 is best. *First third*: the share of set × classifier × metric in which a method is "
+        f"among the best third; up to {learned} rows to learn from. *Stability*: Nogueira's index "
+        "of the 20 best over the three folds, mean over the sets. The same as "
+        "[CSV](which-method.csv).",
+        "`forward 0.3` and `forward 3` are `forward` with that `penalty`; its default is 1. `auto "
+        "+forward` has `forward` in front of the list of `auto`.",
     ]
     shown = table.copy()
     shown["first third"] = (100 * shown["first third"]).map("{:.0f} %".format)
@@ -222,13 +231,18 @@ def page(
             ["data", "rows used", "features", "labels", "labels a row"],
         ),
         "## The other methods",
-        "The same plan had been run before with all 31 methods of that day and without `forward` ([CSV](which-method-all.csv), mean ranks of 32). "
-        "The methods that are not in the table above had 15.4 (`spec`) to 26.0 (`relieff`) there, and were not run again; the others gave the same rankings.",
+        "The same plan had been run before with all 31 methods of that day and without `forward` "
+        "([CSV](which-method-all.csv), mean ranks of 32). The methods that are not in the table "
+        "above had 15.4 (`spec`) to 26.0 (`relieff`) there, and were not run again; the others "
+        "gave the same rankings.",
         "## What it does not say",
-        "Parameters were not searched, rows were few (2000 to learn from), and the sets are those that the field has used for twenty years: mostly text, few "
-        "with more than fifty labels. Methods that estimate many numbers gain most from more rows. With your data and your classifier "
-        "`spark-mlfs compare` answers better than any table, and `--method auto` quicker.",
-        "Written by `notebooks/figures/which_method.py` from `spark-mlfs compare --config conf/runs/which-method.toml`.",
+        "Parameters were not searched, rows were few (2000 to learn from), and the sets are those "
+        "that the field has used for twenty years: mostly text, few with more than fifty labels. "
+        "Methods that estimate many numbers gain most from more rows. With your data and your "
+        "classifier `spark-mlfs compare` answers better than any table, and `--method auto` "
+        "quicker.",
+        "Written by `notebooks/figures/which_method.py` from `spark-mlfs compare --config "
+        "conf/runs/which-method.toml`.",
     ]
     return (
         "\n\n".join(part for part in text if part)
@@ -245,13 +259,14 @@ def _missing(data: pd.DataFrame) -> str:
     if not out:
         return ""
     return (
-        f"Of the plan's {len(plan.data)} sets these {len(data)} have been run; {', '.join(out)} have not: what follows holds for data "
-        "like " + ", ".join(data["name"]) + "."
+        f"Of the plan's {len(plan.data)} sets these {len(data)} have been run; {', '.join(out)} "
+        "have not: what follows holds for data like " + ", ".join(data["name"]) + "."
     )
 
 
 def _of_auto(found: pd.DataFrame, best: str) -> list[str]:
-    """auto beside the best fixed method, over all sets and over those whose results its list of methods does not know."""
+    """auto beside the best fixed method, over all sets and over those whose results its list of
+    methods does not know."""
     if AUTO not in found:
         return []
     by_data = found.groupby("data").mean()
@@ -260,9 +275,11 @@ def _of_auto(found: pd.DataFrame, best: str) -> list[str]:
     other = best_default(unseen)
     clear = found[AUTO].mean() < found[best].mean() and unseen[AUTO].mean() < unseen[other].mean()
     return [
-        f"- **`auto` {'beats' if clear else 'does not clearly beat'} the best fixed method**: mean rank {found[AUTO].mean():.1f} against "
-        f"{found[best].mean():.1f}, ahead of `{best}` on {wins} of {len(by_data)} sets. But its list of methods was drawn up from the results of "
-        f"{', '.join(DRAWN_FROM)}; on the {len(unseen)} others it has {unseen[AUTO].mean():.1f}, `{other}` {unseen[other].mean():.1f}."
+        f"- **`auto` {'beats' if clear else 'does not clearly beat'} the best fixed method**: mean "
+        f"rank {found[AUTO].mean():.1f} against {found[best].mean():.1f}, ahead of `{best}` on "
+        f"{wins} of {len(by_data)} sets. But its list of methods was drawn up from the results of "
+        f"{', '.join(DRAWN_FROM)}; on the {len(unseen)} others it has {unseen[AUTO].mean():.1f}, "
+        f"`{other}` {unseen[other].mean():.1f}."
     ]
 
 
@@ -291,9 +308,11 @@ def _of_former(found: pd.DataFrame) -> list[str]:
     behind = [d for d in by_data.index if by_data.loc[d, DEFAULT_METHOD] > by_data.loc[d, FORMER]]
     p = wilcoxon(by_data[DEFAULT_METHOD], by_data[FORMER]).pvalue
     return [
-        f"- `{DEFAULT_METHOD}` is ahead of `{FORMER}` on {len(by_data) - len(behind)} of {len(by_data)} sets (Wilcoxon's signed ranks of the mean ranks: "
-        f"p = {p:.2f}, which proves nothing), and behind on {', '.join(behind)}: few rows and features, or texts of rare words, where "
-        "`lasso` or `mdmr` do better. Features that speak only together are for `jmi` and `cmi`."
+        f"- `{DEFAULT_METHOD}` is ahead of `{FORMER}` on {len(by_data) - len(behind)} of "
+        f"{len(by_data)} sets (Wilcoxon's signed ranks of the mean ranks: p = {p:.2f}, which "
+        f"proves nothing), and behind on {', '.join(behind)}: few rows and features, or texts of "
+        "rare words, where `lasso` or `mdmr` do better. Features that speak only together are for "
+        "`jmi` and `cmi`."
     ]
 
 
@@ -315,7 +334,8 @@ def _of_all(cells: pd.DataFrame, data: pd.DataFrame) -> list[str]:
         )
         better, none = summary.against_all(means, "averagePrecision")
         out.append(
-            f"- {title}, average precision, mean over the sizes: some selection beats all features on {len(better)} of {len(data)} sets"
+            f"- {title}, average precision, mean over the sizes: some selection beats all features "
+            f"on {len(better)} of {len(data)} sets"
             + (f"; none does on {', '.join(none)}." if none else ".")
         )
     return out

@@ -1,1 +1,2 @@
-"""Shared by the faces of pyspark.ml and scikit-learn: how a selection is cut, runs on arrays, the text of the classes."""
+"""Shared by the faces of pyspark.ml and scikit-learn: how a selection is cut, runs on arrays, the
+text of the classes."""

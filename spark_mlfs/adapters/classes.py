@@ -1,6 +1,8 @@
-"""The estimator class of every name in a registry, made of the tables of parameters when it is first asked for.
+"""The estimator class of every name in a registry, made of the tables of parameters when it is
+first asked for.
 
-Parameters as people read them: the signature and the docstring of an estimator class, made of its tables."""
+Parameters as people read them: the signature and the docstring of an estimator class, made of its
+tables."""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from operator import attrgetter
 from string import Template
 from threading import RLock
 from types import ModuleType
-from typing import Any, ClassVar, Generic, Literal, TypeVar  # noqa: F401
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from ..blocks.codec import State
 from ..classify.base import Classifier
@@ -50,7 +52,8 @@ FEATURES = Parameter(
 )
 LABELS = Parameter(
     "labels_col", "labels", COLUMN,
-    "multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN is unknown",
+    "multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN "
+    "is unknown",
 )  # fmt: skip
 ROW_ID = Parameter(
     "id_col",
@@ -61,7 +64,8 @@ ROW_ID = Parameter(
 
 WEIGHT = Parameter(
     "weight_col", None, Optional(COLUMN),
-    "weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments",
+    "weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts "
+    "and moments",
 )  # fmt: skip
 
 _TYPES = {
@@ -103,7 +107,8 @@ snake: Spelling = attrgetter("name")  # as scikit-learn
 
 
 def described(parameters: Iterable[Parameter], spelled: Spelling = camel) -> str:
-    """The section "Parameters" of a docstring: each with its type, default and meaning, and what values it takes."""
+    """The section "Parameters" of a docstring: each with its type, default and meaning, and what
+    values it takes."""
     return "Parameters\n----------" + entries(parameters, spelled)
 
 
@@ -130,7 +135,8 @@ def entries(parameters: Iterable[Parameter], spelled: Spelling) -> str:
     return "\n".join(lines)
 
 
-# rows that show what it does, whatever the method: it finds the two words, and an extractor or classifier learns their tags
+# rows that show what it does, whatever the method: it finds the two words, and an extractor or
+# classifier learns their tags
 ROWS = """\
 >>> import pandas as pd
 >>> X = pd.DataFrame({"goal": [2, 2, 0, 0] * 7, "vote": [0, 2, 2, 0] * 7, "day": [0, 1, 1, 0, 1, 0, 0] * 4})
@@ -139,8 +145,9 @@ ROWS = """\
 
 
 def docstring(cls: type[EntryEstimator], parameters: Iterable[Parameter]) -> str:
-    """Return the docstring of an estimator class with these of its parameters, and with the example of its base if the entry is
-    the package's own: ``$name`` is the class, the rest what the entry has in its place."""
+    """Return the docstring of an estimator class with these of its parameters, and with the example
+    of its base if the entry is the package's own: ``$name`` is the class, the rest what the entry
+    has in its place."""
     entry, spelled = cls.entry, cls._spelled
     said = f"{cls.registry.kind.capitalize()} {entry.name!r}, documented in ``{entry.__module__}``."
     parts = [
@@ -177,7 +184,8 @@ def signature(
 def takes_settings(
     settings: Sequence[Parameter], nothing_else: bool = False
 ) -> Callable[[Function], Function]:
-    """Return a decorator of a function whose last argument, ``**parameters``, takes `settings`, so that `help` tells them."""
+    """Return a decorator of a function whose last argument, ``**parameters``, takes `settings`, so
+    that `help` tells them."""
 
     def tell(function: Any) -> Any:
         written = inspect.signature(function)
@@ -193,7 +201,8 @@ def takes_settings(
 
 
 def completed(doc: str | None, parameters: Iterable[Parameter], spelled: Spelling) -> str | None:
-    """Return a docstring, if it has a section of parameters, with those that it does not name, before what it raises."""
+    """Return a docstring, if it has a section of parameters, with those that it does not name,
+    before what it raises."""
     if doc is None or "Parameters\n" not in doc:
         return doc
     new = [p for p in parameters if not re.search(rf"\b{spelled(p)}\b", doc)]
@@ -204,7 +213,8 @@ def completed(doc: str | None, parameters: Iterable[Parameter], spelled: Spellin
 
 @dataclass(frozen=True)
 class Fit(Generic[Learner]):
-    """A picklable fit of an extractor or a classifier by its checked `parameters`, and by what is `further` needed."""
+    """A picklable fit of an extractor or a classifier by its checked `parameters`, and by what is
+    `further` needed."""
 
     learner: Learner
     parameters: Mapping[str, Any]
@@ -215,8 +225,9 @@ class Fit(Generic[Learner]):
 
 
 class EntryEstimator:
-    """Common part of both faces' estimators. A class is made of a registered name, ``class JMISelector(SelectorEstimator,
-    entry="jmi")``: the parameters of METHODS["jmi"] and the `_common` ones become its keywords and its docstring."""
+    """Common part of both faces' estimators. A class is made of a registered name, ``class
+    JMISelector(SelectorEstimator, entry="jmi")``: the parameters of METHODS["jmi"] and the
+    `_common` ones become its keywords and its docstring."""
 
     registry: ClassVar[Registry[Any]]
     _common: ClassVar[
@@ -239,7 +250,8 @@ class EntryEstimator:
 
     @classmethod
     def _give_methods(cls, known: dict[str, Any]) -> None:
-        """Write the methods that take the parameters, which are `known` by name and default, as keywords."""
+        """Write the methods that take the parameters, which are `known` by name and default, as
+        keywords."""
 
         def __init__(self: Any, **values: Any) -> None:
             super(cls, self).__init__()
@@ -249,7 +261,8 @@ class EntryEstimator:
 
     @classmethod
     def _add(cls, function: Any, returns: str) -> None:
-        """Add `function`, which takes any keywords, as the method that takes the parameters, unless the class has its own."""
+        """Add `function`, which takes any keywords, as the method that takes the parameters, unless
+        the class has its own."""
         function.__qualname__, function.__module__ = (
             f"{cls.__qualname__}.{function.__name__}",
             cls.__module__,
@@ -267,7 +280,8 @@ class EntryEstimator:
 
     @classmethod
     def _parameters(cls) -> list[Parameter]:
-        """Return the entry's own parameters and the common ones; `ParameterError` where one cannot be a keyword."""
+        """Return the entry's own parameters and the common ones; `ParameterError` where one cannot
+        be a keyword."""
         taken = {p.camel for p in cls._common}
         for p in cls.entry.parameters:
             if not p.camel.isidentifier() or p.camel in taken:
@@ -279,8 +293,9 @@ class EntryEstimator:
 
 
 class EstimatorClasses(Mapping[str, type]):
-    """Names of a registry and their estimator classes, ``classes["jmi"]``: of a `base` (`weighted` where an entry takes row
-    weights), called ``JMISelector`` with the `suffix`, and put into `module`, where what was pickled or saved finds them."""
+    """Names of a registry and their estimator classes, ``classes["jmi"]``: of a `base` (`weighted`
+    where an entry takes row weights), called ``JMISelector`` with the `suffix`, and put into
+    `module`, where what was pickled or saved finds them."""
 
     _making: ClassVar[RLock] = RLock()  # one class of a name, whichever thread asks first
 
@@ -298,7 +313,8 @@ class EstimatorClasses(Mapping[str, type]):
         return self.registry.class_name(name) + self.suffix
 
     def of(self, name: str) -> Any:
-        """The class of an entry; `ParameterError` lists the names where there is none of this one."""
+        """The class of an entry; `ParameterError` lists the names where there is none of this
+        one."""
         self.registry.create(name)
         return self[name]
 

@@ -32,7 +32,8 @@ CLASSIFIER = "MultiLabelClassificationModel"
 
 
 def learned_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the metadata of a saved model say of its training; `KeyError` or `ValueError` where they are damaged."""
+    """Return what the metadata of a saved model say of its training; `KeyError` or `ValueError`
+    where they are damaged."""
     extra = dict(metadata["learned"])
     for name in ("feature_names", "label_names"):
         if not isinstance(extra[name], list):
@@ -70,13 +71,15 @@ def facts_of_learned(
 def slices_of(
     parameters: Mapping[str, Any], metadata: Mapping[str, Any] | None, column: str
 ) -> dict[str, Any]:
-    """Return where each label's own features begin in a column of these metadata, for a classifier that goes by them."""
+    """Return where each label's own features begin in a column of these metadata, for a classifier
+    that goes by them."""
     if not parameters.get("label_specific"):
         return {}
     if SLICES not in (metadata or {}):
         raise ParameterError(
-            f"labelSpecific needs features made label by label, and {column!r} does not say whose they are: put "
-            "LIFTExtractor or LIFTRSMExtractor in front, and nothing between that drops the column's metadata"
+            f"labelSpecific needs features made label by label, and {column!r} does not say whose "
+            "they are: put LIFTExtractor or LIFTRSMExtractor in front, and nothing between that "
+            "drops the column's metadata"
         )
     return {"slices": [int(i) for i in (metadata or {})[SLICES]]}
 
@@ -101,11 +104,13 @@ class Learned(Fitted):
 
     @property
     def labelShares(self) -> dict[str, float]:
-        """The share of the training rows that have a label, by its name; empty of a model of format 2."""
+        """The share of the training rows that have a label, by its name; empty of a model of format
+        2."""
         return dict(zip(self.labelNames, self._extra.get("label_shares", ()), strict=False))
 
     def reading(self, slots: Sequence[str] | None, column: str) -> tuple[Any, ...]:
-        """Return how `FeatureCells` reads the training features of a column whose entries are called `slots`."""
+        """Return how `FeatureCells` reads the training features of a column whose entries are
+        called `slots`."""
         return (
             self.numFeatures,
             self.places_in(slots, column),
@@ -114,7 +119,8 @@ class Learned(Fitted):
         )
 
     def places_in(self, slots: Sequence[str] | None, column: str) -> np.ndarray | None:
-        """Return where the training features are in such a column (`find`); None where they are in their order."""
+        """Return where the training features are in such a column (`find`); None where they are in
+        their order."""
         every = np.arange(self.numFeatures)
         places = self.find(every, slots, repr(column))
         return None if places is every else places

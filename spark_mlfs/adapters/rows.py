@@ -1,4 +1,5 @@
-"""NumPy functions of rows as functions of Arrow arrays, for either engine: which features are read, and what becomes of them."""
+"""NumPy functions of rows as functions of Arrow arrays, for either engine: which features are read,
+and what becomes of them."""
 
 from __future__ import annotations
 
@@ -25,11 +26,15 @@ MOST_NAMES = 1 << 16  # that travel to the workers, for messages alone
 
 
 def unmatched(names: np.ndarray, indices: np.ndarray, slots: Sequence[str]) -> str | None:
-    """Return the first mismatch between the names `slots` and the features names[indices] of `names`, if there is one."""
+    """Return the first mismatch between the names `slots` and the features names[indices] of
+    `names`, if there is one."""
     known = set(slots)
     missing = [names[i] for i in indices if names[i] not in known]
     if missing:
-        return f"lacks {len(missing)} of the features it was fitted on, {missing[0]!r} first; give it the training features"
+        return (
+            f"lacks {len(missing)} of the features it was fitted on, {missing[0]!r} first; "
+            "give it the training features"
+        )
     trained = set(names)
     further = [name for name in slots if name not in trained]
     if further:
@@ -39,7 +44,8 @@ def unmatched(names: np.ndarray, indices: np.ndarray, slots: Sequence[str]) -> s
 
 
 class Fitted:
-    """What is fitted on `numFeatures` features called `featureNames`; `_extra` is what it says of its training."""
+    """What is fitted on `numFeatures` features called `featureNames`; `_extra` is what it says of
+    its training."""
 
     numFeatures: Any
     featureNames: Any
@@ -55,7 +61,8 @@ class Fitted:
         return {k: v for k, v in self._extra.items() if k not in self._aside}
 
     def fill(self) -> np.ndarray | None:
-        """Return (numFeatures,) what stands for a missing value of each feature (`kernels.missing`); None where nothing does."""
+        """Return (numFeatures,) what stands for a missing value of each feature
+        (`kernels.missing`); None where nothing does."""
         return fill_values(self._extra, self.numFeatures)
 
     def reader_options(self, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,8 +79,8 @@ class Fitted:
         return out
 
     def slots(self, frame: Any, column: str) -> list[str] | None:
-        """Return what the entries of a column are called; `DataError` where codes of categories stand for other values than in
-        training."""
+        """Return what the entries of a column are called; `DataError` where codes of categories
+        stand for other values than in training."""
         own, theirs = self._extra.get(CATEGORIES, {}), categories_of(frame, column)
         if own.get("codes") and theirs:
             other = next(
@@ -86,15 +93,16 @@ class Fitted:
             )
             if other is not None:
                 raise DataError(
-                    f"feature {other!r} of {column!r} is a category of other values than {self.said} was fitted on: "
-                    "read the rows with the options that its reader_options(format, options) returns"
+                    f"feature {other!r} of {column!r} is a category of other values than "
+                    f"{self.said} was fitted on: read the rows with the options that its "
+                    "reader_options(format, options) returns"
                 )
         return attribute_names(frame, column)
 
     def find(self, indices: np.ndarray, slots: Sequence[str] | None, where: str) -> np.ndarray:
-        """Return where the features of these indices are in a column whose entries are called `slots`, by name where both sides
-        have names; `indices` where they are in their places. `DataError` where they are not those of the training; it calls the
-        column `where`."""
+        """Return where the features of these indices are in a column whose entries are called
+        `slots`, by name where both sides have names; `indices` where they are in their places.
+        `DataError` where they are not those of the training; it calls the column `where`."""
         if slots is None:
             return indices
         names = self.featureNames
@@ -113,7 +121,8 @@ class Fitted:
         return np.array([places[names[i]] for i in indices], np.int64)
 
     def names_told(self, kept: np.ndarray) -> list[str] | None:
-        """Return the names of features for messages, where they are not too many to travel to the workers."""
+        """Return the names of features for messages, where they are not too many to travel to the
+        workers."""
         told = self._extra.get("named") and len(kept) <= MOST_NAMES
         return np.array(self.featureNames, object)[kept].tolist() if told else None
 
@@ -125,10 +134,11 @@ CellReader = Callable[
 
 @dataclass(frozen=True)
 class FeatureCells:
-    """Reads arrays, or the structs of vectors, as (rows, width) float64 features; CSR where any row is sparse. `positions`
-    selects and orders the columns: what others hold does not matter. `fill` are the values of missing ones, `names` those of the
-    features, both in that order. `DataError` for null cells, what is no finite number, and other widths; it names the row by its
-    id, or with `before`, how many rows of the partition came before, by its place."""
+    """Reads arrays, or the structs of vectors, as (rows, width) float64 features; CSR where any row
+    is sparse. `positions` selects and orders the columns: what others hold does not matter. `fill`
+    are the values of missing ones, `names` those of the features, both in that order. `DataError`
+    for null cells, what is no finite number, and other widths; it names the row by its id, or with
+    `before`, how many rows of the partition came before, by its place."""
 
     vectors: bool
     width: int
@@ -177,7 +187,8 @@ class FeatureCells:
 
 
 def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray:
-    """A (rows, w) array, or a pair (values, lengths) of rows of different lengths, as an Arrow array of lists."""
+    """A (rows, w) array, or a pair (values, lengths) of rows of different lengths, as an Arrow
+    array of lists."""
     if isinstance(values, tuple):
         flat, lengths = values  # of texts a list
     else:
@@ -219,8 +230,9 @@ class RowTask:
             yield self(*(column.slice(first, step) for column in columns))
 
     def udf(self, schema: str, ids: int = 0) -> Any:
-        """The task as an iterator of batches, so that what it holds is unpickled once a task; with `ids` = 1 the rows' ids come
-        beside their cells. Spark before 4.1 has no UDF of Arrow arrays: there they pass through pandas, value by value."""
+        """The task as an iterator of batches, so that what it holds is unpickled once a task; with
+        `ids` = 1 the rows' ids come beside their cells. Spark before 4.1 has no UDF of Arrow
+        arrays: there they pass through pandas, value by value."""
         if hasattr(F, "arrow_udf"):
 
             def arrays(columns: Iterator[Any]) -> Iterator[pa.Array]:

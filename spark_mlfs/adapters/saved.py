@@ -1,4 +1,5 @@
-"""What a saved thing is, whoever reads or writes it: its stamp, its checksums, its files; without Spark."""
+"""What a saved thing is, whoever reads or writes it: its stamp, its checksums, its files; without
+Spark."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from ..errors import DataError, ParameterError
 PACKAGE = __name__.partition(".")[0]
 OLDEST_SPARK = "3.5.0"  # named by what was written where no Spark is
 Params = Mapping[str, Any]
-# of all that is saved: it grows where an earlier version could not read what a later one writes, or would read it otherwise
+# of all that is saved: it grows where an earlier version could not read what a later one writes, or
+# would read it otherwise
 FORMAT = 3  # since 3 all that is saved has a checksum
 OLDEST = 2
 PIECE_BYTES = (
@@ -41,7 +43,8 @@ def stamp() -> dict[str, Any]:
 
 
 def check_stamp(saved: Mapping[str, Any], where: str) -> None:
-    """`ParameterError` where the saved thing at `where` is of a format that this version does not read."""
+    """`ParameterError` where the saved thing at `where` is of a format that this version does not
+    read."""
     number, writer = saved.get("format"), saved.get("spark_mlfs")
     if (
         number is None and writer is None and saved.get("checksum") is None
@@ -56,8 +59,9 @@ def check_stamp(saved: Mapping[str, Any], where: str) -> None:
     if number > FORMAT:
         version = writer if isinstance(writer, str) and len(writer) < 40 else None
         raise ParameterError(
-            f"{where} was saved by spark_mlfs {version or 'of a later version'} in format {number}, this is spark_mlfs "
-            f"{stamp()['spark_mlfs']}, which reads formats up to {FORMAT}: install spark_mlfs {version or 'of that version'}"
+            f"{where} was saved by spark_mlfs {version or 'of a later version'} in format "
+            f"{number}, this is spark_mlfs {stamp()['spark_mlfs']}, which reads formats up to "
+            f"{FORMAT}: install spark_mlfs {version or 'of that version'}"
         )
 
 
@@ -82,9 +86,11 @@ class AbsentError(ParameterError):
 
 
 def absent(path: str, what: str = "was") -> AbsentError:
-    """Return the error for a path where nothing was saved, of the class `what` where that is known."""
+    """Return the error for a path where nothing was saved, of the class `what` where that is
+    known."""
     return AbsentError(
-        f"{path!r} holds nothing that {what} saved (no metadata to read): give the folder that was saved to"
+        f"{path!r} holds nothing that {what} saved (no metadata to read): give the folder that was "
+        "saved to"
     )
 
 
@@ -103,7 +109,8 @@ def digest(frame: pd.DataFrame) -> int:
 
 @dataclass(frozen=True)
 class SavedData:
-    """Learned data of a model as they are saved: rows in `frame` with Spark's types in `schema`, and what joins the metadata."""
+    """Learned data of a model as they are saved: rows in `frame` with Spark's types in `schema`,
+    and what joins the metadata."""
 
     frame: pd.DataFrame
     schema: str
@@ -128,7 +135,8 @@ def check_digest(frame: pd.DataFrame, path: str, expected: int | None) -> None:
 def whole_ranking(
     rows: pd.DataFrame, path: str, excluded: int = 0, expected: int | None = None
 ) -> pd.DataFrame:
-    """Return the saved ranking at `path`, best first; `DataError` where it lacks a feature that is not `excluded`."""
+    """Return the saved ranking at `path`, best first; `DataError` where it lacks a feature that is
+    not `excluded`."""
     absent = [
         name for name in ("rank", "index", "name", "score", "relevance") if name not in rows.columns
     ]
@@ -149,7 +157,8 @@ def whole_ranking(
 
 
 def whole_state(pieces: list[dict[str, Any]], path: str, expected: int | None = None) -> State:
-    """Return the state saved in `pieces` at `path`, of the digest `expected`. `DataError` where one is absent or damaged."""
+    """Return the state saved in `pieces` at `path`, of the digest `expected`. `DataError` where one
+    is absent or damaged."""
     rows = sorted(pieces, key=lambda row: (row["piece"] is None, row["piece"]))
     for row in rows:
         check_stamp(row, path)
@@ -173,7 +182,8 @@ def whole_state(pieces: list[dict[str, Any]], path: str, expected: int | None = 
 
 
 def state_rows(state: State) -> pd.DataFrame:
-    """A state as rows of the schema `PIECES`: its encoding (`blocks.codec.encode`) in pieces of 16 MB with checksums."""
+    """A state as rows of the schema `PIECES`: its encoding (`blocks.codec.encode`) in pieces of 16
+    MB with checksums."""
     data = bytes(encode(state))
     parts = [data[a : a + PIECE_BYTES] for a in range(0, len(data), PIECE_BYTES)]
     rows = [
@@ -188,7 +198,8 @@ def saved_encoder(state: State) -> SavedData:
 
 
 def metadata_text(saved: Mapping[str, Any], learned: SavedData | None) -> str:
-    """Return the metadata of a saved stage as JSON: what pyspark has of it, what was learned, and a checksum."""
+    """Return the metadata of a saved stage as JSON: what pyspark has of it, what was learned, and a
+    checksum."""
     out = dict(saved)
     if learned is not None:
         out |= {
@@ -199,7 +210,8 @@ def metadata_text(saved: Mapping[str, Any], learned: SavedData | None) -> str:
 
 
 def save_here(folder: Path, metadata: str, learned: SavedData | None) -> None:
-    """Write a stage into a new folder of this machine: its metadata as text, what was learned as Parquet."""
+    """Write a stage into a new folder of this machine: its metadata as text, what was learned as
+    Parquet."""
     for part in ("data", "metadata") if learned is not None else ("metadata",):
         (folder / part).mkdir(parents=True)
         (folder / part / "_SUCCESS").touch()
@@ -216,7 +228,8 @@ def stage_here(
     defaults: Params,
     learned: SavedData | None = None,
 ) -> None:
-    """Write a stage of a class, with the Params that are set and their defaults, into a new folder of this machine."""
+    """Write a stage of a class, with the Params that are set and their defaults, into a new folder
+    of this machine."""
     try:
         spark = packages.version("pyspark")
     except packages.PackageNotFoundError:
@@ -240,7 +253,8 @@ def stage_here(
 
 
 def metadata_of(text: str, path: str) -> dict[str, Any]:
-    """Return the metadata that the saved stage at `path` has as text; `ParameterError` where they are damaged."""
+    """Return the metadata that the saved stage at `path` has as text; `ParameterError` where they
+    are damaged."""
     try:
         saved = json.loads(text)
         metadata = {**saved, "class": str(saved["class"]), "uid": str(saved["uid"])}
@@ -271,7 +285,8 @@ def _too_old(said: str) -> ParameterError:
 
 
 def metadata_here(path: str, what: str) -> dict[str, Any]:
-    """Return the metadata of the stage saved in a folder of this machine; `ParameterError` where there are none."""
+    """Return the metadata of the stage saved in a folder of this machine; `ParameterError` where
+    there are none."""
     try:
         text = next(iter(sorted(Path(path, "metadata").glob("part-*")))).read_text(encoding="utf-8")
     except (OSError, StopIteration, UnicodeDecodeError):

@@ -1,4 +1,5 @@
-"""A ranking and what is kept of it: what a selection model is without Spark, and such a model of this process.
+"""A ranking and what is kept of it: what a selection model is without Spark, and such a model of
+this process.
 
 A ranking at a glance: as a table in a notebook, and as a figure."""
 
@@ -104,14 +105,18 @@ class Selected(Fitted):
             kept = cut.keep(len(self._ranking), paid is not None)
             if cut.auto and HELD_OUT[0] not in self._ranking:
                 auto = setting("num_top_features", modes.AUTO)
-                told = f"this model's method does not say how many features are enough, which {auto} asks for"
+                told = (
+                    "this model's method does not say how many features are enough, which "
+                    f"{auto} asks for"
+                )
                 raise ParameterError(f"{told}: give a number")
         else:
             mode = cut.rule.mode
             column = COLUMNS[mode]
             if column not in self._ranking:
                 raise ParameterError(
-                    f"this model was fitted without {setting('selection_mode', mode)}: its ranking has no {column}; fit it again"
+                    f"this model was fitted without {setting('selection_mode', mode)}: its ranking "
+                    f"has no {column}; fit it again"
                 )
             kept = passing(mode, cut.rule.level, self._ranking[column].to_numpy())
         included, columns = len(self._held_to("include")), self._extra.get("columns", {})
@@ -151,7 +156,8 @@ class Selected(Fitted):
         return list(names)
 
     def places_in(self, slots: Sequence[str] | None, column: str) -> tuple[np.ndarray, int]:
-        """Return where the selected features are in a column whose entries are called `slots` (`find`), and how many it has."""
+        """Return where the selected features are in a column whose entries are called `slots`
+        (`find`), and how many it has."""
         places = self.find(np.array(self.selectedFeatures, np.int64), slots, repr(column))
         return places, self.numFeatures if slots is None else len(slots)
 
@@ -178,7 +184,8 @@ class Selected(Fitted):
 
 
 class LocalSelection(Selected):
-    """A selection model of this process, with the files of `MultiLabelSelectorModel`. `values`: the Params that are set."""
+    """A selection model of this process, with the files of `MultiLabelSelectorModel`. `values`: the
+    Params that are set."""
 
     def __init__(
         self, ranking: pd.DataFrame, extra: Mapping[str, Any], values: Mapping[str, Any]
@@ -193,8 +200,8 @@ class LocalSelection(Selected):
         return Cut.of({p.name: self.values[p.camel] for p in SELECTION if p.camel in self.values})
 
     def reduced(self, frame: LocalFrame, columns: list[str], apart: bool = False) -> LocalFrame:
-        """Return id, the selected features and the labels (if there is a column for them) of a canonical frame, called so; each
-        feature and label `apart` as a column of its own."""
+        """Return id, the selected features and the labels (if there is a column for them) of a
+        canonical frame, called so; each feature and label `apart` as a column of its own."""
         width, places, fill, _ = self.reading(self.slots(frame, schema.FEATURES), schema.FEATURES)
         labels = frame.kinds.get(schema.LABELS)
         kinds = [
@@ -221,7 +228,8 @@ class LocalSelection(Selected):
 
     @staticmethod
     def load(path: str) -> LocalSelection:
-        """Return the selection saved in a folder of this machine. `ParameterError` or `DataError` where there is none."""
+        """Return the selection saved in a folder of this machine. `ParameterError` or `DataError`
+        where there is none."""
         described = saved.metadata_here(path, MODEL)
         if not described["class"].endswith(f".{MODEL}"):
             kind = described["class"].rpartition(".")[2]
@@ -288,7 +296,8 @@ def _marks(first: pd.DataFrame, gains: Sequence[float] | np.ndarray) -> np.ndarr
 
 
 def table(title: str, kept: pd.DataFrame, gains: Sequence[float]) -> str:
-    """The first kept features as HTML, for a notebook: relevance as bars, the scores of picks as marks."""
+    """The first kept features as HTML, for a notebook: relevance as bars, the scores of picks as
+    marks."""
     first = kept.iloc[:FIRST]
     values, marks = first["relevance"].to_numpy(float), _marks(first, gains)
     rows = zip(
@@ -307,8 +316,9 @@ def plot(
     most: int = 30,
     ax: Any = None,
 ) -> Any:
-    """The relevance of the first `most` kept features as bars on matplotlib's axes `ax`, new ones if None are given, and the
-    scores of picks as marks; returns the axes. `ParameterError` where matplotlib is not installed."""
+    """The relevance of the first `most` kept features as bars on matplotlib's axes `ax`, new ones
+    if None are given, and the scores of picks as marks; returns the axes. `ParameterError` where
+    matplotlib is not installed."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:

@@ -1,4 +1,5 @@
-"""Which labels a row gets of its scores: the tags of `score`, of a classification model and of an MLflow model alike.
+"""Which labels a row gets of its scores: the tags of `score`, of a classification model and of an
+MLflow model alike.
 
 The passages of the texts that rows are: which of them speaks most for a tag."""
 
@@ -32,8 +33,8 @@ class RowsAndPassages:
     def best(
         self, labels: np.ndarray, counts: np.ndarray, scores: np.ndarray
     ) -> tuple[list[str], np.ndarray]:
-        """The passage that scores highest for each of the labels that the rows are given, the first of equals, and how many
-        labels each row is given; `scores` (passages, q)."""
+        """The passage that scores highest for each of the labels that the rows are given, the first
+        of equals, and how many labels each row is given; `scores` (passages, q)."""
         starts = np.searchsorted(self.owners, np.arange(len(counts) + 1))
         rows = np.repeat(np.arange(len(counts)), counts)
         places = (
@@ -45,7 +46,8 @@ class RowsAndPassages:
 
 @dataclass(frozen=True)
 class PassageReader:
-    """Reads the features of texts, and of their passages of so many `words`, half of them in common."""
+    """Reads the features of texts, and of their passages of so many `words`, half of them in
+    common."""
 
     read: Callable[..., Matrix]
     words: int
@@ -55,8 +57,8 @@ class PassageReader:
         """What reads passages as `read` does texts; `ParameterError` where it reads none."""
         if not isinstance(read, WordCounts):
             raise ParameterError(
-                f"{setting('explain')} tells the passages of texts whose words a pipeline counts, and this one reads no texts: "
-                "leave it out"
+                f"{setting('explain')} tells the passages of texts whose words a pipeline counts, "
+                "and this one reads no texts: leave it out"
             )
         return PassageReader(read, words)
 
@@ -92,8 +94,9 @@ def check_choice(top_n: int | None, threshold: float | None, labels: int) -> Non
 def best_labels(
     labels: np.ndarray, scores: np.ndarray, top_n: int | None, threshold: float | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The chosen labels of all rows, best first and ties by the label's number, their scores, and how many each row has: the
-    predicted labels (``labels > 0``), the `top_n` best, or those that score at least `threshold`."""
+    """The chosen labels of all rows, best first and ties by the label's number, their scores, and
+    how many each row has: the predicted labels (``labels > 0``), the `top_n` best, or those that
+    score at least `threshold`."""
     if top_n is not None:
         chosen = _largest(scores, min(top_n, scores.shape[1]))
     else:
@@ -115,7 +118,8 @@ def best_labels(
 
 
 def _largest(scores: np.ndarray, count: int) -> np.ndarray:
-    """Which are the `count` largest of each row, the first ones of those that tie for the last place."""
+    """Which are the `count` largest of each row, the first ones of those that tie for the last
+    place."""
     last = scores.shape[1] - count
     least = np.partition(scores, last, axis=1)[:, last : last + 1]
     chosen: np.ndarray = scores > least
@@ -161,7 +165,8 @@ def label_lists(
 
 
 def overtagged(given: Mapping[str, int], rows: int, trained: Mapping[str, float]) -> str | None:
-    """Return a warning about the label that far more rows are given than had it in training: by a tenth, and twice as many."""
+    """Return a warning about the label that far more rows are given than had it in training: by a
+    tenth, and twice as many."""
     shares = {name: (count / max(1, rows), trained.get(name, 1.0)) for name, count in given.items()}
     many = [name for name, (now, then) in shares.items() if now >= 2 * then and now - then >= 0.1]
     if not many:
@@ -170,6 +175,7 @@ def overtagged(given: Mapping[str, int], rows: int, trained: Mapping[str, float]
     now, then = (100 * share for share in shares[name])
     others = f" ({len(many)} labels are given so often)" if len(many) > 1 else ""
     return (
-        f"{now:.0f} % of the rows get the tag {name!r}, which {then:.0f} % had in training{others}: give a higher --threshold "
-        "(spark-mlfs check --output finds one on labelled rows), or --top-n"
+        f"{now:.0f} % of the rows get the tag {name!r}, which {then:.0f} % had in "
+        f"training{others}: give a higher --threshold (spark-mlfs check --output finds one on "
+        "labelled rows), or --top-n"
     )

@@ -1,1 +1,2 @@
-"""Rows as blocks of raw buffers, packed once: features, labels, weights and ids, and their profile."""
+"""Rows as blocks of raw buffers, packed once: features, labels, weights and ids, and their
+profile."""

@@ -1,6 +1,8 @@
-"""Tables in memory become one block: NumPy, SciPy sparse, pandas and Polars, and labels as any of them, as classes, or as tags.
+"""Tables in memory become one block: NumPy, SciPy sparse, pandas and Polars, and labels as any of
+them, as classes, or as tags.
 
-The block is what packing a Spark frame of the same rows gives: the same narrowest type, label lists and row ids."""
+The block is what packing a Spark frame of the same rows gives: the same narrowest type, label lists
+and row ids."""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ from .grades import Grades
 from .identity import profiled
 from .weights import fixed, wrong_weight
 
-SPARK_FIRST = "is a Spark frame; its estimators are spark_mlfs.JMISelector and the like, or collect it: .toPandas()"
+SPARK_FIRST = (
+    "is a Spark frame; its estimators are spark_mlfs.JMISelector and the like, or "
+    "collect it: .toPandas()"
+)
 
 
 def narrowest(x: Matrix) -> Matrix:
@@ -51,9 +56,10 @@ def hold(
     some: bool = False,
     ids: Any = None,
 ) -> tuple[InMemoryDataset, Labelled]:
-    """The rows of X (n, d), labels Y and weights as one profiled block, by their `ids` or else by content hashes, and the labels
-    as they were read. `missing` says what becomes of NaN in X (`kernels.missing`), `codes` whether categories stay one feature
-    (`categories`), `some` that they are some of the rows that are ranked. `DataError` for what is wrong with them."""
+    """The rows of X (n, d), labels Y and weights as one profiled block, by their `ids` or else by
+    content hashes, and the labels as they were read. `missing` says what becomes of NaN in X
+    (`kernels.missing`), `codes` whether categories stay one feature (`categories`), `some` that
+    they are some of the rows that are ranked. `DataError` for what is wrong with them."""
     Y, weights, ids = (
         aligned(*each) for each in ((Y, X, "Y"), (weights, X, "sample_weight"), (ids, X, "row_ids"))
     )
@@ -66,7 +72,8 @@ def hold(
         keep = np.flatnonzero(np.asarray(lacking.sum(axis=1)).ravel() == 0)
         if not len(keep):
             raise DataError(
-                "every row of X lacks a value, and missing='drop' leaves none: give missing='mean' or 'zero'"
+                "every row of X lacks a value, and missing='drop' leaves none: give missing='mean' "
+                "or 'zero'"
             )
         x, Y, weights, ids = (_rows_at(values, keep, x.shape[0]) for values in (x, Y, weights, ids))
     fitted = fill_of_rows(x, missing)
@@ -75,7 +82,8 @@ def hold(
     n, d = x.shape
     if labels.rows != n:
         raise DataError(
-            f"X has {n} samples, Y has {labels.rows}: inconsistent numbers of samples; give every row its labels"
+            f"X has {n} samples, Y has {labels.rows}: inconsistent numbers of samples; give every "
+            "row its labels"
         )
     block = Block(x, np.zeros(n, np.int64) if ids is None else ids_of(ids, n), **labels.fields)
     if weights is not None:
@@ -98,7 +106,8 @@ def hold(
 
 
 def aligned(values: Any, X: Any, what: str) -> Any:
-    """A pandas frame or series in the order of the index of X; `DataError` where theirs holds other rows."""
+    """A pandas frame or series in the order of the index of X; `DataError` where theirs holds other
+    rows."""
     if (
         not (kind_of(X) == "pandas" and hasattr(values, "iloc"))
         or values.index.equals(X.index)
@@ -116,7 +125,8 @@ def aligned(values: Any, X: Any, what: str) -> Any:
 
 
 def _rows_at(values: Any, keep: np.ndarray, rows: int) -> Any:
-    """Return some of the rows of a table, list or series; what has not so many as it is, to be refused as it is."""
+    """Return some of the rows of a table, list or series; what has not so many as it is, to be
+    refused as it is."""
     if isinstance(values, list | tuple):
         return [values[row] for row in keep] if len(values) == rows else values
     if (getattr(values, "shape", None) or [0])[0] != rows:
@@ -142,12 +152,14 @@ def kind_of(table: Any) -> str:
 
 
 def features_of(X: Any, made: Categories | None = None) -> tuple[Matrix, list[str] | None]:
-    """(the features as a dense matrix or CSR in the narrowest type that holds them, their names where they are all text). With
-    `made` columns of categories and dates are features, too: as it says, or where it is not fitted yet, it learns them."""
+    """(the features as a dense matrix or CSR in the narrowest type that holds them, their names
+    where they are all text). With `made` columns of categories and dates are features, too: as it
+    says, or where it is not fitted yet, it learns them."""
     kind = kind_of(X)
     if made is not None and made.fitted and not kind:
         raise DataError(
-            f"X is {type(X).__name__}, and the training rows were a frame with categories or dates; give a frame"
+            f"X is {type(X).__name__}, and the training rows were a frame with categories or "
+            "dates; give a frame"
         )
     if kind == "pyspark":
         raise DataError(f"X {SPARK_FIRST}")
@@ -162,7 +174,10 @@ def features_of(X: Any, made: Categories | None = None) -> tuple[Matrix, list[st
         return _csr(X.sparse.to_coo()), names
     x = _numbers_of_frame(X, kind, made=made) if kind else numbers(X, "X")
     if x.ndim != 2:
-        remedy = "Reshape your data: X.reshape(-1, 1) if it is one feature, X.reshape(1, -1) if it is one row"
+        remedy = (
+            "Reshape your data: X.reshape(-1, 1) if it is one feature, X.reshape(1, -1) if "
+            "it is one row"
+        )
         raise DataError(f"X has {x.ndim} dimension(s), rows and features make 2. {remedy}")
     _enough(x.shape)
     x = narrowest(np.ascontiguousarray(x))
@@ -202,7 +217,8 @@ def _without_zeros(matrix: Any) -> sp.csr_matrix:
 
 
 def _sound(matrix: Any, what: str) -> None:
-    """`DataError` where indices of a sparse matrix are outside its shape: SciPy would read and write there."""
+    """`DataError` where indices of a sparse matrix are outside its shape: SciPy would read and
+    write there."""
     try:
         if matrix.format == "coo":
             sp.coo_matrix((matrix.data, (matrix.row, matrix.col)), matrix.shape)
@@ -215,7 +231,8 @@ def _sound(matrix: Any, what: str) -> None:
 def _real(dtype: np.dtype, what: str) -> None:
     if np.issubdtype(dtype, np.complexfloating):
         raise DataError(
-            f"Complex data not supported: {what} is {dtype}; give real and imaginary parts as columns of their own"
+            f"Complex data not supported: {what} is {dtype}; give real and imaginary parts as "
+            "columns of their own"
         )
 
 
@@ -286,8 +303,8 @@ def _is_number(value: Any) -> bool:
 def _numbers_of_frame(
     X: Any, kind: str, what: str = "X", made: Categories | None = None
 ) -> np.ndarray:
-    """The columns of a pandas or Polars frame as float64; `DataError` names those that hold something else. `made` tells of those
-    that are categories or dates."""
+    """The columns of a pandas or Polars frame as float64; `DataError` names those that hold
+    something else. `made` tells of those that are categories or dates."""
     columns, wrong = [], {}
     for place, name in enumerate(X.columns):
         cells = X.iloc[:, place] if kind == "pandas" else X[name]
@@ -319,9 +336,13 @@ def _numbers_of_frame(
             wrong[name] = column.dtype
     if wrong:
         some = [f"{name!r} ({told})" for name, told in wrong.items()]
-        told = f"columns of {what} that hold no numbers{', or texts, booleans or dates alone' if made is not None else ''}"
+        told = (
+            f"columns of {what} that hold no "
+            f"numbers{', or texts, booleans or dates alone' if made is not None else ''}"
+        )
         raise DataError(
-            f"{told}: {', '.join(some[:10])}{' …' if len(some) > 10 else ''}; encode them, or drop them"
+            f"{told}: {', '.join(some[:10])}{' …' if len(some) > 10 else ''}; encode them, or drop "
+            "them"
         )
     return np.column_stack(columns) if columns else np.zeros((len(X), 0))
 
@@ -337,7 +358,8 @@ def _is_text(column: np.ndarray) -> bool:
 
 
 def wrong_value(x: Matrix, names: Sequence[str] | None = None, keep_missing: bool = False) -> None:
-    """`DataError` names the first value that is not finite; with `keep_missing` that is infinite."""
+    """`DataError` names the first value that is not finite; with `keep_missing` that is
+    infinite."""
     values = x.data if sp.issparse(x) else x
     with np.errstate(over="ignore", invalid="ignore"):
         if values.dtype == np.uint8 or np.isfinite(
@@ -368,7 +390,8 @@ def wrong_value(x: Matrix, names: Sequence[str] | None = None, keep_missing: boo
 
 
 def ids_of(ids: Any, rows: int) -> np.ndarray:
-    """(n,) int64 ids: whole numbers, or of texts the hashes by which the readers know them (`kernels.xxhash`)."""
+    """(n,) int64 ids: whole numbers, or of texts the hashes by which the readers know them
+    (`kernels.xxhash`)."""
     ids = ids.tolist() if isinstance(ids, np.ma.MaskedArray) else ids  # what is masked is None
     values = (
         np.asarray(ids) if hasattr(ids, "dtype") else np.array(ids, object)
@@ -383,12 +406,14 @@ def ids_of(ids: Any, rows: int) -> np.ndarray:
     ):
         if rows and not -(1 << 63) <= values.min() <= values.max() < 1 << 63:
             raise DataError(
-                "row_ids holds whole numbers beyond 64 bits with a sign; give smaller ones, or texts"
+                "row_ids holds whole numbers beyond 64 bits with a sign; give smaller ones, or "
+                "texts"
             )
         return values.astype(np.int64)
     if not all(isinstance(text, str) for text in texts):
         raise DataError(
-            "row_ids holds other things than whole numbers, or than texts; give every row one of either kind"
+            "row_ids holds other things than whole numbers, or than texts; give every row one of "
+            "either kind"
         )
     content = [text.encode(errors="surrogatepass") for text in texts]
     lengths = np.array([len(each) for each in content], np.int64)
@@ -399,7 +424,8 @@ def ids_of(ids: Any, rows: int) -> np.ndarray:
 
 
 def weights_of(weights: Any, rows: int) -> np.ndarray:
-    """(n,) float64 fixed-point weights; `DataError` names the first that cannot be used. One number is that of every row."""
+    """(n,) float64 fixed-point weights; `DataError` names the first that cannot be used. One number
+    is that of every row."""
     w = numbers(
         weights.to_numpy() if kind_of(weights) or hasattr(weights, "to_numpy") else weights,
         "sample_weight",
@@ -420,7 +446,8 @@ def weights_of(weights: Any, rows: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Labelled:
-    """Labels of rows: the `fields` of a `Block`, the `names` of the labels, `classes` where Y gave one class a row."""
+    """Labels of rows: the `fields` of a `Block`, the `names` of the labels, `classes` where Y gave
+    one class a row."""
 
     fields: Attributes
     names: list[str]
@@ -432,8 +459,9 @@ class Labelled:
 
 
 def labels_of(Y: Any, grades: Grades | None = None, delimiter: str | None = None) -> Labelled:
-    """The labels of Y: an indicator matrix (1 positive, 0 negative, NaN or None unknown), one class a row (each a label) or
-    a list of tags (None: unknown), which a `delimiter` parts of texts; with `grades` a matrix of numbers, or one label's (n,)."""
+    """The labels of Y: an indicator matrix (1 positive, 0 negative, NaN or None unknown), one class
+    a row (each a label) or a list of tags (None: unknown), which a `delimiter` parts of texts; with
+    `grades` a matrix of numbers, or one label's (n,)."""
     if Y is None:
         raise DataError(
             "the labels are missing: this requires y to be passed, but the target y is None"
@@ -458,7 +486,8 @@ def labels_of(Y: Any, grades: Grades | None = None, delimiter: str | None = None
     if are_tags(Y):
         if grades is not None:
             raise DataError(
-                "Y holds lists of tags, which have no grades: give a matrix of numbers, or leave graded_labels out"
+                "Y holds lists of tags, which have no grades: give a matrix of numbers, or leave "
+                "graded_labels out"
             )
         return _tags(Y)
     matrix = _indicators(Y) if grades is None or sp.issparse(Y) else _matrix_of_grades(Y)
@@ -476,7 +505,8 @@ def labels_of(Y: Any, grades: Grades | None = None, delimiter: str | None = None
     if wrong is not None:
         at, why = wrong
         raise DataError(
-            f"row {rows[at]} of Y: label {repr(names[labels[at]]) if names else labels[at]} is {why}"
+            f"row {rows[at]} of Y: label {repr(names[labels[at]]) if names else labels[at]} is "
+            f"{why}"
         )
     names = names or [f"y{j}" for j in range(q)]
     return Labelled(
@@ -486,7 +516,8 @@ def labels_of(Y: Any, grades: Grades | None = None, delimiter: str | None = None
 
 
 def _entries(matrix: Matrix, grades: Grades | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(row, label, value) of the entries of a matrix that are not 0; of all where a 0 may be a grade."""
+    """(row, label, value) of the entries of a matrix that are not 0; of all where a 0 may be a
+    grade."""
     if sp.issparse(matrix):
         if (
             grades is not None
@@ -494,7 +525,8 @@ def _entries(matrix: Matrix, grades: Grades | None) -> tuple[np.ndarray, np.ndar
             and matrix.nnz < matrix.shape[0] * matrix.shape[1]
         ):
             raise DataError(
-                "Y is sparse, and a 0, which it does not store, would not be the lowest grade; give it dense"
+                "Y is sparse, and a 0, which it does not store, would not be the lowest grade; "
+                "give it dense"
             )
         entries = matrix.tocoo()
         return entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
@@ -522,7 +554,8 @@ def _parted(text: str, delimiter: str) -> list[str]:
 
 
 def are_tags(Y: Any) -> bool:
-    """Whether Y is a sequence of lists of texts, or of sets or lists that are no rows of a matrix."""
+    """Whether Y is a sequence of lists of texts, or of sets or lists that are no rows of a
+    matrix."""
     if (
         not isinstance(Y, list | tuple)
         and not hasattr(Y, "to_list")
@@ -544,7 +577,8 @@ def _tags(Y: Sequence[Collection[Any] | None]) -> Labelled:
             isinstance(cell, COLLECTIONS) and all(isinstance(tag, str) for tag in cell)
         ):
             raise DataError(
-                f"row {row} of Y is {cell!r} where others are lists of tags; give a list of texts, or None"
+                f"row {row} of Y is {cell!r} where others are lists of tags; give a list of texts, "
+                "or None"
             )
     names = sorted({tag for cell in Y if cell is not None for tag in cell})
     if not names:
@@ -570,7 +604,8 @@ def _indicators(Y: Any) -> Matrix:
     _real(y.dtype, "Y")
     if y.ndim not in (1, 2):
         raise DataError(
-            f"Y has {y.ndim} dimension(s); give a matrix of 0 and 1 of rows by labels, or lists of tags"
+            f"Y has {y.ndim} dimension(s); give a matrix of 0 and 1 of rows by labels, or lists of "
+            "tags"
         )
     if y.ndim == 1 or y.shape[1] == 1:
         return y if y.dtype.kind in "OUS" else y.astype(np.float64) if y.dtype.kind == "b" else y
@@ -593,24 +628,30 @@ def _classes(y: np.ndarray) -> Labelled:
     if not np.isfinite(y).all() if numeric else y.dtype.kind == "O" and any(map(_absent, y)):
         held = "NaN or inf" if numeric else "None or NaN"
         raise DataError(
-            f"Y holds {held}; where classes are unknown give an indicator matrix with NaN, or lists of tags"
+            f"Y holds {held}; where classes are unknown give an indicator matrix with NaN, or "
+            "lists of tags"
         )
     if numeric and (y != np.rint(y)).any():
         raise DataError(
-            "Unknown label type: Y has continuous values; give classes, a matrix of 0 and 1, or lists of tags"
+            "Unknown label type: Y has continuous values; give classes, a matrix of 0 and 1, or "
+            "lists of tags"
         )
     try:
         classes, numbered = np.unique(y, return_inverse=True)
     except TypeError:
         raise DataError(
-            "Y holds text and numbers; give classes of one kind, a matrix of 0 and 1, or lists of tags"
+            "Y holds text and numbers; give classes of one kind, a matrix of 0 and 1, or lists of "
+            "tags"
         ) from None
     for mark in ",;|":
         parts = [
             tag for value in classes if isinstance(value, str) for tag in set(_parted(value, mark))
         ]
         if len(set(parts)) < len(parts):
-            told = f"Y holds texts such as {str(next(c for c in classes if mark in str(c)))!r}, each read as one class"
+            told = (
+                f"Y holds texts such as {str(next(c for c in classes if mark in str(c)))!r}, "
+                "each read as one class"
+            )
             remedy = (
                 f"rank takes label_delimiter={mark!r}, which parts them into tags; or give lists"
             )

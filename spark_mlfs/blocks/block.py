@@ -24,13 +24,15 @@ Attributes = dict[str, Any]  # of rows: arrays or None by the names of a block's
 def labelset_hashes(
     indices: np.ndarray, indptr: np.ndarray, grades: np.ndarray | None = None
 ) -> np.ndarray:
-    """(n,) uint64 hashes of the labels of rows as CSR lists, and of their grades in units of 2⁻¹⁵, of which 1 is none."""
+    """(n,) uint64 hashes of the labels of rows as CSR lists, and of their grades in units of 2⁻¹⁵,
+    of which 1 is none."""
     keys = indices if grades is None else indices | ((grades.astype(np.int64) & (ONE - 1)) << 32)
     return row_sums(mix(keys, LABELSET), indptr)
 
 
 class LabelledRows:
-    """Attributes of rows that raw and coded blocks share: CSR lists of positive and unknown labels, weights."""
+    """Attributes of rows that raw and coded blocks share: CSR lists of positive and unknown labels,
+    weights."""
 
     n: int
     label_indptr: np.ndarray
@@ -64,12 +66,14 @@ class LabelledRows:
 
     @cached_property
     def labelset_hash(self) -> np.ndarray:
-        """(n,) uint64 hash of each row's set of positive labels: the sum of the labels' hashes, 0 for the empty set."""
+        """(n,) uint64 hash of each row's set of positive labels: the sum of the labels' hashes, 0
+        for the empty set."""
         return labelset_hashes(self.label_indices, self.label_indptr)
 
     @cached_property
     def grades_hash(self) -> np.ndarray:
-        """(n,) uint64 hash of each row's labels and their grades: `labelset_hash` where all grades are 1."""
+        """(n,) uint64 hash of each row's labels and their grades: `labelset_hash` where all grades
+        are 1."""
         return (
             self.labelset_hash
             if self.grades is None
@@ -163,7 +167,8 @@ def _starts(lengths: np.ndarray) -> np.ndarray:
 
 
 MARKS = "unlabelled"  # the numbers of some rows
-# what each is called among bytes; where the rows' lists begin whose entries it tells of, None: a value a row; of blocks without
+# what each is called among bytes; where the rows' lists begin whose entries it tells of, None: a
+# value a row; of blocks without
 ROW_ATTRIBUTES: dict[str, tuple[str, str | None, int]] = {
     "label_indptr": ("lp", "label_indptr", 0),
     "label_indices": ("li", "label_indptr", 0),
@@ -177,7 +182,8 @@ ROW_ATTRIBUTES: dict[str, tuple[str, str | None, int]] = {
 
 @dataclass
 class Block(LabelledRows):
-    """Rows: `x` (n, d) dense or CSR, labels as CSR lists, `grades` (uint16) of `label_indices` where not all are 1."""
+    """Rows: `x` (n, d) dense or CSR, labels as CSR lists, `grades` (uint16) of `label_indices`
+    where not all are 1."""
 
     x: Matrix
     ids: np.ndarray
@@ -303,7 +309,8 @@ def concatenate(blocks: Sequence[Block]) -> Block:
 
 
 def join(blocks: list[Block]) -> Block:
-    """Return the block of all rows, in order, which the list then holds instead; each block is let go once it is copied."""
+    """Return the block of all rows, in order, which the list then holds instead; each block is let
+    go once it is copied."""
     if len(blocks) != 1:
         ids, attributes = np.concatenate([b.ids for b in blocks]), joined(blocks)
         x = _sparse_rows(blocks) if any(b.sparse for b in blocks) else _dense_rows(blocks, len(ids))
@@ -353,7 +360,8 @@ def in_order_of_ids(blocks: list[Block]) -> Block:
 
 
 class WrongRow(Exception):
-    """A row cannot be used: `what` is wrong with it, its place among the rows, the feature or None."""
+    """A row cannot be used: `what` is wrong with it, its place among the rows, the feature or
+    None."""
 
     def __init__(self, what: str, row: int, slot: int | None = None) -> None:
         super().__init__(what)
@@ -363,8 +371,9 @@ class WrongRow(Exception):
 def wrong_entry(
     values: np.ndarray, grades: Grades | None, unknown: str = ""
 ) -> tuple[int, str] | None:
-    """Return the place of the first value that is neither 0, 1 nor unknown (NaN), or with `grades` that is none, and what it is
-    for a message, which says what is `unknown` and what else labels may be."""
+    """Return the place of the first value that is neither 0, 1 nor unknown (NaN), or with `grades`
+    that is none, and what it is for a message, which says what is `unknown` and what else labels
+    may be."""
     wrong = (
         grades.wrong(values)
         if grades is not None
@@ -385,7 +394,8 @@ def label_lists(
     grades: Grades | None = None,
     unlabelled: np.ndarray | None = None,
 ) -> Attributes:
-    """Return the label fields of a block of n rows from right entries, all positive without `values`, each once with `grades`."""
+    """Return the label fields of a block of n rows from right entries, all positive without
+    `values`, each once with `grades`."""
     unknown, units = None, None
     if values is not None:
         absent = np.isnan(values)

@@ -1,4 +1,5 @@
-"""States and blocks as bytes, and as cells of Arrow batches: a JSON header, then the raw aligned buffers, read without a copy."""
+"""States and blocks as bytes, and as cells of Arrow batches: a JSON header, then the raw aligned
+buffers, read without a copy."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ _DAMAGE = (
 
 
 def encode(state: State) -> bytearray:
-    """A dict of arrays, CSR matrices and plain values as bytes: a JSON header, then the raw aligned buffers."""
+    """A dict of arrays, CSR matrices and plain values as bytes: a JSON header, then the raw aligned
+    buffers."""
     header: dict[str, Any] = {}
     buffers: list[np.ndarray] = []
     offset = 0
@@ -72,7 +74,8 @@ def encode(state: State) -> bytearray:
 
 
 def envelope(arrays: int) -> int:
-    """The bytes of an encoded state beside its arrays' at most: its header and their alignment. A CSR matrix counts as three."""
+    """The bytes of an encoded state beside its arrays' at most: its header and their alignment. A
+    CSR matrix counts as three."""
     return 64 + 160 * arrays
 
 
@@ -109,8 +112,9 @@ def numbered_cells(
 
 
 def decode(data: Buffer, rows: Callable[[str, int], slice] | None = None) -> State:
-    """The inverse of `encode`, without a copy; `DataError` for other bytes, as far as sizes, dtypes and offsets tell. Of some
-    `rows` where they are told, by the name of an array and the number of its axes, 0 of a CSR matrix."""
+    """The inverse of `encode`, without a copy; `DataError` for other bytes, as far as sizes, dtypes
+    and offsets tell. Of some `rows` where they are told, by the name of an array and the number of
+    its axes, 0 of a CSR matrix."""
     view = memoryview(data)
     try:
         return _decode(view, rows)

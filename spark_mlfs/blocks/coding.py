@@ -1,8 +1,8 @@
 """Discretisation: features to small integer codes, and the coded blocks the counting kernels read.
 
-Equal width: code = min(b - 1, floor((x - min) * b / (max - min))), in this order of operations. Quantile: the number of distinct
-inner quantiles (linear interpolation) below x. A feature that holds only 0 and 1 keeps its two values. Constant features leave.
-"""
+Equal width: code = min(b - 1, floor((x - min) * b / (max - min))), in this order of operations.
+Quantile: the number of distinct inner quantiles (linear interpolation) below x. A feature that
+holds only 0 and 1 keeps its two values. Constant features leave."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ CODED_AT_ONCE = (
 
 @dataclass(frozen=True)
 class Coding:
-    """How values of the varying features become codes: `low`, `high` (v,) training range; `binary` (v,); `edges` (v, b-1) inner
-    quantiles padded with +inf, None for equal width; `sparse` whether blocks are coded sparsely."""
+    """How values of the varying features become codes: `low`, `high` (v,) training range; `binary`
+    (v,); `edges` (v, b-1) inner quantiles padded with +inf, None for equal width; `sparse` whether
+    blocks are coded sparsely."""
 
     num_bins: int
     binning: str
@@ -43,7 +44,8 @@ class Coding:
 
     @cached_property
     def zero(self) -> np.ndarray:
-        """(v,) uint8 code of 0, which the sparse layout does not store; any code where 0 is outside the range."""
+        """(v,) uint8 code of 0, which the sparse layout does not store; any code where 0 is outside
+        the range."""
         return self.column_codes(np.clip(0.0, self.low, self.high), slice(None))
 
     @property
@@ -67,7 +69,8 @@ class Coding:
 
     @cached_property
     def offsets(self) -> np.ndarray:
-        """(v + 1,) first slot of each feature in the sparse layout: one slot per code but the code of 0."""
+        """(v + 1,) first slot of each feature in the sparse layout: one slot per code but the code
+        of 0."""
         return np.concatenate([[0], np.cumsum(self.bins - 1)])
 
     @cached_property
@@ -89,7 +92,8 @@ class Coding:
         return (self.bins - 1).astype(np.uint8)
 
     def column_codes(self, values: np.ndarray, columns: np.ndarray | slice) -> np.ndarray:
-        """Codes, as uint8, of training values whose last axis (or every entry) belongs to `columns` of the varying features."""
+        """Codes, as uint8, of training values whose last axis (or every entry) belongs to `columns`
+        of the varying features."""
         if self.edges is None:
             values = (
                 np.clip(values, self.low[columns], self.high[columns]) if self.clipped else values
@@ -116,7 +120,8 @@ class Coding:
 def plan_coding(
     profile: Profile, num_bins: int, binning: str, edges: np.ndarray | None = None
 ) -> Coding:
-    """The coding the training data's profile leads to (`edges` for quantile bins, from `statistics.quantiles`)."""
+    """The coding the training data's profile leads to (`edges` for quantile bins, from
+    `statistics.quantiles`)."""
     v = profile.varying
     sparse = profile.density < SPARSE_DENSITY
     categories = profile.categories[v] if profile.categories.any() else None
@@ -129,7 +134,8 @@ def plan_coding(
 
 
 def inner_edges(quantiles: np.ndarray) -> np.ndarray:
-    """(v, b-1) inner quantiles with repeated ones replaced by +inf, so that only distinct ones are counted."""
+    """(v, b-1) inner quantiles with repeated ones replaced by +inf, so that only distinct ones are
+    counted."""
     edges = np.sort(quantiles, axis=1)
     repeated = np.zeros(edges.shape, bool)
     repeated[:, 1:] = edges[:, 1:] == edges[:, :-1]
@@ -137,8 +143,9 @@ def inner_edges(quantiles: np.ndarray) -> np.ndarray:
 
 
 class CodedBlock(LabelledRows):
-    """Some rows, coded. Dense: `codes` (ceil(v / per_byte), n) uint8, several features to a byte, one row a byte column.
-    Sparse: `onehot` CSR (n, slots) of the codes that are not the code of 0. Labels as in `Block`."""
+    """Some rows, coded. Dense: `codes` (ceil(v / per_byte), n) uint8, several features to a byte,
+    one row a byte column. Sparse: `onehot` CSR (n, slots) of the codes that are not the code of 0.
+    Labels as in `Block`."""
 
     def __init__(self, n: int, codes: np.ndarray | None, onehot: Any, **attributes: Any) -> None:
         self.n, self.codes, self.onehot = n, codes, onehot
@@ -255,7 +262,8 @@ def concatenate_coded(blocks: list[CodedBlock]) -> CodedBlock:
 
 
 def in_runs(blocks: list[CodedBlock], count: int) -> list[CodedBlock]:
-    """Return the blocks joined into `count` of all rows in order, at most; the list is emptied, and a run copied at a time."""
+    """Return the blocks joined into `count` of all rows in order, at most; the list is emptied, and
+    a run copied at a time."""
     each, out = -(-len(blocks) // count), []
     while blocks:
         out.append(concatenate_coded([blocks.pop(0) for _ in range(min(each, len(blocks)))]))

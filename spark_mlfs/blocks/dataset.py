@@ -1,5 +1,5 @@
-"""Rows made ready for statistics: blocks, their profile and the names. `Packed` (`blocks.pack`) has them in a Spark frame,
-`InMemoryDataset` in this process."""
+"""Rows made ready for statistics: blocks, their profile and the names. `Packed` (`blocks.pack`) has
+them in a Spark frame, `InMemoryDataset` in this process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class Held:
 
 @dataclass
 class Dataset(Held):
-    """Packed rows or rows of this process; `named`: the features' names came with the data; `jobs` of Spark they took."""
+    """Packed rows or rows of this process; `named`: the features' names came with the data; `jobs`
+    of Spark they took."""
 
     profile: Profile
     feature_names: list[str] = field(default_factory=list)
@@ -43,7 +44,8 @@ class Dataset(Held):
     categories: Categories | None = None  # what columns were made of, where some were no numbers
 
     def engine(self, budgets: Any) -> Any:
-        """Return an engine of the data's own; None where they are rows, which those of `engine` read."""
+        """Return an engine of the data's own; None where they are rows, which those of `engine`
+        read."""
         return None
 
     def with_profile(self, profile: Profile) -> Dataset:
@@ -57,7 +59,8 @@ class Dataset(Held):
 
 @dataclass(kw_only=True)
 class InMemoryDataset(Dataset):
-    """All rows in this process, as one block or several; `block` joins them where they must be one."""
+    """All rows in this process, as one block or several; `block` joins them where they must be
+    one."""
 
     blocks: list[Block]
     cores: int = 1  # that statistics of the rows may take
@@ -77,8 +80,8 @@ class InMemoryDataset(Dataset):
 
 
 def note_categories(rows: Dataset, facts: Mapping[str, Any], counted: bool) -> None:
-    """Note what features stand for, as a reader tells it (`schema.categories_of`). `ParameterError` where some are codes of
-    categories and what looks at them has not `counted` them."""
+    """Note what features stand for, as a reader tells it (`schema.categories_of`). `ParameterError`
+    where some are codes of categories and what looks at them has not `counted` them."""
     if not facts:
         return
     made = rows.categories = Categories.of_facts(
@@ -88,14 +91,15 @@ def note_categories(rows: Dataset, facts: Mapping[str, Any], counted: bool) -> N
         rows.profile.categories = made.counts
         if not counted and made.values:
             raise ParameterError(
-                f"feature {made.columns[min(made.values)]!r} is a category told as codes, which methods that do not count "
-                f"values would take for numbers: read it as 0/1 features, {option('categories', 'onehot')}"
+                f"feature {made.columns[min(made.values)]!r} is a category told as codes, which "
+                "methods that do not count values would take for numbers: read it as 0/1 "
+                f"features, {option('categories', 'onehot')}"
             )
 
 
 def check_and_name(rows: Dataset, features: str, labels: str, some: bool = False) -> None:
-    """Raise `DataError` for data that cannot be used, and fill in names; `features`, `labels`: what the user calls them; `some`:
-    they are some of the rows that are ranked."""
+    """Raise `DataError` for data that cannot be used, and fill in names; `features`, `labels`: what
+    the user calls them; `some`: they are some of the rows that are ranked."""
     p = rows.profile
     if p.problem is not None:
         what, row, slot = p.problem
@@ -120,26 +124,30 @@ def check_and_name(rows: Dataset, features: str, labels: str, some: bool = False
         raise DataError(f"the vectors in {features!r} have no entries; give at least one feature")
     if rows.label_names and p.q > len(rows.label_names):
         raise DataError(
-            f"label number {p.q - 1} occurs but the metadata of {labels!r} names {len(rows.label_names)} labels"
+            f"label number {p.q - 1} occurs but the metadata of {labels!r} names "
+            f"{len(rows.label_names)} labels"
         )
     p.with_labels(max(p.q, len(rows.label_names)))
     if p.graded and p.total >= MOST_GRADED:
         unit = f"{p.weight_unit:g}"
         raise DataError(
-            f"graded labels take weights of at most 2^46 together, in units of the finest, {unit}: round the weights"
+            f"graded labels take weights of at most 2^46 together, in units of the finest, {unit}: "
+            "round the weights"
         )
     if not some:
         _must_tell(p, features, labels)
     rows.feature_names = rows.feature_names or [f"{features}_{index}" for index in range(p.d)]
     if len(rows.feature_names) != p.d:
         raise DataError(
-            f"the metadata of {features!r} names {len(rows.feature_names)} features, its vectors have {p.d}"
+            f"the metadata of {features!r} names {len(rows.feature_names)} features, its vectors "
+            f"have {p.d}"
         )
     rows.label_names = rows.label_names or [f"{labels}_{index}" for index in range(p.q)]
     for column, names in ((features, rows.feature_names), (labels, rows.label_names)):
         if (twice := first_repeated(names)) is not None:
             raise DataError(
-                f"two entries of {column!r} are both named {twice!r}; rename one, names identify a selection"
+                f"two entries of {column!r} are both named {twice!r}; rename one, names identify a "
+                "selection"
             )
 
 

@@ -1,4 +1,5 @@
-"""Which fold a row is in, from its id, its labels and a seed alone: the same on any cluster and in NumPy."""
+"""Which fold a row is in, from its id, its labels and a seed alone: the same on any cluster and in
+NumPy."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ from .profile import Profile
 
 
 def fold_of(block: Block, folds: int, profile: Profile) -> np.ndarray:
-    """(n,) the fold of each row of a block as it was packed, by the hash of its id, or without ids by that of its features: equal
-    rows share a fold, whatever they weigh."""
+    """(n,) the fold of each row of a block as it was packed, by the hash of its id, or without ids
+    by that of its features: equal rows share a fold, whatever they weigh."""
     return group_of(feature_keys(block, profile)) * folds // GROUPS
 
 
@@ -65,14 +66,16 @@ class Listed:
         strange = self.ids[at] != rows.ids
         if strange.any():
             raise DataError(
-                f"row {rows.ids[strange][0]} was not among the rows the folds were made of; make them of all rows"
+                f"row {rows.ids[strange][0]} was not among the rows the folds were made of; make "
+                "them of all rows"
             )
         return self.folds[at].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class ByLabelset:
-    """Folds by labelset `hashes` (m,), ascending: `ends` (m, folds − 1) among the row hashes, `order` (m, folds) of the folds."""
+    """Folds by labelset `hashes` (m,), ascending: `ends` (m, folds − 1) among the row hashes,
+    `order` (m, folds) of the folds."""
 
     hashes: np.ndarray
     ends: np.ndarray
@@ -87,7 +90,8 @@ class ByLabelset:
 
 @dataclass(frozen=True)
 class Marked:
-    """Training and test rows that came in files of their own, as `marked` put them together: an odd id is a test row."""
+    """Training and test rows that came in files of their own, as `marked` put them together: an odd
+    id is a test row."""
 
     def of(self, rows: Block | SimpleNamespace) -> np.ndarray:
         return 1 - (rows.ids & 1)
@@ -95,7 +99,8 @@ class Marked:
 
 @dataclass(frozen=True)
 class Split:
-    """One division into training and test rows: the test rows are those of `fold` (of a random split, fold 0)."""
+    """One division into training and test rows: the test rows are those of `fold` (of a random
+    split, fold 0)."""
 
     name: str
     repeat: int
@@ -103,7 +108,8 @@ class Split:
     folds: Hashed | Listed | ByLabelset | Marked
 
     def of(self, rows: Block | np.ndarray) -> np.ndarray:
-        """(n,) whether each row is a test row. `rows`: a block, or row ids where the split is not `ByLabelset`."""
+        """(n,) whether each row is a test row. `rows`: a block, or row ids where the split is not
+        `ByLabelset`."""
         if not isinstance(rows, Block) and isinstance(self.folds, ByLabelset):
             raise ParameterError(
                 f"{self.name} is divided by labelset: give blocks, ids do not tell the fold"
@@ -115,7 +121,8 @@ class Split:
 
     @property
     def groups(self) -> list[int] | None:
-        """The groups of rows (of 60, `kernels.hashing.group_of`) that are tested; None where groups are divided."""
+        """The groups of rows (of 60, `kernels.hashing.group_of`) that are tested; None where groups
+        are divided."""
         folds = self.folds.groups if isinstance(self.folds, Hashed) else None
         return (
             None if folds is None else [int(group) for group in np.flatnonzero(folds == self.fold)]
@@ -137,12 +144,14 @@ def positives(labels: Any, delimiter: str | None = None) -> sp.csr_matrix:
 def stratify(
     ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], seed: int
 ) -> Listed:
-    """Iterative stratification of rows with `ids` (n,) and 0/1 `labels` (n, q) into folds of the given shares.
+    """Iterative stratification of rows with `ids` (n,) and 0/1 `labels` (n, q) into folds of the
+    given shares.
 
-    Again and again the label with the fewest rows left (of equals the smallest) deals its rows out: each row goes to the fold
-    that still wants most rows of that label, of equals the one that wants most rows at all, then by the row's hash. Rows without
-    labels fill up the folds. Sechidis et al. 2011, Algorithm 1; rows come in the order of their hash, so that the result depends
-    on seed, ids and labels alone. Rows with one id stay together."""
+    Again and again the label with the fewest rows left (of equals the smallest) deals its rows out:
+    each row goes to the fold that still wants most rows of that label, of equals the one that wants
+    most rows at all, then by the row's hash. Rows without labels fill up the folds. Sechidis et al.
+    2011, Algorithm 1; rows come in the order of their hash, so that the result depends on seed, ids
+    and labels alone. Rows with one id stay together."""
     ids = np.asarray(ids, np.int64)
     unique, first, weight = np.unique(ids, return_index=True, return_counts=True)
     hashes = mix(unique, seed)
@@ -188,8 +197,8 @@ def stratify(
 
 
 def even(ids: np.ndarray, shares: tuple[float, ...], seed: int) -> Listed:
-    """Rows with `ids` (n,) in the order of their hash, cut into folds: each within one row of its share, where no ids repeat.
-    Rows with one id stay together."""
+    """Rows with `ids` (n,) in the order of their hash, cut into folds: each within one row of its
+    share, where no ids repeat. Rows with one id stay together."""
     unique, weight = np.unique(np.asarray(ids, np.int64), return_counts=True)
     order = np.argsort(mix(unique, seed), kind="stable")
     before = np.cumsum(weight[order]) - weight[order]

@@ -1,9 +1,11 @@
-"""Graded labels in fixed point: a row has a label to a degree from 0 to 1, such as a share of a distribution or a rating.
+"""Graded labels in fixed point: a row has a label to a degree from 0 to 1, such as a share of a
+distribution or a rating.
 
-A grade v between the ends a < b of its range is g = (v − a)/(b − a), taken as the whole number rint(g · 2¹⁵) of 2⁻¹⁵ (off by at
-most 2⁻¹⁶), so that every sum of products with grades is a sum of whole numbers. Grades that are all 0 or 1 are labels as ever, to
-the bit. With `cuts` grades become labels of 0 and 1 where they are read: a label is positive where its grade is at least the cut,
-and with several cuts it becomes as many labels, the cuts of one label side by side."""
+A grade v between the ends a < b of its range is g = (v − a)/(b − a), taken as the whole number
+rint(g · 2¹⁵) of 2⁻¹⁵ (off by at most 2⁻¹⁶), so that every sum of products with grades is a sum of
+whole numbers. Grades that are all 0 or 1 are labels as ever, to the bit. With `cuts` grades become
+labels of 0 and 1 where they are read: a label is positive where its grade is at least the cut, and
+with several cuts it becomes as many labels, the cuts of one label side by side."""
 
 from __future__ import annotations
 
@@ -22,21 +24,25 @@ BITS = 15
 ONE = 1 << BITS
 MOST = 1 << (61 - BITS)  # units of weight of all rows together: sums of them times grades fit int64
 SETTINGS = (
-    Parameter("graded_labels", False, Flag(), "labels are grades: numbers from 0 to 1, or in grade_range"),
+    Parameter("graded_labels", False, Flag(), "labels are grades: numbers from 0 to 1, or in "
+        "grade_range"),
     Parameter(
-        "grade_range", None, Optional(NumberList(Number(), "two numbers, the lowest grade and the highest", 2)),
+        "grade_range", None, Optional(NumberList(Number(), "two numbers, the lowest grade and the "
+            "highest", 2)),
         "what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1",
     ),
     Parameter(
         "label_cuts", None, Optional(NumberList(Number(), "grades, ascending")),
-        "a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each",
+        "a label is positive where its grade is at least this, for methods that take 0 and 1; "
+        "several cuts: a label for each",
     ),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Grades:
-    """How grades are read: from `low` to `high` (None: 0 and 1, with cuts any), and the `cuts`, in the same numbers."""
+    """How grades are read: from `low` to `high` (None: 0 and 1, with cuts any), and the `cuts`, in
+    the same numbers."""
 
     low: float | None = None
     high: float | None = None
@@ -44,19 +50,22 @@ class Grades:
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Grades | None:
-        """Return the grades that the values of `SETTINGS` ask for, None for labels of 0 and 1; `ParameterError` for nonsense."""
+        """Return the grades that the values of `SETTINGS` ask for, None for labels of 0 and 1;
+        `ParameterError` for nonsense."""
         asked, ends, cuts = (p.accept(values.get(p.name, p.default)) for p in SETTINGS)
         if not asked:
             for name, value in (("grade_range", ends), ("label_cuts", cuts)):
                 if value is not None:
                     raise ParameterError(
-                        f"{setting(name)} is about grades: set {setting('graded_labels')}, too, or leave it out"
+                        f"{setting(name)} is about grades: set {setting('graded_labels')}, too, or "
+                        "leave it out"
                     )
             return None
         scale = setting("grade_range")
         if ends is not None and ends[0] >= ends[1]:
             raise ParameterError(
-                f"{scale} goes from the lowest to the highest grade, not from {ends[0]:g} to {ends[1]:g}"
+                f"{scale} goes from the lowest to the highest grade, not from {ends[0]:g} to "
+                f"{ends[1]:g}"
             )
         if cuts is not None and any(a >= b for a, b in itertools.pairwise(cuts)):
             raise ParameterError(
@@ -64,9 +73,13 @@ class Grades:
             )
         for cut in cuts or ():
             if ends is not None and not ends[0] < cut <= ends[1]:
-                told = f"grades from {ends[0]:g} to {ends[1]:g} ({scale}) are all on one side of {cut:g}"
+                told = (
+                    f"grades from {ends[0]:g} to {ends[1]:g} ({scale}) are all on one side of "
+                    f"{cut:g}"
+                )
                 raise ParameterError(
-                    f"{setting('label_cuts')}: {told}; give a cut above the lowest, at most the highest"
+                    f"{setting('label_cuts')}: {told}; give a cut above the lowest, at most the "
+                    "highest"
                 )
         low, high = ends or (None, None)
         return Grades(low, high, tuple(cuts or ()))
@@ -94,13 +107,20 @@ class Grades:
         if not np.isfinite(value):
             return f"{value:g}; a grade is a finite number, or unknown (null or NaN)"
         if self.low is None or self.high is None:
-            return f"{value:g}; grades are from 0 to 1: correct it, or say in {setting('grade_range')} what they go from and to"
+            return (
+                f"{value:g}; grades are from 0 to 1: correct it, or say in "
+                f"{setting('grade_range')} what they go from and to"
+            )
         ends = f"{self.low:g} to {self.high:g}"
-        return f"{value:g}; grades are from {ends} ({setting('grade_range')}): correct it, or make it unknown (null or NaN)"
+        return (
+            f"{value:g}; grades are from {ends} ({setting('grade_range')}): correct it, or "
+            "make it unknown (null or NaN)"
+        )
 
     @property
     def zero_matters(self) -> bool:
-        """Whether an entry that a sparse row does not store, a 0, would be more than no label, or no grade."""
+        """Whether an entry that a sparse row does not store, a 0, would be more than no label, or
+        no grade."""
         if self.low is not None and self.high is not None and not self.low <= 0 <= self.high:
             return True
         return self.cuts[0] <= 0 if self.cuts else bool(self.low)
@@ -108,7 +128,8 @@ class Grades:
     def entries(
         self, rows: np.ndarray, labels: np.ndarray, values: np.ndarray
     ) -> tuple[np.ndarray, ...]:
-        """(rows, labels, units) of the grades above 0 among the entries (row, label, value), units (k,) of 2⁻¹⁵."""
+        """(rows, labels, units) of the grades above 0 among the entries (row, label, value), units
+        (k,) of 2⁻¹⁵."""
         if self.cuts:
             rows, labels, values = (np.repeat(each, self.width) for each in (rows, labels, values))
             which = np.arange(len(values)) % self.width

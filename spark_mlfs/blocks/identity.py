@@ -1,10 +1,12 @@
 """Which row is which: ids that no two rows share, although rows repeat.
 
-Without an id column a row's id is the hash of its content, so equal rows share it. Wherever ids decide anything (draws, ties,
-folds, neighbours) the t-th row of one content takes the id `occurrence_ids(id, t)`; which of the equal rows is the t-th makes no
-difference, so the answer does not depend on the partitioning. A user's id column may repeat on equal rows only.
+Without an id column a row's id is the hash of its content, so equal rows share it. Wherever ids
+decide anything (draws, ties, folds, neighbours) the t-th row of one content takes the id
+`occurrence_ids(id, t)`; which of the equal rows is the t-th makes no difference, so the answer does
+not depend on the partitioning. A user's id column may repeat on equal rows only.
 
-Methods that only count never ask. In one process it is one sort of the ids; `blocks.renumber` has the cluster's way."""
+Methods that only count never ask. In one process it is one sort of the ids; `blocks.renumber` has
+the cluster's way."""
 
 from __future__ import annotations
 
@@ -23,13 +25,15 @@ from .profile import Profile, profile_block
 
 OCCURRENCE, CONTENT = 0x0CC, 0xC0
 SHARED = (
-    "rows that differ share the row id {}; where ids decide draws, ties, folds or neighbours they must be unique: give another "
-    "id column, or none (the content of a row is its id then, and equal rows may repeat)"
+    "rows that differ share the row id {}; where ids decide draws, ties, folds or neighbours they "
+    "must be unique: give another id column, or none (the content of a row is its id then, and "
+    "equal rows may repeat)"
 )
 
 
 def occurrence_ids(ids: np.ndarray, occurrence: np.ndarray) -> np.ndarray:
-    """(n,) ids of the `occurrence`-th rows (from 0) that share `ids`; the lowest bit stays, for `folds.Marked`."""
+    """(n,) ids of the `occurrence`-th rows (from 0) that share `ids`; the lowest bit stays, for
+    `folds.Marked`."""
     fresh = mix(mix(ids, OCCURRENCE).view(np.int64) + occurrence, OCCURRENCE).view(np.int64)
     return np.where(occurrence == 0, ids, (fresh & ~np.int64(1)) | (ids & 1))
 
@@ -47,16 +51,17 @@ def occurrences(ids: np.ndarray) -> np.ndarray | None:
 
 
 def content_hashes(block: Block) -> np.ndarray:
-    """(n,) uint64 hash of each row's features, labels, grades and weight, whatever holds the values: `feature_hashes`, and Σ over
-    the labels of their hashes."""
+    """(n,) uint64 hash of each row's features, labels, grades and weight, whatever holds the
+    values: `feature_hashes`, and Σ over the labels of their hashes."""
     with np.errstate(over="ignore"):
         total = feature_hashes(block) + _beside(block)
     return mix(total.view(np.int64), CONTENT)
 
 
 def feature_hashes(block: Block) -> np.ndarray:
-    """(n,) uint64 hash of each row's features. Multilinear over the cells, modulo 2⁶⁴: Σ_j r_j·g(x_j), r_j an odd number drawn
-    for the column, g the bits of the float64 multiplied and folded, g(0) = 0."""
+    """(n,) uint64 hash of each row's features. Multilinear over the cells, modulo 2⁶⁴: Σ_j
+    r_j·g(x_j), r_j an odd number drawn for the column, g the bits of the float64 multiplied and
+    folded, g(0) = 0."""
     x = block.x
     with np.errstate(over="ignore"):
         if sp.issparse(x):
@@ -87,15 +92,16 @@ def _beside(block: Block) -> np.ndarray:
 
 
 def feature_keys(block: Block, profile: Profile) -> np.ndarray:
-    """(n,) int64 of rows as they were packed: their ids, or where these are hashes of their content what that of their features
-    alone was, whatever labels and weights they have."""
+    """(n,) int64 of rows as they were packed: their ids, or where these are hashes of their content
+    what that of their features alone was, whatever labels and weights they have."""
     if not profile.content_ids:
         return block.ids
     return unmix(block.ids.view(np.uint64), CONTENT) - _beside(block).view(np.int64)
 
 
 def profiled(block: Block, width: int, named: bool) -> tuple[Block, Profile]:
-    """The rows with their ids (content hashes, unless they are `named` by the user's) and their profile, of `width` labels."""
+    """The rows with their ids (content hashes, unless they are `named` by the user's) and their
+    profile, of `width` labels."""
     profile, hashes = profile_block(block, width), content_hashes(block)
     profile.fingerprint = int(hashes.sum(dtype=np.uint64))
     profile.content_ids = not named
@@ -118,7 +124,8 @@ def _folded(values: np.ndarray) -> np.ndarray:
 
 
 def with_unique_ids(block: Block, named: bool) -> Block:
-    """The rows with ids of their own; `DataError` where rows that differ share one of the user's (`named`)."""
+    """The rows with ids of their own; `DataError` where rows that differ share one of the user's
+    (`named`)."""
     times = occurrences(block.ids)
     if times is None:
         return block

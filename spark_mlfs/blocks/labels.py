@@ -1,5 +1,6 @@
-"""Columns of features and labels in every accepted form, and what they become inside a block: features dense or CSR in the
-narrowest type that holds every value, labels as CSR lists of positive and unknown ones."""
+"""Columns of features and labels in every accepted form, and what they become inside a block:
+features dense or CSR in the narrowest type that holds every value, labels as CSR lists of positive
+and unknown ones."""
 
 from __future__ import annotations
 
@@ -31,9 +32,9 @@ Outcome = TypeVar("Outcome")
 
 @dataclass(frozen=True)
 class LabelSource:
-    """How to read a label column: `kind` "vector" (``VectorUDT``), "multihot" (array of 0/1), "ids" (array of label numbers),
-    "tags" (array of strings); the labels' `names`, of tags all there may be, else where the column tells them; `grades` of
-    entries."""
+    """How to read a label column: `kind` "vector" (``VectorUDT``), "multihot" (array of 0/1), "ids"
+    (array of label numbers), "tags" (array of strings); the labels' `names`, of tags all there may
+    be, else where the column tells them; `grades` of entries."""
 
     kind: str
     names: tuple[str, ...] | None = None
@@ -51,16 +52,18 @@ def label_source(
 ) -> tuple[LabelSource, str | None]:
     """How `column` holds its labels, and the type that the packer reads it as, None as it is.
 
-    ``VectorUDT``            multi-hot; NaN is unknown
-    ``array<string>``        tags; labels are those the column's metadata names, in that order, and no others may occur; or the
+    ``VectorUDT``            multi-hot; NaN is unknown ``array<string>``        tags; labels are
+    those the column's metadata names, in that order, and no others may occur; or the
                              distinct tags in alphabetical order (one job)
-    ``array<float|double>``  multi-hot; null or NaN is unknown
-    ``array<int|bigint…>``   label numbers from 0, or multi-hot: ``form="auto"`` looks at the rows (one job) and takes them for
-                             multi-hot where they hold 0, 1 and null only and some row repeats an entry or holds a null;
-                             ``"ids"`` and ``"multihot"`` decide without looking
+    ``array<float|double>``  multi-hot; null or NaN is unknown ``array<int|bigint…>``   label
+    numbers from 0, or multi-hot: ``form="auto"`` looks at the rows (one job) and takes them for
+                             multi-hot where they hold 0, 1 and null only and some row repeats an
+                             entry or holds a null; ``"ids"`` and ``"multihot"`` decide without
+                             looking
 
-    A label number repeated in a row is one label; one below 0, or from `MAX_TAGS` on, is a problem of its row. Where labels are
-    `grades`, an array of numbers of any type holds one for every label."""
+    A label number repeated in a row is one label; one below 0, or from `MAX_TAGS` on, is a problem
+    of its row. Where labels are `grades`, an array of numbers of any type holds one for every
+    label."""
     if form not in FORMS:
         raise ParameterError(
             f"{setting('labels_form')} must be one of {', '.join(map(repr, FORMS))}, not {form!r}"
@@ -74,8 +77,9 @@ def label_source(
     ):
         form = f", {setting('labels_form', form)}" if form in ("tags", "ids") else ""
         raise ParameterError(
-            f"{setting('graded_labels')}: labels column {column!r} is {kind.name}{form}; grades are a vector or an "
-            "array of numbers, one for every label (gather columns with F.array)"
+            f"{setting('graded_labels')}: labels column {column!r} is {kind.name}{form}; grades "
+            "are a vector or an array of numbers, one for every label (gather columns with "
+            "F.array)"
         )
     if element is not None:
         if element.text:
@@ -91,15 +95,17 @@ def label_source(
                 form, named
             ), "array<double>" if form == "multihot" else "array<bigint>"
     raise ParameterError(
-        f"labels column {column!r} is {kind.name}; give a multi-hot vector, array<string> tags, array<int> label "
-        "numbers or an array of 0/1 (split a delimited string with F.split, gather 0/1 columns with F.array)"
+        f"labels column {column!r} is {kind.name}; give a multi-hot vector, array<string> tags, "
+        "array<int> label numbers or an array of 0/1 (split a delimited string with F.split, "
+        "gather 0/1 columns with F.array)"
     )
 
 
 def _of_cells(
     frame: LocalFrame, column: str, work: Callable[[pa.Array], Outcome]
 ) -> Iterator[Outcome]:
-    """Iterate over what `work` makes of the cells of a column, batch by batch; no other column is read."""
+    """Iterate over what `work` makes of the cells of a column, batch by batch; no other column is
+    read."""
     return chain.from_iterable(
         frame.select(column).each(lambda batches: [work(batch.column(0)) for batch in batches])
     )
@@ -125,7 +131,8 @@ def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
             vocabulary = sorted(row.tag for row in tags.collect())
     if len(vocabulary) > MAX_TAGS:
         raise DataError(
-            f"labels column {column!r} holds more than {MAX_TAGS} distinct tags; keep the frequent ones first"
+            f"labels column {column!r} holds more than {MAX_TAGS} distinct tags; keep the frequent "
+            "ones first"
         )
     if not vocabulary:
         raise DataError(f"labels column {column!r} holds no tag in any row; check the column")
@@ -133,7 +140,8 @@ def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
 
 
 def _looks_multihot(frame: DataFrame, column: str) -> bool:
-    """Whether an array of whole numbers is read as 0/1 flags and not as label numbers (`label_source`)."""
+    """Whether an array of whole numbers is read as 0/1 flags and not as label numbers
+    (`label_source`)."""
     if isinstance(frame, LocalFrame):
         looked = list(_of_cells(frame, column, _multihot_signs))
         return any(repeat for repeat, _ in looked) and not any(number for _, number in looked)
@@ -150,7 +158,8 @@ def _looks_multihot(frame: DataFrame, column: str) -> bool:
 
 
 def _multihot_signs(cells: pa.ListArray) -> tuple[bool, bool]:
-    """Whether some row repeats an entry or holds a null, and whether an entry is other than 0, 1 and null."""
+    """Whether some row repeats an entry or holds a null, and whether an entry is other than 0, 1
+    and null."""
     flat = cells.flatten()
     rows = np.repeat(np.arange(len(cells)), np.asarray(pc.list_value_length(cells).fill_null(0)))
     values = flat.fill_null(-1).to_numpy()
@@ -160,7 +169,8 @@ def _multihot_signs(cells: pa.ListArray) -> tuple[bool, bool]:
 
 
 def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]:
-    """The label fields of a block, and how many labels the rows tell (0: not). A null cell is unknown. `WrongRow` for others."""
+    """The label fields of a block, and how many labels the rows tell (0: not). A null cell is
+    unknown. `WrongRow` for others."""
     n = len(column)
     unlabelled = _nulls(column)
     if source.kind == "vector":
@@ -181,7 +191,10 @@ def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]
                 )
             if (labels >= MAX_TAGS).any():
                 far = int(np.argmax(labels >= MAX_TAGS))
-                told = f"label number {labels[far]} is absurdly large (at most {MAX_TAGS - 1}); correct it, or give tags"
+                told = (
+                    f"label number {labels[far]} is absurdly large (at most {MAX_TAGS - 1}); "
+                    "correct it, or give tags"
+                )
                 raise WrongRow(told, rows[far])
             return label_lists(n, rows, labels, unlabelled=unlabelled), 0
         values = flat.fill_null(np.nan).to_numpy(zero_copy_only=False)
@@ -215,7 +228,10 @@ def _tag_numbers(
     keep = labels >= 0
     strange = np.flatnonzero(~keep & flat.is_valid().to_numpy(zero_copy_only=False))
     if len(strange):
-        told = f"tag {flat[strange[0]].as_py()[:60]!r} is none of the {len(source.tags)} labels that were named"
+        told = (
+            f"tag {flat[strange[0]].as_py()[:60]!r} is none of the {len(source.tags)} labels "
+            "that were named"
+        )
         raise WrongRow(f"{told}; name it, too, or correct it", rows[strange[0]])
     return rows[keep], labels[keep]
 
@@ -227,7 +243,10 @@ def _check_stored(
     short = np.bincount(rows, minlength=n) < width
     short[unlabelled] = False
     if grades.zero_matters and short.any():
-        told = "its label vector is sparse, and a 0, which it does not store, would not be the lowest grade; give dense vectors"
+        told = (
+            "its label vector is sparse, and a 0, which it does not store, would not be the "
+            "lowest grade; give dense vectors"
+        )
         raise WrongRow(told, int(np.argmax(short)))
     key = np.sort(rows * max(width, 1) + labels)
     again = np.flatnonzero(key[1:] == key[:-1])
@@ -240,7 +259,8 @@ def _check_stored(
 def vector_entries(
     column: pa.StructArray, what: str = "label"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """(row, slot, value) of the stored entries of VectorUDT cells, and their width; `WrongRow` where one is of another width."""
+    """(row, slot, value) of the stored entries of VectorUDT cells, and their width; `WrongRow`
+    where one is of another width."""
     cells, sizes = vectors_and_sizes(column)
     present = np.flatnonzero(column.is_valid())
     first = int(sizes[present[0]]) if len(present) else 0
@@ -259,8 +279,8 @@ def read_features(
     used: np.ndarray | None = None,
     keep_missing: bool = False,
 ) -> Matrix:
-    """The feature cells as a matrix, float64 or as narrow as holds them; `WrongRow` for what is wrong with them where `used`
-    (width,) says so, and but for NaN with `keep_missing`."""
+    """The feature cells as a matrix, float64 or as narrow as holds them; `WrongRow` for what is
+    wrong with them where `used` (width,) says so, and but for NaN with `keep_missing`."""
     if column.null_count:
         raise WrongRow("its feature cell is null; fill or drop such rows", _nulls(column)[0])
     rows = len(column)
@@ -307,7 +327,8 @@ def read_features(
 
 
 def _all_sparse(column: pa.StructArray) -> sp.csr_matrix | None:
-    """Sparse cells as CSR, straight from their buffers; None where something is wrong with them, or a zero is stored."""
+    """Sparse cells as CSR, straight from their buffers; None where something is wrong with them, or
+    a zero is stored."""
     _, size, indices, values = column.flatten()
     sizes, offsets = size.to_numpy(zero_copy_only=False), np.asarray(values.offsets)
     flat, slots = (

@@ -1,11 +1,12 @@
 """Packing: rows of a DataFrame become blocks, once.
 
-A block holds some thousands of instances as raw buffers in one binary cell: features as a dense matrix (in the narrowest of
-uint8, float32, float64 that holds every value exactly) or CSR, label lists, row ids. The blocks are persisted; every statistic
-reads them through ``mapInArrow``, which moves a buffer at memory speed where rows of vectors cost fifty times as much.
+A block holds some thousands of instances as raw buffers in one binary cell: features as a dense
+matrix (in the narrowest of uint8, float32, float64 that holds every value exactly) or CSR, label
+lists, row ids. The blocks are persisted; every statistic reads them through ``mapInArrow``, which
+moves a buffer at memory speed where rows of vectors cost fifty times as much.
 
-The same pass profiles the data: sizes, per-feature minimum, maximum and whether only 0 and 1 occur, label counts, and the first
-thing that is wrong with them."""
+The same pass profiles the data: sizes, per-feature minimum, maximum and whether only 0 and 1 occur,
+label counts, and the first thing that is wrong with them."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ Columns = tuple[str, str, str | None, str | None]  # of features, labels, ids an
 
 @dataclass(frozen=True)
 class Pack:
-    """Arrow batches of (x, y[, id where named][, weight]) to blocks, numbered within the partition; its profile comes last."""
+    """Arrow batches of (x, y[, id where named][, weight]) to blocks, numbered within the partition;
+    its profile comes last."""
 
     source: LabelSource
     vectors: bool
@@ -62,7 +64,7 @@ class Pack:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Batches:
         total, number = Profile(), 0
         waiting: list[Block] = []  # narrow ones, which one block will hold
-        for block, total in self.read(batches):  # noqa: B007
+        for block, total in self.read(batches):
             alike = not waiting or (block.x.dtype, block.sparse) == (
                 waiting[0].x.dtype,
                 waiting[0].sparse,
@@ -93,7 +95,8 @@ class Pack:
     def blocks(
         self, batch: pa.RecordBatch, before: int = 0, width: int | None = None
     ) -> Iterator[tuple[Block, Profile]]:
-        """The blocks of a batch with their profiles; `before` rows of the partition came earlier, of `width` features."""
+        """The blocks of a batch with their profiles; `before` rows of the partition came earlier,
+        of `width` features."""
         ids = (
             batch.column(2).to_numpy(zero_copy_only=False)
             if self.named
@@ -112,7 +115,8 @@ class Pack:
             yield profiled(piece, labels, self.named)
 
     def _read(self, batch: pa.RecordBatch, ids: np.ndarray, width: int | None) -> tuple[Block, int]:
-        """A batch as one block, and how many labels its rows tell; `WrongRow` for what cannot be used."""
+        """A batch as one block, and how many labels its rows tell; `WrongRow` for what cannot be
+        used."""
         x = read_features(batch.column(0), self.vectors)
         if width not in (None, x.shape[1]):
             raise WrongRow(f"its feature vector has size {x.shape[1]} where others have {width}", 0)
@@ -128,7 +132,8 @@ class Pack:
         return Block(x, ids, **fields, weights=weights).of_some_weight(), labels
 
     def _row(self, ids: np.ndarray, before: int, row: int) -> list[int]:
-        """Return the name of a row in messages: its id, or its partition and its place there, the first being 1."""
+        """Return the name of a row in messages: its id, or its partition and its place there, the
+        first being 1."""
         if self.named:
             return [int(ids[row])]
         from pyspark import TaskContext
@@ -138,7 +143,8 @@ class Pack:
 
 
 def block_row(number: int, block: Buffer | None, summary: Buffer | None) -> pa.RecordBatch:
-    """A row of a packed frame: the number of the block within its partition, and the block, or the partition's profile."""
+    """A row of a packed frame: the number of the block within its partition, and the block, or the
+    partition's profile."""
     return pa.RecordBatch.from_pydict(
         {
             "number": pa.array([number], pa.int64()),
@@ -150,9 +156,10 @@ def block_row(number: int, block: Buffer | None, summary: Buffer | None) -> pa.R
 
 @dataclass(kw_only=True)
 class Packed(Dataset):
-    """The persisted frame of blocks, its profile, and the names. `source`: the frame that was packed, its id column and the
-    expression that made ids of it; None where ids are content hashes. `unique`: no two rows share an id; `memo`: what
-    `renumber.identified` worked out. `shuffled`: parts of blocks were shuffled to make these (`at_once`)."""
+    """The persisted frame of blocks, its profile, and the names. `source`: the frame that was
+    packed, its id column and the expression that made ids of it; None where ids are content hashes.
+    `unique`: no two rows share an id; `memo`: what `renumber.identified` worked out. `shuffled`:
+    parts of blocks were shuffled to make these (`at_once`)."""
 
     frame: DataFrame
     persisted: bool
@@ -181,7 +188,8 @@ class Packed(Dataset):
 
 
 def persist(frame: DataFrame) -> bool:
-    """Persist where the platform allows it (Databricks serverless does not); says whether it did."""
+    """Persist where the platform allows it (Databricks serverless does not); says whether it
+    did."""
     try:
         frame.persist()
         return True
@@ -192,13 +200,15 @@ def persist(frame: DataFrame) -> bool:
 
 
 def at_once(rows: DataFrame) -> DataFrame:
-    """`rows` as one last task delivers them: for actions on what follows from a shuffle of parts of blocks. Such rows come in
-    another order where an executor is lost; from Spark 4.1 on the job is given up unless its stage has delivered nothing yet."""
+    """`rows` as one last task delivers them: for actions on what follows from a shuffle of parts of
+    blocks. Such rows come in another order where an executor is lost; from Spark 4.1 on the job is
+    given up unless its stage has delivered nothing yet."""
     return rows.repartition(1)
 
 
 def collected(rows: DataFrame) -> list[Row]:
-    """`rows.collect()` for what may follow from a shuffle and be too large for `at_once`: begun anew where Spark gives it up."""
+    """`rows.collect()` for what may follow from a shuffle and be too large for `at_once`: begun
+    anew where Spark gives it up."""
     with worker_errors():
         for _ in range(TRIES - 1):
             try:
@@ -221,10 +231,11 @@ def pack(
     some: bool = False,
     counted: bool = False,
 ) -> Packed:
-    """Pack and profile `frame` in one job (one more for tags whose column does not name them, and undecided ``array<int>``), in
-    this process where its rows are; `weight` names the column of weights (`blocks.weights`), `grades`: see `blocks.grades`;
-    `some`: see `check_and_name`; `counted`: see `note_categories`.
-    Raises `ParameterError` for a wrong column, `DataError` naming the feature and the row (by its id, or "row 17 of part 3")."""
+    """Pack and profile `frame` in one job (one more for tags whose column does not name them, and
+    undecided ``array<int>``), in this process where its rows are; `weight` names the column of
+    weights (`blocks.weights`), `grades`: see `blocks.grades`; `some`: see `check_and_name`;
+    `counted`: see `note_categories`. Raises `ParameterError` for a wrong column, `DataError` naming
+    the feature and the row (by its id, or "row 17 of part 3")."""
     for column in filter(None, (features, labels, row_id, weight)):
         check_column(frame, column)
     kinds = kinds_of(frame)
@@ -342,7 +353,7 @@ def _blocks_here(
         return pa.RecordBatch.from_arrays(cells, names=list(map(str, range(len(cells)))))
 
     total, blocks = Profile(), list[Block]()
-    for block, total in packer.read(map(cast, batches)):  # noqa: B007
+    for block, total in packer.read(map(cast, batches)):
         blocks += [block] if block.n else []
     return blocks, total
 
@@ -358,7 +369,8 @@ def check_column(frame: DataFrame, column: str) -> None:
 
 
 def are_vectors(frame: DataFrame, features: str) -> bool:
-    """Whether the features are ``VectorUDT`` or else arrays; `ParameterError` for any other type."""
+    """Whether the features are ``VectorUDT`` or else arrays; `ParameterError` for any other
+    type."""
     kind = kinds_of(frame)[features]
     if not kind.vector and (kind.element is None or not kind.element.numeric):
         raise ParameterError(
@@ -369,7 +381,8 @@ def are_vectors(frame: DataFrame, features: str) -> bool:
 
 
 def collect_profile(blocks: DataFrame) -> tuple[Profile, int]:
-    """The profile of a packed frame, and the jobs it took: one, or two where a partition's is wide; many are merged first."""
+    """The profile of a packed frame, and the jobs it took: one, or two where a partition's is wide;
+    many are merged first."""
     summaries = blocks.select(F.spark_partition_id().alias("part"), "summary").where(
         "summary is not null"
     )
@@ -383,7 +396,8 @@ def collect_profile(blocks: DataFrame) -> tuple[Profile, int]:
         return merge_profiles(bytes(row.summary) for row in small), 1
     total = sum(row.size for row in small)
     if total > WIDE_SUMMARIES:
-        # by the partition: one that is read again may have another summary, which must not count beside the first
+        # by the partition: one that is read again may have another summary, which must not count
+        # beside the first
         summaries = summaries.repartition(max(2, int((total / WIDE_SUMMARIES) ** 0.5) + 1), "part")
         summaries = summaries.mapInArrow(_merge_batches, "summary binary")
     return merge_profiles(bytes(row.summary) for row in collected(summaries.select("summary"))), 2

@@ -1,6 +1,6 @@
 """The profile of the data: what one pass over the blocks tells, merged in any order."""
 
-# ruff: noqa: RUF009  `_fact` makes a field
+
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ THIN = 0.3  # share of a dense block's cells that are not zero, from which it co
 
 @dataclass(frozen=True)
 class MergeRule:
-    """How a fact follows `of_both` sets of rows. By label there is `none`, of a label without rows; weights are `in_units`."""
+    """How a fact follows `of_both` sets of rows. By label there is `none`, of a label without rows;
+    weights are `in_units`."""
 
     of_both: Callable[[Any, Any], Any]
     none: int | None = None
@@ -66,27 +67,33 @@ def _fact(rule: MergeRule, default: Any = 0) -> Any:
 
 @dataclass
 class Profile:
-    """Facts about the data from one pass. Merges by `merge`; the merge does not depend on the order.
+    """Facts about the data from one pass. Merges by `merge`; the merge does not depend on the
+    order.
 
-    n rows, d features, q labels; `low`, `high` (d,) and `binary` (d,) whether a feature holds only 0 and 1; `nonzero` stored
-    entries; `positive`, `unknown` (q,) rows per label; `unlabelled` rows with a null label cell; `size` bytes of the blocks;
-    `fingerprint` sum of the rows' 64-bit hashes; `problem` the first thing wrong, as (what, the row by its id or by
-    its partition and place or nothing, feature or None); `named_ids` whether the row ids come from a column of the user's,
-    `content_ids` whether they are hashes of the rows' content (`blocks.identity`).
+    n rows, d features, q labels; `low`, `high` (d,) and `binary` (d,) whether a feature holds only
+    0 and 1; `nonzero` stored entries; `positive`, `unknown` (q,) rows per label; `unlabelled` rows
+    with a null label cell; `size` bytes of the blocks; `fingerprint` sum of the rows' 64-bit
+    hashes; `problem` the first thing wrong, as (what, the row by its id or by its partition and
+    place or nothing, feature or None); `named_ids` whether the row ids come from a column of the
+    user's, `content_ids` whether they are hashes of the rows' content (`blocks.identity`).
 
-    What states can grow to follows from upper bounds: `stored` (d,) rows in which a feature is not zero; `widest` features that
-    are not zero in one row, `most_labels` and `most_unknown` labels of one row; `feature_label_pairs` and
-    `feature_unknown_pairs` Σ over rows of features that are not zero times (unknown) labels, `unlabelled_stored` of the former
-    in rows with a null label cell. A dense block counts as full. `declared_num_labels` each row tells of, 0 if none.
-    `labelsets` distinct ones of the rows whose labels are all known, once they have been counted (0: not yet).
+    What states can grow to follows from upper bounds: `stored` (d,) rows in which a feature is not
+    zero; `widest` features that are not zero in one row, `most_labels` and `most_unknown` labels of
+    one row; `feature_label_pairs` and `feature_unknown_pairs` Σ over rows of features that are not
+    zero times (unknown) labels, `unlabelled_stored` of the former in rows with a null label cell. A
+    dense block counts as full. `declared_num_labels` each row tells of, 0 if none. `labelsets`
+    distinct ones of the rows whose labels are all known, once they have been counted (0: not yet).
 
-    `categories` (d,) codes of features that are categories, 0 of numbers; empty where there are none.
+    `categories` (d,) codes of features that are categories, 0 of numbers; empty where there are
+    none.
 
-    Where rows have weights (`blocks.weights`) these are whole numbers of units 2^`weight_exponent` (None: no weights); `weight`
-    of all rows, `heaviest` of one, `weight_positive`, `weight_unknown` (q,) and `weight_unlabelled` of those counted above.
+    Where rows have weights (`blocks.weights`) these are whole numbers of units 2^`weight_exponent`
+    (None: no weights); `weight` of all rows, `heaviest` of one, `weight_positive`, `weight_unknown`
+    (q,) and `weight_unlabelled` of those counted above.
 
-    Where some grades are not 1 (`graded`; `blocks.grades`), in units of 2⁻¹⁵: `grade` (q,) their sums, `grade_low` and
-    `grade_high` (q,) the least and the largest above 0, `weight_grade` (q,) their sums times the weights."""
+    Where some grades are not 1 (`graded`; `blocks.grades`), in units of 2⁻¹⁵: `grade` (q,) their
+    sums, `grade_low` and `grade_high` (q,) the least and the largest above 0, `weight_grade` (q,)
+    their sums times the weights."""
 
     n: int = _fact(SUM)
     d: int = _fact(LARGEST)
@@ -134,7 +141,8 @@ class Profile:
         return np.flatnonzero(self.high > self.low)
 
     def only(self, features: np.ndarray) -> Profile:
-        """The same rows, of which every statistic reads the given features only: ascending indices of varying ones."""
+        """The same rows, of which every statistic reads the given features only: ascending indices
+        of varying ones."""
         out = replace(self)
         out.__dict__["varying"] = np.asarray(features)
         return out
@@ -146,7 +154,8 @@ class Profile:
         return out
 
     def excess(self) -> np.ndarray | None:
-        """(d,) exponents of powers of two that take features beyond 2^±`REACH` back, one for all if that will do; or None."""
+        """(d,) exponents of powers of two that take features beyond 2^±`REACH` back, one for all if
+        that will do; or None."""
         exponent = np.frexp(np.maximum(np.abs(self.low), np.abs(self.high)))[1][self.varying]
         top, bottom, out = (
             exponent.max(initial=0),
@@ -195,7 +204,8 @@ class Profile:
 
     @property
     def label_mass(self) -> np.ndarray:
-        """(q,) the sum of the grades of each label over the rows, by weight: `positive_total` where labels are 0 and 1."""
+        """(q,) the sum of the grades of each label over the rows, by weight: `positive_total` where
+        labels are 0 and 1."""
         if not self.graded:
             return self.positive_total
         return np.ldexp(
@@ -234,7 +244,8 @@ class Profile:
 
     @property
     def most_labelsets(self) -> int:
-        """How many distinct labelsets the rows whose labels are all known have at most; of graded labels, rows of grades."""
+        """How many distinct labelsets the rows whose labels are all known have at most; of graded
+        labels, rows of grades."""
         if self.labelsets:
             return self.labelsets
         sets, most = 0, self.labelled + 1  # one more has no label
@@ -245,7 +256,8 @@ class Profile:
         return min(self.n, sets)
 
     def rows_bytes(self, rows: int) -> int:
-        """How many bytes so many rows have as blocks at most, headers and alignment of a block aside."""
+        """How many bytes so many rows have as blocks at most, headers and alignment of a block
+        aside."""
         features = 12 * min(self.widest, self.d) + 4 if self.sparse else 8 * self.d
         labels = (6 if self.graded else 4) * self.most_labels + 4
         unknown = 4 * self.most_unknown + 4 + (8 if self.unlabelled else 0)
@@ -303,7 +315,8 @@ class Profile:
         return out
 
     def _use_unit(self, exponent: int) -> None:
-        """Take weights in the finer unit 2^`exponent`; what is more than `MOST` is refused anyhow."""
+        """Take weights in the finer unit 2^`exponent`; what is more than `MOST` is refused
+        anyhow."""
         assert self.weight_exponent is not None
         shift = min(self.weight_exponent - exponent, 64)
         if shift > 0:

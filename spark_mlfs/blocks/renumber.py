@@ -1,7 +1,8 @@
 """Ids that no two rows share, on the cluster (`blocks.identity` says what they are).
 
-One job that moves 8 bytes a row; where rows do repeat the blocks are written once more, with their new ids. Which rows repeat
-travels with the task; where that is much, the blocks of a partition meet what is shared of it in a shuffle."""
+One job that moves 8 bytes a row; where rows do repeat the blocks are written once more, with their
+new ids. Which rows repeat travels with the task; where that is much, the blocks of a partition meet
+what is shared of it in a shuffle."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def with_row_value(error: DataError, packed: Packed) -> DataError:
 
 
 def identified(packed: Packed) -> Packed:
-    """The packed data with ids that no two rows share, worked out once: one job where no row repeats."""
+    """The packed data with ids that no two rows share, worked out once: one job where no row
+    repeats."""
     if packed.unique:
         return packed
     if not packed.memo:
@@ -51,8 +53,9 @@ def identified(packed: Packed) -> Packed:
 
 
 def _identify(packed: Packed) -> tuple[DataFrame, bool, int, bool]:
-    """The frame of blocks with unique ids, whether it was persisted for that, the jobs, whether blocks were shuffled. It depends
-    on which rows are in a partition, not on their blocks: after the loss of an executor rows may come in another order."""
+    """The frame of blocks with unique ids, whether it was persisted for that, the jobs, whether
+    blocks were shuffled. It depends on which rows are in a partition, not on their blocks: after
+    the loss of an executor rows may come in another order."""
     parts = max(2, packed.profile.partitions)
     blocks = packed.frame.where("block is not null").select(
         F.spark_partition_id().alias("part"), "number", "block"
@@ -131,7 +134,8 @@ def spread_ids(batches: Batches, buckets: int) -> Batches:
 
 
 def shared_ids(batches: Batches) -> Batches:
-    """For every partition the ids that other rows have, too: how many of its rows, and of earlier partitions', have each."""
+    """For every partition the ids that other rows have, too: how many of its rows, and of earlier
+    partitions', have each."""
     of_part: dict[int, list[np.ndarray]] = {}
     for part, data in numbered_cells(batches, "part", "ids"):
         of_part.setdefault(part, []).append(np.frombuffer(bytes(data), np.int64))
@@ -162,7 +166,8 @@ Known = (
 
 
 def _beside(batches: Batches, known: Known) -> Iterator[tuple[int, Block, Shared | None]]:
-    """Every block with its number and the shared ids of its partition, the same object for all of them."""
+    """Every block with its number and the shared ids of its partition, the same object for all of
+    them."""
     states: list[bytes] = []
     part, shared = None, None
     for batch in batches:
@@ -180,7 +185,8 @@ def _beside(batches: Batches, known: Known) -> Iterator[tuple[int, Block, Shared
 
 @dataclass
 class Shared:
-    """The shared ids (m,) of a partition, ascending: how many rows of it, and of earlier ones, have each; how many were `met`."""
+    """The shared ids (m,) of a partition, ascending: how many rows of it, and of earlier ones, have
+    each; how many were `met`."""
 
     ids: np.ndarray
     count: np.ndarray
@@ -211,7 +217,8 @@ class Shared:
         """`DataError` where the rows that were renumbered are not those that were counted."""
         if (self.met != self.count).any():
             raise DataError(
-                "the data changed while they were read (another reading gave other rows): write them down first"
+                "the data changed while they were read (another reading gave other rows): write "
+                "them down first"
             )
 
 

@@ -1,9 +1,11 @@
-"""Row weights in fixed point: whole numbers of one power of two, so that every weighted count and sum is a sum of whole numbers.
+"""Row weights in fixed point: whole numbers of one power of two, so that every weighted count and
+sum is a sum of whole numbers.
 
-A weight that is a whole number below 2²⁴ stays as it is; any other is rounded to 16 significant bits, which is off by at most
-2⁻¹⁶ of it. The unit is the largest power of two that divides all of them, at most 1 unless all are 2⁴⁰ or more: whole numbers
-have the unit 1, and a row of weight w counts as w rows, to the bit. The weights of all rows together stay below 2⁵² units, or the
-run is refused. A row of weight 0 is no row: it is left out before anything is counted."""
+A weight that is a whole number below 2²⁴ stays as it is; any other is rounded to 16 significant
+bits, which is off by at most 2⁻¹⁶ of it. The unit is the largest power of two that divides all of
+them, at most 1 unless all are 2⁴⁰ or more: whole numbers have the unit 1, and a row of weight w
+counts as w rows, to the bit. The weights of all rows together stay below 2⁵² units, or the run is
+refused. A row of weight 0 is no row: it is left out before anything is counted."""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ WHOLE = 1 << 24  # below, whole numbers stay as they are
 LARGE = 1 << 40
 MOST = 1 << 52  # units of all rows together: sums of them are exact in float64, too
 TOO_FAR = (
-    "the weights of the rows are too far apart, or too large: in units of the finest, {:g}, they add up to more than 2^52; "
-    "divide, round or clip them, so that the smallest is no less than about a thousandth of the largest"
+    "the weights of the rows are too far apart, or too large: in units of the finest, {:g}, they "
+    "add up to more than 2^52; divide, round or clip them, so that the smallest is no less than "
+    "about a thousandth of the largest"
 )
 
 
@@ -28,7 +31,8 @@ def fixed(weights: np.ndarray) -> np.ndarray:
 
 
 def exponent_of(weights: np.ndarray) -> int:
-    """The largest e such that 2^e divides all of some fixed-point weights above 0, e ≤ 0 unless all are `LARGE`."""
+    """The largest e such that 2^e divides all of some fixed-point weights above 0, e ≤ 0 unless all
+    are `LARGE`."""
     fractions = weights if (weights >= LARGE).all() else weights[weights != np.rint(weights)]
     if not len(fractions):
         return 0 if len(weights) else 1 << 10  # no weights have any unit
@@ -44,7 +48,8 @@ def in_units(weights: np.ndarray, exponent: int) -> np.ndarray:
 
 
 def wrong_weight(weights: np.ndarray, absent: np.ndarray | None = None) -> tuple[str, int] | None:
-    """Return the problem of the first weight that cannot be used, and its place; `absent` says which are null."""
+    """Return the problem of the first weight that cannot be used, and its place; `absent` says
+    which are null."""
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if not len(bad):
         return None
@@ -57,6 +62,7 @@ def wrong_weight(weights: np.ndarray, absent: np.ndarray | None = None) -> tuple
         else f"{weights[at]:g}"
     )
     return (
-        f"its weight is {told}; weights are finite numbers of 0 or more: correct it, or drop the row",
+        f"its weight is {told}; weights are finite numbers of 0 or more: correct it, or drop the "
+        "row",
         at,
     )

@@ -1,6 +1,8 @@
-"""The contract of a classifier: parameters, a fit on an engine that gives a state of arrays, and a NumPy prediction from it.
+"""The contract of a classifier: parameters, a fit on an engine that gives a state of arrays, and a
+NumPy prediction from it.
 
-The pyspark.ml classes (`ml.learners`), saving, names, jobs and checks are the base's business, as for methods."""
+The pyspark.ml classes (`ml.learners`), saving, names, jobs and checks are the base's business, as
+for methods."""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ class Classifier(Entry):
         raise NotImplementedError
 
     def by_label(self, p: Values) -> bool:
-        """Whether the labels are trained apart from each other, so that they may be trained side by side."""
+        """Whether the labels are trained apart from each other, so that they may be trained side by
+        side."""
         return False
 
     def probabilities(self, p: Values) -> bool:
@@ -43,8 +46,8 @@ class Classifier(Entry):
 
 
 class Predictor:
-    """`predict(x)` of raw features x (rows, d), dense or CSR: (labels (rows, q) uint8, scores (rows, q) float64). Picklable; what
-    it derives from its state is made once a task."""
+    """`predict(x)` of raw features x (rows, d), dense or CSR: (labels (rows, q) uint8, scores
+    (rows, q) float64). Picklable; what it derives from its state is made once a task."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -64,14 +67,18 @@ def refuse_unknown(profile: Profile) -> None:
     """`DataError` where single labels of a row are unknown."""
     if profile.unknown.any():
         label = int(np.flatnonzero(profile.unknown)[0])
-        told = f"label {label} is unknown (NaN) in {int(profile.unknown[label])} rows whose other labels are known"
+        told = (
+            f"label {label} is unknown (NaN) in {int(profile.unknown[label])} rows whose other "
+            "labels are known"
+        )
         raise DataError(
             f"{told}; a classifier needs fully known rows: drop these rows, or drop the label"
         )
 
 
 def known_rows(block: Block, profile: Profile) -> Block:
-    """The rows whose labels are all known, without those with a null label cell; `DataError` where single labels are unknown."""
+    """The rows whose labels are all known, without those with a null label cell; `DataError` where
+    single labels are unknown."""
     refuse_unknown(profile)
     if block.unlabelled is None or not len(block.unlabelled):
         return block

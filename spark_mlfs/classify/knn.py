@@ -6,16 +6,16 @@ ML-kNN takes the label of the larger posterior,
     P(j | l) = (s + κ_l[j]) / (s(k+1) + Σ κ_l),     P(j | ¬l) = (s + κ'_l[j]) / (s(k+1) + Σ κ'_l)
     score = P(l) P(j|l) / (P(l) P(j|l) + P(¬l) P(j|¬l)),   label where P(l) P(j|l) > P(¬l) P(j|¬l)
 
-BRkNN the majority: score = share of the k neighbours with the label, label where it exceeds ½. Neighbours are exact: ordered by
-round(d² / v, 10), then by row id; d the Euclidean distance over the v features that vary in the training rows, scaled as
-``scaling`` says (default: as they are).
-Symbols: n training rows; j ∈ {0, …, k} how many of the k neighbours of a row have label l of q; n_l training rows with l;
-κ_l[j] (κ'_l[j]) training rows with (without) l that have j such neighbours, themselves excluded; s > 0 the smoothing, rows.
-Scores (rows, q), probabilities or shares.
-Raises: `DataError` where single labels of a row are unknown, or there are at most k labelled rows; `BudgetError` where the
-training rows exceed $budget; $range.
-Source: Zhang & Zhou 2007 (ML-kNN); Spyromitros, Tsoumakas & Vlahavas 2008 (BRkNN).
-Deviations: none; equal posteriors, and half of the neighbours, predict 0."""
+BRkNN the majority: score = share of the k neighbours with the label, label where it exceeds ½.
+Neighbours are exact: ordered by round(d² / v, 10), then by row id; d the Euclidean distance over
+the v features that vary in the training rows, scaled as ``scaling`` says (default: as they are).
+Symbols: n training rows; j ∈ {0, …, k} how many of the k neighbours of a row have label l of q; n_l
+training rows with l; κ_l[j] (κ'_l[j]) training rows with (without) l that have j such neighbours,
+themselves excluded; s > 0 the smoothing, rows. Scores (rows, q), probabilities or shares. Raises:
+`DataError` where single labels of a row are unknown, or there are at most k labelled rows;
+`BudgetError` where the training rows exceed $budget; $range. Source: Zhang & Zhou 2007 (ML-kNN);
+Spyromitros, Tsoumakas & Vlahavas 2008 (BRkNN). Deviations: none; equal posteriors, and half of the
+neighbours, predict 0."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ class _KNN(Classifier):
     def learn(self, engine: Engine, rows: Block, p: Values) -> State:
         if rows.n <= p["k"]:
             raise DataError(
-                f"{rows.n} labelled training rows, but k = {p['k']} neighbours need at least {p['k'] + 1}: lower k"
+                f"{rows.n} labelled training rows, but k = {p['k']} neighbours need at least "
+                f"{p['k'] + 1}: lower k"
             )
         columns, y = engine.profile.varying, rows.labels(engine.profile.q)
         x = rows.x[:, columns]
@@ -70,7 +71,8 @@ class _KNN(Classifier):
 
 
 class NeighbourVote(Predictor):
-    """Prediction from the neighbours among the training rows of a state: ML-kNN's where it has the tables, else majority."""
+    """Prediction from the neighbours among the training rows of a state: ML-kNN's where it has the
+    tables, else majority."""
 
     def rows(self, x: Matrix, ids: np.ndarray) -> Rows:
         """Rows ready for distances."""
@@ -95,7 +97,8 @@ class NeighbourVote(Predictor):
         return label_counts(nearest(query, reference, self.state["k"]), y)
 
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
-        # training rows are known by their position; a row to predict is no training row, whatever its values
+        # training rows are known by their position; a row to predict is no training row, whatever
+        # its values
         return self.vote(self.counts(self.rows(x, -1 - np.arange(x.shape[0]))))
 
     def vote(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +126,10 @@ class MLkNN(_KNN):
     name = "mlknn"
     title = "maximum a posteriori from the k nearest neighbours' labels"
     source = "Zhang & Zhou 2007"
-    when = "nearest rows have like labels; probabilities wanted; some tens of thousands of training rows"
+    when = (
+        "nearest rows have like labels; probabilities wanted; some tens of thousands of "
+        "training rows"
+    )
     cost = "neighbours of every training row; the training rows travel with the model"
     parameters = (
         Parameter("k", 10, Integer(1), "neighbours"),

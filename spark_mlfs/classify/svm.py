@@ -39,14 +39,16 @@ LINEAR = (
 def label_machines(
     profile: Profile, p: Values, order: list[int] | None, block: Block, labels: Sequence[int]
 ) -> State:
-    """The machines of some labels, trained on all rows. `order` (chain) adds the labels before a label as features."""
+    """The machines of some labels, trained on all rows. `order` (chain) adds the labels before a
+    label as features."""
     rows = known_rows(block, profile)
     x = rows.x[:, profile.varying]
     scaling = Scaling.of_rows(x, p["scaling"])
     x, y = scaling.apply(x), rows.labels(profile.q).toarray().astype(np.int8)
     if x.size and max(x.max(), -x.min()) > LARGEST:
         raise DataError(
-            f"a support vector machine takes no features beyond {LARGEST:g}: give {setting('scaling', 'standard')}"
+            f"a support vector machine takes no features beyond {LARGEST:g}: give "
+            f"{setting('scaling', 'standard')}"
         )
     v = x.shape[1]
     weights, further = (
@@ -119,7 +121,8 @@ def beside(x: Matrix, labels: np.ndarray) -> Matrix:
 
 
 def machines_of(engine: Engine, p: Values, chain: list[int] | None = None, **further: Any) -> State:
-    """The machines of all labels, by label, which are trained apart, and what is `further` known of them."""
+    """The machines of all labels, by label, which are trained apart, and what is `further` known of
+    them."""
     profile = engine.profile
     parts = engine.over_labels(partial(label_machines, profile, p, chain))
     labels = np.concatenate([part["labels"] for part in parts])
@@ -142,16 +145,18 @@ class BRSVM(Classifier):
 
         min over w, b of  ½‖w‖² + C Σ_i max(0, 1 − y_i(w'x_i + b))²,    label where w'x + b > 0
 
-    by scikit-learn's LinearSVC (liblinear); the rows are in the order of their ids and the solver's draws are seeded, so that a
-    label's machine does not depend on where it was trained. Score: the decision value w'x + b, or with ``scores="calibrated"``
-    Platt's probability 1/(1 + exp(a·f + b)), f the decision value, a and b from those of three folds by row id. A label with one
-    value in the training rows is predicted as that value (decision ±1, probability 1 or 0).
-    Symbols: x_i (v,) the features that vary in training row i, scaled as ``scaling`` says (default: as they are), or those an
-    extractor made for the label (``label_specific``); y_i = ±1 whether it has the label; w (v,), b one label's machine of q; C >
-    0 ``c``. Scores (rows, q), distances in units of 1/‖w‖, or probabilities.
-    Raises: `DataError` where single labels of a row are unknown; `BudgetError` where the rows exceed $budget; $range.
-    Source: Fan, Chang, Hsieh, Wang & Lin 2008 (LIBLINEAR); Platt 1999 (probabilities).
-    Deviations: liblinear penalises the intercept b with w; where a fold lacks a class, the probability is 1/(1 + exp(−f))."""
+    by scikit-learn's LinearSVC (liblinear); the rows are in the order of their ids and the solver's
+    draws are seeded, so that a label's machine does not depend on where it was trained. Score: the
+    decision value w'x + b, or with ``scores="calibrated"`` Platt's probability 1/(1 + exp(a·f +
+    b)), f the decision value, a and b from those of three folds by row id. A label with one value
+    in the training rows is predicted as that value (decision ±1, probability 1 or 0). Symbols: x_i
+    (v,) the features that vary in training row i, scaled as ``scaling`` says (default: as they
+    are), or those an extractor made for the label (``label_specific``); y_i = ±1 whether it has the
+    label; w (v,), b one label's machine of q; C > 0 ``c``. Scores (rows, q), distances in units of
+    1/‖w‖, or probabilities. Raises: `DataError` where single labels of a row are unknown;
+    `BudgetError` where the rows exceed $budget; $range. Source: Fan, Chang, Hsieh, Wang & Lin 2008
+    (LIBLINEAR); Platt 1999 (probabilities). Deviations: liblinear penalises the intercept b with w;
+    where a fold lacks a class, the probability is 1/(1 + exp(−f))."""
 
     name = "br-svm"
     title = "a linear support vector machine per label"
@@ -207,7 +212,8 @@ class Machines(Predictor):
 
 
 def decisions(x: Matrix, weights: np.ndarray) -> np.ndarray:
-    """x w' of the rows x (n, v) and `weights` (q, v), each row's to the bit, which BLAS rounds by its place among the others."""
+    """x w' of the rows x (n, v) and `weights` (q, v), each row's to the bit, which BLAS rounds by
+    its place among the others."""
     if sp.issparse(x):
         return np.asarray(x @ weights.T)
     return np.einsum("ij,kj->ik", np.ascontiguousarray(x), np.ascontiguousarray(weights))
@@ -218,21 +224,24 @@ class ClassifierChain(Classifier):
 
         ŷ_π(t) = h_t(x, ŷ_π(1), …, ŷ_π(t−1)),    t = 1, …, q
 
-    Training uses the true labels before a label, prediction the predicted ones. Base h: a linear support vector machine (``svm``,
-    as `br-svm`), or the majority of the k nearest neighbours (``knn``) in the space of the features and the labels before.
-    Order: by label index, by falling frequency, or drawn with the seed. Scores: decision values, or shares of neighbours.
-    Symbols: x (v,) the features that vary in the training rows, scaled as ``scaling`` says (default: as they are); π the order of
-    the q labels; ŷ ∈ {0, 1}^q the prediction. Scores (rows, q).
-    Raises: `DataError` where single labels of a row are unknown, or with ``knn`` there are at most k labelled rows; `BudgetError`
-    where the rows exceed $budget; $range.
-    Source: Read, Pfahringer, Holmes & Frank 2009.
-    Deviations: one chain, not their ensemble."""
+    Training uses the true labels before a label, prediction the predicted ones. Base h: a linear
+    support vector machine (``svm``, as `br-svm`), or the majority of the k nearest neighbours
+    (``knn``) in the space of the features and the labels before. Order: by label index, by falling
+    frequency, or drawn with the seed. Scores: decision values, or shares of neighbours. Symbols: x
+    (v,) the features that vary in the training rows, scaled as ``scaling`` says (default: as they
+    are); π the order of the q labels; ŷ ∈ {0, 1}^q the prediction. Scores (rows, q). Raises:
+    `DataError` where single labels of a row are unknown, or with ``knn`` there are at most k
+    labelled rows; `BudgetError` where the rows exceed $budget; $range. Source: Read, Pfahringer,
+    Holmes & Frank 2009. Deviations: one chain, not their ensemble."""
 
     name = "cc"
     title = "classifier chain over linear SVMs or nearest neighbours"
     source = "Read, Pfahringer, Holmes & Frank 2009"
     when = "labels that follow from each other"
-    cost = "one machine a label, side by side by label, each with all rows in its process; nothing with base=knn"
+    cost = (
+        "one machine a label, side by side by label, each with all rows in its process; "
+        "nothing with base=knn"
+    )
     parameters = (
         Parameter("base", "svm", Choice(("svm", "knn")), "what predicts a label"),
         Parameter(

@@ -1,4 +1,5 @@
-"""The command line, one file a command: `spark-mlfs select`, `transform`, `score`, `evaluate`, `compare`, `methods`, …"""
+"""The command line, one file a command: `spark-mlfs select`, `transform`, `score`, `evaluate`,
+`compare`, `methods`, …"""
 
 from .command import job, main
 

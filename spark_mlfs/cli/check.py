@@ -90,7 +90,8 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
         checked = check.run(frame)
     if args.format == "files" and checked.left_out and work.options.get("on_error") == "refuse":
         raise DataError(
-            f"{checked.left_out} files cannot be used: spark-mlfs score lists them; or leave --on-error refuse out"
+            f"{checked.left_out} files cannot be used: spark-mlfs score lists them; or leave "
+            "--on-error refuse out"
         )
     names, trained = scorer.classifier.labelNames, scorer.classifier.labelShares
     results: dict[str, Any] = {
@@ -114,8 +115,9 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
     if untagged >= FEW_TAGS and how["top_n"] is None:
         remedy = found["remedy"] = suggest_threshold(checked)
         notes.append(
-            f"{100 * untagged:.0f} % of the rows get no tag: --threshold {remedy['threshold']:.6g} gives nine rows in ten one, "
-            f"--top-n {remedy['top_n']} each as many as rows have on average"
+            f"{100 * untagged:.0f} % of the rows get no tag: --threshold {remedy['threshold']:.6g} "
+            f"gives nine rows in ten one, --top-n {remedy['top_n']} each as many as rows have on "
+            "average"
         )
     if how["top_n"] is None and (many := overtagged(given, checked.rows, trained)):
         found["too_many"] = many
@@ -181,7 +183,8 @@ def _forecast(args: argparse.Namespace, scorer: SavedPipeline, further: dict[str
     lines = {
         "model": f"{scorer.path}: {', '.join(stages)}; {scorer.width} features",
         "reads": ", ".join(read),
-        "rows": f"{further['rows']} to measure on, in one pass; those with an unknown label are left out",
+        "rows": f"{further['rows']} to measure on, in one pass; those with an unknown label are "
+        "left out",
         "labels": f"{len(names)}: {some_of(names)}",
     }
     return print_forecast(args, lines, {**found, **further})
@@ -203,7 +206,8 @@ def _labelled(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, str]:
     options.pop("id", None)
     if options:
         raise ParameterError(
-            f"check takes no option {next(iter(options))!r} for {format}: the saved pipeline names its columns"
+            f"check takes no option {next(iter(options))!r} for {format}: the saved pipeline names "
+            "its columns"
         )
     return labels_of(source, labels, delimiter, "_labels")
 

@@ -1,4 +1,5 @@
-"""``spark-mlfs collect``: the sums that methods need of some rows, as a folder, so that these rows need not be read again."""
+"""``spark-mlfs collect``: the sums that methods need of some rows, as a folder, so that these rows
+need not be read again."""
 
 from __future__ import annotations
 
@@ -54,7 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.repeated(
         "--set", "NAME=VALUE", "a parameter of the methods that have it, such as num_bins"
     )
-    said = "for jmi, d2f, mdmr, pmu, scls, lrfs, mrmr, fimf: the pairs of so many features are counted, the best by mim"
+    said = (
+        "for jmi, d2f, mdmr, pmu, scls, lrfs, mrmr, fimf: the pairs of so many features are "
+        "counted, the best by mim"
+    )
     flags.one("--pairs-of", "N", said, type=COUNT)
     flags.one("--like", "DIR", "states that were collected first: codes and grids are theirs")
     flags.one(
@@ -72,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
     data, settings = config.data, config.run
     if data.options.get("missing") == "mean":
         raise ParameterError(
-            "missing=mean gives each state another number: give zero or drop, or fill the values first"
+            "missing=mean gives each state another number: give zero or drop, or fill the values "
+            "first"
         )
     if data.format == "text" and not data.options.get("vocabulary"):
         file = read_toml(args.config).get("data", {}).get("options", {}) if args.config else {}
@@ -80,7 +85,8 @@ def run(args: argparse.Namespace) -> int:
         data.options |= {name: value for name, value in ALL_WORDS.items() if name not in typed}
         if data.options["min_df"] != 1:
             raise ParameterError(
-                "states need every word: a rare one is not one that does not occur; leave min_df out"
+                "states need every word: a rare one is not one that does not occur; leave min_df "
+                "out"
             )
     output = Output(here(settings.output or ""), settings.overwrite)
     work = Work(args, output, None, [(data.path, data.format or "", data.options)])

@@ -1,10 +1,11 @@
-"""The command line, and what ``jobs/*.py`` call. A command is a module of this folder, with an `EPILOG` if it has examples,
-`add_arguments(parser)` and `run(args)`, which returns the exit code; and a line in `COMMANDS`.
+"""The command line, and what ``jobs/*.py`` call. A command is a module of this folder, with an
+`EPILOG` if it has examples, `add_arguments(parser)` and `run(args)`, which returns the exit code;
+and a line in `COMMANDS`.
 
-Exit codes: 0 done; 2 the user's error, told in one line on standard error; 130 interrupted, 143 ended by SIGTERM, both with what
-is kept; 3 what `check --require` asks for is not met; 1 anything else, with its traceback. With --json what failed is an object
-on standard output, too. Nothing is written unless all of it is (`output.folder`).
-"""
+Exit codes: 0 done; 2 the user's error, told in one line on standard error; 130 interrupted, 143
+ended by SIGTERM, both with what is kept; 3 what `check --require` asks for is not met; 1 anything
+else, with its traceback. With --json what failed is an object on standard output, too. Nothing is
+written unless all of it is (`output.folder`)."""
 
 from __future__ import annotations
 
@@ -65,9 +66,11 @@ COMMANDS = {
     "check": "measure a saved pipeline on rows whose labels are known",
     "drift": "tell what changed between earlier and later rows",
     "sample": "write a generated table, as Parquet, or files to try the jobs on",
-    "methods": "list the methods, extractors, classifiers and formats with their parameters; with a name, all about one",
+    "methods": "list the methods, extractors, classifiers and formats with their parameters; with "
+    "a name, all about one",
     "completion": "print a script that completes commands, flags and names in bash or zsh",
-    "warm_up": "keep Java's classes ready, so that every later run on this machine starts seconds sooner",
+    "warm_up": "keep Java's classes ready, so that every later run on this machine starts seconds "
+    "sooner",
     "java_home": "print the JAVA_HOME a local Spark uses",
 }
 MAX_LINE = 1000  # characters of an error
@@ -109,8 +112,8 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(flagged: Container[str] = COMMANDS) -> argparse.ArgumentParser:
-    """The parser of all commands, with the flags of all or of those `flagged`, whose modules are imported. What it gives has the
-    command's `run` and `parser`."""
+    """The parser of all commands, with the flags of all or of those `flagged`, whose modules are
+    imported. What it gives has the command's `run` and `parser`."""
     written: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
     top = _Parser(
         "spark-mlfs",
@@ -139,7 +142,8 @@ _CONTROLS = {
 
 
 class _Shown:
-    """A stream of text that shows control characters, as JSON writes them: a name from the data gives the terminal no command."""
+    """A stream of text that shows control characters, as JSON writes them: a name from the data
+    gives the terminal no command."""
 
     def __init__(self, stream: Any, passed: str = "") -> None:
         self._stream = stream
@@ -180,7 +184,7 @@ def _check_surroundings(argv: Sequence[str]) -> None:
 
 @contextmanager
 def _controls_shown() -> Iterator[None]:
-    out, err = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115  # None: closed, as by >&-
+    out, err = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # None: closed, as by >&-
     with redirect_stdout(_Shown(out)), redirect_stderr(_Shown(err, "\r")):  # where a bar grows
         yield
         sys.stdout.flush()
@@ -232,7 +236,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _failed(line: str, code: int, argv: Sequence[str]) -> int:
-    """The exit code; with --json an object that says it stands on standard output in place of the result."""
+    """The exit code; with --json an object that says it stands on standard output in place of the
+    result."""
     if "--json" in argv:
         print(json.dumps({"error": line, "code": code}), flush=True)
     return code
@@ -248,8 +253,9 @@ _FLAGS = {
 
 
 def spelling_of(argv: Sequence[str], flags: Collection[str]) -> Spelling:
-    """How a message names settings to who typed `argv`, where the command has these `flags`: as flags, a method's parameter as
-    ``--set NAME=VALUE``, an option of the reader as ``--option NAME=VALUE``; what a file may have said as there."""
+    """How a message names settings to who typed `argv`, where the command has these `flags`: as
+    flags, a method's parameter as ``--set NAME=VALUE``, an option of the reader as ``--option
+    NAME=VALUE``; what a file may have said as there."""
     typed = {word.partition("=")[0] for word in argv if word.startswith("--")}
     options = {
         word.partition("=")[0] for flag, word in itertools.pairwise(argv) if flag == "--option"
@@ -267,7 +273,10 @@ def spelling_of(argv: Sequence[str], flags: Collection[str]) -> Spelling:
             if name != AS_TEXT or value is None or format is None:
                 return said
             column = _typed(value)
-            return f"give --format text --option source={format} --option text={column} instead of --features {column}"
+            return (
+                f"give --format text --option source={format} --option text={column} instead "
+                f"of --features {column}"
+            )
         flag = _FLAGS.get(name) if kind == "option" else "--" + name.replace("_", "-")
         given = name in options if kind == "option" else False
         if (
@@ -298,14 +307,16 @@ def _typed(value: str) -> str:
 
 
 def job() -> None:
-    """`main` for a scheduler that calls a function and takes no exit code (a Databricks wheel task): an error ends it."""
+    """`main` for a scheduler that calls a function and takes no exit code (a Databricks wheel
+    task): an error ends it."""
     code = main()
     if code != OK:
         raise SystemExit(code)
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM: a scheduler, or `docker stop`, ends the run. It is cleaned up and told as after Ctrl-C."""
+    """SIGTERM: a scheduler, or `docker stop`, ends the run. It is cleaned up and told as after
+    Ctrl-C."""
 
 
 @contextmanager
@@ -349,7 +360,8 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
 
 
 def _user_error(error: BaseException) -> SparkMlfsError | None:
-    """Return the error that the user can put right: ours, also out of a worker, and paths that are not there or not ours."""
+    """Return the error that the user can put right: ours, also out of a worker, and paths that are
+    not there or not ours."""
     own = from_worker(error)
     if own is not None:
         return own
@@ -359,13 +371,17 @@ def _user_error(error: BaseException) -> SparkMlfsError | None:
     if isinstance(error, OSError) and error.filename is not None:
         return DataError(f"{error.filename}: {(error.strerror or text)[:200].lower()}")
     if "DATA_SOURCE_NOT_FOUND" in text:
-        said = "this Spark session does not have the output format; for delta start it with delta-spark and its extensions"
+        said = (
+            "this Spark session does not have the output format; for delta start it with "
+            "delta-spark and its extensions"
+        )
         return DataError(said)
     if "[PATH_NOT_FOUND]" in text:
         return DataError(text.split("[PATH_NOT_FOUND]", 1)[1].split("SQLSTATE")[0].strip())
     if "No FileSystem for scheme" in text or "UNSUPPORTED_FILE_SYSTEM" in text:
         scheme = text.split("scheme", 1)[-1].split('"')[1] if '"' in text else "of the path"
         return DataError(
-            f"this Spark has no file system {scheme}; add its connector with --packages, or use a path it knows"
+            f"this Spark has no file system {scheme}; add its connector with --packages, or use a "
+            "path it knows"
         )
     return None

@@ -1,4 +1,5 @@
-"""``spark-mlfs compare``: data sets × methods × classifiers of one file; a plan is run trial by trial, as by `evaluate`, too."""
+"""``spark-mlfs compare``: data sets × methods × classifiers of one file; a plan is run trial by
+trial, as by `evaluate`, too."""
 
 from __future__ import annotations
 
@@ -21,7 +22,10 @@ from .flags import Flags, given
 from .terminal import print_forecast, print_result
 from .work import Work, load_model, reader_options_of
 
-SAME_ROWS = "The saved ranking was made from these very rows, test rows included: what is measured is too good."
+SAME_ROWS = (
+    "The saved ranking was made from these very rows, test rows included: what is "
+    "measured is too good."
+)
 TABLES = ("cells", "trials", "choices", "rankings", "labels", "data", "failed")
 EPILOG = """\
 example:
@@ -74,7 +78,8 @@ def run_section(args: argparse.Namespace) -> dict[str, Any]:
 def run_plan(
     args: argparse.Namespace, plan: Comparison, file: str | None, model: str | None = None
 ) -> int:
-    """Runs the trials that are not done yet, with the ranking saved at `model`, and writes the results; returns the exit code."""
+    """Runs the trials that are not done yet, with the ranking saved at `model`, and writes the
+    results; returns the exit code."""
     if plan.run.output is None:
         in_file = f"[run] output in {file}, or " if file else ""
         raise ParameterError(f"where should the results go? give {in_file}--output DIR")
@@ -139,7 +144,8 @@ def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
 def _forecast(
     args: argparse.Namespace, plan: Comparison, candidates: list[Candidate], model: str | None
 ) -> int:
-    """Says how many trials, rankings and fits of classifiers a plan stands for; no session is started, nothing is read."""
+    """Says how many trials, rankings and fits of classifiers a plan stands for; no session is
+    started, nothing is read."""
     folds = plan.protocol.folds
     splits = 1 if folds == FILES else Protocol.of(folds).count
     design = plan.design()
@@ -163,8 +169,10 @@ def _forecast(
         "output": plan.run.output,
     }
     lines = {
-        "trials": f"{len(plan.data)} data sets x {splits} splits ({folds}) x {len(titles)} methods = {found['trials']} trials",
-        "fits": f"{found['classifier_fits']}, at {len(design.sizes)} sizes by {len(design.judges)} classifiers",
+        "trials": f"{len(plan.data)} data sets x {splits} splits ({folds}) x {len(titles)} methods "
+        f"= {found['trials']} trials",
+        "fits": f"{found['classifier_fits']}, at {len(design.sizes)} sizes by {len(design.judges)} "
+        "classifiers",
         "chosen": f"parameters, by {found['rankings_of_inner_folds']} rankings of inner folds"
         if inner
         else None,
@@ -174,8 +182,9 @@ def _forecast(
 
 
 def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
-    """The saved ranking in terms of the data's own columns: its features are found by name where both sides have names, else
-    the widths must agree. `DataError` for missing, further or differently many features."""
+    """The saved ranking in terms of the data's own columns: its features are found by name where
+    both sides have names, else the widths must agree. `DataError` for missing, further or
+    differently many features."""
     (data,) = plan.data
     path = data.path or data.name
     path = path if isinstance(path, str) else path[0]
@@ -190,7 +199,8 @@ def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
             first = first["values"] if first["size"] is None else range(first["size"])
         if len(first) != model.numFeatures:
             raise DataError(
-                f"{path}: has {len(first)} features, the selection was fitted on {model.numFeatures}"
+                f"{path}: has {len(first)} features, the selection was fitted on "
+                f"{model.numFeatures}"
             )
     order = model.ranking.sort_values("rank")["index"].to_numpy()
     return Candidate(
@@ -221,7 +231,8 @@ def _summary(outcome: trials.Outcome, plan: Comparison, before: int) -> tuple[st
     judge = plan.design().judges[0].title
     means = summary(outcome.cells, kind, metric, judge, outcome.methods).mean
     lines = [
-        f"{metric} by {judge}, mean over splits ({'chosen size' if plan.protocol.choose.size else 'mean over sizes'}):",
+        f"{metric} by {judge}, mean over splits "
+        f"({'chosen size' if plan.protocol.choose.size else 'mean over sizes'}):",
         means.T.map(lambda v: "–" if v != v else f"{v:.4f}").to_string(),
     ]
     if len(outcome.failed):

@@ -51,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
 def script(top: argparse.ArgumentParser, shell: str) -> str:
     """The script for the commands of a parser, which is of no further use."""
     names = (*METHODS, *EXTRACTORS, *CLASSIFIERS, *READERS)
-    named: dict[str, Iterable[str]] = {  # the valid names of each flag that takes one, by the parser's name of the flag
+    # the valid names of each flag that takes one, by the parser's name of the flag
+    named: dict[str, Iterable[str]] = {
         "format": READERS, "kind": GENERATED, "selection_mode": RULES, "method": METHODS, "name": names,
         "classifier": CLASSIFIERS,
     }  # fmt: skip

@@ -1,7 +1,9 @@
-"""Configuration of a run: a TOML file, flags laid over it, and one line for whatever is wrong with either.
+"""Configuration of a run: a TOML file, flags laid over it, and one line for whatever is wrong with
+either.
 
-`RunConfig` has the sections, `conf/runs/quickstart.toml` explains each key. A flag that names another format or another method
-than the file's replaces that whole section, since the options and parameters of one are not those of the other.
+`RunConfig` has the sections, `conf/runs/quickstart.toml` explains each key. A flag that names
+another format or another method than the file's replaces that whole section, since the options and
+parameters of one are not those of the other.
 
 Files of features that a selection is held to: names, groups, costs, penalties."""
 
@@ -37,13 +39,15 @@ MAX_LIST = 1 << 28
 
 
 def names_in(path: str, what: str) -> list[str] | None:
-    """The features that a file on this machine lists: the column ``name`` of a .csv, else a name a line. None for what may be the
-    folder of a saved selection; `ParameterError` where nothing of the path is there, or it is no such file."""
+    """The features that a file on this machine lists: the column ``name`` of a .csv, else a name a
+    line. None for what may be the folder of a saved selection; `ParameterError` where nothing of
+    the path is there, or it is no such file."""
     file = Path(path)
     if not file.is_file():
         if "://" not in path and not file.exists():
             raise ParameterError(
-                f"{what}: {path} is not there; give a file with a name a line, or the folder of a selection"
+                f"{what}: {path} is not there; give a file with a name a line, or the folder of a "
+                "selection"
             )
         return None
     if file.suffix.lower() == ".csv":
@@ -79,8 +83,8 @@ def _rows_in(path: str, what: str, *columns: str) -> list[dict[str, str]]:
 
 
 def mapping_in(path: str, what: str, column: str) -> dict[str, Any]:
-    """The groups, costs or penalties of a file on this machine: a table of a .toml or .json, or the columns ``name`` and `column`
-    of a .csv, where features of one group are gathered."""
+    """The groups, costs or penalties of a file on this machine: a table of a .toml or .json, or the
+    columns ``name`` and `column` of a .csv, where features of one group are gathered."""
     kind = Path(path).suffix.lower()
     if kind == ".csv":
         rows, groups = _rows_in(path, what, "name", column), dict[str, Any]()
@@ -118,7 +122,8 @@ class DataChoice(Data, further=GRADING):
     label_cuts: list[float] | None
 
     def grades(self) -> Grades | None:
-        """How labels that are grades are read; `ParameterError` where that makes no sense, or the format has none."""
+        """How labels that are grades are read; `ParameterError` where that makes no sense, or the
+        format has none."""
         grades = Grades.of({p.name: getattr(self, p.name) for p in GRADING})
         if grades is not None and not tabular(self.format):
             tables, out = (
@@ -126,7 +131,8 @@ class DataChoice(Data, further=GRADING):
                 f"leave {setting('graded_labels')} out",
             )
             raise ParameterError(
-                f"graded labels are read of tables ({tables}), not of format {self.format!r}: convert the data, or {out}"
+                f"graded labels are read of tables ({tables}), not of format {self.format!r}: "
+                f"convert the data, or {out}"
             )
         return grades
 
@@ -182,7 +188,8 @@ class ConstraintChoice(Section):
     penalties_from: str | None = Field(None, description="file with them")
 
     def complete(self, selected: Callable[[str], list[str]] | None = None) -> None:
-        """Adds the features that files hold, and folders of selections, once `selected` gives the names that one keeps."""
+        """Adds the features that files hold, and folders of selections, once `selected` gives the
+        names that one keeps."""
         for what in ("include", "exclude"):
             path = getattr(self, f"{what}_from")
             names = names_in(path, f"{what}_from") if path else None
@@ -229,7 +236,8 @@ _SELECTION = (
 
 
 class Selection(Section, further=_SELECTION):
-    """A number of features to keep, or a share, or the rule `mode`; the keys are those of `select.modes.KEYS`."""
+    """A number of features to keep, or a share, or the rule `mode`; the keys are those of
+    `select.modes.KEYS`."""
 
     if TYPE_CHECKING:
 
@@ -278,7 +286,8 @@ class RunConfig(Section):
     run: RunSettings = RunSettings()
 
     def request(self) -> Request:
-        """The checked method and parameters; the run's seed goes to a method that takes one and has none of its own."""
+        """The checked method and parameters; the run's seed goes to a method that takes one and has
+        none of its own."""
         values = params.seeded(
             METHODS.create(self.method.name).parameters, self.method.parameters, self.run.seed
         )
@@ -289,11 +298,13 @@ class RunConfig(Section):
 
     @property
     def counted(self) -> bool:
-        """Whether all that looks at the features counts values: a column of texts may then be one feature of codes."""
+        """Whether all that looks at the features counts values: a column of texts may then be one
+        feature of codes."""
         return not self.classifier.name and all(request.takes_codes for request in self.requests())
 
     def reader_options(self) -> dict[str, Any]:
-        """The options of the reader, with what becomes of columns of texts where they do not say it."""
+        """The options of the reader, with what becomes of columns of texts where they do not say
+        it."""
         known = {p.name: p.default for p in READERS[self.data.format or ""].parameters}
         auto = {**known, **self.data.options}.get(CATEGORIES) == "auto"
         return (
@@ -303,7 +314,8 @@ class RunConfig(Section):
         )
 
     def requests(self) -> list[Request]:
-        """One request for every cell of the grid, the last parameter running fastest; without a grid the one there is."""
+        """One request for every cell of the grid, the last parameter running fastest; without a
+        grid the one there is."""
         base = self.request()
         if not self.method.grid:
             return [base]
@@ -365,7 +377,8 @@ class DriftConfig(RunConfig):
 def asked_of_drift(
     method: str | None, parameters: Mapping[str, Any], values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The settings of a comparison of windows that are given, checked, and the method whose rankings are compared."""
+    """The settings of a comparison of windows that are given, checked, and the method whose
+    rankings are compared."""
     given = {p.name: values[p.name] for p in DRIFT if values[p.name] is not None}
     found = params.check(DRIFT, given, "drift")
     return {
@@ -378,7 +391,8 @@ def asked_of_drift(
 def configure(
     file: str | None, flags: Mapping[str, Mapping[str, Any]], kind: type[RunConfig] = RunConfig
 ) -> Any:
-    """The configuration, of a `kind`, of `file` (or the defaults) with the sections of `flags` over it, complete and checked."""
+    """The configuration, of a `kind`, of `file` (or the defaults) with the sections of `flags` over
+    it, complete and checked."""
     below = _validated(read_toml(file), file, kind) if file else {}
     above = _validated(flags, None, kind)
     merged = {
@@ -409,7 +423,8 @@ def configure(
 
 
 def laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """A section with the keys of the flags over those of the file; another format or name replaces it whole."""
+    """A section with the keys of the flags over those of the file; another format or name replaces
+    it whole."""
     kind = {"data": "format", "method": "name", "classifier": "name"}.get(section)
     if kind and kind in above and above[kind] != below.get(kind, above[kind]):
         return dict(above)
@@ -435,8 +450,8 @@ def _validated(layer: Mapping[str, Any], file: str | None, kind: type[RunConfig]
 def _selection(
     below: Mapping[str, Any], above: Mapping[str, Any], file: str | None
 ) -> dict[str, Any]:
-    """The flags' selection laid over the file's. A rate without a mode means the mode of its name; flags that mean another way of
-    selecting than the file's replace its whole section."""
+    """The flags' selection laid over the file's. A rate without a mode means the mode of its name;
+    flags that mean another way of selecting than the file's replace its whole section."""
 
     counted_modes = KEYS["num_top_features"].modes
 
@@ -476,6 +491,7 @@ def _selection(
         raise ParameterError(f"{at}give {named('percentile')} or {other}, not both")
     if chosen not in (None, *counted_modes) and merged.get("num_top_features") is not None:
         raise ParameterError(
-            f"{at}{other} says itself how many features are kept; leave {named('num_top_features')} out"
+            f"{at}{other} says itself how many features are kept; leave "
+            f"{named('num_top_features')} out"
         )
     return merged

@@ -1,5 +1,6 @@
-"""``spark-mlfs drift``: what changed between earlier and later rows. Writes drift.csv (a row a feature), labels.csv (pairs whose
-relation changed), prevalence.csv (how common labels are), stability.csv, report.html and manifest.json."""
+"""``spark-mlfs drift``: what changed between earlier and later rows. Writes drift.csv (a row a
+feature), labels.csv (pairs whose relation changed), prevalence.csv (how common labels are),
+stability.csv, report.html and manifest.json."""
 
 from __future__ import annotations
 
@@ -128,7 +129,8 @@ def _drift(
 def _forecast(
     work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[str, Any], spark: Any
 ) -> int:
-    """Says what would be compared, from a count of the rows and a sample of them; returns the exit code."""
+    """Says what would be compared, from a count of the rows and a sample of them; returns the exit
+    code."""
     with work.stages.stage("read"):
         frames = _frames(spark, sides)
         with reading():
@@ -144,7 +146,8 @@ def _forecast(
             {"rows": count, "features": profile.d, "labels": profile.q, "counts_bytes": needed}
         )
         lines[name] = (
-            f"{count} rows x {profile.d} features x {profile.q} labels; counts of at most {size(needed)}"
+            f"{count} rows x {profile.d} features x {profile.q} labels; counts of at most "
+            f"{size(needed)}"
         )
     tests = max(f["features"] for f in found) * max(f["labels"] for f in found)
     lines["tests"] = f"at most {tests}, of a feature and a label each"
@@ -231,7 +234,10 @@ def _in_words(found: Drift, output: str) -> str:
     for change in found.changes:
         facts, table = change.facts, change.features
         names = table[table["changed"]].sort_values("p_value")["feature"].astype(str).tolist()
-        told = f"{facts['changed']} of {facts['features_tested']} features changed in what they say about a label"
+        told = (
+            f"{facts['changed']} of {facts['features_tested']} features changed in what they "
+            "say about a label"
+        )
         which, few = (
             f": {some_of(names)}" if names else "",
             f"; {facts['features_with_too_few_rows']} have too few rows to tell",

@@ -1,8 +1,8 @@
-"""``--dry-run``: what a selection would take, from a count of the rows and a sample of them; and what the commands that apply a
-saved model say beforehand.
+"""``--dry-run``: what a selection would take, from a count of the rows and a sample of them; and
+what the commands that apply a saved model say beforehand.
 
-What a run takes, by the coefficients that `jobs/benchmark.py --case model` fits from measured runs (costs.json): seconds of
-one core for each of the quantities of its data."""
+What a run takes, by the coefficients that `jobs/benchmark.py --case model` fits from measured runs
+(costs.json): seconds of one core for each of the quantities of its data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from .config import RunConfig
 from .terminal import print_forecast
 from .work import Work, load_model, packed
 
-# what one process does after the others, or alone; on Spark tasks finish the counts, by ranges of features
+# what one process does after the others, or alone; on Spark tasks finish the counts, by ranges of
+# features
 SERIAL: tuple[str, ...] = (
     "run",
     "feature",
@@ -44,8 +45,8 @@ COUNTS = ("feature and label", "feature that meets a label")
 
 @cache
 def fitted() -> dict[str, Any]:
-    """Return the coefficients: of `command`, of `read` by format and of `rank` by method, each of sparse and of dense rows, of
-    `spark`; and how they were fitted."""
+    """Return the coefficients: of `command`, of `read` by format and of `rank` by method, each of
+    sparse and of dense rows, of `spark`; and how they were fitted."""
     found: dict[str, Any] = json.loads(
         Path(__file__).with_name("costs.json").read_text(encoding="utf-8")
     )
@@ -66,7 +67,8 @@ def read_quantities(profile: Profile) -> dict[str, float]:
 def quantities(
     profile: Profile, method: Method, parameters: Mapping[str, Any], kept: int
 ) -> dict[str, float]:
-    """Return what the seconds of a ranking are proportional to; a sum of such products is fitted to each method."""
+    """Return what the seconds of a ranking are proportional to; a sum of such products is fitted to
+    each method."""
     values, d, q = read_quantities(profile)["value"], float(profile.d), float(profile.q)
     n, picks = max(1, profile.n), kept if method.greedy else 0
     labels = max(1.0, float(profile.positive.sum()) / n)
@@ -82,8 +84,9 @@ def quantities(
 
 
 def cells_met(profile: Profile) -> float:
-    """Return how many pairs of a feature and a label are expected to share a row, Σ 1 − (1 − positive / n)^stored: what the
-    counts of sparse rows store. A sample sees few of the rarest features: those it sees once at most are taken as alike."""
+    """Return how many pairs of a feature and a label are expected to share a row, Σ 1 − (1 −
+    positive / n)^stored: what the counts of sparse rows store. A sample sees few of the rarest
+    features: those it sees once at most are taken as alike."""
     stored = (
         np.sort(profile.stored.astype(np.float64))
         if profile.sparse
@@ -109,8 +112,8 @@ def seconds(
     cores: int,
     spark: bool,
 ) -> Any:
-    """Return the seconds that a command takes on so many cores, of this process or of Spark's, which ranks by methods over data
-    of such quantities; None for a method that was not measured."""
+    """Return the seconds that a command takes on so many cores, of this process or of Spark's,
+    which ranks by methods over data of such quantities; None for a method that was not measured."""
     known = fitted()
     parts = [({"any": known["command"]["seconds"]}, {"run": 1.0, "feature": float(profile.d)})]
     parts += [(known["read"].get(format, known["read"]["csv"]), read_quantities(profile))]
@@ -143,7 +146,8 @@ def seconds(
 def traffic(
     profile: Profile, statistics: Sequence[Statistic], sizes: Sequence[int], tasks: int
 ) -> dict[str, int]:
-    """Return how many bytes of the states that are known beforehand Spark moves between so many tasks, and to the driver."""
+    """Return how many bytes of the states that are known beforehand Spark moves between so many
+    tasks, and to the driver."""
     moved = {"shuffled_bytes": 0, "collected_bytes": 0}
     for statistic, held in zip(statistics, sizes, strict=True):
         direct = held * tasks <= DIRECT_BYTES
@@ -190,7 +194,8 @@ def dry_run(work: Work, config: RunConfig, spark: Any) -> int:
 
 
 def check_beforehand(spark: Any, frame: Any, config: RunConfig) -> None:
-    """As `check_foreseen` of a large frame of this process, whose bytes tell the number of its rows."""
+    """As `check_foreseen` of a large frame of this process, whose bytes tell the number of its
+    rows."""
     if (
         isinstance(spark, LocalSession)
         and config.run.engine == "auto"
@@ -206,20 +211,23 @@ def check_beforehand(spark: Any, frame: Any, config: RunConfig) -> None:
 
 
 def check_foreseen(sample: Any, rows: int, config: RunConfig, memory: int) -> None:
-    """Raise `NeedsSpark` where so many rows like those of a sample, and what is counted of them, are more than this process may
-    take, unless it was chosen: what a sample foresees is no bound."""
+    """Raise `NeedsSpark` where so many rows like those of a sample, and what is counted of them,
+    are more than this process may take, unless it was chosen: what a sample foresees is no
+    bound."""
     sizing, _, known = _sizing(scaled(sample.profile, rows), config, sample.label_names, memory)
     if config.run.engine == "auto" and not sizing.fits(known):
         needed = sizing.bytes_in_one_process(known, [sizing._held(s) for s in known])
         raise NeedsSpark(
-            f"rows and statistics take about {beyond(needed, 'memory_bytes', memory, 'in this process')}"
+            "rows and statistics take about "
+            f"{beyond(needed, 'memory_bytes', memory, 'in this process')}"
         )
 
 
 def _sizing(
     profile: Profile, config: RunConfig, labels: list[str], memory: int | None = None
 ) -> tuple[SizingEngine, list[Request], list[Statistic]]:
-    """Return what sizes the statistics of a run, the requests that come first, and the statistics known beforehand."""
+    """Return what sizes the statistics of a run, the requests that come first, and the statistics
+    known beforehand."""
     requests = [request.for_labels(labels) for request in config.requests()]
     screen = Screen.of(config.method.screen) if config.method.screen else None
     if screen is not None:
@@ -236,11 +244,12 @@ def forecast(
     labels: list[str],
     memory: int | None,
 ) -> dict[str, Any]:
-    """Forecast the cost of ranking so many rows like those of a sample, of which `kept` features stay, in a process that may take
-    so much `memory`, or on Spark (None); bytes are upper bounds as far as the sample is like the rest.
+    """Forecast the cost of ranking so many rows like those of a sample, of which `kept` features
+    stay, in a process that may take so much `memory`, or on Spark (None); bytes are upper bounds as
+    far as the sample is like the rest.
 
-    `statistics` those that are known beforehand, which share one scan, with the bytes of each state.
-    """
+    `statistics` those that are known beforehand, which share one scan, with the bytes of each
+    state."""
     profile = scaled(sample, rows)
     cores = config.run.cores or num_cores()
     memory = memory if cores <= num_cores() else None  # more than this machine's are a cluster's
@@ -357,21 +366,23 @@ def _lines(found: dict[str, Any], config: RunConfig) -> dict[str, str | None]:
     )
     where = "of Spark" if found["engine"] == "spark" else "of this machine"
     return {
-        "data": f"{found['rows']} rows x {found['features']} features x {found['labels']} labels{sampled}",
+        "data": f"{found['rows']} rows x {found['features']} features x {found['labels']} "
+        f"labels{sampled}",
         "packed": f"about {size(found['packed_bytes'])}, {found['stored_as']}",
         "method": f"{found['method']}{screened}{rankings}; keeps {kept}",
         "scans": f"1 to pack{known}{further}",
         "ranked": ranked,
         "statistics": states or None,
         "seconds": cost
-        and f"about {cost['seconds']:.3g} on {cost['cores']} cores {where} ({cost['core_seconds']:.3g} on one)",
+        and f"about {cost['seconds']:.3g} on {cost['cores']} cores {where} "
+        f"({cost['core_seconds']:.3g} on one)",
         "moved": "about {} shuffled, {} collected, of the first scan".format(*moved)
         if found["engine"] == "spark"
         else None,
         "memory": f"at most {_of(here)} in this process (--memory-bytes)" + beyond_it
         if found["engine"] == "local"
-        else f"at most {_of(found['worker_bytes'])} in a worker (--worker-bytes), {_of(found['driver_bytes'])} on the "
-        "driver (--driver-bytes)",
+        else f"at most {_of(found['worker_bytes'])} in a worker (--worker-bytes), "
+        f"{_of(found['driver_bytes'])} on the driver (--driver-bytes)",
         "pairs": f"about {found['pairs_of_rows']:,} of rows are compared"
         if found["pairs_of_rows"]
         else None,

@@ -30,7 +30,10 @@ ranking is the saved one. `spark-submit jobs/evaluate.py` takes the same argumen
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data, what ranks them, how the rows are divided, and the classifiers."""
-    said = "TOML file with [data], [method], [classifier], [protocol] and [run], keys as for compare; flags override it"
+    said = (
+        "TOML file with [data], [method], [classifier], [protocol] and [run], keys as for "
+        "compare; flags override it"
+    )
     parser.add_argument("--config", metavar="FILE", help=said)
     Flags.data(parser)
     flags = Flags(parser, "ranking")
@@ -103,7 +106,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _file(file: str) -> dict[str, Any]:
-    """The sections of a configuration: those of a comparison, each there once; several [[classifier]] may judge."""
+    """The sections of a configuration: those of a comparison, each there once; several
+    [[classifier]] may judge."""
     below = read_toml(file)
     known = ("data", "method", "classifier", "protocol", "run")
     for name in ("data", "method", "protocol", "run"):
@@ -119,7 +123,8 @@ def _file(file: str) -> dict[str, Any]:
             else ""
         )
         raise ParameterError(
-            f"{file}: there is no section [{unknown}] here{hint}; the sections are {', '.join(known)}"
+            f"{file}: there is no section [{unknown}] here{hint}; the sections are "
+            f"{', '.join(known)}"
         )
     classifiers = below.get("classifier")
     return {**below, "classifier": [classifiers] if isinstance(classifiers, dict) else classifiers}

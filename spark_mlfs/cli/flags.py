@@ -55,10 +55,13 @@ class Flags:
         pipeline: bool = False,
         windows: bool = False,
     ) -> None:
-        """What is read, of a command that takes row `weights` and grades, or two `windows`; before it the saved `pipeline` that
-        one applies."""
+        """What is read, of a command that takes row `weights` and grades, or two `windows`; before
+        it the saved `pipeline` that one applies."""
         if pipeline:
-            said = "a saved pipeline (or the folder of a selection run with --classifier) or classifier"
+            said = (
+                "a saved pipeline (or the folder of a selection run with --classifier) or "
+                "classifier"
+            )
             parser.add_argument("--model", metavar="DIR", help=said)
         flags = Flags(parser, "data")
         for flag, of in (
@@ -71,11 +74,14 @@ class Flags:
                 "PATH",
                 f"file, folder, glob or several{of}; a table's name; nothing for the samples",
             )
-        formats = f"{', '.join(READERS)} (default: as the files' names end); spark-mlfs methods NAME lists the options of one"
+        formats = (
+            f"{', '.join(READERS)} (default: as the files' names end); spark-mlfs methods "
+            "NAME lists the options of one"
+        )
         flags.one("--format", "NAME", formats)
         flags.repeated(
-            "--option", "NAME=VALUE", "an option of the reader, such as labels=scene.xml, labels=-6, missing=mean, "
-            "num_labels=101; a name given twice has a list",
+            "--option", "NAME=VALUE", "an option of the reader, such as labels=scene.xml, "
+                "labels=-6, missing=mean, num_labels=101; a name given twice has a list",
         )  # fmt: skip
         if windows:
             flags.repeated(
@@ -88,13 +94,22 @@ class Flags:
         )
         flags.many("--labels-col", "COLUMN", "label column or columns; same as --option labels=")
         flags.one("--id", "COLUMN", "row id column; same as --option id=")
-        said = "a file that cannot be used: skip (default; it is listed with its reason) or refuse; same as --option on_error="
+        said = (
+            "a file that cannot be used: skip (default; it is listed with its reason) or "
+            "refuse; same as --option on_error="
+        )
         flags.one("--on-error", "WHAT", said)
         if not weights:
             return
-        column = "column of the rows' weights, for methods of counts and moments; same as --option weight="
+        column = (
+            "column of the rows' weights, for methods of counts and moments; same as "
+            "--option weight="
+        )
         flags.one("--weight-col", "COLUMN", column)
-        grades = "labels are grades, numbers from 0 to 1 or in --grade-range, for methods of moments; of a table's columns"
+        grades = (
+            "labels are grades, numbers from 0 to 1 or in --grade-range, for methods of "
+            "moments; of a table's columns"
+        )
         flags.switch("--graded-labels", grades)
         flags.one(
             "--grade-range",
@@ -102,7 +117,10 @@ class Flags:
             "what grades go from and to, such as 1 5 of ratings",
             nargs=2,
         )
-        cuts = "for all other methods: a label is positive where its grade is at least this; several make a label each"
+        cuts = (
+            "for all other methods: a label is positive where its grade is at least this; "
+            "several make a label each"
+        )
         flags.one("--label-cuts", "GRADE", cuts, nargs="+")
 
     def method(self, grid: str) -> None:
@@ -110,7 +128,8 @@ class Flags:
         self.one(
             "--method",
             None,
-            f"name of the method (default {DEFAULT_METHOD}); another than the file's drops its parameters",
+            f"name of the method (default {DEFAULT_METHOD}); another than the file's drops its "
+            "parameters",
         )
         self.repeated("--set", "NAME=VALUE", "a parameter of the method")
         self.one(
@@ -133,7 +152,8 @@ class Flags:
 
     @staticmethod
     def output(parser: argparse.ArgumentParser, table: str = "", dry_run: str = "") -> Flags:
-        """Where the results go, and what a command says: of one that also writes `table`, or only says `dry_run`."""
+        """Where the results go, and what a command says: of one that also writes `table`, or only
+        says `dry_run`."""
         flags = Flags(parser, "output")
         where = "folder to write; without a scheme it is on this machine; {date} in it is today's"
         flags.one("--output", "DIR", where, type=lambda folder: dated(folder) or None)
@@ -165,8 +185,8 @@ class Flags:
 
     def engine(self, budgets: bool = False) -> None:
         """Where a command works; with the `budgets` of Spark's processes."""
-        self.one("--engine", "NAME", "auto (default): in this process where the data are files of this machine and fit its "
-                 "memory, else on Spark; local; spark")  # fmt: skip
+        self.one("--engine", "NAME", "auto (default): in this process where the data are files of "
+            "this machine and fit its memory, else on Spark; local; spark")  # fmt: skip
         self.one(
             "--memory-bytes",
             "BYTES",
@@ -231,7 +251,8 @@ def pairs(items: Sequence[str], flag: str) -> dict[str, Any]:
 
 
 def method_flags(args: argparse.Namespace, **further: Any) -> dict[str, Any]:
-    """The [method] section as the flags give it; ``--grid name=v1,v2`` as lists of values by name."""
+    """The [method] section as the flags give it; ``--grid name=v1,v2`` as lists of values by
+    name."""
     grid = {name: str(values).split(",") for name, values in pairs(args.grid, "--grid").items()}
     own = pairs(args.set, "--set")
     return set_values(

@@ -1,4 +1,5 @@
-"""``spark-mlfs methods``: what there is to rank with, to extract and to classify with, and what --set takes."""
+"""``spark-mlfs methods``: what there is to rank with, to extract and to classify with, and what
+--set takes."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Prints the list, or all about one entry; returns the exit code."""
     registries: tuple[Registry[Any], ...] = (METHODS, EXTRACTORS, CLASSIFIERS, READERS)
     try:
-        import pyspark  # noqa: F401
+        import pyspark
     except ImportError:  # readers are of Spark
         if args.name not in READERS:
             registries = registries[:-1]
@@ -38,7 +39,10 @@ def run(args: argparse.Namespace) -> int:
             try:
                 METHODS.create(args.name)
             except ParameterError as error:
-                others = f"extractors {', '.join(EXTRACTORS)}; classifiers {', '.join(CLASSIFIERS)}; formats {', '.join(READERS)}"
+                others = (
+                    f"extractors {', '.join(EXTRACTORS)}; classifiers "
+                    f"{', '.join(CLASSIFIERS)}; formats {', '.join(READERS)}"
+                )
                 raise ParameterError(f"{error}; {others}") from None
         assert registry is not None  # or `create` has refused the name
         entry = registry[args.name]

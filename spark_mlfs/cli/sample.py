@@ -49,7 +49,8 @@ def run(args: argparse.Namespace) -> int:
     kinds = [*GENERATED, *FILES]
     if args.kind not in kinds or args.output is None:
         raise ParameterError(
-            f"sample needs a kind, one of {', '.join(kinds)}, and --output; see spark-mlfs sample --help"
+            f"sample needs a kind, one of {', '.join(kinds)}, and --output; see spark-mlfs sample "
+            "--help"
         )
     work = Work(args, Output(args.output, args.overwrite))
     work.check()
@@ -72,7 +73,8 @@ def _write(work: Work, spark: Any) -> int:
             target.require_data()
         elif target.folder is None:
             raise ParameterError(
-                f"{args.output} is not on this machine: {args.kind} are written here; copy them there"
+                f"{args.output} is not on this machine: {args.kind} are written here; copy them "
+                "there"
             )
         else:
             write_files(args.kind, target.folder, args.rows, args.seed, not args.without_tags)
@@ -84,5 +86,8 @@ def _write(work: Work, spark: Any) -> int:
     tags = "" if args.without_tags else ", labels.csv (path, tags)"
     text = f"{args.rows} {args.kind} written to {args.output}: files/{tags}"
     if frame is not None:
-        text = f"{args.rows} rows of {args.kind} ({', '.join(frame.columns)}) written to {args.output} (parquet)"
+        text = (
+            f"{args.rows} rows of {args.kind} ({', '.join(frame.columns)}) written to "
+            f"{args.output} (parquet)"
+        )
     return print_result(args, text, {**manifest, "output": args.output})

@@ -41,7 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.many("--keep", "COLUMN", "further columns to take along", default=[])
     flags.tags()
     flags.switch("--all-scores", "also write every label's score, as the array rawPrediction")
-    best = "also write best_passages: for each tag the passage of N words that alone scores highest for it"
+    best = (
+        "also write best_passages: for each tag the passage of N words that alone scores "
+        "highest for it"
+    )
     flags.one("--explain", "N", best, type=COUNT)
     flags.one(
         "--parts",
@@ -131,7 +134,8 @@ def _forecast(args: argparse.Namespace, scorer: SavedPipeline, found: dict[str, 
     )
     lines = {
         "model": f"{scorer.path}: {', '.join(stages)}; {scorer.width} features, {labels} labels",
-        "reads": f"{', '.join(found['columns_read'])}; takes {', '.join(found['columns_kept'])} along",
+        "reads": f"{', '.join(found['columns_read'])}; takes {', '.join(found['columns_kept'])} "
+        "along",
         "rows": f"{found['rows']} to score, each is given {given}",
         "parts": f"{found['parts']}, {found['parts_at_a_time']} at a time"
         + (f"; {done} are done already" if done else ""),
@@ -167,17 +171,20 @@ def _summary(scored: Mapping[str, Any], output: str) -> str:
     rate = scored["scored_now"] / max(scored["seconds_now"], 1e-9)
     again = ", the rest of an interrupted run" if scored["resumed"] else ""
     lines = [
-        f"{scored['scored_now']} rows scored in {scored['seconds_now']:.1f} s ({rate:,.0f} a second){again}"
+        f"{scored['scored_now']} rows scored in {scored['seconds_now']:.1f} s ({rate:,.0f} a "
+        f"second){again}"
     ]
     lines += [f"{count:10d}  {tag}" for tag, count in list(scored["tags"].items())[:10]]
     if len(scored["tags"]) > 10:
         lines.append(f"            and {len(scored['tags']) - 10} more labels")
     if bad := scored.get("rejected"):
         lines.append(
-            f"{sum(bad.values())} files cannot be used (_rejected.csv), most of them: {next(iter(bad))}"
+            f"{sum(bad.values())} files cannot be used (_rejected.csv), most of them: "
+            f"{next(iter(bad))}"
         )
     parts = f"{scored['parts']} part{'s' * (scored['parts'] > 1)}"
     lines.append(
-        f"{scored['rows']} rows in {parts} at {output}: data/ (Parquet), _manifest.json, _report.html"
+        f"{scored['rows']} rows in {parts} at {output}: data/ (Parquet), _manifest.json, "
+        "_report.html"
     )
     return "\n".join(lines)

@@ -1,9 +1,9 @@
-"""``spark-mlfs select``: rank the features of a data set, keep the best, and fit a classifier on them if one is named.
+"""``spark-mlfs select``: rank the features of a data set, keep the best, and fit a classifier on
+them if one is named.
 
-A run writes ``ranking.csv`` and ``ranking.parquet`` (rank, index, name, score, relevance of every feature), ``model/`` (a saved
-`MultiLabelSelectorModel`), ``manifest.json`` and ``report.html``; with a grid every cell's ranking; with a classifier
-``pipeline/``.
-"""
+A run writes ``ranking.csv`` and ``ranking.parquet`` (rank, index, name, score, relevance of every
+feature), ``model/`` (a saved `MultiLabelSelectorModel`), ``manifest.json`` and ``report.html``;
+with a grid every cell's ranking; with a classifier ``pipeline/``."""
 
 from __future__ import annotations
 
@@ -56,10 +56,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     said = "TOML file with the whole run (conf/runs/quickstart.toml explains it); flags override it"
     parser.add_argument("--config", metavar="FILE", help=said)
     Flags.data(parser, weights=True)
-    said = "folders that spark-mlfs collect wrote, or patterns, in the place of --data: their rows together"
+    said = (
+        "folders that spark-mlfs collect wrote, or patterns, in the place of --data: their "
+        "rows together"
+    )
     parser.add_argument("--states", metavar="DIR", nargs="+", action="extend", help=said)
     flags = Flags(parser, "method")
-    best = "the best by cross-validated loss is kept (where the method predicts), all are written to grid/"
+    best = (
+        "the best by cross-validated loss is kept (where the method predicts), all are written "
+        "to grid/"
+    )
     flags.method(f"values of a parameter to try: every cell is ranked from one scan, {best}")
     flags.one(
         "--folds", "N", "folds of that cross-validation (default 5, a divisor of 60; 0: none)"
@@ -97,24 +103,37 @@ def _constraint_arguments(flags: Flags) -> None:
     for what, text in (
         (
             "include",
-            "features picked and ranked first; what a greedy method picks then, it picks given these",
+            "features picked and ranked first; what a greedy method picks then, it picks given "
+            "these",
         ),
         ("exclude", "features that are never picked"),
     ):
         flags.many(f"--{what}", "NAME", f"{text}: names, or patterns such as 'title_*'")
-        file = "a name a line, or the column name of a .csv; or those that the selection in a folder keeps"
+        file = (
+            "a name a line, or the column name of a .csv; or those that the selection in a "
+            "folder keeps"
+        )
         flags.one(f"--{what}-from", "PATH", f"the same from a file: {file}")
     groups = "a .toml or .json of lists by group, or a .csv with columns name and group"
     flags.one("--groups", "FILE", f"features picked or left together: {groups}", dest="groups_from")
-    costs = "a .toml or .json of costs by name or pattern ('*' for all others), or a .csv with columns name and cost"
+    costs = (
+        "a .toml or .json of costs by name or pattern ('*' for all others), or a .csv with "
+        "columns name and cost"
+    )
     flags.one(
         "--costs",
         "FILE",
         f"what features cost, picked by gain per cost: {costs}",
         dest="costs_from",
     )
-    penalties = "a .toml or .json of numbers by name or pattern, 1 where nothing is said, or a .csv with columns name and penalty"
-    what = "what features' penalties are multiplied by (ridge, lasso, elastic-net, mssl, forward), 0: never shrunk away"
+    penalties = (
+        "a .toml or .json of numbers by name or pattern, 1 where nothing is said, or a "
+        ".csv with columns name and penalty"
+    )
+    what = (
+        "what features' penalties are multiplied by (ridge, lasso, elastic-net, mssl, "
+        "forward), 0: never shrunk away"
+    )
     flags.one("--penalties", "FILE", f"{what}: {penalties}", dest="penalties_from")
     flags.one("--budget", "B", "what the selection may cost; --num-top-features bounds it, too")
 
@@ -136,7 +155,8 @@ def configuration(args: argparse.Namespace) -> RunConfig:
 
 @dataclass
 class Ranked:
-    """Outcome of ranking: the chosen `result`, of the grid's `cells`; Spark `jobs` by stage; the report's `portrait`."""
+    """Outcome of ranking: the chosen `result`, of the grid's `cells`; Spark `jobs` by stage; the
+    report's `portrait`."""
 
     result: Result
     kept: int
@@ -158,7 +178,8 @@ def run(args: argparse.Namespace) -> int:
         or config.run.output_table
     ):
         raise ParameterError(
-            "--states are sums, in the place of rows: leave --data, --format, --dry-run, --classifier and --output-table out"
+            "--states are sums, in the place of rows: leave --data, --format, --dry-run, "
+            "--classifier and --output-table out"
         )
     config.constraints.complete()
     requests = config.requests()  # a wrong parameter is told before Spark starts
@@ -217,8 +238,8 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
 
 
 def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
-    """Read, prepare, rank; or rank by the sums of states, without their rows. The result is the cell of the smallest
-    cross-validated loss, the first where nothing is predicted."""
+    """Read, prepare, rank; or rank by the sums of states, without their rows. The result is the
+    cell of the smallest cross-validated loss, the first where nothing is predicted."""
     requests, frame, solving = config.requests(), None, "statistics and solve"
     driver, worker = config.run.driver_bytes, config.run.worker_bytes
     if config.data.format == STATES:
@@ -335,7 +356,8 @@ def _write(
 
 
 def _write_grid(target: Place, names: list[str], ranked: Ranked) -> list[dict[str, Any]]:
-    """grid.csv: a line a cell, its parameters, loss and iterations; and every cell's ranking, grid-0.csv and on."""
+    """grid.csv: a line a cell, its parameters, loss and iterations; and every cell's ranking,
+    grid-0.csv and on."""
     lines = []
     for number, cell in enumerate(ranked.cells):
         target.text(f"grid-{number}.csv", csv_text(cell.ranking))
@@ -365,8 +387,8 @@ def ranking_text(ranked: Ranked, stages: Stages) -> str:
         else f"{jobs} Spark jobs"
     )
     lines = [
-        f"{result.request.method}: {profile.n} rows x {profile.d} features x {profile.q} labels; kept {kept}; "
-        f"{sum(stages.seconds.values()):.1f} s, {where}"
+        f"{result.request.method}: {profile.n} rows x {profile.d} features x {profile.q} labels; "
+        f"kept {kept}; {sum(stages.seconds.values()):.1f} s, {where}"
     ]
     if "verdict" in result.scores.details:  # of auto: what was chosen, and how sure that is
         lines.append(result.scores.details["verdict"])

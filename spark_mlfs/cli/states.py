@@ -1,4 +1,5 @@
-"""``spark-mlfs states``: merge what `spark-mlfs collect` wrote, take some away, say what is in it, or what changed."""
+"""``spark-mlfs states``: merge what `spark-mlfs collect` wrote, take some away, say what is in it,
+or what changed."""
 
 from __future__ import annotations
 

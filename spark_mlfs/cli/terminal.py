@@ -21,7 +21,8 @@ SECONDS_BETWEEN_TICKS = 0.5  # of the clock, where there is one
 
 
 def print_result(args: argparse.Namespace, text: str, result: Mapping[str, Any]) -> int:
-    """Print a command's result on standard output, `text`, with --json `result`, with --quiet nothing; return the exit code."""
+    """Print a command's result on standard output, `text`, with --json `result`, with --quiet
+    nothing; return the exit code."""
     if args.json:
         print(as_json(result), end="", flush=True)
     elif not args.quiet:
@@ -32,7 +33,8 @@ def print_result(args: argparse.Namespace, text: str, result: Mapping[str, Any])
 def print_forecast(
     args: argparse.Namespace, lines: Mapping[str, str | None], found: Mapping[str, Any]
 ) -> int:
-    """Print what --dry-run found, a line each under its heading, None left out; returns the exit code."""
+    """Print what --dry-run found, a line each under its heading, None left out; returns the exit
+    code."""
     text = "\n".join(f"{name:<11} {line}" for name, line in lines.items() if line is not None)
     return print_result(args, text, {"job": args.command, "dry_run": True, **found})
 
@@ -43,13 +45,15 @@ def some_of(names: Sequence[str]) -> str:
 
 
 class Stages:
-    """Names and times the stages; on a terminal it shows them as they run, with the time they have taken so far."""
+    """Names and times the stages; on a terminal it shows them as they run, with the time they have
+    taken so far."""
 
     def __init__(self, verbose: bool, quiet: bool = False) -> None:
         self.seconds: dict[str, float] = {}
         self.quiet = quiet
         self.terminal = sys.stderr.isatty() and not quiet
-        # spark-submit takes our standard error for its standard output, so that it never is a terminal
+        # spark-submit takes our standard error for its standard output, so that it never is a
+        # terminal
         self.lines = not quiet and (
             verbose or self.terminal or "PYSPARK_GATEWAY_PORT" in os.environ
         )

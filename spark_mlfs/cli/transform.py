@@ -1,4 +1,5 @@
-"""``spark-mlfs transform``: a data set that Spark reads as it is, with its manifest inside as ``_manifest.json``."""
+"""``spark-mlfs transform``: a data set that Spark reads as it is, with its manifest inside as
+``_manifest.json``."""
 
 from __future__ import annotations
 
@@ -69,8 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=OUTPUT_FORMATS,
     )
     flags.one(
-        "--as", None, "one vector column with the names in its metadata, or one column per feature and label under its name "
-        "(default: vector for parquet and delta, columns for csv and json)", dest="form", choices=("vector", "columns"),
+        "--as", None, "one vector column with the names in its metadata, or one column per feature "
+            "and label under its name (default: vector for parquet and delta, columns for csv and "
+            "json)", dest="form", choices=("vector", "columns"),
     )  # fmt: skip
     flags.engine()
 
@@ -95,7 +97,8 @@ def _transform(work: Work, form: str, spark: Any) -> int:
         if (count := args.num_top_features) is not None:
             if count > (ranked := model.numFeatures):
                 raise ParameterError(
-                    f"--num-top-features {count} but the selection ranks {ranked} features; give at most that"
+                    f"--num-top-features {count} but the selection ranks {ranked} features; give "
+                    "at most that"
                 )
             model._set(selectionMode="numTopFeatures", numTopFeatures=count)
         if args.order is not None:
@@ -131,7 +134,10 @@ def _transform(work: Work, form: str, spark: Any) -> int:
             target.json("_" + MANIFEST, manifest)
     places = [f"{args.output} ({args.output_format}, {form})"] if output is not None else []
     places += [f"the table {table.name} ({table.format}, {form})"] if table is not None else []
-    text = f"{rows} rows x {len(model.selectedFeatures)} of {model.numFeatures} features written to {' and '.join(places)}"
+    text = (
+        f"{rows} rows x {len(model.selectedFeatures)} of {model.numFeatures} features written "
+        f"to {' and '.join(places)}"
+    )
     return print_result(args, text, {**manifest, "output": args.output})
 
 
@@ -144,8 +150,10 @@ def _forecast(
     )
     found |= {"features": model.numFeatures, "kept": kept, "dense_bytes": 8 * found["rows"] * kept}
     lines = {
-        "model": f"{found['model']}: {model.summary.get('method')}, {kept} of {model.numFeatures} features",
-        "data": f"{found['rows']} rows; at most {size(found['dense_bytes'])} of values before they are compressed",
+        "model": f"{found['model']}: {model.summary.get('method')}, {kept} of {model.numFeatures} "
+        "features",
+        "data": f"{found['rows']} rows; at most {size(found['dense_bytes'])} of values before they "
+        "are compressed",
         "columns": f"{some_of(columns)} ({found['form']})",
         "table": args.output_table,
         "output": f"{output}nothing was written",
@@ -209,7 +217,8 @@ def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[Data
         )
     else:
         table = table.withColumn(nothing, F.array().cast("array<string>"))
-    # a pattern must not catch the column that stands in for the labels: the reader leaves label columns out
+    # a pattern must not catch the column that stands in for the labels: the reader leaves label
+    # columns out
     return read.load(
         spark, table, format if format == "text" else "table", labels=nothing, **further
     ), False
@@ -218,7 +227,8 @@ def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[Data
 def _of_columns(
     table: DataFrame, model: Selected, options: dict[str, Any]
 ) -> tuple[DataFrame, dict[str, Any]]:
-    """A table whose columns are features, and how it is read: what is not selected may be absent, no number, or missing."""
+    """A table whose columns are features, and how it is read: what is not selected may be absent,
+    no number, or missing."""
     kinds = kinds_of(table)
     wanted = [options["features"]] if isinstance(options["features"], str) else options["features"]
     facts = options.get(CATEGORIES)
@@ -263,7 +273,8 @@ def _of_columns(
 
 
 def _reduce(frame: DataFrame, model: Any, labelled: bool, form: str, format: str) -> DataFrame:
-    """id, the selected features and the labels of the canonical frame, as vectors or as a column each."""
+    """id, the selected features and the labels of the canonical frame, as vectors or as a column
+    each."""
     names = [str(name) for name in model.selectedFeatureNames]
     label_names = attribute_names(frame, LABELS) if labelled else None
     tags = labelled and not kinds_of(frame)[LABELS].vector
@@ -313,6 +324,7 @@ def _check_distinct(names: list[str]) -> None:
     for name in names:
         if name.lower() in seen:
             raise DataError(
-                f"columns {seen[name.lower()]!r} and {name!r} would have one name for Spark; give --as vector"
+                f"columns {seen[name.lower()]!r} and {name!r} would have one name for Spark; give "
+                "--as vector"
             )
         seen[name.lower()] = name

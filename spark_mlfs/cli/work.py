@@ -69,7 +69,8 @@ def output_table(name: str | None, format: str | None, overwrite: bool) -> Outpu
 def check_there(
     paths: Sequence[str], what: str = "file", remedy: str = "give a path that is there"
 ) -> None:
-    """`DataError` for a path of this machine where nothing is, before a session of our own starts: another's may be elsewhere."""
+    """`DataError` for a path of this machine where nothing is, before a session of our own starts:
+    another's may be elsewhere."""
     if not of_our_own() or {*SPARKS_OWN} & set(os.environ):
         return
     for given in paths:
@@ -83,8 +84,8 @@ def check_there(
 
 
 class Work:
-    """A command at work: what it reads (`sources`: path, format, and options in their types), where it writes (if it does), its
-    stages and session."""
+    """A command at work: what it reads (`sources`: path, format, and options in their types), where
+    it writes (if it does), its stages and session."""
 
     def __init__(
         self,
@@ -99,7 +100,8 @@ class Work:
 
     @staticmethod
     def of(args: argparse.Namespace, replaces: bool = False) -> Work:
-        """Return the output that the flags name; it is replaced with --overwrite, or where the command `replaces` it anyway."""
+        """Return the output that the flags name; it is replaced with --overwrite, or where the
+        command `replaces` it anyway."""
         data, replaces = data_flags(args), replaces or args.overwrite
         options = accept_options(args.format, data.get("options", {}))
         output = Output(args.output, replaces) if args.output else None
@@ -116,8 +118,9 @@ class Work:
     def check(
         self, models: Sequence[str] = (), saved: str = "", remedy: str = "", options: bool = False
     ) -> None:
-        """Refuse paths that are not there, or that are written and read, and wrong `options` of the readers, before a session
-        starts; `saved` is what the `models` are that the command applies."""
+        """Refuse paths that are not there, or that are written and read, and wrong `options` of the
+        readers, before a session starts; `saved` is what the `models` are that the command
+        applies."""
         if self.output is not None:
             self.output.check([*self.inputs, *models])
         for path, format, given in self.sources:
@@ -135,9 +138,10 @@ class Work:
         ahead: Sequence[str] = (),
         resumes: bool = False,
     ) -> int:
-        """Return what `run` returns of this, what is `given`, and a session: a `LocalSession` where the engine that `settings` or
-        the flags ask for is local, or where it is auto and all that is read and written is on this machine; else one of Spark's.
-        `needs_spark`: what of the command only Spark does."""
+        """Return what `run` returns of this, what is `given`, and a session: a `LocalSession` where
+        the engine that `settings` or the flags ask for is local, or where it is auto and all that
+        is read and written is on this machine; else one of Spark's. `needs_spark`: what of the
+        command only Spark does."""
         asked = settings or self.args
         engine, memory = (
             ENGINE.accept(asked.engine or ENGINE.default),
@@ -151,7 +155,8 @@ class Work:
         )
         if engine == "local" and why is not None:
             raise ParameterError(
-                f"{setting('engine', 'local')}: {why}; leave it out, or give {setting('engine', 'spark')}"
+                f"{setting('engine', 'local')}: {why}; leave it out, or give "
+                f"{setting('engine', 'spark')}"
             )
         if engine != "spark" and why is None:
             try:
@@ -163,7 +168,8 @@ class Work:
         if engine != "spark" and not chosen and why is not None:
             if not _spark_is_installed():
                 raise NotInstalledError(
-                    f"{why}; that takes Spark, which is not installed: pip install 'spark_mlfs[local]'"
+                    f"{why}; that takes Spark, which is not installed: pip install "
+                    "'spark_mlfs[local]'"
                 )
             self.note(f"on Spark: {why}")
         with self.session(ahead, resumes) as spark:
@@ -186,8 +192,9 @@ class Work:
 
     @contextmanager
     def session(self, ahead: Sequence[str] = (), resumes: bool = False) -> Iterator[SparkSession]:
-        """The session there is, or one of our own, which is stopped at the end, where no output is of an earlier run; what
-        was cut short may be there where a run `resumes`. `ahead`: modules of this package to import while Java starts."""
+        """The session there is, or one of our own, which is stopped at the end, where no output is
+        of an earlier run; what was cut short may be there where a run `resumes`. `ahead`: modules
+        of this package to import while Java starts."""
         from pyspark.sql import SparkSession
 
         stages, debug = self.stages, self.args.debug
@@ -228,7 +235,8 @@ class Work:
         results: Mapping[str, Any],
         model: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Return the entries of manifest.json; of one that applies a `model` to data, these first."""
+        """Return the entries of manifest.json; of one that applies a `model` to data, these
+        first."""
         read = {"path": self.path, "format": self.format, "options": self.options}
         return {
             **opening(self.args.command, self.args.argv),
@@ -239,7 +247,8 @@ class Work:
         }
 
     def count_rows(self, spark: SparkSession, frame: DataFrame) -> int:
-        """The rows of the data, of which `frame` was read; of a table without looking at their values."""
+        """The rows of the data, of which `frame` was read; of a table without looking at their
+        values."""
         whole = self.table_read(spark)
         with reading():
             return (frame if whole is None else whole).count()
@@ -273,7 +282,8 @@ def _spark_is_installed() -> bool:
 
 
 def packed(frame: Any, spark: Any, grades: Any, **more: Any) -> Any:
-    """The rows of a frame, packed with the weights they have; those of this process know its memory."""
+    """The rows of a frame, packed with the weights they have; those of this process know its
+    memory."""
     rows = pack(
         frame,
         FEATURES,
@@ -289,7 +299,8 @@ def packed(frame: Any, spark: Any, grades: Any, **more: Any) -> Any:
 
 
 def load_model(path: str, session: Any = None) -> tuple[Any, str]:
-    """The saved selection at `path` or ``path/model``, by Spark or in this process, and where it was."""
+    """The saved selection at `path` or ``path/model``, by Spark or in this process, and where it
+    was."""
     root = path.rstrip("/")
     places = (root, f"{root}/model")
     none = ParameterError(

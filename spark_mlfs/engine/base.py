@@ -1,8 +1,8 @@
 """Where statistics are computed: what a method may ask of the data.
 
-`Engine` is the interface: a method asks for statistics and gets results. `engine.local` holds all rows in one process,
-`engine.spark` runs one ``mapInArrow`` job per request over persisted blocks, whatever the number of statistics in it. Both give
-the same bits."""
+`Engine` is the interface: a method asks for statistics and gets results. `engine.local` holds all
+rows in one process, `engine.spark` runs one ``mapInArrow`` job per request over persisted blocks,
+whatever the number of statistics in it. Both give the same bits."""
 
 from __future__ import annotations
 
@@ -48,9 +48,14 @@ from ..statistics.labelsets import LabelsetCounts
 from ..statistics.targets import Labels, Target
 
 SECONDS_BETWEEN_ENDINGS = 0.2  # of Spark's jobs
-FEWER_NUMBERS = f"lower {setting('num_bins')} where bins are counted, or screen the features first ({setting('screen', 'chi2:5000')})"
+FEWER_NUMBERS = (
+    f"lower {setting('num_bins')} where bins are counted, or screen the features "
+    f"first ({setting('screen', 'chi2:5000')})"
+)
 DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the driver
-COUNT_COPIES = 5  # of counts in one process: what they, their cells laid out for links, and a pick's own counts take together
+# of counts in one process: what they, their cells laid out for links, and a pick's own counts take
+# together
+COUNT_COPIES = 5
 SHARDED_SHARES, SHARD_BYTES = (
     32,
     16 << 20,
@@ -68,7 +73,8 @@ Key = TypeVar("Key", bound=Hashable)
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """BLAS on one thread inside a task, as Spark has a task per core; the number comes back when the last thread leaves."""
+    """BLAS on one thread inside a task, as Spark has a task per core; the number comes back when
+    the last thread leaves."""
     shared, own = _thread_pools(len(sys.modules))
     entry = threading.get_ident(), object()
     try:  # an interrupt may come at any line
@@ -98,7 +104,8 @@ def _restore() -> None:
 
 
 def _by_any_thread() -> None:
-    """threadpoolctl 3.8 lets no thread but the first say the number of OpenBLAS, and does nothing for the others."""
+    """threadpoolctl 3.8 lets no thread but the first say the number of OpenBLAS, and does nothing
+    for the others."""
     getattr(
         getattr(threadpoolctl, "OpenBLASController", None),
         "clear_controlling_thread",
@@ -121,7 +128,8 @@ if hasattr(os, "register_at_fork"):
 
 @lru_cache(maxsize=1)
 def _thread_pools(modules: int) -> tuple[Any, Any]:
-    """The libraries with threads of the process, and those with threads of each thread. Finding them takes as long as a task."""
+    """The libraries with threads of the process, and those with threads of each thread. Finding
+    them takes as long as a task."""
     if not hasattr(threadpoolctl, "ThreadpoolController"):
         return _LeftAlone(), _LeftAlone()
     found = threadpoolctl.ThreadpoolController()
@@ -135,8 +143,9 @@ def _thread_pools(modules: int) -> tuple[Any, Any]:
 
 
 class _LeftAlone(nullcontext[None]):
-    """threadpoolctl 2, of Databricks 15.4 and 16.4, stumbles over the BLAS of NumPy's wheels and says so each time. Spark tells
-    its Python workers the number of threads itself (OMP_NUM_THREADS), and no result depends on it."""
+    """threadpoolctl 2, of Databricks 15.4 and 16.4, stumbles over the BLAS of NumPy's wheels and
+    says so each time. Spark tells its Python workers the number of threads itself
+    (OMP_NUM_THREADS), and no result depends on it."""
 
     def limit(self, limits: int) -> _LeftAlone:
         return self
@@ -146,7 +155,8 @@ class _LeftAlone(nullcontext[None]):
 
 
 def passes(statistic: Statistic) -> bool:
-    """Whether a statistic may look at sparse codes that are let go again, some rows after the others."""
+    """Whether a statistic may look at sparse codes that are let go again, some rows after the
+    others."""
     return (
         statistic.layout == "coded"
         and statistic.coding.sparse
@@ -156,7 +166,8 @@ def passes(statistic: Statistic) -> bool:
 
 @dataclass
 class Cost:
-    """Cost of a run so far: Spark jobs started and passes over the data, bytes taken to the driver."""
+    """Cost of a run so far: Spark jobs started and passes over the data, bytes taken to the
+    driver."""
 
     jobs: int = 0
     scans: int = 0
@@ -164,7 +175,8 @@ class Cost:
 
 
 class Engine(Held):
-    """The interface through which a method sees the data. Features are the varying ones, numbered 0..v-1 in their order."""
+    """The interface through which a method sees the data. Features are the varying ones, numbered
+    0..v-1 in their order."""
 
     look_ahead = 1  # how many link vectors a greedy method should ask for at once
     shift: np.ndarray | None = None  # (d,) exponents of what features are multiplied by
@@ -194,22 +206,24 @@ class Engine(Held):
         )
 
     def tame(self) -> bool:
-        """Multiply features whose squares leave float64 by powers of two (`Profile.excess`); whether there are any."""
+        """Multiply features whose squares leave float64 by powers of two (`Profile.excess`);
+        whether there are any."""
         shift = self.profile.excess()
         if shift is not None:
             self.profile, self.shift = self.profile.times(shift), shift
         return shift is not None
 
     def run(self, *statistics: Statistic, keep: bool = True) -> list[Any]:
-        """Return the results of the statistics, in order; those not known share one scan, and are kept unless not to `keep`."""
+        """Return the results of the statistics, in order; those not known share one scan, and are
+        kept unless not to `keep`."""
         fresh = self.computed(statistics)
         for statistic in fresh.values():
             if not statistic.takes_weights():
                 self.unweighted(statistic.name)
             if self.profile.graded and not statistic.takes_grades():
                 raise ParameterError(
-                    f"{statistic.name} takes labels of 0 and 1, not grades: give {setting('label_cuts')}, or choose a "
-                    "method of moments, such as ridge"
+                    f"{statistic.name} takes labels of 0 and 1, not grades: give "
+                    f"{setting('label_cuts')}, or choose a method of moments, such as ridge"
                 )
         asked = {s.key(): s for s in statistics}
         results = self._results | (self._compute(fresh) if fresh else {})
@@ -225,7 +239,8 @@ class Engine(Held):
         return [results[s.key()] for s in statistics]
 
     def computed(self, statistics: Iterable[Statistic]) -> dict[Hashable, Statistic]:
-        """Return what is computed for statistics, by key: those not known, of numbers their parts where states may meet."""
+        """Return what is computed for statistics, by key: those not known, of numbers their parts
+        where states may meet."""
         wanted = {s.key(): s for s in statistics if s.key() not in self._results}
         out = {key: s for key, s in wanted.items() if not isinstance(s, FeatureNumbers)}
         for key, statistic in wanted.items():
@@ -244,7 +259,8 @@ class Engine(Held):
         return out
 
     def gathers(self, statistic: PerFeatureStatistic, beside: int = 0) -> bool:
-        """Whether whole states are brought together, `beside` bytes of others; else numbers, by ranges of features."""
+        """Whether whole states are brought together, `beside` bytes of others; else numbers, by
+        ranges of features."""
         if statistic.key() in self._results or not statistic.shardable(self.profile):
             return True
         size = statistic.state_bytes(self.profile)
@@ -267,7 +283,8 @@ class Engine(Held):
         """`ParameterError` where rows have weights, which `what` cannot take."""
         if self.profile.weighted:
             raise ParameterError(
-                f"{what} takes no row weights; leave the weights out, or choose a method of counts or moments"
+                f"{what} takes no row weights; leave the weights out, or choose a method of counts "
+                "or moments"
             )
 
     def cache_result(self, statistic: Statistic, result: Any) -> None:
@@ -283,7 +300,8 @@ class Engine(Held):
         raise NotImplementedError
 
     def edges_of(self, statistic: FeatureShardedStatistic) -> np.ndarray:
-        """Where the features of a statistic are cut; `BudgetError` where the piece of one feature exceeds a worker's share."""
+        """Where the features of a statistic are cut; `BudgetError` where the piece of one feature
+        exceeds a worker's share."""
         edges = statistic.edges(
             self.profile, max(1, min(SHARD_BYTES, self.budgets.worker // SHARDED_SHARES))
         )
@@ -297,9 +315,10 @@ class Engine(Held):
                 self.budgets.worker_setting,
             )
             raise error(
-                f"{statistic.name} over {self.num_features} features needs {-(-largest >> 20)} MB in {ONE_WORKER} "
-                f"for a few of them, more than a quarter of {setting(name, self.budgets.worker >> 20, 'MB')}: raise "
-                f"{setting(name)}, {FEWER_NUMBERS}"
+                f"{statistic.name} over {self.num_features} features needs {-(-largest >> 20)} MB "
+                f"in {ONE_WORKER} for a few of them, more than a quarter of "
+                f"{setting(name, self.budgets.worker >> 20, 'MB')}: raise {setting(name)}, "
+                f"{FEWER_NUMBERS}"
             )
         return edges
 
@@ -318,7 +337,8 @@ class Engine(Held):
             must_fit(size, budget, name, needs, FEWER_NUMBERS, where)
 
     def _sizes(self, statistics: list[Statistic]) -> list[int]:
-        """The sizes of the states at most; the labelsets are counted first where their number could decide."""
+        """The sizes of the states at most; the labelsets are counted first where their number could
+        decide."""
         sizes = [self._held(s) for s in statistics]
         counts = LabelsetCounts("grades" if self.profile.graded else "labels")
         undecided = [s.by_labelset and s.key() != counts.key() for s in statistics]
@@ -338,12 +358,14 @@ class Engine(Held):
         return min(size, max(1, self.budgets.worker // SHARDED_SHARES * 4)) if sharded else size
 
     def bytes_in_one_process(self, statistics: list[Statistic], sizes: list[int]) -> int:
-        """Bytes that the rows, their codes, what is kept and the states take together in one process at most."""
+        """Bytes that the rows, their codes, what is kept and the states take together in one
+        process at most."""
         codes = self._bytes_of_codes(statistics, kept=self.keeps_codes(statistics, sizes))
         return self._bytes_beside_codes(sizes) + codes
 
     def keeps_codes(self, statistics: list[Statistic], sizes: list[int]) -> bool:
-        """Whether one process has room for the codes of all rows; else those that may pass do, some rows after the others."""
+        """Whether one process has room for the codes of all rows; else those that may pass do, some
+        rows after the others."""
         return (
             self._bytes_beside_codes(sizes) + self._bytes_of_codes(statistics, kept=True)
             <= self.budgets.worker
@@ -366,7 +388,8 @@ class Engine(Held):
         return max(codes)
 
     def bytes_of_counts(self, statistic: PerFeatureStatistic) -> int:
-        """Bytes of the rows and of counts that stay for the links of every pick, in one process at most."""
+        """Bytes of the rows and of counts that stay for the links of every pick, in one process at
+        most."""
         size = statistic.state_bytes(self.profile)
         copies = 2 * self.profile.size + self.kept_bytes + COUNT_COPIES * size
         return max(self.bytes_in_one_process([statistic], [size]), copies)
@@ -396,23 +419,28 @@ class Engine(Held):
     def over_columns(
         self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target
     ) -> np.ndarray:
-        """Return `work(values (rows, w), groups (rows,))` of slices of varying columns, end to end, of grouped rows."""
+        """Return `work(values (rows, w), groups (rows,))` of slices of varying columns, end to end,
+        of grouped rows."""
         raise NotImplementedError
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
-        """`work(x, block)` with all rows in one memory: x (n, v) standardised, rows in the order of their ids."""
+        """`work(x, block)` with all rows in one memory: x (n, v) standardised, rows in the order of
+        their ids."""
         raise NotImplementedError
 
     def gathered(self) -> Block:
-        """All rows in the order of their ids, in this process; `BudgetError` where they exceed its budget."""
+        """All rows in the order of their ids, in this process; `BudgetError` where they exceed its
+        budget."""
         raise NotImplementedError
 
     def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
-        """Return `work(all rows by their ids, some labels)` until every label had its turn; each task holds all rows."""
+        """Return `work(all rows by their ids, some labels)` until every label had its turn; each
+        task holds all rows."""
         raise NotImplementedError
 
     def labels(self) -> Labels:
-        """Binary relevance: all rows, each label, and each label's unknown rows where there are any."""
+        """Binary relevance: all rows, each label, and each label's unknown rows where there are
+        any."""
         p = self.profile
         watch = range(p.q) if p.unlabelled else np.flatnonzero(p.unknown)
         return Labels(p.q, tuple(int(i) for i in watch))
@@ -424,7 +452,8 @@ def side_by_side(
     work: Mapping[Key, Callable[[], Answer]],
     done: Callable[[Key, Future[Answer]], None],
 ) -> None:
-    """Run the `work`, so many at a time, handing each that ends to `done`, in this thread. An end waits for those under way."""
+    """Run the `work`, so many at a time, handing each that ends to `done`, in this thread. An end
+    waits for those under way."""
     with ThreadPoolExecutor(parallelism) as threads:
         running = {threads.submit(each): key for key, each in work.items()}
         try:

@@ -31,12 +31,14 @@ STORED_A_CORE = 1 << 20  # stored values from which a statistic is worth several
 
 
 def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
-    """An engine over the training or test rows of one that holds all rows: folds inside one task."""
+    """An engine over the training or test rows of one that holds all rows: folds inside one
+    task."""
     rows = engine.identified()
     block = rows.take(np.flatnonzero(split.of(rows) == tested))
     if not block.n:
         raise DataError(
-            f"{'the test' if tested else 'the training'} rows of {split.name} are none; give fewer folds"
+            f"{'the test' if tested else 'the training'} rows of {split.name} are none; give fewer "
+            "folds"
         )
     profile = profile_block(block, engine.profile.q)
     profile.categories = engine.profile.categories
@@ -55,7 +57,8 @@ class SizingEngine(Engine):
         return low + (high - low) * shares  # any edges: sizes do not depend on them
 
     def fits(self, statistics: list[Statistic]) -> bool:
-        """Whether one process may hold the rows and these statistics, as far as they do not grow with the labelsets."""
+        """Whether one process may hold the rows and these statistics, as far as they do not grow
+        with the labelsets."""
         statistics = [s for s in self.computed(statistics).values() if not s.by_labelset]
         return (
             self.bytes_in_one_process(statistics, [self._held(s) for s in statistics])
@@ -64,7 +67,8 @@ class SizingEngine(Engine):
 
 
 class LocalEngine(Engine):
-    """All rows in this process: kernels run on them one after the other, of many rows on `cores` parts at once."""
+    """All rows in this process: kernels run on them one after the other, of many rows on `cores`
+    parts at once."""
 
     in_one_process = True
 
@@ -92,7 +96,8 @@ class LocalEngine(Engine):
 
     @property
     def rows(self) -> Block:
-        """All rows as one block; several are joined when it is asked for first, and are one from then on."""
+        """All rows as one block; several are joined when it is asked for first, and are one from
+        then on."""
         if len(self._given) > 1:
             self._parts = []
         return join(self._given)
@@ -139,7 +144,8 @@ class LocalEngine(Engine):
         return [part for block in self._given for part in block.parts(each)]
 
     def _state(self, statistic: Statistic, spare: int, keeps_codes: bool) -> State:
-        """The state of all rows: as many states of parts of them at once as `spare` bytes hold beside the first."""
+        """The state of all rows: as many states of parts of them at once as `spare` bytes hold
+        beside the first."""
         coding = None if keeps_codes or not passes(statistic) else statistic.coding
         blocks: Sequence[Any] = self._blocks(statistic) if coding is None else self._passing()
         lanes = max(1, min(self.cores, len(blocks), 1 + spare // max(1, self._held(statistic))))
@@ -159,7 +165,8 @@ class LocalEngine(Engine):
         )
 
     def _passing(self) -> list[list[Block]]:
-        """The rows in runs that are coded one after the other; codes that were kept are let go for them."""
+        """The rows in runs that are coded one after the other; codes that were kept are let go for
+        them."""
         self._coded.clear()
         most = PASSING_ENTRIES // self.cores
         parts = [
@@ -169,7 +176,8 @@ class LocalEngine(Engine):
         return [parts[first:last] for first, last in itertools.pairwise(edges)]
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
-        """As on the cluster for what finishes on the driver; and everything together must fit this process."""
+        """As on the cluster for what finishes on the driver; and everything together must fit this
+        process."""
         sizes = self._sizes(statistics)
         there = [
             (s, size)
@@ -192,7 +200,8 @@ class LocalEngine(Engine):
         return sizes
 
     def _room(self, statistics: list[Statistic]) -> tuple[int, bool]:
-        """Return the bytes left beside what statistics need, and whether the codes of all rows are kept."""
+        """Return the bytes left beside what statistics need, and whether the codes of all rows are
+        kept."""
         sizes = self._refuse(statistics)
         return self.budgets.worker - self.bytes_in_one_process(statistics, sizes), self.keeps_codes(
             statistics, sizes

@@ -1,6 +1,7 @@
 """Persisted blocks on the executors: every request is one job.
 
-States are merged in each task, then on the driver, or, when they are many or large, by key on the executors first."""
+States are merged in each task, then on the driver, or, when they are many or large, by key on the
+executors first."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ from . import tasks
 from .base import DIRECT_BYTES, Answer, Engine
 from .tasks import STATE_SCHEMA
 
-ROWS_SHARE = 8  # of a worker's bytes: coded rows that are counted together, states that are merged in one task
+# of a worker's bytes: coded rows that are counted together, states that are merged in one task
+ROWS_SHARE = 8
 MOST_PIECES, PIECE_BYTES = 4096, 4096  # into how many a state is cut at most, and how small
 POSITIONED = "position bigint, block binary"
 
@@ -51,7 +53,8 @@ class SparkEngine(Engine):
             self._drop(layout)
 
     def _keep(self, key: Layout, make: Callable[[], DataFrame]) -> DataFrame:
-        """The persisted frame of a layout, made when first asked for: a plan takes 20 ms, and each count of each pick asks."""
+        """The persisted frame of a layout, made when first asked for: a plan takes 20 ms, and each
+        count of each pick asks."""
         if key not in self._frames:
             frame = make()
             self._frames[key] = (frame, persist(frame))
@@ -117,7 +120,8 @@ class SparkEngine(Engine):
         return spread, self._frames[spread][0]
 
     def _spread_by_cells(self, coding: Coding, selected: tuple[int, ...]) -> Layout | None:
-        """The frame whose blocks hold every joint cell of `selected` whole: one spread by some of these features."""
+        """The frame whose blocks hold every joint cell of `selected` whole: one spread by some of
+        these features."""
         for key in self._frames:
             if key[0] == "cells" and key[1] == coding.key and set(key[2]) <= set(selected):
                 return key
@@ -147,7 +151,8 @@ class SparkEngine(Engine):
     def _jobs(
         self, statistics: Sequence[Any], job: Callable[[DataFrame, list[Any], bool], list[Any]]
     ) -> list[Any]:
-        """What a `job` over the blocks of each layout makes of the statistics that read it, in their order."""
+        """What a `job` over the blocks of each layout makes of the statistics that read it, in
+        their order."""
         by_layout: dict[Layout, tuple[DataFrame, list[int]]] = {}
         for index, statistic in enumerate(statistics):
             layout, frame = self._frame(statistic)
@@ -208,7 +213,8 @@ class SparkEngine(Engine):
     def _sharded_job(
         self, frame: DataFrame, statistics: list[FeatureShardedStatistic], shuffled: bool
     ) -> list[np.ndarray]:
-        """The numbers of statistics that are finished range by range of features, on the executors."""
+        """The numbers of statistics that are finished range by range of features, on the
+        executors."""
         edges = [self.edges_of(statistic) for statistic in statistics]
         shared: dict[str, Any] = {
             "statistics": [s.worker_view() for s in statistics],

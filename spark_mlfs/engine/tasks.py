@@ -1,4 +1,5 @@
-"""Work on the workers: states of blocks, merges, and the rows laid out anew; all of it Arrow in, Arrow out."""
+"""Work on the workers: states of blocks, merges, and the rows laid out anew; all of it Arrow in,
+Arrow out."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ def _any_block(data: Buffer) -> Block | CodedBlock:
 
 
 def _up_to(share: int, blocks: Iterable[tuple[AnyBlock, int]]) -> Iterator[list[AnyBlock]]:
-    """Blocks, each given with its bytes, in lists of `share` bytes; a list is let go before the next."""
+    """Blocks, each given with its bytes, in lists of `share` bytes; a list is let go before the
+    next."""
     waiting, size = list[AnyBlock](), 0
     for block, more in blocks:
         waiting.append(block)
@@ -93,8 +95,9 @@ def partial_states(
 
 
 def _state_rows(states: Iterable[tuple[int, int, State]]) -> Batches:
-    """(statistic, piece, state) as rows. Small states travel together, which copies them: each batch costs Spark some 5 ms of a
-    core. A large one goes alone, and before the next is computed."""
+    """(statistic, piece, state) as rows. Small states travel together, which copies them: each
+    batch costs Spark some 5 ms of a core. A large one goes alone, and before the next is
+    computed."""
     waiting, size = list[tuple[int, int, Buffer]](), 0
     for index, piece, state in states:
         data = encode(compact(state))
@@ -151,7 +154,8 @@ def sharded_states(
     edges: list[np.ndarray],
     share: int,
 ) -> Batches:
-    """States of sharded statistics: rows are kept up to `share` bytes, then counted by ranges of features, cut at `edges`."""
+    """States of sharded statistics: rows are kept up to `share` bytes, then counted by ranges of
+    features, cut at `edges`."""
     blocks = (
         (_any_block(bytes(data)), len(data)) for data in encoded_cells(batches)
     )  # a batch is not kept for a block of it
@@ -280,7 +284,8 @@ def work_on_columns(
 def over_labels(
     batches: Batches, work: Callable[[Block, list[int]], State], q: int, tasks: int
 ) -> Batches:
-    """`Engine.over_labels` in a task: its blocks together, and its share of the labels, dealt in turn."""
+    """`Engine.over_labels` in a task: its blocks together, and its share of the labels, dealt in
+    turn."""
     of_task: dict[int, list[Block]] = {}
     for task, data in numbered_cells(batches, "task"):
         of_task.setdefault(task, []).append(Block.decode(bytes(data)))
@@ -318,7 +323,8 @@ def in_one_task(
 def run_in_one_task(
     packed: Packed, work: Callable[[LocalEngine], Answer], budgets: Budgets = DEFAULT_BUDGETS
 ) -> Answer:
-    """Return `work(engine)` over all rows, of one task; `WorkerBudgetError` where it may not hold what the work asks for."""
+    """Return `work(engine)` over all rows, of one task; `WorkerBudgetError` where it may not hold
+    what the work asks for."""
     task = partial(in_one_task, work=work, profile=packed.profile, budgets=budgets)
     try:
         with worker_errors():

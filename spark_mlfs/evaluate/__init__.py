@@ -1,4 +1,5 @@
-"""Metrics, splits, trials and comparisons of methods: `split` divides rows into training and test rows, with even labels.
+"""Metrics, splits, trials and comparisons of methods: `split` divides rows into training and test
+rows, with even labels.
 
 >>> from spark_mlfs.evaluate import metrics, split
 >>> training, test = split([["a"], ["b"], ["a"], ["b"]], "stratified 50/50")

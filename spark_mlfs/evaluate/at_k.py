@@ -1,16 +1,19 @@
 """Metrics of the k best labels of a row, as extreme multi-label classification goes by.
 
-Symbols: y_l whether label l is true, (i) the label of the i-th best score (of a tie the smallest index is first), |y| the row's
-labels, p_l the propensity of label l (`propensities`).
+Symbols: y_l whether label l is true, (i) the label of the i-th best score (of a tie the smallest
+index is first), |y| the row's labels, p_l the propensity of label l (`propensities`).
 
 - `precisionAtK`   P@k = 1/k Σ_{i ≤ k} y_(i)
-- `ndcgAtK`        nDCG@k = Σ_{i ≤ k} y_(i) / log2(i + 1)  /  Σ_{i ≤ min(k, |y|)} 1 / log2(i + 1); 0 of a row without labels
-- `pspAtK`, `psndcgAtK`  the same with y_l / p_l in place of y_l (above only): rare labels weigh more
+- `ndcgAtK`        nDCG@k = Σ_{i ≤ k} y_(i) / log2(i + 1)  /  Σ_{i ≤ min(k, |y|)} 1 / log2(i + 1); 0
+  of a row without labels
+- `pspAtK`, `psndcgAtK`  the same with y_l / p_l in place of y_l (above only): rare labels weigh
+  more
 - `normalisedPspAtK`, `normalisedPsndcgAtK`  these divided by the mean of the best possible value
 
-Each is a mean over the rows whose labels are known. A label that sparse scores do not store is not predicted; where fewer than k
-are, the missing ones are wrong. Jain, Prabhu & Varma, "Extreme multi-label loss functions for recommendation, tagging, ranking &
-other missing label applications", KDD 2016; conventions of the Extreme Classification Repository."""
+Each is a mean over the rows whose labels are known. A label that sparse scores do not store is not
+predicted; where fewer than k are, the missing ones are wrong. Jain, Prabhu & Varma, "Extreme
+multi-label loss functions for recommendation, tagging, ranking & other missing label applications",
+KDD 2016; conventions of the Extreme Classification Repository."""
 
 from __future__ import annotations
 
@@ -39,9 +42,11 @@ NAMES = ("precisionAt", "ndcgAt"), ("pspAt", "psndcgAt")
 
 
 def propensities(counts: ArrayLike, rows: int, a: float = 0.55, b: float = 1.5) -> np.ndarray:
-    """(q,) p_l = 1 / (1 + C (N_l + b)^−a), C = (ln N − 1)(b + 1)^a, of labels that `counts` (q,) of N training `rows` have.
+    """(q,) p_l = 1 / (1 + C (N_l + b)^−a), C = (ln N − 1)(b + 1)^a, of labels that `counts` (q,) of
+    N training `rows` have.
 
-    `DataError` for fewer than three rows and for counts that are not between 0 and N; `ParameterError` for a, b ≤ 0.
+    `DataError` for fewer than three rows and for counts that are not between 0 and N;
+    `ParameterError` for a, b ≤ 0.
 
     >>> propensities([0, 10, 1000], 1000).round(3)
     array([0.113, 0.282, 0.821])"""
@@ -50,7 +55,8 @@ def propensities(counts: ArrayLike, rows: int, a: float = 0.55, b: float = 1.5) 
         raise ParameterError(f"a = {a}, b = {b}: both are above 0")
     if rows < 3 or not ((positive >= 0) & (positive <= rows)).all():
         raise DataError(
-            f"propensities take three training rows or more, and of each label 0 to all of them; there are {rows} rows"
+            "propensities take three training rows or more, and of each label 0 to all of them; "
+            f"there are {rows} rows"
         )
     return np.asarray(1 / (1 + (np.log(rows) - 1) * (b + 1) ** a * (positive + b) ** -a))
 
@@ -59,8 +65,8 @@ def propensities(counts: ArrayLike, rows: int, a: float = 0.55, b: float = 1.5) 
 class SumsAtK:
     """Sums over rows that the metrics are made of; they add up.
 
-    `values` (w, 2, 2, m, 2) int64: of y and, with propensities, of y/p; reached and best possible; Σ y_(i) and nDCG; at k = 1
-    to m; high and low halves in fixed point."""
+    `values` (w, 2, 2, m, 2) int64: of y and, with propensities, of y/p; reached and best possible;
+    Σ y_(i) and nDCG; at k = 1 to m; high and low halves in fixed point."""
 
     rows: int
     values: np.ndarray
@@ -76,8 +82,9 @@ class SumsAtK:
     def of(
         truth: Matrix, scores: Matrix, most: int = max(AT), propensities: ArrayLike | None = None
     ) -> SumsAtK:
-        """The sums up to k = `most` of truth (rows, q) 0/1 and scores (rows, q), dense or sparse. `DataError` for shapes that
-        differ, labels other than 0 or 1, scores and propensities that cannot be."""
+        """The sums up to k = `most` of truth (rows, q) 0/1 and scores (rows, q), dense or sparse.
+        `DataError` for shapes that differ, labels other than 0 or 1, scores and propensities that
+        cannot be."""
         matrices: list[Matrix] = [
             a.tocsr() if sp.issparse(a) else np.asarray(a) for a in (truth, scores)
         ]
@@ -91,7 +98,8 @@ class SumsAtK:
             p = np.asarray(propensities, np.float64)
             if p.shape != worth[0].shape or not ((p >= 1 / MOST) & (p <= 1)).all():
                 raise DataError(
-                    f"propensities {p.shape}: give one a label, {t.shape[1]} of them, {1 / MOST:.2g} to 1"
+                    f"propensities {p.shape}: give one a label, {t.shape[1]} of them, "
+                    f"{1 / MOST:.2g} to 1"
                 )
             worth.append(1 / p)
         values = np.zeros((len(worth), 2, 2, most, 2), np.int64)
@@ -102,7 +110,8 @@ class SumsAtK:
         return SumsAtK(t.shape[0], values)
 
     def metrics(self, at: Sequence[int] = AT) -> dict[str, float]:
-        """Every metric by name, at each k; NaN where there are no rows, normalised ones also where no row has a label."""
+        """Every metric by name, at each k; NaN where there are no rows, normalised ones also where
+        no row has a label."""
         whole = (self.values[..., 0].astype(object) * (1 << _HALF) + self.values[..., 1]) / (
             1 << _UNIT
         )
@@ -129,8 +138,9 @@ class SumsAtK:
 def at_k(
     truth: Matrix, scores: Matrix, k: Sequence[int] = AT, propensities: ArrayLike | None = None
 ) -> dict[str, float]:
-    """Every metric at each `k` of arrays (rows, q), dense or sparse: 0/1 truth, scores (larger is likelier); those that go by
-    propensities where these are given, (q,). Errors as of `SumsAtK.of`; `ParameterError` for k below 1.
+    """Every metric at each `k` of arrays (rows, q), dense or sparse: 0/1 truth, scores (larger is
+    likelier); those that go by propensities where these are given, (q,). Errors as of `SumsAtK.of`;
+    `ParameterError` for k below 1.
 
     >>> found = at_k([[1, 0, 1], [0, 1, 0]], [[0.9, 0.5, 0.1], [0.2, 0.7, 0.1]], k=[1, 2])
     >>> found["precisionAt1"], found["precisionAt2"], round(found["ndcgAt2"], 4)
@@ -145,8 +155,9 @@ def at_k_of_frame(
     k: Sequence[int] = AT,
     propensities: ArrayLike | None = None,
 ) -> dict[str, float]:
-    """Every metric at each `k` of a frame whose columns hold vectors or arrays of q numbers, in one job; rows whose true labels
-    are null, or hold a NaN or null, are left out, as `evaluate.metrics.sums_of` has it. Errors as of `at_k`."""
+    """Every metric at each `k` of a frame whose columns hold vectors or arrays of q numbers, in one
+    job; rows whose true labels are null, or hold a NaN or null, are left out, as
+    `evaluate.metrics.sums_of` has it. Errors as of `at_k`."""
     of = partial(SumsAtK.of, most=_most(k), propensities=propensities)
     return column_sums(frame, (labelsCol, rawPredictionCol), of, SumsAtK.decode).metrics(k)
 
@@ -197,7 +208,8 @@ def stored(scores: Matrix, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
 def best_of(
     rows: np.ndarray, labels: np.ndarray, values: np.ndarray, n: int, most: int
 ) -> np.ndarray:
-    """(n, most) labels of each row by falling value, of a tie the smallest first; −1 where it has no more."""
+    """(n, most) labels of each row by falling value, of a tie the smallest first; −1 where it has
+    no more."""
     order = np.lexsort((labels, -values, rows))
     rows, labels = rows[order], labels[order]
     place = np.arange(len(rows)) - np.searchsorted(rows, np.arange(n))[rows]

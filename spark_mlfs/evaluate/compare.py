@@ -1,8 +1,9 @@
-"""Runs a comparison: every data set, method, split and classifier of a plan, trial by trial, so that a run cut short goes on.
+"""Runs a comparison: every data set, method, split and classifier of a plan, trial by trial, so
+that a run cut short goes on.
 
-`run` returns the tables; what they mean is in `Outcome`. All data sets are read before the first trial, so that a missing file or
-a bad row of the last one does not end a run of hours. Every finished trial is in the journal before the next one starts, whole or
-not at all."""
+`run` returns the tables; what they mean is in `Outcome`. All data sets are read before the first
+trial, so that a missing file or a bad row of the last one does not end a run of hours. Every
+finished trial is in the journal before the next one starts, whole or not at all."""
 
 from __future__ import annotations
 
@@ -45,12 +46,14 @@ NAMES_TOLD = 3  # of labels that no training row has
 class Outcome:
     """The results of a comparison as tables.
 
-    `cells`     a row for every data set, method, classifier, split, size and kind of metrics: the metrics, seconds, whether the
-                size is the whole of the features, and whether it was chosen by inner folds
-    `trials`    a row for every data set, method and split: rows, seconds to choose and select, parameters chosen, convergence
-    `choices`   a row for every cell of a grid, size and split: the mean of the inner folds
-    `rankings`  a row for every ranked feature of a trial, as far down as the largest size
-    `labels`    true positives, predicted and actual rows of each label at the size that was chosen, else the largest that
+    `cells`     a row for every data set, method, classifier, split, size and kind of metrics: the
+                metrics, seconds, whether the size is the whole of the features, and whether it was
+                chosen by inner folds
+    `trials`    a row for every data set, method and split: rows, seconds to choose and select,
+    parameters chosen, convergence `choices`   a row for every cell of a grid, size and split: the
+    mean of the inner folds `rankings`  a row for every ranked feature of a trial, as far down as
+    the largest size `labels`    true positives, predicted and actual rows of each label at the size
+    that was chosen, else the largest that
                 leaves features out, summed over the splits
     `data`      a row for every data set: sizes and label statistics
     `failed`    a row for every trial that could not be run, and why"""
@@ -68,7 +71,8 @@ class Outcome:
     def summary(
         self, metric: str | None = None, metrics: str | None = None, classifier: str | None = None
     ) -> pd.DataFrame:
-        """A metric by data set and method, over the splits; by default `main_metric` of the first classifier."""
+        """A metric by data set and method, over the splits; by default `main_metric` of the first
+        classifier."""
         assert self.plan is not None
         kind, name = main_metric(self.plan)
         judge = classifier or self.plan.design().judges[0].title
@@ -110,8 +114,9 @@ def run(
     progress: Progress | None = None,
     small_bytes: int = Budgets.small,
 ) -> Outcome:
-    """All trials of a checked plan that the journal does not hold yet, then all it holds, on Spark or in this process; blocks
-    are kept until their trials are done. `NeedsSpark` for what this process does not read or hold."""
+    """All trials of a checked plan that the journal does not hold yet, then all it holds, on Spark
+    or in this process; blocks are kept until their trials are done. `NeedsSpark` for what this
+    process does not read or hold."""
     candidates = plan.candidates() if candidates is None else candidates
     splits = (
         1
@@ -181,7 +186,8 @@ def _beside(packed: Mapping[int, Dataset], budgets: Budgets) -> Budgets:
 def _trials_left(
     plan: Comparison, journal: Journal, each: int, described: set[str]
 ) -> dict[int, list[int]]:
-    """The numbers of the trials still to run or failed, `each` a data set, by position; undescribed data sets are there, too."""
+    """The numbers of the trials still to run or failed, `each` a data set, by position; undescribed
+    data sets are there, too."""
     done = {number for number, entry in journal.parts.items() if "error" not in entry}
     left = {
         at: [n for n in range(at * each, (at + 1) * each) if n not in done]
@@ -209,11 +215,13 @@ def open_data(session: Any, data: DataSet, seed: int = 0) -> tuple[Any, Split | 
     """The frame of a data set, cut to its number of rows, and the split it came with."""
     if data.options.get("weight") is not None:
         raise ParameterError(
-            "evaluate and compare take no row weights; leave the option weight out, or rank with select"
+            "evaluate and compare take no row weights; leave the option weight out, or rank with "
+            "select"
         )
     if data.options.get("missing") == "mean":
         raise ParameterError(
-            "missing='mean' fills training rows with a mean of test rows, too: fill them, or give zero or drop"
+            "missing='mean' fills training rows with a mean of test rows, too: fill them, or give "
+            "zero or drop"
         )
     paths: list[Any] = [path for path in (data.path, data.test_path) if path is not None] or [None]
     parts = [read.load(session, paths[0], data.format or "", **data.options)]
@@ -262,7 +270,8 @@ def _note(
 
 @dataclass
 class LabelsByPart(Statistic, layout="rows"):
-    """(q, 2) training and test rows of each label, of rows in files of their own (`marked`). State: 16·q bytes."""
+    """(q, 2) training and test rows of each label, of rows in files of their own (`marked`). State:
+    16·q bytes."""
 
     split: Split
 
@@ -281,7 +290,8 @@ class LabelsByPart(Statistic, layout="rows"):
 def _described(
     split: Split | None, engine: Engine
 ) -> tuple[tuple[dict[str, float], np.ndarray | None], Cost]:
-    """Label statistics, and `LabelsByPart` where the rows came divided; in a task or over the cluster."""
+    """Label statistics, and `LabelsByPart` where the rows came divided; in a task or over the
+    cluster."""
     sets, *counts = engine.run(LabelsetCounts(), *([] if split is None else [LabelsByPart(split)]))
     return (
         label_statistics(sets, engine.profile.q),
@@ -292,7 +302,8 @@ def _described(
 def describe(
     packed: Dataset, name: str, split: Split | None = None, budgets: Budgets = DEFAULT_BUDGETS
 ) -> dict[str, Any]:
-    """Sizes and label statistics of a data set; with the `split` it came with, which labels no training row has."""
+    """Sizes and label statistics of a data set; with the `split` it came with, which labels no
+    training row has."""
     profile = packed.profile
     (about_labels, counts), _, _ = compute(packed, partial(_described, split), None, budgets)
     return {
@@ -309,7 +320,8 @@ def describe(
 
 
 def unseen_labels(counts: np.ndarray, names: Sequence[str]) -> dict[str, Any] | None:
-    """The labels of test rows on no training row, of `counts` (q, 2) of both; None where there are none."""
+    """The labels of test rows on no training row, of `counts` (q, 2) of both; None where there are
+    none."""
     train, test = counts.T
     unseen = np.flatnonzero((train == 0) & (test > 0))
     if not len(unseen):
@@ -329,9 +341,10 @@ def _tell_unseen_labels(entries: list[dict[str, Any]]) -> None:
         if unseen := entry.get("unseen"):
             count, of, names = unseen["labels"], unseen["of"], ", ".join(map(repr, unseen["names"]))
             notice(
-                f"{entry['name']}: {count} of the {of} labels of the test rows ({100 * count / of:.3g} %) are on no training row "
-                f"({names}{', …' if count > len(unseen['names']) else ''}): no classifier can learn them, and they are "
-                f"{100 * unseen['share']:.3g} % of what is to be predicted"
+                f"{entry['name']}: {count} of the {of} labels of the test rows "
+                f"({100 * count / of:.3g} %) are on no training row "
+                f"({names}{', …' if count > len(unseen['names']) else ''}): no classifier can "
+                f"learn them, and they are {100 * unseen['share']:.3g} % of what is to be predicted"
             )
 
 

@@ -30,7 +30,8 @@ class MultiLabelEvaluator(
     """Evaluates predicted labels and scores, for `CrossValidator` and by hand.
 
     metricName : one of `METRICS`, averagePrecision by default
-    labelsCol, predictionCol, rawPredictionCol : true labels, predicted labels, scores; vectors or arrays of q numbers"""
+    labelsCol, predictionCol, rawPredictionCol : true labels, predicted labels, scores; vectors or
+        arrays of q numbers"""
 
     @keyword_only
     def __init__(

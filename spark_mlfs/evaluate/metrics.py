@@ -1,30 +1,36 @@
 """Multi-label metrics, from arrays or, without collecting predictions, from a frame.
 
-Symbols: y_i the true and z_i the predicted labels of row i, f_i its scores (larger is likelier), q labels, n rows.
+Symbols: y_i the true and z_i the predicted labels of row i, f_i its scores (larger is likelier), q
+labels, n rows.
 
 ``metrics="standard"``, scikit-learn's definitions where it has them:
 
 - `hammingLoss`       mean over rows and labels of [y_il ≠ z_il]
-- `rankingLoss`       mean over rows of the share of (relevant, irrelevant) pairs that f_i orders wrongly, ties included; a row
-                      without or with all labels loses nothing (``label_ranking_loss``)
-- `oneError`          share, among the rows with a label, of those whose first label by score is irrelevant (of a tie the
-                      smallest index is first)
-- `coverage`          mean over rows of how far down the last relevant label is: ``coverage_error`` − 1 literally, so of a tie
-                      the worst rank counts, and a row without labels contributes −1
-- `averagePrecision`  ``label_ranking_average_precision_score``: a row without or with all labels counts 1
+- `rankingLoss`       mean over rows of the share of (relevant, irrelevant) pairs that f_i orders
+                      wrongly, ties included; a row without or with all labels loses nothing
+                      (``label_ranking_loss``)
+- `oneError`          share, among the rows with a label, of those whose first label by score is
+                      irrelevant (of a tie the smallest index is first)
+- `coverage`          mean over rows of how far down the last relevant label is: ``coverage_error``
+                      − 1 literally, so of a tie the worst rank counts, and a row without labels
+                      contributes −1
+- `averagePrecision`  ``label_ranking_average_precision_score``: a row without or with all labels
+  counts 1
 - `microF1`           2 Σ_l tp_l / Σ_l (predicted_l + actual_l), 0/0 = 0
 - `macroF1`           mean over all q labels of 2 tp_l / (predicted_l + actual_l), 0/0 = 0
 - `subsetAccuracy`    share of the rows with y_i = z_i
 
 `rankingLoss`, `oneError`, `coverage` and `averagePrecision` take scores, the others labels.
 
-``metrics="msfs-2022"`` gives what the tables of the MSFS paper hold instead (its printed Base row on emotions, to every
-digit): the predicted labels serve as scores, rows without or with all labels are dropped for every number, the ranking loss is
-#{relevant labels scoring no more than the best irrelevant one} / (|y||ȳ|), and coverage takes a stable ascending sort (of a
-tie the smaller index is worse).
+``metrics="msfs-2022"`` gives what the tables of the MSFS paper hold instead (its printed Base row
+on emotions, to every digit): the predicted labels serve as scores, rows without or with all labels
+are dropped for every number, the ranking loss is #{relevant labels scoring no more than the best
+irrelevant one} / (|y||ȳ|), and coverage takes a stable ascending sort (of a tie the smaller index
+is worse).
 
-Everything is a ratio of sums over rows. `Sums` holds these as integers, a row's ranking loss and average precision in fixed point
-of 2⁻⁵²: data give the same bits however they are partitioned, and sums add up over batches and days."""
+Everything is a ratio of sums over rows. `Sums` holds these as integers, a row's ranking loss and
+average precision in fixed point of 2⁻⁵²: data give the same bits however they are partitioned, and
+sums add up over batches and days."""
 
 from __future__ import annotations
 
@@ -67,9 +73,10 @@ Added = TypeVar("Added")
 class Sums:
     """Sums that the metrics are made of; they add up.
 
-    `counts` (6,) int64: rows, wrong cells, exact rows, rows whose first label is irrelevant, rows with a label, coverage.
-    `shares` (2, 2) int64: ranking loss and average precision summed in fixed point, (high, low) halves. `labels` (3, q) int64:
-    per label true positives, predicted rows, actual rows."""
+    `counts` (6,) int64: rows, wrong cells, exact rows, rows whose first label is irrelevant, rows
+    with a label, coverage. `shares` (2, 2) int64: ranking loss and average precision summed in
+    fixed point, (high, low) halves. `labels` (3, q) int64: per label true positives, predicted
+    rows, actual rows."""
 
     counts: np.ndarray
     shares: np.ndarray
@@ -83,7 +90,8 @@ class Sums:
     def __add__(self, other: Sums) -> Sums:
         if self.q != other.q:
             raise DataError(
-                f"sums over {self.q} labels and over {other.q} labels do not add up; evaluate the same labels"
+                f"sums over {self.q} labels and over {other.q} labels do not add up; evaluate the "
+                "same labels"
             )
         if self.kind != other.kind:
             raise ParameterError(
@@ -98,8 +106,9 @@ class Sums:
 
     @staticmethod
     def of(truth: Matrix, predicted: Matrix, scores: Matrix, kind: str = "standard") -> Sums:
-        """The sums of a batch: truth and predicted (rows, q) 0/1, scores (rows, q), dense or sparse. `DataError` for shapes that
-        differ, labels other than 0 or 1 and scores that are not finite, `ParameterError` for an unknown kind."""
+        """The sums of a batch: truth and predicted (rows, q) 0/1, scores (rows, q), dense or
+        sparse. `DataError` for shapes that differ, labels other than 0 or 1 and scores that are not
+        finite, `ParameterError` for an unknown kind."""
         KIND.accept(kind)
         arrays = [
             a.tocsr() if sp.issparse(a) else np.asarray(a) for a in (truth, predicted, scores)
@@ -125,7 +134,8 @@ class Sums:
         return {name: metric.of(self) for name, metric in METRICS.items()}
 
     def per(self, name: str, of: str) -> float:
-        """A count or share by that of the rows `of`, or of all their "cells"; NaN where there are none."""
+        """A count or share by that of the rows `of`, or of all their "cells"; NaN where there are
+        none."""
         sums: dict[str, float] = {
             name: int(count) for name, count in zip(_COUNTS, self.counts, strict=True)
         }
@@ -135,7 +145,8 @@ class Sums:
         return sums[name] / sums[of] if sums[of] else float("nan")
 
     def per_label(self, names: Sequence[str] | None = None) -> pd.DataFrame:
-        """A row a label: its rows, precision, recall, f1 (0/0 = 0), `tail`: of the rarest ⌊q/3⌋, at least one (ties by index)."""
+        """A row a label: its rows, precision, recall, f1 (0/0 = 0), `tail`: of the rarest ⌊q/3⌋, at
+        least one (ties by index)."""
         hit, predicted, true = self.labels
         tail = np.zeros(self.q, bool)
         tail[np.argsort(true, kind="stable")[: max(1, self.q // 3)]] = True
@@ -154,7 +165,8 @@ class Sums:
         )
 
     def tail(self) -> dict[str, float]:
-        """micro-F1 and macro-F1 over the rarest third of the labels and over the rest (`head`; NaN where there is none)."""
+        """micro-F1 and macro-F1 over the rarest third of the labels and over the rest (`head`; NaN
+        where there is none)."""
         rare = self.per_label()["tail"].to_numpy()
         parts = {"tail": self.labels[:, rare], "head": self.labels[:, ~rare]}
         return {
@@ -192,7 +204,8 @@ def _f1(labels: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: its title in tables, which values are better, and what it is of `Sums`; every face has what `METRICS` lists."""
+    """A metric: its title in tables, which values are better, and what it is of `Sums`; every face
+    has what `METRICS` lists."""
 
     title: str
     larger_is_better: bool
@@ -288,7 +301,8 @@ def _sums(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray, kind: st
 def evaluate(
     truth: Matrix, predicted: Matrix, scores: Matrix, metrics: str = "standard"
 ) -> dict[str, float]:
-    """Every metric of arrays (rows, q), dense or sparse: 0/1 truth, 0/1 predictions, scores (larger is likelier).
+    """Every metric of arrays (rows, q), dense or sparse: 0/1 truth, 0/1 predictions, scores (larger
+    is likelier).
 
     >>> truth, scores = np.array([[1, 0], [0, 1]]), np.array([[0.9, 0.2], [0.6, 0.7]])
     >>> evaluate(truth, scores > 0.5, scores)["microF1"]
@@ -306,9 +320,10 @@ def sums_of(
     rawPredictionCol: str = "rawPrediction",
     metrics: str = "standard",
 ) -> Sums:
-    """`Sums` of a frame of predictions: one job; of each task a state of 3q integers comes to the driver. The columns hold
-    vectors or arrays of q numbers; true labels may be tags (array<string>), in the order of the names in the predictions'
-    metadata, unknown tags are not counted. Rows whose true labels are null, or hold a NaN or null, are left out. `ParameterError`
+    """`Sums` of a frame of predictions: one job; of each task a state of 3q integers comes to the
+    driver. The columns hold vectors or arrays of q numbers; true labels may be tags
+    (array<string>), in the order of the names in the predictions' metadata, unknown tags are not
+    counted. Rows whose true labels are null, or hold a NaN or null, are left out. `ParameterError`
     for a column that is absent or of another type, `DataError` for values that cannot be used."""
     KIND.accept(metrics)
     names = labelsCol, predictionCol, rawPredictionCol
@@ -318,8 +333,8 @@ def sums_of(
 def column_sums(
     frame: DataFrame, names: Sequence[str], of: Callable[..., Added], read: Callable[[bytes], Added]
 ) -> Added:
-    """The sums `of` the matrices in some columns of a frame, the true labels first, over the rows where these are known; `read`
-    from what their `encode` gives. Columns, errors: see `sums_of`."""
+    """The sums `of` the matrices in some columns of a frame, the true labels first, over the rows
+    where these are known; `read` from what their `encode` gives. Columns, errors: see `sums_of`."""
     columns, vectors = [], []
     for slot, name in enumerate(names):
         check_column(frame, name)
@@ -416,12 +431,14 @@ def _matrix(column: pa.Array, vectors: bool, name: str) -> sp.csr_matrix:
 
 
 def label_statistics(sets: Labelsets, q: int) -> dict[str, float]:
-    """Describe the labels of a data set, from its distinct labelsets (`statistics.labelsets.LabelsetCounts`).
+    """Describe the labels of a data set, from its distinct labelsets
+    (`statistics.labelsets.LabelsetCounts`).
 
     - `pmc`                share of the rows with at least two labels
     - `cardinality`        ANL, labels a row; `density` (Dens) that over q
     - `distinctLabelsets`  their number, the empty one included
-    - `meanIR`             mean, over the labels that occur, of the commonest label's rows over the label's; NaN if none does
+    - `meanIR`             mean, over the labels that occur, of the commonest label's rows over the
+      label's; NaN if none does
 
     PMC, ANL and Dens as in the MSFS paper, Table 1; MeanIR: Charte et al. 2015."""
     n = int(sets.counts.sum())

@@ -1,12 +1,11 @@
 """The plan of a comparison: a TOML file, checked, and the trials it stands for.
 
-    title, notes, published                    the page's words, and a CSV of a paper's own numbers to set beside ours
-    [[data]]        name, path, test_path, format, options, rows, screen
-    [[method]]      name, title, parameters, grid, screen, include, exclude; "all features" needs no entry
-    [[extractor]]   name, title, parameters
-    [[classifier]]  name, title, parameters
-    [protocol]      folds, sizes, metrics, choose, noise, seed, all_features
-    [run]           output, overwrite, engine, memory_bytes, parallelism, driver_bytes, worker_bytes, figures, tables
+    title, notes, published                    the page's words, and a CSV of a paper's own numbers
+    to set beside ours [[data]]        name, path, test_path, format, options, rows, screen
+    [[method]]      name, title, parameters, grid, screen, include, exclude; "all features" needs no
+    entry [[extractor]]   name, title, parameters [[classifier]]  name, title, parameters [protocol]
+    folds, sizes, metrics, choose, noise, seed, all_features [run]           output, overwrite,
+    engine, memory_bytes, parallelism, driver_bytes, worker_bytes, figures, tables
 
 `conf/runs/compare.toml` explains each key."""
 
@@ -141,7 +140,8 @@ class Comparison(Section):
     run: Run = Run()
 
     def checked(self, where: str | None = None) -> Comparison:
-        """The same with every name, parameter and size checked; `ParameterError` saying what is wrong."""
+        """The same with every name, parameter and size checked; `ParameterError` saying what is
+        wrong."""
         at = f"{where}: " if where else ""
         methods = [*self.method, *self.extractor]
         for kind, entries in (
@@ -152,7 +152,8 @@ class Comparison(Section):
             titles = [getattr(e, "title", None) or getattr(e, "name", "") for e in entries]
             if twice := next((t for t in titles if titles.count(t) > 1), None):
                 raise ParameterError(
-                    f"{at}two entries of [[{kind}]] are both called {twice!r}; give one of them another title"
+                    f"{at}two entries of [[{kind}]] are both called {twice!r}; give one of them "
+                    "another title"
                 )
         if not self.data:
             raise ParameterError(f"{at}[[data]] is missing: give a data set")
@@ -162,7 +163,8 @@ class Comparison(Section):
                 raise no_format(f"{at}[[data]] {entry.name}: format")
             if entry.format not in READERS:
                 raise ParameterError(
-                    f"{at}[[data]] {entry.name}: format {entry.format!r} is not one of {', '.join(READERS)}"
+                    f"{at}[[data]] {entry.name}: format {entry.format!r} is not one of "
+                    f"{', '.join(READERS)}"
                 )
             entry.options = accept_options(entry.format, entry.options)
             if entry.screen is not None:
@@ -230,7 +232,8 @@ class Comparison(Section):
 
 
 def published(path: str | None) -> pd.DataFrame | None:
-    """A paper's own numbers: columns data, method, metrics, metric, value, spread (may be empty)."""
+    """A paper's own numbers: columns data, method, metrics, metric, value, spread (may be
+    empty)."""
     if path is None:
         return None
     try:
@@ -240,7 +243,8 @@ def published(path: str | None) -> pd.DataFrame | None:
     missing = {"data", "method", "metrics", "metric", "value"} - set(table.columns)
     if missing:
         raise ParameterError(
-            f"{path}: column {sorted(missing)[0]!r} is missing; it needs data, method, metrics, metric, value"
+            f"{path}: column {sorted(missing)[0]!r} is missing; it needs data, method, metrics, "
+            "metric, value"
         )
     if "spread" not in table:
         table["spread"] = np.nan
@@ -261,11 +265,12 @@ def requests_of(entry: MethodEntry, seed: int) -> list[Request]:
 
 
 def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:
-    """A checked comparison of what a file or flags give; `ParameterError` with the file and key for whatever is wrong, and for
-    settings of a selection that no comparison takes, saying what to do instead."""
+    """A checked comparison of what a file or flags give; `ParameterError` with the file and key for
+    whatever is wrong, and for settings of a selection that no comparison takes, saying what to do
+    instead."""
     constrained = (
-        "compared methods rank feature by feature; leave it out, or give a [[method]] what it includes and excludes, such as "
-        "exclude = ['leak_*']"
+        "compared methods rank feature by feature; leave it out, or give a [[method]] what it "
+        "includes and excludes, such as exclude = ['leak_*']"
     )
     graded = "classifiers are judged on labels of 0 and 1; cut the grades before, or leave it out"
     refused = dict.fromkeys(["constraints", *(p.name for p in constraints.PARAMETERS)], constrained)
@@ -284,7 +289,8 @@ def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:
 
 
 def read_comparison(file: str, over: Mapping[str, Any] | None = None) -> Comparison:
-    """The comparison a TOML file describes; `over` lays keys of [run], from flags, over the file's."""
+    """The comparison a TOML file describes; `over` lays keys of [run], from flags, over the
+    file's."""
     layer = read_toml(file)
     if over:
         try:

@@ -1,18 +1,23 @@
-"""Which rows train and which test: random splits, k-fold, repeated k-fold, stratified or not, and noise on the features.
+"""Which rows train and which test: random splits, k-fold, repeated k-fold, stratified or not, and
+noise on the features.
 
-A row's fold depends on seed, row ids and labels alone, never on partitions: the same on any cluster and in NumPy (`Split.of`).
+A row's fold depends on seed, row ids and labels alone, never on partitions: the same on any cluster
+and in NumPy (`Split.of`).
 
-- `Protocol.of("5-fold")`, `"10x5-fold"`, `"30x50/50"` (training/test per cent, 30 times), each with `"stratified "` in front.
-- Unstratified, up to 200,000 rows: the rows in the order of (seed, id), cut into folds that are equal within one row. Above,
-  and where nothing but the ids is known, whole groups of rows move together: a row's group, of 60, by the hash of its id
-  (`kernels.hashing.group_of`), the groups shuffled by (seed, repeat). Every such fold is a union of groups, so Gram matrices by
-  block (`statistics.gram.Gram(60)`) give every training set of every repeat from one scan (`Split.groups`). Shares that are no
-  sixtieths take each row's own hash.
-- Stratified: iterative stratification (Sechidis, Tsoumakas & Vlahavas 2011) of the label lists of all rows, on the driver, up to
-  200,000 rows; above that every labelset is divided among the folds as evenly as its rows allow, from one scan.
+- `Protocol.of("5-fold")`, `"10x5-fold"`, `"30x50/50"` (training/test per cent, 30 times), each with
+  `"stratified "` in front.
+- Unstratified, up to 200,000 rows: the rows in the order of (seed, id), cut into folds that are
+  equal within one row. Above, and where nothing but the ids is known, whole groups of rows move
+  together: a row's group, of 60, by the hash of its id (`kernels.hashing.group_of`), the groups
+  shuffled by (seed, repeat). Every such fold is a union of groups, so Gram matrices by block
+  (`statistics.gram.Gram(60)`) give every training set of every repeat from one scan
+  (`Split.groups`). Shares that are no sixtieths take each row's own hash.
+- Stratified: iterative stratification (Sechidis, Tsoumakas & Vlahavas 2011) of the label lists of
+  all rows, on the driver, up to 200,000 rows; above that every labelset is divided among the folds
+  as evenly as its rows allow, from one scan.
 
-Everything that is fitted (constants, bins, scaling, selection, parameters) must see training rows only: `training` and
-`held_out` give each side as packed data of its own, with a profile of its own.
+Everything that is fitted (constants, bins, scaling, selection, parameters) must see training rows
+only: `training` and `held_out` give each side as packed data of its own, with a profile of its own.
 
 Divide rows into training and test rows: `split` for frames of Spark's and for labels in memory."""
 
@@ -71,7 +76,8 @@ _WORDS = re.compile(
 
 @dataclass(frozen=True)
 class Protocol:
-    """`repeats` times: `shares` of the rows in folds, each tested in turn (k-fold), or only the first (`random`)."""
+    """`repeats` times: `shares` of the rows in folds, each tested in turn (k-fold), or only the
+    first (`random`)."""
 
     repeats: int
     shares: tuple[float, ...]
@@ -81,12 +87,14 @@ class Protocol:
 
     @staticmethod
     def of(text: str, seed: int = 0) -> Protocol:
-        """ "5-fold", "10x5-fold", "30x50/50", "70/30", "stratified 5-fold"; raises `ParameterError` for anything else."""
+        """ "5-fold", "10x5-fold", "30x50/50", "70/30", "stratified 5-fold"; raises `ParameterError`
+        for anything else."""
         words = _WORDS.match(text.strip().lower())
         if not words:
             raise ParameterError(
-                f"protocol {text!r} is not known; write K-fold, RxK-fold or RxTRAIN/TEST in per cent, such as 5-fold, 10x5-fold, "
-                "30x50/50, with 'stratified ' in front for stratified folds"
+                f"protocol {text!r} is not known; write K-fold, RxK-fold or RxTRAIN/TEST in per "
+                "cent, such as 5-fold, 10x5-fold, 30x50/50, with 'stratified ' in front for "
+                "stratified folds"
             )
         stratified, repeats, folds, train, test = words.groups()
         times = int(repeats or 1)
@@ -109,7 +117,8 @@ class Protocol:
         return self.repeats * (1 if self.random else len(self.shares))
 
     def splits(self, packed: Dataset | None = None) -> list[Split]:
-        """Every split, repeat by repeat. Ids and labels of `packed` are read, up to so many rows: one job for all repeats."""
+        """Every split, repeat by repeat. Ids and labels of `packed` are read, up to so many rows:
+        one job for all repeats."""
         if packed is None or (packed.profile.n > STRATIFY_ROWS and not self.stratified):
             if self.stratified:
                 raise ParameterError(
@@ -132,7 +141,8 @@ class Protocol:
         return [Hashed(self.shares, self.seed, repeat).draw for repeat in range(self.repeats)]
 
     def divide(self, ids: np.ndarray, labels: sp.csr_matrix) -> list[Listed]:
-        """The folds of each repeat, of rows of this process with `ids` (n,) and 0/1 `labels` (n, q)."""
+        """The folds of each repeat, of rows of this process with `ids` (n,) and 0/1 `labels` (n,
+        q)."""
         if self.stratified:
             return [stratify(ids, labels, self.shares, draw) for draw in self.draws]
         return [even(ids, self.shares, draw) for draw in self.draws]
@@ -173,8 +183,8 @@ def collect_labels(packed: Dataset) -> tuple[np.ndarray, sp.csr_matrix]:
 def labels_of_blocks(
     frame: Any, read: Read, q: int | None = None
 ) -> tuple[np.ndarray, sp.csr_matrix]:
-    """Row ids and (n, q) positive labels of the blocks that `read` makes of a Spark frame, q as large as it must be where it is
-    None: one job."""
+    """Row ids and (n, q) positive labels of the blocks that `read` makes of a Spark frame, q as
+    large as it must be where it is None: one job."""
     states = [
         decode(bytes(row.state))
         for row in collected(frame.mapInArrow(partial(_label_lists, read), "state binary"))
@@ -204,7 +214,8 @@ def _label_lists(read: Read, batches: Batches) -> Batches:
 def ends_of_blocks(
     frame: Any, read: Read, shares: tuple[float, ...], draws: list[int]
 ) -> list[dict[str, Any]]:
-    """Where the folds end in each labelset, whose rows meet by their hashes, of the blocks that `read` makes of a Spark frame."""
+    """Where the folds end in each labelset, whose rows meet by their hashes, of the blocks that
+    `read` makes of a Spark frame."""
     hashes = frame.mapInArrow(partial(_hashes, read), "labelset bigint, id bigint")
     gathered = hashes.repartition("labelset").mapInArrow(
         partial(_ends_of_part, shares, draws), "state binary"
@@ -255,7 +266,8 @@ def _ends(
             kind="stable",
         )
         share = np.asarray(shares)[turn]
-        # after each fold in turn, the rows of the labelset that have been dealt; the fraction is rounded by chance
+        # after each fold in turn, the rows of the labelset that have been dealt; the fraction is
+        # rounded by chance
         chance = uniform(distinct.view(np.int64), draw, 1)  # no hash that the turn goes by
         dealt = np.floor(
             np.cumsum(share, axis=1)[:, :-1] * counts[:, None] + chance[:, None]
@@ -271,16 +283,19 @@ def _ends(
 
 
 def marked(train: Any, test: Any, row_id: str = "id") -> tuple[Any, Split]:
-    """One frame of training and test rows that came apart, with new ids, and the split that tells them apart again."""
+    """One frame of training and test rows that came apart, with new ids, and the split that tells
+    them apart again."""
     if train.columns != test.columns:
         raise ParameterError(
-            f"the test rows have columns {', '.join(test.columns)}, training rows {', '.join(train.columns)}"
+            f"the test rows have columns {', '.join(test.columns)}, training rows "
+            f"{', '.join(train.columns)}"
         )
     for column in train.columns:
         kinds = [kinds_of(frame)[column].name for frame in (train, test)]
         if kinds[0] != kinds[1]:
             raise ParameterError(
-                f"column {column!r} is {kinds[1]} in the test rows but {kinds[0]} in the training rows"
+                f"column {column!r} is {kinds[1]} in the test rows but {kinds[0]} in the training "
+                "rows"
             )
         names = [attribute_names(frame, column) for frame in (train, test)]
         if names[0] != names[1]:
@@ -325,7 +340,8 @@ def sampled(frame: Any, rows: int, seed: int, row_id: str) -> Any:
     """So many rows of a frame at most: those of the smallest seeded hash of their ids."""
     if row_id not in frame.columns:
         raise ParameterError(
-            f"rows = {rows} draws rows by their ids, and these have none: name the id column in the options"
+            f"rows = {rows} draws rows by their ids, and these have none: name the id column in "
+            "the options"
         )
     if not isinstance(frame, LocalFrame):
         return frame.orderBy(F.xxhash64(F.col(row_id), F.lit(seed)), row_id).limit(rows)
@@ -375,7 +391,8 @@ def _side(split: Split, tested: bool, block: Block) -> Block:
 def mapped(
     packed: Rows, function: Callable[[Block], Block], what: str, trained: bool = True
 ) -> Rows:
-    """Packed data of what `function` (picklable) makes of each block, profiled anew (one job); `trained` rows must vary."""
+    """Packed data of what `function` (picklable) makes of each block, profiled anew (one job);
+    `trained` rows must vary."""
     known, q = (
         identified(packed),
         packed.profile.q,
@@ -412,7 +429,8 @@ def _profile(block: Block, q: int) -> Profile:
 
 
 def _mapped(function: Callable[[Block], Block], q: int, batches: Batches) -> Batches:
-    """Return what `function` makes of the blocks, as `pack` writes them, the profile of them all in the last row."""
+    """Return what `function` makes of the blocks, as `pack` writes them, the profile of them all in
+    the last row."""
     total, number = Profile(), 0
     for block in map(function, blocks_of(batches)):
         if block.n:
@@ -427,9 +445,10 @@ def _mapped(function: Callable[[Block], Block], q: int, batches: Batches) -> Bat
 def noisy(
     packed: Rows, amount: float = 0.15, seed: int = 0, budgets: Budgets = DEFAULT_BUDGETS
 ) -> Rows:
-    """The packed data with Gaussian noise on the features, x_ij + amount · σ_j · z_ij: σ_j the standard deviation of feature j
-    over these rows, z_ij ~ N(0, 1) from (seed, row id, j). Two jobs. Release it yourself. The MSFS paper adds "15 % Gaussian
-    noise to each data set"; this reading does not depend on the features' units. Sparse data get noise on their stored values
+    """The packed data with Gaussian noise on the features, x_ij + amount · σ_j · z_ij: σ_j the
+    standard deviation of feature j over these rows, z_ij ~ N(0, 1) from (seed, row id, j). Two
+    jobs. Release it yourself. The MSFS paper adds "15 % Gaussian noise to each data set"; this
+    reading does not depend on the features' units. Sparse data get noise on their stored values
     only."""
     if not 0 < amount < 100:
         raise ParameterError(
@@ -477,18 +496,19 @@ def split(
 
     Parameters
     ----------
-    rows : a frame of Spark's with a column of row ids; or labels in memory as `rank` takes them, a matrix or frame (n, q), a
-        class a row, or a list of tags a row
-    protocol : TRAIN/TEST in per cent, "80/20", K-fold, "5-fold", or several times, "10x5-fold", "30x50/50"; with "stratified " in
-        front every fold has its share of each label's rows, or nearly
-        (`spark_mlfs.evaluate.protocol`)
-    labels, row_id : columns of a Spark frame: its labels in any form that an estimator takes, and its row ids; rows of one id
-        stay together
+    rows : a frame of Spark's with a column of row ids; or labels in memory as `rank` takes them, a
+        matrix or frame (n, q), a class a row, or a list of tags a row
+    protocol : TRAIN/TEST in per cent, "80/20", K-fold, "5-fold", or several times, "10x5-fold",
+        "30x50/50"; with "stratified " in front every fold has its share of each label's rows, or
+        nearly (`spark_mlfs.evaluate.protocol`)
+    labels, row_id : columns of a Spark frame: its labels in any form that an estimator takes, and
+        its row ids; rows of one id stay together
     delimiter : what stands between the tags of a row where labels in memory are a text a row
 
-    Returns a pair (training, test), or a list of pairs where there are several: of a Spark frame two frames with its columns, of
-    labels in memory the places of the rows, ascending. Folds that are not stratified are equal within one row, up to 200,000
-    rows; above, and there alone, a Spark frame's rows go by the hash of their ids, and stratified ones by their labelset.
+    Returns a pair (training, test), or a list of pairs where there are several: of a Spark frame
+    two frames with its columns, of labels in memory the places of the rows, ascending. Folds that
+    are not stratified are equal within one row, up to 200,000 rows; above, and there alone, a Spark
+    frame's rows go by the hash of their ids, and stratified ones by their labelset.
 
     >>> split([["a"], ["b"], ["a"], ["b"]], "stratified 50/50")
     (array([2, 3]), array([0, 1]))"""
@@ -502,7 +522,8 @@ def split(
         pairs = [(np.flatnonzero(~test), np.flatnonzero(test)) for test in tested]
         if any(not len(side) for pair in pairs for side in pair):
             raise DataError(
-                f"{protocol!r} of {len(places)} rows leaves a side without rows; give fewer folds, or more rows"
+                f"{protocol!r} of {len(places)} rows leaves a side without rows; give fewer folds, "
+                "or more rows"
             )
     return pairs[0] if len(pairs) == 1 else pairs
 

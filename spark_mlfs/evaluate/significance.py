@@ -1,8 +1,10 @@
-"""Whether methods differ over data sets: ranks, Friedman's test, critical differences, Wilcoxon's test with Holm's correction.
+"""Whether methods differ over data sets: ranks, Friedman's test, critical differences, Wilcoxon's
+test with Holm's correction.
 
-Symbols: N data sets (rows), k methods (columns), r_ij rank of method j on data set i (1 is best, of a tie the mean
-rank), R_j = mean_i r_ij. Everything follows Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7
-(2006); quantiles come from SciPy. A value that is missing, or fewer than two data sets or methods, is a `DataError`."""
+Symbols: N data sets (rows), k methods (columns), r_ij rank of method j on data set i (1 is best, of
+a tie the mean rank), R_j = mean_i r_ij. Everything follows Demšar, "Statistical comparisons of
+classifiers over multiple data sets", JMLR 7 (2006); quantiles come from SciPy. A value that is
+missing, or fewer than two data sets or methods, is a `DataError`."""
 
 from __future__ import annotations
 
@@ -22,8 +24,9 @@ from ..solvers.greedy import significant
 
 @dataclass(frozen=True)
 class Friedman:
-    """`ranks` (k,) mean ranks; `chi2` with `p` on k − 1 degrees of freedom, ties corrected (SciPy's ``friedmanchisquare``); `f`
-    with `f_p`: Iman and Davenport's on k − 1 and (k − 1)(N − 1), less conservative."""
+    """`ranks` (k,) mean ranks; `chi2` with `p` on k − 1 degrees of freedom, ties corrected (SciPy's
+    ``friedmanchisquare``); `f` with `f_p`: Iman and Davenport's on k − 1 and (k − 1)(N − 1), less
+    conservative."""
 
     ranks: np.ndarray
     chi2: float
@@ -37,12 +40,14 @@ def _table(values: ArrayLike) -> np.ndarray:
     table = np.asarray(values, np.float64)
     if table.ndim != 2 or min(table.shape) < 2:
         raise DataError(
-            f"values of shape {table.shape}: give at least two data sets (rows) and two methods (columns)"
+            f"values of shape {table.shape}: give at least two data sets (rows) and two methods "
+            "(columns)"
         )
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0]
         raise DataError(
-            f"the value of method {column} on data set {row} is missing; leave out what was not run everywhere"
+            f"the value of method {column} on data set {row} is missing; leave out what was not "
+            "run everywhere"
         )
     return table
 
@@ -62,9 +67,11 @@ def ranks(values: ArrayLike, larger_is_better: bool = True) -> np.ndarray:
 def friedman(values: ArrayLike, larger_is_better: bool = True) -> Friedman:
     """Friedman's test that all methods are equal:
 
-        χ² = [12/(k(k+1)N) Σ_j (Σ_i r_ij)² − 3N(k+1)] / [1 − Σ_ties (t³ − t)/(Nk(k² − 1))],   F = (N−1)χ² / (N(k−1) − χ²).
+        χ² = [12/(k(k+1)N) Σ_j (Σ_i r_ij)² − 3N(k+1)] / [1 − Σ_ties (t³ − t)/(Nk(k² − 1))],   F =
+        (N−1)χ² / (N(k−1) − χ²).
 
-    Where every data set ranks all methods equal, χ² = F = 0 and p = 1; where all data sets rank alike, F is infinite.
+    Where every data set ranks all methods equal, χ² = F = 0 and p = 1; where all data sets rank
+    alike, F is infinite.
 
     >>> round(friedman([[0.71, 0.69, 0.6], [0.52, 0.53, 0.44], [0.9, 0.88, 0.81], [0.63, 0.6, 0.58]]).p, 4)
     0.0388"""
@@ -84,7 +91,8 @@ def friedman(values: ArrayLike, larger_is_better: bool = True) -> Friedman:
 
 
 def nemenyi_quantile(methods: int, alpha: float = 0.05) -> float:
-    """q_α of Nemenyi's test: the studentised range of k means with infinite degrees of freedom over √2.
+    """q_α of Nemenyi's test: the studentised range of k means with infinite degrees of freedom over
+    √2.
 
     >>> round(nemenyi_quantile(3), 3)
     2.344"""
@@ -93,7 +101,8 @@ def nemenyi_quantile(methods: int, alpha: float = 0.05) -> float:
 
 
 def bonferroni_dunn_quantile(methods: int, alpha: float = 0.05) -> float:
-    """q_α of the Bonferroni–Dunn test of one method against the k − 1 others: the normal quantile of 1 − α/(2(k − 1)).
+    """q_α of the Bonferroni–Dunn test of one method against the k − 1 others: the normal quantile
+    of 1 − α/(2(k − 1)).
 
     >>> round(bonferroni_dunn_quantile(3), 3)
     2.241"""
@@ -106,7 +115,8 @@ def critical_difference(
 ) -> float:
     """CD = q_α √(k(k+1)/6N): mean ranks that differ by at least this differ significantly.
 
-    `test` "nemenyi" compares all pairs, "bonferroni-dunn" one method with all others (k = 8, N = 11: 2.690 · 1.0445 = 2.8096).
+    `test` "nemenyi" compares all pairs, "bonferroni-dunn" one method with all others (k = 8, N =
+    11: 2.690 · 1.0445 = 2.8096).
 
     >>> round(critical_difference(8, 11, test="bonferroni-dunn"), 2)
     2.81"""
@@ -126,8 +136,9 @@ def _check(methods: int, alpha: float) -> None:
 
 
 def cliques(mean_ranks: Sequence[float] | np.ndarray, difference: float) -> list[list[int]]:
-    """The largest groups of methods whose mean ranks all differ by less than `difference`, best first; a method that differs from
-    all others is in none. The bars of a critical difference diagram.
+    """The largest groups of methods whose mean ranks all differ by less than `difference`, best
+    first; a method that differs from all others is in none. The bars of a critical difference
+    diagram.
 
     >>> cliques([1.0, 2.0, 2.5], 1.0)
     [[1, 2]]"""
@@ -142,7 +153,8 @@ def cliques(mean_ranks: Sequence[float] | np.ndarray, difference: float) -> list
 
 
 def holm(p_values: Sequence[float]) -> np.ndarray:
-    """Holm's step-down correction: of the m p-values in ascending order the i-th times m − i + 1, made not to fall, at most 1.
+    """Holm's step-down correction: of the m p-values in ascending order the i-th times m − i + 1,
+    made not to fall, at most 1.
 
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])"""
@@ -159,10 +171,12 @@ def wilcoxon_holm(
     control: int | None = None,
     larger_is_better: bool = True,
 ) -> pd.DataFrame:
-    """Wilcoxon's signed-rank test of every pair of methods, or of `control` with each other one, Holm-corrected over these pairs.
+    """Wilcoxon's signed-rank test of every pair of methods, or of `control` with each other one,
+    Holm-corrected over these pairs.
 
-    Columns: first, second, wins, losses, ties of the first, statistic, p, p_holm. Data sets on which both are equal count half to
-    either side (SciPy's ``zero_method="zsplit"``, Demšar's rule); two methods that are equal everywhere have p = 1."""
+    Columns: first, second, wins, losses, ties of the first, statistic, p, p_holm. Data sets on
+    which both are equal count half to either side (SciPy's ``zero_method="zsplit"``, Demšar's
+    rule); two methods that are equal everywhere have p = 1."""
     table = _table(values)
     k = table.shape[1]
     named = list(names) if names is not None else [f"method_{j}" for j in range(k)]

@@ -1,6 +1,7 @@
 """How much a selection changes when the data change a little: Nogueira's index.
 
-Source: Nogueira, Sechidis & Brown, "On the stability of feature selection algorithms", JMLR 18 (2018)."""
+Source: Nogueira, Sechidis & Brown, "On the stability of feature selection algorithms", JMLR 18
+(2018)."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from ..errors import DataError, ParameterError
 
 @dataclass(frozen=True)
 class Stability:
-    """Φ̂ with its (1 − α) interval [low, high] and `variance`; M `runs`, d `features`, mean `kept`. NaN: all or none kept."""
+    """Φ̂ with its (1 − α) interval [low, high] and `variance`; M `runs`, d `features`, mean `kept`.
+    NaN: all or none kept."""
 
     value: float
     low: float
@@ -37,7 +39,8 @@ def indicator(selections: Sequence[Sequence[int]], features: int) -> np.ndarray:
         indices = np.asarray(list(chosen), np.int64)
         if len(indices) and (indices.min() < 0 or indices.max() >= features):
             raise DataError(
-                f"selection {row} names feature {int(indices.max())}; features count from 0 to {features - 1}"
+                f"selection {row} names feature {int(indices.max())}; features count from 0 to "
+                f"{features - 1}"
             )
         z[row, indices] = 1
     return z
@@ -46,26 +49,31 @@ def indicator(selections: Sequence[Sequence[int]], features: int) -> np.ndarray:
 def nogueira(selected: ArrayLike, alpha: float = 0.05) -> Stability:
     """Nogueira's stability of M selections out of d features, `selected` (M, d) 0/1:
 
-        Φ̂ = 1 − [M/(M−1)] · mean_f p_f(1 − p_f) / [(k̄/d)(1 − k̄/d)],     p_f share of the runs that keep f, k̄ = Σ_f p_f.
+        Φ̂ = 1 − [M/(M−1)] · mean_f p_f(1 − p_f) / [(k̄/d)(1 − k̄/d)],     p_f share of the runs
+        that keep f, k̄ = Σ_f p_f.
 
-    1 where all runs agree, 0 in expectation where they select at random, whatever the sizes k_i (which may differ). Interval (the
-    paper's Theorem 7 and Corollary 9): Φ̂ ± z_{1−α/2} √v, v = (4/M²) Σ_i (φ_i − φ̄)²,
+    1 where all runs agree, 0 in expectation where they select at random, whatever the sizes k_i
+    (which may differ). Interval (the paper's Theorem 7 and Corollary 9): Φ̂ ± z_{1−α/2} √v, v =
+    (4/M²) Σ_i (φ_i − φ̄)²,
 
-        φ_i = [ mean_f z_if p_f − k_i k̄/d² + (Φ̂/2)(2 k_i k̄/d² − k_i/d − k̄/d + 1) ] / [(k̄/d)(1 − k̄/d)].
+        φ_i = [ mean_f z_if p_f − k_i k̄/d² + (Φ̂/2)(2 k_i k̄/d² − k_i/d − k̄/d + 1) ] / [(k̄/d)(1 −
+        k̄/d)].
 
-    Asymptotic in M: with fewer than about ten runs it is too narrow. Raises `DataError` for fewer than two runs or entries other
-    than 0 and 1.
+    Asymptotic in M: with fewer than about ten runs it is too narrow. Raises `DataError` for fewer
+    than two runs or entries other than 0 and 1.
 
     >>> round(nogueira(indicator([[0, 1], [0, 1], [0, 2]], 10)).value, 3)
     0.583"""
     z = np.asarray(selected)
     if z.ndim != 2 or len(z) < 2 or not z.shape[1]:
         raise DataError(
-            f"selections of shape {z.shape}: give at least two runs (rows) over at least one feature (columns)"
+            f"selections of shape {z.shape}: give at least two runs (rows) over at least one "
+            "feature (columns)"
         )
     if not ((z == 0) | (z == 1)).all():
         raise DataError(
-            "a selection holds entries other than 0 and 1; give one row a run, 1 where the feature is kept"
+            "a selection holds entries other than 0 and 1; give one row a run, 1 where the feature "
+            "is kept"
         )
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must be above 0 and below 1, not {alpha}")
@@ -90,7 +98,8 @@ def nogueira(selected: ArrayLike, alpha: float = 0.05) -> Stability:
 
 
 def agreement(rankings: Sequence[Sequence[str]], size: int) -> Stability:
-    """`nogueira` of the `size` best of some rankings of names, each best first; of two rankings it is Kuncheva's index.
+    """`nogueira` of the `size` best of some rankings of names, each best first; of two rankings it
+    is Kuncheva's index.
 
     >>> round(agreement([["a", "b", "c", "d"], ["b", "c", "a", "d"]], 2).value, 3)
     0.0"""

@@ -1,5 +1,5 @@
-"""A comparison's tables, before how they are shown: means and spreads, ranks, tests, stability, sensitivity, published
-numbers."""
+"""A comparison's tables, before how they are shown: means and spreads, ranks, tests, stability,
+sensitivity, published numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ LARGER = dict.fromkeys(TITLES, True) | LARGER_IS_BETTER
 
 @dataclass(frozen=True)
 class Summary:
-    """A metric by data set (rows) and method: `mean`, and `spread` over splits (standard deviation, n − 1); NaN: not run."""
+    """A metric by data set (rows) and method: `mean`, and `spread` over splits (standard deviation,
+    n − 1); NaN: not run."""
 
     mean: pd.DataFrame
     spread: pd.DataFrame
@@ -45,7 +46,8 @@ def main_metric(plan: Comparison) -> tuple[str, str]:
 
 
 def value_of(cells: pd.DataFrame, metric: str) -> pd.Series:
-    """The metric of each (data, method, split): at the chosen size, else the mean over sizes that leave features out."""
+    """The metric of each (data, method, split): at the chosen size, else the mean over sizes that
+    leave features out."""
     groups = cells.groupby(["data", "method", "split"], sort=False)
     only_whole = groups["whole"].transform("all")
     kept = cells[
@@ -68,7 +70,8 @@ def summary(
 
 
 def best(summary: Summary, metric: str) -> pd.DataFrame:
-    """Which entries are the best of their row, to four decimals: not all features, and none where all are equal."""
+    """Which entries are the best of their row, to four decimals: not all features, and none where
+    all are equal."""
     table = summary.mean.drop(columns=ALL_FEATURES, errors="ignore").round(4)
     top = table.max(axis=1) if LARGER[metric] else table.min(axis=1)
     top[(table.shape[1] > 1) & (table.nunique(axis=1) < 2)] = np.nan
@@ -89,7 +92,8 @@ class Test:
 
 
 def test_of(summary: Summary, metric: str) -> Test | str:
-    """Tests over the data sets on which every method ran, without the line of all features; or why there are none."""
+    """Tests over the data sets on which every method ran, without the line of all features; or why
+    there are none."""
     table = summary.mean.drop(columns=ALL_FEATURES, errors="ignore").dropna()
     if table.shape[1] < 2:
         return "Tests need two methods."
@@ -105,7 +109,8 @@ def test_of(summary: Summary, metric: str) -> Test | str:
 
 
 def against_all(summary: Summary, metric: str) -> tuple[list[str], list[str]]:
-    """The data sets on which some selection does better than all features, and those on which none does, to four decimals."""
+    """The data sets on which some selection does better than all features, and those on which none
+    does, to four decimals."""
     if ALL_FEATURES not in summary.mean:
         return [], []
     table = (
@@ -119,7 +124,8 @@ def against_all(summary: Summary, metric: str) -> tuple[list[str], list[str]]:
 def mean_ranks(
     cells: pd.DataFrame, plan: Comparison, judge: str, methods: Sequence[str]
 ) -> pd.DataFrame:
-    """Mean rank of each method over the data sets, a row a metric; only data sets on which every method ran."""
+    """Mean rank of each method over the data sets, a row a metric; only data sets on which every
+    method ran."""
     lines = []
     for kind in plan.protocol.metrics:
         for metric in LARGER_IS_BETTER:
@@ -140,7 +146,8 @@ def mean_ranks(
 def curves(
     cells: pd.DataFrame, kind: str, metric: str, judge: str, data: str
 ) -> tuple[pd.DataFrame, float | None]:
-    """The metric by number of features (index) and method (columns), mean over the splits; and of all features."""
+    """The metric by number of features (index) and method (columns), mean over the splits; and of
+    all features."""
     of_data = (cells["data"] == data) & (cells["size"] != EXTRACTED)
     mine = cells[(cells["metrics"] == kind) & (cells["classifier"] == judge) & of_data]
     table = mine.groupby(["features", "method"], sort=True)[metric].mean().unstack("method")
@@ -150,7 +157,8 @@ def curves(
 
 
 def stability(rankings: pd.DataFrame, cells: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
-    """Nogueira's index of each method on each data set at each size, over the splits' training rows, with its interval."""
+    """Nogueira's index of each method on each data set at each size, over the splits' training
+    rows, with its interval."""
     lines = []
     widths = dict(zip(data["name"], data["features"], strict=True))
     sizes = cells[cells["method"] != ALL_FEATURES].groupby("data")["features"].unique()
@@ -172,7 +180,8 @@ def stability(rankings: pd.DataFrame, cells: pd.DataFrame, data: pd.DataFrame) -
 
 
 def sensitivity(choices: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Titles and means over inner folds: by every pair of searched parameters, and by the last one and the size."""
+    """Titles and means over inner folds: by every pair of searched parameters, and by the last one
+    and the size."""
     out = []
     for (data, method), rows in choices.groupby(["data", "method"], sort=False):
         cells = pd.DataFrame([json.loads(p) for p in rows["parameters"]], index=rows.index)
@@ -216,7 +225,8 @@ def better(metric: str) -> str:
 def summary_rows(
     summary: Summary, metric: str
 ) -> Iterator[tuple[str, list[tuple[str, str, bool]]]]:
-    """Yield each method with its cells by data set: mean and spread as texts, and whether it is the best."""
+    """Yield each method with its cells by data set: mean and spread as texts, and whether it is the
+    best."""
     won, digits = best(summary, metric), 3 if (summary.mean.abs() >= 10).any(axis=None) else 4
     for method in summary.mean.columns:
         cells = zip(summary.mean[method], summary.spread[method], won[method], strict=True)

@@ -1,11 +1,13 @@
-"""Trials: one method on one division of the rows, its selection judged by classifiers at several numbers of features.
+"""Trials: one method on one division of the rows, its selection judged by classifiers at several
+numbers of features.
 
-Everything that is fitted sees the training rows alone: constants, bins, scaling, the ranking, the parameters (chosen by inner
-folds of the training rows), the classifiers. What comes back of a trial is small: metrics, seconds, the head of the ranking.
+Everything that is fitted sees the training rows alone: constants, bins, scaling, the ranking, the
+parameters (chosen by inner folds of the training rows), the classifiers. What comes back of a trial
+is small: metrics, seconds, the head of the ranking.
 
-Data whose blocks are below 64 MB run a trial as one task, several at a time; larger data, and what one task may not hold, run
-trial by trial, each over the cluster.
-Where the folds are unions of the sixty groups of rows (`Protocol` without stratification, of more than 200,000 rows), the Gram
+Data whose blocks are below 64 MB run a trial as one task, several at a time; larger data, and what
+one task may not hold, run trial by trial, each over the cluster. Where the folds are unions of the
+sixty groups of rows (`Protocol` without stratification, of more than 200,000 rows), the Gram
 matrices of all training sets, inner ones too, come from one scan of large data (`GramPool`)."""
 
 from __future__ import annotations
@@ -53,10 +55,12 @@ EXTRACTED = "extracted"  # the size of a cell whose features an extractor made
 
 @dataclass(frozen=True)
 class Candidate:
-    """A method as it takes part: its title and a request for every cell of its grid, of which inner folds choose; without one
-    every feature is kept. `order`: a ranking made elsewhere, of which the head is used. `extractor`: its name and checked
-    parameters; classifiers see all features it makes (a linear machine those of its label). `columns`: the places of the features
-    that a column of categories became, by its name; they are one feature, where the method keeps them together."""
+    """A method as it takes part: its title and a request for every cell of its grid, of which inner
+    folds choose; without one every feature is kept. `order`: a ranking made elsewhere, of which the
+    head is used. `extractor`: its name and checked parameters; classifiers see all features it
+    makes (a linear machine those of its label). `columns`: the places of the features that a column
+    of categories became, by its name; they are one feature, where the method keeps them
+    together."""
 
     title: str
     requests: tuple[Request, ...] = ()
@@ -77,7 +81,8 @@ class Candidate:
         features: Sequence[str],
         groups: tuple[tuple[str, tuple[str, ...]], ...] = (),
     ) -> Candidate:
-        """The same for labels and features of these names, `groups` of which are a column of categories each."""
+        """The same for labels and features of these names, `groups` of which are a column of
+        categories each."""
         named = [
             r.for_labels(labels).with_groups(groups) if groups else r.for_labels(labels)
             for r in self.requests
@@ -135,7 +140,8 @@ class Judge:
 
 
 class Choose(Section):
-    """How the best cell of a grid is chosen: by the mean metric over inner folds, of the first classifier."""
+    """How the best cell of a grid is chosen: by the mean metric over inner folds, of the first
+    classifier."""
 
     metric: str = Field("averagePrecision", Choice(tuple(METRICS)))
     metrics: str = Field("standard", Choice(KINDS))
@@ -177,7 +183,8 @@ def size_of(text: str, width: int) -> int:
 
 
 class RowSet(Held):
-    """Rows in this process or on the cluster, divided and profiled; `tested`: the groups of rows that `pool` must leave out."""
+    """Rows in this process or on the cluster, divided and profiled; `tested`: the groups of rows
+    that `pool` must leave out."""
 
     def __init__(
         self,
@@ -238,14 +245,16 @@ class RowSet(Held):
 
 @dataclass(frozen=True)
 class GramPool:
-    """The Gram matrices of the sixty groups of rows, from one scan: those of any training set that is a union of groups."""
+    """The Gram matrices of the sixty groups of rows, from one scan: those of any training set that
+    is a union of groups."""
 
     parts: dict[Any, GramStatistics]
     varying: np.ndarray
 
     @staticmethod
     def over(packed: Packed, trials: Sequence[Trial], budgets: Budgets) -> GramPool | None:
-        """The pool, where a method wants it, the folds allow it, no group is empty, and driver and workers can hold it."""
+        """The pool, where a method wants it, the folds allow it, no group is empty, and driver and
+        workers can hold it."""
         requests = [request for trial in trials for request in trial.candidate.requests]
         problems = [
             r.implementation.gram_problem(packed.profile, r.parameters)
@@ -265,7 +274,8 @@ class GramPool:
         return GramPool(parts, packed.profile.varying) if len(parts) == GROUPS else None
 
     def preload_gram(self, engine: Engine, tested: frozenset[Any]) -> None:
-        """Let an engine over groups not `tested` know its Gram matrix, unless other features are constant there."""
+        """Let an engine over groups not `tested` know its Gram matrix, unless other features are
+        constant there."""
         if np.array_equal(engine.profile.varying, self.varying):
             rest = total([part for group, part in self.parts.items() if group not in tested])
             low, high = (getattr(engine.profile, name)[self.varying] for name in ("low", "high"))
@@ -277,7 +287,8 @@ class GramPool:
 
 @dataclass
 class PredictionSums(Statistic, layout="rows"):
-    """`Sums` of a predictor's labels and scores over rows whose labels are known, one for each kind of metrics."""
+    """`Sums` of a predictor's labels and scores over rows whose labels are known, one for each kind
+    of metrics."""
 
     predictor: Predictor
     kinds: tuple[str, ...]
@@ -307,7 +318,8 @@ class PredictionSums(Statistic, layout="rows"):
 def judged(
     train: RowSet, test: RowSet, features: np.ndarray, judge: Judge, kinds: tuple[str, ...]
 ) -> tuple[list[Sums], float, float]:
-    """Sums of a classifier fitted on some features of the training rows, over the test rows; seconds to fit and to predict."""
+    """Sums of a classifier fitted on some features of the training rows, over the test rows;
+    seconds to fit and to predict."""
     started = time.perf_counter()
     varying = np.sort(features[np.isin(features, train.profile.varying)])
     classifier = CLASSIFIERS.create(judge.name)
@@ -397,7 +409,8 @@ def run_trial(train: RowSet, test: RowSet, candidate: Candidate, design: Design)
         last = max(candidate.order, default=-1)
         if last >= width:
             raise DataError(
-                f"the ranking names feature {last}, the data have {width}: give the data it was made of"
+                f"the ranking names feature {last}, the data have {width}: give the data it was "
+                "made of"
             )
         order = np.concatenate(
             [candidate.order, np.setdiff1d(np.arange(width), candidate.order)]
@@ -445,8 +458,9 @@ def run_trial(train: RowSet, test: RowSet, candidate: Candidate, design: Design)
 def choose(
     train: RowSet, candidate: Candidate, design: Design
 ) -> tuple[int, str | None, list[dict[str, Any]]]:
-    """The best request (and size) by inner folds, of equal ones the first: its number, the size or None, every cell's value. A
-    request is worth the metric's mean over the folds, at its best size with `Choose.size`, else on average over the sizes."""
+    """The best request (and size) by inner folds, of equal ones the first: its number, the size or
+    None, every cell's value. A request is worth the metric's mean over the folds, at its best size
+    with `Choose.size`, else on average over the sizes."""
     how = design.choosing
     assert how is not None
     sizes = tuple(map(str, how.sizes)) or design.sizes
@@ -486,9 +500,10 @@ def choose(
 
 @dataclass(frozen=True)
 class Trial:
-    """One candidate on one split; picklable. Gives a dict of plain values: `cells` (classifier, size, count, seconds, metrics by
-    kind), `order` the head of the ranking, `parameters` chosen from the grid, `choices` the inner folds' values of all, `rows` in
-    training and test, `seconds` of choosing and selecting."""
+    """One candidate on one split; picklable. Gives a dict of plain values: `cells` (classifier,
+    size, count, seconds, metrics by kind), `order` the head of the ranking, `parameters` chosen
+    from the grid, `choices` the inner folds' values of all, `rows` in training and test, `seconds`
+    of choosing and selecting."""
 
     candidate: Candidate
     split: Split
@@ -514,8 +529,9 @@ def run_trials(
     parallelism: int = 2,
     budgets: Budgets = DEFAULT_BUDGETS,
 ) -> None:
-    """Run the trials of one data set and hand each result to `done(key, result)`, in this thread. What cannot be run gives
-    {"error": why} (`too_large`: the memory); what one task may not hold runs over the cluster, or alone in this process."""
+    """Run the trials of one data set and hand each result to `done(key, result)`, in this thread.
+    What cannot be run gives {"error": why} (`too_large`: the memory); what one task may not hold
+    runs over the cluster, or alone in this process."""
     left = trials
     if isinstance(packed, InMemoryDataset):
         parallelism = max(1, min(parallelism, budgets.worker // (2 * packed.profile.size + 1)))
@@ -548,7 +564,8 @@ def _in_one_task(packed: Any, trial: Trial, budgets: Budgets) -> Any:
 def _run_in_tasks(
     packed: Any, trials: Mapping[Any, Trial], done: Done, parallelism: int, budgets: Budgets
 ) -> dict[Any, Trial]:
-    """Runs every trial as one task, `parallelism` at a time; the trials that one task may not hold."""
+    """Runs every trial as one task, `parallelism` at a time; the trials that one task may not
+    hold."""
     too_large: dict[Any, Trial] = {}
 
     def ended(key: Any, future: Future[dict[str, Any]]) -> None:
@@ -571,7 +588,8 @@ def _run_in_tasks(
 def _result(
     work: Callable[[], dict[str, Any]], but: type[Exception] | tuple[()] = ()
 ) -> dict[str, Any]:
-    """Return the result of a trial and its seconds, or its error message; errors of the kind `but` are raised."""
+    """Return the result of a trial and its seconds, or its error message; errors of the kind `but`
+    are raised."""
     started = time.perf_counter()
     try:
         return work() | {"wall": round(time.perf_counter() - started, 4)}

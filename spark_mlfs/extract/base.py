@@ -1,7 +1,9 @@
-"""The contract of an extractor: parameters, a fit on an engine that gives a state of arrays, and a NumPy projection from it.
+"""The contract of an extractor: parameters, a fit on an engine that gives a state of arrays, and a
+NumPy projection from it.
 
-The pyspark.ml classes (`ml.learners`), saving, names and checks are common. Rows with unknown labels do not take part in a
-fit, and neither do features that are constant on the other rows; any row can be transformed."""
+The pyspark.ml classes (`ml.learners`), saving, names and checks are common. Rows with unknown
+labels do not take part in a fit, and neither do features that are constant on the other rows; any
+row can be transformed."""
 
 from __future__ import annotations
 
@@ -30,22 +32,25 @@ class Extractor(Entry):
     """Base of every extractor."""
 
     def fit(self, engine: Engine, p: Values) -> State:
-        """Learn a state, and `varying`, the features that vary over the rows whose labels are all known. `DataError` where
-        those rows are none, or hold nothing to learn from."""
+        """Learn a state, and `varying`, the features that vary over the rows whose labels are all
+        known. `DataError` where those rows are none, or hold nothing to learn from."""
         restrict(engine)
         return {**self.learn(engine, p), "varying": engine.profile.varying}
 
     def learn(self, engine: Engine, p: Values) -> State:
-        """At least `columns`, `offset`, `scale` (the features used are (x − offset)/scale) and what `project` needs; `scores`
-        (v,) of the original features `varying`, where the extractor ranks them."""
+        """At least `columns`, `offset`, `scale` (the features used are (x − offset)/scale) and what
+        `project` needs; `scores` (v,) of the original features `varying`, where the extractor ranks
+        them."""
         raise NotImplementedError
 
     def pairs(self, profile: Profile, p: Values) -> float:
-        """Pairs of rows the fit compares: many are worth several tasks even where the data are small."""
+        """Pairs of rows the fit compares: many are worth several tasks even where the data are
+        small."""
         return 0.0
 
     def project(self, state: State, x: Matrix) -> np.ndarray:
-        """(rows, width) extracted features of scaled rows x (rows, v); a sparse x is scaled but not moved by the offset."""
+        """(rows, width) extracted features of scaled rows x (rows, v); a sparse x is scaled but not
+        moved by the offset."""
         raise NotImplementedError
 
     def names(self, state: State, labels: Sequence[str]) -> list[str]:
@@ -53,7 +58,8 @@ class Extractor(Entry):
 
 
 def restrict(engine: Engine) -> None:
-    """Set the engine's profile to the range and the positive labels of the known rows: they decide which features vary."""
+    """Set the engine's profile to the range and the positive labels of the known rows: they decide
+    which features vary."""
     profile = engine.profile
     n = profile.n
     if profile.has_unknown:
@@ -61,7 +67,8 @@ def restrict(engine: Engine) -> None:
         n = int(known["n"][0])
         if not n:
             raise DataError(
-                "no row has all its labels known; extractors learn from fully labelled rows: label some"
+                "no row has all its labels known; extractors learn from fully labelled rows: label "
+                "some"
             )
         ends = {"low": known["low"], "high": known["high"], "positive": known["positive"]}
         profile = dataclasses.replace(profile, **ends)
@@ -76,7 +83,8 @@ def restrict(engine: Engine) -> None:
 
 
 def scaled(state: State, x: Matrix) -> Matrix:
-    """Raw rows as `Extractor.project` takes them: the features in use, (x − offset)/scale; sparse rows are not moved."""
+    """Raw rows as `Extractor.project` takes them: the features in use, (x − offset)/scale; sparse
+    rows are not moved."""
     return Scaling(state["offset"], state["scale"]).apply(x, state["columns"])
 
 
@@ -107,7 +115,8 @@ class Linear(Extractor):
 
 
 def label_slices(state: State) -> list[int]:
-    """(q + 1) positions where each label's features begin in what is extracted; none where they do not go label by label."""
+    """(q + 1) positions where each label's features begin in what is extracted; none where they do
+    not go label by label."""
     if "widths" in state:
         return [0, *(int(i) for i in np.cumsum(state["widths"]))]
     return [int(i) for i in state["slices"]] if "slices" in state else []

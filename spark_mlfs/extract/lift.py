@@ -1,14 +1,17 @@
-"""LIFT: label-specific features, distances to cluster centres of each label's positive and negative rows.
+"""LIFT: label-specific features, distances to cluster centres of each label's positive and negative
+rows.
 
-    φ_l(x) = [‖x − p_1‖, …, ‖x − p_m‖, ‖x − n_1‖, …, ‖x − n_m‖],    m = ⌈ratio · min(|P_l|, |N_l|) − 1e-9⌉
+    φ_l(x) = [‖x − p_1‖, …, ‖x − p_m‖, ‖x − n_1‖, …, ‖x − n_m‖],    m = ⌈ratio · min(|P_l|, |N_l|) −
+    1e-9⌉
 
-Per label k-means on the positives and on the negatives; a label without positives or negatives gets 50 centres on all rows. The
-output holds all labels' features one after the other (`slices`). Lloyd's algorithm from the rows with the smallest seeded hash
-of their ids, one scan an iteration for all labels together, until no centre moves; a centre without rows stays.
-Symbols: x (v,) the scaled features that vary of a row; P_l, N_l the rows with and without label l of q, of those whose labels
-are all known; p_j, n_j (v,) the centres of each. Distances are in scaled units.
-Raises: $one_value; `BudgetError` where the centres, or the sums over rows, exceed $budget; $range.
-Source: Zhang & Wu 2015; ``ratio`` .1, .2 in the LIFT-RSM paper, whose Section 2.1 gives the formulas.
+Per label k-means on the positives and on the negatives; a label without positives or negatives gets
+50 centres on all rows. The output holds all labels' features one after the other (`slices`).
+Lloyd's algorithm from the rows with the smallest seeded hash of their ids, one scan an iteration
+for all labels together, until no centre moves; a centre without rows stays. Symbols: x (v,) the
+scaled features that vary of a row; P_l, N_l the rows with and without label l of q, of those whose
+labels are all known; p_j, n_j (v,) the centres of each. Distances are in scaled units. Raises:
+$one_value; `BudgetError` where the centres, or the sums over rows, exceed $budget; $range. Source:
+Zhang & Wu 2015; ``ratio`` .1, .2 in the LIFT-RSM paper, whose Section 2.1 gives the formulas.
 Deviations:
 - features are z-scored first (``scaling="none"``: as they are);
 - k-means starts from hashed rows instead of random ones;
@@ -51,7 +54,8 @@ def centre_counts(positive: np.ndarray, n: int, ratio: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Cluster:
-    """One k-means problem: the rows of a label's side (`side` 1 positive, 0 negative, -1 all rows), `count` centres."""
+    """One k-means problem: the rows of a label's side (`side` 1 positive, 0 negative, -1 all rows),
+    `count` centres."""
 
     label: int
     side: int
@@ -85,8 +89,8 @@ def clusters_of(positive: np.ndarray, n: int, ratio: float) -> list[Cluster]:
 
 @dataclass
 class FirstRows(SampledRows, graded=False):
-    """Each problem's rows with the smallest seeded hashes, one a centre: (block of distinct rows by id, positions by hash). A
-    state holds 2 · `count` of them at most."""
+    """Each problem's rows with the smallest seeded hashes, one a centre: (block of distinct rows by
+    id, positions by hash). A state holds 2 · `count` of them at most."""
 
     clusters: tuple[Cluster, ...] = ()
 
@@ -110,8 +114,9 @@ class FirstRows(SampledRows, graded=False):
 
 @dataclass
 class ClusterSums(Statistic, layout="identified", quantised=True):
-    """One iteration of Lloyd's algorithm for all problems: `count` (m,) rows nearest to each centre (ties: the first centre), and
-    their sum `total` (m, v), of coordinates that are whole numbers of 2⁻⁶² n times the largest (2⁻⁵² at most)."""
+    """One iteration of Lloyd's algorithm for all problems: `count` (m,) rows nearest to each centre
+    (ties: the first centre), and their sum `total` (m, v), of coordinates that are whole numbers of
+    2⁻⁶² n times the largest (2⁻⁵² at most)."""
 
     clusters: tuple[Cluster, ...]
     centres: np.ndarray
@@ -152,7 +157,8 @@ class ClusterSums(Statistic, layout="identified", quantised=True):
 
 
 def nearest_centre(points: Rows, centres: np.ndarray) -> np.ndarray:
-    """(n,) the nearest of the centres (m, v), the first of equals: by differences where a product's rounding could decide."""
+    """(n,) the nearest of the centres (m, v), the first of equals: by differences where a product's
+    rounding could decide."""
     square = np.einsum("ij,ij->i", centres, centres)
     distance = square - 2 * np.asarray(points.x @ centres.T)
     nearest = np.argmin(distance, axis=1) if len(points) else np.zeros(0, np.int64)
@@ -171,7 +177,8 @@ def nearest_centre(points: Rows, centres: np.ndarray) -> np.ndarray:
 def cluster_centres(
     engine: Engine, clusters: list[Cluster], geometry: Geometry, seed: int, max_iter: int
 ) -> tuple[np.ndarray, int, bool]:
-    """(Σ counts, v) centres of all problems, iterations, whether no centre moved in the last one."""
+    """(Σ counts, v) centres of all problems, iterations, whether no centre moved in the last
+    one."""
     problems = tuple(clusters)
     first = FirstRows(-(-sum(cluster.count for cluster in clusters) // 2), seed, problems)
     block, chosen = engine.run(first, keep=False)[0]
@@ -271,7 +278,8 @@ class LIFT(Extractor):
 
 
 def distances(x: Matrix, centres: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """(rows, m) distances, to 1e-9 of each, of scaled rows to centres; sparse rows lack the shift by −offset/scale."""
+    """(rows, m) distances, to 1e-9 of each, of scaled rows to centres; sparse rows lack the shift
+    by −offset/scale."""
     if sp.issparse(x):
         centres = centres + shift
         norms = np.asarray(x.multiply(x).sum(axis=1)).ravel()

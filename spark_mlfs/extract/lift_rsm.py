@@ -4,20 +4,23 @@
 
 Per label, the graphs are averages over T subspaces of P drawn columns of φ,
 
-    S^N_ij = 1 if d < M(i) or d < M(j),    S^F = 1 − S^N,    S^B_ij = 1 if the classes differ and d < M(i), symmetrised
+    S^N_ij = 1 if d < M(i) or d < M(j),    S^F = 1 − S^N,    S^B_ij = 1 if the classes differ and d
+    < M(i), symmetrised
 
-and Q_m is over all pairs of one class (2n_c times the within-class scatter). The denominator B gets 1e-6·tr/D on its diagonal.
-Kept: the fewest leading eigenvectors that hold ``thr`` of the eigenvalue sum, w'Bw = 1. L_f = nI − 11' − L_n, so two graphs
-suffice; they are met tile by tile and summed over the subspaces before φ is multiplied, n²D a label. w'Bw = 1, B a sum over n²
-pairs, leaves features of size 1/n: set ``whiten``, or scaling on the classifier, before a machine whose penalty looks at the
-size of its weights. The labels are worked on side by side.
-Symbols: φ (n, D) the centred LIFT features of label l of q, D = 2m; d the distance of rows i and j in a subspace, M(i) the mean
-distance of row i to all n, itself included; n_c rows of class c ∈ {with l, without}; w (D,); T ``subspaces``, P ``width``,
-max(1, ⌊0.3D⌋ where D < 20), drawn by the hash of (seed, label, draw, column); α, β ≥ 0 ``alpha``, ``beta``. Exact up to 20,000
-rows; beyond that φ's mean and the pairs are those of as many rows, drawn by the seeded hash of their ids.
-Raises: $one_value; `BudgetError` where LIFT's centres, or φ and the graphs of one label, exceed $budget; $range.
-Source: Zhang, Li & Li 2018, Sections 2.2.1, 2.2.2 and, for the weights α and β, which its equations lack, 3.2.2.
-Deviations:
+and Q_m is over all pairs of one class (2n_c times the within-class scatter). The denominator B gets
+1e-6·tr/D on its diagonal. Kept: the fewest leading eigenvectors that hold ``thr`` of the eigenvalue
+sum, w'Bw = 1. L_f = nI − 11' − L_n, so two graphs suffice; they are met tile by tile and summed
+over the subspaces before φ is multiplied, n²D a label. w'Bw = 1, B a sum over n² pairs, leaves
+features of size 1/n: set ``whiten``, or scaling on the classifier, before a machine whose penalty
+looks at the size of its weights. The labels are worked on side by side. Symbols: φ (n, D) the
+centred LIFT features of label l of q, D = 2m; d the distance of rows i and j in a subspace, M(i)
+the mean distance of row i to all n, itself included; n_c rows of class c ∈ {with l, without}; w
+(D,); T ``subspaces``, P ``width``, max(1, ⌊0.3D⌋ where D < 20), drawn by the hash of (seed, label,
+draw, column); α, β ≥ 0 ``alpha``, ``beta``. Exact up to 20,000 rows; beyond that φ's mean and the
+pairs are those of as many rows, drawn by the seeded hash of their ids. Raises: $one_value;
+`BudgetError` where LIFT's centres, or φ and the graphs of one label, exceed $budget; $range.
+Source: Zhang, Li & Li 2018, Sections 2.2.1, 2.2.2 and, for the weights α and β, which its equations
+lack, 3.2.2. Deviations:
 - S^B is symmetrised, as the paper's Laplacian of it needs;
 - the ridge on the denominator, and the scale w'Bw = 1;
 - beyond 20,000 rows a sample."""
@@ -147,7 +150,8 @@ class LIFTRSM(Extractor):
 
 
 def reduced_labels(s: State, p: Values, block: Block, labels: list[int]) -> State:
-    """The projections of some labels by LIFT's state, from the rows of a block: `mean l` (D,), `projection l` (D, r)."""
+    """The projections of some labels by LIFT's state, from the rows of a block: `mean l` (D,),
+    `projection l` (D, r)."""
     x, out = scaled(s, block.x), State()
     for label in labels:
         part = slice(s["slices"][label], s["slices"][label + 1])
@@ -176,8 +180,8 @@ def subspaces(D: int, count: int, width: int, seed: tuple[int, int]) -> list[np.
 def graph_forms(
     phi: np.ndarray, have: np.ndarray, columns: list[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(φ'·2L_n·φ, φ'·2L_b·φ) of the averaged neighbour and between-class graphs, by tiles on and above the diagonal. Memory: φ
-    twice."""
+    """(φ'·2L_n·φ, φ'·2L_b·φ) of the averaged neighbour and between-class graphs, by tiles on and
+    above the diagonal. Memory: φ twice."""
     n = phi.shape[0]
     count = len(columns)
     phi = phi[
@@ -262,7 +266,8 @@ class Laplacian:
 def projection(
     phi: np.ndarray, have: np.ndarray, p: Values, seed: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(D, r) kept eigenvectors and (D,) all eigenvalues, of centred φ (n, D) and the label `have` (n,)."""
+    """(D, r) kept eigenvectors and (D,) all eigenvalues, of centred φ (n, D) and the label `have`
+    (n,)."""
     n, D = phi.shape
     near, between = graph_forms(phi, have, subspaces(D, p["subspaces"], p["width"], seed))
     total = phi.T @ phi
@@ -286,14 +291,16 @@ def projection(
     return signed(vectors[:, : min(kept, D)]), values
 
 
-# ---- label by label: side by side on a cluster, each task holding the same bounded sample of the rows, not by the driver ----
+# ---- label by label: side by side on a cluster, each task holding the same bounded sample of the
+# rows, not by the driver ----
 
 Work = Callable[[Block, list[int]], State]
 
 
 @dataclass
 class SmallestHashes(Statistic, layout="identified", divisible=False):
-    """The `count` smallest pairs (seeded hash, row id) of the rows whose labels are all known. State: 16 bytes a row."""
+    """The `count` smallest pairs (seeded hash, row id) of the rows whose labels are all known.
+    State: 16 bytes a row."""
 
     count: int
     seed: int
@@ -312,7 +319,8 @@ class SmallestHashes(Statistic, layout="identified", divisible=False):
 
 
 def rows_of_sample(seed: int, last: int | None, batches: Batches) -> Batches:
-    """Worker side: of each block the known rows up to `last`, the id of the last row of the sample (None: all of them)."""
+    """Worker side: of each block the known rows up to `last`, the id of the last row of the sample
+    (None: all of them)."""
     for data in encoded_cells(batches):
         block = Block.decode(data).known()
         if last is not None:
@@ -325,8 +333,8 @@ def rows_of_sample(seed: int, last: int | None, batches: Batches) -> Batches:
 
 
 def over_labels(engine: Engine, count: int, seed: int, work: Work) -> list[State]:
-    """`work(rows, some labels)`, picklable, until every label has had its turn, over the same at most `count` rows by id.
-    `BudgetError` where the rows exceed what a task may hold."""
+    """`work(rows, some labels)`, picklable, until every label has had its turn, over the same at
+    most `count` rows by id. `BudgetError` where the rows exceed what a task may hold."""
     if engine.in_one_process:
         return [work(anchors_of(engine, count, seed), list(range(engine.profile.q)))]
     from ..engine.spark import SparkEngine

@@ -1,19 +1,22 @@
 """MLNB: principal components, a genetic search over subsets of them, and naive Bayes.
 
-    min over bit strings s of (1/folds) Σ_fold (Hamming loss + ranking loss)/2,    z = P'x,
-    log p(l | z_s) − log p(¬l | z_s) = ln (n_l + 1)/(n − n_l + 1) + Σ_{j∈s} [ln N(z_j; μ_jl, σ²_jl) − ln N(z_j; μ_j¬l, σ²_j¬l)]
+    min over bit strings s of (1/folds) Σ_fold (Hamming loss + ranking loss)/2,    z = P'x, log p(l
+    | z_s) − log p(¬l | z_s) = ln (n_l + 1)/(n − n_l + 1) + Σ_{j∈s} [ln N(z_j; μ_jl, σ²_jl) − ln
+    N(z_j; μ_j¬l, σ²_j¬l)]
 
-of Gaussian naive Bayes, one classifier a label, fitted outside the fold. Binary tournaments, one-point crossover, bit flips at
-rate 1/c, the best string survives. The components come first, of all rows whose labels are known, and do not see the labels: a
-fold's rows take part in them, not in the classifiers it is held out from. Extracted: the chosen components.
-The log-likelihoods add up over components, so one pass over the rows serves a whole population: two matrix products a fold.
-Symbols: x (v,) the scaled features that vary, centred; P (v, c) the leading principal directions, c = max(1, ⌊share · v⌋);
-s ∈ {0, 1}^c not empty; n rows outside the fold whose labels are all known, n_l of them with label l of q; μ, σ² means and
-population variances of component j over the rows with and without l, σ² at least 1e-9 of the component's own. Both losses are
-in [0, 1]; ties count as reversed in the ranking loss, rows without or with all labels are left out of it.
-Raises: $one_value; `BudgetError` where the Gram matrix or the components' moments exceed $budget; $range.
-Source: Zhang, Peña & Robles 2009.
-Deviations: folds by hash of the row id and draws by hash of the seed: one seed, one answer; the floor of the variances."""
+of Gaussian naive Bayes, one classifier a label, fitted outside the fold. Binary tournaments,
+one-point crossover, bit flips at rate 1/c, the best string survives. The components come first, of
+all rows whose labels are known, and do not see the labels: a fold's rows take part in them, not in
+the classifiers it is held out from. Extracted: the chosen components. The log-likelihoods add up
+over components, so one pass over the rows serves a whole population: two matrix products a fold.
+Symbols: x (v,) the scaled features that vary, centred; P (v, c) the leading principal directions, c
+= max(1, ⌊share · v⌋); s ∈ {0, 1}^c not empty; n rows outside the fold whose labels are all known,
+n_l of them with label l of q; μ, σ² means and population variances of component j over the rows
+with and without l, σ² at least 1e-9 of the component's own. Both losses are in [0, 1]; ties count
+as reversed in the ranking loss, rows without or with all labels are left out of it. Raises:
+$one_value; `BudgetError` where the Gram matrix or the components' moments exceed $budget; $range.
+Source: Zhang, Peña & Robles 2009. Deviations: folds by hash of the row id and draws by hash of the
+seed: one seed, one answer; the floor of the variances."""
 
 from __future__ import annotations
 
@@ -45,8 +48,9 @@ FLOOR = 1e-9  # of a variance, relative to the component's own
 
 @dataclass
 class ComponentMoments(ExactSums, layout="identified"):
-    """Per fold, label and class: rows, sums and sums of squares of the components z = (x − c)P − shift, x the features at
-    `positions` among those that vary, c their provisional centre; exact sums. State: 40·folds·(q + 1)·c bytes."""
+    """Per fold, label and class: rows, sums and sums of squares of the components z = (x − c)P −
+    shift, x the features at `positions` among those that vary, c their provisional centre; exact
+    sums. State: 40·folds·(q + 1)·c bytes."""
 
     positions: np.ndarray
     projection: np.ndarray
@@ -85,7 +89,8 @@ class ComponentMoments(ExactSums, layout="identified"):
         return state | {"count": np.bincount(groups, minlength=size).astype(np.int64)}
 
     def finish(self, state: State, profile: Profile) -> dict[str, np.ndarray]:
-        """n (folds,), s, ss (folds, c) of all rows; n1 (folds, q), s1, ss1 (folds, q, c) of those with each label."""
+        """n (folds,), s, ss (folds, c) of all rows; n1 (folds, q), s1, ss1 (folds, q, c) of those
+        with each label."""
         shape = self.folds, profile.q + 1, len(self.shift)
         total, square = exact.sums_of(state, self.reach(profile), (shape[0] * shape[1], shape[2]))
         sums = {
@@ -108,8 +113,9 @@ class ComponentMoments(ExactSums, layout="identified"):
 
 @dataclass
 class PopulationLoss(Statistic, layout="identified", quantised=True):
-    """Sums over the held-out rows of Hamming and ranking loss for every bit string; a row's ranking loss is a whole number of
-    2⁻⁶² n (2⁻⁵² at most). What rounding could decide is decided by scores that depend on the row alone."""
+    """Sums over the held-out rows of Hamming and ranking loss for every bit string; a row's ranking
+    loss is a whole number of 2⁻⁶² n (2⁻⁵² at most). What rounding could decide is decided by scores
+    that depend on the row alone."""
 
     moments: ComponentMoments
     square: np.ndarray  # (folds, q, c): coefficients of z², z and 1 of the log-likelihood ratio
@@ -164,7 +170,8 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
     def _unsure(
         self, score: np.ndarray, fold: int, mask: np.ndarray, profile: Profile
     ) -> np.ndarray:
-        """The rows with a score, or a difference of two, that rounding may bring to the other side of 0."""
+        """The rows with a score, or a difference of two, that rounding may bring to the other side
+        of 0."""
         reach = self.moments.reach(profile)[mask]
         square, linear = (np.abs(each[fold][:, mask]) for each in (self.square, self.linear))
         terms = (
@@ -196,7 +203,8 @@ class PopulationLoss(Statistic, layout="identified", quantised=True):
 
 
 def ranking_loss(truth: np.ndarray, score: np.ndarray) -> np.ndarray:
-    """The shares of reversed label pairs, ties counting as reversed, of the rows that have such pairs."""
+    """The shares of reversed label pairs, ties counting as reversed, of the rows that have such
+    pairs."""
     relevant = truth.sum(axis=1)
     rows = np.flatnonzero((relevant > 0) & (relevant < truth.shape[1]))
     return LabelRanks.of(truth[rows], score[rows]).reversed_pairs() / (
@@ -205,7 +213,8 @@ def ranking_loss(truth: np.ndarray, score: np.ndarray) -> np.ndarray:
 
 
 def bayes(m: State, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Coefficients (folds, q, c) of z², z, 1 in log p(z|1) − log p(z|0) and the prior's (folds, q), outside each fold."""
+    """Coefficients (folds, q, c) of z², z, 1 in log p(z|1) − log p(z|0) and the prior's (folds, q),
+    outside each fold."""
     n, n1 = m["n"].sum() - m["n"], m["n1"].sum(axis=0) - m["n1"]
     s, ss = m["s"].sum(axis=0) - m["s"], m["ss"].sum(axis=0) - m["ss"]
     s1, ss1 = m["s1"].sum(axis=0) - m["s1"], m["ss1"].sum(axis=0) - m["ss1"]
@@ -295,7 +304,8 @@ def search(
     used = 0
 
     def draws(*shape: int) -> np.ndarray:
-        """Random numbers by hash of (seed, number of the draw): one sequence whatever the versions of the libraries."""
+        """Random numbers by hash of (seed, number of the draw): one sequence whatever the versions
+        of the libraries."""
         nonlocal used
         first, used = used, used + int(np.prod(shape))
         return uniform(np.arange(first, used), seed).reshape(shape)

@@ -1,11 +1,13 @@
 """Columns of texts, categoricals and dates of a table as features.
 
-Texts and categoricals (pandas, Polars) become codes: the place of the value among those of the training rows, numbers by size and
-else by text. To a method that counts a column is one feature, which no binning cuts; to another it is a group of 0/1 features,
-one for each value, ``column=value``. A value that training did not have gets the code behind all others: 0 in each of those. A
-missing one is missing as a number is, but for ``missing="mean"`` and ``"zero"``, to which it is a value of its own. Columns of a
-table of Spark's or of files (`read.layout`) go by their type: a text is a category, whatever it holds. Dates become days
-since 1970-01-01, which a notice says; columns of booleans, and of texts that are all numbers, are numbers."""
+Texts and categoricals (pandas, Polars) become codes: the place of the value among those of the
+training rows, numbers by size and else by text. To a method that counts a column is one feature,
+which no binning cuts; to another it is a group of 0/1 features, one for each value,
+``column=value``. A value that training did not have gets the code behind all others: 0 in each of
+those. A missing one is missing as a number is, but for ``missing="mean"`` and ``"zero"``, to which
+it is a value of its own. Columns of a table of Spark's or of files (`read.layout`) go by their
+type: a text is a category, whatever it holds. Dates become days since 1970-01-01, which a notice
+says; columns of booleans, and of texts that are all numbers, are numbers."""
 
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ MAX_BINS = 250  # codes of a feature
 
 @dataclass
 class Categories:
-    """What columns by their place stand for: the `values` of categories in the order of their codes (None: missing), `dates`.
-    `codes` whether categories stay one feature."""
+    """What columns by their place stand for: the `values` of categories in the order of their codes
+    (None: missing), `dates`. `codes` whether categories stay one feature."""
 
     missing: str
     codes: bool
@@ -43,8 +45,8 @@ class Categories:
     def column(
         self, place: int, name: Any, cells: Any, plain: np.ndarray, text: bool
     ) -> np.ndarray | None:
-        """Return a column (n,) as codes or days, None where it is one of numbers. `plain` the cells as NumPy has them, `text`
-        whether they are no numbers."""
+        """Return a column (n,) as codes or days, None where it is one of numbers. `plain` the cells
+        as NumPy has them, `text` whether they are no numbers."""
         some = next(iter(plain[~pd.isna(plain)]), None) if text and plain.dtype == object else None
         date = plain.dtype.kind == "M" or isinstance(some, datetime.date)
         if self.fitted and place in self.dates and not date:
@@ -123,11 +125,15 @@ class Categories:
     def _learned(
         self, name: Any, found: list[Any], lacking: bool, declared: bool
     ) -> list[str | None] | None:
-        """The values of a category in order; None where a column that is not `declared` as one holds other than texts."""
+        """The values of a category in order; None where a column that is not `declared` as one
+        holds other than texts."""
         if not found or not (declared or all(isinstance(value, str) for value in found)):
             return None
         if len(found) > MAX_BINS - lacking:
-            told = f"column {name!r} of X holds {len(found)} different values, and a category has at most {MAX_BINS}"
+            told = (
+                f"column {name!r} of X holds {len(found)} different values, and a category has "
+                f"at most {MAX_BINS}"
+            )
             raise DataError(f"{told}: join the rare ones, count the words of a text, or drop it")
         numbers = all(isinstance(value, Real) for value in found)
         known: list[str | None] = [
@@ -135,7 +141,8 @@ class Categories:
         ]
         if len(set(known)) < len(known):
             raise DataError(
-                f"column {name!r} of X holds different values that read alike, such as 1 and '1'; give one kind"
+                f"column {name!r} of X holds different values that read alike, such as 1 and '1'; "
+                "give one kind"
             )
         return [*known, None] if lacking and self.missing in ("mean", "zero") else known
 

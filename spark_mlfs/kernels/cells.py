@@ -1,13 +1,15 @@
-"""n·I(f; labels | cell) of every feature, where rows fall into many joint cells: only occupied (cell, group) pairs are looked at.
+"""n·I(f; labels | cell) of every feature, where rows fall into many joint cells: only occupied
+(cell, group) pairs are looked at.
 
-Within a cell, f matters only through the rows in which it has a code and a label. With p running over the occupied (cell,
-class) pairs, c over the cells, and T(k) = k log k,
+Within a cell, f matters only through the rows in which it has a code and a label. With p running
+over the occupied (cell, class) pairs, c over the cells, and T(k) = k log k,
 
     n·I(f; Y | cell) = Σ_{v,p} T(N(v, p)) − Σ_{v,c} T(N(v, c)) − Σ_p T(n_p) + Σ_c T(n_c),
 
-where for binary relevance the classes are, label by label, "has it" and "has it not"; a label that no row of a cell has adds
-nothing there. The cost is rows × features (dense) or stored entries (sparse), not cells × classes. Sums are fixed point
-(`information.CountLogs`), so parts over different cells add up exactly."""
+where for binary relevance the classes are, label by label, "has it" and "has it not"; a label that
+no row of a cell has adds nothing there. The cost is rows × features (dense) or stored entries
+(sparse), not cells × classes. Sums are fixed point (`information.CountLogs`), so parts over
+different cells add up exactly."""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ def numbered(values: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def joint_cells(columns: Iterable[np.ndarray], n: int, width: int) -> np.ndarray:
-    """(n,) a number for each row's joint code in the columns, codes 0..width-1: equal codes, equal numbers (among these rows)."""
+    """(n,) a number for each row's joint code in the columns, codes 0..width-1: equal codes, equal
+    numbers (among these rows)."""
     cells = np.zeros(n, np.int64)
     count = 1
     for codes in columns:
@@ -41,7 +44,8 @@ def joint_cells(columns: Iterable[np.ndarray], n: int, width: int) -> np.ndarray
 
 
 def informative_rows(cells: np.ndarray, labelsets: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Those of `rows` whose cell holds rows of different labelsets: the others tell nothing about the labels."""
+    """Those of `rows` whose cell holds rows of different labelsets: the others tell nothing about
+    the labels."""
     cell, count = numbered(cells[rows])
     reference = np.zeros(count, np.uint64)
     reference[cell] = labelsets[rows]
@@ -52,9 +56,9 @@ def informative_rows(cells: np.ndarray, labelsets: np.ndarray, rows: np.ndarray)
 
 @dataclass(frozen=True)
 class CellPairs:
-    """The occupied pairs (cell, group) of n rows: `cell` (n,) each row's cell 0..C-1; `rows` and `pair` (r,) which row is in
-    which pair 0..P-1; `owner` (P,) each pair's cell; `labels` whether groups are labels, which overlap, or classes; `mass` (n,)
-    of rows."""
+    """The occupied pairs (cell, group) of n rows: `cell` (n,) each row's cell 0..C-1; `rows` and
+    `pair` (r,) which row is in which pair 0..P-1; `owner` (P,) each pair's cell; `labels` whether
+    groups are labels, which overlap, or classes; `mass` (n,) of rows."""
 
     cell: np.ndarray
     rows: np.ndarray
@@ -103,7 +107,8 @@ class CellPairs:
 def dense_cell_information(
     codes: np.ndarray, width: int, per_byte: int, features: int, pairs: CellPairs, logs: CountLogs
 ) -> np.ndarray:
-    """(features,) int64 fixed-point n·I(f; groups | cell) from packed codes, as `counts.count_dense` reads them."""
+    """(features,) int64 fixed-point n·I(f; groups | cell) from packed codes, as
+    `counts.count_dense` reads them."""
     in_cell, in_pair, owner = pairs.in_cell, pairs.in_pair, pairs.owner
     pair_base, cell_base = pairs.pair * width, pairs.cell * width
     own = (
@@ -130,7 +135,8 @@ def dense_cell_information(
 def sparse_cell_information(
     onehot: sp.csr_matrix, bins: np.ndarray, pairs: CellPairs, logs: CountLogs
 ) -> np.ndarray:
-    """(v,) fixed-point n·I(f; groups | cell) from one-hot slots (n, Σ(bins − 1)) of the stored codes, `bins` (v,) a feature."""
+    """(v,) fixed-point n·I(f; groups | cell) from one-hot slots (n, Σ(bins − 1)) of the stored
+    codes, `bins` (v,) a feature."""
     v, n = len(bins), onehot.shape[0]
     in_cell, in_pair, owner = pairs.in_cell, pairs.in_pair, pairs.owner
     slots = onehot.T.tocsr()
@@ -157,8 +163,8 @@ def sparse_cell_information(
     # stored codes: a pair without such rows adds nothing
     stored = _label_terms(logs, slot_pair.data, _values_at_owner(slot_cell, slot_pair, owner))
     total = _by_feature(stored, slot_pair, of_slot, v)
-    # code that is not stored: every pair of a touched cell changes, by an amount that depends on the cell and the rows removed
-    # from it, …
+    # code that is not stored: every pair of a touched cell changes, by an amount that depends on
+    # the cell and the rows removed from it, …
     removed = feature_cell.data.astype(np.int64)
     base = int(removed.max(initial=0)) + 1
     distinct, case = np.unique(
@@ -178,7 +184,8 @@ def sparse_cell_information(
 
 
 def _label_terms(logs: CountLogs, positive: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """T(p) + T(r − p) − T(r); where p exceeds r (rows of a pair were removed) a dummy that cancels."""
+    """T(p) + T(r − p) − T(r); where p exceeds r (rows of a pair were removed) a dummy that
+    cancels."""
     positive = np.minimum(positive, rows)
     return logs(positive) + logs(rows - positive) - logs(rows)
 
@@ -186,7 +193,8 @@ def _label_terms(logs: CountLogs, positive: np.ndarray, rows: np.ndarray) -> np.
 def _untouched(
     logs: CountLogs, cell: np.ndarray, removed: np.ndarray, pairs: CellPairs
 ) -> np.ndarray:
-    """Σ over the pairs p of each listed cell of [terms after `removed` rows without p left − terms before]."""
+    """Σ over the pairs p of each listed cell of [terms after `removed` rows without p left − terms
+    before]."""
     order = np.argsort(pairs.owner, kind="stable")
     ordered = pairs.owner[order]
     start = np.searchsorted(ordered, cell)
@@ -207,7 +215,8 @@ def _untouched(
 
 
 def _rest(logs: CountLogs, rows: np.ndarray, removed: sp.csr_matrix) -> np.ndarray:
-    """T(rows left) − T(rows) of each entry of `removed`, whose columns are cells or pairs with `rows` rows."""
+    """T(rows left) − T(rows) of each entry of `removed`, whose columns are cells or pairs with
+    `rows` rows."""
     before = rows[removed.indices]
     return logs(before - removed.data) - logs(before)
 

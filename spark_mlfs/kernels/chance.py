@@ -1,14 +1,17 @@
-"""What an information is by chance: E[n·I] over all tables with the same margins (Vinh, Epps & Bailey, JMLR 11, 2010, Eq. 24a).
+"""What an information is by chance: E[n·I] over all tables with the same margins (Vinh, Epps &
+Bailey, JMLR 11, 2010, Eq. 24a).
 
-With codes of a rows and classes of p rows among n, a cell holds k rows, k hypergeometric with mean μ = ap/n, and
+With codes of a rows and classes of p rows among n, a cell holds k rows, k hypergeometric with mean
+μ = ap/n, and
 
     E[n·I] = Σ over codes and classes of E[D(k, μ)],    D(k, μ) = k log(k/μ) − k + μ ≥ 0:
 
-the margins decide alone, so that a feature costs its distinct (a, p) only. Of a small deviation σ the sum goes from the mode
-outwards by the ratio of neighbours, until they weigh nothing (some 20 steps where μ is small); of a large one it takes every
-⌊σ/1.25⌋-th k, as exact for a curve as smooth as that (the error is e^(−2π²·1.25²)), with Stirling's series for the weights. About
-1 µs a pair: 10⁴ distinct counts × 500 labels take 5 to 10 s of one core, once a run. Every pair's bits are its own, whatever is
-computed beside it."""
+the margins decide alone, so that a feature costs its distinct (a, p) only. Of a small deviation σ
+the sum goes from the mode outwards by the ratio of neighbours, until they weigh nothing (some 20
+steps where μ is small); of a large one it takes every ⌊σ/1.25⌋-th k, as exact for a curve as smooth
+as that (the error is e^(−2π²·1.25²)), with Stirling's series for the weights. About 1 µs a pair:
+10⁴ distinct counts × 500 labels take 5 to 10 s of one core, once a run. Every pair's bits are its
+own, whatever is computed beside it."""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ KEPT = 1 << 22  # numbers kept at most
 
 
 def expected(n: float, a: np.ndarray, p: np.ndarray, both: bool = False) -> np.ndarray:
-    """(k,) E[D] of the cells of a and p of n rows, pair by pair; with `both` that of the cells of a and n − p as well."""
+    """(k,) E[D] of the cells of a and p of n rows, pair by pair; with `both` that of the cells of a
+    and n − p as well."""
     out = np.zeros(len(a))
     a, p = np.asarray(a, np.float64), np.asarray(p, np.float64)
     deviation = np.sqrt(a * (n - a) / n * (p * (n - p) / n) / max(n - 1, 1))
@@ -94,7 +98,8 @@ def _by_lattice(
 
 
 class Chance:
-    """Fixed-point E[n·I], in units of 1/`scale`; that of an a is kept with what it was asked for."""
+    """Fixed-point E[n·I], in units of 1/`scale`; that of an a is kept with what it was asked
+    for."""
 
     def __init__(self, scale: float) -> None:
         self.scale, self._size = scale, 0
@@ -104,7 +109,8 @@ class Chance:
         return {"scale": self.scale, "_size": 0, "_known": {}}
 
     def summed(self, a: np.ndarray, rows: np.ndarray, n: int | None = None) -> np.ndarray:
-        """(…,) of codes of `a` rows, summed over classes of these `rows`, or over labels of these rows among n."""
+        """(…,) of codes of `a` rows, summed over classes of these `rows`, or over labels of these
+        rows among n."""
         both, n = n is not None, int(rows.sum() if n is None else n)
         p, times = np.unique(
             np.minimum(rows, n - rows) if both else rows, return_counts=True
@@ -127,7 +133,8 @@ class Chance:
         return values[np.searchsorted(known, wanted)][place.reshape(a.shape)]
 
     def by_label(self, counts: np.ndarray, q: int, unknown: np.ndarray | None) -> np.ndarray:
-        """(F, q) of the informations of `information.label_information`, each over the rows where the label is known."""
+        """(F, q) of the informations of `information.label_information`, each over the rows where
+        the label is known."""
         out, codes = np.zeros((len(counts), q), np.int64), counts[:, :, 0]
         for at in range(q if len(counts) else 0):
             known = codes if unknown is None else codes - unknown[:, :, at]

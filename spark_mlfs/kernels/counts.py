@@ -1,14 +1,18 @@
-"""Counting codes: how many rows with code v of feature f fall into each group, (feature, code, group).
+"""Counting codes: how many rows with code v of feature f fall into each group, (feature, code,
+group).
 
-A row may be in several groups (all rows, each of its labels, …), so what is counted are listed pairs: `rows` and `groups` of
-equal length. Dense columns hold several features to a byte, so that one `bincount` serves them all; of sparse rows only the
-stored codes are looked at, in one product of CSR matrices. Counts are exact.
+A row may be in several groups (all rows, each of its labels, …), so what is counted are listed
+pairs: `rows` and `groups` of equal length. Dense columns hold several features to a byte, so that
+one `bincount` serves them all; of sparse rows only the stored codes are looked at, in one product
+of CSR matrices. Counts are exact.
 
-Σ_l n·I(f; Y_l) of sparse features over the rows left when some are taken away, which every greedy pick asks for again.
+Σ_l n·I(f; Y_l) of sparse features over the rows left when some are taken away, which every greedy
+pick asks for again.
 
-With m rows that hold a stored code of f and label l, c of the code, p of the label and r of the code that is not stored, n rows:
-n·I(f; Y_l) = Σ_codes [T(m) + T(c − m) − T(c)] + T(p − Σm) + T(r − p + Σm) − T(r) − T(p) − T(n − p) + T(n), T(c) = c log c. A
-label that meets no stored code gives T(max(r − p, 0)) − T(r) − T(n − p) + T(n): a table over the distinct r and p."""
+With m rows that hold a stored code of f and label l, c of the code, p of the label and r of the
+code that is not stored, n rows: n·I(f; Y_l) = Σ_codes [T(m) + T(c − m) − T(c)] + T(p − Σm) + T(r −
+p + Σm) − T(r) − T(p) − T(n − p) + T(n), T(c) = c log c. A label that meets no stored code gives
+T(max(r − p, 0)) − T(r) − T(n − p) + T(n): a table over the distinct r and p."""
 
 from __future__ import annotations
 
@@ -28,7 +32,8 @@ PACKED_TABLE = 1 << 17  # largest table counted for several features of one byte
 def rows_by_group(
     rows: np.ndarray, groups: np.ndarray, size: int, mass: np.ndarray | None = None
 ) -> np.ndarray:
-    """(size,) int64 rows of each group; with `mass` (n,) what they weigh, in whole units of 2⁵² together at most."""
+    """(size,) int64 rows of each group; with `mass` (n,) what they weigh, in whole units of 2⁵²
+    together at most."""
     return np.bincount(groups, None if mass is None else mass[rows], minlength=size).astype(
         np.int64
     )
@@ -44,9 +49,11 @@ def count_dense(
     features: tuple[int, int],
     mass: np.ndarray | None = None,
 ) -> np.ndarray:
-    """(last - first, width, size) counts of `features` first..last, first a multiple of `per_byte`; rows weigh `mass`.
+    """(last - first, width, size) counts of `features` first..last, first a multiple of `per_byte`;
+    rows weigh `mass`.
 
-    `codes` (bytes, n) uint8: feature f is digit f mod `per_byte`, base `width`, of byte f div `per_byte`; `size` groups."""
+    `codes` (bytes, n) uint8: feature f is digit f mod `per_byte`, base `width`, of byte f div
+    `per_byte`; `size` groups."""
     first, last = features
     n = codes.shape[1]
     out = np.zeros((last - first, width, size), np.int64)
@@ -97,7 +104,8 @@ def count_sparse(
     size: int,
     mass: np.ndarray | None = None,
 ) -> sp.csr_matrix:
-    """(size, slots) CSR counts of the stored codes, from the rows' one-hot slots (n, slots); `mass` as in `count_dense`."""
+    """(size, slots) CSR counts of the stored codes, from the rows' one-hot slots (n, slots); `mass`
+    as in `count_dense`."""
     member = members(groups, rows, size, onehot.shape[0])
     return (
         (member if mass is None else with_values(member, mass[member.indices])) @ onehot
@@ -105,7 +113,8 @@ def count_sparse(
 
 
 def slotwise(onehots: list[sp.csr_matrix]) -> sp.csc_matrix:
-    """The one-hot slots of some blocks of rows, (n, slots), slot by slot: what `count_slots` cuts ranges from."""
+    """The one-hot slots of some blocks of rows, (n, slots), slot by slot: what `count_slots` cuts
+    ranges from."""
     indices = np.concatenate([o.indices for o in onehots])
     lengths = np.concatenate([[0], *(np.diff(o.indptr) for o in onehots)])
     shape = (sum(o.shape[0] for o in onehots), onehots[0].shape[1])
@@ -132,8 +141,9 @@ def count_slots(
     every: bool,
     mass: np.ndarray | None = None,
 ) -> sp.csr_matrix:
-    """(last - first, size) CSR counts of slots first..last, groups in order; with `every` a group of all rows, of weight `mass`,
-    first. Slot by slot the sums are kept over the groups of few rows: what is added up stays near the processor."""
+    """(last - first, size) CSR counts of slots first..last, groups in order; with `every` a group
+    of all rows, of weight `mass`, first. Slot by slot the sums are kept over the groups of few
+    rows: what is added up stays near the processor."""
     a, z = columns.indptr[first], columns.indptr[last]
     indptr = columns.indptr[first : last + 1] - a
     part = sp.csr_matrix(
@@ -162,9 +172,10 @@ CHUNK = 1 << 17  # cells that are looked at together: they stay near the process
 
 @dataclass
 class Cells:
-    """The stored cells of the features first..last, feature by feature, of each the labels in order, of each the codes: `key`
-    (c,) ascending, all three in one number; `slot`, `count` (c,); `label` (p,) of each pair of feature and label, `pair` (p,) its
-    first cell (None: each is one); `cells` and `pairs` (features + 1,) where each feature begins."""
+    """The stored cells of the features first..last, feature by feature, of each the labels in
+    order, of each the codes: `key` (c,) ascending, all three in one number; `slot`, `count` (c,);
+    `label` (p,) of each pair of feature and label, `pair` (p,) its first cell (None: each is one);
+    `cells` and `pairs` (features + 1,) where each feature begins."""
 
     first: int
     last: int
@@ -178,10 +189,12 @@ class Cells:
 
 
 class LinkCells:
-    """Two-way counts of sparse features and labels, laid out for `summed`: 16 to 32 bytes a label cell and 24 a slot."""
+    """Two-way counts of sparse features and labels, laid out for `summed`: 16 to 32 bytes a label
+    cell and 24 a slot."""
 
     def __init__(self, table: sp.csr_matrix, offsets: np.ndarray) -> None:
-        """`table` (slots, 1 + q): rows with a code, and of them with each label; `offsets` (v + 1,) where each feature begins."""
+        """`table` (slots, 1 + q): rows with a code, and of them with each label; `offsets` (v + 1,)
+        where each feature begins."""
         self.offsets = np.asarray(offsets, np.int64)
         self.v, self.size = len(offsets) - 1, table.shape[1]
         self.feature = np.repeat(np.arange(self.v), np.diff(self.offsets))
@@ -202,7 +215,8 @@ class LinkCells:
     def _keys(
         self, table: sp.csr_matrix, first: int, last: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """(key, slot, label, count) of the label cells of the features first..last, in the order of the slots."""
+        """(key, slot, label, count) of the label cells of the features first..last, in the order of
+        the slots."""
         a, z = self.offsets[first], self.offsets[last]
         cells = slice(table.indptr[a], table.indptr[z])
         group, count = table.indices[cells], table.data[cells]
@@ -242,7 +256,8 @@ class LinkCells:
     def summed(
         self, logs: CountLogs, away: Sequence[sp.csr_matrix], totals: np.ndarray
     ) -> np.ndarray:
-        """(v,) fixed-point Σ_l n·I(f; Y_l) over the rows but those in the tables of `away`; `totals` (1 + q,) of the others."""
+        """(v,) fixed-point Σ_l n·I(f; Y_l) over the rows but those in the tables of `away`;
+        `totals` (1 + q,) of the others."""
         n, positive = int(totals[0]), totals[1:].astype(np.int64)
         rows = self.rows - sum(column_of_rows(table) for table in away)
         rest = n - sums_between(rows, self.offsets)

@@ -1,26 +1,32 @@
-"""Exact sums: products of quantised columns in whole numbers, so that a sum has one value whatever the order of the rows, the
-blocks, the threads or the BLAS.
+"""Exact sums: products of quantised columns in whole numbers, so that a sum has one value whatever
+the order of the rows, the blocks, the threads or the BLAS.
 
-A column of values x, shifted, with |x| ≤ u for a power of two u that does not depend on the rows at hand, is taken as
+A column of values x, shifted, with |x| ≤ u for a power of two u that does not depend on the rows at
+hand, is taken as
 
     x = u · (h · 2⁻²⁰ + l · 2⁻⁴⁰),    h, l whole numbers, |h| ≤ 2²⁰, |l| ≤ 2¹⁹,
 
-which is off by at most u · 2⁻⁴¹. The products of 3072 rows, those of h + l among them, stay below 2⁵³, where float64 is exact in
-any order, and add up in int64. Of the quantised values everything is exact up to the last conversion: with H, L the columns' h
-and l,
+which is off by at most u · 2⁻⁴¹. The products of 3072 rows, those of h + l among them, stay below
+2⁵³, where float64 is exact in any order, and add up in int64. Of the quantised values everything is
+exact up to the last conversion: with H, L the columns' h and l,
 
-    Σx = u(Σh 2⁻²⁰ + Σl 2⁻⁴⁰),    X'X = u u' (H'H 2⁻⁴⁰ + (H'L + L'H) 2⁻⁶⁰ + L'L 2⁻⁸⁰),    X'Y = u(H'Y 2⁻²⁰ + L'Y 2⁻⁴⁰).
+    Σx = u(Σh 2⁻²⁰ + Σl 2⁻⁴⁰),    X'X = u u' (H'H 2⁻⁴⁰ + (H'L + L'H) 2⁻⁶⁰ + L'L 2⁻⁸⁰),    X'Y =
+    u(H'Y 2⁻²⁰ + L'Y 2⁻⁴⁰).
 
-Columns whose values need no more than 20 bits (0 and 1, bytes, counts) have l = 0; where all of a block do, one product will do.
+Columns whose values need no more than 20 bits (0 and 1, bytes, counts) have l = 0; where all of a
+block do, one product will do.
 
-States are dicts of int64 arrays. A part that is absent is 0. The products of X'X are one whole number in units of 2⁻⁸⁰, kept as
-two words: ``hh`` what is at or above 2⁴⁰, ``rest`` the 40 bits below. Beyond 2²² rows the upper word may leave int64: `wide`
-states carry what is above 2⁴⁰ of it, and of sums of squares, in a further word, named with a plus.
+States are dicts of int64 arrays. A part that is absent is 0. The products of X'X are one whole
+number in units of 2⁻⁸⁰, kept as two words: ``hh`` what is at or above 2⁴⁰, ``rest`` the 40 bits
+below. Beyond 2²² rows the upper word may leave int64: `wide` states carry what is above 2⁴⁰ of it,
+and of sums of squares, in a further word, named with a plus.
 
-A row may count m times, m a whole number (`mass`): the sums are then those of m copies of the row, to the bit. m is taken 20 bits
-at a time; with m·h = 2²⁰a₁ + a₀ and m·l = 2²⁰b₁ + b₀, in units of 2⁻⁸⁰,
+A row may count m times, m a whole number (`mass`): the sums are then those of m copies of the row,
+to the bit. m is taken 20 bits at a time; with m·h = 2²⁰a₁ + a₀ and m·l = 2²⁰b₁ + b₀, in units of
+2⁻⁸⁰,
 
-    m(h 2²⁰ + l)(h 2²⁰ + l)' = 2⁶⁰ ha₁' + 2⁴⁰ (h(a₀ + b₁)' + la₁') + 2²⁰ (l(a₀ + b₁)' + hb₀') + lb₀',
+    m(h 2²⁰ + l)(h 2²⁰ + l)' = 2⁶⁰ ha₁' + 2⁴⁰ (h(a₀ + b₁)' + la₁') + 2²⁰ (l(a₀ + b₁)' + hb₀') +
+    lb₀',
 
 six products that are exact as above. Such states are always wide, those of single columns, too."""
 
@@ -56,7 +62,8 @@ _LEAST = -1000  # of a unit: 2^20 of a smaller one leave float64
 
 
 def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """(v,) the least powers of two u with |x − shift| ≤ u for x in [low, high]; 1 where that is 0."""
+    """(v,) the least powers of two u with |x − shift| ≤ u for x in [low, high]; 1 where that is
+    0."""
     reach = power_above(np.maximum(np.abs(low - shift), np.abs(high - shift)))
     return np.asarray(np.maximum(reach, np.ldexp(1.0, _LEAST)))
 
@@ -67,8 +74,9 @@ Quantised = tuple[Any, Any | None]  # h and l, (n, v)
 def quantised(
     x: Matrix, unit: np.ndarray, shift: np.ndarray | None = None, room: Sequence[np.ndarray] = ()
 ) -> Quantised:
-    """h and l, whole numbers, of shifted values (n, v), float64 or CSR, which may be overwritten; l is None where it is 0
-    throughout. With `shift` (v,) of an array less it, which is not overwritten: on the first rows of `room`, two arrays."""
+    """h and l, whole numbers, of shifted values (n, v), float64 or CSR, which may be overwritten; l
+    is None where it is 0 throughout. With `shift` (v,) of an array less it, which is not
+    overwritten: on the first rows of `room`, two arrays."""
     values = (
         (x.data if sp.issparse(x) else x)
         if shift is None
@@ -98,8 +106,8 @@ def quantised(
 
 
 def add(left: State, right: State, *, own: bool = False) -> State:
-    """The sum of two states; with `own` the arrays of `left` may be changed. Of many groups, whose words are hundreds of names,
-    only what `right` adds to is carried."""
+    """The sum of two states; with `own` the arrays of `left` may be changed. Of many groups, whose
+    words are hundreds of names, only what `right` adds to is carried."""
     out = _summed(left, right, own)
     for name in [name for name in right if name.endswith("rest") and name in left]:
         above = out[name] >> WORD
@@ -163,9 +171,10 @@ def second_moments(
     across: bool = True,
     state: State | None = None,
 ) -> State:
-    """The state of [X, Y, 1]'[X, Y, 1] of the rows of some parts, `SPARSE_ROWS` each at most, and those of `state`, whose arrays
-    are changed. A part: the features; y (n, q) CSR of 0 and 1, or of whole numbers up to 2¹⁵ (of 2²⁷ rows at most without mass);
-    None or (n,) int64 how many times each row counts. Unless labels go `across` each other, ``yy`` is the diagonal of Y'Y."""
+    """The state of [X, Y, 1]'[X, Y, 1] of the rows of some parts, `SPARSE_ROWS` each at most, and
+    those of `state`, whose arrays are changed. A part: the features; y (n, q) CSR of 0 and 1, or of
+    whole numbers up to 2¹⁵ (of 2²⁷ rows at most without mass); None or (n,) int64 how many times
+    each row counts. Unless labels go `across` each other, ``yy`` is the diagonal of Y'Y."""
     state = state or {}
     products = Words({name: state[name] for name in NAMES if name in state}, wide)
     sums: State = {name: value for name, value in state.items() if name not in NAMES}
@@ -191,7 +200,8 @@ def _sums(columns: Any) -> np.ndarray:
 
 
 def _steps(rows: Quantised, y: sp.csr_matrix) -> Iterator[tuple[Any, Any | None, Matrix]]:
-    """Yield h, l and the labels of rows of a part of which so few meet in a column that their products are exact."""
+    """Yield h, l and the labels of rows of a part of which so few meet in a column that their
+    products are exact."""
     n, (coarse, fine), labels, step = max(y.shape[0], 1), rows, y, ROWS
     if sp.issparse(coarse):
         step = n if np.bincount(coarse.indices).max(initial=0) <= ROWS else step
@@ -234,7 +244,8 @@ def _add_weighted(
 
 
 def _mass_parts(mass: np.ndarray) -> Iterator[tuple[slice, np.ndarray, int]]:
-    """(rows, float64 m, k) of products' worth of rows that count m·2^(20k) times, m below 2²⁰; at least one, of no rows."""
+    """(rows, float64 m, k) of products' worth of rows that count m·2^(20k) times, m below 2²⁰; at
+    least one, of no rows."""
     for first in range(0, max(len(mass), 1), ROWS):
         rest, raised = mass[first : first + ROWS], 0
         while raised == 0 or rest.any():
@@ -243,8 +254,8 @@ def _mass_parts(mass: np.ndarray) -> Iterator[tuple[slice, np.ndarray, int]]:
 
 
 def _member_parts(member: sp.csr_matrix) -> Iterator[tuple[slice, sp.csr_matrix, int]]:
-    """(rows, part, k) of products' worth of rows that count part·2^(20k) times in a group, part (g, rows) below 2²⁰; at least
-    one."""
+    """(rows, part, k) of products' worth of rows that count part·2^(20k) times in a group, part (g,
+    rows) below 2²⁰; at least one."""
     for first in range(0, max(member.shape[1], 1), ROWS):
         some = slice(first, first + ROWS)
         rest, raised = member[:, some], 0
@@ -264,7 +275,8 @@ def _raised(state: State, times: int) -> State:
 
 
 def _linear(name: str, total: Any, v: int | None = None) -> State:
-    """A sum of whole numbers, of upper and lower parts where it is a pair, as a word of 40 bits and one of what is above."""
+    """A sum of whole numbers, of upper and lower parts where it is a pair, as a word of 40 bits and
+    one of what is above."""
     if v is not None:
         whole = _whole(total).reshape(v)
         return {name: whole & MASK, name + "+": whole >> WORD}
@@ -283,7 +295,8 @@ def _of_products(state: State, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def moments_of(state: State, unit: np.ndarray, q: int) -> dict[str, np.ndarray]:
-    """n, sum_x (v,), sum_y (q,), xx (v, v), xy (v, q), yy (q, q) in float64: of the shifted features, the labels as they are."""
+    """n, sum_x (v,), sum_y (q,), xx (v, v), xy (v, q), yy (q, q) in float64: of the shifted
+    features, the labels as they are."""
     v = len(unit)
     xx = _of_products(state, (v, v))
     xx *= unit[:, None]
@@ -316,8 +329,9 @@ def group_moments(
     wide: bool = False,
     mass: np.ndarray | None = None,
 ) -> State:
-    """The state of Σx and Σx² over groups of rows: `member` (g, n) 0/1 CSR says which rows a group has. Parts are (g, v). `mass`
-    (n,) int64: how many times each row counts; or `member` itself says how many times each row counts in a group, int64."""
+    """The state of Σx and Σx² over groups of rows: `member` (g, n) 0/1 CSR says which rows a group
+    has. Parts are (g, v). `mass` (n,) int64: how many times each row counts; or `member` itself
+    says how many times each row counts in a group, int64."""
     state: State = {}
     one: State
     if mass is not None or member.dtype == np.int64:
@@ -405,8 +419,8 @@ def product_of(state: State, left: np.ndarray, right: np.ndarray, prefix: str = 
 
 
 def applied(coarse: Any, fine: Any | None, unit: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(n, w) X @ `weights` (v, w) of quantised rows X, to 2⁻⁶⁰ of unit @ max|weights|: the bits of a row do not depend on the
-    others, which a product of floats does not promise."""
+    """(n, w) X @ `weights` (v, w) of quantised rows X, to 2⁻⁶⁰ of unit @ max|weights|: the bits of
+    a row do not depend on the others, which a product of floats does not promise."""
     weights = weights * unit[:, None]
     scale = units(
         weights.min(axis=0, initial=0.0),
@@ -435,7 +449,8 @@ def applied(coarse: Any, fine: Any | None, unit: np.ndarray, weights: np.ndarray
 def weighted_square(
     coarse: Any, fine: Any | None, mass: np.ndarray
 ) -> list[tuple[np.ndarray, int]]:
-    """X'MX of quantised columns (n, v) of rows that count `mass` (n,) times: parts (int64, shift), as of `words`, of 2⁻⁸⁰."""
+    """X'MX of quantised columns (n, v) of rows that count `mass` (n,) times: parts (int64, shift),
+    as of `words`, of 2⁻⁸⁰."""
     parts = []
     for rows, m, raised in _mass_parts(mass):
         products, _ = of_mass(coarse[rows], None if fine is None else fine[rows], m)
@@ -452,7 +467,8 @@ THREE, FOUR = 3, 4
 
 
 def words(name: str, *parts: tuple[np.ndarray, int], count: int = THREE) -> State:
-    """Σ value · 2^shift of int64 arrays of one shape as the `count` words of `name`: below 2¹⁴⁰, of four words 2¹⁸⁰."""
+    """Σ value · 2^shift of int64 arrays of one shape as the `count` words of `name`: below 2¹⁴⁰, of
+    four words 2¹⁸⁰."""
     out = [np.zeros(np.shape(parts[0][0]), np.int64) for _ in range(count)]
     last = count - 1
     for value, shift in parts:
@@ -479,7 +495,8 @@ def add_words(left: State, right: State) -> State:
 
 
 def number(state: State, name: str, exponent: int) -> np.ndarray:
-    """The whole number of several words `name`, times 2^exponent, in float64: one value however many words it takes."""
+    """The whole number of several words `name`, times 2^exponent, in float64: one value however
+    many words it takes."""
     parts = [np.asarray(state[name + word], np.float64) for word in WORDS if name + word in state]
     out = np.ldexp(parts[-1], exponent + (len(parts) - 1) * WORD)
     for at in range(len(parts) - 2, -1, -1):
@@ -491,8 +508,9 @@ TOTAL = -2 * WORD  # the exponent by which `number` reads a `total`, in its unit
 
 
 def total(name: str, values: np.ndarray, unit: float, mass: np.ndarray | None = None) -> State:
-    """Σ over the first axis of float64 values of at most a power of two `unit`, in three words of unit · 2^`TOTAL`; `mass` (n,)
-    int64 below 2⁵²: how many times each counts, 2⁵² times all together at most."""
+    """Σ over the first axis of float64 values of at most a power of two `unit`, in three words of
+    unit · 2^`TOTAL`; `mass` (n,) int64 below 2⁵²: how many times each counts, 2⁵² times all
+    together at most."""
     scaled = np.ldexp(values / unit, WORD)
     coarse = np.rint(scaled)
     fine = np.rint(np.ldexp(scaled - coarse, WORD))
@@ -510,7 +528,8 @@ def total(name: str, values: np.ndarray, unit: float, mass: np.ndarray | None = 
 def _times_mass(
     coarse: np.ndarray, fine: np.ndarray, mass: np.ndarray
 ) -> list[tuple[np.ndarray, int]]:
-    """Parts of Σ mass · (2⁴⁰ coarse + fine) over the rows, as `words` takes them: 20 bits of each at a time."""
+    """Parts of Σ mass · (2⁴⁰ coarse + fine) over the rows, as `words` takes them: 20 bits of each
+    at a time."""
     parts = []
     for rows, m, raised in _mass_parts(mass):
         times = m.astype(np.int64).reshape(-1, *(1,) * (coarse.ndim - 1))

@@ -1,13 +1,16 @@
-"""Sufficient statistics of the regression family: how they add up, and how they are scaled for a solver.
+"""Sufficient statistics of the regression family: how they add up, and how they are scaled for a
+solver.
 
 Every regression method sees the data only through
 
     n, X'1, Y'1, X'X (d x d), X'Y (d x q), Y'Y (q x q),
 
-which add over rows: partitions, batches, hash blocks (cross-validation folds and half-samples without another scan).
-`GramStatistics` holds them about a provisional centre, `GramView` is the same thing scaled, on the features that vary.
+which add over rows: partitions, batches, hash blocks (cross-validation folds and half-samples
+without another scan). `GramStatistics` holds them about a provisional centre, `GramView` is the
+same thing scaled, on the features that vary.
 
-Second moments by fold of the rows, and how much of the labels of rows held out each feature explains alone."""
+Second moments by fold of the rows, and how much of the labels of rows held out each feature
+explains alone."""
 
 from __future__ import annotations
 
@@ -25,12 +28,15 @@ from ..errors import DataError
 
 @dataclass
 class GramStatistics:
-    """Additive second moments of rows (x, y), weighted by r >= 0, about a provisional centre (a, b):
+    """Additive second moments of rows (x, y), weighted by r >= 0, about a provisional centre (a,
+    b):
 
-        n = sum r,  sum_x = sum r (x-a),  sum_y = sum r (y-b),  xx = sum r (x-a)(x-a)',  xy, yy likewise.
+        n = sum r,  sum_x = sum r (x-a),  sum_y = sum r (y-b),  xx = sum r (x-a)(x-a)',  xy, yy
+        likewise.
 
-    A centre near the mean avoids cancellation: about zero, 1e9 + {0, 1, 2} has no variance left in float64. `+` moves the right
-    operand to the left one's centre. `low` and `high`, the features' extremes, decide which are constant; `minmax` needs them."""
+    A centre near the mean avoids cancellation: about zero, 1e9 + {0, 1, 2} has no variance left in
+    float64. `+` moves the right operand to the left one's centre. `low` and `high`, the features'
+    extremes, decide which are constant; `minmax` needs them."""
 
     n: float
     sum_x: np.ndarray
@@ -52,7 +58,8 @@ class GramStatistics:
         return len(self.sum_y)
 
     def recentred(self, centre_x: np.ndarray, centre_y: np.ndarray) -> GramStatistics:
-        """The same data about another centre; arrays are shared when the centre is already this one."""
+        """The same data about another centre; arrays are shared when the centre is already this
+        one."""
         u, v = centre_x - self.centre_x, centre_y - self.centre_y
         move_x, move_y = bool(np.any(u)), bool(np.any(v))
         if not (move_x or move_y):
@@ -91,7 +98,8 @@ class GramStatistics:
         return out
 
     def __sub__(self, other: GramStatistics) -> GramStatistics:
-        """Take rows out again. The extremes of what is left are unknown: `leave_out` restores them from the blocks."""
+        """Take rows out again. The extremes of what is left are unknown: `leave_out` restores them
+        from the blocks."""
         return self._with(other, operator.sub)
 
     def _with(self, other: GramStatistics, operation: Callable[[Any, Any], Any]) -> GramStatistics:
@@ -113,7 +121,8 @@ class GramStatistics:
         )
 
     def flattened(self) -> GramStatistics:
-        """The same, of rows whose extremes are those of more rows: what varies by 1e-12 of its squares at most is constant."""
+        """The same, of rows whose extremes are those of more rows: what varies by 1e-12 of its
+        squares at most is constant."""
         if self.low is None or self.high is None or self.n <= 0:
             return self
         return replace(self, high=np.where(self._squares() > self._rounding(), self.high, self.low))
@@ -123,26 +132,30 @@ class GramStatistics:
         return np.diag(self.xx) - self.n * (self.sum_x / self.n) ** 2
 
     def _rounding(self) -> np.ndarray:
-        """(d,) what `_squares` may be of a constant feature: the difference of two terms that are rounded."""
+        """(d,) what `_squares` may be of a constant feature: the difference of two terms that are
+        rounded."""
         return 1e-12 * (np.diag(self.xx) + self.n * (self.sum_x / self.n) ** 2 + self.n * 1e-300)
 
     def centred(self, scaling: str = "standard") -> GramView:
-        """G = X'HX, C = X'HY, S = Y'HY on the varying features, H = I - 11'/n, over the population deviation, the range, or 1."""
+        """G = X'HX, C = X'HY, S = Y'HY on the varying features, H = I - 11'/n, over the population
+        deviation, the range, or 1."""
         return self._view(scaling, centre=True)
 
     def uncentred(self, scaling: str = "standard") -> GramView:
-        """X'X, X'Y, Y'Y on the varying features, for methods without an intercept: X z-scored (`standard`; Y is not), (x -
-        min)/(max - min) (`minmax`) or as it is (`none`)."""
+        """X'X, X'Y, Y'Y on the varying features, for methods without an intercept: X z-scored
+        (`standard`; Y is not), (x - min)/(max - min) (`minmax`) or as it is (`none`)."""
         return self._view(scaling, centre=False)
 
     def _view(self, scaling: str, centre: bool) -> GramView:
         if self.n <= 0:
             raise DataError(
-                "no row has all its labels known: label some rows, or drop the labels that are never known"
+                "no row has all its labels known: label some rows, or drop the labels that are "
+                "never known"
             )
         if scaling == "minmax" and self.low is None:
             raise DataError(
-                "minmax scaling needs the features' minimum and maximum, which these statistics lack"
+                "minmax scaling needs the features' minimum and maximum, which these statistics "
+                "lack"
             )
         mean_sx, mean_sy = self.sum_x / self.n, self.sum_y / self.n
         squares = self._squares()
@@ -184,8 +197,8 @@ class GramStatistics:
         return GramView(self.n, G, C, S, centre_x, shift, scale, offset_y, keep, self.d)
 
     def in_view(self, view: GramView) -> GramStatistics:
-        """These statistics in the coordinates of `view`: (x - offset)/scale of its features, about the centre, so nothing
-        cancels."""
+        """These statistics in the coordinates of `view`: (x - offset)/scale of its features, about
+        the centre, so nothing cancels."""
         k, s = view.varying, view.scale
         return replace(
             self,
@@ -198,7 +211,8 @@ class GramStatistics:
         )
 
     def squared_error(self, weights: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-        """sum r (y - W'x - b)^2 per output, for W (d x q) and b (q) in input units: the loss on a held-out fold."""
+        """sum r (y - W'x - b)^2 per output, for W (d x q) and b (q) in input units: the loss on a
+        held-out fold."""
         b = self.centre_y - intercept - self.centre_x @ weights  # residual = (y-cy) - W'(x-cx) + b
         return np.maximum(
             np.diag(self.yy)
@@ -216,9 +230,10 @@ class GramView:
 
         G = sum x~x~' (v x v),  C = sum x~y~' (v x q),  S = sum y~y~' (q x q),
 
-    `varying` the positions of the v features among all d; `penalties` (v,) what their penalties are multiplied by (None: 1). The
-    offset is kept as `centre` + `shift`, the provisional centre of the statistics and what is left: of a feature about 1e9 the
-    sum has no digits below 1e-7, its parts have."""
+    `varying` the positions of the v features among all d; `penalties` (v,) what their penalties are
+    multiplied by (None: 1). The offset is kept as `centre` + `shift`, the provisional centre of the
+    statistics and what is left: of a feature about 1e9 the sum has no digits below 1e-7, its parts
+    have."""
 
     n: float
     G: np.ndarray
@@ -247,7 +262,8 @@ class GramView:
         return out
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
-        """Row norms over all d features; below 1e-8 of the largest they count as 0, constant features are 0."""
+        """Row norms over all d features; below 1e-8 of the largest they count as 0, constant
+        features are 0."""
         return self.expand(row_norms(weights))
 
 
@@ -268,7 +284,8 @@ def total(blocks: Iterable[GramStatistics]) -> GramStatistics:
 
 
 def leave_out(blocks: Sequence[GramStatistics], out: Iterable[int]) -> GramStatistics:
-    """All rows but those of the blocks numbered in `out`, by the fewer additions, with the extremes of what remains."""
+    """All rows but those of the blocks numbered in `out`, by the fewer additions, with the extremes
+    of what remains."""
     dropped = sorted(set(out))
     rest = [i for i in range(len(blocks)) if i not in set(dropped)]
     if not rest:
@@ -292,8 +309,8 @@ DEPENDENT = 1e-8  # of the variance, without a penalty: what is left of a column
 
 @dataclass
 class FoldSums:
-    """Sums over the rows of each of the F folds that have any, by weight: `n` (F,), `sum_x` (F, v), `xx` (F, v, v), `sum_y` and
-    `yy`, of squares, (F, q), `xy` (F, v, q); `folds` their numbers."""
+    """Sums over the rows of each of the F folds that have any, by weight: `n` (F,), `sum_x` (F, v),
+    `xx` (F, v, v), `sum_y` and `yy`, of squares, (F, q), `xy` (F, v, q); `folds` their numbers."""
 
     n: np.ndarray
     sum_x: np.ndarray
@@ -338,8 +355,9 @@ def alone(
     pairs: np.ndarray,
     met: np.ndarray,
 ) -> np.ndarray:
-    """(m,) J of each feature alone, NaN where it is constant: `total`, `square` (m, F) its sums and its squares'; `met` (p, F)
-    its sums over the rows with a label, of the `pairs` (2, p), feature by feature, that meet in a row; `base` of no features.
+    """(m,) J of each feature alone, NaN where it is constant: `total`, `square` (m, F) its sums and
+    its squares'; `met` (p, F) its sums over the rows with a label, of the `pairs` (2, p), feature
+    by feature, that meet in a row; `base` of no features.
 
     Of the labels that a feature never meets only the means matter: they are summed once for all."""
     n, held = base.trained[0], base.n

@@ -1,19 +1,22 @@
-"""What GMBA and ReliefF sum over rows near each other (`methods.graphs` has the formulas), by tiles and blocks.
+"""What GMBA and ReliefF sum over rows near each other (`methods.graphs` has the formulas), by tiles
+and blocks.
 
-GMBA: hinges between some anchors and a chunk of rows. For anchor i, hit j and miss r with an active hinge, c_jr = s_ij − s_ir;
-with w_ir = Σ_j c_jr everything follows from exact sums (`kernels.exact`) of the c, taken as whole numbers, and of quantised
-coordinates:
+GMBA: hinges between some anchors and a chunk of rows. For anchor i, hit j and miss r with an active
+hinge, c_jr = s_ij − s_ir; with w_ir = Σ_j c_jr everything follows from exact sums (`kernels.exact`)
+of the c, taken as whole numbers, and of quantised coordinates:
 
     Σ_jr c_jr (m_i + d²_ij) and Σ_jr c_jr Δ²_ij    from    reach_ij = Σ_r c_jr,
     Σ_r w_ir Δ²_ir = x_i² Σ_j reach_ij − 2 x_i ∘ Σ_r w_ir x_r + Σ_r w_ir x_r²,
 
-and the loss is what the first has more than v times the third. Which hinges are active does not depend on rounding: where the
-product's error could decide, distances are computed from differences.
+and the loss is what the first has more than v times the third. Which hinges are active does not
+depend on rounding: where the product's error could decide, distances are computed from differences.
 
-ReliefF, pairwise: the rows with exactly one of a pair's labels are two classes; each anchor keeps k hits and k misses for every
-pair it is in, so work grows with the q(q − 1)/2 pairs. Pass A finds the neighbours, B adds |x_i − x_j| for those a block holds.
-ReliefF, hamming: k nearest rows whatever their labels; labelsets differ by delta = (labels in one of the two) / q, so a neighbour
-is a miss to the extent delta and a hit to the extent 1 − delta (RReliefF's estimate). A sum of weights 0 makes its term 0."""
+ReliefF, pairwise: the rows with exactly one of a pair's labels are two classes; each anchor keeps k
+hits and k misses for every pair it is in, so work grows with the q(q − 1)/2 pairs. Pass A finds the
+neighbours, B adds |x_i − x_j| for those a block holds. ReliefF, hamming: k nearest rows whatever
+their labels; labelsets differ by delta = (labels in one of the two) / q, so a neighbour is a miss
+to the extent delta and a hit to the extent 1 − delta (RReliefF's estimate). A sum of weights 0
+makes its term 0."""
 
 from __future__ import annotations
 
@@ -38,7 +41,8 @@ Quantised = tuple[Any, Any | None]  # coarse and fine (`exact.quantised`)
 
 @dataclass
 class Anchors:
-    """Usable anchors: `rows` (a), `hits` (a·k) their hits, nearest first, `similarity` (a, k) s_ij, `margin` (a,) m_i."""
+    """Usable anchors: `rows` (a), `hits` (a·k) their hits, nearest first, `similarity` (a, k) s_ij,
+    `margin` (a,) m_i."""
 
     rows: Rows
     hits: Matrix
@@ -106,14 +110,16 @@ class Anchors:
 
 @dataclass(frozen=True)
 class Grid:
-    """The exact integers: c in units of 2^-bits, coordinates (d,) in parts of `unit`, powers of two that none exceeds."""
+    """The exact integers: c in units of 2^-bits, coordinates (d,) in parts of `unit`, powers of two
+    that none exceeds."""
 
     bits: int
     unit: np.ndarray
 
     @staticmethod
     def of(rows: int, k: int, unit: np.ndarray) -> Grid:
-        """For sums over so many rows and k hits: w is below 2⁴⁰, its sum over the rows below 2⁶²."""
+        """For sums over so many rows and k hits: w is below 2⁴⁰, its sum over the rows below
+        2⁶²."""
         return Grid(min(BITS * 2, 61 - rows.bit_length()) - (k - 1).bit_length(), unit)
 
 
@@ -137,9 +143,10 @@ def hinge_state(
 ) -> State:
     """The sums over the misses that one block holds; they add up in any order by `exact.add_words`.
 
-    `batches` anchors, a few hundred each so that tiles of `tile` rows stay in the cache; `block` rows with labelset codes, the
-    anchors themselves may be among them (by id); `weights` (d,) the v of the distances in the hinges, None: ones; `summed` over
-    the anchors (`closed`, `convex`): ``reach`` and six (d,) arrays, else (`paper`) four (a, d) ones."""
+    `batches` anchors, a few hundred each so that tiles of `tile` rows stay in the cache; `block`
+    rows with labelset codes, the anchors themselves may be among them (by id); `weights` (d,) the v
+    of the distances in the hinges, None: ones; `summed` over the anchors (`closed`, `convex`):
+    ``reach`` and six (d,) arrays, else (`paper`) four (a, d) ones."""
     reference = block if weights is None else _weighted(block, np.sqrt(weights))
     z, square = (
         exact.quantised(x, u)
@@ -191,7 +198,8 @@ def hinges(
     weights: np.ndarray | None = None,
     summed: bool = False,
 ) -> HingePart:
-    """Loss and gradient at v = `weights`, from the complete state: Σ_j s_ij (Δ²_ij and d²_v(i,j)) and λ times the hinges."""
+    """Loss and gradient at v = `weights`, from the complete state: Σ_j s_ij (Δ²_ij and d²_v(i,j))
+    and λ times the hinges."""
     reach, first = np.ldexp(state["reach"].astype(np.float64), -grid.bits), 0
     hits, losses, pulled = [], [], []
     for anchors in batches:
@@ -233,8 +241,9 @@ def hinges(
 
 
 class _Products:
-    """Σ_r w_ir z_r of the anchors of a batch, and with `square` Σ_r w_ir z_r², z (b, d) quantised: for each the whole numbers
-    (a, d) of the coarse parts' product and of the mixed ones', which count 2⁻²⁰ of the first."""
+    """Σ_r w_ir z_r of the anchors of a batch, and with `square` Σ_r w_ir z_r², z (b, d) quantised:
+    for each the whole numbers (a, d) of the coarse parts' product and of the mixed ones', which
+    count 2⁻²⁰ of the first."""
 
     def __init__(self, anchors: Anchors, z: Quantised, square: Quantised | None) -> None:
         self.shape = len(anchors), z[0].shape[1]
@@ -242,7 +251,8 @@ class _Products:
         self.sums: dict[str, Any] = {}
 
     def add(self, i: np.ndarray, r: np.ndarray, w: np.ndarray, run: slice) -> None:
-        """Take in pairs (anchor i, row r of the run) in the order of i, of whole numbers w below 2⁴⁰."""
+        """Take in pairs (anchor i, row r of the run) in the order of i, of whole numbers w below
+        2⁴⁰."""
         high = np.rint(np.ldexp(w, -BITS))
         upper, lower = (
             self._matrix(i, r, part, run) if part.any() else None
@@ -280,7 +290,8 @@ class _Products:
         }
 
     def with_anchors(self, x: Quantised) -> State:
-        """Σ_ir w_ir x_i ∘ z_r (d,) as three words of 2⁻⁶⁰ of the units, x the anchors' own coordinates."""
+        """Σ_ir w_ir x_i ∘ z_r (d,) as three words of 2⁻⁶⁰ of the units, x the anchors' own
+        coordinates."""
         parts = [(np.zeros(self.shape[1], np.int64), 0)]
         for own, up in zip(x, (BITS, 0), strict=True):
             for kind, higher in (("h", BITS), ("m", 0)):
@@ -326,7 +337,8 @@ def _active(
     similarity: LabelsetSimilarity,
     s_min: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The pairs (anchor i, miss r) that may have an active hinge, by i: i, r, and per hit c_jr (k, t), 0 where inactive."""
+    """The pairs (anchor i, miss r) that may have an active hinge, by i: i, r, and per hit c_jr (k,
+    t), 0 where inactive."""
     unit = tile.features * GRID
     i, r, squares = tile.near(limit.max(axis=1) + unit + tile.error)
     s = similarity.between(anchors.rows.labelset_codes, block.labelset_codes).pairs(i, r)
@@ -348,7 +360,8 @@ def _active(
 
 
 def label_pairs(members: sp.csr_matrix, counts: np.ndarray, k: int) -> np.ndarray:
-    """(pairs, 2) label pairs a < b of which each has k + 1 rows without the other, from labelsets (m, q) and `counts`."""
+    """(pairs, 2) label pairs a < b of which each has k + 1 rows without the other, from labelsets
+    (m, q) and `counts`."""
     both = _rows_of_both(members, counts)
     only = both.diagonal()[:, None] - both  # rows with a and not b
     return np.argwhere(np.triu((only >= k + 1) & (only.T >= k + 1), 1))
@@ -363,7 +376,8 @@ def _rows_of_both(members: sp.csr_matrix, counts: np.ndarray) -> np.ndarray:
 
 @dataclass
 class PairMembership:
-    """Which `side` of each label pair rows are on: +1 with the pair's first label only, −1 with the second only, 0 otherwise."""
+    """Which `side` of each label pair rows are on: +1 with the pair's first label only, −1 with the
+    second only, 0 otherwise."""
 
     members: sp.csr_matrix
     pairs: np.ndarray
@@ -378,7 +392,8 @@ class PairMembership:
         return table[codes]
 
     def sizes(self, counts: np.ndarray) -> np.ndarray:
-        """(pairs,) rows in each pair, from the rows per labelset (of all rows, or of the anchors: then it is N_ab)."""
+        """(pairs,) rows in each pair, from the rows per labelset (of all rows, or of the anchors:
+        then it is N_ab)."""
         both = _rows_of_both(self.members, counts)
         own = both.diagonal()
         a, b = self.pairs.T if len(self.pairs) else (np.zeros(0, int), np.zeros(0, int))
@@ -386,7 +401,8 @@ class PairMembership:
 
 
 class PairNeighbours:
-    """Pass A of `pairwise` for a batch of anchors: per pair the anchors in it and their nearest rows on both sides."""
+    """Pass A of `pairwise` for a batch of anchors: per pair the anchors in it and their nearest
+    rows on both sides."""
 
     def __init__(self, codes: np.ndarray, membership: PairMembership, k: int) -> None:
         self.k, self.membership = k, membership
@@ -410,7 +426,8 @@ class PairNeighbours:
                     self.best[pair, sign].update(tile.part(rows, columns))
 
     def links(self, sizes: np.ndarray) -> Links:
-        """The neighbours of all pairs, by ±1/(N_ab k), N_ab `sizes` (pairs,), added up where a row is met in several."""
+        """The neighbours of all pairs, by ±1/(N_ab k), N_ab `sizes` (pairs,), added up where a row
+        is met in several."""
         anchors, ids, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
         for (pair, sign), nearest in self.best.items():
             anchors.append(np.repeat(self.rows[pair], self.k))
@@ -424,7 +441,8 @@ class PairNeighbours:
 
 @dataclass
 class Links:
-    """Weighted (anchor, neighbour) pairs: `anchors` (t,) positions in the batch, `ids` (t,) row ids, `values` (t, w)."""
+    """Weighted (anchor, neighbour) pairs: `anchors` (t,) positions in the batch, `ids` (t,) row
+    ids, `values` (t, w)."""
 
     anchors: np.ndarray
     ids: np.ndarray
@@ -449,8 +467,9 @@ class Links:
         return Links(anchors, ids, values)
 
     def differences(self, batch: Rows, block: Rows, scale: np.ndarray) -> np.ndarray:
-        """(w, d) int64 Σ_t of the whole numbers nearest to scale · values_t |x_anchor − x_neighbour| over the neighbours in the
-        block: pass B, additive in any order. `scale` (w,): `whole_scale` of all links there are."""
+        """(w, d) int64 Σ_t of the whole numbers nearest to scale · values_t |x_anchor −
+        x_neighbour| over the neighbours in the block: pass B, additive in any order. `scale` (w,):
+        `whole_scale` of all links there are."""
         order = np.argsort(block.ids, kind="stable")
         at = np.searchsorted(block.ids, self.ids, sorter=order)
         at[at == len(order)] = 0
@@ -474,14 +493,16 @@ class Links:
 
 
 def whole_scale(links: list[Links]) -> np.ndarray:
-    """(w,) what differences are multiplied by before they are rounded: no sum, at most Σ_t |values_t|, leaves 2⁵³."""
+    """(w,) what differences are multiplied by before they are rounded: no sum, at most Σ_t
+    |values_t|, leaves 2⁵³."""
     return 2.0**52 / power_above(sum(np.abs(each.values).sum(axis=0) for each in links))
 
 
 def hamming_links(
     best: Nearest, codes: np.ndarray, neighbour_codes: np.ndarray, members: sp.csr_matrix
 ) -> Links:
-    """The links of `hamming`, values (t, 2) delta and 1 − delta: a batch's nearest rows, labelset codes (a,) and (a, k)."""
+    """The links of `hamming`, values (t, 2) delta and 1 − delta: a batch's nearest rows, labelset
+    codes (a,) and (a, k)."""
     k = best.ids.shape[1]
     filled = np.flatnonzero(best.ids.ravel() != NONE)
     anchor = filled // k

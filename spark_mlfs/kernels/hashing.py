@@ -1,7 +1,8 @@
-"""Hashes of row ids: the library's one source of randomness by row, the same on any cluster and in NumPy.
+"""Hashes of row ids: the library's one source of randomness by row, the same on any cluster and in
+NumPy.
 
-SplitMix64 makes 64 mixed bits of 64 given ones. `mix` gives 64 bits of (seed, row id), `uniform` a number in [0, 1), `normal` a
-deviate for each of several columns, `group_of` one of 60 groups."""
+SplitMix64 makes 64 mixed bits of 64 given ones. `mix` gives 64 bits of (seed, row id), `uniform` a
+number in [0, 1), `normal` a deviate for each of several columns, `group_of` one of 60 groups."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ from scipy.special import ndtri
 GOLDEN = (
     0x9E3779B97F4A7C15  # 2⁶⁴ over the golden ratio: what SplitMix64 adds from one state to the next
 )
-GROUPS = 60  # rows fall into 60 groups by the hash of their id: 60 divides into 2, 3, 4, 5, 6, 10, 12, 15, 20 and 30 folds
+# rows fall into 60 groups by the hash of their id: 60 divides into 2, 3, 4, 5, 6, 10, 12, 15, 20
+# and 30 folds
+GROUPS = 60
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
@@ -58,7 +61,8 @@ def in_unit(bits: np.ndarray) -> np.ndarray:
 
 
 def uniform(ids: np.ndarray, seed: int = 0, draw: int | None = None) -> np.ndarray:
-    """Numbers in [0, 1), each of (seed, row id) alone; with `draw`, of (seed, row id, draw): as many a row as there are draws."""
+    """Numbers in [0, 1), each of (seed, row id) alone; with `draw`, of (seed, row id, draw): as
+    many a row as there are draws."""
     bits = mix(ids, seed)
     return in_unit(bits if draw is None else mix(bits.view(np.int64), draw))
 

@@ -1,13 +1,15 @@
 """Entropies, informations and χ² from integer counts, exact under any order of addition.
 
-n·H(X) = n log n − Σ c log c over the cells' counts c. Every c log c is rounded once to a multiple of 2^−s and kept as an int64,
-so sums of them are exact: the same counts give the same bits whatever the partitioning, and permuted cells (a column and its
-complement) tie exactly. The error of an information is below 1e-12 nats. The Miller–Madow correction, (cells − 1)/2n per
-entropy, is ½ less per occupied cell, that is another table of c log c.
+n·H(X) = n log n − Σ c log c over the cells' counts c. Every c log c is rounded once to a multiple
+of 2^−s and kept as an int64, so sums of them are exact: the same counts give the same bits whatever
+the partitioning, and permuted cells (a column and its complement) tie exactly. The error of an
+information is below 1e-12 nats. The Miller–Madow correction, (cells − 1)/2n per entropy, is ½ less
+per occupied cell, that is another table of c log c.
 
-Arrays of counts have the axes (feature, its code, …, group); groups are class 0 = all rows, then one per label (binary
-relevance), or one per labelset (label powerset). "chance" takes from an information between two of these what it is by chance
-(`kernels.chance`), and is for these alone: no information given a third variable is corrected so."""
+Arrays of counts have the axes (feature, its code, …, group); groups are class 0 = all rows, then
+one per label (binary relevance), or one per labelset (label powerset). "chance" takes from an
+information between two of these what it is by chance (`kernels.chance`), and is for these alone: no
+information given a third variable is corrected so."""
 
 from __future__ import annotations
 
@@ -34,8 +36,9 @@ CELLS = (
 
 
 class CountLogs:
-    """c log c in fixed point for counts up to n, as fine as float64 tells it, where informations n·I of `terms`/8 labels add up
-    within 62 bits. Sums on the way there may overflow: they wrap around, and the differences that matter are exact."""
+    """c log c in fixed point for counts up to n, as fine as float64 tells it, where informations
+    n·I of `terms`/8 labels add up within 62 bits. Sums on the way there may overflow: they wrap
+    around, and the differences that matter are exact."""
 
     def __init__(self, n: int, terms: int, correction: str = "none") -> None:
         bits = math.ceil(math.log2(max(2.0, n * math.log(max(n, 2)))))
@@ -58,7 +61,8 @@ class CountLogs:
         }  # made again where it is needed
 
     def _compute(self, counts: np.ndarray) -> np.ndarray:
-        # the C library's logarithm in extended precision: NumPy's own differs in the last bit between its versions and processors
+        # the C library's logarithm in extended precision: NumPy's own differs in the last bit
+        # between its versions and processors
         c = counts.astype(np.longdouble)
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.where(c > 0, c * np.log(c) - self.half, 0)
@@ -70,7 +74,8 @@ class CountLogs:
         return self._compute(np.asarray(counts))
 
     def clip(self, value: np.ndarray) -> np.ndarray:
-        """Fixed-point n·I that rounding took below 0 as 0; corrected estimates may be negative and stay."""
+        """Fixed-point n·I that rounding took below 0 as 0; corrected estimates may be negative and
+        stay."""
         return value if self.corrected else np.maximum(value, 0)
 
     def nats(self, value: np.ndarray | int, n: np.ndarray | int | None = None) -> np.ndarray:
@@ -81,7 +86,8 @@ class CountLogs:
 def difference(
     n: np.ndarray | int, count: np.ndarray, row: np.ndarray, column: np.ndarray
 ) -> np.ndarray:
-    """n·count − row·column of whole numbers in float64: in int64 while n is below 2³¹, else by products of two words (Dekker)."""
+    """n·count − row·column of whole numbers in float64: in int64 while n is below 2³¹, else by
+    products of two words (Dekker)."""
     if np.max(n, initial=0) < 1 << 31:
         return (n * count - row * column).astype(np.float64)
     one, two = (
@@ -115,15 +121,15 @@ def label_information(
 ) -> np.ndarray:
     """I(f; Y_l) for every feature and label, (F, q) nats.
 
-    `counts` (F, b, 1 + q): rows with code v, and those of them with label l; `unknown` (F, b, q) rows with code v whose label l
-    is unknown: they are left out of that label's estimate."""
+    `counts` (F, b, 1 + q): rows with code v, and those of them with label l; `unknown` (F, b, q)
+    rows with code v whose label l is unknown: they are left out of that label's estimate."""
     terms, n = _label_terms(logs, counts, q, unknown)
     return logs.nats(terms - logs.chance.by_label(counts, q, unknown) if logs.chance else terms, n)
 
 
 def summed_label_information(logs: CountLogs, counts: np.ndarray, q: int) -> np.ndarray:
-    """Σ_l n·I(f; Y_l), (F,) fixed point, where every label is known: an exact sum, of values clipped at 0 where they are plug-in
-    estimates. `counts` as in `label_information`."""
+    """Σ_l n·I(f; Y_l), (F,) fixed point, where every label is known: an exact sum, of values
+    clipped at 0 where they are plug-in estimates. `counts` as in `label_information`."""
     terms: np.ndarray = logs.clip(_label_terms(logs, counts, q, None)[0]).sum(axis=1)
     if logs.chance and len(counts):
         terms -= logs.chance.summed(
@@ -134,10 +140,12 @@ def summed_label_information(logs: CountLogs, counts: np.ndarray, q: int) -> np.
 
 @dataclass(frozen=True)
 class StoredCounts:
-    """The counts of `width` features of which one code, the commonest by far, is not stored: its rows are the rest.
+    """The counts of `width` features of which one code, the commonest by far, is not stored: its
+    rows are the rest.
 
-    `count` (c,) rows with a stored code and a group, `group` (c,) and `slot` (c,) which ones, ordered by slot; `feature` (s,) the
-    feature 0..width-1 of each slot (feature and code), ascending, `rows` (s,) rows with the slot's code."""
+    `count` (c,) rows with a stored code and a group, `group` (c,) and `slot` (c,) which ones,
+    ordered by slot; `feature` (s,) the feature 0..width-1 of each slot (feature and code),
+    ascending, `rows` (s,) rows with the slot's code."""
 
     width: int
     count: np.ndarray
@@ -159,7 +167,8 @@ class StoredCounts:
     def _pairs(
         self,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        """(feature, group, first pair of each feature, what makes sums over the pairs of the cells' values)."""
+        """(feature, group, first pair of each feature, what makes sums over the pairs of the cells'
+        values)."""
         of, group = self.feature.take(self.slot), self.group
         several = np.flatnonzero(
             (np.diff(self._slots) > 1).take(of)
@@ -188,17 +197,20 @@ class StoredCounts:
         return of, group, np.searchsorted(of, np.arange(self.width + 1)), summed
 
     def pairs(self, *values: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The pairs (feature, group) that have a stored code, and the sums of the cells' values over each."""
+        """The pairs (feature, group) that have a stored code, and the sums of the cells' values
+        over each."""
         of, group, _, summed = self._pairs
         return of, group, *map(summed, values)
 
     def over_pairs(self, values: np.ndarray) -> np.ndarray:
-        """(width,) sums of the pairs' values: exact of whole numbers, else in the order of the groups."""
+        """(width,) sums of the pairs' values: exact of whole numbers, else in the order of the
+        groups."""
         return sums_between(values, self._pairs[2])
 
 
 class LabelRows:
-    """Rows of n with each label: `positive` (q,); as `distinct` numbers of `labels` labels each, label l's the `case[l]`-th."""
+    """Rows of n with each label: `positive` (q,); as `distinct` numbers of `labels` labels each,
+    label l's the `case[l]`-th."""
 
     def __init__(self, positive: np.ndarray, n: int) -> None:
         self.positive, self.n = np.asarray(positive, np.int64), n
@@ -209,10 +221,12 @@ class LabelRows:
 
 @dataclass
 class PairMoments:
-    """Moments of `count` sparse features over groups: of the pairs (feature, group) that meet in a row, elsewhere they are 0.
+    """Moments of `count` sparse features over groups: of the pairs (feature, group) that meet in a
+    row, elsewhere they are 0.
 
-    `feature` and `group` (p,) the pairs, in order; `total`, `square` (p,) their Σx and Σx²; `rows` of each group, and how many
-    there are in all; `all_total`, `all_square` (count,) the same over all rows."""
+    `feature` and `group` (p,) the pairs, in order; `total`, `square` (p,) their Σx and Σx²; `rows`
+    of each group, and how many there are in all; `all_total`, `all_square` (count,) the same over
+    all rows."""
 
     count: int
     rows: LabelRows
@@ -236,10 +250,12 @@ class PairMoments:
 def summed_stored_information(
     logs: CountLogs, stored: StoredCounts, rows: LabelRows, clip: bool = True
 ) -> np.ndarray:
-    """`summed_label_information` from stored counts whose groups are the labels, to the bit; without `clip` the sum as it is.
+    """`summed_label_information` from stored counts whose groups are the labels, to the bit;
+    without `clip` the sum as it is.
 
-    Of a label that meets no stored code of f only its count matters, by g(r, p) = T(r − p) − T(r) − T(n − p) + T(n), r the rows
-    with the code that is not stored, T(c) = c log c: a table over the distinct r and p. The stored cells correct it."""
+    Of a label that meets no stored code of f only its count matters, by g(r, p) = T(r − p) − T(r) −
+    T(n − p) + T(n), r the rows with the code that is not stored, T(c) = c log c: a table over the
+    distinct r and p. The stored cells correct it."""
     n, positive = rows.n, rows.positive
     rest = n - stored.by_feature(stored.rows)
     kept = logs.clip if clip else lambda value: value
@@ -267,7 +283,8 @@ def summed_stored_information(
 def untouched_sums(
     logs: CountLogs, rest: np.ndarray, rows: LabelRows, kept: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """(F,) Σ_l g(r, p) of `summed_stored_information` over all labels, as `kept`, of features with `rest` (F,) rows r."""
+    """(F,) Σ_l g(r, p) of `summed_stored_information` over all labels, as `kept`, of features with
+    `rest` (F,) rows r."""
     r, case = np.unique(rest, return_inverse=True)
     of_label, table = logs(rows.n) - logs(rows.n - rows.distinct), np.empty(len(r), np.int64)
     step = max(1, CELLS // max(1, len(rows.distinct)))
@@ -281,7 +298,8 @@ def untouched_sums(
 
 
 def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
-    """(F,) fixed-point n·I(f; class) from stored counts of classes with `classes` (m,) rows: `class_information`, to the bit."""
+    """(F,) fixed-point n·I(f; class) from stored counts of classes with `classes` (m,) rows:
+    `class_information`, to the bit."""
     n, rest = classes.sum(), classes.sum() - stored.by_feature(stored.rows)
     _, group, met, terms = stored.pairs(stored.count, logs(stored.count))
     change = stored.over_pairs(terms + logs(classes[group] - met) - logs(classes[group]))
@@ -300,8 +318,9 @@ def stored_label_sums(
     touched: np.ndarray,
     untouched: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """(F,) Σ_l of a value over all labels: `touched` of the pairs (feature, label) with a stored code, `untouched(r, p)` of the
-    others, by their rows p and the feature's rows r with the code that is not stored. Nothing is subtracted."""
+    """(F,) Σ_l of a value over all labels: `touched` of the pairs (feature, label) with a stored
+    code, `untouched(r, p)` of the others, by their rows p and the feature's rows r with the code
+    that is not stored. Nothing is subtracted."""
     f, label = stored.pairs()
     rest = rows.n - stored.by_feature(stored.rows)
     out = stored.over_pairs(touched)
@@ -325,8 +344,9 @@ def add_untouched(
     values: Callable[[slice], np.ndarray],
     kept: np.ndarray | slice = slice(None),
 ) -> None:
-    """Add to each feature's sum in `out` (F,) the `values` (features, distinct), for a slice of them, of the labels in no pair
-    with it; `feature` and `label` (p,) are the pairs, from `edges` (F + 1,) on each feature's; `kept` of the distinct numbers."""
+    """Add to each feature's sum in `out` (F,) the `values` (features, distinct), for a slice of
+    them, of the labels in no pair with it; `feature` and `label` (p,) are the pairs, from `edges`
+    (F + 1,) on each feature's; `kept` of the distinct numbers."""
     count = len(rows.distinct)
     step = max(1, CELLS // max(1, count))
     for a in range(0, len(out), step):
@@ -345,7 +365,8 @@ def add_untouched(
 def stored_label_information(
     logs: CountLogs, stored: StoredCounts, rows: LabelRows
 ) -> tuple[np.ndarray, Untouched]:
-    """I(f; Y_l), in nats, of the pairs (feature, label) with a stored code, and of others by (r, p): see `stored_label_sums`."""
+    """I(f; Y_l), in nats, of the pairs (feature, label) with a stored code, and of others by (r,
+    p): see `stored_label_sums`."""
     n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
     code = stored.rows[stored.slot]
     f, label, met, terms = stored.pairs(
@@ -365,7 +386,8 @@ def stored_label_information(
 def small_stored_information(
     stored: StoredCounts, rows: LabelRows, correction: str = "none"
 ) -> tuple[np.ndarray, Untouched]:
-    """`small_label_information` of the pairs (feature, label) with a stored code, and of the others by (r, p)."""
+    """`small_label_information` of the pairs (feature, label) with a stored code, and of the others
+    by (r, p)."""
     n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
     cell = partial(_small_terms, n)
     code, p = stored.rows[stored.slot], rows.positive[stored.group]
@@ -404,8 +426,9 @@ def small_stored_information(
 
 
 def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray, Untouched]:
-    """χ² of the pairs (feature, label) with a stored code, and of the others by (r, p), as `chi_square`: with O of n_a rows of a
-    code, χ² = n/(p(n − p)) Σ_a (O − n_a p/n)² n/n_a; labels with one value have none."""
+    """χ² of the pairs (feature, label) with a stored code, and of the others by (r, p), as
+    `chi_square`: with O of n_a rows of a code, χ² = n/(p(n − p)) Σ_a (O − n_a p/n)² n/n_a; labels
+    with one value have none."""
     n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
 
     def scaled(value: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -432,7 +455,8 @@ def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray
 def largest_stored(
     stored: StoredCounts, rows: LabelRows, touched: np.ndarray, untouched: Untouched
 ) -> np.ndarray:
-    """(F,) the largest value over the labels, where that of a label without stored codes grows with its rows."""
+    """(F,) the largest value over the labels, where that of a label without stored codes grows with
+    its rows."""
     f, label = stored.pairs()
     rank = np.empty(len(rows.positive), np.int64)
     by_rows = np.argsort(-rows.positive, kind="stable")
@@ -451,7 +475,8 @@ def largest_stored(
 
 
 def stored_class_chi_square(stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
-    """`class_chi_square` from stored counts whose groups are the classes, with `classes` (m,) rows."""
+    """`class_chi_square` from stored counts whose groups are the classes, with `classes` (m,)
+    rows."""
     n, rest = int(classes.sum()), classes.sum() - stored.by_feature(stored.rows)
 
     def term(count: np.ndarray, of_code: np.ndarray, of_class: np.ndarray) -> np.ndarray:
@@ -495,9 +520,11 @@ def _label_terms(
 def small_label_information(
     counts: np.ndarray, q: int, unknown: np.ndarray | None = None, correction: str = "none"
 ) -> np.ndarray:
-    """As `label_information`, to full *relative* precision however small: for products, where the smallest information counts.
+    """As `label_information`, to full *relative* precision however small: for products, where the
+    smallest information counts.
 
-    n·I = Σ_cells e·g((c − e)/e) with c the count, e = row·column/n and g(t) = (1 + t)·log(1 + t) − t ≥ 0: nothing cancels."""
+    n·I = Σ_cells e·g((c − e)/e) with c the count, e = row·column/n and g(t) = (1 + t)·log(1 + t) −
+    t ≥ 0: nothing cancels."""
     everything, positive = counts[:, :, :1], counts[:, :, 1 : 1 + q]
     observed = (
         np.broadcast_to(everything, positive.shape) if unknown is None else everything - unknown
@@ -523,7 +550,8 @@ def _small_terms(
 
 
 def _excess_entropy(t: np.ndarray) -> np.ndarray:
-    """(1 + t)·log(1 + t) − t for t ≥ −1, without cancellation near 0: there by its series Σ_{k ≥ 2} (−t)^k / (k(k − 1))."""
+    """(1 + t)·log(1 + t) − t for t ≥ −1, without cancellation near 0: there by its series Σ_{k ≥ 2}
+    (−t)^k / (k(k − 1))."""
     near = np.abs(t) < 0.05
     s = np.where(near, t, 0.0)
     series = np.zeros_like(s)
@@ -536,7 +564,8 @@ def _excess_entropy(t: np.ndarray) -> np.ndarray:
 
 
 def class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
-    """I(f; class), (F,) nats, from `counts` (F, b, classes): label powerset; or I(f; s) from those of the codes of s."""
+    """I(f; class), (F,) nats, from `counts` (F, b, classes): label powerset; or I(f; s) from those
+    of the codes of s."""
     of_code, n = counts.sum(axis=2), counts.sum(axis=(1, 2))
     value = (
         logs(counts).sum(axis=(1, 2))
@@ -557,7 +586,8 @@ def conditional_label_information(
     weights: np.ndarray | None,
     joint: bool,
 ) -> np.ndarray:
-    """(F,) nats Σ_l w_l I(f; Y_l | s), with `joint` I((f, s); Y_l), from `counts` (F, b, w, 1 + q); w_l 1 or `weights`."""
+    """(F,) nats Σ_l w_l I(f; Y_l | s), with `joint` I((f, s); Y_l), from `counts` (F, b, w, 1 + q);
+    w_l 1 or `weights`."""
 
     def by_s(each: np.ndarray) -> np.ndarray:
         return each.sum(axis=(1, 2), keepdims=True)[:, 0] if joint else each.sum(axis=1)
@@ -591,8 +621,9 @@ def label_pair_information(
 ) -> np.ndarray:
     """I(f; Y_a | Y_b), (F, pairs) nats.
 
-    `both` (F, b, pairs) rows with code v and both labels of a pair, `first` and `second` (F, b, pairs) with the one and the
-    other, `every` (F, b, 1) or (F, b, pairs) all rows (in which both labels are known)."""
+    `both` (F, b, pairs) rows with code v and both labels of a pair, `first` and `second` (F, b,
+    pairs) with the one and the other, `every` (F, b, 1) or (F, b, pairs) all rows (in which both
+    labels are known)."""
 
     def joint(
         both: np.ndarray, first: np.ndarray, second: np.ndarray, every: np.ndarray
@@ -613,7 +644,8 @@ def label_pair_information(
 
 
 def chi_square(counts: np.ndarray, q: int, unknown: np.ndarray | None = None) -> np.ndarray:
-    """χ² of feature code against each label, (F, q), from `counts` (F, b, 1 + q); cells with expectation 0 are skipped."""
+    """χ² of feature code against each label, (F, q), from `counts` (F, b, 1 + q); cells with
+    expectation 0 are skipped."""
     everything, positive = counts[:, :, :1].astype(float), counts[:, :, 1 : 1 + q].astype(float)
     observed = everything if unknown is None else everything - unknown
     return _chi(positive, observed) + _chi(observed - positive, observed)

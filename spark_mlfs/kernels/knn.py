@@ -1,17 +1,22 @@
-"""Exact k nearest neighbours by blocks: a matrix product for the distances, plain differences where it cannot be trusted.
+"""Exact k nearest neighbours by blocks: a matrix product for the distances, plain differences where
+it cannot be trusted.
 
-Neighbours are ordered by key(i, j) = round(d2_ij / features, 10), then by the row id of j; a row is never its own neighbour; d2
-is the squared Euclidean distance. |x|^2 + |z|^2 - 2x'z costs one product of the blocks (of dense rows in single precision, as
-long as that is small beside the distances that count) but may be off by up to err = (features + 8) eps (|x| + |z|)^2. So a tile
-of products only proposes: pairs within err of the cut are candidates, a candidate whose rounding the error could change is
-computed again from differences, as those of the k kept are. Keys, ties and distances are the naive computation's, by any blocks.
+Neighbours are ordered by key(i, j) = round(d2_ij / features, 10), then by the row id of j; a row is
+never its own neighbour; d2 is the squared Euclidean distance. |x|^2 + |z|^2 - 2x'z costs one
+product of the blocks (of dense rows in single precision, as long as that is small beside the
+distances that count) but may be off by up to err = (features + 8) eps (|x| + |z|)^2. So a tile of
+products only proposes: pairs within err of the cut are candidates, a candidate whose rounding the
+error could change is computed again from differences, as those of the k kept are. Keys, ties and
+distances are the naive computation's, by any blocks.
 
-Sparse blocks are CSR and not centred, which changes no distance. With r the rare features and c the frequent ones,
+Sparse blocks are CSR and not centred, which changes no distance. With r the rare features and c the
+frequent ones,
 
     d2 >= |x_r|^2 + |z_r|^2 - 2 x_r'z_r + (|x_c| - |z_c|)^2,
 
-and x_r'z_r is 0 for most pairs: it is computed only where it is not (a sparse product), the other pairs that the cut admits are
-the first rows in the order of |z_r|, and only what passes is completed (`Sieve`). Memory: one tile, k entries a query."""
+and x_r'z_r is 0 for most pairs: it is computed only where it is not (a sparse product), the other
+pairs that the cut admits are the first rows in the order of |z_r|, and only what passes is
+completed (`Sieve`). Memory: one tile, k entries a query."""
 
 from __future__ import annotations
 
@@ -32,8 +37,10 @@ GRID = 1e-10  # distances per feature are compared on this grid
 BATCH, TILE = 512, 1024  # queries and reference rows in a tile
 SIEVED_BATCH = 1024  # queries met with such a tile at once
 SIEVED_TILE = 2048  # reference rows in a tile of sparse rows: what is kept of it is small
-DENSE_BELOW = 16  # a condition is looked up pair by pair where fewer than one pair in so many is within the cut
-FREQUENT_SHARE = 0.1  # of the rows' squared norms that the frequent features may hold, so that the bound stays sharp
+# a condition is looked up pair by pair where fewer than one pair in so many is within the cut
+DENSE_BELOW = 16
+# of the rows' squared norms that the frequent features may hold, so that the bound stays sharp
+FREQUENT_SHARE = 0.1
 MOST_FREQUENT = 512  # of them at most: they are kept dense
 SIEVED_PRODUCTS = (
     1.5  # rare features shared by a pair, on average, up to which a sieve is the faster way
@@ -43,8 +50,9 @@ _EPS, _EPS_SINGLE = np.finfo(np.float64).eps, np.finfo(np.float32).eps
 
 
 class Rows:
-    """Rows ready for distances: `x` (n, d) float64, dense C order or CSR; `ids` (n,) int64, unique; `codes` (n,) of labelsets.
-    `scale` (d,) divides features, `offset` (d,) is taken off dense ones first: large means would drown small differences."""
+    """Rows ready for distances: `x` (n, d) float64, dense C order or CSR; `ids` (n,) int64, unique;
+    `codes` (n,) of labelsets. `scale` (d,) divides features, `offset` (d,) is taken off dense ones
+    first: large means would drown small differences."""
 
     def __init__(
         self,
@@ -68,7 +76,8 @@ class Rows:
             self.norms = np.einsum("ij,ij->i", x, x)
         if not np.isfinite(self.norms).all():
             raise DataError(
-                "distances need finite features: the rows hold NaN, an infinity or values beyond 1e154"
+                "distances need finite features: the rows hold NaN, an infinity or values beyond "
+                "1e154"
             )
         self.x = x
         self.ids = np.asarray(ids, np.int64)
@@ -116,7 +125,8 @@ class Rows:
 def pair_squares(
     left: Matrix, right: Matrix, i: np.ndarray, j: np.ndarray, weights: np.ndarray | None = None
 ) -> np.ndarray:
-    """sum_f weights_f (left[i_t, f] - right[j_t, f])^2 for each t, from the differences, in bounded memory."""
+    """sum_f weights_f (left[i_t, f] - right[j_t, f])^2 for each t, from the differences, in bounded
+    memory."""
     out = np.empty(len(i))
     for part, diff in differences(left, right, i, j):
         squares = changed(diff, lambda values: np.square(values, out=values))
@@ -129,7 +139,8 @@ def pair_squares(
 def differences(
     left: Matrix, right: Matrix, i: np.ndarray, j: np.ndarray
 ) -> Iterator[tuple[slice, Matrix]]:
-    """Yield runs of t and left[i_t] - right[j_t] for each, CSR where one of both is, in bounded memory."""
+    """Yield runs of t and left[i_t] - right[j_t] for each, CSR where one of both is, in bounded
+    memory."""
     sparse = sp.issparse(left) or sp.issparse(right)
     wide = (
         sum(x.nnz // max(1, x.shape[0]) if sp.issparse(x) else x.shape[1] for x in (left, right))
@@ -149,7 +160,8 @@ def differences(
 
 
 class Pairs:
-    """Query rows against reference rows whose distances are first approximated by products, with error at most `error` (a,)."""
+    """Query rows against reference rows whose distances are first approximated by products, with
+    error at most `error` (a,)."""
 
     query: Rows
     reference: Rows
@@ -171,13 +183,15 @@ class Pairs:
         return max(1, self.query.width)
 
     def values(self, rows: np.ndarray) -> np.ndarray:
-        """(len(rows), width) approximate d2 of some queries; a row and itself are infinitely far apart."""
+        """(len(rows), width) approximate d2 of some queries; a row and itself are infinitely far
+        apart."""
         raise NotImplementedError
 
     def near(
         self, cut: np.ndarray, allowed: Lookup | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """i, j and approximate d2 of the `allowed` pairs of different rows with approximate d2 <= cut_i."""
+        """i, j and approximate d2 of the `allowed` pairs of different rows with approximate d2 <=
+        cut_i."""
         raise NotImplementedError
 
     def ids(self, j: np.ndarray) -> np.ndarray:
@@ -189,7 +203,8 @@ class Pairs:
     def keys(
         self, i: np.ndarray, j: np.ndarray, approx: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """rint(d2 / features * 1e10) of listed pairs, exactly as from differences, and the d2 that were computed so, else NaN."""
+        """rint(d2 / features * 1e10) of listed pairs, exactly as from differences, and the d2 that
+        were computed so, else NaN."""
         unit = self.features * GRID
         value = approx / unit
         key = np.rint(value)
@@ -202,7 +217,8 @@ class Pairs:
 
 
 class Tile(Pairs):
-    """All distances of some rows to some others: `approx` (a, b), infinity of a row and itself; `single`: in single precision."""
+    """All distances of some rows to some others: `approx` (a, b), infinity of a row and itself;
+    `single`: in single precision."""
 
     def __init__(self, query: Rows, reference: Rows, single: bool = False) -> None:
         self.query, self.reference, self.single = query, reference, single
@@ -253,7 +269,8 @@ class Tile(Pairs):
         return out
 
     def part(self, rows: np.ndarray, columns: np.ndarray) -> Tile:
-        """Some queries against some reference rows of a whole tile; the rows themselves are not copied."""
+        """Some queries against some reference rows of a whole tile; the rows themselves are not
+        copied."""
         out = object.__new__(Tile)
         out.query, out.reference, out.single = self.query, self.reference, self.single
         out.approx, out.error = self.approx[rows[:, None], columns], self.error[rows]
@@ -275,13 +292,15 @@ class Tile(Pairs):
 
 @dataclass(eq=False)
 class Sieve:
-    """The frequent features of sparse rows: where most products come from, up to a tenth of the squared norms and 512 of them."""
+    """The frequent features of sparse rows: where most products come from, up to a tenth of the
+    squared norms and 512 of them."""
 
     frequent: np.ndarray
 
     @staticmethod
     def of(rows: Rows) -> Sieve | None:
-        """A sieve for rows like these; None where they are dense, or share so many features that it would not pay."""
+        """A sieve for rows like these; None where they are dense, or share so many features that it
+        would not pay."""
         if not rows.sparse or not len(rows):
             return None
         d = rows.width
@@ -296,7 +315,8 @@ class Sieve:
         return Sieve(np.sort(order[:few])) if rare @ rare <= SIEVED_PRODUCTS else None
 
     def split(self, rows: Rows) -> SievedParts:
-        """The rare features (n, d), their squared norms (n,), and the frequent ones, dense (n, f), with their norms (n,)."""
+        """The rare features (n, d), their squared norms (n,), and the frequent ones, dense (n, f),
+        with their norms (n,)."""
         x = rows.x
         often = np.zeros(rows.width, bool)
         often[self.frequent] = True
@@ -311,7 +331,8 @@ class Sieve:
 
 
 class SievedRows:
-    """Reference rows ready for a sieve, in the order of the squared norms of their rare features, `squares`."""
+    """Reference rows ready for a sieve, in the order of the squared norms of their rare features,
+    `squares`."""
 
     def __init__(self, rows: Rows, sieve: Sieve) -> None:
         part, squares, dense, root = sieve.split(rows)
@@ -325,7 +346,8 @@ class SievedRows:
 
 
 class SievedTile(Pairs):
-    """Distances of some sparse query rows to some sparse reference rows, of which only those within a cut are ever formed."""
+    """Distances of some sparse query rows to some sparse reference rows, of which only those within
+    a cut are ever formed."""
 
     def __init__(self, query: Rows, split: SievedParts, reference: SievedRows) -> None:
         self.query, self.reference, self._ready = query, reference.rows, reference
@@ -409,7 +431,8 @@ def row_products(left: np.ndarray, right: np.ndarray, i: np.ndarray, j: np.ndarr
 
 
 class Reference:
-    """Reference rows ready to be met by many queries, in runs of at most `size` rows, through a `sieve` if there is one."""
+    """Reference rows ready to be met by many queries, in runs of at most `size` rows, through a
+    `sieve` if there is one."""
 
     def __init__(
         self, rows: Rows, sieve: Sieve | None = None, size: int | None = None, single: bool = True

@@ -1,19 +1,24 @@
-"""Labels of rows as vectors: how similar two rows are through them, where they stand by their scores, a random sketch of many.
+"""Labels of rows as vectors: how similar two rows are through them, where they stand by their
+scores, a random sketch of many.
 
 Similarity of rows through their labels, kept per distinct labelset.
 
-    s(u, v) = sum over shared labels of n_l  /  sum over labels in either of n_l,   0 when both are empty
+    s(u, v) = sum over shared labels of n_l  /  sum over labels in either of n_l,   0 when both are
+    empty
 
-is the GMBA paper's Eq. 2 (n_l rows with label l); with n_l = 1 it is the Jaccard index. Rows of one labelset share every value,
-so the m distinct labelsets stand for the n rows and nothing is n x n. Both sums are whole numbers, exact in float64 up to 2^53,
-and IEEE division rounds correctly: s = 1 if and only if the sums are equal, and `s >= s_min` holds for every ratio that the
-decimal s_min was meant to admit (1/10 >= 0.1).
+is the GMBA paper's Eq. 2 (n_l rows with label l); with n_l = 1 it is the Jaccard index. Rows of one
+labelset share every value, so the m distinct labelsets stand for the n rows and nothing is n x n.
+Both sums are whole numbers, exact in float64 up to 2^53, and IEEE division rounds correctly: s = 1
+if and only if the sums are equal, and `s >= s_min` holds for every ratio that the decimal s_min was
+meant to admit (1/10 >= 0.1).
 
-A random sign sketch of 0/1 labels: Z = YR with R (q, r) sparse, so that ‖w'R‖ ≈ ‖w‖ for weights w (q,) of many labels.
+A random sign sketch of 0/1 labels: Z = YR with R (q, r) sparse, so that ‖w'R‖ ≈ ‖w‖ for weights w
+(q,) of many labels.
 
-R is √s times the sketch: label l has s entries ±1, one in each of s equal ranges of the r columns (the block form of the sparse
-Johnson–Lindenstrauss transform: Kane & Nelson, "Sparser Johnson–Lindenstrauss transforms", JACM 61, 2014), columns and signs from
-the hash of (label, range) alone. E‖w'R‖²/s = ‖w‖², relative standard deviation at most √(2/r). Sums of Z are exact."""
+R is √s times the sketch: label l has s entries ±1, one in each of s equal ranges of the r columns
+(the block form of the sparse Johnson–Lindenstrauss transform: Kane & Nelson, "Sparser
+Johnson–Lindenstrauss transforms", JACM 61, 2014), columns and signs from the hash of (label, range)
+alone. E‖w'R‖²/s = ‖w‖², relative standard deviation at most √(2/r). Sums of Z are exact."""
 
 from __future__ import annotations
 
@@ -30,8 +35,9 @@ BLOCK_BYTES = 32 << 20
 
 
 class LabelsetSimilarity:
-    """The m x m similarity of a table of distinct labelsets, block of rows by block of rows, from `members` (m, q) 0/1 and
-    `weights` (q,) whole numbers n_l ≥ 0, the rows with each label (Eq. 2), or None for the Jaccard index."""
+    """The m x m similarity of a table of distinct labelsets, block of rows by block of rows, from
+    `members` (m, q) 0/1 and `weights` (q,) whole numbers n_l ≥ 0, the rows with each label (Eq. 2),
+    or None for the Jaccard index."""
 
     def __init__(self, members: Matrix, weights: np.ndarray | None = None) -> None:
         members = sp.csr_matrix(members, dtype=np.float64)
@@ -60,7 +66,8 @@ class LabelsetSimilarity:
         return np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)
 
     def between(self, left: np.ndarray, right: np.ndarray) -> Lookup:
-        """s between two lists of rows, `left` and `right` their labelset codes, as a table over the codes that occur."""
+        """s between two lists of rows, `left` and `right` their labelset codes, as a table over the
+        codes that occur."""
         rows, at_rows = np.unique(left, return_inverse=True)
         columns, at_columns = np.unique(right, return_inverse=True)
         return Lookup(self.similarity(rows, columns), at_rows, at_columns)
@@ -73,7 +80,8 @@ class LabelsetSimilarity:
             yield rows, self.similarity(rows)
 
     def degrees(self, counts: np.ndarray) -> np.ndarray:
-        """(m,) degree of a row of each labelset in the graph of the rows, `counts` (m,): sum_v counts_v s(u, v) - s(u, u)."""
+        """(m,) degree of a row of each labelset in the graph of the rows, `counts` (m,): sum_v
+        counts_v s(u, v) - s(u, u)."""
         out, own = np.empty(self.size), self.self_similarity
         for rows, s in self.blocks():
             s[np.arange(len(rows)), rows] = (
@@ -84,7 +92,8 @@ class LabelsetSimilarity:
 
 
 class Lookup:
-    """A small table with the position of each row of two lists in it: value[i, j] = table[rows[i], columns[j]]."""
+    """A small table with the position of each row of two lists in it: value[i, j] = table[rows[i],
+    columns[j]]."""
 
     def __init__(self, table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
         self.table, self.rows, self.columns = table, rows, columns
@@ -102,14 +111,16 @@ class Lookup:
         return self.table[self.rows[i], self.columns[j]]
 
     def where(self, compare: np.ufunc, limit: float) -> Lookup:
-        """Whether the values compare so with a limit: above 0 where rows share a label (of positive weight)."""
+        """Whether the values compare so with a limit: above 0 where rows share a label (of positive
+        weight)."""
         return Lookup(compare(self.table, limit), self.rows, self.columns)
 
 
 def shared_labels(
     members: sp.csr_matrix, left: np.ndarray, right: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Labels in common (p,), and in one plus the other (p,), of the distinct pairs of codes, and (t,) which pair each is."""
+    """Labels in common (p,), and in one plus the other (p,), of the distinct pairs of codes, and
+    (t,) which pair each is."""
     m, size = members.shape[0], np.asarray(members.sum(axis=1)).ravel()
     pairs, at = np.unique(np.asarray(left, np.int64) * m + right, return_inverse=True)
     u, v = np.divmod(pairs, m)
@@ -118,7 +129,8 @@ def shared_labels(
 
 @dataclass(frozen=True)
 class LabelRanks:
-    """The q labels of n rows by falling score: `relevant`, `rank` (how many score at least as much), `above` (relevant such)."""
+    """The q labels of n rows by falling score: `relevant`, `rank` (how many score at least as
+    much), `above` (relevant such)."""
 
     relevant: np.ndarray
     rank: np.ndarray
@@ -160,7 +172,8 @@ def entries(width: int) -> int:
 
 
 def sketched_labels(indptr: np.ndarray, indices: np.ndarray, width: int) -> sp.csr_matrix:
-    """(n, width) float64 YR/√s of rows whose labels are CSR lists; no entry exceeds the row's labels over √s."""
+    """(n, width) float64 YR/√s of rows whose labels are CSR lists; no entry exceeds the row's
+    labels over √s."""
     out = sign_sketch(indptr, indices, width).astype(np.float64)
     out.data /= np.sqrt(entries(width))
     return out
@@ -169,8 +182,8 @@ def sketched_labels(indptr: np.ndarray, indices: np.ndarray, width: int) -> sp.c
 def sign_sketch(
     indptr: np.ndarray, indices: np.ndarray, width: int, sizes: np.ndarray | None = None
 ) -> sp.csr_matrix:
-    """(n, width) int64 Z of rows whose labels are CSR lists; divided by √`entries` it is the sketch. Label l counts `sizes`[l]
-    times, a whole number, where that is given."""
+    """(n, width) int64 Z of rows whose labels are CSR lists; divided by √`entries` it is the
+    sketch. Label l counts `sizes`[l] times, a whole number, where that is given."""
     s = entries(width)
     edges = np.arange(s + 1) * width // s
     with np.errstate(over="ignore"):

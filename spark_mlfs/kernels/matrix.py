@@ -8,7 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-Matrix: TypeAlias = Any  # np.ndarray | sp.csr_matrix: SciPy tells no types, so a checker would take the union for an array alone
+# np.ndarray | sp.csr_matrix: SciPy tells no types, so a checker would take the union for an array
+# alone
+Matrix: TypeAlias = Any
 
 
 def with_values(x: sp.csr_matrix, values: np.ndarray) -> sp.csr_matrix:
@@ -27,7 +29,8 @@ def dense(x: Matrix) -> np.ndarray:
 
 
 def sums_between(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Sums of the values from edge to edge (k + 1,), the first 0, the last behind all: exact of whole numbers, else in order."""
+    """Sums of the values from edge to edge (k + 1,), the first 0, the last behind all: exact of
+    whole numbers, else in order."""
     out = np.zeros(len(edges) - 1, np.int64 if values.dtype.kind == "i" else values.dtype)
     filled = edges[1:] > edges[:-1]
     if filled.any():

@@ -1,13 +1,15 @@
-"""Missing feature values (NaN): what stands for them is fitted on the training rows, and saved with what was fitted there.
+"""Missing feature values (NaN): what stands for them is fitted on the training rows, and saved with
+what was fitted there.
 
-`missing`
-    ``"error"`` (default)  a missing value is refused, naming where it is
-    ``"mean"``             the mean of the feature's known values in the training rows (of a sparse one, its zeros included); 0
+`missing` ``"error"`` (default)  a missing value is refused, naming where it is ``"mean"``
+    the mean of the feature's known values in the training rows (of a sparse one, its zeros
+    included); 0
                            where there is none
-    ``"zero"``             0
-    ``"drop"``             a training row that lacks one is left out. Later rows are never: one that lacks a selected feature is
+    ``"zero"``             0 ``"drop"``             a training row that lacks one is left out. Later
+    rows are never: one that lacks a selected feature is
                            refused, so that every row is accounted for
-A fitted model fills later rows with the means of the training rows; features that are not selected may be anything there.
+A fitted model fills later rows with the means of the training rows; features that are not selected
+may be anything there.
 
 Means are exact sums of fixed-point numbers, which depend on no partitioning."""
 
@@ -32,13 +34,17 @@ MISSING = Parameter(
 BITS = 30
 ROWS = 4096  # at a time
 IS_MISSING = "is missing (NaN or null)"
-REFUSED = "is missing, and the model fills nothing: fill it, leave the row out, or train with missing='mean' or 'zero'"
+REFUSED = (
+    "is missing, and the model fills nothing: fill it, leave the row out, or train with "
+    "missing='mean' or 'zero'"
+)
 
 
 def count_missing(
     indices: np.ndarray, values: np.ndarray, width: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many values each of `width` features lacks, and the largest known magnitude of each."""
+    """Return how many values each of `width` features lacks, and the largest known magnitude of
+    each."""
     largest, unknown = np.zeros(width), np.isnan(values)
     np.maximum.at(largest, indices[~unknown], np.abs(values[~unknown]))
     return np.bincount(indices[unknown], minlength=width), largest
@@ -52,7 +58,8 @@ def scale_above(largest: np.ndarray) -> np.ndarray:
 def sum_known(
     indices: np.ndarray, values: np.ndarray, scale: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums of the known values of each feature as integers: of `BITS` bits below its scale, and of as many below."""
+    """Return the sums of the known values of each feature as integers: of `BITS` bits below its
+    scale, and of as many below."""
     known = ~np.isnan(values)
     indices, values = indices[known], values[known].astype(np.float64)
     scaled = values / scale[indices] * float(1 << BITS)
@@ -93,8 +100,9 @@ def fill_of_rows(x: Matrix, missing: str) -> dict[str, Any]:
 
 
 def fill_values(fitted: Mapping[str, Any], width: int) -> np.ndarray | None:
-    """Return (width,) what stands for a missing value of each feature; None where nothing does. `fitted` holds ``missing``, and
-    of the mean ``fill``, the first features' values; those of further ones are 0."""
+    """Return (width,) what stands for a missing value of each feature; None where nothing does.
+    `fitted` holds ``missing``, and of the mean ``fill``, the first features' values; those of
+    further ones are 0."""
     if fitted.get("missing") not in ("mean", "zero"):
         return None
     values = np.asarray(fitted.get("fill", ()), np.float64)
@@ -102,7 +110,8 @@ def fill_values(fitted: Mapping[str, Any], width: int) -> np.ndarray | None:
 
 
 def filled(x: Matrix, fill: np.ndarray | None) -> Matrix:
-    """Return rows x (n, d) with their missing values filled; themselves where there are none, or no `fill` (d,)."""
+    """Return rows x (n, d) with their missing values filled; themselves where there are none, or no
+    `fill` (d,)."""
     values = x.data if sp.issparse(x) else x
     if fill is None or values.dtype.kind != "f" or not np.isnan(values.sum()):
         return x

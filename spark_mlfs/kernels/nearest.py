@@ -1,10 +1,12 @@
-"""The k nearest of each query so far: additive under tiles and merges, in any order (`kernels.knn`).
+"""The k nearest of each query so far: additive under tiles and merges, in any order
+(`kernels.knn`).
 
 Labels from the labels of the nearest rows: neighbour counts, ML-kNN's tables and its posterior.
 
     P(l | j) = P(l) P(j|l) / (P(l) P(j|l) + P(¬l) P(j|¬l))
 
-Symbols: j ∈ {0, …, k} how many of a row's k nearest training rows have label l of q; in full in `classify.knn`."""
+Symbols: j ∈ {0, …, k} how many of a row's k nearest training rows have label l of q; in full in
+`classify.knn`."""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ NONE = np.iinfo(np.int64).max  # the id where there is no neighbour
 
 
 class Nearest:
-    """The k best so far of `size` queries: `keys`, `ids` (NONE: fewer), `squares` (from differences), (size, k), best first."""
+    """The k best so far of `size` queries: `keys`, `ids` (NONE: fewer), `squares` (from
+    differences), (size, k), best first."""
 
     def __init__(self, size: int, k: int) -> None:
         self.k = k
@@ -35,7 +38,8 @@ class Nearest:
     def update(
         self, tile: Pairs, allowed: Lookup | None = None, rows: np.ndarray | None = None
     ) -> None:
-        """Take in a tile; `allowed`: which pairs may be neighbours; `rows`: where its queries stand here (None: in order)."""
+        """Take in a tile; `allowed`: which pairs may be neighbours; `rows`: where its queries stand
+        here (None: in order)."""
         worst = self.keys[slice(None) if rows is None else rows, -1]
         cut = self._cut(tile, allowed, worst)
         crude = tile.single and not np.median(tile.error) <= SINGLE_SHARE * np.median(cut)
@@ -174,7 +178,8 @@ def label_counts(best: Nearest, y: sp.csr_matrix) -> np.ndarray:
 def posterior_tables(
     counts: np.ndarray, y: sp.csr_matrix, s: float, k: int
 ) -> dict[str, np.ndarray]:
-    """`prior` (q,), `with`, `without` (q, k+1): P(l), P(j|l), P(j|¬l), from neighbour counts (n, q) of the training rows."""
+    """`prior` (q,), `with`, `without` (q, k+1): P(l), P(j|l), P(j|¬l), from neighbour counts (n, q)
+    of the training rows."""
     n, q = y.shape
     have = y.toarray() > 0
     cell = np.arange(q) * (k + 1) + counts
@@ -195,7 +200,8 @@ def odds(counts: np.ndarray, tables: dict[str, np.ndarray]) -> tuple[np.ndarray,
 def posteriors(
     x: Matrix, y: sp.csr_matrix, query: Matrix, k: int = 10, s: float = 1.0
 ) -> np.ndarray:
-    """(rows, q) P(l | j) of the rows `query` (rows, v), learned of training rows x (n, v), y (n, q), k < n."""
+    """(rows, q) P(l | j) of the rows `query` (rows, v), learned of training rows x (n, v), y (n,
+    q), k < n."""
     reference = Rows(x, np.arange(x.shape[0]))
     own = label_counts(nearest(reference, reference, k), y)
     strange = Rows(query, -1 - np.arange(query.shape[0]))  # a row to predict is no training row

@@ -1,7 +1,8 @@
-"""Sums of products of exact columns (`kernels.exact`) as whole numbers of several words, in little more memory than these take.
+"""Sums of products of exact columns (`kernels.exact`) as whole numbers of several words, in little
+more memory than these take.
 
-In units of 2⁻⁸⁰ a sum is ``rest`` + 2⁴⁰ ``hh`` + 2⁸⁰ ``hh+``: ``rest`` has 40 bits, ``hh`` as many where there is ``hh+``, which
-narrow states do without."""
+In units of 2⁻⁸⁰ a sum is ``rest`` + 2⁴⁰ ``hh`` + 2⁸⁰ ``hh+``: ``rest`` has 40 bits, ``hh`` as many
+where there is ``hh+``, which narrow states do without."""
 
 from __future__ import annotations
 
@@ -55,16 +56,18 @@ NAMES = ("rest", "hh", "hh+")
 
 
 class Words:
-    """A sum of products as the words of a state, whose arrays are added to: whole float64 below 2⁵³, each times 2^(20k) units of
-    2⁻⁸⁰. Symmetric sums are added up where the row is in no later tile of columns than the column, until they are `carried`; so
-    what they take beside the words is a few tiles."""
+    """A sum of products as the words of a state, whose arrays are added to: whole float64 below
+    2⁵³, each times 2^(20k) units of 2⁻⁸⁰. Symmetric sums are added up where the row is in no later
+    tile of columns than the column, until they are `carried`; so what they take beside the words is
+    a few tiles."""
 
     def __init__(self, words: State, wide: bool) -> None:
         self.words, self.wide, self.count, self.mirrors = words, wide, 0, False
         self.room = np.empty((0, 0))
 
     def square(self, a: Any, b: Any | None) -> None:
-        """Add X'X of at most `ROWS` rows; h'l + l'h = (h + l)'(h + l) − h'h − l'l, three symmetric products."""
+        """Add X'X of at most `ROWS` rows; h'l + l'h = (h + l)'(h + l) − h'h − l'l, three symmetric
+        products."""
         tiles = self._tiles(a)
         upper = _product(a, a)
         if b is None:
@@ -80,7 +83,8 @@ class Words:
             self.add(at, (2, high), (1, between), (0, low))
 
     def add_all(self, products: Sequence[tuple[int, Any, Any]]) -> None:
-        """Add Σ left'right · 2^(20k) of (k, left, right), which is symmetric, as `of_mass` gives it."""
+        """Add Σ left'right · 2^(20k) of (k, left, right), which is symmetric, as `of_mass` gives
+        it."""
         self.wide = True
         each = [(place, _product(left, right)) for place, left, right in products]
         for at in self._tiles(products[0][1]):
@@ -174,8 +178,8 @@ def _product(left: Any, right: Any) -> Callable[[Tile], np.ndarray]:
 def of_mass(
     a: Any, b: Any | None, m: np.ndarray
 ) -> tuple[list[tuple[int, Any, Any]], list[tuple[Any, Any]]]:
-    """(k, left, right) whose left'right · 2^(20k) are the products of rows that count `m` times; and the upper and lower parts of
-    those rows."""
+    """(k, left, right) whose left'right · 2^(20k) are the products of rows that count `m` times;
+    and the upper and lower parts of those rows."""
     upper, lower = split(rows_times(a, m))
     if b is None:
         return [(3, a, upper), (2, a, lower)], [(upper, lower)]

@@ -6,8 +6,8 @@
     "minmax"     offset the minimum, scale the range
     "none"       0 and 1
 
-A column without spread has scale 1. Sparse rows are divided, never moved: they stay sparse, and no distance between rows changes.
-"""
+A column without spread has scale 1. Sparse rows are divided, never moved: they stay sparse, and no
+distance between rows changes."""
 
 from __future__ import annotations
 
@@ -41,13 +41,15 @@ class Scaling:
     def of_moments(
         n: float, total: np.ndarray, square: np.ndarray, centre: np.ndarray | float = 0.0
     ) -> Scaling:
-        """z-scores from n rows' sums and sums of squares (v,) of x − `centre`; a centre near the mean avoids cancellation."""
+        """z-scores from n rows' sums and sums of squares (v,) of x − `centre`; a centre near the
+        mean avoids cancellation."""
         mean = total / n
         return Scaling(centre + mean, _divisor(np.sqrt(np.maximum(square / n - mean * mean, 0.0))))
 
     @staticmethod
     def of_rows(x: Matrix, how: str) -> Scaling:
-        """From the rows x (n, v) themselves, `how` one of `SCALINGS`; of sparse rows the offset is 0."""
+        """From the rows x (n, v) themselves, `how` one of `SCALINGS`; of sparse rows the offset is
+        0."""
         if how == "none":
             return Scaling.none(x.shape[1])
         low, high = (
@@ -66,7 +68,8 @@ class Scaling:
         return Scaling(np.zeros(x.shape[1]), out.scale) if sp.issparse(x) else out
 
     def apply(self, x: Matrix, columns: np.ndarray | None = None) -> Matrix:
-        """(x − offset)/scale of the rows x, or of their `columns` (ascending), in new float64; CSR stays CSR and is not moved."""
+        """(x − offset)/scale of the rows x, or of their `columns` (ascending), in new float64; CSR
+        stays CSR and is not moved."""
         if columns is not None and len(columns) < x.shape[1]:
             x = x[:, columns]
         if sp.issparse(x):

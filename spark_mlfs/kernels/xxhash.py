@@ -1,6 +1,8 @@
-"""XXH64 of columns as Spark's ``xxhash64`` has it: the id of a row that has none is the hash of its cells.
+"""XXH64 of columns as Spark's ``xxhash64`` has it: the id of a row that has none is the hash of its
+cells.
 
-A null leaves the hash as it is; of several cells each is hashed with what the ones before gave as the seed, 42 at first."""
+A null leaves the hash as it is; of several cells each is hashed with what the ones before gave as
+the seed, 42 at first."""
 
 from __future__ import annotations
 
@@ -68,7 +70,8 @@ def of_floats(values: np.ndarray, seed: np.ndarray) -> np.ndarray:
 def of_bytes(
     data: np.ndarray, first: np.ndarray, lengths: np.ndarray, seed: np.ndarray
 ) -> np.ndarray:
-    """Return the hashes (n,) of strings of bytes of these `lengths`, which begin at `first` in `data`."""
+    """Return the hashes (n,) of strings of bytes of these `lengths`, which begin at `first` in
+    `data`."""
     padded = np.concatenate([np.asarray(data, np.uint8), np.zeros(8, np.uint8)])
     windows = np.lib.stride_tricks.sliding_window_view(padded, 8)
 
@@ -120,7 +123,8 @@ Hash = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def fold(h: np.ndarray, values: np.ndarray, valid: np.ndarray | None, hashed: Hash) -> None:
-    """Replace the hashes h (n,) by those of `values` with h as the seed, where they are `valid` (None: all are)."""
+    """Replace the hashes h (n,) by those of `values` with h as the seed, where they are `valid`
+    (None: all are)."""
     with np.errstate(over="ignore"):
         for a in range(0, len(h), ROWS):
             part = slice(a, a + ROWS)

@@ -1,6 +1,8 @@
-"""The contract of an encoder: parameters, the names of its numbers, and a function of cells that gives these, or says why not.
+"""The contract of an encoder: parameters, the names of its numbers, and a function of cells that
+gives these, or says why not.
 
-What a file holds is anybody's: an encoder refuses what it cannot take by `Unreadable`, whose text is the `reason` of the row."""
+What a file holds is anybody's: an encoder refuses what it cannot take by `Unreadable`, whose text
+is the `reason` of the row."""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ class Encoder(Entry):
         raise NotImplementedError
 
     def open(self, p: Values) -> Encode:
-        """Return the function of many cells: (cells, width) numbers, zeros where there is a reason, and the reasons."""
+        """Return the function of many cells: (cells, width) numbers, zeros where there is a reason,
+        and the reasons."""
         width = len(self.names(p))
 
         def encode(cells: Sequence[Any]) -> tuple[np.ndarray, list[str | None]]:
@@ -60,7 +63,8 @@ class Encoder(Entry):
         return encode
 
     def prepared(self, p: Values) -> Values:
-        """Return the parameters' values, checked together; `ParameterError` or `NotInstalledError` before any file is read."""
+        """Return the parameters' values, checked together; `ParameterError` or `NotInstalledError`
+        before any file is read."""
         for module, package in self.needs:
             require(module, package, f"encoder {self.name!r}")
         return p
@@ -74,11 +78,13 @@ class Encoder(Entry):
         return "file"
 
     def state(self, p: Values) -> dict[str, Any] | None:
-        """Return what is saved with the parameters, arrays and plain values; None where these are all."""
+        """Return what is saved with the parameters, arrays and plain values; None where these are
+        all."""
         return None
 
     def restored(self, p: Values, state: Mapping[str, Any], where: str) -> Values:
-        """Return the parameters' values with what was saved at `where`, in place of what they name."""
+        """Return the parameters' values with what was saved at `where`, in place of what they
+        name."""
         return p
 
     def sent(self, p: Values, spark: Any) -> Values:
@@ -86,7 +92,8 @@ class Encoder(Entry):
         return p
 
     def pruned(self, p: Values, names: Sequence[str]) -> Values:
-        """Return the values with which only the numbers of these names are computed; `ParameterError` where all have to be."""
+        """Return the values with which only the numbers of these names are computed;
+        `ParameterError` where all have to be."""
         raise ParameterError(f"encoder {self.name!r} is not cut: it has no last layer of weights")
 
     def write(self, p: Values, path: str) -> None:
@@ -130,7 +137,8 @@ class EncodeCells:
     def of(
         name: str, parameters: Values, state: Mapping[str, Any] | None = None, where: str = ""
     ) -> EncodeCells:
-        """The encoder of a name, with the state that was saved at `where`; `ParameterError` for an unknown name or parameter."""
+        """The encoder of a name, with the state that was saved at `where`; `ParameterError` for an
+        unknown name or parameter."""
         encoder = ENCODERS.create(name)
         p = check(encoder.parameters, parameters, f"encoder {name!r}")
         return EncodeCells(
@@ -158,12 +166,14 @@ class EncodeCells:
         names = self.encoder.names(self.parameters)
         if not names:
             raise ParameterError(
-                f"encoder {self.encoder.name!r}: these parameters leave no features; set one above 0"
+                f"encoder {self.encoder.name!r}: these parameters leave no features; set one above "
+                "0"
             )
         return names
 
     def open(self) -> Callable[[pa.Array, pa.Array | None], tuple[np.ndarray, pa.Array]]:
-        """Return the function of cells and of reasons known before: numbers, zeros where there is a reason, and all reasons."""
+        """Return the function of cells and of reasons known before: numbers, zeros where there is a
+        reason, and all reasons."""
         encode, width = self.encoder.open(self.parameters), len(self.names)
 
         def task(cells: pa.Array, known: pa.Array | None) -> tuple[np.ndarray, pa.Array]:
@@ -181,7 +191,8 @@ class EncodeCells:
         return task
 
     def udf(self) -> Any:
-        """The task as a UDF of cells and known reasons, not to be run twice (filters stay behind it): struct<c0, c1>."""
+        """The task as a UDF of cells and known reasons, not to be run twice (filters stay behind
+        it): struct<c0, c1>."""
         schema = "c0 array<double>, c1 string"
 
         def arrays(columns: Iterator[Any]) -> Iterator[pa.Array]:
@@ -222,7 +233,8 @@ class EncodeCells:
         return F.pandas_udf(frames, schema).asNondeterministic()  # type: ignore[attr-defined]
 
 
-# ---- long rows as passages of a length that overlap: each is encoded, or scored, alone; the results come together by row ----
+# ---- long rows as passages of a length that overlap: each is encoded, or scored, alone; the
+# results come together by row ----
 
 PASSAGES = (
     Parameter(
@@ -248,7 +260,8 @@ WORD = re.compile(r"\S+")
 
 
 def spans(count: int, length: int | None, overlap: int) -> list[tuple[int, int]]:
-    """Where the passages of `count` tokens begin and end: as few as cover all of them, one of an empty row."""
+    """Where the passages of `count` tokens begin and end: as few as cover all of them, one of an
+    empty row."""
     if length is None or count <= length:
         return [(0, count)]
     step = length - overlap
@@ -266,8 +279,8 @@ def passages_of(text: str, length: int | None, overlap: int) -> list[str]:
 
 
 def pooled(values: np.ndarray, owners: np.ndarray, rows: int, how: str) -> np.ndarray:
-    """(rows, w) the mean or the largest of the values (n, w) of each row's passages; NaN for a row of which one has NaN.
-    `owners` (n,) rises."""
+    """(rows, w) the mean or the largest of the values (n, w) of each row's passages; NaN for a row
+    of which one has NaN. `owners` (n,) rises."""
     if len(owners) == rows and (owners == np.arange(rows)).all():
         return values
     out = np.full((rows, values.shape[1]), np.nan)

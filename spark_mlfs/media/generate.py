@@ -1,6 +1,8 @@
-"""Generated files as users have them, to try the commands on: pictures of shapes on textures, sounds of tones and noises.
+"""Generated files as users have them, to try the commands on: pictures of shapes on textures,
+sounds of tones and noises.
 
-File i depends on (seed, i) alone. ``spark-mlfs sample images`` writes them, with ``labels.csv`` (path, tags)."""
+File i depends on (seed, i) alone. ``spark-mlfs sample images`` writes them, with ``labels.csv``
+(path, tags)."""
 
 from __future__ import annotations
 
@@ -81,7 +83,8 @@ FILES: dict[str, tuple[str, Callable[[np.random.Generator], tuple[bytes, list[st
 
 
 def write_files(kind: str, folder: Any, rows: int, seed: int, tagged: bool) -> None:
-    """Write so many files of a kind into ``folder/files``, and ``folder/labels.csv`` if they are `tagged`."""
+    """Write so many files of a kind into ``folder/files``, and ``folder/labels.csv`` if they are
+    `tagged`."""
     ending, made = FILES[kind]
     (folder / "files").mkdir()
     lines = ["path,tags\n"]

@@ -1,11 +1,13 @@
-"""Numbers of an image without a model: a small grey picture, a histogram of its colours, and the directions of its edges.
+"""Numbers of an image without a model: a small grey picture, a histogram of its colours, and the
+directions of its edges.
 
-The image (PNG, JPEG, GIF, BMP, WEBP, TIFF; the first frame, turned as its EXIF says, on white where it is transparent) is scaled
-to ``side`` × ``side`` pixels. Of those
-    pixel_r2_c5        mean grey of the part in row 2 and column 5 of ``thumbnail`` × ``thumbnail``, from 0 to 1
-    hue_3              share of the pixels of that hue of ``hues``, each counted by its saturation
-    saturation_1       share of the pixels of that saturation, of 4 steps; brightness_5 the same, of 8
-    hog_r2_c1_o5       gradient in direction 5 of ``orientations`` in that cell of ``cells`` × ``cells`` (Dalal & Triggs 2005,
+The image (PNG, JPEG, GIF, BMP, WEBP, TIFF; the first frame, turned as its EXIF says, on white where
+it is transparent) is scaled to ``side`` × ``side`` pixels. Of those
+    pixel_r2_c5        mean grey of the part in row 2 and column 5 of ``thumbnail`` × ``thumbnail``,
+    from 0 to 1 hue_3              share of the pixels of that hue of ``hues``, each counted by its
+    saturation saturation_1       share of the pixels of that saturation, of 4 steps; brightness_5
+    the same, of 8 hog_r2_c1_o5       gradient in direction 5 of ``orientations`` in that cell of
+    ``cells`` × ``cells`` (Dalal & Triggs 2005,
                        unsigned, the whole image one block, L2-Hys)"""
 
 from __future__ import annotations
@@ -94,13 +96,15 @@ class ImageFeatures(Encoder):
 
 
 def decoded(content: bytes, side: int, max_pixels: int) -> Any:
-    """Return the image as RGB of `side` × `side` pixels; `Unreadable` for what is none, or too large to decode."""
+    """Return the image as RGB of `side` × `side` pixels; `Unreadable` for what is none, or too
+    large to decode."""
     image = opened(content, (2 * side, 2 * side), max_pixels)
     return image.resize((side, side), _pillow().Resampling.BOX, reducing_gap=None)
 
 
 def opened(content: bytes, least: tuple[int, int], max_pixels: int) -> Any:
-    """Return the image as RGB, of a JPEG perhaps smaller, but no smaller than `least`; `Unreadable` likewise."""
+    """Return the image as RGB, of a JPEG perhaps smaller, but no smaller than `least`; `Unreadable`
+    likewise."""
     from PIL import ImageOps, UnidentifiedImageError
 
     Image = _pillow()

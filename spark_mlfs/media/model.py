@@ -1,7 +1,8 @@
-"""The files of an ONNX model: read with all that they ask for, or refused; and a model without entries of its output.
+"""The files of an ONNX model: read with all that they ask for, or refused; and a model without
+entries of its output.
 
-A model may name files that hold its weights. They are read of its own folder only, here and nowhere else: what goes to a worker,
-or into a saved pipeline, are bytes."""
+A model may name files that hold its weights. They are read of its own folder only, here and nowhere
+else: what goes to a worker, or into a saved pipeline, are bytes."""
 
 from __future__ import annotations
 
@@ -26,14 +27,16 @@ LARGE = 1 << 20  # bytes of a model that are not sent with every plan
 
 @dataclass(frozen=True)
 class OnnxModel:
-    """A model's files as bytes by their names: first its own, then those of its weights, if it has such."""
+    """A model's files as bytes by their names: first its own, then those of its weights, if it has
+    such."""
 
     files: dict[str, bytes]
     digest: str
 
     @staticmethod
     def of(files: Mapping[str, bytes], where: str) -> OnnxModel:
-        """The model of these files; `ParameterError` where the first is none, or asks for others."""
+        """The model of these files; `ParameterError` where the first is none, or asks for
+        others."""
         content = next(iter(files.values()))
         for name in files:
             if Path(name).is_absolute() or ".." in Path(name).parts:
@@ -41,7 +44,8 @@ class OnnxModel:
         for location in external_files(content, where):
             if location not in files:
                 raise ParameterError(
-                    f"{where} asks for {location!r}, which does not belong to it: export the model again"
+                    f"{where} asks for {location!r}, which does not belong to it: export the model "
+                    "again"
                 )
         sums = [hashlib.sha256(content).hexdigest() for content in files.values()]
         whole = (
@@ -53,7 +57,8 @@ class OnnxModel:
 
     @staticmethod
     def read(path: str) -> OnnxModel:
-        """Read a model and what it asks for in its folder; `ParameterError` for what is no model, or asks for other files."""
+        """Read a model and what it asks for in its folder; `ParameterError` for what is no model,
+        or asks for other files."""
         name = path.removeprefix("file://")
         files = {os.path.basename(name): _content(name, path)}
         folder = Path(name).parent
@@ -79,7 +84,8 @@ class OnnxModel:
         model = OnnxModel.of(files, where)
         if model.digest != state["sha256"]:
             raise DataError(
-                f"{where} holds another model than was saved (its sha256 is {model.digest[:12]}…): save it again"
+                f"{where} holds another model than was saved (its sha256 is {model.digest[:12]}…): "
+                "save it again"
             )
         return model
 
@@ -97,7 +103,8 @@ class OnnxModel:
 
 @dataclass(frozen=True)
 class SentModel:
-    """A model that lies with the workers of a session as a file. Without Connect Spark broadcasts a large closure by itself."""
+    """A model that lies with the workers of a session as a file. Without Connect Spark broadcasts a
+    large closure by itself."""
 
     name: str
     digest: str
@@ -110,7 +117,8 @@ class SentModel:
 
 
 def sent(spark: Any, model: OnnxModel | SentModel) -> OnnxModel | SentModel:
-    """A model as the workers of a session get it: as a file, once, where it is too large for the messages of Connect."""
+    """A model as the workers of a session get it: as a file, once, where it is too large for the
+    messages of Connect."""
     small = isinstance(model, SentModel) or sum(map(len, model.files.values())) <= LARGE
     if small or ".connect." not in type(spark).__module__:
         return model
@@ -171,7 +179,8 @@ def _content(name: str, where: str) -> bytes:
 
 # ---- without entries of an output ----
 
-KEPT = "spark_mlfs.kept"  # in a model's metadata: the numbers that the entries of an output had before it was cut
+# in a model's metadata: the numbers that the entries of an output had before it was cut
+KEPT = "spark_mlfs.kept"
 _ENTRY_BY_ENTRY = {
     "Identity",
     "Cast",
@@ -188,8 +197,9 @@ _OF_TWO = {"Add", "Sub", "Mul", "Div"}
 
 
 def pruned(model: OnnxModel, output: str, width: int, places: Sequence[int]) -> OnnxModel:
-    """Return the model with only the entries `places` of an output of `width`, in that order: the others are not computed any
-    more. `ParameterError` where the last layer is not linear (Gemm or MatMul; entry by entry what comes behind)."""
+    """Return the model with only the entries `places` of an output of `width`, in that order: the
+    others are not computed any more. `ParameterError` where the last layer is not linear (Gemm or
+    MatMul; entry by entry what comes behind)."""
     onnx = require("onnx", "onnx", "cutting a model")
     name = next(iter(model.files))
     with tempfile.TemporaryDirectory() as folder:
@@ -203,7 +213,8 @@ def pruned(model: OnnxModel, output: str, width: int, places: Sequence[int]) -> 
 
     def refuse(why: str) -> ParameterError:
         return ParameterError(
-            f"{name}: {output!r} cannot be cut to some of its numbers: {why}; encode with the whole model"
+            f"{name}: {output!r} cannot be cut to some of its numbers: {why}; encode with the "
+            "whole model"
         )
 
     def cut(value: str, axis: int = -1) -> str:

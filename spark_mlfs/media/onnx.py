@@ -1,8 +1,10 @@
-"""An ONNX model as a function of rows: images, token ids or texts in, vectors out. The inference is onnxruntime's.
+"""An ONNX model as a function of rows: images, token ids or texts in, vectors out. The inference is
+onnxruntime's.
 
-A row's vector depends on the row alone, whatever rows are beside it: a batch has always `batch_size` rows (zeros where there are
-fewer), a row of tokens is padded to the next power of two, not to the longest of its batch, and a batch is worked on by one
-thread; the cores of a task take a batch each. What cannot be encoded gives a reason."""
+A row's vector depends on the row alone, whatever rows are beside it: a batch has always
+`batch_size` rows (zeros where there are fewer), a row of tokens is padded to the next power of two,
+not to the longest of its batch, and a batch is worked on by one thread; the cores of a task take a
+batch each. What cannot be encoded gives a reason."""
 
 from __future__ import annotations
 
@@ -101,7 +103,10 @@ PARAMETERS = (
     Parameter("pad_id", 0, Integer(0), "token that fills a row up"),
     *PASSAGES,
 )
-TAKES = "an encoder takes images (batch, 3, height, width) or (batch, height, width, 3), token ids (batch, length) or texts (batch)"
+TAKES = (
+    "an encoder takes images (batch, 3, height, width) or (batch, height, width, 3), token "
+    "ids (batch, length) or texts (batch)"
+)
 
 
 # ---- the session ----
@@ -154,8 +159,9 @@ def _said(error: Exception) -> str:
 class Encoding:
     """A model and how rows go through it; it is pickled to the workers.
 
-    `kind` "image", "tokens" or "text"; `feeds` the model's inputs, the rows' own first; `shape` of a row's input where it is
-    fixed; `dtype` of its numbers; `names` of a vector's entries, by the numbers they have in the whole model's output."""
+    `kind` "image", "tokens" or "text"; `feeds` the model's inputs, the rows' own first; `shape` of
+    a row's input where it is fixed; `dtype` of its numbers; `names` of a vector's entries, by the
+    numbers they have in the whole model's output."""
 
     model: Any
     settings: dict[str, Any]
@@ -169,7 +175,8 @@ class Encoding:
 
     @staticmethod
     def of(model: OnnxModel, settings: Values) -> Encoding:
-        """The encoder of a model, which is tried on zeros; `ParameterError` where it takes no such rows."""
+        """The encoder of a model, which is tried on zeros; `ParameterError` where it takes no such
+        rows."""
         length = settings["passage_length"]
         if length is not None and settings["passage_overlap"] >= length:
             raise ParameterError(
@@ -188,16 +195,21 @@ class Encoding:
             and length > (most := min(settings["max_length"], *shape, 1 << 30))
         ):
             raise ParameterError(
-                f"{setting('passage_length', length)}: of a row {most} tokens are read; give no more than that"
+                f"{setting('passage_length', length)}: of a row {most} tokens are read; give no "
+                "more than that"
             )
         unknown = [other for other in others if kind != "tokens" or other not in (MASK, TYPES)]
         if unknown:
             raise ParameterError(
-                f"{name} also has an input {unknown[0]!r}, which nothing is known to fill: export it without"
+                f"{name} also has an input {unknown[0]!r}, which nothing is known to fill: export "
+                "it without"
             )
         size, fixed = settings["batch_size"], first.shape[0]
         if isinstance(fixed, int) and fixed > 0 and fixed != size:
-            told = f"the batch axis of input {first.name!r} is fixed at {fixed}, not dynamic: set {setting('batch_size', fixed)}"
+            told = (
+                f"the batch axis of input {first.name!r} is fixed at {fixed}, not dynamic: set "
+                f"{setting('batch_size', fixed)}"
+            )
             raise ParameterError(f"{name}: {told}, or export the model with a dynamic batch axis")
         outputs, output = [each.name for each in session.get_outputs()], settings["output"]
         if output is None and len(outputs) > 1:
@@ -235,7 +247,8 @@ class Encoding:
         return len(self.names)
 
     def pruned(self, names: Sequence[str]) -> Encoding:
-        """Return the encoding to the entries of these names alone, by a model whose last layer computes no others."""
+        """Return the encoding to the entries of these names alone, by a model whose last layer
+        computes no others."""
         place = {name: i for i, name in enumerate(self.names)}
         absent = next((name for name in names if name not in place), None)
         if absent is not None:
@@ -415,7 +428,8 @@ class Encoding:
         return out.reshape(len(mask), -1)
 
     def _image(self, cell: Any) -> np.ndarray:
-        """The pixels of an image's file as the model takes them; `Unreadable` where it is none, damaged or too large."""
+        """The pixels of an image's file as the model takes them; `Unreadable` where it is none,
+        damaged or too large."""
         from PIL import Image, ImageOps
 
         if not isinstance(cell, bytes | bytearray):
@@ -462,14 +476,16 @@ def _kind(given: Any, settings: Values, name: str) -> tuple[str, tuple[int, ...]
             planes = shape[1] if shape[1] in (1, 3) else shape[3]
             if len(settings[part]) not in (1, planes):
                 raise ParameterError(
-                    f"{setting(part)} has {len(settings[part])} numbers, the images have {planes} channels"
+                    f"{setting(part)} has {len(settings[part])} numbers, the images have {planes} "
+                    "channels"
                 )
             if given.type == "tensor(uint8)" and set(settings[part]) != {none}:
                 raise ParameterError(f"{name} takes pixels as bytes: leave {setting(part)} out")
         size = settings["image_size"]
         if size is None and None in shape[1:]:
             raise ParameterError(
-                f"{name} leaves the size of its images open: set {setting('image_size')}, such as 224"
+                f"{name} leaves the size of its images open: set {setting('image_size')}, such as "
+                "224"
             )
         said = [size or 1 if each is None else each for each in shape[1:]]
         fixed = said[1:] if shape[1] in (1, 3) else said[:2]

@@ -1,9 +1,11 @@
-"""Numbers of a sound without a model: how loud each band of pitch is and how much that changes, how bright and how noisy it is.
+"""Numbers of a sound without a model: how loud each band of pitch is and how much that changes, how
+bright and how noisy it is.
 
-The sound (WAV, FLAC, OGG; the mean of its channels) is cut into windows of about ``window`` seconds, a power of two of samples,
-half a window apart.
-    mel_7_mean         mean over the windows of the power in band 7 of ``bands`` on Slaney's mel scale up to ``max_hertz``, in
-                       decibels (of full scale, at least -100); mel_7_deviation its standard deviation
+The sound (WAV, FLAC, OGG; the mean of its channels) is cut into windows of about ``window``
+seconds, a power of two of samples, half a window apart.
+    mel_7_mean         mean over the windows of the power in band 7 of ``bands`` on Slaney's mel
+                       scale up to ``max_hertz``, in decibels (of full scale, at least -100);
+                       mel_7_deviation its standard deviation
     zero_crossings     share of the samples where the sign changes
     centroid_mean      mean frequency of a window by magnitude, in hertz; centroid_deviation
     seconds            how long it is"""
@@ -79,7 +81,8 @@ class SoundFeatures(Encoder):
 
 
 def decoded(content: bytes, max_samples: int) -> tuple[np.ndarray, int]:
-    """Return the mean of the channels, from -1 to 1, and samples a second; `Unreadable` for what is no sound, or is cut short."""
+    """Return the mean of the channels, from -1 to 1, and samples a second; `Unreadable` for what is
+    no sound, or is cut short."""
     import soundfile
 
     try:
@@ -89,7 +92,8 @@ def decoded(content: bytes, max_samples: int) -> tuple[np.ndarray, int]:
             told, rate = file.frames, file.samplerate
             if told * file.channels > max_samples:
                 raise Unreadable(
-                    f"{told} samples in {file.channels} channels, more than max_samples = {max_samples}"
+                    f"{told} samples in {file.channels} channels, more than max_samples = "
+                    f"{max_samples}"
                 )
             _refuse_cut(content)
             samples = file.read(dtype="float32", always_2d=True)
@@ -111,7 +115,8 @@ def decoded(content: bytes, max_samples: int) -> tuple[np.ndarray, int]:
 
 
 def _refuse_cut(content: bytes) -> None:
-    """`Unreadable` for a WAV whose data end before its header says; libsndfile takes what there is."""
+    """`Unreadable` for a WAV whose data end before its header says; libsndfile takes what there
+    is."""
     if content[:4] != b"RIFF":
         return
     at = 12
@@ -130,8 +135,8 @@ def window_of(rate: int, seconds: float) -> int:
 
 
 def spectra(samples: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    """(windows, size // 2 + 1) the power of some windows (Hann) after others, centred every half of one, over the ends zeros; 1
-    is a constant of full scale."""
+    """(windows, size // 2 + 1) the power of some windows (Hann) after others, centred every half of
+    one, over the ends zeros; 1 is a constant of full scale."""
     padded = np.pad(samples, size // 2)
     hann = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(size) / size)
     windows = np.lib.stride_tricks.sliding_window_view(padded, size)[:: size // 2]
@@ -146,7 +151,8 @@ def _decibels(power: np.ndarray) -> np.ndarray:
 
 @cache
 def mel_filters(rate: int, size: int, bands: int, max_hertz: float) -> sp.csc_array:
-    """(size // 2 + 1, bands) triangles of equal area on Slaney's mel scale: linear to 1000 Hz, then logarithmic."""
+    """(size // 2 + 1, bands) triangles of equal area on Slaney's mel scale: linear to 1000 Hz, then
+    logarithmic."""
     step, log_step = 200 / 3, np.log(6.4) / 27
     top = min(max_hertz, rate / 2)
     mel = top / step if top < 1000 else 15 + np.log(top / 1000) / log_step
@@ -159,7 +165,8 @@ def mel_filters(rate: int, size: int, bands: int, max_hertz: float) -> sp.csc_ar
 
 
 def picture(content: bytes, side: int = 72, max_samples: int = MAX_SAMPLES.default) -> bytes:
-    """Return a small spectrogram of a sound as JPEG, low bands below; `Unreadable` where it is none."""
+    """Return a small spectrogram of a sound as JPEG, low bands below; `Unreadable` where it is
+    none."""
     image = require("PIL.Image", "Pillow", "a spectrogram")
     samples, rate = decoded(content, max_samples)
     size = window_of(rate, 0.046)

@@ -1,27 +1,30 @@
 """The best of several methods on these data, by inner folds.
 
-    chosen = argmax_m AP(m),    AP(m) = mean over held-out rows i of a sample, judges c, sizes k of AP_i(m, c, k)
-    AP_i = (1/|y_i|) Σ_{l∈y_i} #{l' ∈ y_i : s_l' ≥ s_l} / #{l' : s_l' ≥ s_l}
+    chosen = argmax_m AP(m),    AP(m) = mean over held-out rows i of a sample, judges c, sizes k of
+    AP_i(m, c, k) AP_i = (1/|y_i|) Σ_{l∈y_i} #{l' ∈ y_i : s_l' ≥ s_l} / #{l' : s_l' ≥ s_l}
 
-A sample of the rows whose labels are all known is divided into ``folds``; on the other folds each of ``methods`` ranks the
-features (its own defaults) and each judge learns from the k best; the held-out rows are what it is judged by. The chosen method
-then ranks all rows. The first of ``methods`` is kept unless another is better by more than a standard error of the mean
-difference over the rows. Nothing held out takes part in what is measured; the ranking itself is of all rows.
+A sample of the rows whose labels are all known is divided into ``folds``; on the other folds each
+of ``methods`` ranks the features (its own defaults) and each judge learns from the k best; the
+held-out rows are what it is judged by. The chosen method then ranks all rows. The first of
+``methods`` is kept unless another is better by more than a standard error of the mean difference
+over the rows. Nothing held out takes part in what is measured; the ranking itself is of all rows.
 
     judge    "mlknn"    ML-kNN (10 neighbours, values as they are)
              "linear"   ridge regression of the labels on the z-scored features, penalty 1
              "both"     the mean of the two
 
-Symbols: y_i ⊂ {1, …, q} the labels of row i, rows with none or all of them left out; s (q,) the judge's scores of row i;
-k ∈ {⌈K/4⌉, K}, K features asked for, below v, the features that vary. Scores (v,) and picks are the chosen method's own; of one
-that does not pick one by one the picks are its K best, the gains their scores. How sure: over 200 resamplings of the rows the
-share in which a method is best; the difference to the next best with 1.96 standard errors; over the folds the mean Jaccard index
-of the K best. Equal rows share a fold. With fewer than 20 rows whose labels are all known the first method is taken.
-Raises: `DataError` where no method can rank the rows; `BudgetError` where the sample or the chosen method exceed $budget;
-`ParameterError` for a method that does not exist or cannot be tried.
-Source: nested cross-validation, Varma & Simon, "Bias in error estimation when using cross-validation for model selection", BMC
-Bioinformatics 7, 2006; the standard error's rule, Breiman et al., "Classification and Regression Trees", 1984.
-Deviations: the error is taken over rows, not folds, and the rule prefers the first method, not the simplest."""
+Symbols: y_i ⊂ {1, …, q} the labels of row i, rows with none or all of them left out; s (q,) the
+judge's scores of row i; k ∈ {⌈K/4⌉, K}, K features asked for, below v, the features that vary.
+Scores (v,) and picks are the chosen method's own; of one that does not pick one by one the picks
+are its K best, the gains their scores. How sure: over 200 resamplings of the rows the share in
+which a method is best; the difference to the next best with 1.96 standard errors; over the folds
+the mean Jaccard index of the K best. Equal rows share a fold. With fewer than 20 rows whose labels
+are all known the first method is taken. Raises: `DataError` where no method can rank the rows;
+`BudgetError` where the sample or the chosen method exceed $budget; `ParameterError` for a method
+that does not exist or cannot be tried. Source: nested cross-validation, Varma & Simon, "Bias in
+error estimation when using cross-validation for model selection", BMC Bioinformatics 7, 2006; the
+standard error's rule, Breiman et al., "Classification and Regression Trees", 1984. Deviations: the
+error is taken over rows, not folds, and the rule prefers the first method, not the simplest."""
 
 from __future__ import annotations
 
@@ -68,7 +71,8 @@ class MethodNames(Text):
             METHODS.create(name)
             if name == Auto.name:
                 raise ParameterError(
-                    "auto cannot be one of its own methods: name others, such as methods='mrmr,fisher'"
+                    "auto cannot be one of its own methods: name others, such as "
+                    "methods='mrmr,fisher'"
                 )
         return ",".join(dict.fromkeys(names))
 
@@ -106,7 +110,10 @@ class Auto(Method):
         (rows,) = engine.run(SampledRows(p["sample"], p["seed"]), keep=False)
         names, tried = p["methods"].split(","), []
         if rows.n < FEWEST:
-            told = f"{rows.n} rows with all labels known are too few to try methods on (at least {FEWEST}): {names[0]} is taken"
+            told = (
+                f"{rows.n} rows with all labels known are too few to try methods on (at least "
+                f"{FEWEST}): {names[0]} is taken"
+            )
             details = {"chosen_method": names[0], "verdict": told}
         else:
             rows = replace(rows, x=rows.x[:, engine.profile.varying])
@@ -141,8 +148,9 @@ def _own(name: str, engine: Engine, count: int) -> Scores:
 
 @dataclass
 class Tried:
-    """Held-out quality of a method: `precision` (rows,) of each held-out row, mean over judges and sizes; `by_judge` their means;
-    `stability` of its picks over the folds; or why it was `refused`."""
+    """Held-out quality of a method: `precision` (rows,) of each held-out row, mean over judges and
+    sizes; `by_judge` their means; `stability` of its picks over the folds; or why it was
+    `refused`."""
 
     name: str
     precision: np.ndarray
@@ -171,7 +179,10 @@ class InnerFolds:
                 inner = LocalEngine(profile, [train], engine.budgets)
                 self.parts.append((inner, train, test))
         if len(self.parts) < 2:
-            told = "nearly all rows with known labels are equal: auto has too few folds to train on and hold out"
+            told = (
+                "nearly all rows with known labels are equal: auto has too few folds to train "
+                "on and hold out"
+            )
             raise DataError(f"{told}; name a method instead, such as mim")
         self.q, self.rows = q, rows.n
         most = max(1, min(count, rows.d - 1))
@@ -218,7 +229,8 @@ class InnerFolds:
 
 
 def folds_of(rows: Block, folds: int, seed: int) -> np.ndarray:
-    """(n,) the fold of each row: equal rows together, in the order of the seeded hash of their smallest id, as many to each."""
+    """(n,) the fold of each row: equal rows together, in the order of the seeded hash of their
+    smallest id, as many to each."""
     first, kind = distinct_rows(rows.x)  # rows come in the order of their ids
     order = np.argsort(mix(rows.ids[first], seed), kind="stable")
     size = np.bincount(kind)
@@ -239,8 +251,9 @@ def predict(judge: str, x: Any, y: sp.csr_matrix, query: Any) -> np.ndarray:
 
 
 def choose(tried: Sequence[Tried], inner: InnerFolds, seed: int) -> dict[str, Any]:
-    """The choice and why: the first method, unless another is better by more than a standard error; raises `DataError` where none
-    could rank. Told are the share of the resamplings in which each is best, and the lead over the next best."""
+    """The choice and why: the first method, unless another is better by more than a standard error;
+    raises `DataError` where none could rank. Told are the share of the resamplings in which each is
+    best, and the lead over the next best."""
     able = [t for t in tried if not t.refused]
     if not able:
         raise DataError(
@@ -266,9 +279,10 @@ def choose(tried: Sequence[Tried], inner: InnerFolds, seed: int) -> dict[str, An
         second = int(np.argmax(np.where(np.arange(m) == at, -np.inf, means)))
         margin, next_ = float(means[at] - means[second]), able[second].name
         lead = (
-            f", {abs(margin):.4f} ± {1.96 * error(at, second):.4f} {'above' if margin >= 0 else 'below'} {next_}"
-            f"; best in {100 * best[able[at].name]:.0f} % of {RESAMPLINGS} resamplings; its picks agree between folds to "
-            f"{100 * able[at].stability:.0f} %"
+            f", {abs(margin):.4f} ± {1.96 * error(at, second):.4f} "
+            f"{'above' if margin >= 0 else 'below'} {next_}; best in "
+            f"{100 * best[able[at].name]:.0f} % of {RESAMPLINGS} resamplings; its picks agree "
+            f"between folds to {100 * able[at].stability:.0f} %"
         )
         if margin < 0:
             lead += f". It stands first and {next_} is not better by more than a standard error"
@@ -282,7 +296,8 @@ def choose(tried: Sequence[Tried], inner: InnerFolds, seed: int) -> dict[str, An
     out = [f"{t.name} ({t.refused})" for t in tried if t.refused]
     text = (
         f"{able[at].name}, of {m} tried: average precision {able[at].mean:.4f} of held-out rows "
-        f"({len(inner.parts)} folds of {inner.rows} rows, {' and '.join(map(str, inner.sizes))} features){lead}."
+        f"({len(inner.parts)} folds of {inner.rows} rows, {' and '.join(map(str, inner.sizes))} "
+        f"features){lead}."
     )
     return {
         "chosen_method": able[at].name,

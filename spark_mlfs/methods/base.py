@@ -1,7 +1,9 @@
-"""The contract of a method: parameters, the statistics it needs, and the solver that turns them into scores. One file each.
+"""The contract of a method: parameters, the statistics it needs, and the solver that turns them
+into scores. One file each.
 
-A method sees an `Engine` (all it may ask of the data) and returns `Scores` over the varying features. Constant features, names,
-ties, the ranking, transforming, saving, progress and reports are the base's and the estimator's business."""
+A method sees an `Engine` (all it may ask of the data) and returns `Scores` over the varying
+features. Constant features, names, ties, the ranking, transforming, saving, progress and reports
+are the base's and the estimator's business."""
 
 from __future__ import annotations
 
@@ -34,11 +36,13 @@ NESTED = (
 class Scores:
     """Scores of a method, over the varying features.
 
-    `values` (v,) scores, larger is better; of a greedy method the first-pick criterion. `path` the greedy picks. `objective`
-    after each iteration of an iterative solver, `converged` whether it did. `details` further arrays, by name, for the manifest.
-    `constant` the features (positions) that do not vary over the rows in use: they are ranked as constant ones, and their value
-    is min(0, the smallest other). `budget_path`: what was bought by a method without picks where features have costs. `joint`: by
-    name, what groups score together. `columns` of the ranking by name, (v,), NaN where they say nothing."""
+    `values` (v,) scores, larger is better; of a greedy method the first-pick criterion. `path` the
+    greedy picks. `objective` after each iteration of an iterative solver, `converged` whether it
+    did. `details` further arrays, by name, for the manifest. `constant` the features (positions)
+    that do not vary over the rows in use: they are ranked as constant ones, and their value is
+    min(0, the smallest other). `budget_path`: what was bought by a method without picks where
+    features have costs. `joint`: by name, what groups score together. `columns` of the ranking by
+    name, (v,), NaN where they say nothing."""
 
     values: np.ndarray
     path: Path | None = None
@@ -63,7 +67,8 @@ class Scores:
     def of_varying(
         values: np.ndarray, positions: np.ndarray | None, count: int, **more: Any
     ) -> Scores:
-        """The scores of `count` features of which those at `positions` (None: all) vary over the rows, with these values."""
+        """The scores of `count` features of which those at `positions` (None: all) vary over the
+        rows, with these values."""
         if positions is None or len(positions) == count:
             return Scores(values, **more)
         out = np.full(count, min(0.0, float(values.min(initial=0.0))))
@@ -73,9 +78,10 @@ class Scores:
 
 @dataclass(frozen=True)
 class GramProblem:
-    """A problem that a Gram matrix is all it takes to `solve`, for the weights on the varying features of a view, scaled by
-    `scaling`, `centred` or not; `sketch` columns (0: none) stand for the labels, which are multiplied by `label_scale` (q,);
-    `penalties` as `penalties_of` has them."""
+    """A problem that a Gram matrix is all it takes to `solve`, for the weights on the varying
+    features of a view, scaled by `scaling`, `centred` or not; `sketch` columns (0: none) stand for
+    the labels, which are multiplied by `label_scale` (q,); `penalties` as `penalties_of` has
+    them."""
 
     solve: Callable[[GramView], Solution]
     scaling: str
@@ -110,7 +116,8 @@ ENOUGH = "enough"  # beside a method's parameters: whether as few features are k
 
 
 def penalties_of(profile: Profile, p: Values) -> np.ndarray | None:
-    """(v,) what the penalty of each varying feature is multiplied by; None where that is 1 of all."""
+    """(v,) what the penalty of each varying feature is multiplied by; None where that is 1 of
+    all."""
     return None if (given := p.get(PENALTIES)) is None else given[profile.varying]
 
 
@@ -138,10 +145,12 @@ class Method(Entry):
         False  # has a penalty of each feature, multiplied by what `penalties_of` says
     )
     tells_enough: ClassVar[bool] = (
-        False  # its scores have the columns `HELD_OUT`: how many features are enough follows from them
+        # its scores have the columns `HELD_OUT`: how many features are enough follows from them
+        False
     )
     stochastic: ClassVar[bool] = (
-        False  # trained by random draws: one seed gives one answer, but columns in another order another
+        # trained by random draws: one seed gives one answer, but columns in another order another
+        False
     )
 
     def __init_subclass__(cls, **further: Any) -> None:
@@ -155,18 +164,21 @@ class Method(Entry):
         return self.graded
 
     def takes_codes(self, p: Values) -> bool:
-        """Whether it counts values, with these parameters: a column of categories is then one feature, else a group of them."""
+        """Whether it counts values, with these parameters: a column of categories is then one
+        feature, else a group of them."""
         return bool(self.statistics) and all(
             kind.layout in ("coded", "cells") for kind in self.statistics
         )
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        """Statistics that `score` will ask for and that are known beforehand: those of several methods share one scan."""
+        """Statistics that `score` will ask for and that are known beforehand: those of several
+        methods share one scan."""
         return [*self.always]
 
     def gram_problem(self, profile: Profile, p: Values) -> GramProblem | None:
-        """The method as a problem that a Gram matrix of these data is all it takes to solve, None where it needs more:
-        half-samples, folds and knockoffs then come from sums of Gram matrices."""
+        """The method as a problem that a Gram matrix of these data is all it takes to solve, None
+        where it needs more: half-samples, folds and knockoffs then come from sums of Gram
+        matrices."""
         return None
 
     @classmethod
@@ -175,7 +187,8 @@ class Method(Entry):
         return cls.gram_problem is not Method.gram_problem
 
     def pairs(self, profile: Profile, p: Values) -> int:
-        """About how many pairs of rows the method compares: many are worth several tasks even where the data are small."""
+        """About how many pairs of rows the method compares: many are worth several tasks even where
+        the data are small."""
         return 0
 
     def group_needs(
@@ -187,9 +200,11 @@ class Method(Entry):
     def group_scores(
         self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]
     ) -> np.ndarray | None:
-        """(groups,) what the features of each group score together, NaN where that is not told; None: no such score is known."""
+        """(groups,) what the features of each group score together, NaN where that is not told;
+        None: no such score is known."""
         return None
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
-        """Scores of the varying features; `count` is how many the user will keep (a greedy method picks no more)."""
+        """Scores of the varying features; `count` is how many the user will keep (a greedy method
+        picks no more)."""
         raise NotImplementedError

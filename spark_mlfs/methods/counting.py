@@ -1,6 +1,8 @@
-"""Shared by the counting methods: their parameters, relevance from two-way counts, and greedy selection from links.
+"""Shared by the counting methods: their parameters, relevance from two-way counts, and greedy
+selection from links.
 
-Shared by methods that add up over labels: how much each label counts, and how often labels are wrong."""
+Shared by methods that add up over labels: how much each label counts, and how often labels are
+wrong."""
 
 from __future__ import annotations
 
@@ -37,18 +39,21 @@ LABEL_WEIGHTS = Parameter(
         words=("uniform", "entropy", "size"),
         named=True,
     ),
-    "how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given",
+    "how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), "
+    "1/q, or as given",
 )
 LABEL_NOISE = Parameter(
     "label_noise",
     None,
     Optional(NumberList(Number(0, 1), "two probabilities fp, fn below 1 together", 2)),
-    "probability that an absent label is reported, and that a present one is missed: counts are corrected for it",
+    "probability that an absent label is reported, and that a present one is missed: counts are "
+    "corrected for it",
 )
 
 
 def by_place(p: Values, names: Sequence[str]) -> Mapping[str, Any]:
-    """The parameters with ``label_weights`` by name as a list; labels not named have 1. `ParameterError` for an unknown name."""
+    """The parameters with ``label_weights`` by name as a list; labels not named have 1.
+    `ParameterError` for an unknown name."""
     asked = p.get(LABEL_WEIGHTS.name)
     if not isinstance(asked, Mapping):
         return p
@@ -65,8 +70,9 @@ def by_place(p: Values, names: Sequence[str]) -> Mapping[str, Any]:
 
 
 def label_weights(profile: Profile, p: Values) -> np.ndarray | None:
-    """(q,) what the parameter ``label_weights`` comes to; None: every label counts once. H(l) is the entropy, in nats, of label l
-    over its known rows, of a graded one that of its mean grade. `ParameterError` where the number is wrong, or all are 0."""
+    """(q,) what the parameter ``label_weights`` comes to; None: every label counts once. H(l) is
+    the entropy, in nats, of label l over its known rows, of a graded one that of its mean grade.
+    `ParameterError` where the number is wrong, or all are 0."""
     asked, q = p.get("label_weights", "uniform"), profile.q
     if asked == "uniform":
         return None
@@ -79,11 +85,13 @@ def label_weights(profile: Profile, p: Values) -> np.ndarray | None:
         return np.divide(1, entropy, out=np.zeros(q), where=entropy > 0)
     if isinstance(asked, Mapping):
         raise ParameterError(
-            "label_weights by name need the labels' names, which are not known here; give a list in their order"
+            "label_weights by name need the labels' names, which are not known here; give a list "
+            "in their order"
         )
     if len(asked) != q:
         raise ParameterError(
-            f"label_weights has {len(asked)} numbers, the data have {q} labels; give every label one"
+            f"label_weights has {len(asked)} numbers, the data have {q} labels; give every label "
+            "one"
         )
     if not any(asked):
         raise ParameterError("label_weights are all 0; give some label a weight")
@@ -97,17 +105,20 @@ def label_scale(profile: Profile, p: Values) -> np.ndarray | None:
 
 
 def labels_of(engine: Engine, p: Values) -> Labels:
-    """The labels as the parameters ``label_weights`` and ``label_noise`` have them; `ParameterError` where they make no sense."""
+    """The labels as the parameters ``label_weights`` and ``label_noise`` have them;
+    `ParameterError` where they make no sense."""
     weights, noise = label_weights(engine.profile, p), p.get("label_noise")
     if noise is not None:
         if sum(noise) >= 1:
             raise ParameterError(
-                f"label_noise = {noise[0]:g}, {noise[1]:g} add up to 1 or more: such labels tell nothing, or the opposite; give "
-                "the probabilities that an absent label is reported and that a present one is missed"
+                f"label_noise = {noise[0]:g}, {noise[1]:g} add up to 1 or more: such labels tell "
+                "nothing, or the opposite; give the probabilities that an absent label is "
+                "reported and that a present one is missed"
             )
         if engine.profile.total << NOISE_BITS >= MOST:
             raise ParameterError(
-                "label_noise takes 2^36 rows, or units of their weight, at most; leave it or the weights out"
+                "label_noise takes 2^36 rows, or units of their weight, at most; leave it or the "
+                "weights out"
             )
     return replace(
         engine.labels(),
@@ -117,11 +128,13 @@ def labels_of(engine: Engine, p: Values) -> Labels:
 
 
 def refuse_with_labelsets(p: Values) -> None:
-    """`ParameterError` where labels are no longer told apart, so that none can be weighed or corrected."""
+    """`ParameterError` where labels are no longer told apart, so that none can be weighed or
+    corrected."""
     for parameter in (LABEL_WEIGHTS, LABEL_NOISE):
         if p.get(parameter.name, parameter.default) != parameter.default:
             raise ParameterError(
-                f"{parameter.name} goes with label_coding='br', which looks at each label; leave one out"
+                f"{parameter.name} goes with label_coding='br', which looks at each label; leave "
+                "one out"
             )
 
 
@@ -138,7 +151,8 @@ CORRECTION = Parameter(
 CHANCE = replace(
     CORRECTION,
     constraint=Choice(("none", "miller-madow", "chance")),
-    doc=f"{CORRECTION.doc}, or of the informations for what they are by chance, given how often each value occurs",
+    doc=f"{CORRECTION.doc}, or of the informations for what they are by chance, given how often "
+    "each value occurs",
 )
 LABELS = Parameter(
     "label_coding",
@@ -164,15 +178,17 @@ def known_labelsets(engine: Engine) -> Labelsets:
     (sets,) = engine.run(LabelsetCounts())
     if not len(sets.counts):
         raise DataError(
-            "no row has all its labels known: labelsets need fully known rows; drop the labels that are never known"
+            "no row has all its labels known: labelsets need fully known rows; drop the labels "
+            "that are never known"
         )
     return sets
 
 
 @dataclass(frozen=True)
 class Relevance(Reduction):
-    """R(f): the sum of I(f; Y_l) over the labels, by their weights, or I(f; class), of groups that are a `target`'s. Where the
-    labels are plain the sum is exact, and sparse counts are not made dense. Plug-in values are clipped at 0."""
+    """R(f): the sum of I(f; Y_l) over the labels, by their weights, or I(f; class), of groups that
+    are a `target`'s. Where the labels are plain the sum is exact, and sparse counts are not made
+    dense. Plug-in values are clipped at 0."""
 
     target: Labels | Classes
     logs: info.CountLogs
@@ -210,7 +226,8 @@ class Relevance(Reduction):
 
 
 def informations(target: Labels, logs: info.CountLogs, counts: np.ndarray) -> np.ndarray:
-    """(F, q) I(f; Y_l) by dense counts (F, values, groups) as the target has them; plug-in values are clipped at 0."""
+    """(F, q) I(f; Y_l) by dense counts (F, values, groups) as the target has them; plug-in values
+    are clipped at 0."""
     counts = target.denoised_counts(counts)
     each = info.label_information(logs, counts, target.q, target.unknown(counts))
     return each if logs.corrected else np.maximum(each, 0.0)
@@ -233,7 +250,8 @@ class Counting:
         correction = p.get("bias_correction", "none")
         if correction != "none" and engine.profile.weight_unit < 1:
             engine.unweighted(
-                f"bias_correction={correction!r}, which counts rows, takes weights that are whole numbers; else it"
+                f"bias_correction={correction!r}, which counts rows, takes weights that are whole "
+                "numbers; else it"
             )
         if correction != "none" and p.get("label_noise") is not None:
             raise ParameterError(
@@ -260,7 +278,8 @@ class Counting:
         return self.numbers(self.relevance_of)[0]
 
     def joint_counts(self, groups: Sequence[tuple[int, ...]]) -> list[JointCounts]:
-        """Counts of the joint values of groups of features: one statistic, or several where one would take too many bytes."""
+        """Counts of the joint values of groups of features: one statistic, or several where one
+        would take too many bytes."""
         wanted = JointCounts(self.coding, self.target, tuple(groups))
         engine = self.engine
         limit = min(TwoWay.gathered_bytes, engine.budgets.worker // 8, engine.budgets.driver // 4)
@@ -280,7 +299,8 @@ class Counting:
 
     @cached_property
     def _all_rows(self) -> Counts:
-        """Counts of which group 0 is all rows: the two-way counts, where they are brought together."""
+        """Counts of which group 0 is all rows: the two-way counts, where they are brought
+        together."""
         whole = TwoWay(self.coding, self.target)
         return self.engine.run(
             whole if self.engine.gathers(whole) else TwoWay(self.coding, Everything())
@@ -291,7 +311,8 @@ class Counting:
         return self.coding.zero.astype(int) if self.coding.sparse else self._all_rows.commonest()
 
     def links(self, features: list[int], target: Target | None = None) -> dict[int, np.ndarray]:
-        """{s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s), one request for all of `features` if their counts fit the budgets."""
+        """{s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s), one request for all of `features` if their
+        counts fit the budgets."""
         commonest = [int(self._commonest[s]) for s in features]
         wanted = pair_counts(self.coding, target or self.target, features, commonest, self.logs)
         if len(features) > 1 and not self.engine.holds(wanted):
@@ -301,14 +322,18 @@ class Counting:
         return {s: numbers[2 * index : 2 * index + 2] for index, s in enumerate(features)}
 
     def label_pairs(self, labels: tuple[int, ...]) -> np.ndarray:
-        """(2, v) over pairs a < b of `labels`: Σ co(f, a, b), and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)]."""
+        """(2, v) over pairs a < b of `labels`: Σ co(f, a, b), and Σ [I(f; Y_a | Y_b) + I(f; Y_b |
+        Y_a)]."""
         if len(labels) < 2:
             return np.zeros((2, self.engine.num_features))
         target = LabelPairs(labels)
         table = (
             8 * PAIR_COPIES * self.coding.width * target.size
         )  # of one feature, while its informations are summed
-        remedy = f"lower {setting('num_bins')}, give fewer labels, or use mim, jmi, d2f or mdmr: they pair none"
+        remedy = (
+            f"lower {setting('num_bins')}, give fewer labels, or use mim, jmi, d2f or mdmr: "
+            "they pair none"
+        )
         needs = f"the {target.size} pairs of {len(labels)} labels need"
         error = WorkerBudgetError if self.engine.in_one_process else BudgetError
         must_fit(table, *self.engine.state_budget, needs, remedy, "for each feature", error)
@@ -323,8 +348,9 @@ class Counting:
 class Criterion:
     """A greedy criterion over counts.
 
-    `first` (v,) what the first pick maximises; `term(s, conditional, pair)` (v,) what the pick s adds to a sum over the picks, by
-    Σ_l I(f; Y_l | s) and I(f; s); `value(sum, picks)` (v,) the criterion of further picks; `target` of the links, if another."""
+    `first` (v,) what the first pick maximises; `term(s, conditional, pair)` (v,) what the pick s
+    adds to a sum over the picks, by Σ_l I(f; Y_l | s) and I(f; s); `value(sum, picks)` (v,) the
+    criterion of further picks; `target` of the links, if another."""
 
     first: np.ndarray
     term: Callable[[int, np.ndarray, np.ndarray], np.ndarray]
@@ -362,7 +388,8 @@ class GreedyCountingMethod(CountingMethod):
     conditions = True
 
     def criterion(self, counting: Counting, costs: bool) -> Criterion:
-        """Return the criterion over these counts; with `costs` its values are gains, which are compared with costs."""
+        """Return the criterion over these counts; with `costs` its values are gains, which are
+        compared with costs."""
         raise NotImplementedError
 
     def score(

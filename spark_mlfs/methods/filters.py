@@ -1,4 +1,5 @@
-"""Filters: each makes one number a feature in one scan, of two-way counts or of moments by label."""
+"""Filters: each makes one number a feature in one scan, of two-way counts or of moments by
+label."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ from .counting import (
 
 @dataclass(frozen=True)
 class ChiSquare(Reduction):
-    """χ², times the `unit` of the rows' weights, against each label, combined by `aggregate`, or against the class."""
+    """χ², times the `unit` of the rows' weights, against each label, combined by `aggregate`, or
+    against the class."""
 
     target: Target
     aggregate: str
@@ -80,17 +82,18 @@ class ChiSquare(Reduction):
 
 
 class Chi2(CountingMethod):
-    """χ² statistic of feature against each label (sum, mean or maximum over labels), or against the labelset.
+    """χ² statistic of feature against each label (sum, mean or maximum over labels), or against the
+    labelset.
 
         χ²(f, l) = Σ_{a,y} (O_ay − E_ay)²/E_ay,    E_ay = O_a· O_·y / O_··
 
-    ``label_coding="br"``: score Σ_l χ²(f, l), its mean over all q labels, or max_l, by ``aggregate``; ``"lp"``: χ² against the
-    labelset as one class. Cells with E = 0 are skipped. For a 2 × 2 table χ² = n·r², r the correlation.
-    Symbols: $one; a its value; y ∈ {0, 1} that of label l of q, or one of m labelsets, the empty one included; O_ay rows with
-    both (of label l: of those where it is known), a dot sums. Score (v,), without unit.
-    Raises: $coded.
-    Source: Trohidis, Tsoumakas, Kalliris & Vlahavas 2008.
-    Deviations: none known; the sum over the labels ranks as the mean does."""
+    ``label_coding="br"``: score Σ_l χ²(f, l), its mean over all q labels, or max_l, by
+    ``aggregate``; ``"lp"``: χ² against the labelset as one class. Cells with E = 0 are skipped. For
+    a 2 × 2 table χ² = n·r², r the correlation. Symbols: $one; a its value; y ∈ {0, 1} that of label
+    l of q, or one of m labelsets, the empty one included; O_ay rows with both (of label l: of those
+    where it is known), a dot sums. Score (v,), without unit. Raises: $coded. Source: Trohidis,
+    Tsoumakas, Kalliris & Vlahavas 2008. Deviations: none known; the sum over the labels ranks as
+    the mean does."""
 
     name = "chi2"
     title = "χ² statistic of feature against label"
@@ -132,7 +135,7 @@ class InformationNorm(Reduction):
                     some,
                     counts.label_rows,
                     touched**2,
-                    lambda r, p: untouched(r, p) ** 2,  # noqa: B023
+                    lambda r, p: untouched(r, p) ** 2,
                 )
         else:
             for at, table in counts.chunks(6):
@@ -145,10 +148,9 @@ class ENM(CountingMethod):
 
         score(f) = ‖(I(f; Y_1), …, I(f; Y_q))‖₂
 
-    Symbols: $one; $label; $plugin, clipped at 0, over the rows where label l is known. Score (v,), nats.
-    Raises: $counts; $range.
-    Source: $measures.
-    Deviations: none known; unknown labels are an addition."""
+    Symbols: $one; $label; $plugin, clipped at 0, over the rows where label l is known. Score (v,),
+    nats. Raises: $counts; $range. Source: $measures. Deviations: none known; unknown labels are an
+    addition."""
 
     name = "enm"
     title = "Euclidean norm of the per-label mutual informations"
@@ -164,14 +166,15 @@ class ENM(CountingMethod):
 class FIMF(CountingMethod):
     """R(f) − Σ over pairs of the highest-entropy labels of co(f, l, l').
 
-        score(f) = R(f) − Σ_{l<l', both in Q} co(f, l, l'),   R(f) = Σ_l I(f; Y_l),   co(f, l, l') = I(f; Y_l) − I(f; Y_l | Y_l')
+        score(f) = R(f) − Σ_{l<l', both in Q} co(f, l, l'),   R(f) = Σ_l I(f; Y_l),   co(f, l, l') =
+        I(f; Y_l) − I(f; Y_l | Y_l')
 
     One pass, no greedy search. R is over all q labels, the pairs are unordered and over Q alone.
-    Symbols: $one; $label; Q the ``num_labels`` labels of highest entropy H(Y_l) (ties by index); $plugin, in R over the rows
-    where label l is known, in co, the interaction information, over the rows whose labels are all known. Score (v,), nats.
-    Raises: $pairs.
-    Source: Lee & Kim, "Fast multi-label feature selection based on information-theoretic feature ranking", 2015.
-    Deviations: none; unknown labels are an addition."""
+    Symbols: $one; $label; Q the ``num_labels`` labels of highest entropy H(Y_l) (ties by index);
+    $plugin, in R over the rows where label l is known, in co, the interaction information, over the
+    rows whose labels are all known. Score (v,), nats. Raises: $pairs. Source: Lee & Kim, "Fast
+    multi-label feature selection based on information-theoretic feature ranking", 2015. Deviations:
+    none; unknown labels are an addition."""
 
     name = "fimf"
     title = "relevance less interaction of the highest-entropy labels"
@@ -222,7 +225,7 @@ class GeometricMean(Reduction):
                     some,
                     rows,
                     met,
-                    lambda r, p: logarithm(untouched(r, p), p),  # noqa: B023
+                    lambda r, p: logarithm(untouched(r, p), p),
                 )
                 out[at] = sums / np.count_nonzero(self.both)
         else:
@@ -242,10 +245,9 @@ class GMM(CountingMethod):
 
         score(f) = (Π_{l∈L} max(I(f; Y_l), 1e-12))^(1/|L|)
 
-    Symbols: $one; $label; L the labels that take both values; $plugin, over the rows where label l is known. Score (v,), nats.
-    Raises: $counts; $range.
-    Source: $measures.
-    Deviations: labels with one value are left out; the floor at 1e-12: one label without information does not make features
+    Symbols: $one; $label; L the labels that take both values; $plugin, over the rows where label l
+    is known. Score (v,), nats. Raises: $counts; $range. Source: $measures. Deviations: labels with
+    one value are left out; the floor at 1e-12: one label without information does not make features
     equal."""
 
     name = "gmm"
@@ -284,11 +286,11 @@ class IGMF(CountingMethod):
 
         score(f) = 2·I(f; Y) / (H(f) + H(Y))
 
-    The symmetric uncertainty, a number in [0, 1]; 0 where neither varies. Rows with an unknown label are left out.
-    Symbols: $one; Y the labelset as one class of m, the empty one included; $plugin, H entropy, as I: the score (v,) has no unit.
-    Raises: $unlabelled; $counts; $range.
-    Source: Li, Liu, Ma, Mo, Duan, Zhou & Zhao, "Multi-label feature selection via information gain", ADMA 2014.
-    Deviations: none known; unknown labels are an addition."""
+    The symmetric uncertainty, a number in [0, 1]; 0 where neither varies. Rows with an unknown
+    label are left out. Symbols: $one; Y the labelset as one class of m, the empty one included;
+    $plugin, H entropy, as I: the score (v,) has no unit. Raises: $unlabelled; $counts; $range.
+    Source: Li, Liu, Ma, Mo, Duan, Zhou & Zhao, "Multi-label feature selection via information
+    gain", ADMA 2014. Deviations: none known; unknown labels are an addition."""
 
     name = "igmf"
     title = "symmetric uncertainty with the labelset"
@@ -317,23 +319,26 @@ class MIM(CountingMethod):
         label_coding="br"   R(f) = Σ_l I(f; Y_l)
         label_coding="lp"   R(f) = I(f; Y)
 
-    Symbols: $one; $label; Y the labelset as one class of m, the empty one included. I(A; B) = Σ_ab p(a, b) ln p(a, b)/(p(a)
-    p(b)), p the shares of the n rows: the plug-in estimate, in nats, clipped at 0; or with the Miller–Madow correction of its
-    entropies; or ("chance") less its mean over all tables with the same margins, so that a feature of many values has no
-    advantage (`kernels.chance`). I(f; Y_l) is over the rows where label l is known, I(f; Y) over those where all are. Score R,
-    (v,). A group of features (``groups``) scores R of its members' joint value, of which 1024 are counted at most: one that has
-    more scores the mean of its three best members. ``bias_correction`` takes off what many values add to the plug-in estimate,
-    their number over 2n.
-    Cost: one two-way count, n·d·(1 + labels a row); of "chance" about 1 µs for every pair of different code and label counts
-    more.
-    Raises: $coded.
-    Source: Sechidis, Nikolaou & Brown 2014, Eq. 7 (br) and Eq. 5 (lp); Vinh, Epps & Bailey 2010, Eq. 24a (chance).
-    Deviations: none; unknown labels and the corrections are additions."""
+    Symbols: $one; $label; Y the labelset as one class of m, the empty one included. I(A; B) = Σ_ab
+    p(a, b) ln p(a, b)/(p(a) p(b)), p the shares of the n rows: the plug-in estimate, in nats,
+    clipped at 0; or with the Miller–Madow correction of its entropies; or ("chance") less its mean
+    over all tables with the same margins, so that a feature of many values has no advantage
+    (`kernels.chance`). I(f; Y_l) is over the rows where label l is known, I(f; Y) over those where
+    all are. Score R, (v,). A group of features (``groups``) scores R of its members' joint value,
+    of which 1024 are counted at most: one that has more scores the mean of its three best members.
+    ``bias_correction`` takes off what many values add to the plug-in estimate, their number over
+    2n. Cost: one two-way count, n·d·(1 + labels a row); of "chance" about 1 µs for every pair of
+    different code and label counts more. Raises: $coded. Source: Sechidis, Nikolaou & Brown 2014,
+    Eq. 7 (br) and Eq. 5 (lp); Vinh, Epps & Bailey 2010, Eq. 24a (chance). Deviations: none; unknown
+    labels and the corrections are additions."""
 
     name = "mim"
     title = "mutual information with each label (or the labelset)"
     source = "Sechidis et al. 2014, Eq. 5 and 7"
-    when = "very many features, one pass; a filter in front of other methods. Copies of a good feature come with it"
+    when = (
+        "very many features, one pass; a filter in front of other methods. Copies of a good "
+        "feature come with it"
+    )
     parameters = (*BY_CHANCE, *CODED[len(BY_CHANCE) :])
 
     def group_needs(
@@ -359,7 +364,8 @@ class MIM(CountingMethod):
 
 @dataclass(frozen=True)
 class Scatter(Reduction):
-    """Between and within the groups from the `first` on, `count` of them (None: all), about their mean or that of all rows."""
+    """Between and within the groups from the `first` on, `count` of them (None: all), about their
+    mean or that of all rows."""
 
     first: int = 0
     count: int | None = None
@@ -375,7 +381,8 @@ class Scatter(Reduction):
 
 @dataclass(frozen=True)
 class LabelRatios(Reduction):
-    """The mean over the labels of the ratio of scatters, and whether a feature varies; `watch`: labels some rows do not know."""
+    """The mean over the labels of the ratio of scatters, and whether a feature varies; `watch`:
+    labels some rows do not know."""
 
     watch: tuple[int, ...]
     weights: np.ndarray | None
@@ -412,25 +419,30 @@ class LabelRatios(Reduction):
 
 
 class Fisher(Method):
-    """Fisher score Σ_c n_c(μ_c − μ)² / Σ_c n_c var_c, mean over labels; or over overlapping labels, or labelsets.
+    """Fisher score Σ_c n_c(μ_c − μ)² / Σ_c n_c var_c, mean over labels; or over overlapping labels,
+    or labelsets.
 
-        label_coding="br"        (1/|L|) Σ_{l∈L} s(f; l, not l),    s(f; classes) = Σ_c n_c (μ_c − μ)² / Σ_c n_c σ²_c
-        label_coding="overlap"   s(f; 1, …, q), the labels as classes that share rows
-        label_coding="lp"        s(f; the labelsets)
+        label_coding="br"        (1/|L|) Σ_{l∈L} s(f; l, not l),    s(f; classes) = Σ_c n_c (μ_c −
+        μ)² / Σ_c n_c σ²_c label_coding="overlap"   s(f; 1, …, q), the labels as classes that share
+        rows label_coding="lp"        s(f; the labelsets)
 
-    Under "br" s = r²/(1 − r²), r the correlation with the label. Denominators are floored at 1e-12·(numerator + denominator): 0/0
-    = 0, perfect separation 1e12. Scale invariant, so no scaling is applied. Where labels are graded a row of grade g is g of a
-    row with the label and 1 − g of one without it.
-    Symbols: f one of the v features that vary; n_c, μ_c, σ²_c rows, mean and population variance of f in class c; μ the mean of
-    all n rows; L the labels of q that take both values; rows are those where the label, or under "lp" all, are known. Score (v,).
-    Raises: `BudgetError` where the sums (labels or labelsets × features) exceed $budget; under "lp" $unlabelled; $range.
-    Source: Gu, Li & Han 2011 (the score of one class label).
-    Deviations: the three ways to many labels are ours: the source has one label."""
+    Under "br" s = r²/(1 − r²), r the correlation with the label. Denominators are floored at
+    1e-12·(numerator + denominator): 0/0 = 0, perfect separation 1e12. Scale invariant, so no
+    scaling is applied. Where labels are graded a row of grade g is g of a row with the label and 1
+    − g of one without it. Symbols: f one of the v features that vary; n_c, μ_c, σ²_c rows, mean and
+    population variance of f in class c; μ the mean of all n rows; L the labels of q that take both
+    values; rows are those where the label, or under "lp" all, are known. Score (v,). Raises:
+    `BudgetError` where the sums (labels or labelsets × features) exceed $budget; under "lp"
+    $unlabelled; $range. Source: Gu, Li & Han 2011 (the score of one class label). Deviations: the
+    three ways to many labels are ours: the source has one label."""
 
     name = "fisher"
     title = "Fisher score"
     source = "Gu, Li & Han 2011"
-    when = "numeric features without binning, one pass; overlapping labels by its parameter label_coding"
+    when = (
+        "numeric features without binning, one pass; overlapping labels by its parameter "
+        "label_coding"
+    )
     cost = "one scan"
     statistics = (GroupMoments, LabelsetCounts, KnownRows)
     parameters = (
@@ -479,15 +491,17 @@ class Fisher(Method):
 class FStatistic(Method):
     """F = (n − q)/(q − 1) · Σ n_l(μ_l − μ)² / Σ_l Σ_{i∈l}(x_i − μ_l)².
 
-        F(f) = max(n − q, 1)/max(q − 1, 1) · Sb/Sw,    Sb = Σ_l n_l (μ_l − μ)²,    Sw = Σ_l Σ_{i∈l} (x_i − μ_l)²
+        F(f) = max(n − q, 1)/max(q − 1, 1) · Sb/Sw,    Sb = Σ_l n_l (μ_l − μ)²,    Sw = Σ_l Σ_{i∈l}
+        (x_i − μ_l)²
 
-    A row counts once for each of its labels, where labels are graded to the degree of its grade; unknown labels are not positive
-    ones. The denominator is floored at 1e-12·(Sb + Sw): 0/0 = 0, perfect separation 1e12. No scaling would change it.
-    Symbols: x_i the value of feature f, one of the v that vary, in row i of n; i ∈ l the n_l rows with label l of q; μ_l their
-    mean; μ = Σ n_l μ_l / Σ n_l. Score F (v,), without unit.
-    Raises: `BudgetError` where the sums (labels × features) exceed $budget. It has no parameters.
-    Source: Kong, Ding, Huang & Zhao 2012 (the MLFS of Yan & Li 2016).
-    Deviations: factor and denominator are floored; the authors' code divides by a sum of unweighted variances: not followed."""
+    A row counts once for each of its labels, where labels are graded to the degree of its grade;
+    unknown labels are not positive ones. The denominator is floored at 1e-12·(Sb + Sw): 0/0 = 0,
+    perfect separation 1e12. No scaling would change it. Symbols: x_i the value of feature f, one of
+    the v that vary, in row i of n; i ∈ l the n_l rows with label l of q; μ_l their mean; μ = Σ n_l
+    μ_l / Σ n_l. Score F (v,), without unit. Raises: `BudgetError` where the sums (labels ×
+    features) exceed $budget. It has no parameters. Source: Kong, Ding, Huang & Zhao 2012 (the MLFS
+    of Yan & Li 2016). Deviations: factor and denominator are floored; the authors' code divides by
+    a sum of unweighted variances: not followed."""
 
     name = "f-statistic"
     title = "multi-label F statistic"

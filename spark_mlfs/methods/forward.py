@@ -31,31 +31,35 @@ LARGEST = 1 << 20  # of what a label counts in a sketch, times the labels of a r
 
 
 class Forward(Method):
-    """J(j): the share of the labels' variance that feature j explains on rows it was not fitted to, beside the picks.
+    """J(j): the share of the labels' variance that feature j explains on rows it was not fitted to,
+    beside the picks.
 
         J(j) = Σ_f Σ_l w_l (2 b_jl ⟨z_j, r_l⟩_H − b_jl² ⟨z_j, z_j⟩_H) / Σ_f Σ_l w_l ⟨ỹ_l, ỹ_l⟩_H,
         b_jl = ⟨z_j, r_l⟩_T / (⟨z_j, z_j⟩_T + p_j λ n_f)
 
-    Greedy: each pick s maximises J, the share of the labels' variance that a feature explains on rows H of each fold f to which
-    its weights b were not fitted, but to the others, T. Then z_j ← z_j − z_s ⟨z_s, z_j⟩_T/(⟨z_s, z_s⟩_T + p_s λ n_f), r_l ← r_l −
-    z_s b_sl in every fold: what the picks say of features and labels on T is taken out of them. J may be negative: such a feature
-    predicts worse than none. Unpicked features follow by the first J. Of a number that is auto as few are kept as are within one
-    standard error over the folds of the largest Σ J; none where that, or what 20 picks made without each fold explain of it, is
-    not above one.
-    Symbols: z_j (n,) at first x̃_j, column j of X (n, v) about its mean over T, over its standard deviation; r_l at first ỹ_l,
-    label l of Y (n, q) about its mean over T; w_l = 1/Var(y_l), times the label's weight, 0 of a label of one value; n_f the rows
-    of T, λ ≥ 0 ``penalty``, p_j ``penalties`` (`select.constraints`), 1 where nothing is said, 0 of a feature that is included; n
-    the rows whose labels are all known. F ``folds`` by the hash of the row id, without ids by that of the row's features: equal
-    rows share a fold. Score J of the first pick (v,), without unit.
-    Cost: one scan for second moments by fold, then O(v·(k + q)) operations a fold for pick k (`solvers.forward`). Where they
-    exceed ``driverBytes`` (of arrays ``memory_bytes``), the first J of all features is finished on the executors, and the best go
-    on, as many as fit, which the report says: three scans. So more memory may pick a feature that is weak alone.
-    Raises: `DataError` where no row has all its labels known, no feature varies over those, or all share a fold; `BudgetError`
-    where sums of labels exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of
-    range.
-    Source: ours; forward selection by orthogonal least squares, Chen, Billings & Luo, International Journal of Control 50, 1989,
-    with the held-out error of k folds in the place of the fitted one.
-    Deviations: none."""
+    Greedy: each pick s maximises J, the share of the labels' variance that a feature explains on
+    rows H of each fold f to which its weights b were not fitted, but to the others, T. Then z_j ←
+    z_j − z_s ⟨z_s, z_j⟩_T/(⟨z_s, z_s⟩_T + p_s λ n_f), r_l ← r_l − z_s b_sl in every fold: what the
+    picks say of features and labels on T is taken out of them. J may be negative: such a feature
+    predicts worse than none. Unpicked features follow by the first J. Of a number that is auto as
+    few are kept as are within one standard error over the folds of the largest Σ J; none where
+    that, or what 20 picks made without each fold explain of it, is not above one. Symbols: z_j (n,)
+    at first x̃_j, column j of X (n, v) about its mean over T, over its standard deviation; r_l at
+    first ỹ_l, label l of Y (n, q) about its mean over T; w_l = 1/Var(y_l), times the label's
+    weight, 0 of a label of one value; n_f the rows of T, λ ≥ 0 ``penalty``, p_j ``penalties``
+    (`select.constraints`), 1 where nothing is said, 0 of a feature that is included; n the rows
+    whose labels are all known. F ``folds`` by the hash of the row id, without ids by that of the
+    row's features: equal rows share a fold. Score J of the first pick (v,), without unit. Cost: one
+    scan for second moments by fold, then O(v·(k + q)) operations a fold for pick k
+    (`solvers.forward`). Where they exceed ``driverBytes`` (of arrays ``memory_bytes``), the first J
+    of all features is finished on the executors, and the best go on, as many as fit, which the
+    report says: three scans. So more memory may pick a feature that is weak alone. Raises:
+    `DataError` where no row has all its labels known, no feature varies over those, or all share a
+    fold; `BudgetError` where sums of labels exceed ``driverBytes``, or a worker's share
+    ``workerBytes``; `ParameterError` where a parameter is out of range. Source: ours; forward
+    selection by orthogonal least squares, Chen, Billings & Luo, International Journal of Control
+    50, 1989, with the held-out error of k folds in the place of the fitted one. Deviations:
+    none."""
 
     name = "forward"
     title = "forward selection by held-out explained variance"
@@ -91,9 +95,11 @@ class Forward(Method):
         (sums,) = engine.run(*self.needs(engine, p))
         if len(sums.n) < 2:
             raise DataError(
-                "all rows with known labels share a fold, as those of one id and equal ones do: give more, or another method"
+                "all rows with known labels share a fold, as those of one id and equal ones do: "
+                "give more, or another method"
                 if len(sums.n)
-                else "no row has all its labels known: label some rows, or drop the labels that are never known"
+                else "no row has all its labels known: label some rows, or drop the labels that "
+                "are never known"
             )
         low, high = known_range(engine)
         seen, whole, times = (
@@ -119,8 +125,8 @@ class Forward(Method):
                 seen = best(engine, whole, values, varying, terms)
                 (sums,) = engine.run(replace(whole, features=seen))
                 details["candidates"] = (
-                    f"{len(seen)} of {width} features went on, those that explain most alone: the driver's budget holds the "
-                    "products of no more"
+                    f"{len(seen)} of {width} features went on, those that explain most alone: the "
+                    "driver's budget holds the products of no more"
                 )
             elif width < engine.num_features:
                 sums = replace(
@@ -176,7 +182,8 @@ class Forward(Method):
 
 
 def _cumulative(total: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(k,) the `total` up to each pick, and its standard error over the folds, by the `shares` (F, k) of each."""
+    """(k,) the `total` up to each pick, and its standard error over the folds, by the `shares` (F,
+    k) of each."""
     return total, np.cumsum(shares, axis=1).std(axis=0, ddof=1) / np.sqrt(len(shares))
 
 
@@ -203,7 +210,8 @@ def sketch_sizes(profile: Profile, p: Values) -> np.ndarray:
 
 
 def fits(engine: Engine, wanted: FoldGrams) -> bool:
-    """Whether the moments, and what `solvers.forward` makes of them, are within the budgets: with every feature picked."""
+    """Whether the moments, and what `solvers.forward` makes of them, are within the budgets: with
+    every feature picked."""
     profile = wanted.seen(engine.profile)
     v, q = len(profile.varying), wanted.outputs(profile)
     return wanted.state_bytes(engine.profile) + 32 * wanted.blocks * v * (v + q) <= min(
@@ -214,7 +222,8 @@ def fits(engine: Engine, wanted: FoldGrams) -> bool:
 def first_gains(
     engine: Engine, p: Values, base: FoldSums, times: np.ndarray | None, penalties: np.ndarray
 ) -> np.ndarray:
-    """(v,) J of each feature alone, of its penalty, NaN of a constant one: finished range by range of features."""
+    """(v,) J of each feature alone, of its penalty, NaN of a constant one: finished range by range
+    of features."""
     profile = engine.profile
     target = FoldedLabels(profile.q, p["folds"], profile)
     if sketch_width(profile, p):
@@ -223,8 +232,9 @@ def first_gains(
     distinct, place = np.unique(penalties, return_inverse=True)
     if len(distinct) > FEW_PENALTIES:
         raise ParameterError(
-            f"penalties: {len(distinct)} different numbers for features that exceed driver_bytes together, where forward takes "
-            f"{FEW_PENALTIES}: round them, raise {setting('driver_bytes')}, or give a {setting('screen')}"
+            f"penalties: {len(distinct)} different numbers for features that exceed driver_bytes "
+            f"together, where forward takes {FEW_PENALTIES}: round them, raise "
+            f"{setting('driver_bytes')}, or give a {setting('screen')}"
         )
     each = [Alone(base, weights, float(penalty), unit_of_moments(profile)) for penalty in distinct]
     found = engine.run(
@@ -240,8 +250,8 @@ def best(
     varying: np.ndarray,
     terms: PickConstraints,
 ) -> np.ndarray:
-    """The features that go on, ascending: the included, and of the others those of the largest values, as many as fit; groups by
-    the best of their members, and whole."""
+    """The features that go on, ascending: the included, and of the others those of the largest
+    values, as many as fit; groups by the best of their members, and whole."""
     worth = np.full(len(values), -np.inf)
     worth[varying] = values[varying]
     for group in terms.groups:
@@ -268,23 +278,26 @@ def best(
 
 
 class FastCan(Method):
-    """J(f) = ‖V'x_f⊥‖²/‖x_f⊥‖²: what f adds to the sum of squared canonical correlations with the labels.
+    """J(f) = ‖V'x_f⊥‖²/‖x_f⊥‖²: what f adds to the sum of squared canonical correlations with the
+    labels.
 
         J(f) = ‖V'x_f⊥‖² / ‖x_f⊥‖²
 
-    Greedy: each pick maximises J, what f adds to the sum of the squared canonical correlations of the picked features with the
-    labels, a number in [0, 1]. Features with ‖x_f⊥‖ ≤ tol·‖x_f‖ depend on the picks and are left out; picking stops where none is
-    left, or none adds 1e-10. Unpicked features follow by the first J. No scaling changes any of it.
-    Symbols: x_f (n,) column f of X (n, v), the centred features that vary; Y (n, q) the centred 0/1 labels; V (n, c) an
-    orthonormal basis of the columns of Y, c their rank; x_f⊥ the residual of x_f on the picked columns; n the rows whose labels
-    are all known. Score J of the first pick (v,), without unit. Cost: one scan, then O(v·(k + q)) operations for pick k
-    (`solvers.forward`).
-    Raises: $gram.
-    Source: Zhang & Lang, "Orthogonal least squares based fast feature selection for linear classification", 2022.
-    Deviations: the picks are those of the package `fastcan` (``FastCan(n_features_to_select=K)``) wherever residuals stay above
-    ``tol`` and no two features tie (there rounding decides, here the smaller index). Its own parameter of that name bounds |w'x|
-    after a step of Gram–Schmidt, which only rounding makes large: it leaves out what depends on the picks to some 1e-14 of its
-    norm, which products of columns cannot tell. Near-copies (below ``tol``; ``tol=1e-4`` has them, too) are candidates there."""
+    Greedy: each pick maximises J, what f adds to the sum of the squared canonical correlations of
+    the picked features with the labels, a number in [0, 1]. Features with ‖x_f⊥‖ ≤ tol·‖x_f‖ depend
+    on the picks and are left out; picking stops where none is left, or none adds 1e-10. Unpicked
+    features follow by the first J. No scaling changes any of it. Symbols: x_f (n,) column f of X
+    (n, v), the centred features that vary; Y (n, q) the centred 0/1 labels; V (n, c) an orthonormal
+    basis of the columns of Y, c their rank; x_f⊥ the residual of x_f on the picked columns; n the
+    rows whose labels are all known. Score J of the first pick (v,), without unit. Cost: one scan,
+    then O(v·(k + q)) operations for pick k (`solvers.forward`). Raises: $gram. Source: Zhang &
+    Lang, "Orthogonal least squares based fast feature selection for linear classification", 2022.
+    Deviations: the picks are those of the package `fastcan` (``FastCan(n_features_to_select=K)``)
+    wherever residuals stay above ``tol`` and no two features tie (there rounding decides, here the
+    smaller index). Its own parameter of that name bounds |w'x| after a step of Gram–Schmidt, which
+    only rounding makes large: it leaves out what depends on the picks to some 1e-14 of its norm,
+    which products of columns cannot tell. Near-copies (below ``tol``; ``tol=1e-4`` has them, too)
+    are candidates there."""
 
     name = "fastcan"
     title = "greedy sum of squared canonical correlations"
@@ -298,7 +311,8 @@ class FastCan(Method):
             "tol",
             0.01,
             Number(1e-5, 1),  # second moments tell residuals down to about 1e-5 of a column's norm
-            "features of which the picked ones leave no more than this share of the norm are left out",
+            "features of which the picked ones leave no more than this share of the norm are left "
+            "out",
         ),
     )
     greedy = True
@@ -327,7 +341,8 @@ Redundancies = Callable[[Sequence[int]], dict[int, np.ndarray]]
 
 
 class MRMR(Method):
-    """Rel(f) less, or over, mean_s Red(f, s): relevance to the labels against redundancy with the picked features.
+    """Rel(f) less, or over, mean_s Red(f, s): relevance to the labels against redundancy with the
+    picked features.
 
         scheme="difference"   J(f) = Rel(f) − (1/|S|) Σ_{s∈S} Red(f, s)
         scheme="quotient"     J(f) = Rel(f) / ((1/|S|) Σ_{s∈S} Red(f, s))
@@ -335,24 +350,28 @@ class MRMR(Method):
     Greedy: the first pick maximises Rel, each further one J; unpicked features follow by Rel.
 
         relevance   "mi"           Rel(f) = (1/q) Σ_l I(f; Y_l), in nats, of the discretised feature
-                    "f"            Rel(f) = (1/q) Σ_l F_l, F_l = r²(n − 2)/(1 − r²), r the correlation with the 0/1 label; 1 − r²
-                                   is floored at 1e-12, a label with one value adds 0. Features without any (F = 0) are not picked
+                    "f"            Rel(f) = (1/q) Σ_l F_l, F_l = r²(n − 2)/(1 − r²), r the
+                    correlation with the 0/1 label; 1 − r²
+                                   is floored at 1e-12, a label with one value adds 0. Features
+                                   without any (F = 0) are not picked
         redundancy  "mi"           Red(f, s) = I(f; s), in nats; at least 1e-12 in a quotient
                     "correlation"  Red(f, s) = max(|r_fs|, .001)
 
-    Symbols: f, s the v features that vary, for I discretised into b ≤ ``num_bins`` bins; S the picked ones; Y_l ∈ {0, 1} label l
-    of q; n rows; I plug-in mutual information (on request Miller–Madow, or less what it is by chance: `mim`). A quotient whose
-    mean redundancy is exactly 1, that of a copy, counts as 0. Score Rel (v,); value of a pick J. Unknown labels: informations
-    over the observed pairs, their mean over the labels known in some row; F over the rows whose labels are all known,
-    redundancies over all rows (beside F: over its rows).
-    Raises: `DataError` where F has no row with all labels known; $counts, or the Gram matrix does; $range.
-    Source: Peng, Long & Ding, "Feature selection based on mutual information: criteria of max-dependency, max-relevance, and
-    min-redundancy", IEEE TPAMI 27, 2005; with F and correlation Zhao, Anand & Wang, "Maximum relevance and minimum redundancy
-    feature selection methods for a marketing machine learning platform", 2019.
-    Deviations:
+    Symbols: f, s the v features that vary, for I discretised into b ≤ ``num_bins`` bins; S the
+    picked ones; Y_l ∈ {0, 1} label l of q; n rows; I plug-in mutual information (on request
+    Miller–Madow, or less what it is by chance: `mim`). A quotient whose mean redundancy is exactly
+    1, that of a copy, counts as 0. Score Rel (v,); value of a pick J. Unknown labels: informations
+    over the observed pairs, their mean over the labels known in some row; F over the rows whose
+    labels are all known, redundancies over all rows (beside F: over its rows). Raises: `DataError`
+    where F has no row with all labels known; $counts, or the Gram matrix does; $range. Source:
+    Peng, Long & Ding, "Feature selection based on mutual information: criteria of max-dependency,
+    max-relevance, and min-redundancy", IEEE TPAMI 27, 2005; with F and correlation Zhao, Anand &
+    Wang, "Maximum relevance and minimum redundancy feature selection methods for a marketing
+    machine learning platform", 2019. Deviations:
     - the mean over several labels: the sources have one;
-    - with one label and "f", "correlation", "quotient" the picks are those of the package `mrmr_selection` (``mrmr_classif``) but
-      for copies of the first pick: whether their correlation is exactly 1 is left to rounding there, here it is."""
+    - with one label and "f", "correlation", "quotient" the picks are those of the package
+      `mrmr_selection` (``mrmr_classif``) but for copies of the first pick: whether their
+      correlation is exactly 1 is left to rounding there, here it is."""
 
     name = "mrmr"
     title = "minimum redundancy, maximum relevance"
@@ -412,7 +431,10 @@ class MRMR(Method):
                 f"{said}: give {setting('scheme', 'difference')}, or leave {setting('costs')} out"
             )
         if p["bias_correction"] == "chance" and p["scheme"] == "quotient":
-            said = f"{setting('bias_correction', 'chance')} leaves informations about 0, and no quotient of them"
+            said = (
+                f"{setting('bias_correction', 'chance')} leaves informations about 0, and no "
+                "quotient of them"
+            )
             raise ParameterError(f"{said}: give {setting('scheme', 'difference')}")
         engine.run(*self.needs(engine, p))  # two kinds of statistics may be needed: in one request
         labelled = labelled_view(engine, "standard") if p["relevance"] == "f" else None
@@ -461,5 +483,6 @@ class MRMR(Method):
 
 
 def _unlabelled(engine: Engine) -> Statistic:
-    """Second moments of the features over all rows: where every label is known, the Gram matrix other methods ask for, too."""
+    """Second moments of the features over all rows: where every label is known, the Gram matrix
+    other methods ask for, too."""
     return AllRowsGram() if engine.profile.has_unknown else Gram()

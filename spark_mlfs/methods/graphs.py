@@ -45,18 +45,18 @@ class SPEC(Method):
         phi2 = phi1 / (1 − (x̂'ξ₁)²) = phi1 of x − (1'Dx)/(1'D1)
         phi3 = Σ_{j=2..k} (2 − γ_j)(x̂'ξ_j)²
 
-    Scores are −phi1, −phi2 and phi3, from sums over the rows of each labelset (`solvers.graphs`). Rows without a neighbour
-    leave the graph, not the standardisation; x'Dx = 0 scores −2 (0 under phi3). Rows with unknown labels are left out.
-    Symbols: x (n,) one of the v features that vary, standardised over the n rows; A (n, n) the graph, A_ij = s_ij off the
-    diagonal, s_ij the rows' labels in common over their labels in either, each label weighing its number of rows
-    (``similarity="jaccard"``: all alike), 0 where both rows are without labels; D its degrees, L = D − A; x̂ = D^½x/‖D^½x‖; γ_j,
-    ξ_j the eigenvalues, ascending, and eigenvectors of D^−½LD^−½, ξ₁ ∝ D^½1; k eigenvalues, by default q, the last eigenspace
-    whole. Score (v,).
-    Raises: $unlabelled, or no two rows share a label; `BudgetError` where the sums (labelsets × features) exceed $budget, or
-    phi3's labelsets × labelsets 2 GB; $range.
-    Source: Zhao & Liu 2007; the graph is Yan & Li 2016, Eq. 2 and 3.
-    Deviations: Yan & Li's Eq. 17 writes phi1 as a sum over pairs, without ½, and misplaces the degrees: its left side is
-    followed."""
+    Scores are −phi1, −phi2 and phi3, from sums over the rows of each labelset (`solvers.graphs`).
+    Rows without a neighbour leave the graph, not the standardisation; x'Dx = 0 scores −2 (0 under
+    phi3). Rows with unknown labels are left out. Symbols: x (n,) one of the v features that vary,
+    standardised over the n rows; A (n, n) the graph, A_ij = s_ij off the diagonal, s_ij the rows'
+    labels in common over their labels in either, each label weighing its number of rows
+    (``similarity="jaccard"``: all alike), 0 where both rows are without labels; D its degrees, L =
+    D − A; x̂ = D^½x/‖D^½x‖; γ_j, ξ_j the eigenvalues, ascending, and eigenvectors of D^−½LD^−½, ξ₁
+    ∝ D^½1; k eigenvalues, by default q, the last eigenspace whole. Score (v,). Raises: $unlabelled,
+    or no two rows share a label; `BudgetError` where the sums (labelsets × features) exceed
+    $budget, or phi3's labelsets × labelsets 2 GB; $range. Source: Zhao & Liu 2007; the graph is Yan
+    & Li 2016, Eq. 2 and 3. Deviations: Yan & Li's Eq. 17 writes phi1 as a sum over pairs, without
+    ½, and misplaces the degrees: its left side is followed."""
 
     name = "spec"
     title = "spectral selection on the label similarity graph"
@@ -103,7 +103,8 @@ class AnchoredMethod(Method):
 
 @dataclass
 class MarginAnchors:
-    """Usable anchors of one wave: their rows, the rows of their hits and margins; made ready once a task."""
+    """Usable anchors of one wave: their rows, the rows of their hits and margins; made ready once a
+    task."""
 
     queries: Queries
     hits: Queries  # distinct rows
@@ -134,8 +135,9 @@ class MarginAnchors:
 
 @dataclass
 class HingeSums(Statistic, layout="identified", quantised=True):
-    """The hinges of the anchors of a wave: `kernels.graphs.HingePart` over hits and misses, `summed` over the anchors, or one
-    vector each. State: 8·k bytes an anchor and 48·v, or 8·(k + 4v) bytes an anchor."""
+    """The hinges of the anchors of a wave: `kernels.graphs.HingePart` over hits and misses,
+    `summed` over the anchors, or one vector each. State: 8·k bytes an anchor and 48·v, or 8·(k +
+    4v) bytes an anchor."""
 
     anchors: MarginAnchors
     s_min: float
@@ -176,19 +178,20 @@ class HingeSums(Statistic, layout="identified", quantised=True):
 class GMBA(AnchoredMethod):
     """Graph-margin weights: hits near, misses a margin away, under a label similarity.
 
-    For a row i, hits are its k nearest rows among those with label similarity s_ij ≥ s_min, misses all other rows, and
-    m_i = |d²(i, nearest hit) − d²(i, nearest miss)| in the full scaled space. With d²_ω = Σ_f ω_f²(x_if − x_jf)²,
+    For a row i, hits are its k nearest rows among those with label similarity s_ij ≥ s_min, misses
+    all other rows, and m_i = |d²(i, nearest hit) − d²(i, nearest miss)| in the full scaled space.
+    With d²_ω = Σ_f ω_f²(x_if − x_jf)²,
 
-        Loss_i(ω) = Σ_{j∈hits} s_ij d²_ω(i,j) + λ Σ_{j∈hits} Σ_{r∈misses} (s_ij − s_ir)·[m_i + d²_ω(i,j) − d²_ω(i,r)]₊
+        Loss_i(ω) = Σ_{j∈hits} s_ij d²_ω(i,j) + λ Σ_{j∈hits} Σ_{r∈misses} (s_ij − s_ir)·[m_i +
+        d²_ω(i,j) − d²_ω(i,r)]₊
 
-    ``mode="paper"``
-        The printed gradient (Eq. 15) tests the hinge with unweighted distances, so it is 2ω∘g_i with one fixed vector g_i an
-        anchor, g_i = Σ_j s_ij Δ²_ij + λ Σ_{j,r active} (s_ij − s_ir)(Δ²_ij − Δ²_ir); the descent ω ← ω − β∇/‖∇‖ visits the
-        anchors once, in seeded order (``shuffle=False``: by row id). Score ω. Two orders agree by chance, and gradients changed
+    ``mode="paper"`` The printed gradient (Eq. 15) tests the hinge with unweighted distances, so it
+        is 2ω∘g_i with one fixed vector g_i an anchor, g_i = Σ_j s_ij Δ²_ij + λ Σ_{j,r active} (s_ij
+        − s_ir)(Δ²_ij − Δ²_ir); the descent ω ← ω − β∇/‖∇‖ visits the anchors once, in seeded order
+        (``shuffle=False``: by row id). Score ω. Two orders agree by chance, and gradients changed
         in their last bit can end per cents apart.
-    ``mode="convex"`` (default)
-        v = ω² makes the loss convex; Σ_i Loss_i(v) + (η/2)‖v − 1‖² is minimised over v ≥ 0, one pass over the data a step.
-        Score v.
+    ``mode="convex"`` (default) v = ω² makes the loss convex; Σ_i Loss_i(v) + (η/2)‖v − 1‖² is
+        minimised over v ≥ 0, one pass over the data a step. Score v.
     ``mode="closed"``
         Score −Σ_i g_i, one pass.
 
@@ -321,13 +324,14 @@ class GMBA(AnchoredMethod):
         return graphs.convex(evaluate, width, max_passes=p["max_iter"], progress=report)
 
 
-PAIR_TILE = 2048  # rows in a tile of pairwise ReliefF: every label pair takes its part of a tile, so few large ones
+# rows in a tile of pairwise ReliefF: every label pair takes its part of a tile, so few large ones
+PAIR_TILE = 2048
 
 
 @dataclass
 class PairNearest(Statistic, layout="identified", divisible=False):
-    """Pass A of pairwise ReliefF: for each label pair the nearest rows on both sides of the queries in it, as `Links` a batch,
-    with ±1/(N_ab k) as values. State: 48·k bytes a query and pair."""
+    """Pass A of pairwise ReliefF: for each label pair the nearest rows on both sides of the queries
+    in it, as `Links` a batch, with ±1/(N_ab k) as values. State: 48·k bytes a query and pair."""
 
     queries: Queries
     membership: pairwise.PairMembership
@@ -375,7 +379,8 @@ class PairNearest(Statistic, layout="identified", divisible=False):
 
 @dataclass
 class LinkDifferences(Statistic, layout="identified", quantised=True):
-    """Pass B: (w, v) Σ_t values_t |x_anchor − x_neighbour| over links, in units of 2⁻⁵² Σ_t |values_t|. State: 8·w·v bytes."""
+    """Pass B: (w, v) Σ_t values_t |x_anchor − x_neighbour| over links, in units of 2⁻⁵² Σ_t
+    |values_t|. State: 8·w·v bytes."""
 
     queries: Queries
     links: list[pairwise.Links]
@@ -399,21 +404,25 @@ class LinkDifferences(Statistic, layout="identified", quantised=True):
 
 
 class ReliefF(AnchoredMethod):
-    """Features that differ between near misses and agree between near hits, over label pairs or labelsets.
+    """Features that differ between near misses and agree between near hits, over label pairs or
+    labelsets.
 
-        mode="pairwise"   Σ_{a<b} Σ_{i∈ab} [Σ_{j∈misses(i)} |x_i − x_j| − Σ_{j∈hits(i)} |x_i − x_j|] / (N_ab k)
-        mode="hamming"    Σ_ij δ_ij |x_i − x_j| / Σ_ij δ_ij − Σ_ij (1 − δ_ij) |x_i − x_j| / Σ_ij (1 − δ_ij)
+        mode="pairwise"   Σ_{a<b} Σ_{i∈ab} [Σ_{j∈misses(i)} |x_i − x_j| − Σ_{j∈hits(i)} |x_i − x_j|]
+        / (N_ab k) mode="hamming"    Σ_ij δ_ij |x_i − x_j| / Σ_ij δ_ij − Σ_ij (1 − δ_ij) |x_i − x_j|
+        / Σ_ij (1 − δ_ij)
 
-    pairwise: for every pair of labels (a, b) with at least k + 1 rows on both sides, two-class ReliefF among the rows with
-    exactly one of the two. hamming: one neighbour pass, j over the k nearest rows of i, RReliefF's estimate.
-    Symbols: x_i ∈ [0, 1] the value in row i of one of the v features that vary, min–max scaled over all rows whose labels are
-    known (others are left out); i ∈ ab the N_ab anchors with exactly one of the two labels; hits(i), misses(i) its k nearest rows
-    of the same and of the other class, itself excluded, by squared Euclidean distance over the v features; δ_ij ∈ [0, 1] the
-    Hamming distance of two labelsets over q. Score (v,) without unit, in [−1, 1] for each pair. $anchors.
-    Raises: $nothing, or (pairwise) no two labels have k + 1 rows on both sides; `BudgetError` where the neighbours of the anchors
-    exceed $budget; $range.
-    Source: pairwise Kong, Ding, Huang & Zhao 2012 (the MLRF of Yan & Li 2016); hamming Reyes, Morell & Ventura 2015.
-    Deviations: beyond 20,000 rows the anchors are a sample, unless ``num_anchors`` says otherwise."""
+    pairwise: for every pair of labels (a, b) with at least k + 1 rows on both sides, two-class
+    ReliefF among the rows with exactly one of the two. hamming: one neighbour pass, j over the k
+    nearest rows of i, RReliefF's estimate. Symbols: x_i ∈ [0, 1] the value in row i of one of the v
+    features that vary, min–max scaled over all rows whose labels are known (others are left out); i
+    ∈ ab the N_ab anchors with exactly one of the two labels; hits(i), misses(i) its k nearest rows
+    of the same and of the other class, itself excluded, by squared Euclidean distance over the v
+    features; δ_ij ∈ [0, 1] the Hamming distance of two labelsets over q. Score (v,) without unit,
+    in [−1, 1] for each pair. $anchors. Raises: $nothing, or (pairwise) no two labels have k + 1
+    rows on both sides; `BudgetError` where the neighbours of the anchors exceed $budget; $range.
+    Source: pairwise Kong, Ding, Huang & Zhao 2012 (the MLRF of Yan & Li 2016); hamming Reyes,
+    Morell & Ventura 2015. Deviations: beyond 20,000 rows the anchors are a sample, unless
+    ``num_anchors`` says otherwise."""
 
     name = "relieff"
     title = "multi-label ReliefF"

@@ -1,4 +1,5 @@
-"""ℓ2,1 regression on factors of the labels (MIFS, OMFS), or smooth over a sampled graph of the rows (MSFS)."""
+"""ℓ2,1 regression on factors of the labels (MIFS, OMFS), or smooth over a sampled graph of the rows
+(MSFS)."""
 
 from __future__ import annotations
 
@@ -43,20 +44,25 @@ from .regression import (
 class MIFS(Method):
     """ℓ2,1 regression on label factors that are learned with it and smooth over neighbouring rows.
 
-        min ‖XW − V‖² + α‖Y − VB‖² + β tr V'LV + γ‖W‖₂,₁,    score ‖w_i‖ with the rows of B scaled to length one
+        min ‖XW − V‖² + α‖Y − VB‖² + β tr V'LV + γ‖W‖₂,₁,    score ‖w_i‖ with the rows of B scaled
+        to length one
 
-    by exact block updates W, B, V (`solvers.mifs`), the objective never rises. With β = 0, V is linear in [X, Y] and the Gram
-    matrices suffice; with β > 0 the rows are held in one process. There is no intercept. Rows with unknown labels are left out.
-    Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels; V (n, c) the latent labels, B (c, q) what they mean,
-    c by default ⌈0.3q⌉ and at most the rank of Y; W (v, c), w_i its row of feature i; L (n, n) the Laplacian of the heat graph of
-    the k nearest rows, weight exp(−d²/t), t the mean d² of the directed edges, an edge if either end lists the other; ‖W‖₂,₁ =
-    Σ_i ‖w_i‖; α, β ≥ 0, γ > 0 ``alpha``, ``beta``, ``gamma``. Score (v,), latent labels per scaled unit of the feature.
-    Raises: $nothing, or they have no label; `BudgetError` where the Gram matrix, or with β > 0 the rows, exceed $budget; $range.
-    Source: Jian, Li, Shu & Liu 2016, as Valadi et al. give it (Eq. 1 and 2; Eq. 1 omits γ).
-    Deviations:
-    - as printed the problem has no minimiser, (aV, aW, B/a) with a → 0 lowers every term but the second:
-      ``constraint="orthonormal"`` (default) asks BB' = I; ``"none"`` is the paper's, where the number of iterations decides;
-    - exact updates of blocks, then extrapolation and Newton steps, instead of gradient steps: the paper's fixed points."""
+    by exact block updates W, B, V (`solvers.mifs`), the objective never rises. With β = 0, V is
+    linear in [X, Y] and the Gram matrices suffice; with β > 0 the rows are held in one process.
+    There is no intercept. Rows with unknown labels are left out. Symbols: X (n, v) the scaled
+    features that vary, Y (n, q) the 0/1 labels; V (n, c) the latent labels, B (c, q) what they
+    mean, c by default ⌈0.3q⌉ and at most the rank of Y; W (v, c), w_i its row of feature i; L (n,
+    n) the Laplacian of the heat graph of the k nearest rows, weight exp(−d²/t), t the mean d² of
+    the directed edges, an edge if either end lists the other; ‖W‖₂,₁ = Σ_i ‖w_i‖; α, β ≥ 0, γ > 0
+    ``alpha``, ``beta``, ``gamma``. Score (v,), latent labels per scaled unit of the feature.
+    Raises: $nothing, or they have no label; `BudgetError` where the Gram matrix, or with β > 0 the
+    rows, exceed $budget; $range. Source: Jian, Li, Shu & Liu 2016, as Valadi et al. give it (Eq. 1
+    and 2; Eq. 1 omits γ). Deviations:
+    - as printed the problem has no minimiser, (aV, aW, B/a) with a → 0 lowers every term but the
+      second: ``constraint="orthonormal"`` (default) asks BB' = I; ``"none"`` is the paper's, where
+      the number of iterations decides;
+    - exact updates of blocks, then extrapolation and Newton steps, instead of gradient steps: the
+      paper's fixed points."""
 
     name = "mifs"
     title = "joint label factorisation and selection"
@@ -136,24 +142,28 @@ class OMFS(Method):
 
         min ‖XW − V‖² + γ‖W‖₂,₁,    score ‖w_i‖
 
-    Rows of one labelset have one latent row, so the distinct labelsets, their counts and sums suffice. ``factorizer="nmf"``
-    (multiplicative updates, V then B, from |U_c|√S, √S|V_c'| of Y's truncated SVD) or ``"svd"``; ‖b_r‖ = 1 fixes the scale.
-    ``solver="irls"`` (default) reweights, ``"armijo"`` is the paper's descent: the same minimum. There is no intercept. Rows with
-    unknown labels are left out. ``label_sketch`` puts Z = YR/√s, r columns (`kernels.labels`), for Y: Z's truncated SVD is V =
-    ZB', so that X'Z and Z'Z are all it takes, and neither labelsets nor anything of labels × labels is formed.
-    ``factorizer=None`` (default) is NMF, and the SVD where labels are sketched: NMF does not take a sketch's signs. Graded labels
-    are factorised as the numbers they are, a labelset being a distinct row of grades; with ``factorizer="svd"`` X'Y and Y'Y are
-    all it takes, however many such rows there are.
-    Symbols: X (n, v) the scaled features that vary, Y (n, q) the labels, 0 and 1 or grades; V (n, c) the latent labels, B (c, q),
-    b_r its row r; c by default ⌈0.3q⌉ and at most the rank of Y, or of Z; W (v, c), w_i its row of feature i; ‖W‖₂,₁ = Σ_i ‖w_i‖;
-    γ > 0 ``gamma``. Score (v,), latent labels per scaled unit of the feature.
-    Raises: $nothing, or they have no label; `BudgetError` where the Gram matrix, the sums (labelsets × features) or the factors
-    exceed $budget; $range, or labels are to be sketched for NMF.
-    Source: Valadi et al., Eq. 3 to 5 and their algorithm.
-    Deviations:
-    - Eq. 3's 2γ tr W'DW is γ‖W‖₂,₁ at its own D, and that is minimised, as the gradient (Eq. 4) with D moving does;
-    - the paper's "simple matrix factorisation" by gradient descent from a random start is NMF or SVD without chance;
-    - the descent (`solvers.l21`) divides the gradient by its curvature, starts at W = 0 and lowers ε by hundreds."""
+    Rows of one labelset have one latent row, so the distinct labelsets, their counts and sums
+    suffice. ``factorizer="nmf"`` (multiplicative updates, V then B, from |U_c|√S, √S|V_c'| of Y's
+    truncated SVD) or ``"svd"``; ‖b_r‖ = 1 fixes the scale. ``solver="irls"`` (default) reweights,
+    ``"armijo"`` is the paper's descent: the same minimum. There is no intercept. Rows with unknown
+    labels are left out. ``label_sketch`` puts Z = YR/√s, r columns (`kernels.labels`), for Y: Z's
+    truncated SVD is V = ZB', so that X'Z and Z'Z are all it takes, and neither labelsets nor
+    anything of labels × labels is formed. ``factorizer=None`` (default) is NMF, and the SVD where
+    labels are sketched: NMF does not take a sketch's signs. Graded labels are factorised as the
+    numbers they are, a labelset being a distinct row of grades; with ``factorizer="svd"`` X'Y and
+    Y'Y are all it takes, however many such rows there are. Symbols: X (n, v) the scaled features
+    that vary, Y (n, q) the labels, 0 and 1 or grades; V (n, c) the latent labels, B (c, q), b_r its
+    row r; c by default ⌈0.3q⌉ and at most the rank of Y, or of Z; W (v, c), w_i its row of feature
+    i; ‖W‖₂,₁ = Σ_i ‖w_i‖; γ > 0 ``gamma``. Score (v,), latent labels per scaled unit of the
+    feature. Raises: $nothing, or they have no label; `BudgetError` where the Gram matrix, the sums
+    (labelsets × features) or the factors exceed $budget; $range, or labels are to be sketched for
+    NMF. Source: Valadi et al., Eq. 3 to 5 and their algorithm. Deviations:
+    - Eq. 3's 2γ tr W'DW is γ‖W‖₂,₁ at its own D, and that is minimised, as the gradient (Eq. 4)
+      with D moving does;
+    - the paper's "simple matrix factorisation" by gradient descent from a random start is NMF or
+      SVD without chance;
+    - the descent (`solvers.l21`) divides the gradient by its curvature, starts at W = 0 and lowers
+      ε by hundreds."""
 
     name = "omfs"
     title = "ℓ2,1 regression on factorised labels"
@@ -213,7 +223,10 @@ class OMFS(Method):
         m, q = len(sets.counts), engine.profile.q
         # three arrays of the labelsets' size, Y'Y and its vectors, V four times
         need = 8 * (3 * m * q + 4 * q * q + 4 * m * (p["c"] or latent_width(q)))
-        remedy = f"let a sketch stand for the labels ({setting('label_sketch', 256)}, without {setting('factorizer', 'nmf')})"
+        remedy = (
+            f"let a sketch stand for the labels ({setting('label_sketch', 256)}, without "
+            f"{setting('factorizer', 'nmf')})"
+        )
         if engine.profile.graded:
             remedy = f"take {setting('factorizer', 'svd')}, which needs second moments only"
         needs = f"the factors of {m} labelsets of {q} labels need"
@@ -238,28 +251,32 @@ class MSFS(Method):
         min ½‖XW + 1b' − Y‖² + (α/2) tr W'X'LXW + (β/2)(ρ‖W‖₂,₁ + (1 − ρ)‖W‖²),    score ‖w_i‖
         W = (X'(H + αL)X + β(1 − ρ)I + βρU)⁻¹X'HY,    U_ii = 1/max(2‖w_i‖, ε)
 
-    L is the Laplacian of S = (C + C')/2, C_ij the visits of row j by walks from row i over P = T/row sums,
+    L is the Laplacian of S = (C + C')/2, C_ij the visits of row j by walks from row i over P =
+    T/row sums,
 
         T_ij = exp(−d²_ij/σ²)·|y_i ∩ y_j|/|y_i ∪ y_j|,  i ≠ j        (`solvers.manifolds`)
 
-    Of graded labels the loss takes the numbers they are, and the similarity is Σ_l min(y_il, y_jl)/Σ_l max(y_il, y_jl), which is
-    the one above where grades are 0 and 1; rows share a label where both have some of it. ``walk="dfs"`` a walk of ``steps``
-    steps from every row, ``"bfs"`` as many single steps, ``"expected"`` the expectation of the former, without chance.
-    ``neighbors`` keeps the nearest label-sharing rows of each row, an edge if either end lists the other; None keeps all, up to
-    20,000 rows. Draws are keyed by (seed, row id, step). Walks take 48 bytes a row and step (``"expected"``: 2 KB a row) in one
-    process. Rows with unknown labels are left out.
-    Symbols: X (n, v) the scaled features that vary, Y (n, q) the labels, 0 and 1 or grades; H = I − 11'/n; $weights; b (q,) the
-    intercept; d_ij the Euclidean distance of the scaled rows; ‖W‖₂,₁ = Σ_i ‖w_i‖; α, β ≥ 0 and ρ ∈ [0, 1] ``alpha``, ``beta``,
-    ``rho``; σ > 0 ``sigma``. $scores.
-    Raises: $nothing; `BudgetError` where the Gram matrix, the neighbours or the walks exceed $budget; $range, or
-    ``neighbors=None`` meets more than 20,000 rows.
-    Source: Li & Zhai, Eq. 3 and 10 to 14, Algorithms 1 and 2.
-    Deviations:
-    - σ, unstated in the paper, decides everything: ``sigma=None`` takes σ_iσ_j for σ², σ_i the distance to the 7th nearest row;
+    Of graded labels the loss takes the numbers they are, and the similarity is Σ_l min(y_il,
+    y_jl)/Σ_l max(y_il, y_jl), which is the one above where grades are 0 and 1; rows share a label
+    where both have some of it. ``walk="dfs"`` a walk of ``steps`` steps from every row, ``"bfs"``
+    as many single steps, ``"expected"`` the expectation of the former, without chance.
+    ``neighbors`` keeps the nearest label-sharing rows of each row, an edge if either end lists the
+    other; None keeps all, up to 20,000 rows. Draws are keyed by (seed, row id, step). Walks take 48
+    bytes a row and step (``"expected"``: 2 KB a row) in one process. Rows with unknown labels are
+    left out. Symbols: X (n, v) the scaled features that vary, Y (n, q) the labels, 0 and 1 or
+    grades; H = I − 11'/n; $weights; b (q,) the intercept; d_ij the Euclidean distance of the scaled
+    rows; ‖W‖₂,₁ = Σ_i ‖w_i‖; α, β ≥ 0 and ρ ∈ [0, 1] ``alpha``, ``beta``, ``rho``; σ > 0 ``sigma``.
+    $scores. Raises: $nothing; `BudgetError` where the Gram matrix, the neighbours or the walks
+    exceed $budget; $range, or ``neighbors=None`` meets more than 20,000 rows. Source: Li & Zhai,
+    Eq. 3 and 10 to 14, Algorithms 1 and 2. Deviations:
+    - σ, unstated in the paper, decides everything: ``sigma=None`` takes σ_iσ_j for σ², σ_i the
+      distance to the 7th nearest row;
     - 30 label-sharing neighbours a row are kept; ``neighbors=None`` is the paper's dense graph;
-    - Algorithm 1 forbids a depth-first walk to return to the row it started from; here it may, so that visits are powers of P;
-    - U starts at I (the paper: at random; the problem is convex) and ε is 1e-10 of the first iterate's largest 2‖w_i‖: with the
-      paper's 1e-64 the matrix it inverts has infinite condition."""
+    - Algorithm 1 forbids a depth-first walk to return to the row it started from; here it may, so
+      that visits are powers of P;
+    - U starts at I (the paper: at random; the problem is convex) and ε is 1e-10 of the first
+      iterate's largest 2‖w_i‖: with the paper's 1e-64 the matrix it inverts has infinite
+      condition."""
 
     name = "msfs"
     title = "random manifold sampling and joint sparsity"
@@ -414,10 +431,12 @@ class MSFS(Method):
 
 
 def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) -> np.ndarray:
-    """σ_i²: the squared distance to the 7th nearest row, or the smallest positive one where that is 0."""
+    """σ_i²: the squared distance to the 7th nearest row, or the smallest positive one where that is
+    0."""
     out = nearest.squares[np.arange(block.n), np.maximum(nearest.filled, 1) - 1]
     zero = np.flatnonzero(out == 0)
-    # identical rows have one scale: one of each kind asks for ever more neighbours, which stays small however many rows are alike
+    # identical rows have one scale: one of each kind asks for ever more neighbours, which stays
+    # small however many rows are alike
     kinds, kind = distinct_rows(geometry.points(block.take(zero)).x)
     scales = np.zeros(len(kinds))
     left, k = np.arange(len(kinds)), TUNING

@@ -1,4 +1,5 @@
-"""Linear models that need a Gram matrix only (ridge, LASSO, elastic net, MSSL), and what the regression methods share."""
+"""Linear models that need a Gram matrix only (ridge, LASSO, elastic net, MSSL), and what the
+regression methods share."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ LABEL_SKETCH = Parameter(
     "label_sketch",
     None,
     Optional(Integer(0)),
-    f"columns of the random sketch that stands for the labels; None: {SKETCH_WIDTH} above {MANY_LABELS} labels; 0: never",
+    f"columns of the random sketch that stands for the labels; None: {SKETCH_WIDTH} above "
+    f"{MANY_LABELS} labels; 0: never",
 )
 TOL = Parameter(
     "tol",
@@ -45,8 +47,9 @@ ITERATED = (SCALING, MAX_ITER, TOL, LABEL_SKETCH)
 
 
 class GramMethod(Method):
-    """A method that needs one scan for the Gram matrix and finishes on the driver. Scores with ``label_sketch`` are row norms
-    that no rotation of the labels changes: YR/√s (`kernels.labels`) may stand for them, within about √(2/r), r the columns."""
+    """A method that needs one scan for the Gram matrix and finishes on the driver. Scores with
+    ``label_sketch`` are row norms that no rotation of the labels changes: YR/√s (`kernels.labels`)
+    may stand for them, within about √(2/r), r the columns."""
 
     cost = "one scan"
     row_norms = True
@@ -87,8 +90,8 @@ class GramMethod(Method):
 
 
 def sketch_width(profile: Profile, p: Values) -> int:
-    """The width that ``label_sketch`` comes to; 0 where the method has none, or it would not be narrower than the labels.
-    `ParameterError` where it was asked for and labels are graded."""
+    """The width that ``label_sketch`` comes to; 0 where the method has none, or it would not be
+    narrower than the labels. `ParameterError` where it was asked for and labels are graded."""
     if profile.graded:
         return no_sketch(p, "stands for labels of 0 and 1, not for grades")
     width = p.get("label_sketch", 0)
@@ -111,8 +114,9 @@ def labelled_view(
     sketch: int = 0,
     scale: np.ndarray | None = None,
 ) -> GramView:
-    """The scaled Gram matrix of the rows whose labels are all known, of the features that vary over them, with the labels, times
-    `scale` (q,), or `sketch` columns that stand for them; `DataError` where there are none."""
+    """The scaled Gram matrix of the rows whose labels are all known, of the features that vary over
+    them, with the labels, times `scale` (q,), or `sketch` columns that stand for them; `DataError`
+    where there are none."""
     (statistics,) = engine.run(Gram(sketch=sketch))
     low, high = known_range(engine)
     statistics = replace(statistics, low=low, high=high)
@@ -146,11 +150,10 @@ class Ridge(GramMethod):
 
         min ‖HY − HXW‖² + α Σ_i p_i ‖w_i‖²,    W = (G + α diag p)⁻¹C,    score ‖w_i‖
 
-    Symbols: $rows; H = I − 11'/n, so that the intercept is not penalised; G = X'HX, C = X'HY; $weights; α ≥ 0 ``alpha``;
-    $penalty. $scores (under ``scaling="standard"``: per standard deviation).
-    Raises: $gram.
-    Source: Hoerl & Kennard 1970.
-    Deviations: none. α = 0 with a singular G takes the solution of least norm."""
+    Symbols: $rows; H = I − 11'/n, so that the intercept is not penalised; G = X'HX, C = X'HY;
+    $weights; α ≥ 0 ``alpha``; $penalty. $scores (under ``scaling="standard"``: per standard
+    deviation). Raises: $gram. Source: Hoerl & Kennard 1970. Deviations: none. α = 0 with a singular
+    G takes the solution of least norm."""
 
     name = "ridge"
     title = "row norms of multi-output ridge regression"
@@ -171,19 +174,22 @@ class Ridge(GramMethod):
 class Lasso(GramMethod):
     """Row norms of the LASSO of every label, or of the group LASSO.
 
-        min (1/2n)‖HY − HXW‖² + α Σ_il p_i |w_il|        (``group=True``: α Σ_i p_i ‖w_i‖),    score ‖w_i‖
+        min (1/2n)‖HY − HXW‖² + α Σ_il p_i |w_il|        (``group=True``: α Σ_i p_i ‖w_i‖),    score
+        ‖w_i‖
 
-    Coordinate descent on the Gram matrix, duality gap at most 1e-10; of identical columns the first takes all. α ≥ max|C|/n gives
-    W = 0, and max|C|/n ≤ ½ for 0/1 labels and z-scores: α = 1 selects nothing on any data.
-    Symbols: $rows; H = I − 11'/n; C = X'HY; $weights; α ≥ 0 ``alpha``; $penalty. $scores.
-    Raises: $gram.
-    Source: Tibshirani 1996; Yuan & Lin 2006 (group).
-    Deviations: the penalty's form instead of Tibshirani's bound on Σ|w|; the same solutions."""
+    Coordinate descent on the Gram matrix, duality gap at most 1e-10; of identical columns the first
+    takes all. α ≥ max|C|/n gives W = 0, and max|C|/n ≤ ½ for 0/1 labels and z-scores: α = 1 selects
+    nothing on any data. Symbols: $rows; H = I − 11'/n; C = X'HY; $weights; α ≥ 0 ``alpha``;
+    $penalty. $scores. Raises: $gram. Source: Tibshirani 1996; Yuan & Lin 2006 (group). Deviations:
+    the penalty's form instead of Tibshirani's bound on Σ|w|; the same solutions."""
 
     name = "lasso"
     title = "row norms of the LASSO of all labels"
     source = "Tibshirani 1996"
-    when = "numeric features, a linear model behind, many weights exactly 0 (group=true: for all labels at once)"
+    when = (
+        "numeric features, a linear model behind, many weights exactly 0 (group=true: for all "
+        "labels at once)"
+    )
     penalised = True
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("alpha", 0.01, Number(0), "weight of the penalty"),
@@ -216,13 +222,13 @@ class Lasso(GramMethod):
 class ElasticNet(Lasso):
     """Row norms of the elastic net of every label, or of its group form.
 
-        min (1/2n)‖HY − HXW‖² + α Σ_i p_i [ρ Σ_l |w_il| + (1 − ρ)/2 ‖w_i‖²]        (``group=True``: ρ‖w_i‖),    score ‖w_i‖
+        min (1/2n)‖HY − HXW‖² + α Σ_i p_i [ρ Σ_l |w_il| + (1 − ρ)/2 ‖w_i‖²]        (``group=True``:
+        ρ‖w_i‖),    score ‖w_i‖
 
-    Coordinate descent on the Gram matrix, duality gap at most 1e-10.
-    Symbols: $rows; H = I − 11'/n; $weights; α ≥ 0 ``alpha``; ρ ∈ [0, 1] ``rho``, 1 the LASSO, 0 ridge; $penalty. $scores.
-    Raises: $gram.
-    Source: Zou & Hastie 2005 (their naive elastic net); Yuan & Lin 2006 (group).
-    Deviations: the paper multiplies the solution by 1 + λ₂; that changes no ranking and is left out."""
+    Coordinate descent on the Gram matrix, duality gap at most 1e-10. Symbols: $rows; H = I − 11'/n;
+    $weights; α ≥ 0 ``alpha``; ρ ∈ [0, 1] ``rho``, 1 the LASSO, 0 ridge; $penalty. $scores. Raises:
+    $gram. Source: Zou & Hastie 2005 (their naive elastic net); Yuan & Lin 2006 (group). Deviations:
+    the paper multiplies the solution by 1 + λ₂; that changes no ranking and is left out."""
 
     name = "elastic-net"
     title = "row norms of the elastic net of all labels"
@@ -238,15 +244,16 @@ class ElasticNet(Lasso):
 class MSSL(GramMethod):
     """ℓ2,1-regularised regression that is smooth over the graph of neighbouring features.
 
-        min ½‖XW + 1b' − Y‖² + (α/2) tr W'L_fW + (β/2) Σ_i p_i ‖w_i‖,    W = (G + αL_f + βU)⁻¹C,    score ‖w_i‖
+        min ½‖XW + 1b' − Y‖² + (α/2) tr W'L_fW + (β/2) Σ_i p_i ‖w_i‖,    W = (G + αL_f + βU)⁻¹C,
+        score ‖w_i‖
 
-    Reweighting U_ii = p_i/max(2‖w_i‖, ε) from U = diag p, then Newton steps (`solvers.l21`). Distances come from the Gram matrix.
-    Symbols: $rows; H = I − 11'/n, G = X'HX, C = X'HY; $weights; b (q,) the intercept; L_f (v, v) the Laplacian of the
-    k-nearest-feature graph: binary weights, an edge if either feature lists the other, distances ‖Hx_i − Hx_j‖; $penalty;
-    α ≥ 0 ``alpha``, β > 0 ``beta``; ε 1e-10 of the largest 2‖w_i‖ of the first iterate. $scores.
-    Raises: $gram.
-    Source: Cai & Zhu 2018 (the MSSL of Li & Zhai).
-    Deviations: none known but the floor ε and the Newton steps, which lead to the same optimum."""
+    Reweighting U_ii = p_i/max(2‖w_i‖, ε) from U = diag p, then Newton steps (`solvers.l21`).
+    Distances come from the Gram matrix. Symbols: $rows; H = I − 11'/n, G = X'HX, C = X'HY;
+    $weights; b (q,) the intercept; L_f (v, v) the Laplacian of the k-nearest-feature graph: binary
+    weights, an edge if either feature lists the other, distances ‖Hx_i − Hx_j‖; $penalty; α ≥ 0
+    ``alpha``, β > 0 ``beta``; ε 1e-10 of the largest 2‖w_i‖ of the first iterate. $scores. Raises:
+    $gram. Source: Cai & Zhu 2018 (the MSSL of Li & Zhai). Deviations: none known but the floor ε
+    and the Newton steps, which lead to the same optimum."""
 
     name = "mssl"
     title = "feature-manifold regularised ℓ2,1 regression"

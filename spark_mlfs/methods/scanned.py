@@ -1,4 +1,5 @@
-"""ℓ2,1 problems that scan the rows once an iteration: unknown labels are filled in (CSFS), outlying rows weigh less (RFS)."""
+"""ℓ2,1 problems that scan the rows once an iteration: unknown labels are filled in (CSFS), outlying
+rows weigh less (RFS)."""
 
 from __future__ import annotations
 
@@ -45,8 +46,9 @@ from .regression import (
 
 
 def scanner(engine: Engine, view: GramView, limit: int, stage: str) -> Callable[..., Any]:
-    """Return what scans the rows: `scan(statistic, W, b)` the result of ``statistic(weights, intercept)`` for W (v, q) and b (q,)
-    in the coordinates of the view, or None for both, given those of unscaled features about their provisional centre."""
+    """Return what scans the rows: `scan(statistic, W, b)` the result of ``statistic(weights,
+    intercept)`` for W (v, q) and b (q,) in the coordinates of the view, or None for both, given
+    those of unscaled features about their provisional centre."""
     scans = itertools.count(1)
 
     def scan(
@@ -63,9 +65,10 @@ def scanner(engine: Engine, view: GramView, limit: int, stage: str) -> Callable[
 
 @dataclass
 class FilledSums(ExactSums, layout="rows", graded=True, every=True):
-    """`csfs` with unknown labels: Σ x f' (v, q), Σ f, Σ f² (q,) over all rows, where f is the label if known, else
-    clip(xW + b, 0, 1), or 0 without weights. `weights` (v, q) are those of unscaled features, `intercept` (q,) is the prediction
-    at their provisional centre (`statistics.moments`). Exact sums of quantised x and f. State: 16·vq bytes."""
+    """`csfs` with unknown labels: Σ x f' (v, q), Σ f, Σ f² (q,) over all rows, where f is the label
+    if known, else clip(xW + b, 0, 1), or 0 without weights. `weights` (v, q) are those of unscaled
+    features, `intercept` (q,) is the prediction at their provisional centre (`statistics.moments`).
+    Exact sums of quantised x and f. State: 16·vq bytes."""
 
     weights: np.ndarray | None
     intercept: np.ndarray | None
@@ -101,7 +104,8 @@ class FilledSums(ExactSums, layout="rows", graded=True, every=True):
 
 @dataclass
 class AllRowsGram(Gram):
-    """The features' second moments over all rows, labelled or not. State as `Gram` without labels."""
+    """The features' second moments over all rows, labelled or not. State as `Gram` without
+    labels."""
 
     every = True
 
@@ -115,18 +119,19 @@ class AllRowsGram(Gram):
 class CSFS(GramMethod):
     """Convex semi-supervised selection: ℓ2,1 regression that fills in unknown labels.
 
-        min over W, b and the unknown f_il ∈ [0, 1] of  Σ_i ‖W'x_i + b − f_i‖² + μ‖W‖₂,₁,    score ‖w_i‖
+        min over W, b and the unknown f_il ∈ [0, 1] of  Σ_i ‖W'x_i + b − f_i‖² + μ‖W‖₂,₁,    score
+        ‖w_i‖
 
-    Fully labelled data need one scan. Rows with unknown labels (a null label cell, or single NaN labels) take part: their labels
-    start at 0 and are filled in by clip(XW + 1b', 0, 1), one scan an iteration; the problem is jointly convex: any start will do.
-    Symbols: x_i (v,) the scaled features that vary in row i of n, all rows; f_i (q,) its labels in {0, 1} where known, free where
-    not; $weights; b (q,) the intercept; ‖W‖₂,₁ = Σ_i ‖w_i‖; μ > 0 ``mu``. $scores.
-    Raises: `BudgetError` where the Gram matrix exceeds $budget; $range.
-    Source: Chang, Nie, Yang & Huang 2014.
-    Deviations:
+    Fully labelled data need one scan. Rows with unknown labels (a null label cell, or single NaN
+    labels) take part: their labels start at 0 and are filled in by clip(XW + 1b', 0, 1), one scan
+    an iteration; the problem is jointly convex: any start will do. Symbols: x_i (v,) the scaled
+    features that vary in row i of n, all rows; f_i (q,) its labels in {0, 1} where known, free
+    where not; $weights; b (q,) the intercept; ‖W‖₂,₁ = Σ_i ‖w_i‖; μ > 0 ``mu``. $scores. Raises:
+    `BudgetError` where the Gram matrix exceeds $budget; $range. Source: Chang, Nie, Yang & Huang
+    2014. Deviations:
     - all row weights s_i are 1;
-    - W is solved for fully between two fillings of F (the paper: one reweighting each), and (W, b) is extrapolated where that
-      does not raise the objective: the same optimum, fewer scans."""
+    - W is solved for fully between two fillings of F (the paper: one reweighting each), and (W, b)
+      is extrapolated where that does not raise the objective: the same optimum, fewer scans."""
 
     name = "csfs"
     title = "convex semi-supervised ℓ2,1 regression"
@@ -189,16 +194,20 @@ CLASS_BITS, CLASSES = (
 
 @dataclass
 class ReweightedGram(ExactSums, layout="rows", graded=True, weighted=True):
-    """`rfs`: second moments weighted by 1/(2 max(‖xW + b − y‖, floor)), and the sum of the Huberised residual norms.
+    """`rfs`: second moments weighted by 1/(2 max(‖xW + b − y‖, floor)), and the sum of the
+    Huberised residual norms.
 
-    `weights` (v, q) are those of unscaled features, `intercept` (q,) is the prediction at their provisional centre
-    (`statistics.moments`): about zero, a feature about 1e9 would leave seven digits of a residual.
+    `weights` (v, q) are those of unscaled features, `intercept` (q,) is the prediction at their
+    provisional centre (`statistics.moments`): about zero, a feature about 1e9 would leave seven
+    digits of a residual.
 
-    Exact sums (`kernels.exact`) of the rows (x, y, 1) times the root of their weight. The largest weight there can be is 1/(2
-    floor), 1e8 times the usual one; so that no row's digits fall below the grid, rows are quantised by the class of their weight,
-    2⁻¹² to 1 times 2^(−12c)/(2 floor), the last class with all that is below, and the classes' sums meet in whole numbers of
-    three words, of four where rows have weights. State: 24·(v + q + 1)² bytes, or 32·(v + q + 1)². With `sketch` = r above 0, r
-    columns of the labels' sketch (`kernels.labels`) stand for the q labels."""
+    Exact sums (`kernels.exact`) of the rows (x, y, 1) times the root of their weight. The largest
+    weight there can be is 1/(2 floor), 1e8 times the usual one; so that no row's digits fall below
+    the grid, rows are quantised by the class of their weight, 2⁻¹² to 1 times 2^(−12c)/(2 floor),
+    the last class with all that is below, and the classes' sums meet in whole numbers of three
+    words, of four where rows have weights. State: 24·(v + q + 1)² bytes, or 32·(v + q + 1)². With
+    `sketch` = r above 0, r columns of the labels' sketch (`kernels.labels`) stand for the q
+    labels."""
 
     weights: np.ndarray
     intercept: np.ndarray
@@ -320,23 +329,25 @@ class RFS(Method):
 
         min Σ_i m_i‖W'x_i + b − y_i‖ + γ‖W‖₂,₁,    score ‖w_i‖
 
-    Reweighting W = (X'RX + γD)⁻¹X'RY, R = diag(m_i/2‖r_i‖), D = diag(1/2‖w_i‖), from R = diag(m)/γ, D = I, centred by the
-    R-weighted means: one scan an iteration. ``accelerate`` extrapolates and keeps what does not raise the objective: the same
-    optimum in fewer scans. Where rows are few a feature (n ≤ 3v) many are fitted exactly and reweighting needs hundreds of scans:
-    there, and after 60 scans without convergence, ``accelerate`` gathers the rows once and takes Newton steps
-    (`solvers.l21_scans`), if their memory, about 16 ((n + v)² + n² + nv) + 40 (n + v)q bytes, is within ``driverBytes``.
-    ``label_sketch`` puts YR/√s, r columns (`kernels.labels`), for Y: row norms of residuals and weights are kept within about
-    √(2/r). A row of weight m is m rows: to the bit where both are solved the same way (by n, whatever rows weigh), else to the
-    solver's tolerance.
-    Symbols: $rows; m_i the weight of row i, 1 where rows have none; $weights; b (q,) the intercept; r_i = W'x_i + b − y_i (q,);
-    ‖A‖₂,₁ the sum of the row norms of A; γ > 0 ``gamma``. $scores.
-    Raises: $gram, or graded labels are to be sketched.
-    Source: Nie, Huang, Cai & Ding 2010.
-    Deviations:
-    - a d × d solve instead of the paper's n × n: with ``accelerate=False`` the same iterates, to rounding;
-    - the intercept b, which the paper leaves to a constant column under the penalty, is not penalised;
-    - residual norms are floored at 1e-8 of mean ‖y_i − ȳ‖ (of its root mean square, where labels are graded or sketched), row
-      norms of W at 1e-10 of the first iterate's largest."""
+    Reweighting W = (X'RX + γD)⁻¹X'RY, R = diag(m_i/2‖r_i‖), D = diag(1/2‖w_i‖), from R = diag(m)/γ,
+    D = I, centred by the R-weighted means: one scan an iteration. ``accelerate`` extrapolates and
+    keeps what does not raise the objective: the same optimum in fewer scans. Where rows are few a
+    feature (n ≤ 3v) many are fitted exactly and reweighting needs hundreds of scans: there, and
+    after 60 scans without convergence, ``accelerate`` gathers the rows once and takes Newton steps
+    (`solvers.l21_scans`), if their memory, about 16 ((n + v)² + n² + nv) + 40 (n + v)q bytes, is
+    within ``driverBytes``. ``label_sketch`` puts YR/√s, r columns (`kernels.labels`), for Y: row
+    norms of residuals and weights are kept within about √(2/r). A row of weight m is m rows: to the
+    bit where both are solved the same way (by n, whatever rows weigh), else to the solver's
+    tolerance. Symbols: $rows; m_i the weight of row i, 1 where rows have none; $weights; b (q,) the
+    intercept; r_i = W'x_i + b − y_i (q,); ‖A‖₂,₁ the sum of the row norms of A; γ > 0 ``gamma``.
+    $scores. Raises: $gram, or graded labels are to be sketched. Source: Nie, Huang, Cai & Ding
+    2010. Deviations:
+    - a d × d solve instead of the paper's n × n: with ``accelerate=False`` the same iterates, to
+      rounding;
+    - the intercept b, which the paper leaves to a constant column under the penalty, is not
+      penalised;
+    - residual norms are floored at 1e-8 of mean ‖y_i − ȳ‖ (of its root mean square, where labels
+      are graded or sketched), row norms of W at 1e-10 of the first iterate's largest."""
 
     name = "rfs"
     title = "ℓ2,1 loss with ℓ2,1 penalty"

@@ -36,7 +36,10 @@ Checks = TypeVar("Checks")  # what the checks before packing hand to the computa
 
 
 SESSION = ">>> import spark_mlfs\n>>> spark = spark_mlfs.local_session()\n"
-FRAME = f'{SESSION}{ROWS}>>> frame = spark_mlfs.read.table(spark, X.assign(tags=tags), features=[*X], labels="tags")\n'
+FRAME = (
+    f"{SESSION}{ROWS}>>> frame = spark_mlfs.read.table(spark, X.assign(tags=tags), "
+    'features=[*X], labels="tags")\n'
+)
 
 
 class EntryStage(EntryEstimator, Checked):
@@ -73,12 +76,14 @@ class MultiLabelEstimator(
     """Common part of every estimator: the columns it reads and how it runs."""
 
     def _fit(self, dataset: DataFrame) -> Fitted:
-        """Check, pack, compute within the budgets, release. The model has the estimator's uid and the params that both have."""
+        """Check, pack, compute within the budgets, release. The model has the estimator's uid and
+        the params that both have."""
         given, dataset = dataset, as_spark(dataset)
         if dataset is not given and self.getFeaturesCol() not in dataset.columns:
             raise ParameterError(
-                f"the pandas frame has no column {self.getFeaturesCol()!r} of arrays; gather its columns with spark_mlfs.read."
-                f"table(spark, frame, features=[...], labels=[...]), or call spark_mlfs.sklearn.{type(self).__name__}"
+                f"the pandas frame has no column {self.getFeaturesCol()!r} of arrays; gather its "
+                "columns with spark_mlfs.read.table(spark, frame, features=[...], labels=[...]), "
+                f"or call spark_mlfs.sklearn.{type(self).__name__}"
             )
         checked = self._check(dataset)
         started = time.perf_counter()
@@ -89,11 +94,13 @@ class MultiLabelEstimator(
         return self._copyValues(model._resetUid(self.uid))
 
     def _row_settings(self, checked: Checks) -> dict[str, Any]:
-        """The weights of rows, how grades are read and the like, as `pack` is told by an estimator that takes them."""
+        """The weights of rows, how grades are read and the like, as `pack` is told by an estimator
+        that takes them."""
         return {}
 
     def _check(self, dataset: DataFrame) -> Checks:
-        """Return the checked settings of `_compute`. `ParameterError` for what is wrong, before any row is read."""
+        """Return the checked settings of `_compute`. `ParameterError` for what is wrong, before any
+        row is read."""
         raise NotImplementedError
 
     def _compute(self, packed: Packed, checked: Checks, started: float) -> Fitted:
@@ -103,7 +110,8 @@ class MultiLabelEstimator(
     _progress: pipeline.Progress | None = None
 
     def onProgress(self, report: Callable[[str, int, int], None] | None) -> Self:
-        """Calls `report(what, done, total)` while fitting; returns the estimator. It is not pickled with the estimator."""
+        """Calls `report(what, done, total)` while fitting; returns the estimator. It is not pickled
+        with the estimator."""
         self._progress = report
         return self
 
@@ -131,7 +139,8 @@ class Saved(Checked, Model, Storable):
 class StateModel(Learned, Saved, FeatureAccessors):
     """A model whose learned part is `state`, a dict of arrays, CSR matrices and plain values.
 
-    `featureNames` and `labelNames` of the training data; `summary`: algorithm, parameters, sizes, seconds, Spark jobs."""
+    `featureNames` and `labelNames` of the training data; `summary`: algorithm, parameters, sizes,
+    seconds, Spark jobs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -152,7 +161,8 @@ class StateModel(Learned, Saved, FeatureAccessors):
         )
 
     def cells(self, dataset: DataFrame) -> FeatureSource:
-        """The features of `dataset` as they were trained on, missing values filled as they were there."""
+        """The features of `dataset` as they were trained on, missing values filled as they were
+        there."""
         column = self.getFeaturesCol()
         names = self.slots(dataset, column) if column in dataset.columns else None
         return feature_cells(dataset, column, *self.reading(names, column))

@@ -24,7 +24,8 @@ from .shared import EncodedAccessors
 
 
 class EncoderStage(EntryStage, EncodedAccessors, Transformer, Storable):
-    """Common part of the encoders: a column of binary content to a vector, and a column of reasons why a row has none."""
+    """Common part of the encoders: a column of binary content to a vector, and a column of reasons
+    why a row has none."""
 
     registry = ENCODERS
     _common = COLUMNS
@@ -53,8 +54,8 @@ $width"""
         return self._known[1]
 
     def pruned(self, names: Sequence[str]) -> Self:
-        """An encoder that computes only the numbers of these names (`selectedFeatureNames` of a selection), in that order.
-        `ParameterError` where its last layer is not linear."""
+        """An encoder that computes only the numbers of these names (`selectedFeatureNames` of a
+        selection), in that order. `ParameterError` where its last layer is not linear."""
         return self.copy().withState(self._encoder().pruned(names).state)
 
     def withState(self, state: dict[str, Any] | None) -> Self:

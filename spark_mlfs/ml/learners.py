@@ -1,6 +1,6 @@
-"""pyspark.ml Estimators over every extractor and classifier (a class each in `ml.extractor_classes` and `ml.classifier_classes`),
-and the models they fit to. A classifier stands behind a selector or extractor in one `Pipeline`, which saves and loads as a
-whole."""
+"""pyspark.ml Estimators over every extractor and classifier (a class each in `ml.extractor_classes`
+and `ml.classifier_classes`), and the models they fit to. A classifier stands behind a selector or
+extractor in one `Pipeline`, which saves and loads as a whole."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ from .shared import EXTRACTED, PREDICTIONS, ExtractedAccessors, PredictionAccess
 
 # training machines costs far more than reading the rows: above this, side by side
 SIDE_BY_SIDE_BYTES = 256 << 10
-# a larger training set of a nearest-neighbour classifier does not travel to every task: it is joined by blocks
+# a larger training set of a nearest-neighbour classifier does not travel to every task: it is
+# joined by blocks
 BROADCAST_BYTES = 32 << 20
 
 
@@ -51,11 +52,12 @@ def project(extractor: Extractor, state: State, output: str, x: Matrix) -> dict[
 class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
     """A fitted extractor: adds the extracted features to a frame.
 
-    `outputCol`  vector of the extracted features, their names in its metadata
-    `names`      of the extracted features
-    `ranking`    pandas frame rank, index, name, score, relevance (the same) of the original features, where the extractor ranks
+    `outputCol`  vector of the extracted features, their names in its metadata `names`      of the
+    extracted features `ranking`    pandas frame rank, index, name, score, relevance (the same) of
+    the original features, where the extractor ranks
                  them (mddm, mlsi), else None
-    `state`      what was learned, as arrays: `projection` or `centres`, `slices` (where each label's features begin), …
+    `state`      what was learned, as arrays: `projection` or `centres`, `slices` (where each
+    label's features begin), …
 
     >>> import spark_mlfs
     >>> spark = spark_mlfs.local_session()
@@ -106,7 +108,8 @@ class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
         return out.withMetadata(output, metadata)
 
     def label_slices(self) -> list[int]:
-        """(q + 1) positions at which each label's features begin in the output; nothing where they are not each label's own."""
+        """(q + 1) positions at which each label's features begin in the output; nothing where they
+        are not each label's own."""
         return label_slices(self.state)
 
 
@@ -129,7 +132,8 @@ True"""
 def predicted_by(
     predictor: NeighbourVote, columns: tagging.ColumnsOf, nearest: Nearest
 ) -> tagging.Columns:
-    """What `columns` makes of a prediction from the nearest training rows, as `map_against` calls it."""
+    """What `columns` makes of a prediction from the nearest training rows, as `map_against` calls
+    it."""
     return columns(*predictor.vote(label_counts(nearest, predictor.state["y"].astype(np.float64))))
 
 
@@ -137,8 +141,10 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
     """A fitted classifier: adds the predicted labels and their scores to a frame.
 
     predictionCol : multi-hot vector of the predicted labels, their names in its metadata
-    rawPredictionCol : vector of the labels' scores (ML-kNN: posterior probability; SVM: decision value), larger is likelier
-    labelNames, featureNames : of the training data; a frame whose features have these names in another order is understood
+    rawPredictionCol : vector of the labels' scores (ML-kNN: posterior probability; SVM: decision
+        value), larger is likelier
+    labelNames, featureNames : of the training data; a frame whose features have these names in
+        another order is understood
 
     >>> import spark_mlfs
     >>> spark = spark_mlfs.local_session()
@@ -153,7 +159,8 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
 
     @property
     def joins_blocks(self) -> bool:
-        """Whether the training rows are too many to travel to every task: they are joined by blocks."""
+        """Whether the training rows are too many to travel to every task: they are joined by
+        blocks."""
         predictor = self.predictor()
         return isinstance(predictor, NeighbourVote) and predictor.nbytes > BROADCAST_BYTES
 
@@ -164,7 +171,8 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         outputs: dict[str, str],
         cells: FeatureSource | None = None,
     ) -> DataFrame:
-        """`dataset` with what `columns` makes of the predictions of its rows, whose features `cells` reads where it is given."""
+        """`dataset` with what `columns` makes of the predictions of its rows, whose features
+        `cells` reads where it is given."""
         predictor = self.predictor()
         joins = cells is None and self.joins_blocks
         if cells is None:
@@ -214,10 +222,11 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         names: tuple[str, str] | None = None,
         cells: FeatureSource | None = None,
     ) -> DataFrame:
-        """`dataset` with ``tags`` (array<string>) and their ``scores`` (array<double>), best first: the predicted labels, or the
-        `top_n` best scores, or the labels that score at least `threshold`. `all_scores` adds rawPredictionCol as
-        array<double>. `names` of the two columns; without, a frame that has ``tags`` or ``scores`` of its own gets
-        ``predicted_tags`` and ``predicted_scores``. `cells` reads the features elsewhere than in featuresCol."""
+        """`dataset` with ``tags`` (array<string>) and their ``scores`` (array<double>), best first:
+        the predicted labels, or the `top_n` best scores, or the labels that score at least
+        `threshold`. `all_scores` adds rawPredictionCol as array<double>. `names` of the two
+        columns; without, a frame that has ``tags`` or ``scores`` of its own gets ``predicted_tags``
+        and ``predicted_scores``. `cells` reads the features elsewhere than in featuresCol."""
         tagging.check_choice(top_n, threshold, len(self.labelNames))
         raw = self.getRawPredictionCol()
         tagged, scored = names or tagging.output_names(dataset.columns)

@@ -71,14 +71,16 @@ def known_params(stage: Any, values: Mapping[str, Any], known: Collection[str]) 
     for name in values:
         if name not in known:
             raise ParameterError(
-                f"{type(stage).__name__} has no param {name!r}; it takes: {', '.join(sorted(known))}"
+                f"{type(stage).__name__} has no param {name!r}; it takes: "
+                f"{', '.join(sorted(known))}"
             )
     return dict(values)
 
 
 class Checked(Params):
-    """Params that refuse None where it is no value of theirs; pyspark's own take it unasked. Those of a table are written
-    ``class FittingAccessors(Checked, parameters=FITTING)`` and have its defaults."""
+    """Params that refuse None where it is no value of theirs; pyspark's own take it unasked. Those
+    of a table are written ``class FittingAccessors(Checked, parameters=FITTING)`` and have its
+    defaults."""
 
     _input_kwargs: dict[str, Any]
     _declared: ClassVar[tuple[Parameter, ...]] = ()

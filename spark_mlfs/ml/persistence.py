@@ -1,7 +1,7 @@
 """Saving and loading: parameters as JSON text, arrays as Parquet, without the JVM.
 
-Pipelines saved and loaded without the JVM, in pyspark's own format: pyspark's writer and reader ask for a SparkContext,
-and its reader imports whatever module a folder names."""
+Pipelines saved and loaded without the JVM, in pyspark's own format: pyspark's writer and reader ask
+for a SparkContext, and its reader imports whatever module a folder names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ from ..read.sessions import OF_THE_JVM, jvm_within_reach
 
 
 class StageWriter(MLWriter):
-    """Params as JSON text in ``metadata/``, what was learned as Parquet in ``data/``, without the JVM."""
+    """Params as JSON text in ``metadata/``, what was learned as Parquet in ``data/``, without the
+    JVM."""
 
     def __init__(self, instance: Any) -> None:
         super().__init__()
@@ -57,7 +58,8 @@ class StageWriter(MLWriter):
         )
 
     def save_here(self, folder: Path) -> None:
-        """The same files written by this process: a Spark job a file takes longer than all of them."""
+        """The same files written by this process: a Spark job a file takes longer than all of
+        them."""
         learned = self._data()
         saved.save_here(folder, self._metadata(learned), learned)
 
@@ -73,7 +75,8 @@ class StageWriter(MLWriter):
 
 
 class StageReader(MLReader[Any]):
-    """Loads what `StageWriter` saved, of the class asked for or one below it; `ParameterError` says what else is there."""
+    """Loads what `StageWriter` saved, of the class asked for or one below it; `ParameterError` says
+    what else is there."""
 
     def __init__(self, cls: type) -> None:
         super().__init__()
@@ -115,7 +118,8 @@ class StageReader(MLReader[Any]):
             return stored
         where = PACKAGE if own else module
         raise ParameterError(
-            f"{path!r} holds a {kind}, not a {self.cls.__name__}: call {where}.{kind}.load({path!r})"
+            f"{path!r} holds a {kind}, not a {self.cls.__name__}: call "
+            f"{where}.{kind}.load({path!r})"
         )
 
 
@@ -131,14 +135,16 @@ class Storable(MLReadable[Any], MLWritable):
 
 
 def class_path(cls: type) -> str:
-    """How a saved stage names its class: a public class of this package by its public name, which outlives moves within it."""
+    """How a saved stage names its class: a public class of this package by its public name, which
+    outlives moves within it."""
     public = cls.__module__.partition(".")[0] == PACKAGE and attribute(PACKAGE, cls.__name__) is cls
     return f"{PACKAGE if public else cls.__module__}.{cls.__name__}"
 
 
 def attribute(module: str, name: str) -> Any:
-    """An attribute of a module; None where there is no such module, or the module has none of that name. What is saved has only
-    this package, pyspark's ML and those of registered entries imported, and is answered from what the process has imported."""
+    """An attribute of a module; None where there is no such module, or the module has none of that
+    name. What is saved has only this package, pyspark's ML and those of registered entries
+    imported, and is answered from what the process has imported."""
     registered = (
         METHODS.packages() | EXTRACTORS.packages() | CLASSIFIERS.packages()
     )  # this one, too
@@ -150,7 +156,8 @@ def attribute(module: str, name: str) -> Any:
 
 
 def load_state(spark: SparkSession, path: str, expected: int | None = None) -> State:
-    """The inverse of `state_rows`, of the digest `expected`; `DataError` for absent or damaged pieces."""
+    """The inverse of `state_rows`, of the digest `expected`; `DataError` for absent or damaged
+    pieces."""
     frame = spark.read.parquet(path)
     if not {"piece", "state"} <= set(frame.columns):
         raise DataError(
@@ -162,7 +169,8 @@ def load_state(spark: SparkSession, path: str, expected: int | None = None) -> S
 def save_pipeline(
     spark: SparkSession, pipeline: PipelineModel, path: str, overwrite: bool = False
 ) -> None:
-    """Saves a pipeline whose stages are Python's own; `PipelineModel.load` and `load_pipeline` read it."""
+    """Saves a pipeline whose stages are Python's own; `PipelineModel.load` and `load_pipeline` read
+    it."""
     mode = "overwrite" if overwrite else "error"
     stages: list[Any] = pipeline.stages
     told = {"stageUids": [stage.uid for stage in stages], "language": "Python"}
@@ -179,8 +187,9 @@ def save_pipeline(
 
 
 def load_pipeline(spark: SparkSession, path: str) -> PipelineModel:
-    """The pipeline saved at `path` by `save_pipeline`, or by pyspark. `ParameterError` where there is none, a stage is of the JVM
-    that this client does not reach, or of a class that is not to be imported: pyspark's own reader imports whatever is named."""
+    """The pipeline saved at `path` by `save_pipeline`, or by pyspark. `ParameterError` where there
+    is none, a stage is of the JVM that this client does not reach, or of a class that is not to be
+    imported: pyspark's own reader imports whatever is named."""
     saved = metadata_at(spark, path)
     told = saved.get("paramMap", {})
     if not str(saved.get("class")).endswith(".PipelineModel"):
@@ -191,7 +200,8 @@ def load_pipeline(spark: SparkSession, path: str) -> PipelineModel:
                 path
             )  # all of its stages are the JVM's, which has the classes it was started with
         raise ParameterError(
-            f"{path} holds no pipeline of Python's own stages: {OF_THE_JVM}; load it with a client of Spark 4"
+            f"{path} holds no pipeline of Python's own stages: {OF_THE_JVM}; load it with a client "
+            "of Spark 4"
         )
     stages = []
     for number, uid in enumerate(told["stageUids"]):
@@ -200,7 +210,8 @@ def load_pipeline(spark: SparkSession, path: str) -> PipelineModel:
         module, _, name = named.replace("org.apache.spark", "pyspark").rpartition(".")
         if named.startswith("org.apache.spark") and not jvm_within_reach():
             raise ParameterError(
-                f"{path}: its stage {name} is of the JVM: {OF_THE_JVM}; load it with a client of Spark 4"
+                f"{path}: its stage {name} is of the JVM: {OF_THE_JVM}; load it with a client of "
+                "Spark 4"
             )
         kind: Any = attribute(module, name)
         whole = (
@@ -208,8 +219,9 @@ def load_pipeline(spark: SparkSession, path: str) -> PipelineModel:
         )  # the others load what they hold
         if not isinstance(kind, type) or not issubclass(kind, whole):
             raise ParameterError(
-                f"{path}: its stage {named} is not imported from a saved folder, which takes spark_mlfs, pyspark.ml (no stage of "
-                "which holds others) and packages of registered methods: install or import the package it is of, if you trust it"
+                f"{path}: its stage {named} is not imported from a saved folder, which takes "
+                "spark_mlfs, pyspark.ml (no stage of which holds others) and packages of "
+                "registered methods: install or import the package it is of, if you trust it"
             )
         stages.append(
             load_pipeline(spark, place)
@@ -224,7 +236,8 @@ def _place(path: str, number: int, uid: str, count: int) -> str:
 
 
 def metadata_at(spark: SparkSession, path: str, what: str = "was") -> dict[str, Any]:
-    """Return the metadata saved at `path`; `saved.AbsentError` where there are none, `ParameterError` where they are damaged."""
+    """Return the metadata saved at `path`; `saved.AbsentError` where there are none,
+    `ParameterError` where they are damaged."""
     try:
         with worker_errors():
             (text,) = spark.read.text(f"{path}/metadata").first() or ("",)

@@ -1,13 +1,16 @@
 """NumPy functions of rows as columns of a frame, Arrow in and out.
 
-Rows of a frame against a training set that is too large for every task to hold: joined block by block.
+Rows of a frame against a training set that is too large for every task to hold: joined block by
+block.
 
-The rows travel in chunks, whole (their Arrow bytes) and as a feature matrix. Every chunk meets every block of the training set, a
-pair a row of a cross join, and keeps its k best; the partial results of a chunk come together by its key. A chunk must be the
-same whenever its rows are read, also where a task is run again: the rows are laid out by their hash first.
+The rows travel in chunks, whole (their Arrow bytes) and as a feature matrix. Every chunk meets
+every block of the training set, a pair a row of a cross join, and keeps its k best; the partial
+results of a chunk come together by its key. A chunk must be the same whenever its rows are read,
+also where a task is run again: the rows are laid out by their hash first.
 
-Entries of a vector column as a vector column: Spark ML's VectorSlicer, and on a Connect client before 4.0, which has no
-class of the JVM, expressions of Spark's, which visit every entry one by one."""
+Entries of a vector column as a vector column: Spark ML's VectorSlicer, and on a Connect client
+before 4.0, which has no class of the JVM, expressions of Spark's, which visit every entry one by
+one."""
 
 from __future__ import annotations
 
@@ -42,7 +45,8 @@ from ..read.vectors import SPARSE, sparse_cell
 
 @dataclass(frozen=True)
 class FeatureSource:
-    """Where rows get their features from: a column of a frame, and what reads its cells in the workers."""
+    """Where rows get their features from: a column of a frame, and what reads its cells in the
+    workers."""
 
     column: Column
     read: CellReader
@@ -52,7 +56,8 @@ class FeatureSource:
 def feature_cells(
     dataset: DataFrame, features: str, width: int, *how: Any, id: Column | None = None
 ) -> FeatureSource:
-    """A column of `width` features, read as `FeatureCells` is told by `how`; `ParameterError` where it is none."""
+    """A column of `width` features, read as `FeatureCells` is told by `how`; `ParameterError` where
+    it is none."""
     check_column(dataset, features)
     vectors = are_vectors(dataset, features)
     cells = F.unwrap_udt(F.col(features)) if vectors else F.col(features).cast("array<double>")
@@ -66,11 +71,13 @@ def map_rows(
     outputs: Mapping[str, str],
     rows: int | None = None,
 ) -> DataFrame:
-    """`dataset` with columns computed row by row from its features, which `cells` reads. `ParameterError` for one that exists.
+    """`dataset` with columns computed row by row from its features, which `cells` reads.
+    `ParameterError` for one that exists.
 
-    `function(x)` takes (rows, width) raw features, dense float64 or CSR, and returns for each key of `outputs` what `lists_of`
-    takes. `outputs` maps a new column's name to ``"vector"`` (dense), ``array<double>``, ``array<int>`` or ``array<string>``. The
-    function and what it closes over travel to the workers: keep it within some tens of MB. `rows`: the most it takes at once."""
+    `function(x)` takes (rows, width) raw features, dense float64 or CSR, and returns for each key
+    of `outputs` what `lists_of` takes. `outputs` maps a new column's name to ``"vector"`` (dense),
+    ``array<double>``, ``array<int>`` or ``array<string>``. The function and what it closes over
+    travel to the workers: keep it within some tens of MB. `rows`: the most it takes at once."""
     refuse_taken(dataset, outputs)
     types = [
         "array<double>" if type_name == "vector" else type_name for type_name in outputs.values()
@@ -81,7 +88,8 @@ def map_rows(
     }
     task = RowTask(function, lists, cells.read, rows)
     temporary, input_column = "__spark_mlfs_rows__", "__spark_mlfs_source__"
-    # a step of its own, kept apart by the condition: Spark 4.3 cannot hand a vector column of a Parquet file past a UDF
+    # a step of its own, kept apart by the condition: Spark 4.3 cannot hand a vector column of a
+    # Parquet file past a UDF
     dataset = dataset.withColumn(input_column, F.when(F.spark_partition_id() >= 0, cells.column))
     ids = [] if cells.id is None else [cells.id.cast("string")]
     out = dataset.withColumn(temporary, task.udf(schema, len(ids))(F.col(input_column), *ids))
@@ -101,7 +109,8 @@ def refuse_taken(dataset: DataFrame, outputs: Iterable[str]) -> None:
 
 
 def with_outputs(rows: DataFrame, outputs: Mapping[str, str], source: str) -> DataFrame:
-    """`rows` with each output, of its type, from the array column that `source` gives its number."""
+    """`rows` with each output, of its type, from the array column that `source` gives its
+    number."""
     for i, (name, type_name) in enumerate(outputs.items()):
         value = F.col(source.format(i))
         rows = rows.withColumn(name, array_to_vector(value) if type_name == "vector" else value)
@@ -116,7 +125,8 @@ Points = Callable[[Matrix, np.ndarray], Rows]  # of features and ids
 
 
 def training_blocks(spark: SparkSession, x: Matrix) -> DataFrame:
-    """(first, block): runs of the training rows as binary cells, each with the number of its first row."""
+    """(first, block): runs of the training rows as binary cells, each with the number of its first
+    row."""
     size = x.data.nbytes + x.indices.nbytes if sp.issparse(x) else x.nbytes
     step = max(1, int(x.shape[0] * BLOCK_BYTES / max(1, size)))
     firsts, frames = range(0, x.shape[0], step), []
@@ -142,11 +152,12 @@ def map_against(
     finish: Callable[[Nearest], Mapping[str, Any]],
     outputs: Mapping[str, str],
 ) -> DataFrame:
-    """`dataset` with what `finish` makes of each row's k nearest training rows, as `rows.map_rows`; maybe in another order."""
+    """`dataset` with what `finish` makes of each row's k nearest training rows, as `rows.map_rows`;
+    maybe in another order."""
     if dataset.isStreaming:
         raise ParameterError(
-            "the training set is too large to travel to every task, and what joins it by blocks takes no stream: transform the "
-            "batches, in writeStream.foreachBatch"
+            "the training set is too large to travel to every task, and what joins it by blocks "
+            "takes no stream: transform the batches, in writeStream.foreachBatch"
         )
     refuse_taken(dataset, outputs)
     vectors, extra = cells.vectors, "__spark_mlfs_features__"
@@ -228,7 +239,8 @@ def _row(key: int, first: int, data: bytes | bytearray) -> pa.RecordBatch:
 def nearest_in_block(
     points: Points, training: Points, k: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Chunks beside blocks: the k best of each row; the pair of the first block carries the rows on."""
+    """Chunks beside blocks: the k best of each row; the pair of the first block carries the rows
+    on."""
     with one_thread():
         for batch in batches:
             for i in range(batch.num_rows):
@@ -261,7 +273,8 @@ def finished_rows(
             part["blocks"] for part in parts if "blocks" in part
         ):
             raise DataError(
-                "the data changed while they were read (another reading gave other rows): write them down first"
+                "the data changed while they were read (another reading gave other rows): write "
+                "them down first"
             )
         own = parts[::count]
         nearest = (
@@ -284,10 +297,11 @@ _CHECKED = "__spark_mlfs_checked__"
 def sliced(
     dataset: DataFrame, column: str, output: str, places: np.ndarray, width: int
 ) -> DataFrame:
-    """`dataset` with `output`, the entries `places` of the vectors of `width` entries in `column`, in the order of `places`.
+    """`dataset` with `output`, the entries `places` of the vectors of `width` entries in `column`,
+    in the order of `places`.
 
-    A dense vector stays dense, a sparse one sparse (what it stores of the entries), a null null. The action raises `DataError`
-    for a vector of another width."""
+    A dense vector stays dense, a sparse one sparse (what it stores of the entries), a null null.
+    The action raises `DataError` for a vector of another width."""
     parts = F.unwrap_udt(F.col(column))
     values, stored = parts["values"], parts["indices"]
     sparse = parts["type"] == SPARSE
@@ -365,5 +379,6 @@ def _sparse(stored: Column, values: Column, places: np.ndarray, width: int) -> C
 
 
 def _numbers(values: np.ndarray, kind: str = "int") -> Column:
-    """Numbers as an array column, to the bit: one literal, folded once, where `F.array` would plan an expression a number."""
+    """Numbers as an array column, to the bit: one literal, folded once, where `F.array` would plan
+    an expression a number."""
     return F.split(F.lit(",".join(map(repr, values.tolist()))), ",").cast(f"array<{kind}>")

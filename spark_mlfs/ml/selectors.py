@@ -1,6 +1,8 @@
-"""pyspark.ml Estimators and one Model over every method: fit, transform, copy, save, load, Pipeline, names in and out.
+"""pyspark.ml Estimators and one Model over every method: fit, transform, copy, save, load,
+Pipeline, names in and out.
 
-`MultiLabelSelector(method="jmi", ...)` takes any registered method; for each there is a class in `ml.selector_classes`, too."""
+`MultiLabelSelector(method="jmi", ...)` takes any registered method; for each there is a class in
+`ml.selector_classes`, too."""
 
 from __future__ import annotations
 
@@ -57,7 +59,8 @@ class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
         return self.getNumTopFeatures() if level is None else level
 
     def cut(self) -> Cut:
-        """Return the cut of the selection. A number of features that was not set may be more than there are."""
+        """Return the cut of the selection. A number of features that was not set may be more than
+        there are."""
         return Cut.of(
             {p.name: self.getOrDefault(p.camel) for p in SELECTION if self.isSet(p.camel)}
         )
@@ -66,23 +69,27 @@ class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
 class MultiLabelSelectorModel(Selected, Saved, _Selection):
     """A ranking of features, and the transformer that keeps the best of them.
 
-    ranking : pandas frame with rank (from 1), index, name, score and relevance of every feature that is not excluded, best first:
-        of a greedy method score is the gain at the pick (NaN where it picked no more) and relevance what the feature is worth
-        alone, of others both are the method's score; with `include` and a greedy method gain, the criterion's value given the
-        included features; and what its selection goes by, NaN where a feature was not tested: p_value and q_value (fpr, fdr,
-        fwe), knockoff (W), frequency (stability)
-    selectedFeatures : indices of the kept features in rank order, or with ``order="index"`` in that of the data
+    ranking : pandas frame with rank (from 1), index, name, score and relevance of every feature
+        that is not excluded, best first: of a greedy method score is the gain at the pick (NaN
+        where it picked no more) and relevance what the feature is worth alone, of others both are
+        the method's score; with `include` and a greedy method gain, the criterion's value given the
+        included features; and what its selection goes by, NaN where a feature was not tested:
+        p_value and q_value (fpr, fdr, fwe), knockoff (W), frequency (stability)
+    selectedFeatures : indices of the kept features in rank order, or with ``order="index"`` in that
+        of the data
     selectedFeatureNames : their names, in the same order
     featureNames : of all features it was fitted on
     gains : of a greedy method, the criterion's value at each pick
-    objective, converged : of an iterative solver, the objective after each iteration and whether it converged
-    summary : method, parameters, sizes, seconds, Spark jobs; of `auto` what was tried, what was chosen and the verdict
-    plot() : the first selected features as a figure
+    objective, converged : of an iterative solver, the objective after each iteration and whether it
+        converged
+    summary : method, parameters, sizes, seconds, Spark jobs; of `auto` what was tried, what was
+    chosen and the verdict plot() : the first selected features as a figure
 
-    `transform` gives the selected features, and their names in the metadata, in that order, too: as ranked, or with
-    ``order="index"`` as they stand in the data, which pyspark's own selectors do. ``numTopFeatures`` may be changed on the
-    model; beyond what a greedy method picked, features follow by their relevance. So may the rates and the threshold, and the
-    selection mode as far as the ranking has what it goes by. Where nothing passes nothing is selected, and `transform` gives
+    `transform` gives the selected features, and their names in the metadata, in that order, too: as
+    ranked, or with ``order="index"`` as they stand in the data, which pyspark's own selectors do.
+    ``numTopFeatures`` may be changed on the model; beyond what a greedy method picked, features
+    follow by their relevance. So may the rates and the threshold, and the selection mode as far as
+    the ranking has what it goes by. Where nothing passes nothing is selected, and `transform` gives
     vectors without entries, as pyspark's selectors do.
 
     >>> import spark_mlfs
@@ -110,7 +117,8 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
         return model
 
     def plot(self, most: int = 30, ax: Any = None) -> Any:
-        """The first `most` selected features' relevance as bars, the scores of picks as marks; matplotlib's axes."""
+        """The first `most` selected features' relevance as bars, the scores of picks as marks;
+        matplotlib's axes."""
         return selection.plot(self._title(), self._passing(), self.gains, most, ax)
 
     def _repr_html_(self) -> str:
@@ -118,7 +126,10 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
         return selection.table(self._title(), self._passing(), self.gains)
 
     def _title(self) -> str:
-        return f"{self._extra.get('method', 'selection')}: {len(self._kept())} of {self.numFeatures} features"
+        return (
+            f"{self._extra.get('method', 'selection')}: {len(self._kept())} of "
+            f"{self.numFeatures} features"
+        )
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         column, output = self.getFeaturesCol(), self.getOutputCol()
@@ -141,7 +152,10 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
                 )
             else:
                 selected = F.array().cast(kind)
-            problem = f"an array in {column!r} has not the {self.numFeatures} entries the selection was fitted on"
+            problem = (
+                f"an array in {column!r} has not the {self.numFeatures} entries the "
+                "selection was fitted on"
+            )
             wrong = F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {problem}"))
             fits = F.col(column).isNull() | (F.size(column) == self.numFeatures)
             return dataset.withColumn(output, F.when(fits, selected).otherwise(wrong))
@@ -155,14 +169,16 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
         return with_categories(out, output, self._extra.get(CATEGORIES, {}))
 
     def places(self, dataset: DataFrame) -> tuple[np.ndarray, int]:
-        """Return where the selected features are among those of `dataset`, and how many these are (`places_in`)."""
+        """Return where the selected features are among those of `dataset`, and how many these are
+        (`places_in`)."""
         column = self.getFeaturesCol()
         return self.places_in(self.slots(dataset, column), column)
 
     def cells(
         self, dataset: DataFrame, order: np.ndarray | None = None, id: Column | None = None
     ) -> FeatureSource:
-        """The selected features of `dataset` as `transform` gives them, in `order`; `id` is what messages call a row."""
+        """The selected features of `dataset` as `transform` gives them, in `order`; `id` is what
+        messages call a row."""
         column = self.getFeaturesCol()
         return feature_cells(
             dataset, column, *self.reading(self.slots(dataset, column), column, order), id=id
@@ -249,28 +265,36 @@ class MultiLabelSelector(SelectorEstimator):
     Parameters
     ----------
     method : name of the method (`spark_mlfs.METHODS` lists them), default "forward"
-    methodParams : dict of the method's own parameters; they may also be given as keywords (``labelCoding="lp"``, ``numBins=10``)
+    methodParams : dict of the method's own parameters; they may also be given as keywords
+        (``labelCoding="lp"``, ``numBins=10``)
     featuresCol : vector or array<number> column, sparse or dense
-    labelsCol : multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN is unknown
+    labelsCol : multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1;
+        null or NaN is unknown
     outputCol : column of the selected features
-    selectionMode : how many to keep: "numTopFeatures" (default) or "percentile"; or which are worth keeping: "fpr", "fdr" or
-        "fwe" (G-tests with every label), "knockoffs" or "stability" (`spark_mlfs.select` says what each promises).
-        Then possibly none, which is warned of
-    numTopFeatures, percentile, fpr, fdr, fwe, combination, stabilityThreshold, selectionSeed : what the selection mode goes by
-    order : order of the kept features, of their names and of `transform`: "rank" (default), or "index" as in the data
+    selectionMode : how many to keep: "numTopFeatures" (default) or "percentile"; or which are worth
+        keeping: "fpr", "fdr" or "fwe" (G-tests with every label), "knockoffs" or "stability"
+        (`spark_mlfs.select` says what each promises). Then possibly none, which is warned of
+    numTopFeatures, percentile, fpr, fdr, fwe, combination, stabilityThreshold, selectionSeed : what
+        the selection mode goes by
+    order : order of the kept features, of their names and of `transform`: "rank" (default), or
+        "index" as in the data
     screen : a filter that runs first, such as "chi2:10000"; the method sees its best features only
-    include, exclude : features that are picked first, and features that never are: names, patterns such as "title_*", or places
+    include, exclude : features that are picked first, and features that never are: names, patterns
+        such as "title_*", or places
     groups : {name: features} that are picked or left together
-    costs, budget : what features cost, {name or pattern: cost} or a list, and what the selection may cost
-    penalties : what features' penalties are multiplied by, {name or pattern: number} or a list; 0: never shrunk away
+    costs, budget : what features cost, {name or pattern: cost} or a list, and what the selection
+        may cost
+    penalties : what features' penalties are multiplied by, {name or pattern: number} or a list; 0:
+        never shrunk away
     weightCol : column of the rows' weights, numbers of 0 or more; for methods of counts and moments
-    gradedLabels, gradeRange : whether labels are grades, numbers from 0 to 1, and what they go from and to where it is not that;
-        for methods of moments
-    labelCuts : for all others: a label is positive where its grade is at least the cut; several cuts make a label each
+    gradedLabels, gradeRange : whether labels are grades, numbers from 0 to 1, and what they go from
+        and to where it is not that; for methods of moments
+    labelCuts : for all others: a label is positive where its grade is at least the cut; several
+        cuts make a label each
     idCol, labelsForm, driverBytes, workerBytes : see `explainParams`
 
-    Raises `ParameterError` for a wrong parameter or column, `DataError` for data that cannot be used, `BudgetError` where a
-    statistic exceeds ``driverBytes`` or ``workerBytes``.
+    Raises `ParameterError` for a wrong parameter or column, `DataError` for data that cannot be
+    used, `BudgetError` where a statistic exceeds ``driverBytes`` or ``workerBytes``.
 
     >>> import spark_mlfs
     >>> spark = spark_mlfs.local_session()

@@ -1,4 +1,5 @@
-"""Params that many estimators have, with their getters and setters: made of the tables; an editor reads them in the stub."""
+"""Params that many estimators have, with their getters and setters: made of the tables; an editor
+reads them in the stub."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""MLflow (``pip install 'spark_mlfs[mlflow]'``): a selection as a run (`log_selection`), a fitted pipeline as a model, with
-Spark (`log_model`) and without (`log_tagger`).
+"""MLflow (``pip install 'spark_mlfs[mlflow]'``): a selection as a run (`log_selection`), a fitted
+pipeline as a model, with Spark (`log_model`) and without (`log_tagger`).
 
-Autologging (``mlflow.pyspark.ml.autolog``) logs every fit's parameters by itself, but saves the models of classes on its
-allowlist only: call ``mlflow.pyspark.ml.autolog(log_model_allowlist=spark_mlfs.mlflow.ALLOWLIST)``. A pipeline is saved where all
-of its stages are on the list; add pyspark's own that it has."""
+Autologging (``mlflow.pyspark.ml.autolog``) logs every fit's parameters by itself, but saves the
+models of classes on its allowlist only: call
+``mlflow.pyspark.ml.autolog(log_model_allowlist=spark_mlfs.mlflow.ALLOWLIST)``. A pipeline is saved
+where all of its stages are on the list; add pyspark's own that it has."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def _mlflow(part: str = "") -> Any:
 
 
 def requirements(spark: bool = True) -> list[str]:
-    """The packages a logged model needs, in the versions of this process, for ``pip_requirements``."""
+    """The packages a logged model needs, in the versions of this process, for
+    ``pip_requirements``."""
     names = (*PACKAGES, *(("pyspark",) if spark else ()))
     return [f"{name}=={version}" for name, version in installed(names).items()]
 
@@ -66,9 +68,10 @@ def log_selection(
 ) -> str:
     """Logs a fitted selection to the active run, or to one of its own; returns the run's id.
 
-    Parameters  method, the method's parameters as ``param.NAME``, the selection mode and what it goes by
-    Metrics     rows, features, labels, selected, seconds, jobs, scans; of a greedy method ``gain``, a step a pick
-    Artifacts   ``ranking.csv``, ``ranking.parquet``, ``report.html``, ``summary.json``; of a folder that ``spark-mlfs select``
+    Parameters  method, the method's parameters as ``param.NAME``, the selection mode and what it
+    goes by Metrics     rows, features, labels, selected, seconds, jobs, scans; of a greedy method
+    ``gain``, a step a pick Artifacts   ``ranking.csv``, ``ranking.parquet``, ``report.html``,
+    ``summary.json``; of a folder that ``spark-mlfs select``
                 wrote its own report and ``manifest.json``"""
     mlflow = _mlflow()
     model: Any = selection
@@ -134,7 +137,8 @@ def _files(model: Any, folder: Path | None, scratch: Path) -> list[Path]:
 
 
 def report_of(model: Any, most: int = 200) -> str:
-    """The selected features of a model as a page: what ``report.html`` of a run says needs the run."""
+    """The selected features of a model as a page: what ``report.html`` of a run says needs the
+    run."""
     shown, kept = (
         model.ranking.head(min(len(model.selectedFeatures), most)),
         len(model.selectedFeatures),
@@ -151,11 +155,13 @@ def report_of(model: Any, most: int = 200) -> str:
 
 
 def log_model(model: Any, artifact_path: str = "model", **options: Any) -> Any:
-    """``mlflow.spark.log_model`` of a fitted selector, extractor, classifier or PipelineModel, with `requirements()` as its
-    ``pip_requirements`` (MLflow would fit an environment of its own to find them); `options` are MLflow's.
+    """``mlflow.spark.log_model`` of a fitted selector, extractor, classifier or PipelineModel, with
+    `requirements()` as its ``pip_requirements`` (MLflow would fit an environment of its own to find
+    them); `options` are MLflow's.
 
-    ``mlflow.spark.load_model(uri)`` in another process gives the PipelineModel. Start its session with
-    `spark_mlfs.local_session()`, or set PYSPARK_PYTHON to the interpreter that has the package."""
+    ``mlflow.spark.load_model(uri)`` in another process gives the PipelineModel. Start its session
+    with `spark_mlfs.local_session()`, or set PYSPARK_PYTHON to the interpreter that has the
+    package."""
     mlflow = _mlflow("spark")
     options.setdefault("pip_requirements", requirements())
     with _run():
@@ -169,13 +175,15 @@ def log_tagger(
     threshold: float | None = None,
     **options: Any,
 ) -> Any:
-    """Logs a fitted selection and classifier (a PipelineModel, or its stages) as ``mlflow.pyfunc``, which needs no Spark.
+    """Logs a fitted selection and classifier (a PipelineModel, or its stages) as ``mlflow.pyfunc``,
+    which needs no Spark.
 
-    ``mlflow.pyfunc.load_model(uri).predict(table)`` takes a pandas frame with the pipeline's columns by name (further ones are
-    left aside, and those that are not selected may be absent), or the features as an array, dense or sparse; it gives a frame of
-    ``tags`` and ``scores``, best first: the predicted labels, the `top_n` best, or those that score at least `threshold` (also as
-    ``params`` of a call). The same bits as `tagged` on Spark. `ParameterError` for a pipeline with stages that are not this
-    library's, such as the words of a text."""
+    ``mlflow.pyfunc.load_model(uri).predict(table)`` takes a pandas frame with the pipeline's
+    columns by name (further ones are left aside, and those that are not selected may be absent), or
+    the features as an array, dense or sparse; it gives a frame of ``tags`` and ``scores``, best
+    first: the predicted labels, the `top_n` best, or those that score at least `threshold` (also as
+    ``params`` of a call). The same bits as `tagged` on Spark. `ParameterError` for a pipeline with
+    stages that are not this library's, such as the words of a text."""
     mlflow = _mlflow("pyfunc")
     from .function import Tagger
     from .tagger import Steps

@@ -10,7 +10,8 @@ from .tagger import Steps, tags
 
 
 class Tagger(PythonModel):
-    """``predict`` gives ``tags`` and ``scores`` of the rows of a table; ``params`` may hold another top_n or threshold."""
+    """``predict`` gives ``tags`` and ``scores`` of the rows of a table; ``params`` may hold another
+    top_n or threshold."""
 
     def __init__(
         self, steps: Steps, top_n: int | None = None, threshold: float | None = None

@@ -1,4 +1,5 @@
-"""A selection and a classifier as NumPy alone: the tags of plain tables, to the bit those of Spark."""
+"""A selection and a classifier as NumPy alone: the tags of plain tables, to the bit those of
+Spark."""
 
 from __future__ import annotations
 
@@ -23,11 +24,13 @@ from ..kernels.missing import filled
 
 @dataclass
 class Steps:
-    """Stages of a tagger for rows of features x (n, d): columns are taken, extracted from, and a classifier predicts.
+    """Stages of a tagger for rows of features x (n, d): columns are taken, extracted from, and a
+    classifier predicts.
 
-    `columns` are the names of the d features a table must have, None where they have none; `steps` pairs of "take" and the
-    places of columns, of "fill" and what stands for their missing values, or of "extract" and (name, state); then the
-    classifier's name and state, and the labels' names."""
+    `columns` are the names of the d features a table must have, None where they have none; `steps`
+    pairs of "take" and the places of columns, of "fill" and what stands for their missing values,
+    or of "extract" and (name, state); then the classifier's name and state, and the labels'
+    names."""
 
     width: int
     columns: list[str] | None
@@ -57,16 +60,23 @@ class Steps:
             if isinstance(stage, ColumnGatherer):
                 if steps or names is not None:
                     raise ParameterError(
-                        "columns are gathered first in a tagger; put the stage that gathers them in front"
+                        "columns are gathered first in a tagger; put the stage that gathers them "
+                        "in front"
                     )
                 if stage.getOrDefault("categories"):
-                    told = "a tagger without Spark takes no columns of texts or dates; log the pipeline with spark_mlfs.mlflow."
+                    told = (
+                        "a tagger without Spark takes no columns of texts or dates; log the "
+                        "pipeline with spark_mlfs.mlflow."
+                    )
                     raise ParameterError(f"{told}log_model, which runs on Spark")
                 names = columns = stage.getInputCols()
                 width = len(names)
                 continue
             if not isinstance(stage, MultiLabelSelectorModel | StateModel):
-                known = "a tagger without Spark knows selections, extractors and classifiers of this library"
+                known = (
+                    "a tagger without Spark knows selections, extractors and classifiers of "
+                    "this library"
+                )
                 remedy = "log the pipeline with spark_mlfs.mlflow.log_model, which runs on Spark"
                 raise ParameterError(f"{known}, not {type(stage).__name__}; {remedy}")
             own, named, fill = stage.featureNames, bool(stage.summary.get("named")), stage.fill()
@@ -95,7 +105,8 @@ class Steps:
         return Steps(width, columns, steps, last.summary["classifier"], last.state, last.labelNames)
 
     def predict(self, table: Any) -> tuple[np.ndarray, np.ndarray]:
-        """(labels (n, q) of 0 and 1, scores (n, q)) of the rows of a table. `DataError` for what it lacks."""
+        """(labels (n, q) of 0 and 1, scores (n, q)) of the rows of a table. `DataError` for what it
+        lacks."""
         x, names, steps = self._features(table)
         for what, how in steps:
             if what == "take":
@@ -113,7 +124,8 @@ class Steps:
         return labels, scores
 
     def _features(self, table: Any) -> tuple[Matrix, list[str] | None, list[tuple[str, Any]]]:
-        """Return the features of a table, their names, and the steps to come: of named columns those that are needed."""
+        """Return the features of a table, their names, and the steps to come: of named columns
+        those that are needed."""
         steps = self.steps
         if isinstance(table, pd.DataFrame):
             cells = table.iloc[:, 0] if table.shape[1] == 1 else ()
@@ -122,7 +134,8 @@ class Steps:
                     table = np.array([np.asarray(cell, float) for cell in cells])
                 except (TypeError, ValueError):
                     raise DataError(
-                        f"the cells of {table.columns[0]!r} are not arrays of {self.width} numbers each"
+                        f"the cells of {table.columns[0]!r} are not arrays of {self.width} numbers "
+                        "each"
                     ) from None
             elif self.columns is not None and any(isinstance(name, str) for name in table.columns):
                 needed, steps = self.columns, self.steps
@@ -131,7 +144,8 @@ class Steps:
                 absent = [name for name in needed if name not in table.columns]
                 if absent:
                     raise DataError(
-                        f"the table lacks {len(absent)} of the columns the model was fitted on, {absent[0]!r} first"
+                        f"the table lacks {len(absent)} of the columns the model was fitted on, "
+                        f"{absent[0]!r} first"
                     )
                 table = table[needed]
         x, names = features_of(table)
@@ -150,7 +164,8 @@ def _whole(held: bytes, checksum: int) -> Steps:
     """Return the saved steps; raise `DataError` where they are damaged."""
     if zlib.crc32(held) != checksum:
         raise DataError(
-            "the saved tagger is damaged (its checksum is not that of its content): log it again, or fetch it again"
+            "the saved tagger is damaged (its checksum is not that of its content): log it again, "
+            "or fetch it again"
         )
     return Steps(**pickle.loads(held))
 

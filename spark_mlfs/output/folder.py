@@ -1,22 +1,26 @@
 """The folder a job writes: refused where it exists, written aside and put in place whole.
 
-A path without a scheme (or ``file:``) is on the driver's own file system. Everything is written into a hidden sibling folder,
-which is renamed when it is complete; with ``overwrite`` the old folder is moved out of the way first and deleted last. Only a
-folder that an earlier run wrote is ever replaced.
+A path without a scheme (or ``file:``) is on the driver's own file system. Everything is written
+into a hidden sibling folder, which is renamed when it is complete; with ``overwrite`` the old
+folder is moved out of the way first and deleted last. Only a folder that an earlier run wrote is
+ever replaced.
 
-A path with another scheme (``s3:``, ``hdfs:``, ``dbfs:``, ``abfss:`` …) is written by Spark alone, which cannot rename: each
-part goes to its place directly, ``ranking.csv``, ``manifest.json`` and ``report.html`` become folders holding one text file, and
-the manifest is written last: an output without it is not complete.
+A path with another scheme (``s3:``, ``hdfs:``, ``dbfs:``, ``abfss:`` …) is written by Spark alone,
+which cannot rename: each part goes to its place directly, ``ranking.csv``, ``manifest.json`` and
+``report.html`` become folders holding one text file, and the manifest is written last: an output
+without it is not complete.
 
-In a CSV a text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, a tab or an end of
-a line) has a ``'`` before it. Parquet and JSON hold the text as it is.
+In a CSV a text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``,
+``@``, a tab or an end of a line) has a ``'`` before it. Parquet and JSON hold the text as it is.
 
 One run at a time into one place: a lock file beside the output, with its owner and its age.
 
-The lock is the operating system's (`flock`), so that a run that was killed holds nothing. Where the file system knows no locks,
-or another machine holds it, its age tells: the owner touches the file every `BEAT` seconds, and after `STALE` seconds without
-it the lock is taken over (clocks agree within a minute). Where only Spark reaches (``s3:``, ``hdfs:`` …) a row with the owner
-stands in the output (`owned`): two runs that begin within a second may both take it; only its age tells that it was killed."""
+The lock is the operating system's (`flock`), so that a run that was killed holds nothing. Where the
+file system knows no locks, or another machine holds it, its age tells: the owner touches the file
+every `BEAT` seconds, and after `STALE` seconds without it the lock is taken over (clocks agree
+within a minute). Where only Spark reaches (``s3:``, ``hdfs:`` …) a row with the owner stands in the
+output (`owned`): two runs that begin within a second may both take it; only its age tells that it
+was killed."""
 
 from __future__ import annotations
 
@@ -53,8 +57,8 @@ MARKS = (
     "_" + MANIFEST,
 )  # of a data set the manifest's name starts with _, which Spark does not take for data
 NOT_VISIBLE = (
-    "the workers' files are not visible on this machine: a local output needs a local master or a shared disk; give --output a "
-    "path that all can reach, such as s3:, hdfs: or dbfs:"
+    "the workers' files are not visible on this machine: a local output needs a local master or a "
+    "shared disk; give --output a path that all can reach, such as s3:, hdfs: or dbfs:"
 )
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")  # of two letters or more: C:\ is a drive
 _SHARED = (
@@ -102,21 +106,23 @@ class Output:
     def check(
         self, inputs: Iterable[str] = (), spark: SparkSession | None = None, resumes: bool = False
     ) -> None:
-        """Refuse an output that exists (without overwrite), that is or contains an input, or lies in one.
+        """Refuse an output that exists (without overwrite), that is or contains an input, or lies
+        in one.
 
-        Of a remote output only Spark can tell whether it exists: give the session. Where a run `resumes`, a remote one that was
-        cut short may be there.
-        """
+        Of a remote output only Spark can tell whether it exists: give the session. Where a run
+        `resumes`, a remote one that was cut short may be there."""
         if self.path.split("/")[0] == "~":
             raise ParameterError(
-                f"the output {self.path}: only a shell knows ~, and only without quotes; write the whole path"
+                f"the output {self.path}: only a shell knows ~, and only without quotes; write the "
+                "whole path"
             )
         mine = _canonical(self.path)
         for given in inputs:
             other = _canonical(given)
             if _inside(mine, other):
                 raise ParameterError(
-                    f"the output {self.path} is, or lies in, the input {given}; choose another folder"
+                    f"the output {self.path} is, or lies in, the input {given}; choose another "
+                    "folder"
                 )
             if _inside(other, mine):
                 raise ParameterError(
@@ -133,12 +139,16 @@ class Output:
                 f"the output {self.path} exists; give another, or --overwrite to replace it"
             )
         if there and self.local is not None and not _of_earlier_run(self.local):
-            said = f"exists and was not written by spark-mlfs (it has no {MANIFEST}): it is not replaced"
+            said = (
+                f"exists and was not written by spark-mlfs (it has no {MANIFEST}): it is not "
+                "replaced"
+            )
             raise ParameterError(f"the output {self.path} {said}")
 
     @contextmanager
     def writing(self, spark: SparkSession) -> Iterator[Place]:
-        """A place to write into; what was written appears under the output's name when the block ends without an error."""
+        """A place to write into; what was written appears under the output's name when the block
+        ends without an error."""
         if self.local is None:
             yield Place(spark, self.path, None, "overwrite" if self.overwrite else "error")
             return
@@ -168,7 +178,8 @@ def _of_earlier_run(folder: Path) -> bool:
 
 
 def replace_folder(aside: Path, target: Path) -> None:
-    """Put `aside` in the place of a folder, which is moved out of the way, comes back on failure, and goes last."""
+    """Put `aside` in the place of a folder, which is moved out of the way, comes back on failure,
+    and goes last."""
     if not os.path.lexists(target):
         os.rename(aside, target)
         return
@@ -181,7 +192,8 @@ def replace_folder(aside: Path, target: Path) -> None:
             os.rename(old, target)
         except OSError:
             raise DataError(
-                f"{target} could not be replaced ({error}) nor brought back: it is {old} now, move it back"
+                f"{target} could not be replaced ({error}) nor brought back: it is {old} now, move "
+                "it back"
             ) from None
         raise
     shutil.rmtree(old, ignore_errors=True)
@@ -189,7 +201,8 @@ def replace_folder(aside: Path, target: Path) -> None:
 
 @contextmanager
 def parents_of(folder: Path, output: str) -> Iterator[None]:
-    """Makes the folders that `folder` of an output is to lie in; those that were made and are empty at the end are taken away."""
+    """Makes the folders that `folder` of an output is to lie in; those that were made and are empty
+    at the end are taken away."""
     fresh = [p for p in folder.parents if not os.path.lexists(p)]  # innermost first
     try:
         _make(folder.parent, output)
@@ -210,7 +223,8 @@ def _make(folder: Path, output: str) -> None:
 
 @contextmanager
 def on_a_full_disk(path: str) -> Iterator[None]:
-    """Around writing the output `path`: what a full disk makes Python, Arrow or Spark say is one line that names it."""
+    """Around writing the output `path`: what a full disk makes Python, Arrow or Spark say is one
+    line that names it."""
     try:
         yield
     except PlatformError:
@@ -223,7 +237,8 @@ def on_a_full_disk(path: str) -> Iterator[None]:
 
 
 class Place:
-    """Where the parts of one output are written: a folder of this machine, or a path only Spark knows."""
+    """Where the parts of one output are written: a folder of this machine, or a path only Spark
+    knows."""
 
     def __init__(self, spark: SparkSession, path: str, folder: Path | None, mode: str) -> None:
         self.spark, self.path, self.folder, self.mode = spark, path, folder, mode
@@ -269,7 +284,8 @@ class Place:
         self.text(f"{name}.csv", csv_text(frame))
 
     def require_data(self, name: str = "") -> None:
-        """`DataError` where Spark's workers wrote to their own disks: on a cluster a local path may be another machine's."""
+        """`DataError` where Spark's workers wrote to their own disks: on a cluster a local path may
+        be another machine's."""
         files = () if self.folder is None else (self.folder / name).rglob("part-*")
         if self.folder is not None and not any(path.is_file() for path in files):
             raise DataError(NOT_VISIBLE)
@@ -323,7 +339,8 @@ Entry = dict[str, Any]
 
 @contextmanager
 def locked(path: Path, what: str) -> Iterator[None]:
-    """Holds the lock file `path` of the output `what`; `ParameterError` where another run holds it, with its owner and age."""
+    """Holds the lock file `path` of the output `what`; `ParameterError` where another run holds it,
+    with its owner and age."""
     handle = _acquire(path, what)
     try:
         with _beating(BEAT, lambda: os.utime(handle), f"lock of {what}"):
@@ -338,7 +355,8 @@ def locked(path: Path, what: str) -> Iterator[None]:
 def owned(
     get: Callable[[], Entry | None], put: Callable[[Entry], object], what: str
 ) -> Iterator[None]:
-    """As `locked`, by a row that `get` reads and `put` writes anew: who writes the output `what`, and was last seen when."""
+    """As `locked`, by a row that `get` reads and `put` writes anew: who writes the output `what`,
+    and was last seen when."""
 
     def note(**more: Any) -> None:
         put({**entry, "seen": time.time(), **more})
@@ -394,8 +412,9 @@ def _dead(owner: Entry) -> bool:
 
 def _taken(what: str, owner: Entry, stale: float) -> ParameterError:
     return ParameterError(
-        f"another run writes the output {what}: {owner.get('who', 'of unknown owner')}, started {_ago(owner)}; wait "
-        f"for it to end, or give another --output (a lock whose owner is gone frees itself within {stale:.0f} s)"
+        f"another run writes the output {what}: {owner.get('who', 'of unknown owner')}, started "
+        f"{_ago(owner)}; wait for it to end, or give another --output (a lock whose owner is gone "
+        f"frees itself within {stale:.0f} s)"
     )
 
 

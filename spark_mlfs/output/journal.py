@@ -1,9 +1,10 @@
-"""A long run that can be taken up again: what is done is marked part by part, beside the output, and put in place at the end.
+"""A long run that can be taken up again: what is done is marked part by part, beside the output,
+and put in place at the end.
 
-On this machine's file system everything gathers in a hidden folder beside the output, which appears whole when the last part is
-done. Elsewhere (``s3:``, ``hdfs:`` …), where Spark cannot rename, parts go to their places at once and the manifest comes last.
-One run at a time writes there: beside a local output lies a lock, elsewhere ``_owner`` in the output says who is at work.
-"""
+On this machine's file system everything gathers in a hidden folder beside the output, which appears
+whole when the last part is done. Elsewhere (``s3:``, ``hdfs:`` …), where Spark cannot rename, parts
+go to their places at once and the manifest comes last. One run at a time writes there: beside a
+local output lies a lock, elsewhere ``_owner`` in the output says who is at work."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ class Journal:
 
     @staticmethod
     def beside(spark: SparkSession, output: str, what: str, settings: dict[str, Any]) -> Journal:
-        """The journal of a run in the hidden folder ``.NAME.WHAT`` beside a local output, or in the output itself."""
+        """The journal of a run in the hidden folder ``.NAME.WHAT`` beside a local output, or in the
+        output itself."""
         local = local_path(output)
         folder = None if local is None else local.with_name(f".{local.name}.{what}")
         return Journal(
@@ -67,8 +69,9 @@ class Journal:
 
     @contextmanager
     def running(self, unit: str = "parts") -> Iterator[Journal]:
-        """Around everything that writes: `ParameterError` where another run writes into the same output (elsewhere than on this
-        machine when it begins to). What ends the run early says what is kept and how to go on; nothing half-written stays."""
+        """Around everything that writes: `ParameterError` where another run writes into the same
+        output (elsewhere than on this machine when it begins to). What ends the run early says what
+        is kept and how to go on; nothing half-written stays."""
         if self.folder is not None:
             lock = self.folder.with_name(self.folder.name + ".lock")
             with parents_of(self.folder, self.output), locked(lock, self.output), self._kept(unit):
@@ -94,7 +97,8 @@ class Journal:
                 yield
         except SparkMlfsError as error:
             self._sweep()
-            # too much for this engine: the same command would end here, too, or the other engine goes on now
+            # too much for this engine: the same command would end here, too, or the other engine
+            # goes on now
             kept = self.parts and not isinstance(error, (NeedsSpark, WorkerBudgetError))
             raise (type(error)(f"{error}; {self._how_to_go_on(unit)}") if kept else error) from None
         except KeyboardInterrupt as error:
@@ -128,7 +132,8 @@ class Journal:
             )
 
     def open(self, *but: str) -> bool:
-        """Takes up what a run of the same settings (but those of `but`) left; False where there is none."""
+        """Takes up what a run of the same settings (but those of `but`) left; False where there is
+        none."""
         found = self.get("_settings")
         aside = {*but, *stamp()}
         mine = {k: v for k, v in self.settings.items() if k not in aside}
@@ -157,7 +162,8 @@ class Journal:
         return [number for number in sorted(self.parts) if f"part={number}" not in there]
 
     def start(self, beside: bool = False) -> None:
-        """Begins anew: what another run left there, with other settings, goes, unless this one's are to stand `beside` it."""
+        """Begins anew: what another run left there, with other settings, goes, unless this one's
+        are to stand `beside` it."""
         self._claim()
         self._mine = True
         if self.folder is not None:
@@ -233,13 +239,15 @@ class Journal:
         return [entry for text in texts if (entry := _entry(text)) is not None]
 
     def clear(self) -> None:
-        """Takes the markers away, where they are on this machine: a run that is complete needs them no more."""
+        """Takes the markers away, where they are on this machine: a run that is complete needs them
+        no more."""
         for kind in ("_settings", "_parts", "_data"):
             if self.folder is not None:
                 shutil.rmtree(self.folder / kind, ignore_errors=True)
 
     def publish(self, append: bool = False) -> None:
-        """Puts what was gathered beside the output in its place: as a whole, or part by part into the one that is there."""
+        """Puts what was gathered beside the output in its place: as a whole, or part by part into
+        the one that is there."""
         target, folder = local_path(self.output), self.folder
         if target is None or folder is None:
             return

@@ -1,4 +1,5 @@
-"""manifest.json: what a run did, with what, and what it cost, so that it can be checked and repeated."""
+"""manifest.json: what a run did, with what, and what it cost, so that it can be checked and
+repeated."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ LARGEST_ARRAY = 10_000  # entries of a method's further results that the manifes
 
 
 def installed(names: Iterable[str]) -> dict[str, str]:
-    """Return the versions of packages, but of those that are run from a clone, or are the cluster's own."""
+    """Return the versions of packages, but of those that are run from a clone, or are the cluster's
+    own."""
     out = {}
     for name in names:
         with suppress(metadata.PackageNotFoundError):

@@ -1,11 +1,12 @@
 """A table of the catalog as an output: refused where it exists, there whole or not at all.
 
-Delta writes a table in one commit. Of other formats a table is filled under a name of its own beside the one asked for and
-renamed when it is complete; with ``overwrite`` the old one is renamed out of the way first and dropped last. A failure
-leaves the old table and nothing else.
+Delta writes a table in one commit. Of other formats a table is filled under a name of its own
+beside the one asked for and renamed when it is complete; with ``overwrite`` the old one is renamed
+out of the way first and dropped last. A failure leaves the old table and nothing else.
 
 
-Rows of this process as Parquet files that Spark takes for its own: columns of vectors are vectors there, with their names."""
+Rows of this process as Parquet files that Spark takes for its own: columns of vectors are vectors
+there, with their names."""
 
 from __future__ import annotations
 
@@ -33,12 +34,13 @@ _PART = re.compile(r"`(?:[^`]|``)+`|[^`.\s]+")
 
 
 def parts_of(name: str) -> list[str]:
-    """The parts of ``catalog.schema.table`` without back ticks. `ParameterError` for what is no table's name."""
+    """The parts of ``catalog.schema.table`` without back ticks. `ParameterError` for what is no
+    table's name."""
     found = _PART.findall(name)
     if not 1 <= len(found) <= 3 or ".".join(found) != name.strip():
         raise ParameterError(
-            f"--output-table {name!r} is no table's name: write table, schema.table or catalog.schema.table, a part with a dot "
-            "or a space in back ticks"
+            f"--output-table {name!r} is no table's name: write table, schema.table or "
+            "catalog.schema.table, a part with a dot or a space in back ticks"
         )
     return [part[1:-1].replace("``", "`") if part.startswith("`") else part for part in found]
 
@@ -57,15 +59,17 @@ def _same(given: str, parts: Sequence[str]) -> bool:
 
 
 class OutputTable:
-    """A table that a job writes, ``table``, ``schema.table`` or ``catalog.schema.table``, of a format of the session's (None: its
-    default one); with `overwrite` one of that name is replaced. Use `check` before any work, then `write`."""
+    """A table that a job writes, ``table``, ``schema.table`` or ``catalog.schema.table``, of a
+    format of the session's (None: its default one); with `overwrite` one of that name is replaced.
+    Use `check` before any work, then `write`."""
 
     def __init__(self, name: str, format: str | None = None, overwrite: bool = False) -> None:
         self.name, self.format, self.overwrite = name, format, overwrite
         self.parts = parts_of(name)
 
     def check(self, spark: SparkSession, inputs: Sequence[str] = ()) -> None:
-        """`ParameterError` where the table exists or is read, its schema does not exist, or the session lacks the format."""
+        """`ParameterError` where the table exists or is read, its schema does not exist, or the
+        session lacks the format."""
         if any(_same(given, self.parts) for given in inputs):
             raise ParameterError(
                 f"the table {self.name} is the input; give --output-table another name"
@@ -81,8 +85,8 @@ class OutputTable:
                 for word in ("DATA_SOURCE_NOT_FOUND", "Failed to find data source", "ClassNotFound")
             ):
                 hint = (
-                    " (start it with delta-spark and its extensions, or give --table-format parquet)"
-                    * (self.format == DELTA)
+                    " (start it with delta-spark and its extensions, or give --table-format "
+                    "parquet)" * (self.format == DELTA)
                 )
                 raise ParameterError(
                     f"this Spark session does not have the format {self.format}{hint}"
@@ -105,7 +109,8 @@ class OutputTable:
         for row in tables:
             if re.fullmatch(r"_[0-9a-f]{8}_new", row.tableName[len(self.parts[-1]) :]):
                 notice(
-                    f"the table {row.tableName} is of another run into {self.name}: drop it, where that run was killed"
+                    f"the table {row.tableName} is of another run into {self.name}: drop it, where "
+                    "that run was killed"
                 )
         if there and not self.overwrite:
             raise ParameterError(
@@ -142,7 +147,8 @@ class OutputTable:
             return
         if not self.overwrite:
             raise DataError(
-                f"the table {self.name} has come into being meanwhile; give another, or --overwrite to replace it"
+                f"the table {self.name} has come into being meanwhile; give another, or "
+                "--overwrite to replace it"
             )
         old = quoted([*self.parts[:-1], f"{self.parts[-1]}_{secrets.token_hex(4)}_old"])
         spark.sql(f"ALTER TABLE {name} RENAME TO {old}")

@@ -1,8 +1,10 @@
-"""Reading: a format becomes the canonical frame ``id, features, labels``. `load` finds the reader by name (`formats.READERS`).
+"""Reading: a format becomes the canonical frame ``id, features, labels``. `load` finds the reader
+by name (`formats.READERS`).
 
-A reader looks at as little as it must; what is wrong with a row shows when the frame is used. An action that this library
-starts raises `DataError`. An action of your own (``frame.count()``) raises Spark's exception, whose text ends in that line,
-but for an SQLSTATE; ``with spark_mlfs.errors.worker_errors():`` around it makes it a `DataError`. What was read all the same
+A reader looks at as little as it must; what is wrong with a row shows when the frame is used. An
+action that this library starts raises `DataError`. An action of your own (``frame.count()``) raises
+Spark's exception, whose text ends in that line, but for an SQLSTATE; ``with
+spark_mlfs.errors.worker_errors():`` around it makes it a `DataError`. What was read all the same
 and should be known is a warning, `DataNotice`.
 
 >>> import spark_mlfs
@@ -34,9 +36,10 @@ def load(
 ) -> DataFrame:
     """Read `path` by the reader called `format`, one of `READERS`, with that reader's options.
 
-    `path` is one path, a list, a folder or a glob (plain, ``.gz``, ``.bz2``), a table name for ``table``, None for the
-    samples ``numbers`` and ``planted``. For ``text`` the option ``source`` names the format of the table that holds the
-    text (default "table"). An unknown format or option raises `ParameterError` listing those there are.
+    `path` is one path, a list, a folder or a glob (plain, ``.gz``, ``.bz2``), a table name for
+    ``table``, None for the samples ``numbers`` and ``planted``. For ``text`` the option ``source``
+    names the format of the table that holds the text (default "table"). An unknown format or option
+    raises `ParameterError` listing those there are.
 
     >>> import pathlib, spark_mlfs
     >>> file = pathlib.Path("pages.csv").absolute()

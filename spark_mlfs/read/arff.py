@@ -1,29 +1,34 @@
-"""ARFF files of the multi-label repositories: Mulan (with a label XML) and MEKA (``-C n`` in the relation line).
+"""ARFF files of the multi-label repositories: Mulan (with a label XML) and MEKA (``-C n`` in the
+relation line).
 
 What are the labels (argument `labels`, the first that applies):
     a path ending in ``.xml``   every ``<label name=...>`` at any depth whose name is an attribute
-    an int n                    the first n attributes, or the last -n where n is negative (MEKA's convention)
-    a list of names
-    None                        the label XML beside the data file whose names are all attributes (of several that name
-                                different sets, the one called like the data file), with a notice where ``-C n`` says
-                                otherwise; else the option ``-C n`` of the relation line, a word of its own as MEKA writes it
+    an int n                    the first n attributes, or the last -n where n is negative (MEKA's
+    convention) a list of names None                        the label XML beside the data file whose
+    names are all attributes (of several that name
+                                different sets, the one called like the data file), with a notice
+                                where ``-C n`` says otherwise; else the option ``-C n`` of the
+                                relation line, a word of its own as MEKA writes it
 Label order is the attribute order of the ARFF file, never that of the XML or the list.
 
-Features
-    numeric, real, integer      one column
-    nominal of two values       one 0/1 column, 1 for the second
-    nominal of more             its 0-based number among the declared values (``"index"``); or by `categories`, as
-                                `read.layout` has columns of texts, ``"onehot"`` one 0/1 column per value, named
-                                ``attribute=value``, ``"codes"`` one feature of codes, ``"auto"`` what suits the method
+Features numeric, real, integer      one column nominal of two values       one 0/1 column, 1 for
+    the second nominal of more             its 0-based number among the declared values
+    (``"index"``); or by `categories`, as
+                                `read.layout` has columns of texts, ``"onehot"`` one 0/1 column per
+                                value, named ``attribute=value``, ``"codes"`` one feature of codes,
+                                ``"auto"`` what suits the method
     string, date, relational    refused unless named in `ignore`, which drops attributes of any kind
-In a sparse row ``{i v, ...}`` an omitted attribute is 0, and for a nominal its first category, as Weka defines it.
-Weka takes a comma in a sparse row for white space; so ``{,3 1}`` is ``{3 1}``, which a notice says.
-Sparse rows become sparse vectors, dense rows dense vectors. Names are case-sensitive.
+In a sparse row ``{i v, ...}`` an omitted attribute is 0, and for a nominal its first category, as
+Weka defines it. Weka takes a comma in a sparse row for white space; so ``{,3 1}`` is ``{3 1}``,
+which a notice says. Sparse rows become sparse vectors, dense rows dense vectors. Names are
+case-sensitive.
 
-Files are UTF-8; a line that is none is read as Latin-1, which a notice says. A label XML is read by its declared encoding.
+Files are UTF-8; a line that is none is read as Latin-1, which a notice says. A label XML is read by
+its declared encoding.
 
-Labels must be 0/1 (numeric, or nominal whose categories are 0 and 1); ``binarize_labels=True`` takes value > 0 as
-positive. ``?`` in a label is unknown (NaN); ``?`` in a feature follows `missing` (see `missing`)."""
+Labels must be 0/1 (numeric, or nominal whose categories are 0 and 1); ``binarize_labels=True``
+takes value > 0 as positive. ``?`` in a label is unknown (NaN); ``?`` in a feature follows `missing`
+(see `missing`)."""
 
 from __future__ import annotations
 
@@ -60,14 +65,16 @@ from .vectors import Irregular, Vectors, finite, joined, known_cells, number, pa
 
 
 class Arff(Reader):
-    """Read ARFF files into the canonical frame ``id, features, labels``; see the module for what is a label or feature.
+    """Read ARFF files into the canonical frame ``id, features, labels``; see the module for what is
+    a label or feature.
 
-    `path` is one path, a list, a folder or a glob, plain, ``.gz`` or ``.bz2``, wherever Spark can read; several files
-    need equal attribute declarations. ``id`` is the 0-based row number over the files in the given order. Only the
-    header is read on the driver; rows are parsed when the frame is used.
+    `path` is one path, a list, a folder or a glob, plain, ``.gz`` or ``.bz2``, wherever Spark can
+    read; several files need equal attribute declarations. ``id`` is the 0-based row number over the
+    files in the given order. Only the header is read on the driver; rows are parsed when the frame
+    is used.
 
-    Raises `DataError` naming ``file:line`` and the remedy for whatever cannot be read (on an action, where it is a row),
-    `ParameterError` for a wrong argument.
+    Raises `DataError` naming ``file:line`` and the remedy for whatever cannot be read (on an
+    action, where it is a row), `ParameterError` for a wrong argument.
 
     >>> import pathlib, spark_mlfs
     >>> file = pathlib.Path("a.arff").absolute()
@@ -79,18 +86,22 @@ class Arff(Reader):
     local, endings = True, (".arff",)
     parameters = (
         Parameter(
-            "labels", None, Optional(Either((Integer(), Names("a label XML or a list of attribute names")))),
-            "a label XML, the number of attributes that come first (or -n: last), or names; None: as the files say",
+            "labels", None, Optional(Either((Integer(), Names("a label XML or a list of attribute "
+                "names")))),
+            "a label XML, the number of attributes that come first (or -n: last), or names; None: "
+            "as the files say",
         ),
         Parameter(
             "categories", "index", Either((Choice(("index", "auto", "onehot", "codes")), Facts())),
-            "what a nominal of more than two values becomes: a number (index), 0/1 features (onehot), or one of its codes for "
-            "methods that count (codes)",
+            "what a nominal of more than two values becomes: a number (index), 0/1 features "
+            "(onehot), or one of its codes for methods that count (codes)",
         ),
-        Parameter("nominal", None, Optional(Choice(("index", "onehot"))), "the same as categories, of these two"),
+        Parameter("nominal", None, Optional(Choice(("index", "onehot"))), "the same as categories, "
+            "of these two"),
         MISSING_FEATURES,
         Parameter("ignore", (), Names("a list of attribute names", listed=True), "attributes to leave out"),
-        Parameter("binarize_labels", False, Flag(), "a label is positive where its value is above 0"),
+        Parameter("binarize_labels", False, Flag(), "a label is positive where its value is above "
+            "0"),
     )  # fmt: skip
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
@@ -110,7 +121,8 @@ class Arff(Reader):
         ):  # what a model knows comes first
             if how not in ("index", p["nominal"]):
                 raise ParameterError(
-                    f"{option('nominal')} and {option('categories')} say the same thing; give one of them"
+                    f"{option('nominal')} and {option('categories')} say the same thing; give one "
+                    "of them"
                 )
             how = p["nominal"]
         plan = plan_of(how=how, missing=p["missing"])
@@ -131,7 +143,8 @@ class Arff(Reader):
                 plan = plan_of(how=how, missing=p["missing"], lacking=lacking)
             such = f"{plan.made.columns[first]!r} of {len(plan.made.values[first])} values"
             notice(
-                f"{files.names[0]}: nominal features that are categories: {len(plan.made.values)}, such as {such}"
+                f"{files.names[0]}: nominal features that are categories: {len(plan.made.values)}, "
+                f"such as {such}"
             )
         frame = parse(files, partial(_parse, plan=plan))
         frame = impute(
@@ -144,7 +157,8 @@ class Arff(Reader):
         return with_names(frame, LABELS, plan.label_names)
 
 
-# ------------------------------------------------------------------------------------------------------------------ plan
+# ------------------------------------------------------------------------------------------------------------------
+# plan
 
 
 class Plan:
@@ -164,7 +178,8 @@ class Plan:
         if unusable is not None:
             remedy = f"drop it with ignore=[{unusable.name!r}] or encode it as numbers first"
             raise DataError(
-                f"{header.at(unusable)} is of type {unusable.kind}, which is neither a feature nor a label; {remedy}"
+                f"{header.at(unusable)} is of type {unusable.kind}, which is neither a feature nor "
+                f"a label; {remedy}"
             )
         self.label_at = np.array([k for k, a in used.items() if a.name in labels], int)
         self.label_of = np.full(n, -1)
@@ -176,7 +191,8 @@ class Plan:
             for k in self.label_at
             if self.is_nominal[k]
         }
-        # Declared values that are numbers, by attribute and value: `keys` of both, in order, and the `places` among the declared.
+        # Declared values that are numbers, by attribute and value: `keys` of both, in order, and
+        # the `places` among the declared.
         tables = {k: _numbers(a.categories) for k, a in used.items() if a.categories is not None}
         listed = [
             (k, value, place) for k, values in tables.items() for place, value in enumerate(values)
@@ -220,7 +236,8 @@ class Plan:
         self.omitted_one = np.flatnonzero(first)
 
     def coded(self, attribute: np.ndarray, raw: np.ndarray) -> np.ndarray:
-        """Return what values are: of labels and categories the codes of declared values in place of their numbers."""
+        """Return what values are: of labels and categories the codes of declared values in place of
+        their numbers."""
         here = self.is_coded[attribute]
         if not here.any():
             return raw
@@ -231,7 +248,8 @@ class Plan:
         return raw
 
     def categories(self, attribute: np.ndarray | int, raw: np.ndarray) -> np.ndarray:
-        """Return values, of one attribute or each of its own, with category numbers for nominal ones; or `Irregular`."""
+        """Return values, of one attribute or each of its own, with category numbers for nominal
+        ones; or `Irregular`."""
         nominal = self.is_nominal[attribute] & ~np.isnan(raw)
         plain = nominal & self.plain[attribute]  # declared as 0, 1, ...: they are their numbers
         if not ((raw >= 0) & (raw < self.num_categories[attribute]) & (raw == np.floor(raw)))[
@@ -253,7 +271,8 @@ class Plan:
         return raw
 
     def labels(self, attribute: np.ndarray, raw: np.ndarray) -> np.ndarray:
-        """Label values of raw ones (numbers, or category numbers); raises `Irregular` where one is not 0/1."""
+        """Label values of raw ones (numbers, or category numbers); raises `Irregular` where one is
+        not 0/1."""
         values = self.coded(attribute, raw)
         if self.binarize:
             return np.where(np.isnan(values), np.nan, values > 0)
@@ -274,7 +293,8 @@ def _numbers(categories: list[str]) -> list[float]:
 def _categories(
     header: Header, features: Sequence[Attribute], how: Any, missing: str, lacking: Sequence[str]
 ) -> Categories:
-    """What the attributes that are features stand for, `lacking` those of which a missing value is one of its own."""
+    """What the attributes that are features stand for, `lacking` those of which a missing value is
+    one of its own."""
     columns = [a.name for a in features]
     if isinstance(how, Mapping) and "columns" in how:
         made = Categories.of_facts(how, columns)
@@ -283,16 +303,21 @@ def _categories(
         )
         if other is not None:
             raise DataError(
-                f"{header.at(other)} is {other.kind} and held categories in training; declare it as {{value, ...}}"
+                f"{header.at(other)} is {other.kind} and held categories in training; declare it "
+                "as {value, ...}"
             )
         return made
     made = Categories(missing, how not in ("auto", "onehot"), columns=columns)
     for place, a in enumerate(features):
         if how != "index" and a.categories is not None and len(a.categories) > 2:
             if len(a.categories) > MAX_BINS - (a.name in lacking):
-                most = f"a category has at most {MAX_BINS}: join the rare ones, ignore it, or pass {option('categories', 'index')}"
+                most = (
+                    f"a category has at most {MAX_BINS}: join the rare ones, ignore it, or "
+                    f"pass {option('categories', 'index')}"
+                )
                 raise DataError(
-                    f"{header.at(a)} has {len(a.categories)} values, and {most}, which takes their numbers as they are"
+                    f"{header.at(a)} has {len(a.categories)} values, and {most}, which takes their "
+                    "numbers as they are"
                 )
             made.values[place] = [*a.categories, *([None] if a.name in lacking else [])]
     return made
@@ -311,7 +336,8 @@ def _label_values(a: Attribute, header: Header, binarize: bool) -> np.ndarray:
     return (values > 0).astype(float) if binarize else values
 
 
-# ------------------------------------------------------------------------------------------------------------------ rows
+# ------------------------------------------------------------------------------------------------------------------
+# rows
 
 
 def _parse(lines: Lines, plan: Plan) -> tuple[np.ndarray, Vectors, Vectors]:
@@ -361,7 +387,8 @@ def _sparse(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
 def _from_triples(
     n: int, row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan
 ) -> tuple[Vectors, Vectors]:
-    """Sparse vectors of the given attributes, `raw` being a number or a category number; an omitted one is category 0."""
+    """Sparse vectors of the given attributes, `raw` being a number or a category number; an omitted
+    one is category 0."""
     if len(plan.omitted_one):
         width = len(plan.attributes)
         omitted = np.setdiff1d(
@@ -385,7 +412,8 @@ def _from_triples(
 def _columns(
     row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(row, column, value), one-hot where attributes are: unknown is NaN in every column, what no training row had is 0."""
+    """(row, column, value), one-hot where attributes are: unknown is NaN in every column, what no
+    training row had is 0."""
     raw = plan.coded(attribute, raw)
     if not plan.onehot[attribute].any():
         return row, plan.feature_of[attribute], raw
@@ -408,7 +436,8 @@ def _columns(
 
 def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     """Comma-separated rows, all at once, by Arrow's CSV reader."""
-    # A double quote, a brace or a comment inside a row is for the slow path; ' with \ escapes is the reader's.
+    # A double quote, a brace or a comment inside a row is for the slow path; ' with \ escapes is
+    # the reader's.
     data = joined(text)
     if any(mark in data for mark in b'"%\\') or not _quotes_in_place(np.frombuffer(data, np.uint8)):
         raise Irregular  # the CSV reader takes '1'2 for 12, and '?' for a missing value
@@ -437,7 +466,8 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
 
 
 def _quotes_in_place(raw: np.ndarray) -> bool:
-    """Whether every ' of lines of comma-separated values opens or closes a whole value, and none quotes a lone ?."""
+    """Whether every ' of lines of comma-separated values opens or closes a whole value, and none
+    quotes a lone ?."""
     at = np.flatnonzero(raw == 0x27)
     if len(at) % 2:
         return False
@@ -458,7 +488,8 @@ def _from_matrix(matrix: np.ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
     return vectors.dense(np.asarray(features)), vectors.sparse_from_matrix(labels)
 
 
-# ------------------------------------------------------------------------------------------- line by line, with messages
+# ------------------------------------------------------------------------------------------- line
+# by line, with messages
 
 _FIELD_END = re.compile(r"[,'\"%]|\Z")
 _PAIR_END = re.compile(r"[,'\"}]|\Z")
@@ -511,7 +542,8 @@ def _slow_row(line: str, where: str, plan: Plan, is_sparse: bool) -> dict[int, t
             if is_sparse:
                 raise _no_pair(line, start, where)
             raise DataError(
-                f"{where}: value {k + 1} cannot be read at {line[start : start + 20]!r}; close its quote"
+                f"{where}: value {k + 1} cannot be read at {line[start : start + 20]!r}; close its "
+                "quote"
             )
         found[k] = text, quoted
         if mark != ",":
@@ -545,7 +577,8 @@ def _no_pair(line: str, at: int, where: str) -> DataError:
             f"{where}: the sparse row has no closing brace; complete or remove the line"
         )
     return DataError(
-        f"{where}: {line[at : at + 20]!r} is not 'index value'; write a sparse row as {{index value, ...}}"
+        f"{where}: {line[at : at + 20]!r} is not 'index value'; write a sparse row as {{index "
+        "value, ...}"
     )
 
 
@@ -565,13 +598,19 @@ def _slow_value(k: int, text: str, quoted: bool, where: str, plan: Plan) -> floa
         told = f": {text[:40]!r} is not a finite number; correct it, or write ? for a missing value"
         if a.categories is not None:
             declared = near(text, a.categories)
-            told = f" has no category {text[:40]!r}; correct the value or declare it in the header ({declared})"
+            told = (
+                f" has no category {text[:40]!r}; correct the value or declare it in the "
+                f"header ({declared})"
+            )
         raise DataError(f"{where}: attribute {a.name!r}{told}") from None
     if plan.label_of[k] >= 0:
         try:
             plan.labels(np.array([k]), np.array([value]))
         except Irregular:
-            remedy = f"correct it, or pass {option('binarize_labels', True)} to take value > 0 as positive"
+            remedy = (
+                f"correct it, or pass {option('binarize_labels', True)} to take value > 0 as "
+                "positive"
+            )
             raise DataError(
                 f"{where}: label {a.name!r} is {text[:40]!r}, not 0 or 1; {remedy}"
             ) from None

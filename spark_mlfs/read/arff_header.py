@@ -21,7 +21,8 @@ MAX_NAME = 4096
 
 @dataclass
 class Attribute:
-    """One @attribute line: `categories` is None unless nominal; `kind` is numeric, nominal, string, date, relational."""
+    """One @attribute line: `categories` is None unless nominal; `kind` is numeric, nominal, string,
+    date, relational."""
 
     name: str
     kind: str
@@ -62,7 +63,8 @@ def after_space(line: str, at: int) -> int:
 
 
 def next_piece(line: str, at: int, end: re.Pattern[str]) -> tuple[str, bool, int]:
-    """The value at `at`, quoted or up to what matches `end`; whether it is quoted; the mark's place behind it, in linear time."""
+    """The value at `at`, quoted or up to what matches `end`; whether it is quoted; the mark's place
+    behind it, in linear time."""
     at = after_space(line, at)
     quoted = _QUOTED.match(line, at)
     if quoted:
@@ -88,7 +90,8 @@ def parse_header(lines: Sequence[str], file: str) -> Header:
             first = seen.setdefault(attribute.name, k)
             if first < k:
                 raise DataError(
-                    f"{file}:{k}: attribute {attribute.name!r} is declared twice (first in line {first}); rename one"
+                    f"{file}:{k}: attribute {attribute.name!r} is declared twice (first in line "
+                    f"{first}); rename one"
                 )
             attributes.append(attribute)
         elif word.startswith("@data"):
@@ -116,7 +119,8 @@ def _attribute(rest: str, place: str, line: int) -> Attribute:
         raise DataError(f"{place}: an attribute without a name; write @attribute 'name' type")
     if len(name) > MAX_NAME:
         raise DataError(
-            f"{place}: an attribute name of {len(name)} characters, {name[:20]!r} and on; give it at most {MAX_NAME}"
+            f"{place}: an attribute name of {len(name)} characters, {name[:20]!r} and on; give it "
+            f"at most {MAX_NAME}"
         )
     where = f"{place}: attribute {name!r}"
     if kind.startswith("{"):
@@ -168,11 +172,13 @@ def _nothing_more(rest: str, where: str, what: str) -> None:
 
 
 def label_names_of_xml(content: bytes, where: str) -> tuple[list[str], list[str]]:
-    """All label names of a Mulan label XML at any depth, and those of its leaves; read by its declared encoding."""
+    """All label names of a Mulan label XML at any depth, and those of its leaves; read by its
+    declared encoding."""
     content = content.lstrip()
     if not content:
         raise DataError(
-            f"{where}: the file is empty; give Mulan's label file (<labels><label name=.../></labels>)"
+            f"{where}: the file is empty; give Mulan's label file (<labels><label "
+            "name=.../></labels>)"
         )
     if (
         b"<!ENTITY" in content
@@ -199,14 +205,16 @@ def label_names_of_xml(content: bytes, where: str) -> tuple[list[str], list[str]
     ]
     if any(not e.attrib["name"].strip() for e in nodes):
         raise DataError(
-            f'{where}: a label without a name (name=""); name it as the attribute it stands for, or remove it'
+            f'{where}: a label without a name (name=""); name it as the attribute it stands for, '
+            "or remove it"
         )
     leaves = [e for e in nodes if not any(c.tag.rpartition("}")[2] == "label" for c in e)]
     return [e.attrib["name"] for e in nodes], [e.attrib["name"] for e in leaves]
 
 
 def labels_of_relation(relation: str) -> int | None:
-    """n of MEKA's option ``-C n`` in the text of a relation line (``'name: -C n'``), where it is a word of its own."""
+    """n of MEKA's option ``-C n`` in the text of a relation line (``'name: -C n'``), where it is a
+    word of its own."""
     quoted = _QUOTED.match(relation)
     words = (
         (unquote(quoted[0]) if quoted else relation.partition("%")[0]).replace(":", ": ").split()
@@ -232,7 +240,10 @@ def chosen_labels(
         if chosen is None:
             if n is None:
                 why = f"{broken or 'no label XML beside it'}, no -C in @relation"
-                remedy = f"{option('labels', 'labels.xml')}, n for the first n attributes, -n for the last n, or a list of names"
+                remedy = (
+                    f"{option('labels', 'labels.xml')}, n for the first n attributes, -n for "
+                    "the last n, or a list of names"
+                )
                 raise DataError(
                     f"{file}: nothing says which attributes are labels ({why}); pass {remedy}"
                 )
@@ -240,12 +251,16 @@ def chosen_labels(
             if broken:
                 notice(f"{broken}; the labels of {file} are those of -C {n} in @relation")
         elif n is not None and set(chosen) != set(names[:n] if n > 0 else names[n:]):
-            told = f"the labels are those of {posixpath.basename(beside_it)} beside it, not the -C {n} of @relation"
+            told = (
+                f"the labels are those of {posixpath.basename(beside_it)} beside it, not the "
+                f"-C {n} of @relation"
+            )
             notice(f"{file}: {told}; pass labels={n} for those")
     elif isinstance(labels, str):
         if not labels.lower().endswith((".xml", ".xml.gz")):
             raise ParameterError(
-                f"{option('labels', labels)}: a string is the path of a label XML; give one name as a list"
+                f"{option('labels', labels)}: a string is the path of a label XML; give one name "
+                "as a list"
             )
         every, leaves = label_names_of_xml(small_file(spark, labels, "label XML", MAX_XML), labels)
         absent = [n for n in leaves if n not in known]
@@ -282,7 +297,8 @@ def chosen_labels(
 def _first_or_last(n: int, names: list[str], what: str, error: type[Exception]) -> list[str]:
     if n == 0 or abs(n) >= len(names):
         raise error(
-            f"{what}: the file has {len(names)} attributes; n is from 1 to {len(names) - 1}, or negative for the last"
+            f"{what}: the file has {len(names)} attributes; n is from 1 to {len(names) - 1}, or "
+            "negative for the last"
         )
     return names[:n] if n > 0 else names[n:]
 
@@ -290,7 +306,8 @@ def _first_or_last(n: int, names: list[str], what: str, error: type[Exception]) 
 def _from_xml_beside(
     spark: SparkSession, header: Header, known: set[str]
 ) -> tuple[str, list[str] | None, str]:
-    """The label XML beside the data file, its labels (None: there is none), and one called like the data that is damaged."""
+    """The label XML beside the data file, its labels (None: there is none), and one called like the
+    data that is damaged."""
     fitting: dict[str, list[str]] = {}
     broken = ""
 
@@ -318,6 +335,9 @@ def _from_xml_beside(
     if len({frozenset(names) for names in fitting.values()}) > 1:
         fitting = {p: names for p, names in fitting.items() if own(p)} or fitting
         if not any(map(own, fitting)):
-            told = f"{len(fitting)} label XML files beside it fit and differ ({', '.join(map(posixpath.basename, fitting))})"
+            told = (
+                f"{len(fitting)} label XML files beside it fit and differ "
+                f"({', '.join(map(posixpath.basename, fitting))})"
+            )
             raise DataError(f"{header.file}: {told}; pass {option('labels')} with the path of one")
     return *next(iter(fitting.items()), ("", None)), broken

@@ -26,7 +26,8 @@ from .missing import impute
 
 
 def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
-    """Return ``id, features, labels``, and ``weight`` where it is named, of the columns that the options of `Table` name."""
+    """Return ``id, features, labels``, and ``weight`` where it is named, of the columns that the
+    options of `Table` name."""
     layout = layout_of(source, p)
     layout = replace(
         layout, x=with_categories(source, layout.x, p.get("categories", "auto"), p["missing"])
@@ -135,7 +136,8 @@ class Expressions:
         )
 
     def as_vectors(self, column: str, fill: float | None) -> Column:
-        """The cells of a row as a vector; `fill` in place of null and NaN, None where there are none."""
+        """The cells of a row as a vector; `fill` in place of null and NaN, None where there are
+        none."""
         from pyspark.ml.functions import array_to_vector
 
         if self.of.form != "array":
@@ -147,7 +149,8 @@ class Expressions:
         return array_to_vector(cells)
 
     def lacking(self, column: str) -> Column:
-        """Whether an entry of a row is NaN or null. Without a lambda, which Spark interprets value by value."""
+        """Whether an entry of a row is NaN or null. Without a lambda, which Spark interprets value
+        by value."""
         values = self.values(column)
         nan = F.coalesce(F.array_contains(values, _NAN), F.lit(False))
         # what is not found in an array is null instead of false where the array holds a null
@@ -183,7 +186,8 @@ _LONGEST_NAMES = 1 << 16  # letters of all names that go into a plan, for messag
 
 
 def _checked(rows: DataFrame, layout: Layout, nulls_only: bool = False) -> DataFrame:
-    """`rows` (at, key, shown, x, y) as they are; an action on one that cannot be used raises `DataError` (`Layout.faults`)."""
+    """`rows` (at, key, shown, x, y) as they are; an action on one that cannot be used raises
+    `DataError` (`Layout.faults`)."""
     x, y = Expressions(layout.x), Expressions(layout.y)
     number = (F.col("at").bitwiseAND((1 << 33) - 1) + 1).cast("string")
     place = F.concat(number, F.lit(" of part "), F.shiftright("at", 33).cast("string"))
@@ -238,7 +242,8 @@ def _checked(rows: DataFrame, layout: Layout, nulls_only: bool = False) -> DataF
 
 
 def exact(column: Column, whole: Column, names: Sequence[str]) -> Column:
-    """`column`; `DataError` with the column's name where a bigint in the array `whole` becomes another as double."""
+    """`column`; `DataError` with the column's name where a bigint in the array `whole` becomes
+    another as double."""
     wrong = F.transform(
         whole, lambda v: F.coalesce(~v.between(-(1 << 53), 1 << 53) & (v % 1024 != 0), F.lit(False))
     )
@@ -257,7 +262,8 @@ def exact(column: Column, whole: Column, names: Sequence[str]) -> Column:
 def labels_of(
     source: DataFrame, labels: str | Sequence[str], delimiter: str | None, called: str
 ) -> tuple[DataFrame, str]:
-    """`source` with its labels as the one column `called`: a vector, array or tags, named where they have names."""
+    """`source` with its labels as the one column `called`: a vector, array or tags, named where
+    they have names."""
     y = cells_of_labels(source, columns_of(source, labels, "labels"), kinds_of(source), delimiter)
     if isinstance(source, LocalFrame):
         from .local import labels_here
@@ -280,7 +286,8 @@ def _present(columns: Sequence[str], kinds: Mapping[str, Kind]) -> Column:
 
 
 def _position(values: Column, value: Column) -> Column:
-    """The place of a value in an array, from 1; 0 where it is not. Spark 3.5's own function takes no column."""
+    """The place of a value in an array, from 1; 0 where it is not. Spark 3.5's own function takes
+    no column."""
     return F.call_function("array_position", values, value)
 
 
@@ -290,7 +297,8 @@ def cells(
     made: Categories,
     number: Callable[[str, Kind], Column] | None = None,
 ) -> Column:
-    """The features of columns as an array; a missing number is NaN. `number` of a column of numbers."""
+    """The features of columns as an array; a missing number is NaN. `number` of a column of
+    numbers."""
     pieces: list[list[Column]] = [[]]
     for place, name in enumerate(names):
         column = F.col(quoted(name))
@@ -347,7 +355,8 @@ def _days(column: Column, kind: Kind) -> Column:
 
 
 def number_of(name: str, kind: Kind) -> Column:
-    """A column of numbers, or of texts that are numbers or empty, as double; `DataError` for others, of texts on an action."""
+    """A column of numbers, or of texts that are numbers or empty, as double; `DataError` for
+    others, of texts on an action."""
     column = F.col(quoted(name))
     if kind.text:
         said = F.concat(

@@ -1,8 +1,9 @@
 """Files as rows: ``path, size, modified, content, reason``, and the features of what they hold.
 
-`path` is relative to `root`: the folder that was given; of a glob its folders before the first sign; of several paths the folder
-they share; of a table of paths the table's own. So ids and outputs are the same on any machine. A file that cannot be used has a
-`reason` instead of a content: it is neither selected on nor scored."""
+`path` is relative to `root`: the folder that was given; of a glob its folders before the first
+sign; of several paths the folder they share; of a table of paths the table's own. So ids and
+outputs are the same on any machine. A file that cannot be used has a `reason` instead of a content:
+it is neither selected on nor scored."""
 
 from __future__ import annotations
 
@@ -84,10 +85,11 @@ ON_ERROR = Parameter(
 
 
 class Files(Reader):
-    """Features of files (images, sounds) by an encoder; labels from the folders' names, or from a table by path.
+    """Features of files (images, sounds) by an encoder; labels from the folders' names, or from a
+    table by path.
 
-    `path` is a folder (with those in it), a glob, a file, a list of them, or a table (CSV, Parquet, JSON) with a column of paths.
-    """
+    `path` is a folder (with those in it), a glob, a file, a list of them, or a table (CSV, Parquet,
+    JSON) with a column of paths."""
 
     name, title = "files", "images, sounds or other files, by the features of their content"
     local, endings = (
@@ -107,15 +109,19 @@ class Files(Reader):
         ),
     )
     parameters = (
-        Parameter("features", "image", Text("the name of an encoder"), "what makes features: image, sound, or another encoder"),
+        Parameter("features", "image", Text("the name of an encoder"), "what makes features: "
+            "image, sound, or another encoder"),
         Parameter("feature_options", None, Optional(Texts('an object, such as {"cells": 8}')), "the encoder's own parameters"),
         Parameter(
             "labels", None, Optional(Names("a column, a list of them or a pattern with *")),
             "the labels, columns of the table; None: the names of the folders on the way to a file",
         ),
-        Parameter("labels_from", None, Optional(Text("a path")), "the table that has them (CSV, Parquet, JSON), by path"),
-        Parameter("label_delimiter", None, Optional(Text("a text")), "what stands between the tags of a text"),
-        Parameter("label_names", None, Distinct("a list of different names"), "the labels of one column, in order"),
+        Parameter("labels_from", None, Optional(Text("a path")), "the table that has them (CSV, "
+            "Parquet, JSON), by path"),
+        Parameter("label_delimiter", None, Optional(Text("a text")), "what stands between the tags "
+            "of a text"),
+        Parameter("label_names", None, Distinct("a list of different names"), "the labels of one "
+            "column, in order"),
         TEXT_IDS,
         *OF_FILES,
         ON_ERROR,
@@ -127,12 +133,14 @@ class Files(Reader):
         told = p["labels_from"] if p["labels_from"] is not None else _table_of_paths(path)
         if p["labels_from"] is not None and not p["labels_from"].endswith(ENDINGS):
             raise ParameterError(
-                f"{option('labels_from', p['labels_from'])} must be a table, by its name one of {ENDINGS}"
+                f"{option('labels_from', p['labels_from'])} must be a table, by its name one of "
+                f"{ENDINGS}"
             )
         if (told is None) != (p["labels"] is None):
             lacking = option("labels") if p["labels"] is None else option("labels_from")
             raise ParameterError(
-                f"format 'files' needs {lacking}: labels of a table are given by its path and its columns"
+                f"format 'files' needs {lacking}: labels of a table are given by its path and its "
+                "columns"
             )
         return p
 
@@ -163,7 +171,8 @@ class Files(Reader):
             raise DataError(f"{path}: none of the {found.all} files can be used{first}")
         if found.count:
             notice(
-                f"{found.count} of {found.all} files are left out, such as {found.rows[0][0]}: {found.rows[0][1]}"
+                f"{found.count} of {found.all} files are left out, such as {found.rows[0][0]}: "
+                f"{found.rows[0][1]}"
             )
         labels = p["labels"] if p["labels"] is not None else FOLDER
         further = {
@@ -183,7 +192,8 @@ class Files(Reader):
 def gallery_of(
     spark: SparkSession, path: Any, options: Mapping[str, Any], rows: Any, encoder: EncodeCells
 ) -> Gallery:
-    """Return the files of scored or checked `rows`, which `path` and the options of the command name."""
+    """Return the files of scored or checked `rows`, which `path` and the options of the command
+    name."""
     p = {q.name: options.get(q.name, q.default) for q in OF_FILES}
     root = place_of(path, p["root"]).root
 
@@ -216,7 +226,8 @@ def open_files(
     labelled: bool = False,
     listed: _Listing | None = None,
 ) -> DataFrame:
-    """The rows ``path, size, modified, content, reason``, and the columns of labels, if `labelled`; of files `listed` before."""
+    """The rows ``path, size, modified, content, reason``, and the columns of labels, if `labelled`;
+    of files `listed` before."""
     place = path if isinstance(path, Place) else place_of(path, p["root"])
     table = p["labels_from"] if labelled and p.get("labels_from") else place.table
     told: _Told | None = None
@@ -452,8 +463,9 @@ NO_FOLDER = "in no folder, whose name would be its label"
 
 @dataclass(frozen=True)
 class _Listing:
-    """Files as Spark lists them: the scan of `every`, their `names` (of none where these are given), those that are `absent` from
-    the scan and why, and whether some are `large`, more than is read."""
+    """Files as Spark lists them: the scan of `every`, their `names` (of none where these are
+    given), those that are `absent` from the scan and why, and whether some are `large`, more than
+    is read."""
 
     every: DataFrame
     names: list[str]
@@ -506,7 +518,8 @@ def _open_spark(
         F.col("length").alias("size"),
         F.col("modificationTime").alias("modified"),
     ]
-    # the filter on the length is asked before a file is opened; what is larger is listed without its content
+    # the filter on the length is asked before a file is opened; what is larger is listed without
+    # its content
     some = every.where(F.col("length") <= most) if listed.large else every
     rows = some.select(*about, CONTENT, F.lit(None).cast("string").alias(REASON))
     if listed.large:

@@ -1,5 +1,6 @@
-"""The features of a column of contents, the rows whose content cannot be used, and rows to look at: files as small pictures,
-texts by a passage, where a picked feature is largest and smallest, or a label surest, least sure and wrong."""
+"""The features of a column of contents, the rows whose content cannot be used, and rows to look at:
+files as small pictures, texts by a passage, where a picked feature is largest and smallest, or a
+label surest, least sure and wrong."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ LISTED = 100_000  # rejected files that are listed
 def encoded(
     frame: Any, encoder: EncodeCells, output: str, column: str = CONTENT, reason: str = REASON
 ) -> Any:
-    """`frame` with the features of a column as a vector, and reasons: those it had, and why a cell has no features (its vector is
-    zero then). In this process the column itself goes."""
+    """`frame` with the features of a column as a vector, and reasons: those it had, and why a cell
+    has no features (its vector is zero then). In this process the column itself goes."""
     if isinstance(frame, LocalFrame):
         kinds = {
             name: kind for name, kind in frame.kinds.items() if name not in (column, reason, output)
@@ -82,8 +83,8 @@ def _encoded(
 
 @dataclass(frozen=True)
 class Rejected:
-    """Files that cannot be used: `count` of `all`; `rows` of path and reason, at most `LISTED`; a `gallery` of the others; the
-    `cached` features of all."""
+    """Files that cannot be used: `count` of `all`; `rows` of path and reason, at most `LISTED`; a
+    `gallery` of the others; the `cached` features of all."""
 
     all: int
     count: int
@@ -92,7 +93,8 @@ class Rejected:
     cached: Any = field(default=None, compare=False, repr=False)
 
     def release(self) -> None:
-        """Have Spark keep the features no longer: files are decoded anew where these are read again."""
+        """Have Spark keep the features no longer: files are decoded anew where these are read
+        again."""
         if self.cached is not None:
             self.cached.unpersist()
 
@@ -136,7 +138,8 @@ def kind_of(reason: str) -> str:
 
 
 def persisted(rows: DataFrame, table: DataFrame) -> tuple[DataFrame, Rejected]:
-    """The encoded rows, kept by Spark so that no file is decoded twice, and which of them cannot be used."""
+    """The encoded rows, kept by Spark so that no file is decoded twice, and which of them cannot be
+    used."""
     rows = rows.drop(CONTENT)
     try:
         rows = rows.persist()
@@ -176,7 +179,8 @@ class Named:
     passages: Sequence[str] | None = None
 
     def ends(self, values: np.ndarray, among: Any = slice(None)) -> list[End]:
-        """Return twice `FILES_A_SIDE` rows of the largest values `among` these; of equal ones those first by path."""
+        """Return twice `FILES_A_SIDE` rows of the largest values `among` these; of equal ones those
+        first by path."""
         rows = np.arange(len(self.paths))[among]
         if len(rows) > 2 * FILES_A_SIDE:  # few are named
             rows = rows[
@@ -189,7 +193,8 @@ class Named:
 
 
 def furthest(ends: Iterable[Sequence[Any]]) -> list[End]:
-    """Return twice `FILES_A_SIDE` of some ends, each once: half of them may stand on another side."""
+    """Return twice `FILES_A_SIDE` of some ends, each once: half of them may stand on another
+    side."""
     return heapq.nsmallest(
         2 * FILES_A_SIDE,
         {(end[0], end[1], end[2]) for end in ends},
@@ -199,23 +204,25 @@ def furthest(ends: Iterable[Sequence[Any]]) -> list[End]:
 
 @dataclass(frozen=True)
 class Gallery:
-    """Rows of files that can be used, with their features; `reopen` gives the contents of some, which `encoder` makes pictures
-    of. Of texts there is neither."""
+    """Rows of files that can be used, with their features; `reopen` gives the contents of some,
+    which `encoder` makes pictures of. Of texts there is neither."""
 
     usable: Any
     reopen: Callable[[Sequence[str]], Any] | None = None
     encoder: EncodeCells | None = None
 
     def of(self, picks: Sequence[int]) -> list[list[list[Shown]]]:
-        """Return for each feature the files in which it is largest and in which it is smallest, at most `FILES_A_SIDE` each;
-        nothing where files have no picture. Pictures are made where files are read: no content passes the driver."""
+        """Return for each feature the files in which it is largest and in which it is smallest, at
+        most `FILES_A_SIDE` each; nothing where files have no picture. Pictures are made where files
+        are read: no content passes the driver."""
         return self._of(
             self.usable.select(PATH, FEATURES), partial(_of_features, picks=list(picks)), len(picks)
         )
 
     def of_tags(self, tags: Sequence[str], *names: str) -> list[list[list[Shown]]]:
-        """Return for each label the files that have it with the highest scores and with the lowest, by the columns of scored
-        rows: their paths, labels and scores, of texts their best passages, too."""
+        """Return for each label the files that have it with the highest scores and with the lowest,
+        by the columns of scored rows: their paths, labels and scores, of texts their best passages,
+        too."""
         return self._of(
             self.usable.select(*names),
             partial(_of_tags, tags=list(tags), columns=list(names)),
@@ -239,8 +246,9 @@ class Gallery:
         )
 
     def shown(self, series: Sequence[Sequence[End]], sides: int) -> list[list[list[Shown]]]:
-        """Return what is shown of each feature or label, which has so many of the series, one a side: the largest values, then
-        the largest of others' negatives, in turns. No row is on two sides."""
+        """Return what is shown of each feature or label, which has so many of the series, one a
+        side: the largest values, then the largest of others' negatives, in turns. No row is on two
+        sides."""
         found: list[list[list[End]]] = []
         for at in range(0, len(series), sides):
             found.append([])

@@ -1,4 +1,5 @@
-"""What readers say of data: notices, and what of files is refused by Spark and this process alike."""
+"""What readers say of data: notices, and what of files is refused by Spark and this process
+alike."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def first_repeated(names: Sequence[str]) -> str | None:
 # what a message says before and after the text of a row of CSV
 BAD_CELLS = (
     ": the row '",
-    "' has not the {} cells of the header; complete or remove it (quote a cell that holds the separator)",
+    "' has not the {} cells of the header; complete or remove it (quote a cell that holds the "
+    "separator)",
 )
 
 
@@ -58,7 +60,8 @@ def check_separator(columns: Sequence[str], where: str, options: Mapping[str, st
     if separator is not None and name.replace("\t", " ").isprintable():
         remedy = option("reader_options", {"sep": separator})
         raise DataError(
-            f"{where}: one column, {name[:40]!r}, that {separator!r} seems to separate; pass {remedy}"
+            f"{where}: one column, {name[:40]!r}, that {separator!r} seems to separate; pass "
+            f"{remedy}"
         )
 
 
@@ -67,7 +70,8 @@ def tell_unnamed(columns: Sequence[str], where: str) -> None:
     unnamed = [c for k, c in enumerate(columns) if c == f"_c{k}"]
     if unnamed and len(unnamed) < len(columns):
         notice(
-            f"{where}: {len(unnamed)} columns have no name in the header; they are called {', '.join(unnamed[:3])} here"
+            f"{where}: {len(unnamed)} columns have no name in the header; they are called "
+            f"{', '.join(unnamed[:3])} here"
         )
 
 
@@ -90,7 +94,8 @@ def refuse_headers(headers: Sequence[tuple[str, str]]) -> None:
 
 
 def refuse_json(where: str, first: str, bad: str | None) -> NoReturn:
-    """`DataError` of JSON files whose first line and first bad record, where it is known, are these."""
+    """`DataError` of JSON files whose first line and first bad record, where it is known, are
+    these."""
     if first[:1] == "[" or first.strip() == "{":
         remedy = (
             f"pass {option('reader_options', {'multiLine': 'true'})}, or write one record a line"
@@ -98,5 +103,6 @@ def refuse_json(where: str, first: str, bad: str | None) -> NoReturn:
         raise DataError(f"{where}: JSON over several lines; {remedy}")
     said = (first if bad is None else bad)[:60]
     raise DataError(
-        f"{where}: {said!r} is no JSON record; correct or remove the line, or give the format the file has"
+        f"{where}: {said!r} is no JSON record; correct or remove the line, or give the format the "
+        "file has"
     )

@@ -1,12 +1,14 @@
-"""Which columns of a table are features, labels, ids and weights, and what may be wrong with a row of them: the same for tables
-of Spark's and of this process.
+"""Which columns of a table are features, labels, ids and weights, and what may be wrong with a row
+of them: the same for tables of Spark's and of this process.
 
-Columns of texts and dates become features as `kernels.categories` says. `categories` says what becomes of a column of texts:
-``"onehot"`` 0/1 features, one for each value, ``"codes"`` one feature, which methods that count take as the category it is and
-others refuse. ``"auto"``, the default, is ``"onehot"`` (``spark-mlfs select`` takes codes for methods that count), and refuses
-texts among which are numbers, a single column of texts, which may be prose, and what has more than 250 different values. A
-mapping, which a model's ``reader_options`` hold, has later rows read as its training rows were: a value that was not there is one
-of its own. The values of all columns are gathered in one pass."""
+Columns of texts and dates become features as `kernels.categories` says. `categories` says what
+becomes of a column of texts: ``"onehot"`` 0/1 features, one for each value, ``"codes"`` one
+feature, which methods that count take as the category it is and others refuse. ``"auto"``, the
+default, is ``"onehot"`` (``spark-mlfs select`` takes codes for methods that count), and refuses
+texts among which are numbers, a single column of texts, which may be prose, and what has more than
+250 different values. A mapping, which a model's ``reader_options`` hold, has later rows read as its
+training rows were: a value that was not there is one of its own. The values of all columns are
+gathered in one pass."""
 
 from __future__ import annotations
 
@@ -82,9 +84,10 @@ def columns_of(
 
 @dataclass(frozen=True)
 class ColumnOfCells:
-    """Features or labels as one column of vectors, arrays or texts (parted at `delimiter` into tags), or of several of numbers.
-    `form`: "vector", "array" (of double; with `nulls` entries may be null), "asis" (labels encoded later, of Spark's `kind`).
-    `names` of the entries, `whole` the columns of large whole numbers."""
+    """Features or labels as one column of vectors, arrays or texts (parted at `delimiter` into
+    tags), or of several of numbers. `form`: "vector", "array" (of double; with `nulls` entries may
+    be null), "asis" (labels encoded later, of Spark's `kind`). `names` of the entries, `whole` the
+    columns of large whole numbers."""
 
     columns: list[str]
     form: str
@@ -121,8 +124,8 @@ TEXT_IDS = Parameter(
 
 @dataclass(frozen=True)
 class Layout:
-    """How columns become the canonical frame; no column of `needed` may lack a value, `id_kind` is the type of the ids, which are
-    `texts` or else numbers."""
+    """How columns become the canonical frame; no column of `needed` may lack a value, `id_kind` is
+    the type of the ids, which are `texts` or else numbers."""
 
     x: ColumnOfCells
     y: ColumnOfCells
@@ -139,7 +142,8 @@ class Layout:
         return [*self.x.columns, *self.y.columns]
 
     def faults(self, nulls_only: bool) -> list[tuple[str, str]]:
-        """Return what may be wrong with a row, and the message; with `nulls_only` only nulls that packing would not see."""
+        """Return what may be wrong with a row, and the message; with `nulls_only` only nulls that
+        packing would not see."""
         x, y, row = self.x, self.y, mark("row")
         feature = f"{row}{'feature ' if x.names else ''}{mark('feature')}"
         no_labels = (
@@ -169,14 +173,18 @@ class Layout:
                 )
             )
         if y.form != "asis":
-            remedy = "correct it, or make it 0/1 first (value > 0), or leave the column out of the labels, or read grades"
+            remedy = (
+                "correct it, or make it 0/1 first (value > 0), or leave the column out of "
+                "the labels, or read grades"
+            )
             remedy += f" ({option('graded', True)}; spark-mlfs select --graded-labels)"
             out.append(no_labels)
             if not y.grades:
                 out.append(
                     (
                         "no label",
-                        f"{row}label {mark('label')} is {mark('value')}; labels are 0, 1 or null (unknown): {remedy}",
+                        f"{row}label {mark('label')} is {mark('value')}; labels are 0, 1 or null "
+                        f"(unknown): {remedy}",
                     )
                 )
         return out
@@ -188,7 +196,8 @@ def mark(name: str) -> str:
 
 
 def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
-    """Return the layout that the options of `Table` ask for; `ParameterError` or `DataError` for columns that are not there."""
+    """Return the layout that the options of `Table` ask for; `ParameterError` or `DataError` for
+    columns that are not there."""
     id_columns, weight_columns = (
         [] if p[what] is None else columns_of(source, p[what], what) for what in ("id", "weight")
     )
@@ -220,7 +229,8 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
     for column in weight_columns:
         if column in feature_columns + label_columns:
             raise ParameterError(
-                f"column {column!r} is the weight and a feature or label; it can be only one of them"
+                f"column {column!r} is the weight and a feature or label; it can be only one of "
+                "them"
             )
         if not kinds[column].numeric:
             raise ParameterError(f"weight column {column!r} is {kinds[column].name}; give numbers")
@@ -237,7 +247,8 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
 def _features(
     source: DataFrame, columns: list[str], kinds: Mapping[str, Kind], how: Any
 ) -> ColumnOfCells:
-    """Features, among which may be texts and dates as `categories` of the options has them, which `with_categories` sees to."""
+    """Features, among which may be texts and dates as `categories` of the options has them, which
+    `with_categories` sees to."""
     first = kinds[columns[0]]
     if len(columns) == 1 and first.vector:
         return ColumnOfCells(columns, "vector", attribute_names(source, columns[0]))
@@ -255,7 +266,10 @@ def _features(
             prose = len(columns) == 1 and how in ("auto", {"codes": True})
             fits = kinds[name].date or (kinds[name].text and not prose)
         if not (fits or kinds[name].number):
-            told = "features are columns of numbers, texts or dates, or one column of vectors or numeric arrays: leave it out"
+            told = (
+                "features are columns of numbers, texts or dates, or one column of vectors or "
+                "numeric arrays: leave it out"
+            )
             if len(columns) == 1 and kinds[name].text:
                 told = f"to count its words {as_text(name)}"
             wrong = (
@@ -277,7 +291,8 @@ def cells_of_labels(
     first = kinds[columns[0]]
     if delimiter is not None and (len(columns) > 1 or not first.text):
         raise ParameterError(
-            f"{option('label_delimiter', delimiter)} is for one string column; {columns[0]!r} is {first.name}"
+            f"{option('label_delimiter', delimiter)} is for one string column; {columns[0]!r} is "
+            f"{first.name}"
         )
     if len(columns) == 1:
         if first.vector:
@@ -288,7 +303,8 @@ def cells_of_labels(
         if graded and not element.number:
             remedy = "give numeric columns, a vector or an array of numbers, or leave graded out"
             raise ParameterError(
-                f"{option('labels')}: column {columns[0]!r} is {first.name}, and grades are numbers: {remedy}"
+                f"{option('labels')}: column {columns[0]!r} is {first.name}, and grades are "
+                f"numbers: {remedy}"
             )
         if first.element is not None:
             if element.text:
@@ -323,7 +339,8 @@ def cells_of_labels(
 
 
 def not_a_number(source: DataFrame, name: str, kind: Kind) -> str:
-    """Return the first text of a string column that is no number, for the message about the column."""
+    """Return the first text of a string column that is no number, for the message about the
+    column."""
     if not kind.text:
         return ""
     if isinstance(source, LocalFrame):
@@ -343,7 +360,10 @@ def not_a_number(source: DataFrame, name: str, kind: Kind) -> str:
             )
         text = None if row is None else row[0]
     if text in MISSING_WORDS:  # of a CSV, most often
-        return f" (it holds {text!r}: if that is missing pass {option('reader_options', {'nullValue': text})})"
+        return (
+            f" (it holds {text!r}: if that is missing pass "
+            f"{option('reader_options', {'nullValue': text})})"
+        )
     return "" if text is None else f" (it holds {text[:40]!r})"
 
 
@@ -354,7 +374,8 @@ LONGEST = 200  # letters of a value of a category
 
 @dataclass(frozen=True)
 class Facts:
-    """What columns stood for in training (`Categories.facts`), or of those alone whether they are codes."""
+    """What columns stood for in training (`Categories.facts`), or of those alone whether they are
+    codes."""
 
     def accept(self, value: Any) -> Mapping[str, Any]:
         if isinstance(value, Mapping) and set(value) in (
@@ -369,7 +390,8 @@ class Facts:
 
 
 def with_categories(source: DataFrame, x: ColumnOfCells, how: Any, missing: str) -> ColumnOfCells:
-    """Return features of which columns of texts and dates are some, as `how` (see above) says; `DataError` where they cannot."""
+    """Return features of which columns of texts and dates are some, as `how` (see above) says;
+    `DataError` where they cannot."""
     kinds = kinds_of(source)
     given = isinstance(how, Mapping) and "columns" in how
     if not x.several or (not given and all(kinds[name].number for name in x.columns)):
@@ -386,13 +408,22 @@ def with_categories(source: DataFrame, x: ColumnOfCells, how: Any, missing: str)
         wrong = f"{option('features')}: column {name!r} is {kinds[name].name}"
         number = next((word for word in words if re.match(NUMBER, word)), None)
         if len(words) > MAX_BINS - lacking or any(len(word) > LONGEST for word in words):
-            wrong += f"{not_a_number(source, name, kinds[name])} and has over {MAX_BINS} different values or {LONGEST} letters"
-            remedy = "correct it where it is numbers, join rare values of a category, leave it out, or to count words"
+            wrong += (
+                f"{not_a_number(source, name, kinds[name])} and has over {MAX_BINS} "
+                f"different values or {LONGEST} letters"
+            )
+            remedy = (
+                "correct it where it is numbers, join rare values of a category, leave it "
+                "out, or to count words"
+            )
             raise DataError(f"{wrong}: {remedy} {as_text(name)}")
         if not words:
             raise DataError(f"{wrong} and holds no value; leave it out")
         if auto and number is not None:
-            told = f"{not_a_number(source, name, kinds[name])} and holds numbers such as {number!r}: correct it, or"
+            told = (
+                f"{not_a_number(source, name, kinds[name])} and holds numbers such as "
+                f"{number!r}: correct it, or"
+            )
             raise DataError(
                 f"{wrong}{told}, where it is a category, give {option('categories', 'onehot')}"
             )
@@ -405,7 +436,8 @@ def with_categories(source: DataFrame, x: ColumnOfCells, how: Any, missing: str)
 
 
 def known(facts: Mapping[str, Any], names: Sequence[str], kinds: Mapping[str, Kind]) -> Categories:
-    """Return what columns of later rows stand for, as `facts` of the training tell; `DataError` for columns of another kind."""
+    """Return what columns of later rows stand for, as `facts` of the training tell; `DataError` for
+    columns of another kind."""
     made = Categories.of_facts(facts, names)
     for place, name in enumerate(names):
         kind, empty = kinds[name], kinds[name].name == "void"
@@ -421,7 +453,8 @@ def known(facts: Mapping[str, Any], names: Sequence[str], kinds: Mapping[str, Ki
 
 
 def _values(source: DataFrame, names: list[str]) -> list[set[str | None]]:
-    """The different values of columns of texts: of more than a category has some, each cut behind its first letters."""
+    """The different values of columns of texts: of more than a category has some, each cut behind
+    its first letters."""
     out: list[set[str | None]] = [set() for _ in names]
     if isinstance(source, LocalFrame):
         parts = source.select(*names).each(lambda batches: list(_distinct(batches, names)))

@@ -1,8 +1,9 @@
-"""Multi-label LIBSVM text: ``1,5,7 3:0.5 10:1`` — the labels of the row, then its features as index:value.
+"""Multi-label LIBSVM text: ``1,5,7 3:0.5 10:1`` — the labels of the row, then its features as
+index:value.
 
-A row without labels starts with its first ``index:value``. ``#`` starts a comment, blank lines are not rows. Rows become
-sparse vectors; a stored zero is dropped. A label that is repeated in a row is one label. At most 2²⁴ features and
-1,000,000 labels: every one of them has a name."""
+A row without labels starts with its first ``index:value``. ``#`` starts a comment, blank lines are
+not rows. Rows become sparse vectors; a stored zero is dropped. A label that is repeated in a row is
+one label. At most 2²⁴ features and 1,000,000 labels: every one of them has a name."""
 
 from __future__ import annotations
 
@@ -32,8 +33,9 @@ _FILE_OR_NAMES = Optional(Names("a list of names, or a text file with one a line
 class Libsvm(Reader):
     """Read multi-label LIBSVM files into the canonical frame ``id, features, labels``.
 
-    `path` is one path, a list, a folder or a glob; plain, ``.gz`` or ``.bz2``. Raises `DataError` naming ``file:line`` and the
-    remedy for what cannot be read (a row's on an action), `ParameterError` for a wrong argument.
+    `path` is one path, a list, a folder or a glob; plain, ``.gz`` or ``.bz2``. Raises `DataError`
+    naming ``file:line`` and the remedy for what cannot be read (a row's on an action),
+    `ParameterError` for a wrong argument.
 
     >>> import pathlib, spark_mlfs
     >>> file = pathlib.Path("a.libsvm").absolute()
@@ -78,7 +80,8 @@ class Libsvm(Reader):
             for what, size in (("feature", num_features), ("label", num_labels)):
                 if not size:
                     raise DataError(
-                        f"{files.names[0]}: no row has a {what}; pass {option(f'num_{what}s')} if that is right"
+                        f"{files.names[0]}: no row has a {what}; pass {option(f'num_{what}s')} if "
+                        "that is right"
                     )
         frame = parse(
             files, partial(_parse, **bases, num_features=num_features, num_labels=num_labels)
@@ -129,7 +132,8 @@ def _names(
         )
     if size is not None and size != len(names):
         raise ParameterError(
-            f"{option(f'num_{what}s', size)} but there are {len(names)} {what}_names; they must agree"
+            f"{option(f'num_{what}s', size)} but there are {len(names)} {what}_names; they must "
+            "agree"
         )
     return names, len(names)
 
@@ -155,7 +159,8 @@ def _parse(
 
 
 def _extent(lines: Lines, read: partial[Triples]) -> tuple[np.ndarray, Vectors, Vectors]:
-    """One row per batch whose vectors are as long as the largest index and label of the batch; no values."""
+    """One row per batch whose vectors are as long as the largest index and label of the batch; no
+    values."""
     _, label, _, index, _ = read(lines)
     nothing = np.empty((3, 0), np.int64)
     features, labels = (
@@ -234,7 +239,8 @@ def _slow(
             index_text, colon, value_text = word.partition(":")
             if not colon:
                 raise DataError(
-                    f"{where}: {word[:40]!r} is not index:value; write a row as 'labels index:value ...'"
+                    f"{where}: {word[:40]!r} is not index:value; write a row as 'labels "
+                    "index:value ...'"
                 )
             index = _whole(index_text, "feature index", where, feature_base, num_features)
             if index in seen:
@@ -261,7 +267,8 @@ def _whole(text: str, what: str, where: str, base: int, size: int | None) -> int
     most = MAX_LABELS if what == "label" else MAX_FEATURES
     if value >= base + most:
         raise DataError(
-            f"{where}: {what} {text[:40]} is absurdly large (at most {base + most - 1}); correct the line"
+            f"{where}: {what} {text[:40]} is absurdly large (at most {base + most - 1}); correct "
+            "the line"
         )
     if value < base or (size is not None and value >= base + size):
         last = "" if size is None else f"..{base + size - 1}"

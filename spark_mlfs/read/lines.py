@@ -1,10 +1,11 @@
 """Text files as numbered lines: what the ARFF and LIBSVM readers share.
 
-A row id is the 0-based number of the row over the given files in the given order (a glob's or folder's files sorted by
-name). It depends neither on the partitioning nor on the split size: one small job counts the lines and rows of every
-split, unless there is one file in one split, and a row's number is that of the splits before its own plus its place in
-its split. The table of counts holds for one way of splitting the files; where Spark splits them differently when the
-rows are read, the reader refuses rather than number the rows wrongly."""
+A row id is the 0-based number of the row over the given files in the given order (a glob's or
+folder's files sorted by name). It depends neither on the partitioning nor on the split size: one
+small job counts the lines and rows of every split, unless there is one file in one split, and a
+row's number is that of the splits before its own plus its place in its split. The table of counts
+holds for one way of splitting the files; where Spark splits them differently when the rows are
+read, the reader refuses rather than number the rows wrongly."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ def paths_of(path: str | Sequence[str]) -> list[str]:
 
 
 def plain(uri: str) -> str:
-    """A file's URI as a person writes it (Spark percent-encodes it, and writes ``file:`` with one slash or three)."""
+    """A file's URI as a person writes it (Spark percent-encodes it, and writes ``file:`` with one
+    slash or three)."""
     return re.sub(r"^file:/+", "/", unquote(uri))
 
 
@@ -111,7 +113,8 @@ class TextFiles:
 def open_text(
     spark: SparkSession, path: str | Sequence[str], comment: str, header: bool
 ) -> TextFiles:
-    """Resolve `path`, read the header (ARFF) of the first file, count the splits where there is more than one."""
+    """Resolve `path`, read the header (ARFF) of the first file, count the splits where there is
+    more than one."""
     paths = paths_of(path)
     names: list[str] = []
     for item in paths:
@@ -160,7 +163,8 @@ def open_text(
 
 
 def _count_head(files: TextFiles, header: bool) -> list[dict[str, Any]] | None:
-    """What `_count_splits` says of a single file up to its first row; None where it has several splits."""
+    """What `_count_splits` says of a single file up to its first row; None where it has several
+    splits."""
     wanted, name = 1024, files.names[0]
     while True:
         head = (_first_lines_here if isinstance(files.frame, LocalFrame) else _first_lines)(
@@ -196,7 +200,8 @@ Head = list[tuple[bytes, bytes]]  # of lines: what matters of a line, and its fi
 
 
 def _first_lines(files: TextFiles, header: bool, count: int) -> Head | None:
-    """The first lines of a single file, all but a header's cut to their start; None where it has several splits."""
+    """The first lines of a single file, all but a header's cut to their start; None where it has
+    several splits."""
     value = F.col("value")
     start = F.substring(F.regexp_replace(value, r"^\s+", ""), 1, 2)
     declared = F.when(
@@ -266,7 +271,10 @@ def wide(name: str) -> DataError:
     )
 
 
-_EMPTY_PAIRS = ": sparse rows hold empty pairs, such as {,3 1}; read as Weka does: an omitted value, the first category"
+_EMPTY_PAIRS = (
+    ": sparse rows hold empty pairs, such as {,3 1}; read as Weka does: an omitted "
+    "value, the first category"
+)
 _NO_ROWS = [
     f":1: no row {where}; give a file with at least one row"
     for where in ("in the file", "after @data")
@@ -276,14 +284,17 @@ _NO_ROWS = [
 def _no_data(name: str, lines: int, blank: bool) -> DataError:
     if not blank:
         return DataError(
-            f"{name}:{lines}: no @data line up to the end of the file; put @data between header and rows"
+            f"{name}:{lines}: no @data line up to the end of the file; put @data between header "
+            "and rows"
         )
     if name.endswith(PACKED):
         return DataError(
-            f"{name}:1: nothing in it: damaged, or not packed as its name says; test it (gzip -t, bzip2 -t)"
+            f"{name}:1: nothing in it: damaged, or not packed as its name says; test it (gzip -t, "
+            "bzip2 -t)"
         )
     return DataError(
-        f"{name}:1: the file is empty; an ARFF file needs @relation, @attribute lines, @data and rows"
+        f"{name}:1: the file is empty; an ARFF file needs @relation, @attribute lines, @data and "
+        "rows"
     )
 
 
@@ -379,7 +390,10 @@ def _runs(batch: pa.RecordBatch) -> Iterator[tuple[Any, int, pa.Array]]:
             )
 
 
-_COUNTS = "file string, start long, lines long, rows long, marker long, after long, head binary, empty boolean, latin boolean"
+_COUNTS = (
+    "file string, start long, lines long, rows long, marker long, after long, head binary, "
+    "empty boolean, latin boolean"
+)
 
 
 def _count_splits(batches: Batches, comment: str, header: bool) -> Batches:
@@ -413,14 +427,18 @@ def _count_splits(batches: Batches, comment: str, header: bool) -> Batches:
                 at = np.flatnonzero(may_be_header).tolist()
                 marker = next((k for k in at if _DATA.match(lines[k].as_py())), None)
                 upto = len(lines) if marker is None else marker + 1
-                # A piece of rows only need not be sent; else line for line: a message about the header gives the line.
+                # A piece of rows only need not be sent; else line for line: a message about the
+                # header gives the line.
                 if (may_be_header & rows).any() or not rows.any():
                     found["head"] += [
                         lines[k].as_py()[: None if may_be_header[k] else 2] for k in range(upto)
                     ]
                     found["latin"] |= latin
                 if sum(map(len, found["head"])) > MAX_HEADER:
-                    told = f"a header of more than {MAX_HEADER >> 20} MB; check the file, or drop attributes"
+                    told = (
+                        f"a header of more than {MAX_HEADER >> 20} MB; check the file, or drop "
+                        "attributes"
+                    )
                     raise DataError(f"{plain(str(file))}:1: {told}")
                 if marker is not None:
                     found["marker"], found["after"] = (
@@ -460,7 +478,8 @@ class Lines:
 def parse(
     files: TextFiles, parser: Callable[[Lines], tuple[np.ndarray, Vectors, Vectors]]
 ) -> DataFrame:
-    """The canonical frame without names: `parser` turns lines into (kept rows, features, labels) on the workers."""
+    """The canonical frame without names: `parser` turns lines into (kept rows, features, labels) on
+    the workers."""
     told = replace(files, frame=None, header=[])  # type: ignore[arg-type]
     return canonical(files.frame, partial(_parse_splits, parser=parser, files=told))
 
@@ -477,8 +496,14 @@ def _parse_splits(
             if (name, start) != current:
                 current = (name, start)
                 if current not in files.splits:
-                    remedy = "keep spark.sql.files.maxPartitionBytes and spark.sql.files.minPartitionNum fixed"
-                    told = "Spark splits the file differently now than when its rows were counted; load it again"
+                    remedy = (
+                        "keep spark.sql.files.maxPartitionBytes and "
+                        "spark.sql.files.minPartitionNum fixed"
+                    )
+                    told = (
+                        "Spark splits the file differently now than when its rows were "
+                        "counted; load it again"
+                    )
                     raise DataError(f"{name}: {told}, and {remedy}")
                 line, row = files.splits[current]
             text = pc.ascii_trim_whitespace(_valid_text(column)[0])
@@ -500,7 +525,8 @@ def _parse_splits(
 
 
 def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str, bytes]]:
-    """Path and content of the files beside a data file whose name matches `pattern`, sorted by name."""
+    """Path and content of the files beside a data file whose name matches `pattern`, sorted by
+    name."""
     if isinstance(spark, LocalSession):
         near_it = (
             path

@@ -1,6 +1,8 @@
-"""Tables of this machine without Spark: what `tables` and `columns` do there, as functions of Arrow batches.
+"""Tables of this machine without Spark: what `tables` and `columns` do there, as functions of Arrow
+batches.
 
-The frame is the one Spark gives of the same files: the same values, ids and messages, whatever the engine."""
+The frame is the one Spark gives of the same files: the same values, ids and messages, whatever the
+engine."""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ VECTOR = pa.struct(
         ("values", pa.list_(pa.float64())),
     ]
 )
-SPARK_ROW = b"org.apache.spark.sql.parquet.row.metadata"  # of a Parquet file that Spark wrote: its schema as JSON
+# of a Parquet file that Spark wrote: its schema as JSON
+SPARK_ROW = b"org.apache.spark.sql.parquet.row.metadata"
 PART_BYTES = 64 << 20  # of a Parquet file, decoded, that one core reads at a time
 BATCH_BYTES = 4 << 20
 READ_BYTES = (
@@ -64,7 +67,8 @@ def kind_of_arrow(kind: pa.DataType) -> Kind:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that Spark reads a type of Arrow's as; `NeedsSpark` for what this process does not read."""
+    """Return the type that Spark reads a type of Arrow's as; `NeedsSpark` for what this process
+    does not read."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
     if (
@@ -83,7 +87,8 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame:
-    """Return the rows of Parquet files, some row groups a part; `NeedsSpark` for what this process does not read."""
+    """Return the rows of Parquet files, some row groups a part; `NeedsSpark` for what this process
+    does not read."""
     import pyarrow.parquet as pq
 
     if options:
@@ -161,7 +166,8 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 def assembled(source: LocalFrame, layout: Layout, checked: bool) -> LocalFrame:
-    """Return ``id, features, labels``, and ``weight``, of a table: checked, as vectors, or unchecked, as packing takes them."""
+    """Return ``id, features, labels``, and ``weight``, of a table: checked, as vectors, or
+    unchecked, as packing takes them."""
     read = {*layout.hashed, *layout.needed, *filter(None, (layout.id, layout.weight))}
     narrow, labels = source.select(*read), source.select(*layout.y.columns)
     rows = partial(_assembled_rows, kinds=source.kinds, layout=layout, checked=checked)
@@ -194,8 +200,8 @@ def _assembled_rows(
     columns: Sequence[str] | None, number: int, part: Callable[[], Batches], labels: Callable[[], Batches],
     kinds: Mapping[str, Kind], layout: Layout, checked: bool,
 ) -> Batches:  # fmt: skip
-    """The canonical rows of a `part` of a table, number `number`, of which `labels` has the label columns alone: these need no
-    features but where those decide which rows are dropped."""
+    """The canonical rows of a `part` of a table, number `number`, of which `labels` has the label
+    columns alone: these need no features but where those decide which rows are dropped."""
     if columns is not None and [*columns] == [LABELS] and layout.missing != "drop":
         for batch in labels():
             yield pa.RecordBatch.from_arrays(
@@ -215,7 +221,8 @@ def _assembled_rows(
 
 
 class _Rows:
-    """The rows of a batch, from the places `at` of a part: their cells, ids, and what messages call them."""
+    """The rows of a batch, from the places `at` of a part: their cells, ids, and what messages call
+    them."""
 
     def __init__(
         self,
@@ -504,7 +511,8 @@ def _hash(h: np.ndarray, column: pa.Array, kind: Kind) -> None:
 
 
 def numbers_of(column: pa.Array, name: str) -> pa.Array:
-    """Return a column of numbers as double, or of texts that are numbers or empty, as `columns.number_of` does."""
+    """Return a column of numbers as double, or of texts that are numbers or empty, as
+    `columns.number_of` does."""
     if not pa.types.is_string(column.type):
         return (column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column).cast(
             pa.float64(), safe=False
@@ -514,13 +522,15 @@ def numbers_of(column: pa.Array, name: str) -> pa.Array:
     wrong = pc.index(pc.match_substring_regex(texts, NUMBER), False).as_py()
     if wrong >= 0:
         raise DataError(
-            f"column {name!r} holds {column[wrong].as_py()[:40]}, no number; correct it, or leave it empty"
+            f"column {name!r} holds {column[wrong].as_py()[:40]}, no number; correct it, or leave "
+            "it empty"
         )
     return pc.replace_substring(texts, "+", "").cast(pa.float64())
 
 
 def hashes_of(batch: pa.RecordBatch, kinds: Mapping[str, Kind]) -> pa.Array:
-    """Return the hash of every row's cells, nulls passed over, as Spark's xxhash64 of all columns."""
+    """Return the hash of every row's cells, nulls passed over, as Spark's xxhash64 of all
+    columns."""
     h = np.full(batch.num_rows, xxhash.SEED, np.uint64)
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         _hash(h, column, kinds[name])

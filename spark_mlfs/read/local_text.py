@@ -1,44 +1,52 @@
-r"""CSV and JSON of this machine without Spark: the columns and types that Spark infers, read by pyarrow in blocks of lines.
-A record of JSON is a line. What pyarrow and Spark read differently of CSV:
+r"""CSV and JSON of this machine without Spark: the columns and types that Spark infers, read by
+pyarrow in blocks of lines. A record of JSON is a line. What pyarrow and Spark read differently of
+CSV:
 
-=============================================  ============================================  ==========================
-cell or line                                   Spark                                         here
-=============================================  ============================================  ==========================
-``+1``, ``007``, ``-0``                        int                                           the same
-``" 1"``, ``1d``, ``NaN``, ``-Inf``, ``1e5``   double; not ``nan`` and ``inf``               the same
-``0x1F``; ``0x1p3``                            text; double                                  text; `NeedsSpark`
-``1.``, ``15e0``, 20 digits                    decimal, or double beside a fraction          `NeedsSpark` where it is used
-``true``, ``FALSE`` and no other cells         boolean                                       the same
-``2020-01-05`` and no other cells              date; ``2020-02-30`` is text                  the same
-``2020-01-05 12:00``, ``12:30``                timestamp                                     `NeedsSpark` where it is used
-``2020-1-5``, dates beside numbers, ``٣``      by the order of rows, or of Java              `NeedsSpark`
-an empty cell, ``""``                          null; a column of nothing else is text        the same
-a line of white space                          no row                                        the same
-an empty name, a name twice                    ``_c3``; each with its number, ``a0``         the same
-``"a \"b\" c\d"``                              the text ``a "b" c\d``                        the same
-``""``, ``\\`` in quotes, ``"a"b``, ``a"b``    by the rules of univocity                     `NeedsSpark`, but for ``""``
-                                                                                             where `escape` is the quote
-a line end in quotes                           the row ends there                            `NeedsSpark`
-bytes that are no UTF-8, a zero byte           U+FFFD; white space                           `NeedsSpark`
-a line that repeats the header                 cells of another type                         `NeedsSpark`
-=============================================  ============================================  ==========================
+=============================================  ============================================
+========================== cell or line                                   Spark
+here =============================================  ============================================
+========================== ``+1``, ``007``, ``-0``                        int
+the same ``" 1"``, ``1d``, ``NaN``, ``-Inf``, ``1e5``   double; not ``nan`` and ``inf``
+the same ``0x1F``; ``0x1p3``                            text; double
+text; `NeedsSpark` ``1.``, ``15e0``, 20 digits                    decimal, or double beside a
+fraction          `NeedsSpark` where it is used ``true``, ``FALSE`` and no other cells
+boolean                                       the same ``2020-01-05`` and no other cells
+date; ``2020-02-30`` is text                  the same ``2020-01-05 12:00``, ``12:30``
+timestamp                                     `NeedsSpark` where it is used ``2020-1-5``, dates
+beside numbers, ``٣``      by the order of rows, or of Java              `NeedsSpark` an empty cell,
+``""``                          null; a column of nothing else is text        the same a line of
+white space                          no row                                        the same an empty
+name, a name twice                    ``_c3``; each with its number, ``a0``         the same ``"a
+\"b\" c\d"``                              the text ``a "b" c\d``                        the same
+``""``, ``\\`` in quotes, ``"a"b``, ``a"b``    by the rules of univocity
+`NeedsSpark`, but for ``""``
+                                                                                             where
+                                                                                             `escape`
+                                                                                             is the
+                                                                                             quote
+a line end in quotes                           the row ends there
+`NeedsSpark` bytes that are no UTF-8, a zero byte           U+FFFD; white space
+`NeedsSpark` a line that repeats the header                 cells of another type
+`NeedsSpark` =============================================
+============================================  ==========================
 
 And of JSON:
 
-===========================================  =======================================  ======================================
-record or value                              Spark                                    here
-===========================================  =======================================  ======================================
-``1``, ``1.0``, ``1e3``, ``NaN``             bigint, and double for the others        the same
-whole numbers beyond 64 bits                 decimal, or double                       `NeedsSpark`, as are doubles of 2^63 on
-texts that are dates                         text                                     the same
-null or ``[]`` and no other values           text, array of texts                     the same
-values of several types in a field           their text                               `NeedsSpark`
-an object in a field                         struct                                   `NeedsSpark` where it is used
-a field twice, by case alone or without name an error, or no field                    `NeedsSpark`
-``[{}, {}]``, ``null``, ``{} x`` as a line   as many records, a null one, the first   `NeedsSpark`
-quotes such as ``'a'``, half a surrogate     read                                     `NeedsSpark`
-another line that is no record               `DataError`                              the same
-===========================================  =======================================  ======================================"""
+===========================================  =======================================
+====================================== record or value                              Spark
+here ===========================================  =======================================
+====================================== ``1``, ``1.0``, ``1e3``, ``NaN``             bigint, and
+double for the others        the same whole numbers beyond 64 bits                 decimal, or
+double                       `NeedsSpark`, as are doubles of 2^63 on texts that are dates
+text                                     the same null or ``[]`` and no other values           text,
+array of texts                     the same values of several types in a field           their text
+`NeedsSpark` an object in a field                         struct
+`NeedsSpark` where it is used a field twice, by case alone or without name an error, or no field
+`NeedsSpark` ``[{}, {}]``, ``null``, ``{} x`` as a line   as many records, a null one, the first
+`NeedsSpark` quotes such as ``'a'``, half a surrogate     read
+`NeedsSpark` another line that is no record               `DataError`
+the same ===========================================  =======================================
+======================================"""
 
 from __future__ import annotations
 
@@ -80,7 +88,8 @@ class Dialect:
 
 
 def dialect_of(options: Mapping[str, str]) -> Dialect:
-    """Return what the options of Spark's reader say; `NeedsSpark` for those that only Spark knows."""
+    """Return what the options of Spark's reader say; `NeedsSpark` for those that only Spark
+    knows."""
     told = {key.lower(): value for key, value in options.items()}
     separator = told.pop("sep", told.pop("delimiter", ","))
     told.pop("delimiter", None)
@@ -125,7 +134,8 @@ def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
         )
     if len(names) > _MOST_COLUMNS or len({name.lower() for name in names}) < len(names):
         raise NeedsSpark(
-            f"{where}: names of columns that differ by case alone, or more than {_MOST_COLUMNS} columns"
+            f"{where}: names of columns that differ by case alone, or more than {_MOST_COLUMNS} "
+            "columns"
         )
     if dialect.header and set(lines.values()) != {first}:
         raise NeedsSpark(f"{where}: headers that are written differently are read by Spark")
@@ -179,7 +189,8 @@ def _names(line: bytes, dialect: Dialect) -> list[str]:
 
 
 def _parted(data: np.ndarray, edges: np.ndarray, dialect: Dialect) -> tuple[np.ndarray, np.ndarray]:
-    """Where cells are parted, and the lines with quotes in quotes doubled; `NeedsSpark` where pyarrow reads quotes otherwise."""
+    """Where cells are parted, and the lines with quotes in quotes doubled; `NeedsSpark` where
+    pyarrow reads quotes otherwise."""
     parted = data == ord(dialect.separator)
     is_quote = data == ord(dialect.quote)
     if not is_quote.any():
@@ -203,7 +214,10 @@ def _parted(data: np.ndarray, edges: np.ndarray, dialect: Dialect) -> tuple[np.n
     )
     if not fits or (not dialect.doubled and (backslash[:-1] & backslash[1:] & inside[:-1]).any()):
         remedy = 'where a quote is written twice pass reader_options={"escape": "\\""}'
-        told = "a cell of CSV with quotes in quotes, two backslashes or text beside its quotes is read by Spark"
+        told = (
+            "a cell of CSV with quotes in quotes, two backslashes or text beside its quotes is "
+            "read by Spark"
+        )
         raise NeedsSpark(f"{told}; {remedy}")
     if dialect.null and (data[quotes[1:] - 1] == ord(dialect.quote)).any():
         raise NeedsSpark("empty quotes in CSV beside another nullValue are read by Spark")
@@ -228,7 +242,8 @@ def _cells(
 
 @dataclass(frozen=True)
 class _CsvRows:
-    """The rows of a part of a file, of the columns `kinds`; `plain` ones hold numbers as pyarrow reads them."""
+    """The rows of a part of a file, of the columns `kinds`; `plain` ones hold numbers as pyarrow
+    reads them."""
 
     split: FileSplit
     dialect: Dialect
@@ -469,7 +484,8 @@ def _json_rows(
 
 
 def _look(where: str, blocks: Iterable[Any]) -> tuple[pa.Schema, str, str | None]:
-    """What a part of a file shows: the fields' types, its first line, its first line that is no record."""
+    """What a part of a file shows: the fields' types, its first line, its first line that is no
+    record."""
     schemas, first, bad = [pa.schema([])], "", None
     for block in blocks:
         data, edges = filled_lines(np.frombuffer(block, np.uint8))
@@ -513,7 +529,8 @@ def _records(lines: bytes, count: int) -> tuple[pa.Table | None, str]:
 
 
 def _record(where: str, line: str, strict: bool) -> dict[str, Any] | None:
-    """The record of a line, None where it is none; `NeedsSpark` where only Spark can tell, if `strict`."""
+    """The record of a line, None where it is none; `NeedsSpark` where only Spark can tell, if
+    `strict`."""
     try:
         record, end = json.JSONDecoder().raw_decode(line.strip())
     except ValueError:

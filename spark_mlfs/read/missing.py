@@ -1,7 +1,8 @@
-"""Missing feature values, the same for every reader: `kernels.missing` says what becomes of them. ``"keep"`` leaves them NaN, for
-a fitted model, which fills them.
+"""Missing feature values, the same for every reader: `kernels.missing` says what becomes of them.
+``"keep"`` leaves them NaN, for a fitted model, which fills them.
 
-The frame says in the metadata of its features what was done, and the fill of every feature: an estimator takes it from there."""
+The frame says in the metadata of its features what was done, and the fill of every feature: an
+estimator takes it from there."""
 
 from __future__ import annotations
 
@@ -34,13 +35,15 @@ MISSING_FEATURES = Parameter(
 
 
 def left_to(fitted: Mapping[str, Any], missing: str | None) -> str:
-    """Return the policy of a reader of later rows: what a model was `fitted` to fill is left to it; another is refused."""
+    """Return the policy of a reader of later rows: what a model was `fitted` to fill is left to it;
+    another is refused."""
     own = fitted.get("missing")
     if own not in ("mean", "zero"):
         return missing or "error"
     if missing in ("mean", "zero") and missing != own:
         raise ParameterError(
-            f"missing={missing!r}: the model was trained with missing={own!r}, and fills values as it did there"
+            f"missing={missing!r}: the model was trained with missing={own!r}, and fills values as "
+            "it did there"
         )
     return "keep" if missing in (None, own) else missing
 
@@ -48,7 +51,8 @@ def left_to(fitted: Mapping[str, Any], missing: str | None) -> str:
 def settle(
     features: Vectors, missing: str, where: Callable[[int, int], str]
 ) -> tuple[np.ndarray, Vectors]:
-    """The rows to keep and their vectors under a policy; NaN stays where ``"mean"`` is left to `impute`."""
+    """The rows to keep and their vectors under a policy; NaN stays where ``"mean"`` is left to
+    `impute`."""
     n, unknown = len(features), np.isnan(features.values)
     if not unknown.any() or missing in ("keep", "mean"):
         return np.arange(n), features
@@ -78,8 +82,8 @@ def impute(
     settled: bool = False,
     made: Categories | None = None,
 ) -> DataFrame:
-    """`frame` without missing features, named and with their fill; where `settled` only a mean is left, of a pass of its own. It
-    says what columns of texts and dates were `made` of."""
+    """`frame` without missing features, named and with their fill; where `settled` only a mean is
+    left, of a pass of its own. It says what columns of texts and dates were `made` of."""
     fitted: dict[str, Any] = {} if missing in ("error", "keep") else {"missing": missing}
     fitted |= {} if made is None else {CATEGORIES: made.facts}
     fill, lacking = None, missing != "keep" and not settled
@@ -109,7 +113,8 @@ def _impute(batches: Batches, fill: np.ndarray | None) -> Batches:
 
 
 def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:
-    """The mean of the known values of every column up to the last with one other than 0, and whether any value is missing."""
+    """The mean of the known values of every column up to the last with one other than 0, and
+    whether any value is missing."""
     features = frame.select(FEATURES)
     with reading():
         extents = _by_slot(features, _extent, {"missing": "sum", "largest": "max", "rows": "sum"})
@@ -151,7 +156,8 @@ def _by_slot(features: DataFrame, task: Any, columns: Mapping[str, str]) -> pd.D
 
 
 def _extent(batches: Batches) -> Batches:
-    """Missing values and largest magnitude of every column with a missing value or a stored one; slot -1 counts rows."""
+    """Missing values and largest magnitude of every column with a missing value or a stored one;
+    slot -1 counts rows."""
     rows, missing, largest = 0, np.zeros(0, np.int64), np.zeros(0)
     for batch in batches:
         v = vectors.from_arrow(batch.column(0))
@@ -173,7 +179,8 @@ def _extent(batches: Batches) -> Batches:
 
 
 def _fixed_point(batches: Batches, scale: np.ndarray) -> Batches:
-    """Sums of the known values of every column as integers of 2·30 bits below the column's scale."""
+    """Sums of the known values of every column as integers of 2·30 bits below the column's
+    scale."""
     high, low = np.zeros((2, len(scale)), np.int64)
     for batch in batches:
         v = vectors.from_arrow(batch.column(0))

@@ -1,4 +1,5 @@
-"""Files of this machine as Spark takes a path: one file, a folder, a glob; plain or packed; as lines, or whole."""
+"""Files of this machine as Spark takes a path: one file, a folder, a glob; plain or packed; as
+lines, or whole."""
 
 from __future__ import annotations
 
@@ -46,8 +47,9 @@ def matching(local: str, nested: bool = False) -> list[str]:
 
 
 def files_of(path: str, nested: bool = False) -> list[str]:
-    """Return the files that a path, folder or glob stands for, sorted by name, but for hidden ones (``.`` or ``_`` in front).
-    `DataError` where there are none; with `nested` those of folders in folders, too, perhaps none."""
+    """Return the files that a path, folder or glob stands for, sorted by name, but for hidden ones
+    (``.`` or ``_`` in front). `DataError` where there are none; with `nested` those of folders in
+    folders, too, perhaps none."""
     matches = matching(here(path), nested)
     if not matches:
         raise DataError(f"{path}: no such file; give a path that is there")
@@ -82,7 +84,8 @@ def _braces(pattern: str) -> list[str]:
 
 
 def runs(items: Iterable[Item], size_of: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
-    """Iterate over items that stand side by side, as many as reach the size `most` together; the last may be fewer."""
+    """Iterate over items that stand side by side, as many as reach the size `most` together; the
+    last may be fewer."""
     run, size = list[Item](), 0
     for item in items:
         run.append(item)
@@ -95,7 +98,8 @@ def runs(items: Iterable[Item], size_of: Callable[[Item], int], most: int) -> It
 
 
 def lines_of(names: Sequence[str]) -> LocalFrame:
-    """Return the lines of files as ``value, start`` (of the part of a large file), and ``file`` where there are several."""
+    """Return the lines of files as ``value, start`` (of the part of a large file), and ``file``
+    where there are several."""
     single = len(names) == 1 and (
         names[0].endswith(PACKED) or os.path.getsize(names[0]) < 1.5 * SPLIT_BYTES
     )
@@ -106,7 +110,8 @@ def lines_of(names: Sequence[str]) -> LocalFrame:
 
 
 def sizes_of(names: Sequence[str], columns: Sequence[str]) -> dict[str, int]:
-    """Return about how many bytes the columns of files of text take: those of the files, shared out."""
+    """Return about how many bytes the columns of files of text take: those of the files, shared
+    out."""
     size = sum(
         os.path.getsize(name) * (PACKED_TIMES if name.endswith(PACKED) else 1) for name in names
     )
@@ -114,7 +119,8 @@ def sizes_of(names: Sequence[str], columns: Sequence[str]) -> dict[str, int]:
 
 
 def splits_of(names: Sequence[str]) -> list[FileSplit]:
-    """Return the parts in which files are read: one of a small or packed file, several of a large one."""
+    """Return the parts in which files are read: one of a small or packed file, several of a large
+    one."""
     out: list[FileSplit] = []
     for name in names:
         size = os.path.getsize(name)
@@ -170,7 +176,8 @@ class FileSplit:
             ) from None
 
     def lines(self) -> Iterator[pa.StringArray]:
-        """Iterate over the lines, each with the white space around it; a lone carriage return ends a line, too."""
+        """Iterate over the lines, each with the white space around it; a lone carriage return ends
+        a line, too."""
         for block in self.blocks():
             offsets = edges_of(np.frombuffer(block, np.uint8)).astype(np.int32)
             yield pa.StringArray.from_buffers(
@@ -179,7 +186,8 @@ class FileSplit:
 
 
 def edges_of(data: np.ndarray) -> np.ndarray:
-    """Return where each line of bytes begins, and where the last one ends; a lone carriage return ends a line, too."""
+    """Return where each line of bytes begins, and where the last one ends; a lone carriage return
+    ends a line, too."""
     ends = data == 10
     returns = np.flatnonzero(data == 13)
     if len(returns):

@@ -1,9 +1,11 @@
-"""Data this library makes itself: the Number set of the MSFS paper, and sets with planted relevant features.
+"""Data this library makes itself: the Number set of the MSFS paper, and sets with planted relevant
+features.
 
-Every value is a function of (seed, row id, draw) by the SplitMix64 mixer and integer arithmetic, so a row is the same
-under any partitioning and on any machine.
+Every value is a function of (seed, row id, draw) by the SplitMix64 mixer and integer arithmetic, so
+a row is the same under any partitioning and on any machine.
 
-Generated tables as users have them: documents with tags, embeddings with tags. For trying the jobs on something of any size.
+Generated tables as users have them: documents with tags, embeddings with tags. For trying the jobs
+on something of any size.
 
 Row i depends on (seed, i) alone, whatever the partitioning."""
 
@@ -64,7 +66,8 @@ _BELL_SCALE = float(
 
 
 def _bell(bits: np.ndarray) -> np.ndarray:
-    """An integer nearly normal about 0 with deviation `_BELL_SCALE`: the sum of the four 16-bit parts, centred."""
+    """An integer nearly normal about 0 with deviation `_BELL_SCALE`: the sum of the four 16-bit
+    parts, centred."""
     low = np.uint64(0x0000FFFF0000FFFF)
     half = bits & low
     half += (bits >> np.uint64(16)) & low
@@ -85,27 +88,32 @@ NUM_PARTITIONS = Parameter(
 PART_ROWS = 1 << 15  # that one core makes at a time in this process
 
 
-# ----------------------------------------------------------------------------------------------------------- Number set
+# -----------------------------------------------------------------------------------------------------------
+# Number set
 
 CELLS, SIDE = 5, 9
 NUMBER_CARDINALITY = 3.3265  # "ANL" of Number in the MSFS paper, table 1
-# A cell holds a given digit with chance p/10 and 10·(1 − (1 − p/10)^5) is the expected number of distinct digits.
+# A cell holds a given digit with chance p/10 and 10·(1 − (1 − p/10)^5) is the expected number of
+# distinct digits.
 DIGIT_PROBABILITY = 10 * (
     1 - (1 - NUMBER_CARDINALITY / 10) ** (1 / CELLS)
 )  # 0.7769; blank otherwise, 0.2231
 
 
 class Numbers(Reader):
-    """The Number set of the MSFS paper, rebuilt: five pictures of 81 pixels in a row, labels the digits among them.
+    """The Number set of the MSFS paper, rebuilt: five pictures of 81 pixels in a row, labels the
+    digits among them.
 
-    The paper (section 5.1, table 1) says: 2000 rows, 405 features, 10 labels, each row five pictures of 81 pixels, some
-    without a number; 3.3265 labels a row, 98.25 % of the rows with two or more. Its data were never published. Here a
-    picture is one of scikit-learn's 1797 bundled 8×8 digits (0..16) at one of the four places of a 9×9 cell, with
-    probability 0.7769 (which gives 3.3265 labels expected, and two or more in 98.0 % of the rows), or blank. Rows 0..999
-    are the paper's training half, the rest its test half.
+    The paper (section 5.1, table 1) says: 2000 rows, 405 features, 10 labels, each row five
+    pictures of 81 pixels, some without a number; 3.3265 labels a row, 98.25 % of the rows with two
+    or more. Its data were never published. Here a picture is one of scikit-learn's 1797 bundled 8×8
+    digits (0..16) at one of the four places of a 9×9 cell, with probability 0.7769 (which gives
+    3.3265 labels expected, and two or more in 98.0 % of the rows), or blank. Rows 0..999 are the
+    paper's training half, the rest its test half.
 
-    `noise`: the standard deviation of a bell-shaped noise on every pixel, as a share of 16 (the paper adds 15 % noise
-    to each of its sets: 0.15). Features are ``cell0_r0_c0`` .. ``cell4_r8_c8``, labels ``0`` .. ``9``.
+    `noise`: the standard deviation of a bell-shaped noise on every pixel, as a share of 16 (the
+    paper adds 15 % noise to each of its sets: 0.15). Features are ``cell0_r0_c0`` ..
+    ``cell4_r8_c8``, labels ``0`` .. ``9``.
 
     >>> import spark_mlfs
     >>> frame = spark_mlfs.read.numbers(spark_mlfs.local_session(), num_rows=4)
@@ -139,7 +147,8 @@ class Numbers(Reader):
 
 
 def _digits() -> tuple[np.ndarray, np.ndarray]:
-    """scikit-learn's digits: images (1797, 8, 8) uint8 and the digit of each. Its `load_digits` takes a second of imports."""
+    """scikit-learn's digits: images (1797, 8, 8) uint8 and the digit of each. Its `load_digits`
+    takes a second of imports."""
     spec = find_spec("sklearn")
     if spec is None or not spec.submodule_search_locations:
         raise ParameterError(
@@ -206,12 +215,14 @@ def _batch(ids: np.ndarray, features: Vectors, labels: Vectors) -> pa.RecordBatc
     )
 
 
-# ------------------------------------------------------------------------------------------------------- planted features
+# -------------------------------------------------------------------------------------------------------
+# planted features
 
 
 @dataclass
 class PlantedTruth:
-    """Where `planted` put what: ``redundant[k]`` is made from ``redundant_of[k]``; `weights` (relevant × labels).
+    """Where `planted` put what: ``redundant[k]`` is made from ``redundant_of[k]``; `weights`
+    (relevant × labels).
 
     >>> truth = planted_truth(num_features=10, num_labels=2)
     >>> truth.redundant.tolist(), truth.redundant_of.tolist()
@@ -232,7 +243,8 @@ def planted_truth(
     num_redundant: int | None = None,
     seed: int = 0,
 ) -> PlantedTruth:
-    """The places of the relevant, redundant and noise features of `planted` with the same arguments.
+    """The places of the relevant, redundant and noise features of `planted` with the same
+    arguments.
 
     >>> truth = planted_truth(num_features=10, num_labels=2)
     >>> truth.relevant.tolist(), truth.names[5]
@@ -265,7 +277,8 @@ def _truth(p: Mapping[str, Any]) -> PlantedTruth:
     ]
     called += [f"noise_{k}" for k in range(len(noise))]
     names = [called[at] for at in np.argsort(np.concatenate([relevant, redundant, noise]))]
-    # Each relevant feature drives label k mod q, and each label about three: whole weights ±4..±8 keep sums exact.
+    # Each relevant feature drives label k mod q, and each label about three: whole weights ±4..±8
+    # keep sums exact.
     bits = _draws(keys(seed, 4, np.arange(r)), np.arange(q))
     size = 4 + _below(bits, 5)
     sign = np.where(bits & np.uint64(1), 1, -1)
@@ -284,21 +297,25 @@ def _truth(p: Mapping[str, Any]) -> PlantedTruth:
 
 
 class Planted(Reader):
-    """A data set whose relevant, redundant and noise features are known; row i depends on (arguments, seed, i) only.
+    """A data set whose relevant, redundant and noise features are known; row i depends on
+    (arguments, seed, i) only.
 
-    Dense (``density=None``): a feature is nearly normal with mean 0 and variance 1 (sum of four 16-bit draws). Sparse:
-    a feature is 0 with probability 1 − density, else uniform on (0.5, 1.5); the relevant and redundant ones have density
-    ``max(density, 0.1)``, so that they can be found in very sparse data.
+    Dense (``density=None``): a feature is nearly normal with mean 0 and variance 1 (sum of four
+    16-bit draws). Sparse: a feature is 0 with probability 1 − density, else uniform on (0.5, 1.5);
+    the relevant and redundant ones have density ``max(density, 0.1)``, so that they can be found in
+    very sparse data.
 
-    Label l is 1 where Σ_r w_rl x_r + noise·σ_l·ε exceeds a threshold; w whole numbers ±4..±8 for the features of that
-    label (each label has at least one, about three; each relevant feature drives at least one label), ε nearly normal,
-    σ_l the deviation of the sum. The threshold is the quantile that makes every label positive in a share
-    ``cardinality / num_labels`` of a reference sample; `cardinality` defaults to a quarter of the labels, at most 2.5.
-    Redundant features: a noisy copy (deviation 0.3) of a relevant one, or its cube (monotone) plus that noise, in turn.
+    Label l is 1 where Σ_r w_rl x_r + noise·σ_l·ε exceeds a threshold; w whole numbers ±4..±8 for
+    the features of that label (each label has at least one, about three; each relevant feature
+    drives at least one label), ε nearly normal, σ_l the deviation of the sum. The threshold is the
+    quantile that makes every label positive in a share ``cardinality / num_labels`` of a reference
+    sample; `cardinality` defaults to a quarter of the labels, at most 2.5. Redundant features: a
+    noisy copy (deviation 0.3) of a relevant one, or its cube (monotone) plus that noise, in turn.
     In sparse data the redundant one is stored where its source is, with factor 0.8..1.2.
 
-    Defaults: num_relevant a fifth of the features, at most 20; num_redundant half of that. Names tell the kind:
-    ``relevant_3``, ``redundant_2_of_3``, ``noise_17``; positions are shuffled by the seed (see `planted_truth`).
+    Defaults: num_relevant a fifth of the features, at most 20; num_redundant half of that. Names
+    tell the kind: ``relevant_3``, ``redundant_2_of_3``, ``noise_17``; positions are shuffled by the
+    seed (see `planted_truth`).
 
     >>> import spark_mlfs
     >>> frame = spark_mlfs.read.planted(spark_mlfs.local_session(), num_rows=3, num_features=6, num_labels=2)
@@ -359,7 +376,8 @@ class Planted(Reader):
 
 
 class _Planted:
-    """The rule of one planted set. Scores are sums of whole numbers below 2^53, exact in any order of addition."""
+    """The rule of one planted set. Scores are sums of whole numbers below 2^53, exact in any order
+    of addition."""
 
     def __init__(
         self,
@@ -375,7 +393,8 @@ class _Planted:
         self.relevant, self.redundant, self.weights = truth.relevant, truth.redundant, truth.weights
         position_of = {int(f): k for k, f in enumerate(truth.relevant)}
         self.source = np.array([position_of[int(f)] for f in truth.redundant_of], np.int64)
-        # So many draws with replacement that the expected number of distinct positions is density·d.
+        # So many draws with replacement that the expected number of distinct positions is
+        # density·d.
         self.draws = (
             1.0 if density is None or d == 1 else float(np.log1p(-density) / np.log1p(-1 / d))
         )
@@ -391,7 +410,8 @@ class _Planted:
             self.threshold[part] = np.partition(score, at, axis=0)[at]
 
     def relevant_values(self, ids: np.ndarray) -> np.ndarray:
-        """Relevant features as whole numbers: units of 1/`_BELL_SCALE` (dense) or 2^-16 (sparse)."""
+        """Relevant features as whole numbers: units of 1/`_BELL_SCALE` (dense) or 2^-16
+        (sparse)."""
         if self.density is None:
             return _bell(_draws(keys(self.seed, 5, ids), self.relevant)).astype(np.float64)
         bits = _draws(keys(self.seed, 6, ids), self.relevant)
@@ -561,7 +581,8 @@ def _directions(seed: int) -> Value:
 
 
 GENERATED: dict[str, Callable[..., DataFrame]] = {  # of a session, rows and a seed
-    # texts of 20 to 60 words, some from the vocabularies of one to three of ten topics, the rest common ones
+    # texts of 20 to 60 words, some from the vocabularies of one to three of ten topics, the rest
+    # common ones
     "documents": partial(_made, partial(_tagged, "body", pa.string(), _bodies), "body string"),
     # 64 numbers: a direction for each topic, and noise
     "embeddings": partial(

@@ -4,8 +4,8 @@
         output: str | None = None
         seed: int = Field(0, Integer(0), "…")
 
-A key takes what the constraint of its type accepts, one of those of `params`, or its own. Types are lists, dicts and unions, too,
-and other sections. None is taken where it is the default."""
+A key takes what the constraint of its type accepts, one of those of `params`, or its own. Types are
+lists, dicts and unions, too, and other sections. None is taken where it is the default."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def Field(default: Any = REQUIRED, constraint: Any = None, description: str = ""
 
 
 class InvalidValue(ValueError):
-    """A problem of a value: where (`path` of keys), the words, and whether the last key is `unknown`."""
+    """A problem of a value: where (`path` of keys), the words, and whether the last key is
+    `unknown`."""
 
     def __init__(self, path: tuple[str | int, ...], words: str, unknown: bool = False) -> None:
         super().__init__(words)
@@ -43,7 +44,8 @@ class InvalidValue(ValueError):
 
 
 class Section:
-    """A table of keys. ``Section(**values)`` checks them; `given` are the keys that were not left to their defaults."""
+    """A table of keys. ``Section(**values)`` checks them; `given` are the keys that were not left
+    to their defaults."""
 
     fields: ClassVar[dict[str, Parameter]] = {}
     given: frozenset[str]
@@ -85,7 +87,8 @@ class Section:
         return cls(**{str(name): value for name, value in values.items()})
 
     def as_dict(self, only_given: bool = False, only_set: bool = False) -> dict[str, Any]:
-        """The values as plain dicts and lists; of the keys that were given only, or of those that are not None."""
+        """The values as plain dicts and lists; of the keys that were given only, or of those that
+        are not None."""
 
         def plain(value: Any) -> Any:
             if isinstance(value, Section):
@@ -170,7 +173,8 @@ class Data(Section):
 
 
 def read_toml(file: str) -> dict[str, Any]:
-    """Return what a file of TOML says; `ParameterError` with the file, and the line where there is one, for whatever is none."""
+    """Return what a file of TOML says; `ParameterError` with the file, and the line where there is
+    one, for whatever is none."""
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
@@ -180,7 +184,8 @@ def read_toml(file: str) -> dict[str, Any]:
         line = _too_deep(text)  # the parser's time and memory grow with the square of the depth
         if line:
             raise ParameterError(
-                f"{file}:{line}: nested more than {MAX_DEPTH} deep; a configuration has sections and keys only"
+                f"{file}:{line}: nested more than {MAX_DEPTH} deep; a configuration has sections "
+                "and keys only"
             )
         found = tomllib.loads(text)
         repr(found)  # a ValueError, where a hexadecimal number has too many digits to be shown
@@ -207,7 +212,8 @@ def dated(output: str) -> str:
 
 
 MAX_TOML, MAX_DEPTH = 1 << 20, 16
-_TEXT_OR_COMMENT = re.compile(  # a quote that is not closed goes to the end of its line, or of the text
+# a quote that is not closed goes to the end of its line, or of the text
+_TEXT_OR_COMMENT = re.compile(
     r"""\"{3}(?:[^\"\\]|\\.|\"(?!""))*\"{0,5}|'{3}(?:[^']|'(?!''))*'{0,5}|\"(?:[^\"\\\n]|\\[^\n])*\"?|'[^'\n]*'?|#[^\n]*""",
     re.DOTALL,
 )

@@ -1,4 +1,5 @@
-"""What is asked of sessions: how many rows go to Python at once, how many files a task takes, frames of pandas, the JVM."""
+"""What is asked of sessions: how many rows go to Python at once, how many files a task takes,
+frames of pandas, the JVM."""
 
 from __future__ import annotations
 
@@ -13,9 +14,8 @@ from ..lazy import DataFrame, SparkSession
 
 BATCH_BYTES = 4 << 20  # of an Arrow batch, about
 BATCH_ROWS = 2000  # of one where Spark cannot count bytes
-FILE_BYTES = (
-    128 << 10
-)  # that a file weighs beside its content: of small ones a task takes 1,024, of Spark's 4 MB only 32
+# that a file weighs beside its content: of small ones a task takes 1,024, of Spark's 4 MB only 32
+FILE_BYTES = 128 << 10
 FILE_WEIGHT = "spark.sql.files.openCostInBytes"
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _BATCH_RECORDS = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -28,8 +28,9 @@ OF_THE_JVM = "a Connect client before 4.0 has none of the JVM's classes"
 def small_batches(
     spark: SparkSession, row_bytes: Callable[[], int] | None = None, files: bool = False
 ) -> Iterator[None]:
-    """Have Spark hand rows over in Arrow batches of about `BATCH_BYTES` (before 4.1 of `row_bytes()` a row): wide rows take half
-    as long. Where rows are `files`, tasks take many small ones."""
+    """Have Spark hand rows over in Arrow batches of about `BATCH_BYTES` (before 4.1 of
+    `row_bytes()` a row): wide rows take half as long. Where rows are `files`, tasks take many small
+    ones."""
     if isinstance(spark, LocalSession):
         yield
         return
@@ -57,9 +58,10 @@ def small_batches(
 
 @contextmanager
 def session_setting(spark: SparkSession, name: str, value: int) -> Iterator[None]:
-    """Give a session's setting a value meanwhile, where the platform lets it be set: without, work is slower, not wrong. Its own
-    comes back when the last of several threads leaves."""
-    note = f"spark.mlfs.{name}"  # in the session, of which a process may have several: how many use the value, and its own
+    """Give a session's setting a value meanwhile, where the platform lets it be set: without, work
+    is slower, not wrong. Its own comes back when the last of several threads leaves."""
+    # in the session, of which a process may have several: how many use the value, and its own
+    note = f"spark.mlfs.{name}"
     try:
         with _SETTING:
             users, own = _users(spark, note)
@@ -99,7 +101,8 @@ def jvm_within_reach() -> bool:
 
 
 def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:
-    """A Spark frame as it is, a pandas frame through the session (None: the active one); `ParameterError` for anything else."""
+    """A Spark frame as it is, a pandas frame through the session (None: the active one);
+    `ParameterError` for anything else."""
     if type(data).__module__.startswith("pyspark.") or isinstance(data, LocalFrame):
         return data
     if not (type(data).__module__.startswith("pandas.") and hasattr(data, "columns")):
@@ -110,11 +113,13 @@ def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:
     spark = spark or SparkSession.getActiveSession()
     if spark is None:
         raise ParameterError(
-            f"a pandas frame needs a Spark session: start one with spark_mlfs.local_session(); {ARRAYS}"
+            "a pandas frame needs a Spark session: start one with spark_mlfs.local_session(); "
+            f"{ARRAYS}"
         )
     if not all(isinstance(name, str) for name in data.columns):
         raise DataError(
-            "the columns of a pandas frame need texts as names: frame.columns = frame.columns.astype(str)"
+            "the columns of a pandas frame need texts as names: frame.columns = "
+            "frame.columns.astype(str)"
         )
     try:
         return spark.createDataFrame(data)

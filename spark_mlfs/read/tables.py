@@ -1,25 +1,25 @@
 """Tables with named columns (Parquet, Delta, CSV, JSON, the catalog) as features and labels.
 
-`features`
-    one column: a vector, or array<numeric>; a list of columns of numbers, texts and dates (`read.layout`); or a pattern
-    with ``*`` (in the order of the table; label and id columns and pandas' index excluded)
-`labels`
-    one column: array<string> tags, array<int> label numbers, a multi-hot vector or array<double>, or a string of tags
-    joined by `label_delimiter`; or a list or pattern of 0/1 columns (null: unknown)
-`id`
-    an integer column, taken as it is and expected to be unique; another type becomes xxhash64 of the column; without it
-    the id is xxhash64 of the features and labels, so equal rows share one id (and any random draw keyed by it). Messages
-    name a row by its id column, or as ``row 17 of part 3`` where there is none: the 17th of partition 3
+`features` one column: a vector, or array<numeric>; a list of columns of numbers, texts and dates
+    (`read.layout`); or a pattern with ``*`` (in the order of the table; label and id columns and
+    pandas' index excluded)
+`labels` one column: array<string> tags, array<int> label numbers, a multi-hot vector or
+    array<double>, or a string of tags joined by `label_delimiter`; or a list or pattern of 0/1
+    columns (null: unknown)
+`id` an integer column, taken as it is and expected to be unique; another type becomes xxhash64 of
+    the column; without it the id is xxhash64 of the features and labels, so equal rows share one id
+    (and any random draw keyed by it). Messages name a row by its id column, or as ``row 17 of part
+    3`` where there is none: the 17th of partition 3
 
 Column names may hold dots and back ticks; a name may also be written in back ticks, as in SQL.
 
-A CSV row with more or fewer cells than the header, or a JSON record that does not parse, is refused (on an action), unless
-`reader_options` set ``mode`` otherwise. Several CSV files are read by the place of a column: headers that differ are refused,
-unless `reader_options` hold ``enforceSchema``.
+A CSV row with more or fewer cells than the header, or a JSON record that does not parse, is refused
+(on an action), unless `reader_options` set ``mode`` otherwise. Several CSV files are read by the
+place of a column: headers that differ are refused, unless `reader_options` hold ``enforceSchema``.
 
-Result: ``id`` bigint; ``features`` a vector, with names where columns or metadata gave them; ``labels`` a multi-hot
-vector for 0/1 columns, vectors and array<double>, and array<string> or array<bigint> for tags and numbers, which are
-encoded later."""
+Result: ``id`` bigint; ``features`` a vector, with names where columns or metadata gave them;
+``labels`` a multi-hot vector for 0/1 columns, vectors and array<double>, and array<string> or
+array<bigint> for tags and numbers, which are encoded later."""
 
 from __future__ import annotations
 
@@ -56,24 +56,28 @@ COLUMNS = (
     Parameter("labels", REQUIRED, Names("a column, a list of them or a pattern with *"), "the labels"),
     Parameter("id", None, Optional(params.Text("a column")), "column of the row ids"),
     TEXT_IDS,
-    Parameter("label_delimiter", None, Optional(params.Text("a text")), "what stands between the tags of a text"),
+    Parameter("label_delimiter", None, Optional(params.Text("a text")), "what stands between the "
+        "tags of a text"),
     Parameter(
         "label_names", None, Distinct("a list of different names"),
-        "the labels of one column, in order: tags are then not gathered by a pass of their own, and another tag is refused",
+        "the labels of one column, in order: tags are then not gathered by a pass of their own, "
+        "and another tag is refused",
     ),
     Parameter(
         "reader_options", None, Optional(Texts('an object of texts, such as {"sep": ";"}')),
         "of Spark's reader (CSV: header and inferSchema are on unless given)",
     ),
-    Parameter("weight", None, Optional(params.Text("a column")), "column of the rows' weights, which becomes weight"),
+    Parameter("weight", None, Optional(params.Text("a column")), "column of the rows' weights, "
+        "which becomes weight"),
 )  # fmt: skip
 
 
 class Table(Reader):
     """Read a table into ``id, features, labels``; see the module for `features`, `labels` and `id`.
 
-    `path` is a path, a list or a glob for the file formats, a table name for ``format="table"``, or a frame of Spark's or
-    pandas'. Raises `DataError` and `ParameterError`; what only the rows show is raised on an action.
+    `path` is a path, a list or a glob for the file formats, a table name for ``format="table"``, or
+    a frame of Spark's or pandas'. Raises `DataError` and `ParameterError`; what only the rows show
+    is raised on an action.
 
     >>> import pandas as pd, spark_mlfs
     >>> pages = pd.DataFrame({"length": [3, 5], "links": [0, 2], "tags": [["a", "b"], ["b"]]})
@@ -90,7 +94,8 @@ class Table(Reader):
             "categories",
             "auto",
             Either((Choice(("auto", "onehot", "codes")), Facts())),
-            "what a column of texts becomes: 0/1 features (onehot), or one of its codes for methods that count (codes)",
+            "what a column of texts becomes: 0/1 features (onehot), or one of its codes for "
+            "methods that count (codes)",
         ),
         Parameter(
             "graded",
@@ -159,14 +164,16 @@ def check_tabular(format: str) -> None:
     """Raise `ParameterError` for a format that Spark does not read as named columns."""
     if not tabular(format):
         raise ParameterError(
-            f"format={format!r} is not a table format: it is one of {', '.join(filter(tabular, READERS))}"
+            f"format={format!r} is not a table format: it is one of "
+            f"{', '.join(filter(tabular, READERS))}"
         )
 
 
 def source_of(
     spark: SparkSession, path: Any, format: str, reader_options: dict[str, str] | None
 ) -> DataFrame:
-    """The table at a path, or a frame of Spark's or pandas'; `ParameterError` says what to call for anything else."""
+    """The table at a path, or a frame of Spark's or pandas'; `ParameterError` says what to call for
+    anything else."""
     if isinstance(path, (str, PurePath, list, tuple)):
         return open_table(spark, path, format, reader_options)  # type: ignore[arg-type]
     return as_spark(path, spark)
@@ -190,7 +197,8 @@ def open_table(
         }
         if format not in here:
             raise NeedsSpark(
-                f"format {format}{' with reader_options' if reader_options else ''} is read by Spark"
+                f"format {format}{' with reader_options' if reader_options else ''} is read by "
+                "Spark"
             )
         return here[format](paths_of(path), reader_options or {})
     options = {"header": "true", "inferSchema": "true"} if format == "csv" else {}
@@ -217,7 +225,10 @@ def open_table(
         if format == "delta" and any(
             s in text for s in ("DATA_SOURCE_NOT_FOUND", "Failed to find", "DeltaSparkSession")
         ):
-            told = "this Spark session has no Delta: install delta-spark of your Spark version and start the session with"
+            told = (
+                "this Spark session has no Delta: install delta-spark of your Spark version "
+                "and start the session with"
+            )
             settings = "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension and "
             settings += (
                 "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"
@@ -225,7 +236,8 @@ def open_table(
             raise DataError(f"{told} {settings}") from None
         if "TABLE_OR_VIEW_NOT_FOUND" in text:
             raise DataError(
-                f"no table or view {path!r} in the catalog; check the name with spark.catalog.listTables()"
+                f"no table or view {path!r} in the catalog; check the name with "
+                "spark.catalog.listTables()"
             ) from None
         if in_catalog and any(
             s in text for s in ("PARSE_", "SINGLE_PART_NAMESPACE", "CATALOG_NOT_FOUND")
@@ -264,7 +276,8 @@ def open_table(
 def csv_rows(
     spark: SparkSession, paths: list[str], schema: T.StructType, options: dict[str, str]
 ) -> DataFrame:
-    """CSV files of a schema; an action on a row of more or fewer cells raises `DataError` with its text."""
+    """CSV files of a schema; an action on a row of more or fewer cells raises `DataError` with its
+    text."""
     reader = spark.read.format("csv").options(**options, columnNameOfCorruptRecord=_BAD)
     frame = reader.schema(T.StructType([*schema.fields, T.StructField(_BAD, T.StringType())])).load(
         paths
@@ -290,7 +303,8 @@ def csv_rows(
 
 
 def _check_headers(spark: SparkSession, frame: DataFrame, paths: list[str], comment: str) -> None:
-    """`DataError` where several CSV files have not one header: Spark takes the first one's and reads all by the place."""
+    """`DataError` where several CSV files have not one header: Spark takes the first one's and
+    reads all by the place."""
     if len(frame.inputFiles()) < 2:
         return
     told = F.trim(F.col("value")) != ""
@@ -336,7 +350,8 @@ def _refuse_json(spark: SparkSession, frame: DataFrame, paths: list[str]) -> Non
 
 
 class Text(Reader):
-    """Counts of a text column's words as features, by decreasing total, ties in alphabetical order; the rest as in `tables`.
+    """Counts of a text column's words as features, by decreasing total, ties in alphabetical order;
+    the rest as in `tables`.
 
     >>> import pandas as pd, spark_mlfs
     >>> pages = pd.DataFrame({"words": ["red red fish", "blue fish"], "tags": [["a"], ["b"]]})
@@ -346,31 +361,39 @@ class Text(Reader):
 
     name, title, local = "text", "counts of the words of a table's text column", True
     parameters = (
-        Parameter("text", REQUIRED, params.Text("a column"), "the string column; a null counts as empty text"),
+        Parameter("text", REQUIRED, params.Text("a column"), "the string column; a null counts as "
+            "empty text"),
         *COLUMNS,
-        Parameter("source", "table", params.Text("a format"), "format of the table that holds the text"),
+        Parameter("source", "table", params.Text("a format"), "format of the table that holds the "
+            "text"),
         Parameter(
             "pattern", r"\W+", Optional(params.Text("a regular expression of Java's")),
-            "what stands between tokens (RegexTokenizer, lower case); None: Tokenizer, white space only",
+            "what stands between tokens (RegexTokenizer, lower case); None: Tokenizer, white space "
+            "only",
         ),
         Parameter(
             "stop_words", None, Optional(Names()),
             "a language of Spark's StopWordsRemover (english, ...), or words, to leave out",
         ),
         Parameter("vocab_size", 10000, Integer(1), "the most frequent terms kept"),
-        Parameter("min_df", 2.0, Number(0, above=True), "rows a term must occur in: a count, or a share of the rows below 1"),
+        Parameter("min_df", 2.0, Number(0, above=True), "rows a term must occur in: a count, or a "
+            "share of the rows below 1"),
         Parameter("binary", False, Flag(), "1 for presence instead of the count"),
         Parameter(
             "vocabulary", None, Distinct("a list of different terms"),
-            "the terms to count, in this order, instead of those of this corpus: give a new corpus the feature names of the one "
-            "that was selected on (spark-mlfs transform does so by itself)",
+            "the terms to count, in this order, instead of those of this corpus: give a new corpus "
+            "the feature names of the one that was selected on (spark-mlfs transform does so by "
+            "itself)",
         ),
     )  # fmt: skip
 
     @classmethod
     def documentation(cls) -> str:
         """Return what it makes of texts; those of the module are of tables."""
-        return "Raw text as features: tokens counted by Spark ML's own stages, the vocabulary as feature names."
+        return (
+            "Raw text as features: tokens counted by Spark ML's own stages, the vocabulary as "
+            "feature names."
+        )
 
     def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         p = super().check(path, options)
@@ -469,7 +492,8 @@ def counted_here(source: LocalFrame, column: str, counts: str, p: Mapping[str, A
     """The same of a table of this process; `counts` is the name of a column it has not."""
     if p["pattern"] != PATTERN or isinstance(p["stop_words"], str):
         raise NeedsSpark(
-            f"words are split at {PATTERN} here, without a list of a language: other text is counted by Spark"
+            f"words are split at {PATTERN} here, without a list of a language: other text is "
+            "counted by Spark"
         )
     stop, vocabulary = python_stop_words(p["pattern"], p["stop_words"]), p["vocabulary"]
     if vocabulary is None:
@@ -485,7 +509,8 @@ def counted_here(source: LocalFrame, column: str, counts: str, p: Mapping[str, A
 def _refuse_none(vocabulary: Sequence[str], column: str, p: Mapping[str, Any]) -> None:
     if not vocabulary:
         raise DataError(
-            f"text: no term of column {column!r} occurs in {p['min_df']:g} rows; give more texts, or lower min_df"
+            f"text: no term of column {column!r} occurs in {p['min_df']:g} rows; give more texts, "
+            "or lower min_df"
         )
 
 
@@ -533,14 +558,16 @@ def word_stages(
 def python_stop_words(
     pattern: str | None, stop_words: str | Sequence[str] | None
 ) -> frozenset[str]:
-    """The words to leave out, where words are counted without Spark ML's stages; `ParameterError` for what only these do."""
+    """The words to leave out, where words are counted without Spark ML's stages; `ParameterError`
+    for what only these do."""
     if pattern != PATTERN:
         raise ParameterError(
             f"pattern={pattern!r}: {OF_THE_JVM}, and words are split at {PATTERN} without them"
         )
     if isinstance(stop_words, str):
         raise ParameterError(
-            f"stop_words={stop_words!r}: {OF_THE_JVM}, where that list is; give the words themselves"
+            f"stop_words={stop_words!r}: {OF_THE_JVM}, where that list is; give the words "
+            "themselves"
         )
     return frozenset(map(str.lower, stop_words or ()))
 
@@ -556,14 +583,15 @@ def _vocabulary(tokens: DataFrame, vocab_size: int, min_df: float) -> list[str]:
     """The most frequent terms that enough rows hold, in one order on any cluster."""
     with reading():
         least = min_df if min_df >= 1 else min_df * tokens.count()
-        # Every occurrence as (term, 1, 0), every distinct term of a row as (term, 0, 1): both counts in one pass.
+        # Every occurrence as (term, 1, 0), every distinct term of a row as (term, 0, 1): both
+        # counts in one pass.
         every, distinct = (
             F.transform(
                 words,
                 lambda t: F.struct(
                     t.alias("term"),
-                    F.lit(n).alias("total"),  # noqa: B023
-                    F.lit(1 - n).alias("rows"),  # noqa: B023
+                    F.lit(n).alias("total"),
+                    F.lit(1 - n).alias("rows"),
                 ),
             )
             for n, words in ((1, F.col("t")), (0, F.array_distinct("t")))

@@ -1,7 +1,8 @@
-"""Batches of vectors as NumPy arrays, to and from the Arrow form of ``VectorUDT``; no row by row work.
+"""Batches of vectors as NumPy arrays, to and from the Arrow form of ``VectorUDT``; no row by row
+work.
 
-A ``VectorUDT`` column travels as ``struct<type:int8, size:int32, indices:list<int32>, values:list<double>>``: type 0 is
-sparse, type 1 is dense and then has neither size nor indices.
+A ``VectorUDT`` column travels as ``struct<type:int8, size:int32, indices:list<int32>,
+values:list<double>>``: type 0 is sparse, type 1 is dense and then has neither size nor indices.
 
 Numbers out of the bytes of many lines at once, by Arrow's reader of CSV."""
 
@@ -43,7 +44,8 @@ def sparse_cell(indices: Column, entries: Column, width: int) -> Column:
 
     kind, size = F.lit(SPARSE).cast("tinyint").alias("type"), F.lit(width).alias("size")
     cell = F.struct(kind, size, indices.alias("indices"), entries.alias("values"))
-    # no expression makes a sparse vector of its parts but the reader of JSON, which gives every double its bits back
+    # no expression makes a sparse vector of its parts but the reader of JSON, which gives every
+    # double its bits back
     return F.from_json(
         F.to_json(F.struct(cell.alias("v"))), T.StructType([T.StructField("v", VectorUDT())])
     )["v"]
@@ -51,8 +53,8 @@ def sparse_cell(indices: Column, entries: Column, width: int) -> Column:
 
 @dataclass
 class Vectors:
-    """n vectors of `size` slots: `dense` flags, `lengths` of each, `indices` (of dense rows, too) and `values` row by row; `null`
-    marks rows without a vector."""
+    """n vectors of `size` slots: `dense` flags, `lengths` of each, `indices` (of dense rows, too)
+    and `values` row by row; `null` marks rows without a vector."""
 
     size: int
     dense: np.ndarray
@@ -79,7 +81,8 @@ class Vectors:
         )
 
     def entries(self, places: np.ndarray, fill: np.ndarray | None = None) -> Vectors:
-        """The entries `places` of every vector, in that order; `fill` are the values of missing ones."""
+        """The entries `places` of every vector, in that order; `fill` are the values of missing
+        ones."""
         if self.dense.all() and (self.lengths == self.size).all():
             x = self.values.reshape(len(self), self.size)[:, places]
             return dense(x if fill is None else np.where(np.isnan(x), fill, x))
@@ -121,7 +124,8 @@ def _offsets(lengths: np.ndarray) -> pa.Array:
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     if offsets[-1] > _INT32_MAX:
         raise OverflowError(
-            "an Arrow batch holds more than 2^31 values: lower spark.sql.execution.arrow.maxRecordsPerBatch"
+            "an Arrow batch holds more than 2^31 values: lower "
+            "spark.sql.execution.arrow.maxRecordsPerBatch"
         )
     return pa.array(offsets.astype(np.int32))
 
@@ -137,7 +141,8 @@ def dense(matrix: np.ndarray) -> Vectors:
 
 
 def sparse(n: int, size: int, rows: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Vectors:
-    """n sparse vectors from (row, index, value) triples in any order; zeros are not stored, NaN is."""
+    """n sparse vectors from (row, index, value) triples in any order; zeros are not stored, NaN
+    is."""
     stored = values != 0
     if not stored.all():
         rows, indices, values = rows[stored], indices[stored], values[stored]
@@ -166,7 +171,8 @@ def merge(rows: Sequence[np.ndarray], every: Sequence[Vectors]) -> Vectors:
 
 
 def from_arrow(column: pa.Array, width: int | None = None) -> Vectors:
-    """A received ``VectorUDT`` column, as wide as its widest; `DataError` for a vector of another than `width` entries."""
+    """A received ``VectorUDT`` column, as wide as its widest; `DataError` for a vector of another
+    than `width` entries."""
     vectors, sizes = vectors_and_sizes(column)
     sizes = sizes[np.asarray(column.is_valid())]
     if width is not None and (sizes != width).any():
@@ -204,7 +210,8 @@ def within(lengths: np.ndarray) -> np.ndarray:
 
 
 class Irregular(Exception):
-    """The batch is not of the plain form the fast path reads: read it line by line, which also finds the errors."""
+    """The batch is not of the plain form the fast path reads: read it line by line, which also
+    finds the errors."""
 
 
 def joined(lines: pa.Array, end: str = "\n") -> bytes:
@@ -221,7 +228,8 @@ def cells(
     quote: str | bool,
     **nulls: Any,
 ) -> pa.Table:
-    """Return columns of lines of `width` cells in these types; `nulls` as Arrow's ``ConvertOptions`` take them."""
+    """Return columns of lines of `width` cells in these types; `nulls` as Arrow's
+    ``ConvertOptions`` take them."""
     reading = csv.ReadOptions(
         column_names=[*map(str, range(width))], use_threads=False, block_size=len(data) + 2
     )
@@ -234,7 +242,8 @@ def cells(
 def known_cells(
     data: bytes, types: Sequence[pa.DataType], separator: str, quote: str | bool = False
 ) -> pa.Table:
-    """Return the columns of lines of cells, ``?`` being null. Raises `Irregular` where they are not of these types."""
+    """Return the columns of lines of cells, ``?`` being null. Raises `Irregular` where they are not
+    of these types."""
     try:
         return cells(
             data,
@@ -269,7 +278,8 @@ def whole(values: np.ndarray) -> np.ndarray:
 def pairs(
     lines: pa.Array, delimiter: str, table: bytes, dropped: bytes = b""
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return row, index and value of every ``index<delimiter>value``, no index twice; `table`: what parts pairs is a newline."""
+    """Return row, index and value of every ``index<delimiter>value``, no index twice; `table`: what
+    parts pairs is a newline."""
     data = joined(lines, "\r").translate(
         table, dropped
     )  # \r ends a row, \n a pair: both end a line of the CSV
@@ -297,7 +307,8 @@ def pairs(
 
 
 def number(text: str) -> float:
-    """One token as a finite float; raises ValueError (Python's own float also takes 1_000, inf and nan)."""
+    """One token as a finite float; raises ValueError (Python's own float also takes 1_000, inf and
+    nan)."""
     value = float(text)
     if "_" in text or not np.isfinite(value):
         raise ValueError(text)

@@ -1,7 +1,9 @@
-"""Counting the words of texts in NumPy and Arrow, as Spark ML's RegexTokenizer, StopWordsRemover and CountVectorizerModel do.
+"""Counting the words of texts in NumPy and Arrow, as Spark ML's RegexTokenizer, StopWordsRemover
+and CountVectorizerModel do.
 
-What those three do in the JVM is most of the cost of scoring raw texts. Where a pipeline splits as `read.text` does unless told
-otherwise (at ``\\W+``, in lower case), counting a batch at a time gives the same counts for a fraction of it."""
+What those three do in the JVM is most of the cost of scoring raw texts. Where a pipeline splits as
+`read.text` does unless told otherwise (at ``\\W+``, in lower case), counting a batch at a time
+gives the same counts for a fraction of it."""
 
 from __future__ import annotations
 
@@ -23,17 +25,20 @@ SLICE_BYTES = (
     16 << 20
 )  # of texts that are split at a time: their words take some ten times that, measured
 
-# Java's \\w without flags is ASCII's letters, digits and _; whatever else a text holds parts words. 0: no part of a word.
+# Java's \\w without flags is ASCII's letters, digits and _; whatever else a text holds parts words.
+# 0: no part of a word.
 _IN_A_WORD = np.zeros(256, np.uint8)
 for _first, _last in ("09", "AZ", "az", "__"):
     _IN_A_WORD[ord(_first) : ord(_last) + 1] = np.arange(ord(_first), ord(_last) + 1)
 _IN_A_WORD[ord("A") : ord("Z") + 1] += ord("a") - ord("A")
-# the two letters beyond ASCII whose lower case has one of ASCII's: of the second a dot is left over, which parts words
+# the two letters beyond ASCII whose lower case has one of ASCII's: of the second a dot is left
+# over, which parts words
 _TO_ASCII = (("\u212a", "k"), ("\u0130", "i "))
 
 
 def words_of(texts: pa.Array) -> tuple[pa.Array, np.ndarray]:
-    """The words of texts without a null, one after the other, and (rows + 1,) where each text's begin."""
+    """The words of texts without a null, one after the other, and (rows + 1,) where each text's
+    begin."""
     texts = texts.cast(pa.large_string())
     data, offsets = raw_bytes(texts)
     if (data[offsets[0] : offsets[-1]] & 0x80).any():
@@ -60,7 +65,8 @@ def words_of(texts: pa.Array) -> tuple[pa.Array, np.ndarray]:
 
 @dataclass(frozen=True)
 class WordCounts:
-    """Counts of `vocabulary` in each text, or `binary`, whether, but for words of `stop`; (rows, words) CSR float64."""
+    """Counts of `vocabulary` in each text, or `binary`, whether, but for words of `stop`; (rows,
+    words) CSR float64."""
 
     vocabulary: tuple[str, ...]
     binary: bool = False
@@ -98,7 +104,8 @@ class WordCounts:
 
 
 def vocabulary_of(texts: LocalFrame, stop: frozenset[str], size: int, min_df: float) -> list[str]:
-    """Return the `size` most frequent terms that `min_df` rows (below 1: a share) hold, ties in alphabetical order."""
+    """Return the `size` most frequent terms that `min_df` rows (below 1: a share) hold, ties in
+    alphabetical order."""
     parts = [*texts.each(_terms)]
     least = min_df if min_df >= 1 else min_df * sum(rows for _, rows in parts)
     terms = _together([table for table, _ in parts])
@@ -156,7 +163,8 @@ def counted_rows(
     called: str,
     counts: WordCounts,
 ) -> Batches:
-    """A part of a table and the `counts` of its column `text`, a null's as of an empty text, as the column `called`."""
+    """A part of a table and the `counts` of its column `text`, a null's as of an empty text, as the
+    column `called`."""
     wanted = [*kinds, called] if columns is None else [*columns]
     read = {text if name == called else name for name in wanted}
     for batch in LocalFrame([part], kinds).select(*read).batches():

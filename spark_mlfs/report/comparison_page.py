@@ -1,5 +1,6 @@
-"""comparison.html: one self-contained page without scripts; its figures as PDF, SVG or PNG and its tables in LaTeX, for a paper;
-and `spark_mlfs.compare`, a comparison from Python. The same tables give the same bytes."""
+"""comparison.html: one self-contained page without scripts; its figures as PDF, SVG or PNG and its
+tables in LaTeX, for a paper; and `spark_mlfs.compare`, a comparison from Python. The same tables
+give the same bytes."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, A
 
 
 class Shown:
-    """An outcome as the page shows it, the figures by the first classifier; `places` give each method its colour and sign."""
+    """An outcome as the page shows it, the figures by the first classifier; `places` give each
+    method its colour and sign."""
 
     def __init__(self, outcome: Outcome, plan: Comparison) -> None:
         self.outcome, self.plan = outcome, plan
@@ -72,13 +74,15 @@ class Shown:
     def summary(
         self, judge: str, kind: str | None = None, metric: str | None = None
     ) -> tables.Summary:
-        """Return means and spreads by a classifier, of the main metric unless another is asked for."""
+        """Return means and spreads by a classifier, of the main metric unless another is asked
+        for."""
         return tables.summary(
             self.outcome.cells, kind or self.kind, metric or self.metric, judge, self.methods
         )
 
     def table(self, judge: str, kind: str, metric: str, by: str = "") -> dict[str, Any]:
-        """Return means ± spreads under their title, a row a method, the best of a data set marked."""
+        """Return means ± spreads under their title, a row a method, the best of a data set
+        marked."""
         summary = self.summary(judge, kind, metric)
         rows = list(tables.summary_rows(summary, metric))
         return self.titled(kind, metric, by) | {"heads": ["", *summary.mean.index], "rows": rows}
@@ -93,7 +97,8 @@ class Shown:
         return [(judge, findings) for judge, findings in found if any(findings.values())]
 
     def _findings(self, summary: tables.Summary) -> dict[str, Any]:
-        """Return what comparison_verdict.html.j2 tells: the best-ranked and those near them, and who beats all features where."""
+        """Return what comparison_verdict.html.j2 tells: the best-ranked and those near them, and
+        who beats all features where."""
         test, ranked, best = tables.test_of(summary, self.metric), None, []
         selections = summary.mean.drop(columns=ALL_FEATURES, errors="ignore")
         if not isinstance(test, str):
@@ -141,7 +146,8 @@ class Shown:
     def charts(
         self, kind: str | None = None, metric: str | None = None, judge: str | None = None
     ) -> list[Plot | None]:
-        """Return a metric, the main one unless another is asked for, against the number of features, a figure a data set."""
+        """Return a metric, the main one unless another is asked for, against the number of
+        features, a figure a data set."""
         out = []
         for data in self.outcome.data["name"]:
             at = kind or self.kind, metric or self.metric, judge or self.judge
@@ -300,7 +306,8 @@ class Shown:
 
 
 def check_formats(figures: Sequence[str], kinds: Sequence[str]) -> None:
-    """Raise `ParameterError` for a format that is not known, or where matplotlib is not installed."""
+    """Raise `ParameterError` for a format that is not known, or where matplotlib is not
+    installed."""
     for given, known, what in ((figures, FIGURES, "figures"), (kinds, TABLES, "tables")):
         if wrong := next((name for name in given if name not in known), None):
             raise ParameterError(f"{what} can be {', '.join(known)}, not {wrong!r}")
@@ -348,7 +355,8 @@ def saved(figure: Any, suffix: str) -> bytes:
 
 
 def cd_diagram(outcome: Outcome, judge: str) -> Any:
-    """Return the critical difference diagram as a matplotlib figure; `ParameterError` where there is no test."""
+    """Return the critical difference diagram as a matplotlib figure; `ParameterError` where there
+    is no test."""
     from matplotlib.figure import Figure
 
     assert outcome.plan is not None
@@ -380,7 +388,8 @@ def cd_diagram(outcome: Outcome, judge: str) -> Any:
 
 
 def _curves(outcome: Outcome, data: str, judge: str) -> Any:
-    """Return the main metric against the number of features as a matplotlib figure; None of one size alone."""
+    """Return the main metric against the number of features as a matplotlib figure; None of one
+    size alone."""
     from matplotlib.figure import Figure
 
     assert outcome.plan is not None
@@ -409,7 +418,8 @@ def _curves(outcome: Outcome, data: str, judge: str) -> Any:
 
 
 def latex(outcome: Outcome, kind: str, metric: str, judge: str) -> str:
-    """Return a table in LaTeX with booktabs: a row a method, a column a data set, means ± standard deviations, the best bold."""
+    """Return a table in LaTeX with booktabs: a row a method, a column a data set, means ± standard
+    deviations, the best bold."""
     summary = tables.summary(outcome.cells, kind, metric, judge, outcome.methods)
     rows, title = list(tables.summary_rows(summary, metric)), tables.metric_title(metric, kind)
     title = title[0].upper() + title[1:]
@@ -440,7 +450,8 @@ class ComparisonOutcome(Outcome):
         return comparison_page(self, self.plan, about)
 
     def cd_diagram(self, path: str, classifier: str | None = None) -> None:
-        """Write the critical difference diagram of the main metric by a classifier (the first) as .pdf, .svg or .png."""
+        """Write the critical difference diagram of the main metric by a classifier (the first) as
+        .pdf, .svg or .png."""
         assert self.plan is not None
         suffix = Path(path).suffix[1:].lower()
         check_formats([suffix], [])
@@ -454,10 +465,11 @@ def compare(
     plan: Mapping[str, Any] | str,
     progress: Progress | None = None,
 ) -> ComparisonOutcome:
-    """A comparison from Python: `plan` is the path of a TOML file, or a dict of its sections (`evaluate.plan`).
+    """A comparison from Python: `plan` is the path of a TOML file, or a dict of its sections
+    (`evaluate.plan`).
 
-    Gives a `ComparisonOutcome`; raises `ParameterError` for whatever is wrong with the plan. Long ones are better run by
-    ``spark-mlfs compare``, which takes up what was cut short.
+    Gives a `ComparisonOutcome`; raises `ParameterError` for whatever is wrong with the plan. Long
+    ones are better run by ``spark-mlfs compare``, which takes up what was cut short.
 
     >>> from spark_mlfs.frame import LocalSession  # in this process; or a Spark session
     >>> made = {"name": "planted", "format": "planted", "options": {"num_rows": 90, "num_features": 8, "num_labels": 2}}

@@ -1,4 +1,5 @@
-"""What changed over windows of rows: `spark_mlfs.drift`, its tables, and its page, self-contained and without scripts."""
+"""What changed over windows of rows: `spark_mlfs.drift`, its tables, and its page, self-contained
+and without scripts."""
 
 from __future__ import annotations
 
@@ -62,12 +63,13 @@ def drift(
     reading: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> DriftOutcome:
-    """Tell what changed between windows of rows: of each feature its distribution, and what it says about each label.
+    """Tell what changed between windows of rows: of each feature its distribution, and what it says
+    about each label.
 
     Parameters
     ----------
-    before, after : windows, each (X, Y) or (X, Y, sample_weight) as `rank` takes them, a Spark frame, or `spark_mlfs.states`;
-        there may be several later ones
+    before, after : windows, each (X, Y) or (X, Y, sample_weight) as `rank` takes them, a Spark
+        frame, or `spark_mlfs.states`; there may be several later ones
     names : of the windows
     method, method_params : method whose rankings are compared
     against : what later windows are compared with, the "first" or the "previous" one
@@ -76,9 +78,9 @@ def drift(
     reading : of tables, `label_delimiter` and `missing` as `rank` takes them
     num_bins, binning, fdr, combination : codes and tests (`spark_mlfs.states.changes`); fdr .05
 
-    Weights are whole numbers: how often a row counts. Grades are refused: cut them to labels first. Rows whose label is unknown
-    (NaN) are left out of that label's tests. Gives a `DriftOutcome`: tables `features`, `pairs`, `labels`, `stability`, and
-    `page()`.
+    Weights are whole numbers: how often a row counts. Grades are refused: cut them to labels first.
+    Rows whose label is unknown (NaN) are left out of that label's tests. Gives a `DriftOutcome`:
+    tables `features`, `pairs`, `labels`, `stability`, and `page()`.
 
     >>> X, Y = np.tile(np.eye(2), (40, 1)), np.tile([[1], [0]], (40, 1))
     >>> drift((X, Y), (X, 1 - Y)).features["changed"].tolist()
@@ -129,7 +131,8 @@ class _Shown:
 
     @property
     def rows(self) -> list[Any]:
-        """The features that changed or shifted, most first, each as in the window where it did most, and since which one."""
+        """The features that changed or shifted, most first, each as in the window where it did
+        most, and since which one."""
         table, pairs = self.of.features, self.of.pairs
         if "window" not in table:
             table, pairs = (
@@ -146,7 +149,10 @@ class _Shown:
         most = most.drop_duplicates("feature").head(MOST_ROWS)
         told: dict[tuple[str, str], str] = {}
         for _, row in pairs[pairs["feature"].isin(most["feature"])].iterrows():
-            text = f"{row['label']}: {number(row['correlation_before'], 2)} → {number(row['correlation_after'], 2)}"
+            text = (
+                f"{row['label']}: {number(row['correlation_before'], 2)} → "
+                f"{number(row['correlation_after'], 2)}"
+            )
             told.setdefault((row["window"], row["feature"]), text)
         ranks = (
             most[["rank_before", "rank_after"]].astype(object).where(lambda own: own.notna(), "–")

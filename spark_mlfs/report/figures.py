@@ -1,5 +1,6 @@
-"""The figures of the reports as values: templates draw them as HTML with inline SVG, which is stretched to the width it gets,
-while its texts are placed by per cent and keep their size. Colours of methods are the classes s0 ... s11."""
+"""The figures of the reports as values: templates draw them as HTML with inline SVG, which is
+stretched to the width it gets, while its texts are placed by per cent and keep their size. Colours
+of methods are the classes s0 ... s11."""
 
 from __future__ import annotations
 
@@ -36,8 +37,9 @@ def ticks(low: float, high: float, about: int = 4) -> list[float]:
 
 
 class Plot:
-    """A figure over the ranges `across` and `up`, its places in per cent, to `digits` decimals: `strokes` (kind, x1, x2, y1, y2),
-    `shapes` (tag, kind, corners, tooltip), `texts` (kind, style, text) and `points` (kind, style, tooltip, sign, side, name)."""
+    """A figure over the ranges `across` and `up`, its places in per cent, to `digits` decimals:
+    `strokes` (kind, x1, x2, y1, y2), `shapes` (tag, kind, corners, tooltip), `texts` (kind, style,
+    text) and `points` (kind, style, tooltip, sign, side, name)."""
 
     def __init__(
         self,
@@ -114,9 +116,10 @@ def curve(
     levels: Sequence[tuple[Sequence[float], str]] = (),
     band: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> Plot | None:
-    """Return a line of `values` over the whole numbers from `first`; `mark` draws a line at that x; `names` of up to 100 points
-    are shown when they are pointed at; `levels` are further straight lines: their height at the first and at the last point, a
-    name; `band` the lower and the upper edge of what the line may be."""
+    """Return a line of `values` over the whole numbers from `first`; `mark` draws a line at that x;
+    `names` of up to 100 points are shown when they are pointed at; `levels` are further straight
+    lines: their height at the first and at the last point, a name; `band` the lower and the upper
+    edge of what the line may be."""
     n = len(values)
     if n < 2:
         return None
@@ -173,7 +176,8 @@ def path_of(
     names: Sequence[str],
     mark: float | None,
 ) -> Plot | None:
-    """Return a line through points of rising x, from (0, 0), with up to 100 `names`; `mark` draws a line at that x."""
+    """Return a line through points of rising x, from (0, 0), with up to 100 `names`; `mark` draws a
+    line at that x."""
     if not points:
         return None
     x, y = points[-1]
@@ -234,7 +238,8 @@ def lines(
     level: float | None = None,
     spread: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
 ) -> Plot | None:
-    """Return a line a method over `across`; `level` is a dashed line, all features; `spread` (low, high) bands."""
+    """Return a line a method over `across`; `level` is a dashed line, all features; `spread` (low,
+    high) bands."""
     spread = spread or {}
     level = math.nan if level is None else level
     rows = [*series.values(), *(side for band in spread.values() for side in band), [level]]
@@ -264,7 +269,10 @@ def lines(
                 (f"mk {kind}", plot.at(a, b), name if one else "", mark(place), "", "")
             )
         if not one:
-            tooltip = f"{name}: {number(points[0][1])} at {number(first)}, {number(points[-1][1])} at {number(last)}"
+            tooltip = (
+                f"{name}: {number(points[0][1])} at {number(first)}, "
+                f"{number(points[-1][1])} at {number(last)}"
+            )
             plot.shape("polyline", f"series {kind}", points, tooltip)
     return plot
 
@@ -324,8 +332,9 @@ WIDTH, HEIGHT, LETTER, LINE, DOT = (
 
 
 def beside(names: Sequence[str], x: Sequence[float], y: Sequence[float]) -> list[str]:
-    """On which side of its point (in per cent of the plot) each name has room: "left" for text that begins there, "right" for
-    text that ends there, "" where it would lie on another name or point. The highest points come first."""
+    """On which side of its point (in per cent of the plot) each name has room: "left" for text that
+    begins there, "right" for text that ends there, "" where it would lie on another name or point.
+    The highest points come first."""
     sides = [""] * len(names)
     at = [(WIDTH * a / 100, HEIGHT * b / 100) for a, b in zip(x, y, strict=True)]
     taken = [(a - DOT, b - DOT, a + DOT, b + DOT) for a, b in at]
@@ -350,8 +359,8 @@ def beside(names: Sequence[str], x: Sequence[float], y: Sequence[float]) -> list
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure in pixels from the left and from the top: `strokes` (kind, or the method a line leads to; corners) and `texts`
-    (x, y, anchor, text)."""
+    """A figure in pixels from the left and from the top: `strokes` (kind, or the method a line
+    leads to; corners) and `texts` (x, y, anchor, text)."""
 
     width: float
     height: float
@@ -362,7 +371,8 @@ class Drawing:
 def critical_differences(
     names: Sequence[str], ranks: np.ndarray, nemenyi: float, groups: Sequence[Sequence[int]]
 ) -> Drawing:
-    """A critical difference diagram: methods at their mean ranks; bars join what Nemenyi's test does not tell apart."""
+    """A critical difference diagram: methods at their mean ranks; bars join what Nemenyi's test
+    does not tell apart."""
     ranks = np.asarray(ranks, float)
     k = len(ranks)
     half = (k + 1) // 2
@@ -412,7 +422,8 @@ def critical_differences(
 
 
 def heat(title: str, table: pd.DataFrame, larger: bool) -> dict[str, Any] | None:
-    """Return a table of values as colours, each (value, share of full colour, whether it is the best); None where all are nan."""
+    """Return a table of values as colours, each (value, share of full colour, whether it is the
+    best); None where all are nan."""
     values = table.to_numpy(float)
     known = values[np.isfinite(values)]
     if not known.size:

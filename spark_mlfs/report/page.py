@@ -1,5 +1,5 @@
-"""report.html of `spark-mlfs select`, of `check` (which threshold), and _report.html of `score` (which labels): pages that are
-self-contained, for light and dark, wide and narrow."""
+"""report.html of `spark-mlfs select`, of `check` (which threshold), and _report.html of `score`
+(which labels): pages that are self-contained, for light and dark, wide and narrow."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def page(
     portrait: Portrait | None = None,
     gallery: Gallery | None = None,
 ) -> str:
-    """Return the report of a selection run as HTML text; `manifest` is what manifest.json says, `portrait` is of the picks, of
-    files a `gallery` shows some."""
+    """Return the report of a selection run as HTML text; `manifest` is what manifest.json says,
+    `portrait` is of the picks, of files a `gallery` shows some."""
     features, path, evidence = feature_rows(result, kept), manifest["data"]["path"], result.evidence
     ends = [] if gallery is None else gallery.of([row.index for row in features[:SHOWN]])
     return render(
@@ -69,7 +69,8 @@ def smaller_index(result: Result, kept: int) -> str:
 
 
 def _curves(result: Result, features: Sequence[Any], kept: int) -> dict[str, Any]:
-    """Return the scores of picks and of each alone (`pair`), or those near the cut and all; and the loss of iterations."""
+    """Return the scores of picks and of each alone (`pair`), or those near the cut and all; and the
+    loss of iterations."""
     objective = None
     if len(result.scores.objective) > 1:
         state = {True: "converged", False: "not converged: allow more iterations", None: ""}[
@@ -130,7 +131,8 @@ def _curves(result: Result, features: Sequence[Any], kept: int) -> dict[str, Any
 
 
 def _cut(evidence: Evidence, kept: int) -> Plot | None:
-    """Return the evidence of the selection rule, over the features in the order it sees them, with its cut."""
+    """Return the evidence of the selection rule, over the features in the order it sees them, with
+    its cut."""
     rule, facts = evidence.rule, evidence.facts
     values = evidence.columns[COLUMNS[rule.mode]]
     values = np.sort(values[values == values])
@@ -198,7 +200,8 @@ def _features(result: Result, rows: Sequence[Any]) -> dict[str, Any]:
 
 
 def _constraints(result: Result) -> dict[str, Any] | None:
-    """Return which features were included and excluded, groups and purchases, and what each candidate adds to the included."""
+    """Return which features were included and excluded, groups and purchases, and what each
+    candidate adds to the included."""
     resolved = result.request.resolved
     if resolved is None:
         return None
@@ -225,12 +228,14 @@ def _rows(table: pd.DataFrame) -> list[Any]:
 
 
 def feature_rows(result: Result, kept: int) -> list[Any]:
-    """Return the kept features, best first: rank, index, name, score (NaN where a greedy method did not pick it), relevance."""
+    """Return the kept features, best first: rank, index, name, score (NaN where a greedy method did
+    not pick it), relevance."""
     return _rows(result.kept.iloc[:kept][["rank", "index", "name", "score", "relevance"]])
 
 
 def candidate_rows(result: Result) -> list[Any]:
-    """Return the features that are not included, the largest gain given the included first; none where there are none."""
+    """Return the features that are not included, the largest gain given the included first; none
+    where there are none."""
     resolved, ranking = result.request.resolved, result.ranking
     if resolved is None or "gain" not in ranking:
         return []
@@ -240,7 +245,8 @@ def candidate_rows(result: Result) -> list[Any]:
 
 
 def purchase_rows(result: Result) -> list[tuple[str, float, float]]:
-    """Return the purchases in order: name (or group), cost so far (with the included features'), gain so far."""
+    """Return the purchases in order: name (or group), cost so far (with the included features'),
+    gain so far."""
     path, resolved = result.scores.budget_path or result.scores.path, result.request.resolved
     if path is None or resolved is None or resolved.costs is None:
         return []
@@ -253,7 +259,8 @@ def purchase_rows(result: Result) -> list[tuple[str, float, float]]:
 
 
 def label_rows(result: Result) -> list[Any]:
-    """Return every label, the commonest first: name, rows that have it, rows where it is known, share, imbalance."""
+    """Return every label, the commonest first: name, rows that have it, rows where it is known,
+    share, imbalance."""
     count = np.asarray(result.profile.positive)
     observed = np.broadcast_to(result.profile.observed, count.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -270,14 +277,16 @@ def label_rows(result: Result) -> list[Any]:
 
 
 def places(orders: Mapping[str, Sequence[int]], rows: int) -> list[str]:
-    """Return for each row its place in every order, as style: what lets a reader sort a table without a script."""
+    """Return for each row its place in every order, as style: what lets a reader sort a table
+    without a script."""
     at = [np.argsort(order).tolist() for order in orders.values()]
     return [";".join(f"--o{k}:{mine[row]}" for k, mine in enumerate(at)) for row in range(rows)]
 
 
 def sections(result: Result, portrait: Portrait | None) -> dict[str, Any] | None:
-    """Return the values of the templates verdict.html.j2 and portrait.html.j2; None where nothing was looked at. `again` are the
-    picks that nearly repeat an earlier one, with that; `faint` the labels that no single pick goes with."""
+    """Return the values of the templates verdict.html.j2 and portrait.html.j2; None where nothing
+    was looked at. `again` are the picks that nearly repeat an earlier one, with that; `faint` the
+    labels that no single pick goes with."""
     if portrait is None:
         return None
     names = [str(result.feature_names[i]) for i in portrait.picks]
@@ -349,7 +358,8 @@ def clustered(r: np.ndarray) -> np.ndarray:
 
 
 def _cells(r: np.ndarray, names: Sequence[str], top: float = 1.0) -> list[tuple[float, str, str]]:
-    """Return for each correlation its value, its share of full colour, which it has where it is ±`top`, and what it is of."""
+    """Return for each correlation its value, its share of full colour, which it has where it is
+    ±`top`, and what it is of."""
     return [
         (float(v), f"{100 * abs(v) / top:.0f}", f"{name} {v:.2f}")
         for v, name in zip(r, names, strict=True)
@@ -366,8 +376,8 @@ def check_page(
     manifest: Mapping[str, Any],
     shown: Mapping[str, list[list[Shown]]] | None = None,
 ) -> str:
-    """Return a check as one page; `trained` are the labels' shares in training, where they are known, `shown` some labels' rows
-    on each of `SIDES`."""
+    """Return a check as one page; `trained` are the labels' shares in training, where they are
+    known, `shown` some labels' rows on each of `SIDES`."""
     curves = [checked.by_threshold(j) for j in range(len(names))]
     few = sorted(range(len(names)), key=lambda j: (-checked.sums.labels[2, j], j))[:MOST_FIGURES]
     together, counts = checked.by_threshold(), checked.by_count()
@@ -416,8 +426,8 @@ def scoring_page(
     shown: pd.DataFrame,
     gallery: Gallery | None = None,
 ) -> str:
-    """Return the run as a small page, of its manifest, the labels' shares in training (if known) and some of its rows; a
-    `gallery` shows files of the labels, or their best passages."""
+    """Return the run as a small page, of its manifest, the labels' shares in training (if known)
+    and some of its rows; a `gallery` shows files of the labels, or their best passages."""
     commonest, columns = [*manifest["tags"]][:SHOWN], [str(name) for name in shown]
     named = output_names([]) if "tags" in columns else output_names(["tags"])
     passages = [BEST] if BEST in columns else []

@@ -1,4 +1,5 @@
-"""A saved pipeline whose last stage is a classifier, and what its stages are told, whichever engine applies them."""
+"""A saved pipeline whose last stage is a classifier, and what its stages are told, whichever engine
+applies them."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ from ..schema import CATEGORIES, FEATURES, attribute_names
 
 @dataclass(frozen=True)
 class Described:
-    """A stage by its class and its Params; `vocabulary` of one that counts words in this process, `fitted` the stage itself: of
-    this process, where it is one of ours that was fitted."""
+    """A stage by its class and its Params; `vocabulary` of one that counts words in this process,
+    `fitted` the stage itself: of this process, where it is one of ours that was fitted."""
 
     kind: str
     params: Mapping[str, Any]
@@ -68,8 +69,9 @@ _OWN = re.compile(r"SELECT \*, (.*) FROM __THIS__", re.DOTALL)
 
 
 def told_labels(frame: Any, labels: str, names: Sequence[str]) -> tuple[bool, list[Any]]:
-    """Return how a column tells the labels called `names`: True and what stands for each in an array of those a row has, or
-    False and the place of each among its values; no places where these are as many, in this order."""
+    """Return how a column tells the labels called `names`: True and what stands for each in an
+    array of those a row has, or False and the place of each among its values; no places where these
+    are as many, in this order."""
     kind, own = kinds_of(frame)[labels], attribute_names(frame, labels)
     if kind.element is not None and kind.element.text:
         return True, list(names)
@@ -80,13 +82,15 @@ def told_labels(frame: Any, labels: str, names: Sequence[str]) -> tuple[bool, li
     ):
         if own is None and list(names) != [f"label_{j}" for j in range(len(names))]:
             raise DataError(
-                f"labels: column {labels!r} holds numbers, the model predicts labels by name, such as {names[0]!r}"
+                f"labels: column {labels!r} holds numbers, the model predicts labels by name, such "
+                f"as {names[0]!r}"
             )
         return True, [j if own is None else own.index(name) for j, name in enumerate(names)]
     absent = [name for name in names if own is not None and name not in own]
     if own is not None and absent:
         raise DataError(
-            f"labels: the model predicts {absent[0]!r}, which the data do not have; they have {', '.join(own[:12])}"
+            f"labels: the model predicts {absent[0]!r}, which the data do not have; they have "
+            f"{', '.join(own[:12])}"
         )
     return False, [] if own is None else [own.index(name) for name in names]
 
@@ -94,8 +98,9 @@ def told_labels(frame: Any, labels: str, names: Sequence[str]) -> tuple[bool, li
 def column_stages(
     source: Any, format: str, options: Mapping[str, Any], selection: Any, spark_ml: bool
 ) -> tuple[list[tuple[str, dict[str, Any]]], str]:
-    """Return the stages (kind and Params) that make features of a table's own columns as the reader did, and the column they
-    give: of columns of numbers, texts and dates the selected ones. Words are counted by Spark ML's stages if these are there."""
+    """Return the stages (kind and Params) that make features of a table's own columns as the reader
+    did, and the column they give: of columns of numbers, texts and dates the selected ones. Words
+    are counted by Spark ML's stages if these are there."""
     names = selection.featureNames
     if source is None:
         return [], FEATURES
@@ -150,7 +155,8 @@ def column_stages(
 
 
 def word_counts(stages: Sequence[Any]) -> tuple[str, WordCounts] | None:
-    """The column whose words the stages count, and what counts the same; None for other stages than ours or Spark ML's."""
+    """The column whose words the stages count, and what counts the same; None for other stages than
+    ours or Spark ML's."""
     if not stages:
         return None
     split, *removers, counter = map(described, stages if len(stages) > 1 else [*stages, *stages])
@@ -227,13 +233,15 @@ class SavedPipeline:
         return described(self.stages[-1]).fitted
 
     def reader_options(self, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options of a reader of rows that are no table: missing values are left to the pipeline, if it fills them."""
+        """The options of a reader of rows that are no table: missing values are left to the
+        pipeline, if it fills them."""
         return (
             dict(options) if tabular(format) else dict(self.first.reader_options(format, options))
         )
 
     def columns_read(self) -> list[str]:
-        """The columns that the pipeline needs and does not make, up to the first stage of the user's own SQL."""
+        """The columns that the pipeline needs and does not make, up to the first stage of the
+        user's own SQL."""
         made: set[str] = set()
         wanted: list[str] = []
         for stage in map(described, self.stages):
@@ -263,29 +271,34 @@ class SavedPipeline:
         raise NotImplementedError
 
     def judged(self, frame: Any, labels: str, id: str | None, shown: str | None = None) -> Any:
-        """Of every row the column `labels`, null where it cannot be read, and two lists: the predicted labels, and their scores.
-        Messages call a row by the column `id`. `shown` adds what the row is called, and the beginning of this text, where it is
-        another column than `id`."""
+        """Of every row the column `labels`, null where it cannot be read, and two lists: the
+        predicted labels, and their scores. Messages call a row by the column `id`. `shown` adds
+        what the row is called, and the beginning of this text, where it is another column than
+        `id`."""
         raise NotImplementedError
 
     def tagged(self, frame: Any, keep: Sequence[str], named: bool = True, **how: Any) -> Any:
-        """The kept columns, tags and scores of every row; where a kept column has one of these names, ``predicted_tags`` and
-        ``predicted_scores``. Messages call a row by the first kept column, if it is `named`. `explain` adds ``best_passages``:
-        for each tag the passage of so many words that alone scores highest for it."""
+        """The kept columns, tags and scores of every row; where a kept column has one of these
+        names, ``predicted_tags`` and ``predicted_scores``. Messages call a row by the first kept
+        column, if it is `named`. `explain` adds ``best_passages``: for each tag the passage of so
+        many words that alone scores highest for it."""
         raise NotImplementedError
 
     def check(self, shown: Any, where: str, keep: Sequence[str], **how: Any) -> None:
-        """`DataError` where the columns of a corpus are not those the pipeline reads; nothing is run."""
+        """`DataError` where the columns of a corpus are not those the pipeline reads; nothing is
+        run."""
         for name in self.columns_read():
             if name not in shown.columns and name.partition(".")[0] not in shown.columns:
                 raise DataError(
-                    f"{where}: no column {name!r}, which the saved pipeline reads: {near(name, shown.columns)}; score a table "
-                    "that has the columns of the one it was fitted on"
+                    f"{where}: no column {name!r}, which the saved pipeline reads: "
+                    f"{near(name, shown.columns)}; score a table that has the columns of the one "
+                    "it was fitted on"
                 )
 
 
 def refuse_absent(where: str, kind: str | None = None) -> ParameterError:
-    """Return the error for a place with no pipeline, or with something else, of the class `kind`."""
+    """Return the error for a place with no pipeline, or with something else, of the class
+    `kind`."""
     if kind is not None:
         kind = kind.rsplit(".", 1)[-1]
         return ParameterError(

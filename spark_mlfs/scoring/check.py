@@ -1,4 +1,5 @@
-"""How good a saved pipeline is on rows whose labels are known: one pass, nothing but sums comes to the driver."""
+"""How good a saved pipeline is on rows whose labels are known: one pass, nothing but sums comes to
+the driver."""
 
 from __future__ import annotations
 
@@ -42,11 +43,12 @@ SIDES = (
 
 @dataclass
 class Measured:
-    """Result of a pass. `sums` of the metrics; `at_k` of those of the 1, 3 and 5 best scores; `untagged` rows that get
-    no label; `best` (2, b) of each value (its first bits) how often it is a row's best score; rows with an unknown label are in
-    `left_out` only. Where they are asked for: `cells` (3, c) of label and score as one number, how many rows have it, how many
-    of these truly; `ranks` (2, ranks, q) the same of a label's rank in a row; and `ends`, of some labels the rows on each of
-    `SIDES`."""
+    """Result of a pass. `sums` of the metrics; `at_k` of those of the 1, 3 and 5 best scores;
+    `untagged` rows that get no label; `best` (2, b) of each value (its first bits) how often it is
+    a row's best score; rows with an unknown label are in `left_out` only. Where they are asked for:
+    `cells` (3, c) of label and score as one number, how many rows have it, how many of these truly;
+    `ranks` (2, ranks, q) the same of a label's rank in a row; and `ends`, of some labels the rows
+    on each of `SIDES`."""
 
     sums: Sums
     at_k: SumsAtK
@@ -85,17 +87,20 @@ class Measured:
         return int(self.sums.counts[0])
 
     def metrics(self) -> dict[str, float]:
-        """The standard metrics, and precision and gain at 1, 3, 5 where there are so many labels."""
+        """The standard metrics, and precision and gain at 1, 3, 5 where there are so many
+        labels."""
         return {**self.sums.metrics(), **self.at_k.metrics([k for k in AT if k <= self.sums.q])}
 
     def threshold(self, share: float) -> float:
-        """The largest of the histogram's values that at most such a share of the rows stays below with every score."""
+        """The largest of the histogram's values that at most such a share of the rows stays below
+        with every score."""
         keys, counts = self.best
         first = int(np.searchsorted(counts.cumsum(), share * self.rows, side="right"))
         return value_of(keys[min(first, len(keys) - 1)])
 
     def by_threshold(self, label: int | None = None) -> np.ndarray:
-        """(4, n) thresholds, rising, and precision, recall and F1 of giving rows that score so much a label (None: every one)."""
+        """(4, n) thresholds, rising, and precision, recall and F1 of giving rows that score so much
+        a label (None: every one)."""
         cells = self.cells if label is None else self.cells[:, self.cells[0] >> BITS == label]
         keys, *counts = _summed(np.vstack([cells[0] & (1 << BITS) - 1, cells[1:]]))
         given, hit = (count[::-1].cumsum()[::-1] for count in counts)
@@ -104,7 +109,8 @@ class Measured:
         )
 
     def by_count(self, label: int | None = None) -> np.ndarray:
-        """(3, n) precision, recall and F1 of giving a row its best label, its two best, ...; of one label or of all."""
+        """(3, n) precision, recall and F1 of giving a row its best label, its two best, ...; of one
+        label or of all."""
         given, hit = (
             self.ranks[:, :, slice(None) if label is None else [label]].sum(axis=2).cumsum(axis=1)
         )
@@ -145,7 +151,8 @@ def _counted(keys: np.ndarray, t: np.ndarray) -> np.ndarray:
 
 
 def keys_of(scores: np.ndarray) -> np.ndarray:
-    """The first bits of float64 values as integers in their order: what lies between two is rounded down."""
+    """The first bits of float64 values as integers in their order: what lies between two is rounded
+    down."""
     bits = (np.ascontiguousarray(scores, np.float64) + 0.0).view(np.int64)  # one zero
     return np.where(bits < 0, ~(bits & np.iinfo(np.int64).max), bits) >> (64 - BITS)
 
@@ -158,11 +165,13 @@ def value_of(key: int) -> float:
 
 @dataclass(frozen=True)
 class Check:
-    """A pass over rows whose column `labels` holds vectors or arrays of 0, 1 and NaN, tags or numbers.
+    """A pass over rows whose column `labels` holds vectors or arrays of 0, 1 and NaN, tags or
+    numbers.
 
-    `top_n` or `threshold` give rows their labels as in `score`; `curves`: what any other would give is counted, too; messages
-    call a row by the column `id`; `shown`: of some labels rows are named by that and by the beginning of this column of texts.
-    Rows with an unknown label are left out."""
+    `top_n` or `threshold` give rows their labels as in `score`; `curves`: what any other would give
+    is counted, too; messages call a row by the column `id`; `shown`: of some labels rows are named
+    by that and by the beginning of this column of texts. Rows with an unknown label are left
+    out."""
 
     scorer: SavedPipeline
     labels: str
@@ -173,7 +182,8 @@ class Check:
     shown: str | None = None
 
     def run(self, frame: Any) -> Measured:
-        """Measure the pipeline on `frame`; `DataError` for other labels than the model's, or where no row has all known."""
+        """Measure the pipeline on `frame`; `DataError` for other labels than the model's, or where
+        no row has all known."""
         states = self.states(frame)
         with self.scorer.small_batches(frame):
             total = added(Measured.decode(bytes(row["state"])) for row in collected(states))
@@ -187,7 +197,8 @@ class Check:
         return total
 
     def states(self, frame: Any) -> Any:
-        """The states that `run` adds up, not yet computed; raises what `run` raises before it looks at a row."""
+        """The states that `run` adds up, not yet computed; raises what `run` raises before it looks
+        at a row."""
         names = self.scorer.classifier.labelNames
         check_choice(self.top_n, self.threshold, len(names))
         rows = self.scorer.judged(
@@ -206,13 +217,15 @@ class Check:
             states = rows.mapInArrow(measure, "state binary")
             if not self.curves or isinstance(states, LocalFrame):
                 return states
-            # histograms of ten thousand labels take 9 MB: what many tasks have is added up before the driver takes it
+            # histograms of ten thousand labels take 9 MB: what many tasks have is added up before
+            # the driver takes it
             return states.repartition(MERGERS, F.xxhash64("state")).mapInArrow(
                 merged, "state binary"
             )
 
     def pictured(self) -> list[int]:
-        """The labels, by their places, of which rows are named: those that the most rows had in training."""
+        """The labels, by their places, of which rows are named: those that the most rows had in
+        training."""
         names, trained = self.scorer.classifier.labelNames, self.scorer.classifier.labelShares
         order = sorted(range(len(names)), key=lambda j: -trained.get(names[j], 0.0))
         return [] if self.shown is None else order[:SHOWN]
@@ -233,8 +246,9 @@ def _one(states: Iterable[Measured]) -> Iterator[pa.RecordBatch]:
 
 @dataclass(frozen=True)
 class MeasureBatches:
-    """Worker side of `Check`: truth, labels and scores to a state; `chosen` gives labels instead of the classifier; of the
-    labels `shown` rows are named by the two columns behind; `told` says how the first column tells the truth (`told_labels`)."""
+    """Worker side of `Check`: truth, labels and scores to a state; `chosen` gives labels instead of
+    the classifier; of the labels `shown` rows are named by the two columns behind; `told` says how
+    the first column tells the truth (`told_labels`)."""
 
     q: int
     chosen: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, ...]] | None
@@ -334,7 +348,8 @@ class MeasureBatches:
 
 
 def suggest_threshold(checked: Measured) -> dict[str, Any]:
-    """Suggest a threshold that labels 90 % of rows, in four digits, or as many labels as rows have on average."""
+    """Suggest a threshold that labels 90 % of rows, in four digits, or as many labels as rows have
+    on average."""
     cardinality, exact = (
         int(checked.sums.labels[2].sum()) / max(1, checked.rows),
         checked.threshold(0.1),

@@ -1,7 +1,8 @@
 """Batch scoring: a saved pipeline over a corpus of any size, part by part.
 
-The inputs are cut into parts: groups of input files, or hash parts of a catalog or Delta table. Each part is read, scored,
-written and counted, then its marker is written; a run that was killed goes on with the parts that have none (`output.journal`).
+The inputs are cut into parts: groups of input files, or hash parts of a catalog or Delta table.
+Each part is read, scored, written and counted, then its marker is written; a run that was killed
+goes on with the parts that have none (`output.journal`).
 
     output/data/part=0/...     the scored rows: id, further kept columns, tags, scores
     output/_plan/0.json        which inputs make which part, written before the first of them
@@ -50,7 +51,9 @@ from ..read.tables import csv_rows, open_table
 from .base import SavedPipeline
 
 PARTS = 64  # at most this many parts of one run, where the inputs have more files
-FILES = 256  # in a part at least, where the inputs are files whose content is scored; on Spark, whose jobs cost more, 16 times
+# in a part at least, where the inputs are files whose content is scored; on Spark, whose jobs cost
+# more, 16 times
+FILES = 256
 HASH_PARTS = 8  # of a table, whose files are not ours to read
 Parts = dict[int, list[str]]  # the inputs of each
 # stages that a saved pipeline says are here, where they stood before
@@ -59,7 +62,8 @@ __getattr__ = names_of(__name__, dict.fromkeys(("ColumnGatherer", "WordCounter")
 
 @dataclass(frozen=True)
 class Source:
-    """The inputs of a run: `read` gives rows of some `names`, `shown` has the columns; `parts` to make at most."""
+    """The inputs of a run: `read` gives rows of some `names`, `shown` has the columns; `parts` to
+    make at most."""
 
     names: list[str]
     read: Callable[[Sequence[str]], DataFrame]
@@ -153,13 +157,14 @@ def plan(names: Sequence[str], parts: int, first: int) -> Parts:
 class Scoring:
     """A corpus that is scored part by part into the folder `output`.
 
-    Every row gets ``tags``: the predicted labels, or the `top_n` best, or those that score at least `threshold`; and their
-    ``scores``, both best first (``predicted_tags`` and ``predicted_scores`` where a kept column has one of these names). `id`
-    (default ``id`` where the table has it, else the hash of the row) and the columns of `keep` come along. An interrupted run of
-    the same model, data, options and output goes on where it stopped. `append` adds the inputs that the output does not hold
-    yet, `explain` ``best_passages`` of so many words (`SavedPipeline.tagged`). `parallelism` parts are scored at a time (default:
-    one a core of this machine, at most 8): a part of one file is one
-    task."""
+    Every row gets ``tags``: the predicted labels, or the `top_n` best, or those that score at least
+    `threshold`; and their ``scores``, both best first (``predicted_tags`` and ``predicted_scores``
+    where a kept column has one of these names). `id` (default ``id`` where the table has it, else
+    the hash of the row) and the columns of `keep` come along. An interrupted run of the same model,
+    data, options and output goes on where it stopped. `append` adds the inputs that the output does
+    not hold yet, `explain` ``best_passages`` of so many words (`SavedPipeline.tagged`).
+    `parallelism` parts are scored at a time (default: one a core of this machine, at most 8): a
+    part of one file is one task."""
 
     spark: SparkSession
     scorer: SavedPipeline
@@ -182,8 +187,8 @@ class Scoring:
         progress: Progress | None = None,
         finish: Callable[[dict[str, Any], Place], None] | None = None,
     ) -> dict[str, Any]:
-        """Score the corpus; return the manifest's part of it: rows, parts, tags, seconds. `finish` writes what else belongs to
-        the output (its manifest), then all of it appears."""
+        """Score the corpus; return the manifest's part of it: rows, parts, tags, seconds. `finish`
+        writes what else belongs to the output (its manifest), then all of it appears."""
         spark, scorer, settings, how = self.spark, self.scorer, self._settings, self._how
         journal = Journal.beside(spark, self.output, "scoring", settings)
         with journal.running():
@@ -311,7 +316,8 @@ class Scoring:
         }
 
     def _earlier(self, journal: Journal) -> tuple[dict[int, dict[str, Any]], bool]:
-        """Return the parts that the output holds already, and whether an interrupted run is taken up."""
+        """Return the parts that the output holds already, and whether an interrupted run is taken
+        up."""
         before = _before(self.spark, self.output, self._settings) if self.append else {}
         anew = (
             journal.folder is None
@@ -323,11 +329,13 @@ class Scoring:
     def _work(
         self, journal: Journal, before: dict[int, Any], resumed: bool
     ) -> tuple[Source, list[str], Parts, Parts]:
-        """Return inputs, columns to keep, and the parts that neither `journal` nor the output `before` has: fresh, and all."""
+        """Return inputs, columns to keep, and the parts that neither `journal` nor the output
+        `before` has: fresh, and all."""
         if resumed:
             for number in journal.lost():  # noted as done, and gone since: done again
                 del journal.parts[number]
-        # what an interrupted run planned keeps its numbers, so that rows it wrote and did not note are overwritten
+        # what an interrupted run planned keeps its numbers, so that rows it wrote and did not note
+        # are overwritten
         planned = (
             {
                 int(number): names
@@ -363,7 +371,8 @@ class Scoring:
 
 
 def scored_rows(spark: SparkSession, target: Place, earlier: str | None = None) -> DataFrame:
-    """The rows of all parts gathered at `target`, and of the output `earlier` where it has some that are not there."""
+    """The rows of all parts gathered at `target`, and of the output `earlier` where it has some
+    that are not there."""
     places = (
         [] if target.folder is not None and not (target.folder / "data").is_dir() else [target.path]
     )  # nothing to append
@@ -401,8 +410,8 @@ def _before(
         )
     if lost := journal.lost():
         raise DataError(
-            f"{output}/data lacks part={lost[0]}, which _parts/ notes as done ({len(lost)} of {len(journal.parts)} are gone): "
-            "bring them back, or score anew with --overwrite"
+            f"{output}/data lacks part={lost[0]}, which _parts/ notes as done ({len(lost)} of "
+            f"{len(journal.parts)} are gone): bring them back, or score anew with --overwrite"
         )
     return journal.parts
 
@@ -434,7 +443,8 @@ def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
 
 
 def _count(spark: SparkSession, where: str, columns: list[str]) -> dict[str, Any]:
-    """Rows of a written part, how often each tag was given, how often each score, in two digits, and how often each reason."""
+    """Rows of a written part, how often each tag was given, how often each score, in two digits,
+    and how often each reason."""
     total: Counter[str] = Counter()
     written = open_table(spark, where, "parquet").select(*columns)
     for row in written.mapInArrow(

@@ -1,5 +1,5 @@
-"""A pipeline in this process: fitted, and saved as one that Spark's stages read, too; read from its folder, and applied to Arrow
-batches by the functions that Spark's workers run."""
+"""A pipeline in this process: fitted, and saved as one that Spark's stages read, too; read from its
+folder, and applied to Arrow batches by the functions that Spark's workers run."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ LISTS = pa.list_(pa.float64())
 
 
 class LocalScorer(SavedPipeline):
-    """A saved pipeline of this process: a classifier, a selection in front of it or none, and what makes features of columns."""
+    """A saved pipeline of this process: a classifier, a selection in front of it or none, and what
+    makes features of columns."""
 
     def small_batches(self, frame: LocalFrame) -> AbstractContextManager[None]:
         """One thread of BLAS for each of the rows' parts meanwhile."""
@@ -180,7 +181,8 @@ class LocalScorer(SavedPipeline):
         )
 
     def _encoded(self, frame: LocalFrame, keep: Sequence[str]) -> LocalFrame:
-        """The columns that the pipeline reads and the kept ones; where it begins with an encoder, what that makes of files."""
+        """The columns that the pipeline reads and the kept ones; where it begins with an encoder,
+        what that makes of files."""
         found = self.encoder
         if found is None:
             return frame.select(*self.columns_read(), *keep)
@@ -209,7 +211,8 @@ class LocalScorer(SavedPipeline):
             or not linked
         ):
             raise NeedsSpark(
-                f"{' and '.join(dict.fromkeys(self.kinds[:-1]))} in front of a classifier are applied by Spark"
+                f"{' and '.join(dict.fromkeys(self.kinds[:-1]))} in front of a classifier are "
+                "applied by Spark"
             )
         before = before[1:] if self.encoder else before
         called: dict[str, str] = {}
@@ -274,8 +277,8 @@ def _predicted(
     id: str | None,
     rows: int,
 ) -> Iterator[tuple[pa.RecordBatch, list[pa.Array]]]:
-    """The batches that have rows, so many at once, with what the task makes of their features; messages call a row by `id`, where
-    words are not counted."""
+    """The batches that have rows, so many at once, with what the task makes of their features;
+    messages call a row by `id`, where words are not counted."""
     predict = task()
     by_id = id is not None and isinstance(predict.read, FeatureCells)
     for whole in batches:
@@ -313,7 +316,8 @@ def _gathered(batch: pa.RecordBatch, made: Categories) -> pa.ListArray:
 
 
 def load_here(path: str) -> LocalScorer:
-    """Return the pipeline saved in a folder of this machine, at ``path/pipeline``, or a single classifier there."""
+    """Return the pipeline saved in a folder of this machine, at ``path/pipeline``, or a single
+    classifier there."""
     root = here(path.rstrip("/"))
     for where in (root, f"{root}/pipeline"):
         if os.path.isdir(f"{where}/metadata"):
@@ -358,7 +362,8 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 
 @dataclass
 class LocalPipeline:
-    """A selection and a classifier, and what makes features of a table's columns in front (kind and Params of each stage)."""
+    """A selection and a classifier, and what makes features of a table's columns in front (kind and
+    Params of each stage)."""
 
     before: list[tuple[str, dict[str, Any]]]
     stages: list[Any]

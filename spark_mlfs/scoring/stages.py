@@ -1,5 +1,5 @@
-"""A pipeline on Spark: the stages that make features of a table's columns, a selection and a classifier, fitted and saved as one;
-read again, and applied to a corpus."""
+"""A pipeline on Spark: the stages that make features of a table's columns, a selection and a
+classifier, fitted and saved as one; read again, and applied to a corpus."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ from .base import STATE, SavedPipeline, column_stages, is_own_sql, refuse_absent
 
 
 class ColumnMaker(Transformer, HasOutputCol, Storable):
-    """Common part of the stages that make features of a table's columns: params by keyword, saved as all stages of ours."""
+    """Common part of the stages that make features of a table's columns: params by keyword, saved
+    as all stages of ours."""
 
     def __init__(self, **values: Any) -> None:
         super().__init__()
@@ -49,11 +50,12 @@ class ColumnMaker(Transformer, HasOutputCol, Storable):
 
 
 class ColumnGatherer(ColumnMaker, HasInputCols):
-    """Numeric columns as one vector that carries their names, whatever these hold; a null becomes NaN, and so does an empty text,
-    which is all that a column read from a CSV may hold.
+    """Numeric columns as one vector that carries their names, whatever these hold; a null becomes
+    NaN, and so does an empty text, which is all that a column read from a CSV may hold.
 
-    Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a null with a trace. Columns of texts
-    and dates become what they were in training, which `categories` tells (`read.layout`)."""
+    Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a null
+    with a trace. Columns of texts and dates become what they were in training, which `categories`
+    tells (`read.layout`)."""
 
     categories = Param(
         Params._dummy(),
@@ -80,8 +82,8 @@ class ColumnGatherer(ColumnMaker, HasInputCols):
 
 
 class WordCounter(ColumnMaker, HasInputCol):
-    """How often each word of a vocabulary occurs in a text, as Spark ML's RegexTokenizer, StopWordsRemover and
-    CountVectorizerModel count them; where a session has none of these."""
+    """How often each word of a vocabulary occurs in a text, as Spark ML's RegexTokenizer,
+    StopWordsRemover and CountVectorizerModel count them; where a session has none of these."""
 
     vocabulary = Param(
         Params._dummy(), "vocabulary", "the words", typeConverter=TypeConverters.toListString
@@ -127,7 +129,8 @@ def fit_pipeline(
     options: dict[str, Any],
     progress: Progress | None = None,
 ) -> PipelineModel:
-    """A classifier fitted on the selected features, in a PipelineModel with the selection and what makes its features."""
+    """A classifier fitted on the selected features, in a PipelineModel with the selection and what
+    makes its features."""
     selector = selector.copy()
     selector._set(outputCol="selected").setFeaturesCol(FEATURES)
     estimator = CLASSIFYING[name]().setParams(**{camel(k): v for k, v in parameters.items()})
@@ -150,7 +153,8 @@ def _stage(kind: str, params: dict[str, Any], jvm: bool) -> Any:
         return ENCODING.named(kind)(**params).withState(state)
     if not jvm:
         raise ParameterError(
-            f"features: {OF_THE_JVM}, which read a column whose name holds a dot; rename it without dots"
+            f"features: {OF_THE_JVM}, which read a column whose name holds a dot; rename it "
+            "without dots"
         )
     made = getattr(feature, kind)
     if kind == "CountVectorizerModel":
@@ -164,7 +168,8 @@ class Scorer(SavedPipeline):
     """A saved pipeline on Spark."""
 
     def small_batches(self, frame: DataFrame) -> AbstractContextManager[None]:
-        """Spark hands rows like those of `frame` over in Arrow batches of a few MB meanwhile, however long their texts are."""
+        """Spark hands rows like those of `frame` over in Arrow batches of a few MB meanwhile,
+        however long their texts are."""
         return small_batches(
             frame.sparkSession,
             lambda: _text_bytes(frame, self.columns_read()),
@@ -172,7 +177,8 @@ class Scorer(SavedPipeline):
         )
 
     def read_of(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
-        """The columns that the pipeline reads, and the kept ones as ``_kept_0``, …, whatever else the rows carry."""
+        """The columns that the pipeline reads, and the kept ones as ``_kept_0``, …, whatever else
+        the rows carry."""
         read = dict.fromkeys(self.columns_read())
         if any(is_own_sql(stage) for stage in self.stages):
             read = dict.fromkeys(frame.columns)
@@ -244,9 +250,10 @@ class Scorer(SavedPipeline):
     def features(
         self, frame: DataFrame, id: Column | None = None
     ) -> tuple[DataFrame, FeatureSource | None]:
-        """`frame` as the classifier takes it, and where it gets its features from, if not from featuresCol; `id` is what messages
-        call a row. A selection in front of it is made where the classifier reads its rows, and the words in front of that are
-        counted there: one pass through Python, and no vector on the way."""
+        """`frame` as the classifier takes it, and where it gets its features from, if not from
+        featuresCol; `id` is what messages call a row. A selection in front of it is made where the
+        classifier reads its rows, and the words in front of that are counted there: one pass
+        through Python, and no vector on the way."""
         *before, selector = self.stages[:-1] or [None]
         behind = (
             isinstance(selector, MultiLabelSelectorModel)
@@ -293,7 +300,8 @@ LOOKED_AT = 100  # rows, for the length of texts
 
 
 def _text_bytes(frame: DataFrame, columns: Sequence[str]) -> int:
-    """How many bytes the texts of a row have, of the first rows the longest; 1 where no column is a text."""
+    """How many bytes the texts of a row have, of the first rows the longest; 1 where no column is a
+    text."""
     if CONTENT in columns and "size" in frame.columns:
         return widest(frame)
     texts = [

@@ -1,5 +1,5 @@
-"""How many features, and which: rules with their evidence, filters in front of a method, what a selection is held to,
-cross-validated loss."""
+"""How many features, and which: rules with their evidence, filters in front of a method, what a
+selection is held to, cross-validated loss."""
 
 from .constraints import Constraints, Resolved
 from .request import Cut, Screen

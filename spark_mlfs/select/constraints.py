@@ -1,33 +1,43 @@
-"""Constraints of a selection: features that must be in it and that may not, features that go together, what features cost.
+"""Constraints of a selection: features that must be in it and that may not, features that go
+together, what features cost.
 
-``include``   they are picked first and rank first, in the order they are listed. A greedy method conditions on them: every
-              further pick, and the column ``gain`` of the ranking, is the criterion's value given them. A method that scores each
-              feature once (a filter of one scan; a regression, whose weights are given all features anyway) ranks the others by
-              their own scores; where features have penalties (below) those of the included are 0. K counts them.
-``exclude``   the method does not see them, and the ranking does not hold them.
-``groups``    are picked or left whole, and rank side by side (column ``group``). The gain of a group is the mean of the three
-              best of its members' (all, where it has fewer); of methods whose scores are norms of rows of weights it is the norm
-              over all rows of the group, ‖W_g‖_F; of `mim` the information of its members' joint value, Σ_l I(X_g; Y_l), unless
-              that takes more than 1024 values. Greedy methods pick the group of the best gain and then its members, best
-              first. K counts features: a group that would pass K is left out, and so is what follows it. A group with an
-              included feature is included, an excluded feature is taken out of its group.
-``costs``     of every feature, positive: the next pick is the feature (or group) of the most gain per cost. One that gains
-              nothing is not picked. The column ``cost`` tells them.
-``budget``    what the selection may cost. What it cannot pay is passed over. In the end the total gain is compared with that of
-              the best single feature (or group) the budget pays, which takes the place of all others where it gains more. For
-              a monotone submodular gain the better of the two has at least (1 − 1/e)/2 of the best total there is (Krause &
-              Guestrin, "A note on the budgeted maximization of submodular functions", 2005); no criterion here is promised to
-              be one. K is a further bound, where it is set.
+``include``   they are picked first and rank first, in the order they are listed. A greedy method
+              conditions on them: every further pick, and the column ``gain`` of the ranking, is the
+              criterion's value given them. A method that scores each feature once (a filter of one
+              scan; a regression, whose weights are given all features anyway) ranks the others by
+              their own scores; where features have penalties (below) those of the included are 0. K
+              counts them.
+``exclude``   the method does not see them, and the ranking does not hold them. ``groups``    are
+picked or left whole, and rank side by side (column ``group``). The gain of a group is the mean of
+the three
+              best of its members' (all, where it has fewer); of methods whose scores are norms of
+              rows of weights it is the norm over all rows of the group, ‖W_g‖_F; of `mim` the
+              information of its members' joint value, Σ_l I(X_g; Y_l), unless that takes more than
+              1024 values. Greedy methods pick the group of the best gain and then its members, best
+              first. K counts features: a group that would pass K is left out, and so is what
+              follows it. A group with an included feature is included, an excluded feature is taken
+              out of its group.
+``costs``     of every feature, positive: the next pick is the feature (or group) of the most gain
+              per cost. One that gains nothing is not picked. The column ``cost`` tells them.
+``budget``    what the selection may cost. What it cannot pay is passed over. In the end the total
+              gain is compared with that of the best single feature (or group) the budget pays,
+              which takes the place of all others where it gains more. For a monotone submodular
+              gain the better of the two has at least (1 − 1/e)/2 of the best total there is (Krause
+              & Guestrin, "A note on the budgeted maximization of submodular functions", 2005); no
+              criterion here is promised to be one. K is a further bound, where it is set.
 
-``penalties`` what the penalty of each feature is multiplied by, 1 where nothing is said, in the methods that have one for each:
-              ridge, lasso, elastic-net, mssl, forward. 0: it is never shrunk away, and the others are solved given it; so is
-              what is included, whatever stands here. The column ``penalty`` tells them.
+``penalties`` what the penalty of each feature is multiplied by, 1 where nothing is said, in the
+methods that have one for each:
+              ridge, lasso, elastic-net, mssl, forward. 0: it is never shrunk away, and the others
+              are solved given it; so is what is included, whatever stands here. The column
+              ``penalty`` tells them.
 
-Features are listed by name, by a pattern of names (``title_*``; * any text, ? one character, [ab] one of them; a name that
-exists is no pattern) or by place from 0. Costs and penalties are a list, one for each feature, or by name and pattern: a
-feature has what stands at its name, else at the first pattern that matches. A rule (`select.rules`) looks at all features that
-are not excluded, and keeps the included ones besides those that pass; it takes no groups and no costs, since it judges features
-one by one."""
+Features are listed by name, by a pattern of names (``title_*``; * any text, ? one character, [ab]
+one of them; a name that exists is no pattern) or by place from 0. Costs and penalties are a list,
+one for each feature, or by name and pattern: a feature has what stands at its name, else at the
+first pattern that matches. A rule (`select.rules`) looks at all features that are not excluded, and
+keeps the included ones besides those that pass; it takes no groups and no costs, since it judges
+features one by one."""
 
 from __future__ import annotations
 
@@ -87,7 +97,8 @@ class Constraints:
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Constraints | None:
-        """The constraints of the values of `PARAMETERS`, None where there are none; `ParameterError` for a wrong one."""
+        """The constraints of the values of `PARAMETERS`, None where there are none;
+        `ParameterError` for a wrong one."""
         given = {p.name: p.accept(values.get(p.name)) for p in PARAMETERS}
         if given["budget"] is not None and not given["costs"]:
             raise ParameterError(
@@ -104,11 +115,13 @@ class Constraints:
         return Constraints(budget=budget, **held)
 
     def check(self, method: Method, rule: str | None) -> None:
-        """`ParameterError` where the method, or the rule that says which features are kept, cannot be held to them."""
+        """`ParameterError` where the method, or the rule that says which features are kept, cannot
+        be held to them."""
         if self.penalties and not method.penalised:
             able = ", ".join(name for name, each in METHODS.items() if each.penalised)
             raise ParameterError(
-                f"{method.name} has no penalty of each feature: leave penalties out, or take one of {able}"
+                f"{method.name} has no penalty of each feature: leave penalties out, or take one "
+                f"of {able}"
             )
         for what, asked in (
             ("include", self.include),
@@ -117,14 +130,16 @@ class Constraints:
         ):
             if asked and method.greedy and not method.conditions:
                 raise ParameterError(
-                    f"{method.name} picks one by one in a way of its own: leave {what} out, or take another"
+                    f"{method.name} picks one by one in a way of its own: leave {what} out, or "
+                    "take another"
                 )
             if asked and rule is not None and what != "include":
                 told = f"{rule} judges features one by one and takes no {what}"
                 raise ParameterError(f"{told}: leave {what} out, or keep a number of features")
 
     def resolve(self, names: Sequence[str]) -> Resolved:
-        """The same by places among features of these names; `ParameterError` for a feature that the data do not have."""
+        """The same by places among features of these names; `ParameterError` for a feature that the
+        data do not have."""
         place = {name: i for i, name in enumerate(names)}
         include, exclude = (
             places("include", self.include, place),
@@ -133,7 +148,8 @@ class Constraints:
         both = sorted(exclude.intersection(include))
         if both:
             raise ParameterError(
-                f"feature {names[both[0]]!r} is both included and excluded: list it in one of the two"
+                f"feature {names[both[0]]!r} is both included and excluded: list it in one of the "
+                "two"
             )
         groups: dict[str, tuple[int, ...]] = {}
         owner: dict[int, str] = {}
@@ -142,7 +158,8 @@ class Constraints:
             for f in members:
                 if f in owner:
                     raise ParameterError(
-                        f"feature {names[f]!r} is in the groups {owner[f]!r} and {name!r}: leave it in one"
+                        f"feature {names[f]!r} is in the groups {owner[f]!r} and {name!r}: leave "
+                        "it in one"
                     )
                 owner[f] = name
             groups[name] = tuple(sorted(members))
@@ -158,15 +175,18 @@ class Constraints:
             tuple(whole), tuple(sorted(exclude)), groups, costs, self.budget, penalties, len(names)
         )
         if self.budget is not None and out.left < 0:
-            told = f"the included features cost {self.budget - out.left:g}, more than the budget of {self.budget:g}"
+            told = (
+                f"the included features cost {self.budget - out.left:g}, more than the budget "
+                f"of {self.budget:g}"
+            )
             raise ParameterError(f"{told}: raise it, or include fewer")
         return out
 
 
 @dataclass(frozen=True, eq=False)
 class Resolved:
-    """Constraints by places among all d features: `include` in their order with whole groups, `exclude` ascending, `groups` by
-    name, `costs` and `penalties` (d,); `width` is d."""
+    """Constraints by places among all d features: `include` in their order with whole groups,
+    `exclude` ascending, `groups` by name, `costs` and `penalties` (d,); `width` is d."""
 
     include: tuple[int, ...] = ()
     exclude: tuple[int, ...] = ()
@@ -178,7 +198,8 @@ class Resolved:
 
     @property
     def shrinkage(self) -> np.ndarray | None:
-        """(d,) what a method multiplies the penalty of each feature by, 0 of the included ones; None where that is 1 of all."""
+        """(d,) what a method multiplies the penalty of each feature by, 0 of the included ones;
+        None where that is 1 of all."""
         if self.penalties is None and not self.include:
             return None
         out = np.ones(self.width) if self.penalties is None else self.penalties.copy()
@@ -215,8 +236,8 @@ class Resolved:
         return out
 
     def seen(self, survivors: np.ndarray, varying: np.ndarray) -> np.ndarray:
-        """Return the features that a method behind a filter sees, ascending: with the `survivors` their groups, and the included
-        features."""
+        """Return the features that a method behind a filter sees, ascending: with the `survivors`
+        their groups, and the included features."""
         some = set(survivors.tolist())
         groups = [
             f for members in self.groups.values() if some.intersection(members) for f in members
@@ -224,8 +245,8 @@ class Resolved:
         return np.intersect1d([*some, *groups, *self.include], varying)
 
     def terms(self, varying: np.ndarray, norm: bool) -> PickConstraints:
-        """Return the constraints on the picks, by the places of the features that a method sees. A constant feature has nothing
-        to condition on."""
+        """Return the constraints on the picks, by the places of the features that a method sees. A
+        constant feature has nothing to condition on."""
         included = set(self.include)
         groups = [
             Group(
@@ -240,8 +261,8 @@ class Resolved:
     def arrange(
         self, scores: Scores, order: np.ndarray, varying: np.ndarray, norm: bool
     ) -> np.ndarray:
-        """The ranking of all features, from that without constraints: the included first, then what was picked or bought, then
-        the others; groups side by side, without the excluded."""
+        """The ranking of all features, from that without constraints: the included first, then what
+        was picked or bought, then the others; groups side by side, without the excluded."""
         path = scores.budget_path or scores.path
         picks = [] if path is None else varying[path.picks].tolist()
         owner = self.owner
@@ -263,8 +284,9 @@ class Resolved:
     def _by_unit(
         self, rest: np.ndarray, scores: Scores, varying: np.ndarray, norm: bool
     ) -> np.ndarray:
-        """The features that were not picked, by the worth of their units, or by that per cost where it is positive; those the
-        method does not see behind them, in their order; groups side by side."""
+        """The features that were not picked, by the worth of their units, or by that per cost where
+        it is positive; those the method does not see behind them, in their order; groups side by
+        side."""
         units, owner = (
             Units(len(varying), self.terms(varying, norm).valued(scores.joint)),
             self.owner,
@@ -302,9 +324,9 @@ class Resolved:
 def kept_rows(
     groups: Sequence[str | None], count: int, columns: Mapping[str, int], auto: bool
 ) -> int:
-    """How many rows of a ranking, of the column ``group``, are kept where the best `count` features were asked for, each of the
-    `columns` one, without a group that would pass it; or with `auto` so many rows, which were found to be enough, and what is
-    left of the last one's group."""
+    """How many rows of a ranking, of the column ``group``, are kept where the best `count` features
+    were asked for, each of the `columns` one, without a group that would pass it; or with `auto` so
+    many rows, which were found to be enough, and what is left of the last one's group."""
     if not auto:  # a row that goes on with one of the columns is no further feature
         new = [
             at
@@ -326,12 +348,13 @@ def _by_feature(
     place: Mapping[str, int],
     default: float = np.nan,
 ) -> np.ndarray:
-    """(d,) the number of each feature, from one for each or those by name and pattern; `ParameterError` where one has none, and
-    there is no `default`."""
+    """(d,) the number of each feature, from one for each or those by name and pattern;
+    `ParameterError` where one has none, and there is no `default`."""
     if not isinstance(listed[0], tuple):
         if len(listed) != len(names):
             raise ParameterError(
-                f"{what}: {len(listed)} numbers for {len(names)} features; give one for each, or by name"
+                f"{what}: {len(listed)} numbers for {len(names)} features; give one for each, or "
+                "by name"
             )
         return np.array(listed, float)
     out = np.full(len(names), default)
@@ -351,13 +374,15 @@ def _by_feature(
 
 
 def places(what: str, listed: Listed, place: Mapping[str, int]) -> list[int]:
-    """The places of the features that are listed under `what`, each once, in their order; those of a pattern in the data's."""
+    """The places of the features that are listed under `what`, each once, in their order; those of
+    a pattern in the data's."""
     out: dict[int, None] = {}
     for each in listed:
         if isinstance(each, int):
             if each >= len(place):
                 raise ParameterError(
-                    f"{what}: there is no feature {each}: they are numbered from 0 to {len(place) - 1}"
+                    f"{what}: there is no feature {each}: they are numbered from 0 to "
+                    f"{len(place) - 1}"
                 )
             out[each] = None
         elif each in place:

@@ -1,8 +1,9 @@
 """How many features, or which: the modes of a selection as one table.
 
-A mode keeps a number of the best, or it is a *rule* that keeps features with enough evidence (`rules` says what each promises).
-A setting that no mode goes by goes with every mode: `Cut.general` and `Request.general` hold its value.
-The estimators' Params, the keys of [selection], the flags of ``spark-mlfs select`` and the report's words are made from here."""
+A mode keeps a number of the best, or it is a *rule* that keeps features with enough evidence
+(`rules` says what each promises). A setting that no mode goes by goes with every mode:
+`Cut.general` and `Request.general` hold its value. The estimators' Params, the keys of [selection],
+the flags of ``spark-mlfs select`` and the report's words are made from here."""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ _RATE = Number(0, 1, above=True)
 
 @dataclass(frozen=True)
 class Mode:
-    """`name` in every face. `settings`: what it goes by, its level first. `level` where none is given, if not the setting's
-    default. Of a rule: `evidence`, the column of the ranking it cuts by; `basis`, what that comes from; `verdict`, what the kept
-    features do."""
+    """`name` in every face. `settings`: what it goes by, its level first. `level` where none is
+    given, if not the setting's default. Of a rule: `evidence`, the column of the ranking it cuts
+    by; `basis`, what that comes from; `verdict`, what the kept features do."""
 
     name: str
     settings: tuple[str, ...]
@@ -32,9 +33,10 @@ class Mode:
 
 @dataclass(frozen=True)
 class Setting:
-    """Something modes go by, or every selection: `parameter` as the estimators have it; `key` in [selection] and, with dashes, as
-    a flag, None where the run sets it (the seed); `metavar` of the flag; `besides`, what else it means to an estimator;
-    `of_models`, whether only saved models know it."""
+    """Something modes go by, or every selection: `parameter` as the estimators have it; `key` in
+    [selection] and, with dashes, as a flag, None where the run sets it (the seed); `metavar` of the
+    flag; `besides`, what else it means to an estimator; `of_models`, whether only saved models know
+    it."""
 
     parameter: Parameter
     key: str | None
@@ -81,12 +83,14 @@ MODES = {
             )
         ),
         Mode(
-            "knockoffs", ("fdr", "selection_seed"), 0.1, "knockoff", "methods that finish on the Gram matrix",
+            "knockoffs", ("fdr", "selection_seed"), 0.1, "knockoff", "methods that finish on the "
+                "Gram matrix",
             "stand out against their knockoffs",
         ),
         Mode(
             "stability", ("stability_threshold", "num_top_features", "selection_seed"), None, "frequency",
-            "among the --num-top-features best in most half-samples", "are chosen in most half-samples",
+            "among the --num-top-features best in most half-samples", "are chosen in most "
+                "half-samples",
         ),
     )
 }  # fmt: skip
@@ -95,7 +99,8 @@ SETTINGS = {
     setting.name: setting
     for setting in (
         Setting(
-            Parameter("num_top_features", 50, Integer(1, word=AUTO), "features to keep; auto: as few as forward finds enough"),
+            Parameter("num_top_features", 50, Integer(1, word=AUTO), "features to keep; auto: as "
+                "few as forward finds enough"),
             "num_top_features", "K", "; K of stability; most picks of a greedy method; at most all",
         ),
         Setting(Parameter("percentile", 0.1, _RATE, "share of the features to keep"), "percentile"),
@@ -103,7 +108,8 @@ SETTINGS = {
         Setting(Parameter("fdr", 0.05, _RATE, "expected share of false features among the kept"), "fdr"),
         Setting(Parameter("fwe", 0.05, _RATE, "probability of keeping any false feature"), "fwe"),
         Setting(
-            Parameter("combination", "cauchy", Choice(COMBINATIONS), "how a feature's p-values with each label become one"),
+            Parameter("combination", "cauchy", Choice(COMBINATIONS), "how a feature's p-values "
+                "with each label become one"),
             "combination", "HOW",
         ),
         Setting(
@@ -113,9 +119,11 @@ SETTINGS = {
             ),
             "stability_threshold",
         ),
-        Setting(Parameter("selection_seed", 0, Integer(0, 2**31 - 1), "seed of the knockoffs and of the half-samples"), None),
+        Setting(Parameter("selection_seed", 0, Integer(0, 2**31 - 1), "seed of the knockoffs and "
+            "of the half-samples"), None),
         Setting(
-            Parameter("order", "rank", Choice(("rank", "index")), "order of the kept features: as ranked, or as in the data"),
+            Parameter("order", "rank", Choice(("rank", "index")), "order of the kept features: as "
+                "ranked, or as in the data"),
             "order", "ORDER", of_models=True,
         ),
     )
@@ -146,7 +154,8 @@ LEVELS = {
 
 
 def parameters() -> tuple[Parameter, ...]:
-    """`selection_mode` and every setting, for the estimators: the documentation says with which modes each goes."""
+    """`selection_mode` and every setting, for the estimators: the documentation says with which
+    modes each goes."""
     out = [Parameter("selection_mode", DEFAULT, Choice(tuple(MODES)), "how many features to keep")]
     for setting in SETTINGS.values():
         p, doc = setting.parameter, setting.parameter.doc
@@ -168,7 +177,8 @@ def flag_help(setting: Setting) -> str:
 
 
 def rules_help() -> str:
-    """The rules for a flag's line, those of one basis together: "fpr, fdr, fwe (G-tests with every label), ..."."""
+    """The rules for a flag's line, those of one basis together: "fpr, fdr, fwe (G-tests with every
+    label), ..."."""
     by_basis: dict[str, list[str]] = {}
     for name in RULES:
         by_basis.setdefault(MODES[name].basis, []).append(name)

@@ -1,16 +1,17 @@
-"""A portrait of the picked features, from one scan over them alone: which label each speaks of, which of them speak most of each
-label, which say the same, and how much of the labels the first k explain on rows they were not fitted on.
+"""A portrait of the picked features, from one scan over them alone: which label each speaks of,
+which of them speak most of each label, which say the same, and how much of the labels the first k
+explain on rows they were not fitted on.
 
-    r_jl = corr(x_j, y_l),    r_jj' = corr(x_j, x_j')
-    R²(k) = 1 − Σ‖y − W_k'x_{1..k} − b‖² / Σ‖y − ȳ‖²,    W_k ridge (penalty 1) on the z-scored first k picks of one half of
+    r_jl = corr(x_j, y_l),    r_jj' = corr(x_j, x_j') R²(k) = 1 − Σ‖y − W_k'x_{1..k} − b‖² / Σ‖y −
+    ȳ‖²,    W_k ridge (penalty 1) on the z-scored first k picks of one half of
             the rows, the sums over the other half, ȳ the first half's mean
 
-over 20 random halvings, each half in turn. Suggested K: the smallest k whose R² is below the best by no more than a standard
-deviation of that difference over the halves. The picks were made of all rows, so that R² flatters them all; what it compares is
-k with k.
-Symbols: x_j one of at most 60 picks, in their order, for each label's best any of the kept features; y_l ∈ {0, 1} one of the
-40 commonest labels; rows with all labels known, of more than 100,000 about as many, those whose id hashes lowest. Rows alike (or
-with one id) are in the same half."""
+over 20 random halvings, each half in turn. Suggested K: the smallest k whose R² is below the best
+by no more than a standard deviation of that difference over the halves. The picks were made of all
+rows, so that R² flatters them all; what it compares is k with k. Symbols: x_j one of at most 60
+picks, in their order, for each label's best any of the kept features; y_l ∈ {0, 1} one of the 40
+commonest labels; rows with all labels known, of more than 100,000 about as many, those whose id
+hashes lowest. Rows alike (or with one id) are in the same half."""
 
 from __future__ import annotations
 
@@ -41,9 +42,10 @@ MOST_BYTES = 256 << 20  # of the Gram matrices
 
 @dataclass(frozen=True)
 class Portrait:
-    """`picks` (K,) indices, best first; `labels` (L,) indices, the commonest first; `relevance` (K, L) and `redundancy` (K, K)
-    correlations; `explained` (K,) the mean R² of the first k, `spread` its standard deviation over the halves; `suggested` K;
-    `best` (L, 2) the features that go best with each label among the first `seen` picks, `strength` (L, 2) their correlations."""
+    """`picks` (K,) indices, best first; `labels` (L,) indices, the commonest first; `relevance` (K,
+    L) and `redundancy` (K, K) correlations; `explained` (K,) the mean R² of the first k, `spread`
+    its standard deviation over the halves; `suggested` K; `best` (L, 2) the features that go best
+    with each label among the first `seen` picks, `strength` (L, 2) their correlations."""
 
     picks: np.ndarray
     labels: np.ndarray
@@ -58,7 +60,8 @@ class Portrait:
 
 
 def _sampled(block: Block, profile: Profile, rows: int) -> Block:
-    """About so many rows of all of them. By the hash of the id that a row came with: equal rows need none of their own here."""
+    """About so many rows of all of them. By the hash of the id that a row came with: equal rows
+    need none of their own here."""
     if profile.n <= rows:
         return block
     return block.take(np.flatnonzero(uniform(block.ids, SEED) * profile.n < rows))
@@ -66,8 +69,8 @@ def _sampled(block: Block, profile: Profile, rows: int) -> Block:
 
 @dataclass
 class PortraitGrams(Gram, layout="rows"):
-    """`statistics.gram.Gram` by groups of rows, of the `picks` (ascending indices), some `shown` labels and about `rows` of the
-    rows."""
+    """`statistics.gram.Gram` by groups of rows, of the `picks` (ascending indices), some `shown`
+    labels and about `rows` of the rows."""
 
     blocks: int = BLOCKS
     shown: tuple[int, ...] = ()
@@ -95,9 +98,10 @@ class PortraitGrams(Gram, layout="rows"):
 
 @dataclass
 class LabelCorrelations(FeatureShardedStatistic, layout="rows", weighted=True, graded=True):
-    """cov(x_j, y_l) / sd(x_j) of the `shown` labels and every varying feature, (labels, v), over about `rows` of the rows, those
-    whose labels are all known; divided by sd(y_l) it is their correlation. A feature's state: 16 bytes a label, 40 where values
-    need a second slice, twice that of weighted rows and of grades."""
+    """cov(x_j, y_l) / sd(x_j) of the `shown` labels and every varying feature, (labels, v), over
+    about `rows` of the rows, those whose labels are all known; divided by sd(y_l) it is their
+    correlation. A feature's state: 16 bytes a label, 40 where values need a second slice, twice
+    that of weighted rows and of grades."""
 
     shown: tuple[int, ...] = ()
     rows: int = MOST_ROWS
@@ -135,13 +139,15 @@ class LabelCorrelations(FeatureShardedStatistic, layout="rows", weighted=True, g
 
 @dataclass(frozen=True)
 class Portray:
-    """The portrait of `picks`, best first, over an engine of these features alone; None where the budgets are too small, or no
-    row knows all its labels. Picklable, so that it can run in one task."""
+    """The portrait of `picks`, best first, over an engine of these features alone; None where the
+    budgets are too small, or no row knows all its labels. Picklable, so that it can run in one
+    task."""
 
     picks: tuple[int, ...]
 
     def needs(self, engine: Engine) -> list[Statistic]:
-        """Return the statistics that are asked for; each label's best is sought beyond the first picks where budgets allow it."""
+        """Return the statistics that are asked for; each label's best is sought beyond the first
+        picks where budgets allow it."""
         shown = tuple(_commonest(engine.profile).tolist())
         grams = PortraitGrams(shown=shown, picks=tuple(sorted(self.picks[:MOST_PICKS])))
         every = LabelCorrelations(shown, grams.rows)
@@ -195,8 +201,8 @@ def portrait(
     labels: np.ndarray,
     every: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Portrait | None:
-    """From the Gram matrices of groups of rows with these `labels`; `at` where each pick stands in them; `every` kept feature
-    and its `LabelCorrelations`. None where no label varies."""
+    """From the Gram matrices of groups of rows with these `labels`; `at` where each pick stands in
+    them; `every` kept feature and its `LabelCorrelations`. None where no label varies."""
     whole = total(parts).flattened()
     view = whole.centred("standard")
     known = np.flatnonzero(np.isin(at, view.varying))

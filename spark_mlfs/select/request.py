@@ -1,4 +1,5 @@
-"""A request for a ranking, checked at once: a method with its parameters, a filter, constraints, a cut."""
+"""A request for a ranking, checked at once: a method with its parameters, a filter, constraints, a
+cut."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ from .rules import Rule, SideAnalysis
 
 @dataclass(frozen=True)
 class Screen:
-    """A filter that runs first: the method sees the `count` best features by `method` only. The others rank after them, in
-    the filter's order."""
+    """A filter that runs first: the method sees the `count` best features by `method` only. The
+    others rank after them, in the filter's order."""
 
     method: str
     count: int
@@ -54,16 +55,18 @@ class Screen:
         method = METHODS.create(name)
         if method.greedy:
             raise ParameterError(
-                f"screen {text!r}: {name} picks one by one; screen by a method of one scan, such as mim or chi2"
+                f"screen {text!r}: {name} picks one by one; screen by a method of one scan, such "
+                "as mim or chi2"
             )
         return Screen(name, int(count), method)
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The `count` best features are kept, or with "auto" as few as are `enough`, or the share `percentile` of them, or those that
-    pass a `rule`; where none of these is said the default number, or all where there are fewer. Or `at_most` the `count`, or all
-    where that is None. `general`: the values of `modes.GENERAL`."""
+    """The `count` best features are kept, or with "auto" as few as are `enough`, or the share
+    `percentile` of them, or those that pass a `rule`; where none of these is said the default
+    number, or all where there are fewer. Or `at_most` the `count`, or all where that is None.
+    `general`: the values of `modes.GENERAL`."""
 
     count: int | str | None = None
     percentile: float | None = None
@@ -73,14 +76,15 @@ class Cut:
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Cut:
-        """The cut of checked values of `modes.parameters`, by their names in any face; None, or one that is absent, stands for
-        the default of the mode."""
+        """The cut of checked values of `modes.parameters`, by their names in any face; None, or one
+        that is absent, stands for the default of the mode."""
         given = {name: one.parameter.default for name, one in SETTINGS.items() if not one.level_of}
         given |= {name: value for name, value in values.items() if value is not None}
         mode, count = given.get("selection_mode", DEFAULT), given.get("num_top_features")
         if count == AUTO and mode in (*RULES, "percentile"):
             raise ParameterError(
-                f"{setting('num_top_features', AUTO)} says how many are kept, as {mode} does: leave one out"
+                f"{setting('num_top_features', AUTO)} says how many are kept, as {mode} does: "
+                "leave one out"
             )
         general = {name: given[name] for name in GENERAL}
         if mode == "percentile":
@@ -100,12 +104,14 @@ class Cut:
 
     @property
     def level(self) -> float | None:
-        """The rate, or the threshold of the frequency, that the mode goes by; None of a number of features."""
+        """The rate, or the threshold of the frequency, that the mode goes by; None of a number of
+        features."""
         return self.percentile if self.rule is None else self.rule.level
 
     def keep(self, width: int, budget: bool = False) -> int:
-        """How many of `width` features are kept; `ParameterError` where more are asked for than there are. Where a rule or a
-        `budget` says how many: how many a greedy method picks at most, or K of stability."""
+        """How many of `width` features are kept; `ParameterError` where more are asked for than
+        there are. Where a rule or a `budget` says how many: how many a greedy method picks at most,
+        or K of stability."""
         if self.percentile is not None:
             return max(1, int(self.percentile * width))
         if self.count is None:
@@ -128,8 +134,9 @@ class Cut:
 
 @dataclass(frozen=True)
 class Request:
-    """A selection: a method, its checked parameters, the filter in front of it, what else is asked, what it is held to, and where
-    its ranking is `cut`; without a cut the `count` best are kept, None: all.
+    """A selection: a method, its checked parameters, the filter in front of it, what else is asked,
+    what it is held to, and where its ranking is `cut`; without a cut the `count` best are kept,
+    None: all.
 
     `implementation` is the method itself: a worker need not know its name."""
 
@@ -167,20 +174,22 @@ class Request:
         constraints: Constraints | None = None,
         cut: Cut | None = None,
     ) -> Request:
-        """Checks the name and the parameters; raises `ParameterError` saying what is valid. `screen`: such as "chi2:10000";
-        `rule`: which features are worth keeping, one of the extras; `cut`: how many, or a rule, once it is known how many there
-        are."""
+        """Checks the name and the parameters; raises `ParameterError` saying what is valid.
+        `screen`: such as "chi2:10000"; `rule`: which features are worth keeping, one of the extras;
+        `cut`: how many, or a rule, once it is known how many there are."""
         method = METHODS.create(name)
         screen = Screen.of(screen) if isinstance(screen, str) else screen
         rule, auto = rule if cut is None else cut.rule, cut is not None and cut.auto
         if auto and not method.tells_enough:
             able = ", ".join(n for n in METHODS if getattr(METHODS[n], "tells_enough", False))
             raise ParameterError(
-                f"{name} does not say how many features are enough: give a number of them, or take {able}"
+                f"{name} does not say how many features are enough: give a number of them, or take "
+                f"{able}"
             )
         if auto and constraints is not None and constraints.costs:
             raise ParameterError(
-                "costs and a budget say how many features are kept: give a number beside them, not auto"
+                "costs and a budget say how many features are kept: give a number beside them, not "
+                "auto"
             )
         extras = (*(() if rule is None else (rule,)), *extras)
         for extra in extras:
@@ -220,8 +229,8 @@ class Request:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The parameters as the method gets them: with the penalties of features, where it has such and they are not all 1, and
-        with whether as few features are kept as are enough."""
+        """The parameters as the method gets them: with the penalties of features, where it has such
+        and they are not all 1, and with whether as few features are kept as are enough."""
         further: dict[str, Any] = {ENOUGH: True} if self.auto else {}
         if (
             self.resolved is not None
@@ -248,9 +257,13 @@ class Request:
             for listed in (given.include, given.exclude, *dict(given.groups).values())
             for f in listed
         ):
-            told = f"a column of categories such as {groups[0][0]!r} is several features to {self.method}"
+            told = (
+                f"a column of categories such as {groups[0][0]!r} is several features to "
+                f"{self.method}"
+            )
             raise ParameterError(
-                f"features are listed by place, and {told}: list them by name, as '{groups[0][0]}=*'"
+                f"features are listed by place, and {told}: list them by name, as "
+                f"'{groups[0][0]}=*'"
             )
         if self.rules or (self.implementation.greedy and not self.implementation.conditions):
             return self
@@ -264,8 +277,9 @@ class Request:
         return dataclasses.replace(self, parameters=by_place(self.parameters, names))
 
     def for_features(self, names: Sequence[str], resolved: Resolved | None = None) -> Request:
-        """The same for data of these features: its constraints by places (`resolved`, where that is known), how many features are
-        kept. `ParameterError` for constraints that do not fit them, or where fewer remain than are asked for."""
+        """The same for data of these features: its constraints by places (`resolved`, where that is
+        known), how many features are kept. `ParameterError` for constraints that do not fit them,
+        or where fewer remain than are asked for."""
         if resolved is None and self.constraints is not None:
             resolved = self.constraints.resolve(names)
         if self.cut is None:
@@ -279,7 +293,8 @@ class Request:
         return dataclasses.replace(self, count=count, extras=extras, cut=None, resolved=resolved)
 
     def seen(self, filtered: np.ndarray, varying: np.ndarray) -> np.ndarray:
-        """The features that the method sees behind its filter, ascending, of the order `filtered` the first that vary."""
+        """The features that the method sees behind its filter, ascending, of the order `filtered`
+        the first that vary."""
         assert self.screen is not None
         survivors = np.intersect1d(filtered[: self.screen.count], varying)
         return survivors if self.resolved is None else self.resolved.seen(survivors, varying)
@@ -305,8 +320,9 @@ MOST_PICKS = 500  # of a method that says how many features are enough
 
 
 def enough(ranking: pd.DataFrame) -> int:
-    """How many of the best features of a ranking are `forward.enough`; none where the nested gain of the first of them, if it is
-    known, is not above one standard error: rows that picks are made by flatter the best of many features."""
+    """How many of the best features of a ranking are `forward.enough`; none where the nested gain
+    of the first of them, if it is known, is not above one standard error: rows that picks are made
+    by flatter the best of many features."""
     count = forward.enough(*(ranking[name].to_numpy(float) for name in HELD_OUT))
     if count and NESTED[0] in ranking:
         gain, error = ranking[[*NESTED]].dropna().iloc[-1]
@@ -323,9 +339,10 @@ def kept_part(
     affordable: int | None,
     columns: Mapping[str, int],
 ) -> pd.DataFrame:
-    """The part of a ranking that is `kept`: so many of its rows, or those of this mask; with `auto` as few as are `enough`. At
-    least the `included` ones, no more than are `affordable`, each of the `columns` as one, no group in part (`kept_rows`); and as
-    the `general` settings of a selection have it."""
+    """The part of a ranking that is `kept`: so many of its rows, or those of this mask; with `auto`
+    as few as are `enough`. At least the `included` ones, no more than are `affordable`, each of the
+    `columns` as one, no group in part (`kept_rows`); and as the `general` settings of a selection
+    have it."""
     if isinstance(kept, np.ndarray):
         return ranking[kept | (np.arange(len(ranking)) < included)]
     count = max(enough(ranking), included) if auto else kept
@@ -338,8 +355,8 @@ def kept_part(
 
 
 def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> None:
-    """`ParameterError` for the first request that cannot count rows by weights, or take labels that are grades, where rows are
-    `weighted` or `graded`."""
+    """`ParameterError` for the first request that cannot count rows by weights, or take labels that
+    are grades, where rows are `weighted` or `graded`."""
     for request in requests:
         asked = [
             (request, request.method),
@@ -356,23 +373,25 @@ def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> Non
         for name, takes_weights, takes_grades in parts:
             if weighted and not takes_weights:
                 raise ParameterError(
-                    f"{name} takes no row weights: what it compares are rows, not sums over them; leave "
-                    f"{setting('weight_col')} out, or choose a method of counts or moments, such as jmi or ridge"
+                    f"{name} takes no row weights: what it compares are rows, not sums over them; "
+                    f"leave {setting('weight_col')} out, or choose a method of counts or moments, "
+                    "such as jmi or ridge"
                 )
             if graded and not takes_grades:
                 able = ", ".join(n for n in METHODS if getattr(METHODS[n], "graded", False))
                 able = able.replace("mrmr", "mrmr (relevance='f')")
                 raise ParameterError(
-                    f"{name} takes labels of 0 and 1, not grades: give {setting('label_cuts')}, such as 0.5, a label being "
-                    f"positive where its grade is at least that; or choose a method that takes grades: {able}"
+                    f"{name} takes labels of 0 and 1, not grades: give {setting('label_cuts')}, "
+                    "such as 0.5, a label being positive where its grade is at least that; or "
+                    f"choose a method that takes grades: {able}"
                 )
 
 
 def full_ranking(
     scores: Scores, profile: Profile, filtered: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """All features, best first, and the relevance of each by index. `filtered`: the order a filter gave them; those it kept back
-    follow in it, and have none."""
+    """All features, best first, and the relevance of each by index. `filtered`: the order a filter
+    gave them; those it kept back follow in it, and have none."""
     picks = scores.path.picks if scores.path is not None else None
     order, values = complete(scores.values, profile.varying, profile.d, picks, scores.constant)
     if filtered is not None:

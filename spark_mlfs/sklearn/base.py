@@ -37,7 +37,8 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
                 near = get_close_matches(name, known, n=1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
                 raise TypeError(
-                    f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}{hint}"
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                    f"{name!r}{hint}"
                 )
         for name, default in known.items():
             setattr(self, name, values.get(name, default))
@@ -57,7 +58,8 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
     def _hold(
         self, X: Any, y: Any, weights: Any = None, grades: Grades | None = None, codes: bool = False
     ) -> tuple[InMemoryDataset, Labelled]:
-        """The training rows and their labels, and what scikit-learn notes of them: `n_features_in_`, `feature_names_in_`."""
+        """The training rows and their labels, and what scikit-learn notes of them:
+        `n_features_in_`, `feature_names_in_`."""
         MEMORY.accept(self.memory_bytes)
         held, labels = hold(X, y, weights, grades, missing=self.missing, codes=codes)
         self.categories_ = held.categories
@@ -67,7 +69,8 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
         return held, labels
 
     def _rows(self, X: Any) -> Matrix:
-        """Rows like those of the training as float64, dense or CSR; `DataError` for what is no finite number."""
+        """Rows like those of the training as float64, dense or CSR; `DataError` for what is no
+        finite number."""
         check_is_fitted(self)
         if self.categories_ is not None:  # whose places are those of training
             note_features(self, X, reset=False)
@@ -79,7 +82,8 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
 
 
 def note_features(estimator: BaseEstimator, X: Any, reset: bool) -> None:
-    """Notes names and number of the features on the estimator, or compares with what was noted, as scikit-learn does."""
+    """Notes names and number of the features on the estimator, or compares with what was noted, as
+    scikit-learn does."""
     try:
         from sklearn.utils.validation import validate_data
     except ImportError:  # before scikit-learn 1.6

@@ -1,4 +1,5 @@
-"""A transformer for every encoder of files, without Spark: `help` tells what each takes, and editors read the stub."""
+"""A transformer for every encoder of files, without Spark: `help` tells what each takes, and
+editors read the stub."""
 
 from .encoders import ENCODING
 

@@ -29,8 +29,8 @@ ON_ERROR = Parameter(
 
 
 class EncoderOfFiles(TransformerMixin, ArrayEstimator):
-    """Common part of the encoders. X is a list of paths, or of the files' contents as bytes; of a model of token ids or texts a
-    list of these.
+    """Common part of the encoders. X is a list of paths, or of the files' contents as bytes; of a
+    model of token ids or texts a list of these.
 
     Attributes after transform
     --------------------------
@@ -49,14 +49,15 @@ class EncoderOfFiles(TransformerMixin, ArrayEstimator):
         return tags
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Learn nothing; of a model's file keep the content, so that it is pickled with the estimator."""
+        """Learn nothing; of a model's file keep the content, so that it is pickled with the
+        estimator."""
         self.state_ = None  # what it names is read anew
         self.state_ = self._encoder().state
         return self
 
     def pruned(self, names: Sequence[str]) -> Self:
-        """A fitted encoder that computes only the numbers of these names, in that order; `ParameterError` where its last layer is
-        not linear."""
+        """A fitted encoder that computes only the numbers of these names, in that order;
+        `ParameterError` where its last layer is not linear."""
         cut: Self = clone(self)
         cut.state_ = self._encoder().pruned(names).state
         return cut

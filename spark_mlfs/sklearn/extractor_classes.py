@@ -1,4 +1,5 @@
-"""An estimator for every extractor of tables in memory: `help` tells what each takes, and editors read the stub."""
+"""An estimator for every extractor of tables in memory: `help` tells what each takes, and editors
+read the stub."""
 
 from .learners import EXTRACTING
 

@@ -1,4 +1,5 @@
-"""Extractors and classifiers of tables in memory: a class for each in `sklearn.extractor_classes` and `.classifier_classes`."""
+"""Extractors and classifiers of tables in memory: a class for each in `sklearn.extractor_classes`
+and `.classifier_classes`."""
 
 from __future__ import annotations
 
@@ -53,7 +54,8 @@ class ExtractorOfArrays(TransformerMixin, LearningEstimator[Extractor]):
     Attributes of a fitted one
     --------------------------
     state_ : what was learned, as arrays
-    label_slices_ : (q + 1) places where each label's features begin in what is extracted; empty where they are not label by label
+    label_slices_ : (q + 1) places where each label's features begin in what is extracted; empty
+        where they are not label by label
     n_features_in_, feature_names_in_, label_names_ : of the training data"""
 
     registry = EXTRACTORS
@@ -94,8 +96,9 @@ def _gives_probabilities(estimator: ClassifierOfArrays) -> bool:
 
 
 class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
-    """Common part of the classifiers. `predict` gives an indicator matrix, or where y gave one class a row, classes: the one that
-    scores best. Scores are probabilities (`predict_proba`) or decision values (`decision_function`), as the classifier has them.
+    """Common part of the classifiers. `predict` gives an indicator matrix, or where y gave one
+    class a row, classes: the one that scores best. Scores are probabilities (`predict_proba`) or
+    decision values (`decision_function`), as the classifier has them.
 
     Attributes of a fitted one
     --------------------------
@@ -142,8 +145,8 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         return self.classes_[np.argmax(scores, axis=1)] if self.single_ else labels.astype(np.int64)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of the rows that are predicted whole; y as `fit` takes it, the columns of a frame
-        by name. Rows without known tags do not count."""
+        """Return the share of the rows that are predicted whole; y as `fit` takes it, the columns
+        of a frame by name. Rows without known tags do not count."""
         y, sample_weight = aligned(y, X, "y"), aligned(sample_weight, X, "sample_weight")
         if kind_of(y) and set(y.columns) == set(self.label_names_):
             y = y[list(self.label_names_)]

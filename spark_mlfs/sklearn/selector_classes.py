@@ -1,4 +1,5 @@
-"""A selector for every method of tables in memory: `help` tells what each takes, and editors read the stub."""
+"""A selector for every method of tables in memory: `help` tells what each takes, and editors read
+the stub."""
 
 from importlib import import_module
 

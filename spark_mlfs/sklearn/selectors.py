@@ -1,4 +1,5 @@
-"""Selectors of features of tables in memory: `MultiLabelSelector(method="jmi")`, and a class for every method."""
+"""Selectors of features of tables in memory: `MultiLabelSelector(method="jmi")`, and a class for
+every method."""
 
 from __future__ import annotations
 
@@ -43,23 +44,25 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
 
     Attributes of a fitted one
     --------------------------
-    ranking_ : pandas frame of rank (from 1), index, name, score and relevance of every feature that is not excluded, best first.
-        Of a greedy method score is the gain at the pick (NaN where it picked no more), relevance what the feature is worth alone,
-        and gain what the criterion gives each one given the included; of others score and relevance are the method's score. And
+    ranking_ : pandas frame of rank (from 1), index, name, score and relevance of every feature that
+        is not excluded, best first. Of a greedy method score is the gain at the pick (NaN where it
+        picked no more), relevance what the feature is worth alone, and gain what the criterion
+        gives each one given the included; of others score and relevance are the method's score. And
         what a rule goes by
     scores_, relevance_ : (d,) these columns by feature, NaN for an excluded one
     selected_ : indices of the kept features, best first
     gains_ : of a greedy method, the criterion's value at each pick, else empty
-    objective_, converged_, n_iter_ : of an iterative solver, the objective after each iteration, whether it converged, and after
-        how many
+    objective_, converged_, n_iter_ : of an iterative solver, the objective after each iteration,
+        whether it converged, and after how many
     told_ : what else the method says: of `auto` what was tried, what was chosen and the verdict
     n_features_in_, feature_names_in_, label_names_ : of the training data
 
-    Of a frame's columns of texts and categoricals (`spark_mlfs.kernels.categories`) to a method that does not count, features are
-    their values, ``column=value``: `ranking_`, `selected_`, `transform` and its names go by these, `get_support` by columns.
+    Of a frame's columns of texts and categoricals (`spark_mlfs.kernels.categories`) to a method
+    that does not count, features are their values, ``column=value``: `ranking_`, `selected_`,
+    `transform` and its names go by these, `get_support` by columns.
 
-    `transform`, `get_support` and `get_feature_names_out` go by the order of the columns, as scikit-learn's selectors do;
-    `ranking_` and `selected_` by rank."""
+    `transform`, `get_support` and `get_feature_names_out` go by the order of the columns, as
+    scikit-learn's selectors do; `ranking_` and `selected_` by rank."""
 
     registry = METHODS
     _common = (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING, MISSING, MEMORY)
@@ -72,8 +75,8 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         return self.entry.name, self._own_parameters()
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Ranks the features of X (n, d) by the labels y: an indicator matrix or frame (n, q) of 0, 1 and NaN (unknown), one
-        class a row, or a list of tags a row."""
+        """Ranks the features of X (n, d) by the labels y: an indicator matrix or frame (n, q) of 0,
+        1 and NaN (unknown), one class a row, or a list of tags a row."""
         return self._fit(X, y, None)
 
     @spelled_by(in_arrays)
@@ -115,14 +118,16 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         return np.flatnonzero(mask) if indices else mask
 
     def plot(self, most: int = 30, ax: Any = None) -> Any:
-        """The first `most` kept features' relevance as bars, the scores of picks as marks; matplotlib's axes."""
+        """The first `most` kept features' relevance as bars, the scores of picks as marks;
+        matplotlib's axes."""
         check_is_fitted(self)
         kept = self.ranking_[self.ranking_["index"].isin(self.selected_)]
         title = f"{self._named()[0]}: {len(kept)} of {len(self.ranking_)} features"
         return selection.plot(title, kept, self.gains_, most, ax)
 
     def transform(self, X: Any) -> Any:
-        """The kept columns of X, in the order of their places; missing values are filled as in training, others may be there."""
+        """The kept columns of X, in the order of their places; missing values are filled as in
+        training, others may be there."""
         check_is_fitted(self)
         kind_of(X)  # which refuses a lazy frame
         finite = (
@@ -153,7 +158,8 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         return out
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the kept features, in the order of their places: those of the training data, or `input_features`."""
+        """Names of the kept features, in the order of their places: those of the training data, or
+        `input_features`."""
         from sklearn.utils.validation import _check_feature_names_in
 
         check_is_fitted(self)
@@ -174,8 +180,9 @@ class WeightedSelectorOfArrays(SelectorOfArrays):
     """Common part of the selectors whose method takes row weights."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Ranks the features of X (n, d) by the labels y: an indicator matrix or frame (n, q) of 0, 1 and NaN (unknown), one
-        class a row, or a list of tags a row. `sample_weight` (n,), numbers of 0 or more: a row of weight 2 counts as two."""
+        """Ranks the features of X (n, d) by the labels y: an indicator matrix or frame (n, q) of 0,
+        1 and NaN (unknown), one class a row, or a list of tags a row. `sample_weight` (n,), numbers
+        of 0 or more: a row of weight 2 counts as two."""
         return self._fit(X, y, sample_weight)
 
 
@@ -188,27 +195,28 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
         name of the method (`spark_mlfs.METHODS` lists them)
     method_params : dict | None, default None
         the method's own parameters, such as {"num_bins": 10}
-    selection_mode, num_top_features, percentile, fpr, fdr, fwe, combination, stability_threshold, selection_seed
-        how many features to keep, or which are worth keeping: as in `JMISelector`
+    selection_mode, num_top_features, percentile, fpr, fdr, fwe, combination, stability_threshold,
+        selection_seed how many features to keep, or which are worth keeping: as in `JMISelector`
     screen : str | None, default None
         filter that runs first, the method on its best, such as "chi2:10000"
-    include, exclude : list[str | int] | None, default None
-        features that are picked first, and features that never are: names, patterns such as "title_*", or places from 0
+    include, exclude : list[str | int] | None, default None features that are picked first, and
+        features that never are: names, patterns such as "title_*", or places from 0
     groups : dict[str, list[str | int]] | None, default None
         features that are picked or left together
     costs, budget : dict[str, float] | list[float] | None, float | None, default None
         what features cost by name or pattern, and what the selection may cost
     penalties : dict[str, float] | list[float] | None, default None
         what features' penalties are multiplied by, by name or pattern; 0: never shrunk away
-    graded_labels, grade_range, label_cuts : bool, default False, and two lists of numbers, default None
-        whether labels are grades, what these go from and to, and from which on a label is positive: as in `rank`
-    missing : {"error", "mean", "zero", "drop"}, default "error"
-        what a missing value (NaN) in X becomes (`spark_mlfs.kernels.missing`); `transform` fills as `fit` did, with its means
-    memory_bytes : int | None, default None
-        bytes that rows and statistics may take together; None: three quarters of this machine's memory
+    graded_labels, grade_range, label_cuts : bool, default False, and two lists of numbers, default
+        None whether labels are grades, what these go from and to, and from which on a label is
+        positive: as in `rank`
+    missing : {"error", "mean", "zero", "drop"}, default "error" what a missing value (NaN) in X
+        becomes (`spark_mlfs.kernels.missing`); `transform` fills as `fit` did, with its means
+    memory_bytes : int | None, default None bytes that rows and statistics may take together; None:
+        three quarters of this machine's memory
 
-    Raises `DataError` for data that cannot be used, `ParameterError` for a wrong parameter, `BudgetError` where the memory does
-    not suffice.
+    Raises `DataError` for data that cannot be used, `ParameterError` for a wrong parameter,
+    `BudgetError` where the memory does not suffice.
 
     >>> X, tags = np.array([[0, 1], [0, 0], [1, 1], [1, 0]]), [["a"], ["a"], ["b"], ["b"]]
     >>> MultiLabelSelector("chi2", num_top_features=1).fit(X, tags).transform(X).ravel().tolist()

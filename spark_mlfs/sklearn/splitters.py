@@ -1,4 +1,5 @@
-"""Divisions of rows with even labels as scikit-learn's splitters: for `cross_val_score`, `GridSearchCV` and the like."""
+"""Divisions of rows with even labels as scikit-learn's splitters: for `cross_val_score`,
+`GridSearchCV` and the like."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from ..errors import DataError
 
 
 class MultiLabelStratifiedKFold(StratifiedKFold):
-    """K folds, each with its share of every label's rows, or nearly (iterative stratification, Sechidis et al. 2011).
+    """K folds, each with its share of every label's rows, or nearly (iterative stratification,
+    Sechidis et al. 2011).
 
     Parameters
     ----------
@@ -24,7 +26,8 @@ class MultiLabelStratifiedKFold(StratifiedKFold):
         whether ties are broken by `random_state`; else always in the same way
     random_state : int | RandomState | None, default None
 
-    `split(X, y)` takes labels as `rank` does: a matrix or frame (n, q) of 0, 1 and NaN, a class a row, or a list of tags a row.
+    `split(X, y)` takes labels as `rank` does: a matrix or frame (n, q) of 0, 1 and NaN, a class a
+    row, or a list of tags a row.
 
     >>> next(MultiLabelStratifiedKFold(2).split(np.zeros((4, 1)), [["a"], ["a"], ["b"], ["b"]]))
     (array([1, 3]), array([0, 2]))"""
@@ -35,7 +38,8 @@ class MultiLabelStratifiedKFold(StratifiedKFold):
         n = labels.shape[0]
         if count > n:
             raise DataError(
-                f"Cannot have number of splits n_splits={count} greater than the number of samples: n_samples={n}."
+                f"Cannot have number of splits n_splits={count} greater than the number of "
+                f"samples: n_samples={n}."
             )
         folds = stratify(
             np.arange(n),
@@ -48,14 +52,14 @@ class MultiLabelStratifiedKFold(StratifiedKFold):
 
 
 class MultiLabelStratifiedShuffleSplit(StratifiedShuffleSplit):
-    """Random training and test rows, each side with its share of every label's rows, or nearly; their numbers are nearly those
-    that are asked for.
+    """Random training and test rows, each side with its share of every label's rows, or nearly;
+    their numbers are nearly those that are asked for.
 
     Parameters
     ----------
     n_splits : int, default 10
-    test_size, train_size : float | int | None, default None
-        shares of the rows, or numbers of rows; None: what the other leaves, a tenth to test where both are None
+    test_size, train_size : float | int | None, default None shares of the rows, or numbers of rows;
+        None: what the other leaves, a tenth to test where both are None
     random_state : int | RandomState | None, default None
 
     `split(X, y)` takes labels as `MultiLabelStratifiedKFold` does.

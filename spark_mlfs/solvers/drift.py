@@ -1,24 +1,30 @@
-"""What changed between two windows of rows: a feature's own distribution, and what it says about each label.
+"""What changed between two windows of rows: a feature's own distribution, and what it says about
+each label.
 
-Symbols: window s of two, code v of a feature x, label y of 0 or 1, N_vys counts of rows in which the label is known.
+Symbols: window s of two, code v of a feature x, label y of 0 or 1, N_vys counts of rows in which
+the label is known.
 
-    PSI(x)    Σ_v (a_v − b_v) ln(a_v/b_v), a and b the shares of the codes in the two windows, half a row added to each code.
-    relation  no three-way interaction of x, y and s (Bartlett's hypothesis; Bishop, Fienberg & Holland, "Discrete Multivariate
-              Analysis", 1975, ch. 3; Agresti, "Categorical Data Analysis", 3rd ed., 9.2): the log-linear model with all margins
-              of two, under which the odds ratios of x and y are those of before. Its fit is blind to a label that becomes
-              commoner and to a feature whose codes do. Independence of y and s given x, the other test at hand, is not: by it
+    PSI(x)    Σ_v (a_v − b_v) ln(a_v/b_v), a and b the shares of the codes in the two windows, half
+    a row added to each code. relation  no three-way interaction of x, y and s (Bartlett's
+    hypothesis; Bishop, Fienberg & Holland, "Discrete Multivariate
+              Analysis", 1975, ch. 3; Agresti, "Categorical Data Analysis", 3rd ed., 9.2): the
+              log-linear model with all margins of two, under which the odds ratios of x and y are
+              those of before. Its fit is blind to a label that becomes commoner and to a feature
+              whose codes do. Independence of y and s given x, the other test at hand, is not: by it
               a commoner label would be a changed relation to every feature.
 
-With the table of a pair seen as a table y × s for each code, the hypothesis says that all codes have one odds ratio θ of y and s.
-The fit is then a root in log θ alone: with r, c, n the rows with the label, of the second window, and all of a code, the fitted
-cell e solves e·(n − r − c + e) = θ·(r − e)(c − e), and Σ_v e = Σ_v N_v11. It is the fit by iterative proportional fitting.
+With the table of a pair seen as a table y × s for each code, the hypothesis says that all codes
+have one odds ratio θ of y and s. The fit is then a root in log θ alone: with r, c, n the rows with
+the label, of the second window, and all of a code, the fitted cell e solves e·(n − r − c + e) =
+θ·(r − e)(c − e), and Σ_v e = Σ_v N_v11. It is the fit by iterative proportional fitting.
 
     G² = 2 Σ o ln(o/e)    X² = Σ_v (o − e)²/V_v, V_v = 1/(1/e + 1/(r−e) + 1/(c−e) + 1/(n−r−c+e))
 
-are both χ² on (codes − 1) degrees of freedom, asymptotically. At small counts one is too large far out in its tail, mostly G², of
-windows of very unequal sizes X²: the smaller of the two is tested. Neighbouring codes are joined until each fitted cell is
-`LEAST`; which ones are depends on the fit, and so on margins alone. Pairs that leave one code are not tested: there are too few
-rows. Deviation from the sources: the smaller statistic, and the joined codes."""
+are both χ² on (codes − 1) degrees of freedom, asymptotically. At small counts one is too large far
+out in its tail, mostly G², of windows of very unequal sizes X²: the smaller of the two is tested.
+Neighbouring codes are joined until each fitted cell is `LEAST`; which ones are depends on the fit,
+and so on margins alone. Pairs that leave one code are not tested: there are too few rows. Deviation
+from the sources: the smaller statistic, and the joined codes."""
 
 from __future__ import annotations
 
@@ -36,15 +42,17 @@ STEPS, EXACT, FARTHEST = (
 
 
 def psi(before: np.ndarray, after: np.ndarray, bins: np.ndarray) -> np.ndarray:
-    """(F,) population stability index from rows of each code, (F, b), of which the first `bins` (F,) are codes."""
+    """(F,) population stability index from rows of each code, (F, b), of which the first `bins`
+    (F,) are codes."""
     used = np.arange(before.shape[1]) < bins[:, None]
     a, b = ((counts + 0.5) / (counts.sum(axis=1) + bins / 2)[:, None] for counts in (before, after))
     return np.where(used, (a - b) * np.log(a / b), 0.0).sum(axis=1)
 
 
 def shift_tests(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """(F,) p-values of one distribution of the codes in both windows, from rows of each code (F, b): the smaller of G² and
-    Pearson's X², of codes whose expected counts are `LEAST`, the others joined to a neighbour. NaN where one code is left."""
+    """(F,) p-values of one distribution of the codes in both windows, from rows of each code (F,
+    b): the smaller of G² and Pearson's X², of codes whose expected counts are `LEAST`, the others
+    joined to a neighbour. NaN where one code is left."""
     o = np.stack([after, before], axis=2).astype(np.float64)
     both, of_window = o.sum(axis=2, keepdims=True), o.sum(axis=1, keepdims=True)
     o, codes = _joined(o, both * of_window / np.maximum(of_window.sum(axis=2, keepdims=True), 1))
@@ -59,8 +67,9 @@ def shift_tests(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 @dataclass
 class RelationTests:
-    """Of the pairs with enough rows: `feature` and `label` (p,) by number, `statistic`, `freedom` and `p` of the test, and the
-    `correlation` (2, p) of the label with the feature's code, before and after."""
+    """Of the pairs with enough rows: `feature` and `label` (p,) by number, `statistic`, `freedom`
+    and `p` of the test, and the `correlation` (2, p) of the label with the feature's code, before
+    and after."""
 
     feature: np.ndarray
     label: np.ndarray
@@ -73,8 +82,8 @@ class RelationTests:
 def relation_tests(
     known: tuple[np.ndarray, np.ndarray], positive: tuple[np.ndarray, np.ndarray]
 ) -> RelationTests:
-    """Test every pair for a change of the relation, from the rows of each code in which a label is known and those that have it,
-    (F, b, q) before and after. `known` may be (F, b, 1)."""
+    """Test every pair for a change of the relation, from the rows of each code in which a label is
+    known and those that have it, (F, b, q) before and after. `known` may be (F, b, 1)."""
     feature, label = np.nonzero(_testable(known, positive))
     at = feature, slice(None), label
     of = [np.broadcast_to(rows, have.shape)[at] for rows, have in zip(known, positive, strict=True)]
@@ -99,8 +108,8 @@ def relation_tests(
 
 
 def fit(cells: np.ndarray) -> np.ndarray:
-    """(P, b, 4) fitted counts of tables whose codes have one odds ratio of label and window. `cells` (P, b, 4): with the label
-    after and before, without it after and before."""
+    """(P, b, 4) fitted counts of tables whose codes have one odds ratio of label and window.
+    `cells` (P, b, 4): with the label after and before, without it after and before."""
     x, n = cells[:, :, 0], cells.sum(axis=2)
     r, c, wanted = x + cells[:, :, 1], x + cells[:, :, 2], x.sum(axis=1)
     weight = 1 / np.maximum(n, 1)
@@ -141,7 +150,8 @@ def fit(cells: np.ndarray) -> np.ndarray:
 
 
 def _cell(odds: np.ndarray, n: np.ndarray, r: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """The fitted rows with the label, of the second window, by the odds ratio: the root that is within the margins."""
+    """The fitted rows with the label, of the second window, by the odds ratio: the root that is
+    within the margins."""
     s = n + (odds - 1) * (r + c)
     root = np.sqrt(np.maximum(s * s - 4 * odds * (odds - 1) * r * c, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):  # neither form subtracts like from like
@@ -152,8 +162,8 @@ def _cell(odds: np.ndarray, n: np.ndarray, r: np.ndarray, c: np.ndarray) -> np.n
 def _testable(
     known: tuple[np.ndarray, np.ndarray], positive: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """(F, q) pairs that may leave two codes of `LEAST` a cell: within the commonest code, and without it, both windows and both
-    values of the label have the rows for one."""
+    """(F, q) pairs that may leave two codes of `LEAST` a cell: within the commonest code, and
+    without it, both windows and both values of the label have the rows for one."""
     common = (known[0].sum(axis=2) + known[1].sum(axis=2)).argmax(axis=1)[:, None, None]
     out: np.ndarray | bool = True
     have = positive[0] + positive[1]
@@ -166,8 +176,8 @@ def _testable(
 
 
 def _joined(o: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Tables (P, b, cells) whose neighbouring codes are joined until every expected cell `e` is `LEAST`, and how many codes each
-    has then; what is left over at the end goes to the last."""
+    """Tables (P, b, cells) whose neighbouring codes are joined until every expected cell `e` is
+    `LEAST`, and how many codes each has then; what is left over at the end goes to the last."""
     count, rows = np.zeros(len(o), np.int64), np.arange(len(o))
     out, held = np.zeros((len(o), o.shape[1] + 1, o.shape[2])), np.zeros((len(o), o.shape[2]))
     for code in range(o.shape[1]):
@@ -190,7 +200,8 @@ def _tail(freedom: np.ndarray, value: np.ndarray) -> np.ndarray:
 
 
 def _correlation(cells: np.ndarray) -> np.ndarray:
-    """(P,) Pearson's correlation of the code and the label, of rows (P, b, 2) with and without it; 0 where one does not vary."""
+    """(P,) Pearson's correlation of the code and the label, of rows (P, b, 2) with and without it;
+    0 where one does not vary."""
     code, rows, have = np.arange(cells.shape[1]), cells.sum(axis=2), cells[:, :, 0]
     n = np.maximum(rows.sum(axis=1), 1)
     mean, share = (rows @ code) / n, have.sum(axis=1) / n

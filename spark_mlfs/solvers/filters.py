@@ -1,14 +1,18 @@
-"""Single features, each by itself: G-tests over labels, the scatter of classes, and informations by nearest neighbours.
+"""Single features, each by itself: G-tests over labels, the scatter of classes, and informations by
+nearest neighbours.
 
-Which features depend on a label at all: G-tests of two-way counts, combined over labels, corrected over features.
+Which features depend on a label at all: G-tests of two-way counts, combined over labels, corrected
+over features.
 
-Symbols: F features, b occupied bins of one, q labels, n rows in which a label is known. Under independence
+Symbols: F features, b occupied bins of one, q labels, n rows in which a label is known. Under
+independence
 
     G = 2 Σ_cells o log(o/e) = 2n·I(f; Y_l)  ~  χ² on (b − 1)(r − 1) degrees of freedom,
 
-r = 2 where the label takes both values, asymptotically: with expected counts below about 1 the p-value is rough (a rare label, a
-bin of few rows), and `thin` tells such tests. The null hypothesis is marginal: a feature may pass because it goes with another
-that matters. Sources: Sokal & Rohlf, "Biometry"; Liu & Xie, JASA 115 (2020); Benjamini & Hochberg, JRSS B 57 (1995)."""
+r = 2 where the label takes both values, asymptotically: with expected counts below about 1 the
+p-value is rough (a rare label, a bin of few rows), and `thin` tells such tests. The null hypothesis
+is marginal: a feature may pass because it goes with another that matters. Sources: Sokal & Rohlf,
+"Biometry"; Liu & Xie, JASA 115 (2020); Benjamini & Hochberg, JRSS B 57 (1995)."""
 
 from __future__ import annotations
 
@@ -28,11 +32,13 @@ CORRECTIONS = ("fpr", "fdr", "fwe")
 def g_tests(
     logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """p-values (F, q) of the G-test of every feature with every label, and `thin` (F, q): whether a cell's expected count is
-    below 1. NaN and False where there is nothing to test: one occupied bin, or a label with one value among its known rows.
+    """p-values (F, q) of the G-test of every feature with every label, and `thin` (F, q): whether a
+    cell's expected count is below 1. NaN and False where there is nothing to test: one occupied
+    bin, or a label with one value among its known rows.
 
-    `counts` (F, b, 1 + q) rows with code v, and those with label l; `unknown` (F, b, q) those whose label l is unknown, which are
-    left out of that label's test. `logs` without a bias correction."""
+    `counts` (F, b, 1 + q) rows with code v, and those with label l; `unknown` (F, b, q) those whose
+    label l is unknown, which are left out of that label's test. `logs` without a bias
+    correction."""
     positive = counts[:, :, 1 : 1 + q]
     observed = counts[:, :, :1] if unknown is None else counts[:, :, :1] - unknown
     n, n_l = observed.sum(axis=1), positive.sum(axis=1)
@@ -48,10 +54,12 @@ def g_tests(
 
 
 def combine(p: np.ndarray, how: str = "cauchy", n: int = 1 << 40) -> np.ndarray:
-    """(F,) one p-value a feature from p-values (F, q), NaN ones left out; 1 where a feature has none.
+    """(F,) one p-value a feature from p-values (F, q), NaN ones left out; 1 where a feature has
+    none.
 
-    ``cauchy``      P(C > mean_l tan((½ − p_l)π)), C standard Cauchy (Liu & Xie 2020): right for small p whatever the dependence
-                    of the labels. p_l is taken as at most 1 − 1/n, n rows: a p-value of exactly 1 would weigh infinitely.
+    ``cauchy``      P(C > mean_l tan((½ − p_l)π)), C standard Cauchy (Liu & Xie 2020): right for
+                    small p whatever the dependence of the labels. p_l is taken as at most 1 − 1/n,
+                    n rows: a p-value of exactly 1 would weigh infinitely.
     ``bonferroni``  min(1, q·min_l p_l)"""
     tested = ~np.isnan(p)
     size = tested.sum(axis=1)
@@ -73,8 +81,9 @@ def combine(p: np.ndarray, how: str = "cauchy", n: int = 1 << 40) -> np.ndarray:
 
 
 def corrected(p: np.ndarray, how: str) -> np.ndarray:
-    """(F,) p-values corrected for testing all features that are not NaN (which stay NaN). ``fpr`` none; ``fwe`` Bonferroni,
-    min(1, m·p); ``fdr`` Benjamini–Hochberg, min_{j ≥ i} m·p_(j)/j (for independent and positively dependent features)."""
+    """(F,) p-values corrected for testing all features that are not NaN (which stay NaN). ``fpr``
+    none; ``fwe`` Bonferroni, min(1, m·p); ``fdr`` Benjamini–Hochberg, min_{j ≥ i} m·p_(j)/j (for
+    independent and positively dependent features)."""
     p = np.asarray(p, np.float64)
     out = np.full(p.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(p))
@@ -92,8 +101,9 @@ def corrected(p: np.ndarray, how: str) -> np.ndarray:
 def class_scatter(
     count: np.ndarray, total: np.ndarray, square: np.ndarray, centre: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Σ_c n_c (μ_c − μ)² and Σ_c Σ_{i∈c} (x_i − μ_c)², (v,) each, from counts, sums and squares of classes that may share rows; μ
-    is `centre`, or Σ n_c μ_c / Σ n_c. A feature that varies by less than 1e-12 of its squares has neither."""
+    """Σ_c n_c (μ_c − μ)² and Σ_c Σ_{i∈c} (x_i − μ_c)², (v,) each, from counts, sums and squares of
+    classes that may share rows; μ is `centre`, or Σ n_c μ_c / Σ n_c. A feature that varies by less
+    than 1e-12 of its squares has neither."""
     used = count > 0
     n, total, square = count[used, None].astype(float), total[used], square[used]
     mean = total / n
@@ -127,8 +137,9 @@ def stored_scatter(
 
 
 def stored_two_class_ratio(moments: PairMoments) -> tuple[np.ndarray, np.ndarray]:
-    """(F,) the mean, over the labels with both values, of `floored_ratio` of the scatters of the label's rows and of the others,
-    and whether the feature varies: from the pairs (feature, label) whose sums are not 0."""
+    """(F,) the mean, over the labels with both values, of `floored_ratio` of the scatters of the
+    label's rows and of the others, and whether the feature varies: from the pairs (feature, label)
+    whose sums are not 0."""
     rows, n = moments.rows, moments.rows.n
     total, square = moments.all_total, moments.all_square
     varies = square - total**2 / n > 1e-12 * square
@@ -164,7 +175,8 @@ def stored_two_class_ratio(moments: PairMoments) -> tuple[np.ndarray, np.ndarray
 
 
 def floored_ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """numerator / denominator with the denominator floored at 1e-12·(numerator + denominator); 0/0 = 0."""
+    """numerator / denominator with the denominator floored at 1e-12·(numerator + denominator); 0/0
+    = 0."""
     floor = 1e-12 * (numerator + denominator)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(numerator > 0, numerator / np.maximum(denominator, floor), 0.0)
@@ -176,8 +188,9 @@ HALF = 0.5 * 10.0**-DECIMALS
 
 
 def information(x: np.ndarray, classes: np.ndarray, k: int) -> float:
-    """The estimate for one real variable `x` (n,) and `classes` (n,), each of two rows or more, in O(n log n): neighbours on a
-    line are neighbours in the sorted order. The standardised distances are rounded to ten decimals: equal ones are equal."""
+    """The estimate for one real variable `x` (n,) and `classes` (n,), each of two rows or more, in
+    O(n log n): neighbours on a line are neighbours in the sorted order. The standardised distances
+    are rounded to ten decimals: equal ones are equal."""
     spread = x.std()
     x = (x - x.mean()) / (spread if spread > 0 else 1.0)
     order = np.lexsort((x, classes))
@@ -207,8 +220,8 @@ def _estimate(n: int, k: np.ndarray, same: np.ndarray, inside: np.ndarray) -> fl
 def _kth_distance(
     values: np.ndarray, starts: np.ndarray, ends: np.ndarray, k: np.ndarray
 ) -> np.ndarray:
-    """Distance of each value to its k-th nearest other value in its own sorted run [start, end): of the k + 1 windows of k + 1
-    sorted values that hold it, the one that reaches least far."""
+    """Distance of each value to its k-th nearest other value in its own sorted run [start, end): of
+    the k + 1 windows of k + 1 sorted values that hold it, the one that reaches least far."""
     n = len(values)
     at = np.arange(n)
     out = np.full(n, np.inf)
@@ -228,8 +241,9 @@ def select_jointly(
     count: int,
     terms: PickConstraints = UNCONSTRAINED,
 ) -> Path:
-    """Greedy selection by the estimate of I((f, X_S); class), distances in the maximum norm over the standardised columns of `x`,
-    rounded to ten decimals, until no candidate raises it by 1e-10. Cost: count · v · n²; blocks of rows bound the memory."""
+    """Greedy selection by the estimate of I((f, X_S); class), distances in the maximum norm over
+    the standardised columns of `x`, rounded to ten decimals, until no candidate raises it by 1e-10.
+    Cost: count · v · n²; blocks of rows bound the memory."""
     pool, reached = Pool(x.shape[1], count, terms, TIE), 0.0
 
     def revalue(pick: int, path: Path) -> np.ndarray:

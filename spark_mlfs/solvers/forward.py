@@ -1,22 +1,27 @@
-"""Forward selection by held-out explained variance (`methods.forward`), from second moments by fold alone.
+"""Forward selection by held-out explained variance (`methods.forward`), from second moments by fold
+alone.
 
-Of fold f, T its training rows and H those held out, every column is z_j = x̃_j − Σ_i g_ij p_i, p_i the i-th pick as it was picked,
-so that all products with the next pick p = z_s follow from one column of each fold's moments:
+Of fold f, T its training rows and H those held out, every column is z_j = x̃_j − Σ_i g_ij p_i, p_i
+the i-th pick as it was picked, so that all products with the next pick p = z_s follow from one
+column of each fold's moments:
 
-    ⟨p, x̃_j⟩ = ⟨x̃_s, x̃_j⟩ − Σ_i g_is ⟨p_i, x̃_j⟩,    ⟨p, z_j⟩ = ⟨p, x̃_j⟩ − Σ_i g_ij ⟨p, p_i⟩    on T and on H,
+    ⟨p, x̃_j⟩ = ⟨x̃_s, x̃_j⟩ − Σ_i g_is ⟨p_i, x̃_j⟩,    ⟨p, z_j⟩ = ⟨p, x̃_j⟩ − Σ_i g_ij ⟨p, p_i⟩
+    on T and on H,
 
-O(v·(k + q)) operations a fold for pick k. Shrunk fits leave the picks correlated, therefore the ⟨p, p_i⟩.
+O(v·(k + q)) operations a fold for pick k. Shrunk fits leave the picks correlated, therefore the ⟨p,
+p_i⟩.
 
 Greedy sum of squared canonical correlations (`methods.forward`), from second moments alone.
 
-G = X'X, C = X'Y and Y'Y hold all of it: P = X'V = C·B with B = (Y'Y)^(−1/2) on its range, and a pivoted Cholesky factor of G
-holds the residuals. A pick s at step k takes one column of G,
+G = X'X, C = X'Y and Y'Y hold all of it: P = X'V = C·B with B = (Y'Y)^(−1/2) on its range, and a
+pivoted Cholesky factor of G holds the residuals. A pick s at step k takes one column of G,
 
     w = (G_s − Σ_{j<k} L_js·L_j) / ‖x_s⊥‖,   ‖x_f⊥‖² ← ‖x_f⊥‖² − w_f²,   P_f ← P_f − w_f·P_s/‖x_s⊥‖,
 
 O(v·(k + q)) operations; G is read, never copied or changed.
 
-Minimum redundancy, maximum relevance: both from second moments, and the greedy selection by either scheme."""
+Minimum redundancy, maximum relevance: both from second moments, and the greedy selection by either
+scheme."""
 
 from __future__ import annotations
 
@@ -30,9 +35,9 @@ from .greedy import UNCONSTRAINED, Path, PickConstraints, Pool, Progress, forwar
 
 
 class _Folds:
-    """Some folds, their columns of unit variance, about their means over the training rows. Of the two sides of each, the
-    training rows and those held out: `squares` ⟨z, z⟩ (2, F, v), `labels` √w⟨z, r⟩ (2, F, v, q), `known` ⟨p_i, x̃_j⟩ (2, F, k, v).
-    """
+    """Some folds, their columns of unit variance, about their means over the training rows. Of the
+    two sides of each, the training rows and those held out: `squares` ⟨z, z⟩ (2, F, v), `labels`
+    √w⟨z, r⟩ (2, F, v, q), `known` ⟨p_i, x̃_j⟩ (2, F, k, v)."""
 
     def __init__(
         self,
@@ -79,7 +84,8 @@ class _Folds:
         return 2 * both * share - fit * share**2 * self.squares[1]
 
     def take(self, pick: int) -> None:
-        """z_j ← z_j − g_j p, r_l ← r_l − b_l p: the part of a pick out of every column and label."""
+        """z_j ← z_j − g_j p, r_l ← r_l − b_l p: the part of a pick out of every column and
+        label."""
         products = self._products(pick)
         square = products[:, :, [pick]]
         share = 1 / divisor(square[0], self.penalty[:, [pick]], self.n)
@@ -127,9 +133,11 @@ def select_held_out(
     terms: PickConstraints,
     progress: Progress = None,
 ) -> tuple[np.ndarray, Path, np.ndarray]:
-    """(J of every feature before the first pick (v,), the picks with their J, the share that each explains of each fold (F, k)).
+    """(J of every feature before the first pick (v,), the picks with their J, the share that each
+    explains of each fold (F, k)).
 
-    `sums` of features that vary, `weights` (q,) of the labels, `penalty` (v,) of each; at most `count` are picked."""
+    `sums` of features that vary, `weights` (q,) of the labels, `penalty` (v,) of each; at most
+    `count` are picked."""
     v, variation = sums.sum_x.shape[1], sums.variation(weights)
     pool, whole, each = Pool(v, count, terms), positive(variation.sum()), positive(variation)
     folds = _Folds(sums, weights, penalty, pool.left)
@@ -149,8 +157,8 @@ def select_held_out(
 
 
 def enough(gain: np.ndarray, error: np.ndarray) -> int:
-    """How many picks are enough: the fewest whose cumulative held-out `gain` is within one standard `error` of the largest; none
-    where the largest is not above one."""
+    """How many picks are enough: the fewest whose cumulative held-out `gain` is within one standard
+    `error` of the largest; none where the largest is not above one."""
     best = int(np.nanargmax(gain)) if np.isfinite(gain).any() else 0
     if not len(gain) or not gain[best] > error[best]:
         return 0
@@ -160,8 +168,9 @@ def enough(gain: np.ndarray, error: np.ndarray) -> int:
 def nested(
     sums: FoldSums, weights: np.ndarray, penalty: np.ndarray, count: int, terms: PickConstraints
 ) -> np.ndarray:
-    """(F, count) what each of the picks made without a fold explains of it: of noise nothing, though of many features the best
-    seems to explain some of the rows that it was picked by. With two folds there are none to pick by: zeros."""
+    """(F, count) what each of the picks made without a fold explains of it: of noise nothing,
+    though of many features the best seems to explain some of the rows that it was picked by. With
+    two folds there are none to pick by: zeros."""
     folds = np.arange(len(sums.n))
     out, each = np.zeros((len(folds), count)), positive(sums.variation(weights))
     for f in folds if len(folds) > 2 else ():
@@ -176,12 +185,14 @@ def nested(
 SATURATED = (
     1e-10  # no feature adds more: the picks already span what the features and the labels share
 )
-LABEL_RANK = 1e-10  # of the largest eigenvalue of the labels' correlations: below it labels are linearly dependent
+# of the largest eigenvalue of the labels' correlations: below it labels are linearly dependent
+LABEL_RANK = 1e-10
 
 
 def label_basis(S: np.ndarray) -> np.ndarray:
-    """(q, c) B with V = Y·B orthonormal, c the rank of the centred labels, from S = Y'Y (q, q); 0 for labels with one value. They
-    are brought to the same length first: a rare label is no smaller part of their span than a frequent one."""
+    """(q, c) B with V = Y·B orthonormal, c the rank of the centred labels, from S = Y'Y (q, q); 0
+    for labels with one value. They are brought to the same length first: a rare label is no smaller
+    part of their span than a frequent one."""
     squares = np.diag(S)
     present = squares > LABEL_RANK * squares.max(initial=0.0)
     length = np.sqrt(squares[present])
@@ -203,12 +214,12 @@ def select_canonical(
     terms: PickConstraints = UNCONSTRAINED,
     progress: Progress = None,
 ) -> tuple[np.ndarray, Path]:
-    """(J of every feature before the first pick (v,), the picks with their J), from a centred view, whose G has a positive
-    diagonal; equal J (within 1e-10) go to the smaller index.
+    """(J of every feature before the first pick (v,), the picks with their J), from a centred view,
+    whose G has a positive diagonal; equal J (within 1e-10) go to the smaller index.
 
-    `count` features at most; fewer where no feature is left, or none adds anything (every J below 1e-10). Features with ‖x_f⊥‖ ≤
-    tol·‖x_f‖ are linearly dependent on the picks and left out; those that `terms` include are picked first, J = 0 if they depend.
-    """
+    `count` features at most; fewer where no feature is left, or none adds anything (every J below
+    1e-10). Features with ‖x_f⊥‖ ≤ tol·‖x_f‖ are linearly dependent on the picks and left out; those
+    that `terms` include are picked first, J = 0 if they depend."""
     G = view.G
     squares = np.diag(G).copy()
     share = view.C @ label_basis(view.S)  # V'x_f⊥, row by row
@@ -244,8 +255,8 @@ SEPARATED = 1e-12  # floor of 1 − r²
 
 
 def f_relevance(view: GramView) -> np.ndarray:
-    """(v,) mean over the labels of the two-class F statistic r²(n − 2)/(1 − r²), r the correlation of feature and 0/1 label, 1 −
-    r² ≥ 1e-12, from a centred view. A label with one value adds 0."""
+    """(v,) mean over the labels of the two-class F statistic r²(n − 2)/(1 − r²), r the correlation
+    of feature and 0/1 label, 1 − r² ≥ 1e-12, from a centred view. A label with one value adds 0."""
     squares = np.diag(view.S)
     # what rounding leaves of the spread of a constant 0/1 label is far below that of a single row
     two_valued = squares > 1e-6
@@ -259,7 +270,8 @@ def f_relevance(view: GramView) -> np.ndarray:
 
 
 def correlation_with(G: np.ndarray, s: int) -> np.ndarray:
-    """(v,) max(|r_fs|, .001) of every feature f with s; identical columns (up to sign and scale) have exactly 1."""
+    """(v,) max(|r_fs|, .001) of every feature f with s; identical columns (up to sign and scale)
+    have exactly 1."""
     squares = np.diag(G)
     r = np.abs(G[s]) / np.sqrt(squares * squares[s])
     return np.where(r >= 1 - COPY, 1.0, np.maximum(r, FLOOR))
@@ -275,10 +287,12 @@ def select_mrmr(
     progress: Progress = None,
     terms: PickConstraints = UNCONSTRAINED,
 ) -> Path:
-    """Greedy selection: the argmax of `relevance` (v,), then of that less (``"difference"``) or over (``"quotient"``) the mean
-    redundancy over the picks. `links(features)` gives {s: (v,) redundancy of every feature with s}, asked for `ahead` at a time;
-    only `candidates` (ascending; all by default) and what `terms` include are picked, `count` at most. In a
-    quotient 0 counts as 1e-12, and a mean redundancy of exactly 1 as infinite: a copy of all that is picked has value 0."""
+    """Greedy selection: the argmax of `relevance` (v,), then of that less (``"difference"``) or
+    over (``"quotient"``) the mean redundancy over the picks. `links(features)` gives {s: (v,)
+    redundancy of every feature with s}, asked for `ahead` at a time; only `candidates` (ascending;
+    all by default) and what `terms` include are picked, `count` at most. In a quotient 0 counts as
+    1e-12, and a mean redundancy of exactly 1 as infinite: a copy of all that is picked has value
+    0."""
     at = np.arange(len(relevance))
     if candidates is not None:
         at = np.union1d(candidates, np.array(terms.include, int))

@@ -1,4 +1,5 @@
-"""Stochastic gates in front of a small network, trained by Adam: `methods.deepfs` has the formulas."""
+"""Stochastic gates in front of a small network, trained by Adam: `methods.deepfs` has the
+formulas."""
 
 from __future__ import annotations
 
@@ -30,11 +31,13 @@ def deepfs(
     rate: float,
     seed: int,
 ) -> Solution:
-    """Train gates and network by Adam (Kingma & Ba 2015); `weights` (d × 1) are the keep probabilities.
+    """Train gates and network by Adam (Kingma & Ba 2015); `weights` (d × 1) are the keep
+    probabilities.
 
-    X n × d standardised and dense, Y n × q in {0, 1}; `hidden` one or two layer widths. The best parameters by the penalised loss
-    of the whole sample after an epoch, every gate noise-free, are returned; `objective` is the best so far. `converged`:
-    `PATIENCE` epochs brought no improvement of 1e-4 relative, no claim of an optimum. `extra["loss"]`: of every epoch."""
+    X n × d standardised and dense, Y n × q in {0, 1}; `hidden` one or two layer widths. The best
+    parameters by the penalised loss of the whole sample after an epoch, every gate noise-free, are
+    returned; `objective` is the best so far. `converged`: `PATIENCE` epochs brought no improvement
+    of 1e-4 relative, no claim of an optimum. `extra["loss"]`: of every epoch."""
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     n, d = X.shape
     q = Y.shape[1]
@@ -81,7 +84,8 @@ def deepfs(
 
 
 def _start(widths: list[int], Y: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-    """[a, W1, b1, …]: open and closed gates alike, weights by fan-in, the last intercepts the labels' log-odds."""
+    """[a, W1, b1, …]: open and closed gates alike, weights by fan-in, the last intercepts the
+    labels' log-odds."""
     parameters = [np.zeros(widths[0])]
     for i in range(len(widths) - 1):
         scale = np.sqrt((2.0 if i < len(widths) - 2 else 1.0) / widths[i])
@@ -94,12 +98,14 @@ def _start(widths: list[int], Y: np.ndarray, rng: np.random.Generator) -> list[n
 def loss_and_gradients(
     parameters: list[np.ndarray], X: np.ndarray, Y: np.ndarray, lam: float, noise: np.ndarray | None
 ) -> tuple[float, list[np.ndarray]]:
-    """Penalised loss and its gradient in [a, W1, b1, ..., ]; `noise` u (rows x d), or None for noise-free gates."""
+    """Penalised loss and its gradient in [a, W1, b1, ..., ]; `noise` u (rows x d), or None for
+    noise-free gates."""
     a, layers = parameters[0], parameters[1:]
     if noise is None:
         s = expit(a / _T)  # the same for all rows
     else:
-        # 1/T = 3/2: sigmoid((log u − log(1 − u) + a) / T) = 1/(1 + r √r), r = (1/u − 1) exp(−a), without logarithms
+        # 1/T = 3/2: sigmoid((log u − log(1 − u) + a) / T) = 1/(1 + r √r), r = (1/u − 1) exp(−a),
+        # without logarithms
         r = 1.0 / np.clip(noise, 1e-6, 1 - 1e-6)
         r -= 1.0
         r *= np.exp(np.minimum(-a, 400.0))

@@ -1,20 +1,23 @@
-"""The solvers of `methods.graphs`: criteria from labelset statistics alone, and GMBA's steps from the margin loss and its
-gradient, which `kernels.graphs` sums, to weights.
+"""The solvers of `methods.graphs`: criteria from labelset statistics alone, and GMBA's steps from
+the margin loss and its gradient, which `kernels.graphs` sums, to weights.
 
-Let u run over the m distinct labelsets, c_u its rows, d_u the degree of each of them, S_u = Σ x_i and Q_u = Σ x_i² over its rows:
+Let u run over the m distinct labelsets, c_u its rows, d_u the degree of each of them, S_u = Σ x_i
+and Q_u = Σ x_i² over its rows:
 
     x'Dx = Σ_u d_u Q_u
     x'Ax = Σ_uv s_uv S_u S_v  −  Σ_u s_uu Q_u         (a row is not its own neighbour)
 
-The eigenvalues γ and eigenvectors ξ of phi3, those of the normalised Laplacian I − N, N = D^−½ A D^−½, of the n rows, are known
-from m × m: N maps the vectors that are constant on labelsets to themselves, and those that add up to zero on each, too.
+The eigenvalues γ and eigenvectors ξ of phi3, those of the normalised Laplacian I − N, N = D^−½ A
+D^−½, of the n rows, are known from m × m: N maps the vectors that are constant on labelsets to
+themselves, and those that add up to zero on each, too.
 
-- Constant: f_i = g_u / √c_u. N acts on g as B_uv = √(c_u c_v) s_uv / √(d_u d_v) − [u = v] s_uu / d_u, so every eigenpair (β, g)
-  of B gives γ = 1 − β and ξ'D^½x = Σ_u g_u √(d_u / c_u) S_u.
-- Zero-sum within u: there the first term of N vanishes and −s_uu / d_u is left: γ = 1 + s_uu / d_u, c_u − 1 times; the squared
-  length of D^½x in that space is d_u (Q_u − S_u² / c_u).
+- Constant: f_i = g_u / √c_u. N acts on g as B_uv = √(c_u c_v) s_uv / √(d_u d_v) − [u = v] s_uu /
+  d_u, so every eigenpair (β, g) of B gives γ = 1 − β and ξ'D^½x = Σ_u g_u √(d_u / c_u) S_u.
+- Zero-sum within u: there the first term of N vanishes and −s_uu / d_u is left: γ = 1 + s_uu / d_u,
+  c_u − 1 times; the squared length of D^½x in that space is d_u (Q_u − S_u² / c_u).
 
-Together m + Σ(c_u − 1) = n. Rows of degree 0 drop out of the graph, not out of the standardisation."""
+Together m + Σ(c_u − 1) = n. Rows of degree 0 drop out of the graph, not out of the
+standardisation."""
 
 from __future__ import annotations
 
@@ -39,7 +42,8 @@ TABLE_BYTES = 2 << 30  # the most that phi3 may take for all pairs of labelsets
 
 @dataclass
 class PowerSums:
-    """`count` (m,) rows of each labelset, `total`, `square` (m, d) sums of x less any fixed value, such as its mean."""
+    """`count` (m,) rows of each labelset, `total`, `square` (m, d) sums of x less any fixed value,
+    such as its mean."""
 
     count: np.ndarray
     total: np.ndarray
@@ -57,11 +61,13 @@ def spec_scores(
 ) -> np.ndarray:
     """Scores (d,), larger is better: −phi1, −phi2 or phi3.
 
-    `sums` per labelset, of the features that vary; `similarity` of the same labelsets, in the same order; `k` eigenvalues used by
-    phi3, counted with their multiplicity (None: the number of labels), the eigenspace of the k-th as a whole (up to γ_k + 1e-9).
+    `sums` per labelset, of the features that vary; `similarity` of the same labelsets, in the same
+    order; `k` eigenvalues used by phi3, counted with their multiplicity (None: the number of
+    labels), the eigenspace of the k-th as a whole (up to γ_k + 1e-9).
 
-    A feature with x'Dx = 0 (zero on every row that has a neighbour) scores −2 under phi1 and phi2, one that is constant there −2
-    under phi2; phi3 is 0 for both. Raises `DataError` when no two rows share a label, `BudgetError`."""
+    A feature with x'Dx = 0 (zero on every row that has a neighbour) scores −2 under phi1 and phi2,
+    one that is constant there −2 under phi2; phi3 is 0 for both. Raises `DataError` when no two
+    rows share a label, `BudgetError`."""
     n = sums.count.sum()
     mean = sums.total.sum(axis=0) / n
     # from squares about the mean: adding before subtracting would lose what is small
@@ -72,11 +78,13 @@ def spec_scores(
     live = (degree > 0) & (count > 0)
     if not live.any():
         raise DataError(
-            "no two rows share a label: the similarity graph has no edge and SPEC is not defined on it"
+            "no two rows share a label: the similarity graph has no edge and SPEC is not defined "
+            "on it"
         )
     weight = degree * count
     energy = degree @ sums.square  # x'Dx
-    # what x'Dx would be if no row sat on the value that standardises to zero: the measure of rounding noise
+    # what x'Dx would be if no row sat on the value that standardises to zero: the measure of
+    # rounding noise
     noise = FLAT * degree @ (sums.square + count[:, None])
     flat = energy <= noise
     shift = (degree @ sums.total) / weight.sum()
@@ -103,7 +111,8 @@ def spec_scores(
 def _leading(
     sums: PowerSums, similarity: LabelsetSimilarity, degree: np.ndarray, live: np.ndarray, k: int
 ) -> np.ndarray:
-    """Σ over the eigenvalues up to γ_k of (2 − γ)(ξ'D^½x)², for x centred by degree, which takes D^½1 out."""
+    """Σ over the eigenvalues up to γ_k of (2 − γ)(ξ'D^½x)², for x centred by degree, which takes
+    D^½1 out."""
     at = np.flatnonzero(live)
     c, d = sums.count[at].astype(np.float64), degree[at]
     own = similarity.self_similarity[at]
@@ -139,7 +148,8 @@ def _leading(
 
 
 def _smallest(adjacency: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
-    """The `wanted` smallest eigenvalues of I − adjacency, ascending, with orthonormal eigenvectors."""
+    """The `wanted` smallest eigenvalues of I − adjacency, ascending, with orthonormal
+    eigenvectors."""
     m = len(adjacency)
     if m <= DENSE_EIGEN or wanted > m // 4:
         beta, vectors = linalg.eigh(
@@ -160,16 +170,17 @@ PATIENCE, STALL = (
     5,
     0.1,
 )  # L-BFGS-B has stalled when this many passes gain less than this share of the gap
-STEP = 0.3  # of the way from the best point to the minimiser of the planes: fewest passes among .3, .5, .7
+# of the way from the best point to the minimiser of the planes: fewest passes among .3, .5, .7
+STEP = 0.3
 
 Evaluate = Callable[[np.ndarray], tuple[float, np.ndarray]]
 Watch = Callable[[int, float, float], None] | None
 
 
 def paper_descent(gradients: Iterable[np.ndarray], width: int, beta: float = 0.9) -> np.ndarray:
-    """(d,) the weights of `mode="paper"`: w ← w − β·grad / ‖grad‖, grad = 2w∘g_i, from w = 1, each anchor once, in the order
-    of `gradients`, which yields g_i (d,). A zero gradient makes no step. The weights may become negative and are ranked as they
-    are, as the paper does."""
+    """(d,) the weights of `mode="paper"`: w ← w − β·grad / ‖grad‖, grad = 2w∘g_i, from w = 1, each
+    anchor once, in the order of `gradients`, which yields g_i (d,). A zero gradient makes no step.
+    The weights may become negative and are ranked as they are, as the paper does."""
     weights = np.ones(width)
     for g in gradients:
         step = weights * g
@@ -189,13 +200,16 @@ def convex(
 ) -> Solution:
     """`mode="convex"`: minimise f(v) = Loss(v) + η/2 ‖v − 1‖² over v ≥ 0.
 
-    `evaluate` v (d,) → (Loss(v), a subgradient (d,)), one distributed pass; Loss convex. `eta` None: .01 of the mean absolute
-    gradient at v = 1. Stops when f(v) less the lower bound is at most `tol` · f(1). `progress(pass, best, gap)`.
+    `evaluate` v (d,) → (Loss(v), a subgradient (d,)), one distributed pass; Loss convex. `eta`
+    None: .01 of the mean absolute gradient at v = 1. Stops when f(v) less the lower bound is at
+    most `tol` · f(1). `progress(pass, best, gap)`.
 
-    The loss is piecewise linear, but of so many pieces that L-BFGS-B with bounds works as on a smooth function; it leads. Every
-    pass also gives a plane below the loss, Loss(v_t) + g_t'(v − v_t). The minimum of the highest plane plus the quadratic bounds
-    f from below: when the bound is within `tol` the solution is proved. Where L-BFGS-B stalls at kinks, as on a few dozen rows,
-    steps towards the model's minimiser take over. `objective` is the best after each pass, `extra["gap"]` it less the bound."""
+    The loss is piecewise linear, but of so many pieces that L-BFGS-B with bounds works as on a
+    smooth function; it leads. Every pass also gives a plane below the loss, Loss(v_t) + g_t'(v −
+    v_t). The minimum of the highest plane plus the quadratic bounds f from below: when the bound is
+    within `tol` the solution is proved. Where L-BFGS-B stalls at kinks, as on a few dozen rows,
+    steps towards the model's minimiser take over. `objective` is the best after each pass,
+    `extra["gap"]` it less the bound."""
     search = _Search(evaluate, width, eta, tol, max_passes, progress)
     try:
         search(np.ones(width))
@@ -235,7 +249,8 @@ class _Stalled(Exception):
 
 
 class _Search:
-    """The objective as L-BFGS-B sees it, divided by its value at v = 1, and the bundle of planes below it."""
+    """The objective as L-BFGS-B sees it, divided by its value at v = 1, and the bundle of planes
+    below it."""
 
     def __init__(
         self,
@@ -303,7 +318,8 @@ class _Search:
         return value
 
     def certify(self) -> None:
-        """Raise the lower bound to that of all planes so far; end the search when it meets the best objective."""
+        """Raise the lower bound to that of all planes so far; end the search when it meets the best
+        objective."""
         start = np.append(self.share, np.zeros(len(self.heights) - len(self.share)))
         bound, self.model, self.share = _lower_bound(
             self.slopes, self.heights, self.eta / self.unit, start
@@ -317,9 +333,10 @@ class _Search:
 def _lower_bound(
     slopes: np.ndarray, heights: np.ndarray, eta: float, share: np.ndarray, rounds: int = 500
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """A lower bound of min over v ≥ 0 of max_t (heights_t + slopes_t'v) + η/2 ‖v − 1‖², with its v and shares. Its dual
-    maximises, over shares a of the planes that add up to 1, the minimum in v of a'heights + (a'slopes)'v + the quadratic, which
-    is at v = [1 − a'slopes/η]₊. Pairwise Frank-Wolfe: move share from the lowest plane in use to the highest at v."""
+    """A lower bound of min over v ≥ 0 of max_t (heights_t + slopes_t'v) + η/2 ‖v − 1‖², with its v
+    and shares. Its dual maximises, over shares a of the planes that add up to 1, the minimum in v
+    of a'heights + (a'slopes)'v + the quadratic, which is at v = [1 − a'slopes/η]₊. Pairwise
+    Frank-Wolfe: move share from the lowest plane in use to the highest at v."""
     if not share.any():
         share[-1] = 1.0
     mixed = share @ slopes
@@ -345,7 +362,8 @@ def _lower_bound(
 def _share_to_move(
     mixed: np.ndarray, direction: np.ndarray, rise: float, eta: float, most: float
 ) -> float:
-    """The t in [0, most] where the dual's slope rise + direction'[1 − (mixed + t direction)/η]₊, which falls in t, is 0."""
+    """The t in [0, most] where the dual's slope rise + direction'[1 − (mixed + t direction)/η]₊,
+    which falls in t, is 0."""
     start = 1.0 - mixed / eta
     inside = (start > 0) | ((start == 0) & (direction < 0))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,9 +1,11 @@
 """Greedy forward selection with look-ahead.
 
-The caller supplies the terms that link a candidate f to a feature s already picked. They are asked for in batches, for the new
-winner and those most likely to win next, and kept until their turn comes. The picks are those of asking one by one.
+The caller supplies the terms that link a candidate f to a feature s already picked. They are asked
+for in batches, for the new winner and those most likely to win next, and kept until their turn
+comes. The picks are those of asking one by one.
 
-From scores to a ranking: one rule for ties, constants and greedy paths, so that every method ranks alike."""
+From scores to a ranking: one rule for ties, constants and greedy paths, so that every method ranks
+alike."""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ def significant(values: np.ndarray, digits: int = 9) -> np.ndarray:
     values = np.asarray(values, float)
     with np.errstate(divide="ignore"):
         exponent = np.where(values == 0, 0.0, np.floor(np.log10(np.abs(values))))
-    # powers of ten above 1e22 are inexact; splitting the scale keeps tiny scores from overflowing it
+    # powers of ten above 1e22 are inexact; splitting the scale keeps tiny scores from overflowing
+    # it
     half = np.floor((digits - 1 - exponent) / 2)
     rest = digits - 1 - exponent - half
     return np.rint(values * 10.0**half * 10.0**rest) / 10.0**half / 10.0**rest
@@ -37,9 +40,10 @@ def complete(
     picks: list[int] | None = None,
     constant: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(order, values) over all `width` features from the values of the varying ones: greedy `picks` (positions among these)
-    first, the rest by value; constant features, and those at the positions `constant`, which do not vary over the rows in use,
-    get min(0, the smallest other score) and rank last, by index."""
+    """(order, values) over all `width` features from the values of the varying ones: greedy `picks`
+    (positions among these) first, the rest by value; constant features, and those at the positions
+    `constant`, which do not vary over the rows in use, get min(0, the smallest other score) and
+    rank last, by index."""
     if constant is not None and len(constant):
         kept = np.setdiff1d(np.arange(len(values)), constant, assume_unique=True)
         picks = None if picks is None else [int(i) for i in np.searchsorted(kept, picks)]
@@ -62,11 +66,12 @@ GROUP_BEST = 3  # members whose mean is the gain of a group
 
 @dataclass
 class Path:
-    """Picked features in order, the criterion's value at each pick, and how many link vectors were computed and used.
+    """Picked features in order, the criterion's value at each pick, and how many link vectors were
+    computed and used.
 
-    `given` (v,): the criterion's values once the first `included` picks, which are included, are picked. Where features cost,
-    `purchases` has the picks so far, the cost and the gain of each, and `single` says whether the best one took the place of all.
-    """
+    `given` (v,): the criterion's values once the first `included` picks, which are included, are
+    picked. Where features cost, `purchases` has the picks so far, the cost and the gain of each,
+    and `single` says whether the best one took the place of all."""
 
     picks: list[int]
     gains: list[float]
@@ -89,7 +94,8 @@ class Path:
 
 @dataclass(frozen=True)
 class Group:
-    """Features picked or left together: the places of its `members`, their cost, and `gain`, where the method tells it."""
+    """Features picked or left together: the places of its `members`, their cost, and `gain`, where
+    the method tells it."""
 
     members: tuple[int, ...]
     cost: float = 0.0
@@ -101,11 +107,12 @@ class Group:
 class PickConstraints:
     """Constraints of a selection, by the places of the features.
 
-    `include`  picked first, in this order
-    `groups`   picked or left whole, by the gain of the group: its own where it has one, else the mean of the three best of its
+    `include`  picked first, in this order `groups`   picked or left whole, by the gain of the
+    group: its own where it has one, else the mean of the three best of its
                members, or with `norm` the norm of them all. No member is included
-    `costs`    of every feature, and `budget`, what the picks beside the included ones may cost: the next pick is the one of the
-               most gain per cost among those that can be paid and gain anything"""
+    `costs`    of every feature, and `budget`, what the picks beside the included ones may cost: the
+               next pick is the one of the most gain per cost among those that can be paid and gain
+               anything"""
 
     include: tuple[int, ...] = ()
     groups: tuple[Group, ...] = ()
@@ -114,7 +121,8 @@ class PickConstraints:
     norm: bool = False
 
     def among(self, features: np.ndarray) -> PickConstraints:
-        """The same by the places in `features` (ascending); those that are not there are left out."""
+        """The same by the places in `features` (ascending); those that are not there are left
+        out."""
         place = {int(f): i for i, f in enumerate(features)}
 
         def of(listed: tuple[int, ...]) -> tuple[int, ...]:
@@ -144,7 +152,8 @@ UNCONSTRAINED = PickConstraints()
 
 
 def best(values: np.ndarray, open_: np.ndarray) -> int:
-    """The open index of the largest value; those within 1e-10·max(1, |best|) of it are equal and the smallest index wins."""
+    """The open index of the largest value; those within 1e-10·max(1, |best|) of it are equal and
+    the smallest index wins."""
     candidates = np.flatnonzero(open_)
     v = values[candidates]
     top = v.max()
@@ -152,8 +161,8 @@ def best(values: np.ndarray, open_: np.ndarray) -> int:
 
 
 class Units:
-    """Selection units, features or groups (indexed by first member): `price`, `size` (v,) of the unit at a place, `alone` (v,)
-    whether a feature is in no group."""
+    """Selection units, features or groups (indexed by first member): `price`, `size` (v,) of the
+    unit at a place, `alone` (v,) whether a feature is in no group."""
 
     def __init__(self, count: int, terms: PickConstraints) -> None:
         self.groups = [np.array(sorted(group.members)) for group in terms.groups]
@@ -180,7 +189,8 @@ class Units:
                 self.price[self.heads] = [group.cost for group in terms.groups]
 
     def group_gain(self, values: np.ndarray) -> np.ndarray:
-        """(v,) the gain of the unit at each place where one stands, from the `values` (v,) of the features."""
+        """(v,) the gain of the unit at each place where one stands, from the `values` (v,) of the
+        features."""
         if not self.groups:
             return values
         inside, out = values[self.flat], values.copy()
@@ -212,11 +222,12 @@ class Units:
 
 
 class Pool:
-    """The features that may still be picked, and whose turn it is: the included ones, then the best unit, member by member.
+    """The features that may still be picked, and whose turn it is: the included ones, then the best
+    unit, member by member.
 
-    `count` features are picked at most: a group that would pass that ends the picking. After the first pick none is picked whose
-    value is below `least`, unless it is included. Where features cost, the best has the most gain per cost, and gains something.
-    """
+    `count` features are picked at most: a group that would pass that ends the picking. After the
+    first pick none is picked whose value is below `least`, unless it is included. Where features
+    cost, the best has the most gain per cost, and gains something."""
 
     def __init__(
         self, size: int, count: int, terms: PickConstraints = UNCONSTRAINED, least: float = -np.inf
@@ -297,7 +308,8 @@ class Pool:
         return members
 
     def affordable(self, values: np.ndarray) -> list[int]:
-        """The features of everything that is bought where `values` never change, beside the included."""
+        """The features of everything that is bought where `values` never change, beside the
+        included."""
         units, out = self._units, []
         worth, standing = units.group_gain(values), units.standing(self.open)
         payable = self._payable(worth, standing)
@@ -317,7 +329,8 @@ class Pool:
         count: int,
         progress: Progress = None,
     ) -> Path:
-        """Pick to the end, by `values` (v,) first, after each pick by `revalue(pick, path)`; `progress(picks, count)`."""
+        """Pick to the end, by `values` (v,) first, after each pick by `revalue(pick, path)`;
+        `progress(picks, count)`."""
         path = Path([], [])
         while (pick := self.next(values)) is not None:
             path.picks.append(pick)
@@ -331,7 +344,8 @@ class Pool:
         return self.end(path)
 
     def end(self, path: Path) -> Path:
-        """The finished path. Where the best single purchase gains more than all of them, it takes their place."""
+        """The finished path. Where the best single purchase gains more than all of them, it takes
+        their place."""
         path.given, path.included = self.given, len(self._terms.include)
         path.purchases = self._purchases
         single = self._single
@@ -346,8 +360,9 @@ class Pool:
 
 
 def select_within_budget(values: np.ndarray, count: int, terms: PickConstraints) -> Path:
-    """The picks of features that each have a value of their own: the included ones, then the most value per cost, to nine
-    significant digits; what cannot be paid is passed over. The same rules as `Pool`, from one sort."""
+    """The picks of features that each have a value of their own: the included ones, then the most
+    value per cost, to nine significant digits; what cannot be paid is passed over. The same rules
+    as `Pool`, from one sort."""
     pool = Pool(len(values), count, terms)
     pool.open[list(terms.include)] = False
     pool.left, pool.coming = pool.left - len(terms.include), []
@@ -365,11 +380,12 @@ def forward(
     progress: Progress = None,
     terms: PickConstraints = UNCONSTRAINED,
 ) -> Path:
-    """Pick `count` features: the first by `first`, then by `criterion(sum, picked so far)`, the sum over the picks s of
-    `term(s, link of s)`; `terms` rule.
+    """Pick `count` features: the first by `first`, then by `criterion(sum, picked so far)`, the sum
+    over the picks s of `term(s, link of s)`; `terms` rule.
 
-    `links(features)` returns the link of each feature asked for, `ahead` at once at first; as long as four in five of them are
-    used, the next batch is half as large again: few requests, little counted in vain."""
+    `links(features)` returns the link of each feature asked for, `ahead` at once at first; as long
+    as four in five of them are used, the next batch is half as large again: few requests, little
+    counted in vain."""
     pool, kept = Pool(len(first), count, terms), dict[int, Any]()
     values, total = first, np.zeros(len(first))
 

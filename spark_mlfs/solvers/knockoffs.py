@@ -1,17 +1,20 @@
-"""Gaussian knockoffs from second moments: what a made-up copy of each feature, with no say over the labels, scores.
+"""Gaussian knockoffs from second moments: what a made-up copy of each feature, with no say over the
+labels, scores.
 
 For x ~ N(μ, Σ), Σ a correlation matrix (v, v), S = diag(s) with 0 ≤ S ≤ 2Σ, the knockoffs
 
     x̃ | x ~ N( μ + (I − SΣ⁻¹)(x − μ),  2S − SΣ⁻¹S )
 
-leave the joint second moments unchanged when x_j and x̃_j are swapped, while cov(x_j, x̃_j) = 1 − s_j. A method run on [X, X̃]
-gives W_j = ‖w_j‖ − ‖w̃_j‖; for a feature that says nothing beyond the others its sign is a fair coin, and the knockoff+ threshold
+leave the joint second moments unchanged when x_j and x̃_j are swapped, while cov(x_j, x̃_j) = 1 −
+s_j. A method run on [X, X̃] gives W_j = ‖w_j‖ − ‖w̃_j‖; for a feature that says nothing beyond the
+others its sign is a fair coin, and the knockoff+ threshold
 
     T = min{ t > 0 : (1 + #{W_j ≤ −t}) / max(1, #{W_j ≥ t}) ≤ fdr }
 
-keeps the false discovery rate of {W_j ≥ T} at most `fdr`. At least 1/fdr features pass, or none. Exact for Gaussian features of
-known Σ; for others the moments match to second order only. Sources: Candès, Fan, Janson & Lv, JRSS B 80 (2018); Spector & Janson,
-Annals of Statistics 50 (2022), for s; Chen, Wiesel, Eldar & Hero, IEEE TSP 58 (2010), for the shrinkage."""
+keeps the false discovery rate of {W_j ≥ T} at most `fdr`. At least 1/fdr features pass, or none.
+Exact for Gaussian features of known Σ; for others the moments match to second order only. Sources:
+Candès, Fan, Janson & Lv, JRSS B 80 (2018); Spector & Janson, Annals of Statistics 50 (2022), for s;
+Chen, Wiesel, Eldar & Hero, IEEE TSP 58 (2010), for the shrinkage."""
 
 from __future__ import annotations
 
@@ -27,13 +30,15 @@ from ..kernels.gram import GramStatistics, GramView
 SWEEPS = 20
 SWEEP_WORK = 2e11  # v³ of all sweeps together: minutes of one core
 SHRINK_BELOW = 2  # rows a feature
-FLOOR = 1e-6  # smallest eigenvalue that Σ is brought to: below it nothing can be told from its neighbours
+# smallest eigenvalue that Σ is brought to: below it nothing can be told from its neighbours
+FLOOR = 1e-6
 
 
 @dataclass(frozen=True)
 class Sampler:
-    """x̃ − centre = shift + (x − centre) `mean` + z `root`, z (rows, k) standard normal, for the features at `positions`; `shift`
-    (k,), `mean` and `root` (k, k) in the units of the data, `s` (k,) and `shrinkage` for the record."""
+    """x̃ − centre = shift + (x − centre) `mean` + z `root`, z (rows, k) standard normal, for the
+    features at `positions`; `shift` (k,), `mean` and `root` (k, k) in the units of the data, `s`
+    (k,) and `shrinkage` for the record."""
 
     positions: np.ndarray
     shift: np.ndarray
@@ -44,7 +49,8 @@ class Sampler:
 
 
 def joined(first: GramStatistics, second: GramStatistics, cross: np.ndarray) -> GramStatistics:
-    """Statistics of the features of both side by side; `cross` (d1, d2) Σ (x − a)(x̃ − ã)'. The labels are the first's."""
+    """Statistics of the features of both side by side; `cross` (d1, d2) Σ (x − a)(x̃ − ã)'. The
+    labels are the first's."""
     of_features = ("sum_x", "xy", "centre_x", "low", "high")
     both: dict[str, Any] = {
         name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in of_features
@@ -55,13 +61,15 @@ def joined(first: GramStatistics, second: GramStatistics, cross: np.ndarray) -> 
 def shrunk(R: np.ndarray, n: float) -> tuple[np.ndarray, float]:
     """(1 − ρ)R + ρI and ρ, of a correlation matrix R (v, v) estimated from n rows.
 
-    With n ≥ 2v rows ρ = 0: a shrunk correlation of near copies makes their knockoffs too weak (in simulation, 4000 rows, 100
-    features, ten noisy copies, a third of the kept are false where the target is a tenth; unshrunk 0.08 are). Below that the
-    oracle approximating shrinkage (Chen et al. 2010, Eq. 23; scikit-learn's ``OAS`` drops the 2/v),
+    With n ≥ 2v rows ρ = 0: a shrunk correlation of near copies makes their knockoffs too weak (in
+    simulation, 4000 rows, 100 features, ten noisy copies, a third of the kept are false where the
+    target is a tenth; unshrunk 0.08 are). Below that the oracle approximating shrinkage (Chen et
+    al. 2010, Eq. 23; scikit-learn's ``OAS`` drops the 2/v),
 
         ρ = min(1, [(1 − 2/v) tr R² + v²] / [(n + 1 − 2/v)(tr R² − v)])
 
-    With four rows a feature little is found, with ten most. ρ is raised until no eigenvalue is below 1e-6, for exact copies."""
+    With four rows a feature little is found, with ten most. ρ is raised until no eigenvalue is
+    below 1e-6, for exact copies."""
     v, share = len(R), 0.0
     if n < SHRINK_BELOW * v:
         squares = float((R * R).sum())
@@ -84,12 +92,14 @@ def equicorrelated(sigma: np.ndarray) -> np.ndarray:
 
 
 def minimum_variance(sigma: np.ndarray, sweeps: int | None = None, tol: float = 1e-4) -> np.ndarray:
-    """(v,) the s that makes features and knockoffs hardest to tell from each other: min Σ_j 1/s_j + tr (2Σ − S)⁻¹ (Spector &
-    Janson 2022), by exact coordinate steps from the equicorrelated s, O(v³) a sweep.
+    """(v,) the s that makes features and knockoffs hardest to tell from each other: min Σ_j 1/s_j +
+    tr (2Σ − S)⁻¹ (Spector & Janson 2022), by exact coordinate steps from the equicorrelated s,
+    O(v³) a sweep.
 
-    With P = (2Σ − S)⁻¹, c = P_jj, a = ‖P e_j‖: s_j + δ, δ = (1 − a·s_j)/(c + a), stays strictly inside the limits; P follows by
-    one rank-one update. `sweeps` (default: 20, fewer where v³ is large, none above some six thousand features) bound the work; it
-    stops when one lowers the objective by less than `tol`."""
+    With P = (2Σ − S)⁻¹, c = P_jj, a = ‖P e_j‖: s_j + δ, δ = (1 − a·s_j)/(c + a), stays strictly
+    inside the limits; P follows by one rank-one update. `sweeps` (default: 20, fewer where v³ is
+    large, none above some six thousand features) bound the work; it stops when one lowers the
+    objective by less than `tol`."""
     v = len(sigma)
     s = equicorrelated(sigma)
     if sweeps is None:
@@ -113,7 +123,8 @@ def minimum_variance(sigma: np.ndarray, sweeps: int | None = None, tol: float = 
 
 
 def sampler(view: GramView, centre: np.ndarray) -> Sampler:
-    """How to draw knockoffs of the varying features of a view scaled by ``standard``; `centre` (d,) what rows come less of."""
+    """How to draw knockoffs of the varying features of a view scaled by ``standard``; `centre` (d,)
+    what rows come less of."""
     if len(view.varying) < 2:
         raise DataError("knockoffs need at least two features that vary over the labelled rows")
     sigma, share = shrunk(view.G / view.n, view.n)
@@ -131,7 +142,8 @@ def sampler(view: GramView, centre: np.ndarray) -> Sampler:
 
 
 def statistic(weights: np.ndarray) -> np.ndarray:
-    """(k,) W_j = ‖w_j‖ − ‖w̃_j‖ from weights (2k, q), features first; differences of rounding count as 0."""
+    """(k,) W_j = ‖w_j‖ − ‖w̃_j‖ from weights (2k, q), features first; differences of rounding count
+    as 0."""
     norms = np.linalg.norm(weights, axis=1)
     first, second = np.split(norms, 2)
     out = first - second
@@ -140,7 +152,8 @@ def statistic(weights: np.ndarray) -> np.ndarray:
 
 
 def threshold(w: np.ndarray, fdr: float) -> float:
-    """The knockoff+ threshold of W (NaN left out); infinity where nothing can be kept at this rate."""
+    """The knockoff+ threshold of W (NaN left out); infinity where nothing can be kept at this
+    rate."""
     w = w[~np.isnan(w)]
     sizes = np.sort(np.abs(w[w != 0]))
     ordered = np.sort(w)

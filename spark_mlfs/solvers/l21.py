@@ -4,21 +4,23 @@ All are one convex problem in (A, C, β), A symmetric and positive semidefinite 
 
     f(W) = tr W'AW − 2 tr W'C + β‖W‖₂,₁,          (A + βU) W = C,   U = diag(1 / (2‖w_i‖)).
 
-Reweighting fixes U, solves, and updates U. 1/(2‖w_i‖) grows without bound as a row vanishes; with s = U^−½ the same step is
-W = s (sAs + βI)⁻¹ s C, whose matrix is bounded below by β, so Cholesky serves. U is bounded by 1/eps, eps = 1e-10 of the
-largest 2‖w_i‖ of the first iterate, and what falls monotonically is the Huberised objective
+Reweighting fixes U, solves, and updates U. 1/(2‖w_i‖) grows without bound as a row vanishes; with s
+= U^−½ the same step is W = s (sAs + βI)⁻¹ s C, whose matrix is bounded below by β, so Cholesky
+serves. U is bounded by 1/eps, eps = 1e-10 of the largest 2‖w_i‖ of the first iterate, and what
+falls monotonically is the Huberised objective
 
     f with h(‖w_i‖) in place of ‖w_i‖,   h(t) = t if 2t ≥ eps, else t²/eps + eps/4.
 
-The start is U = I; the solver stops at max|ΔW| ≤ 1e-9 max|W|. Reweighting alone converges slowly where rows vanish or
-nearly copy one another. As min over x ≥ eps of t²/x + x/4 is h(t), the Huberised problem is the minimisation over
-x = diag(U)⁻¹ alone of the convex, smooth
+The start is U = I; the solver stops at max|ΔW| ≤ 1e-9 max|W|. Reweighting alone converges slowly
+where rows vanish or nearly copy one another. As min over x ≥ eps of t²/x + x/4 is h(t), the
+Huberised problem is the minimisation over x = diag(U)⁻¹ alone of the convex, smooth
 
     g(x) = −tr C'(A + β diag(1/x))⁻¹ C + β/4 Σ x,    x ≥ eps,    W(x) = (A + β diag(1/x))⁻¹ C,
 
-of d unknowns whatever q is: after a few reweightings (with Anderson extrapolation of x) the solver takes Newton steps on it,
-`BoxNewton`. Both are kept only when the objective does not rise. Identical columns are solved as one and share its weight alike,
-as reweighting has it. Rows that vanish are set aside, checked against the optimality conditions at the end and brought back when
+of d unknowns whatever q is: after a few reweightings (with Anderson extrapolation of x) the solver
+takes Newton steps on it, `BoxNewton`. Both are kept only when the objective does not rise.
+Identical columns are solved as one and share its weight alike, as reweighting has it. Rows that
+vanish are set aside, checked against the optimality conditions at the end and brought back when
 they violate them."""
 
 from __future__ import annotations
@@ -35,19 +37,22 @@ from .manifolds import laplacian, symmetric_edges
 
 EPS = 1e-10  # of the largest 2‖w_i‖: the bound of U
 _REWEIGHTINGS = 8  # before the first Newton step
-# of the largest norm, and of a row's last one: below both it is on its way to 0; the smaller, the slower it may shrink
+# of the largest norm, and of a row's last one: below both it is on its way to 0; the smaller, the
+# slower it may shrink
 VANISHING = (1e-3, 0.8), (1e-5, 0.9), (1e-7, 0.99)
 
 
 def huber(norms: np.ndarray, eps: float | np.ndarray) -> np.ndarray:
-    """h(t): the norm with its kink at 0 rounded off below eps/2, whose derivative is 2t / max(2t, eps)."""
+    """h(t): the norm with its kink at 0 rounded off below eps/2, whose derivative is 2t / max(2t,
+    eps)."""
     if not np.any(eps):
         return norms
     return np.where(2 * norms >= eps, norms, norms * norms / eps + eps / 4)
 
 
 def steady(guess: np.ndarray, W: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """An extrapolated W and its row norms; rows whose norm, and so their weight in U, leapt from `norms` stay as in `W`."""
+    """An extrapolated W and its row norms; rows whose norm, and so their weight in U, leapt from
+    `norms` stay as in `W`."""
     sizes = np.linalg.norm(guess, axis=1)
     off = (sizes > 10 * norms) | (sizes < 0.1 * norms)
     return np.where(off[:, None], W, guess), np.where(off, norms, sizes)
@@ -91,12 +96,14 @@ def minimise_l21(
     penalties: np.ndarray | None = None,
     unit: np.ndarray | None = None,
 ) -> Solution:
-    """Minimise factor * (tr W'AW − 2 tr W'C + β‖W‖₂,₁ + constant) over W (d × q), or with `penalties` p (d,) βΣ p_i ‖w_i‖.
+    """Minimise factor * (tr W'AW − 2 tr W'C + β‖W‖₂,₁ + constant) over W (d × q), or with
+    `penalties` p (d,) βΣ p_i ‖w_i‖.
 
-    `constant` (usually ‖HY‖²) and `factor` only serve the reported objective. `start` (without penalties): W of a neighbouring
-    problem. `accelerate=False` runs the plain iteration, which may need thousands of steps. `iterations` counts linear solves.
-    Rows set aside end as exact zeros. The intercept is left at 0. `unit` (d,): what counts as 1 of each row where rows are
-    compared, by the start, the bound of U and `tol`."""
+    `constant` (usually ‖HY‖²) and `factor` only serve the reported objective. `start` (without
+    penalties): W of a neighbouring problem. `accelerate=False` runs the plain iteration, which may
+    need thousands of steps. `iterations` counts linear solves. Rows set aside end as exact zeros.
+    The intercept is left at 0. `unit` (d,): what counts as 1 of each row where rows are compared,
+    by the start, the bound of U and `tol`."""
     if penalties is not None:
         part = Penalised(A, C, penalties)
         constant -= float(np.trace(part.explained))
@@ -126,7 +133,8 @@ def minimise_l21(
         A, C, beta, tol, accelerate, merged.parts, 1.0 if unit is None else unit[kept]
     )
     start = None if start is None else merged.gathered(start)
-    # Values are differences of sums as large as `constant`: a rise within their rounding is reported as none.
+    # Values are differences of sums as large as `constant`: a rise within their rounding is
+    # reported as none.
     state.rounding = 1e-14 * abs(constant)
     trace = [factor * (v + constant) for v in state.run(start, max_iter)]
     slack = 1e-13 * factor * (abs(constant) + abs((state.W * state.C).sum()))
@@ -138,7 +146,8 @@ def minimise_l21(
 
 
 class _Reweighting:
-    """`parts`: how many identical coordinates a row stands for; its x, 2‖w‖ at most, is the sum of theirs, in their `unit`s."""
+    """`parts`: how many identical coordinates a row stands for; its x, 2‖w‖ at most, is the sum of
+    theirs, in their `unit`s."""
 
     def __init__(
         self,
@@ -169,7 +178,8 @@ class _Reweighting:
         return float(huber(t, floor).sum() + (self.eps * self.parts.sum() - floor.sum()) / 4)
 
     def step(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """W(x) of the rows in play, its row norms and Huberised objective. AW = C − βU W needs no product."""
+        """W(x) of the rows in play, its row norms and Huberised objective. AW = C − βU W needs no
+        product."""
         self.factor = None  # frees it before the next is formed
         W, self.factor = factored_step(self.Ar, self.Cr, self.beta, x)
         self.solves += 1
@@ -189,10 +199,12 @@ class _Reweighting:
         self.Cr = self.C if whole else self.C[rows]
 
     def run(self, start: np.ndarray | None, max_iter: int) -> list[float]:
-        """Reweighting and Newton steps until W rests or `max_iter` solves; the objective after each step that was kept."""
+        """Reweighting and Newton steps until W rests or `max_iter` solves; the objective after each
+        step that was kept."""
         x = self.parts.copy()  # U = I
         if start is not None and np.any(start):
-            # A row at 0 would grow only geometrically from eps: every row starts with a share it can use.
+            # A row at 0 would grow only geometrically from eps: every row starts with a share it
+            # can use.
             x = 2 * np.linalg.norm(start, axis=1)
             x = np.maximum(x, 1e-2 * x.max())
         W, t, _ = self.step(x)
@@ -205,7 +217,8 @@ class _Reweighting:
         )
         trace = [value]
         if np.linalg.norm(self.C, axis=1).max() <= 0.5 * self.beta:
-            # W = 0 is optimal. The Huberised minimiser, about eps C / β, still orders the features by ‖C_i‖.
+            # W = 0 is optimal. The Huberised minimiser, about eps C / β, still orders the features
+            # by ‖C_i‖.
             W, t, value = self.step(self.floor)
             if (2 * t <= self.floor * (1 + 1e-9)).all() and value <= trace[0]:
                 self.W, self.converged = W, True
@@ -288,7 +301,8 @@ class _Reweighting:
     def set_aside(
         self, W: np.ndarray, t: np.ndarray, value: float, keep: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-        """Put the rows not in `keep` at 0 and out of play, unless that would raise the objective."""
+        """Put the rows not in `keep` at 0 and out of play, unless that would raise the
+        objective."""
         before = self.rows, self.Ar, self.Cr, self.factor
         self.restrict(self.rows[keep])
         new = self.objective(W[keep], t[keep])
@@ -300,8 +314,9 @@ class _Reweighting:
     def bring_back(
         self, W: np.ndarray, t: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, float] | None:
-        """Check the rows out of play, or too small to have grown back, against ‖C_i − A_i W‖ ≤ β/2: None when all satisfy it;
-        a violating row takes its exact minimiser given the others (a descent step) and returns to play."""
+        """Check the rows out of play, or too small to have grown back, against ‖C_i − A_i W‖ ≤ β/2:
+        None when all satisfy it; a violating row takes its exact minimiser given the others (a
+        descent step) and returns to play."""
         full = np.zeros_like(self.C, dtype=np.float64)
         full[self.rows] = W
         norms = np.linalg.norm(full, axis=1) / self.unit
@@ -331,11 +346,13 @@ class _Reweighting:
 
 
 class BoxNewton:
-    """Damped Newton steps for a convex, smooth g(x) over x ≥ floor, in the scaled unknowns y = p / √x, p = dx.
+    """Damped Newton steps for a convex, smooth g(x) over x ≥ floor, in the scaled unknowns y = p /
+    √x, p = dx.
 
-    H (its lower triangle is read) and g are the scaled Hessian and right-hand side, `unit` what H's diagonal is at most near the
-    optimum: H + damping * unit with a large damping is a short reweighting. What crosses the floor is fixed there, so steps along
-    directions in which H is nearly singular (near copies of a column) end where a row vanishes."""
+    H (its lower triangle is read) and g are the scaled Hessian and right-hand side, `unit` what H's
+    diagonal is at most near the optimum: H + damping * unit with a large damping is a short
+    reweighting. What crosses the floor is fixed there, so steps along directions in which H is
+    nearly singular (near copies of a column) end where a row vanishes."""
 
     def __init__(
         self,
@@ -352,12 +369,15 @@ class BoxNewton:
     def of_l21(
         cls, factor: np.ndarray, W: np.ndarray, x: np.ndarray, beta: float, floor: np.ndarray
     ) -> BoxNewton:
-        """At x, for W = W(x), M = sAs + βI = LL' (overwritten), s² = x and r_i = (C − AW)_i = β w_i/x_i:
+        """At x, for W = W(x), M = sAs + βI = LL' (overwritten), s² = x and r_i = (C − AW)_i = β
+        w_i/x_i:
 
-            g'_i = β/4 − ‖r_i‖²/β,   g'' = (2/β) K ∘ (RR'),   K = s⁻¹ (I − βM⁻¹) s⁻¹ = A (βI + xA)⁻¹.
+            g'_i = β/4 − ‖r_i‖²/β,   g'' = (2/β) K ∘ (RR'),   K = s⁻¹ (I − βM⁻¹) s⁻¹ = A (βI +
+            xA)⁻¹.
 
-        In y, up to the factor 2/β, H = (I − βM⁻¹) ∘ RR'. The right-hand side is that of Newton's method on 1/‖r_i‖ = 2/β, as
-        in trust regions: for one coordinate alone 1/‖r‖ is linear in x, and rows that vanish are not overshot."""
+        In y, up to the factor 2/β, H = (I − βM⁻¹) ∘ RR'. The right-hand side is that of Newton's
+        method on 1/‖r_i‖ = 2/β, as in trust regions: for one coordinate alone 1/‖r‖ is linear in x,
+        and rows that vanish are not overshot."""
         R = W * (beta / x)[:, None]
         size = np.linalg.norm(R, axis=1)
         H, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
@@ -400,11 +420,13 @@ class BoxNewton:
         return np.maximum(self.x + self.s * y, self.floor)
 
 
-# --- the methods whose statistics are one Gram matrix: formulas and sources are in the methods' modules ----------------------
+# --- the methods whose statistics are one Gram matrix: formulas and sources are in the methods'
+# modules ----------------------
 
 
 def csfs(gram: GramView, mu: float = 1.0, **options: Any) -> Solution:
-    """`methods.scanned` with every row labelled; for unlabelled rows see `l21_scans.csfs_unlabelled`."""
+    """`methods.scanned` with every row labelled; for unlabelled rows see
+    `l21_scans.csfs_unlabelled`."""
     return _with_intercept(
         gram, minimise_l21(gram.G, gram.C, mu, float(np.trace(gram.S)), **options)
     )
@@ -418,8 +440,8 @@ def msfs(
     rho: float = 0.5,
     **options: Any,
 ) -> Solution:
-    """`methods.manifolds`, given X'LX (v × v) of the sampled neighbourhood graph in the view's coordinates. ρ = 0, α = 0 is
-    ridge(β); α = 0, ρ = 1 is fully labelled CSFS(β)."""
+    """`methods.manifolds`, given X'LX (v × v) of the sampled neighbourhood graph in the view's
+    coordinates. ρ = 0, α = 0 is ridge(β); α = 0, ρ = 1 is fully labelled CSFS(β)."""
     A = gram.G + alpha * xlx if alpha else gram.G.copy()
     A[np.diag_indices_from(A)] += beta * (1 - rho)
     return _with_intercept(
@@ -430,7 +452,8 @@ def msfs(
 def mssl(
     gram: GramView, alpha: float = 0.1, beta: float = 1.0, k: int = 10, **options: Any
 ) -> Solution:
-    """`methods.regression`, L_f the `feature_laplacian` of the k nearest features, from the Gram matrix."""
+    """`methods.regression`, L_f the `feature_laplacian` of the k nearest features, from the Gram
+    matrix."""
     A = gram.G + alpha * feature_laplacian(gram.G, gram.n, k).toarray() if alpha else gram.G
     more = options | {"penalties": gram.penalties}
     return _with_intercept(
@@ -444,8 +467,9 @@ def _with_intercept(gram: GramView, solution: Solution) -> Solution:
 
 
 def feature_laplacian(G: np.ndarray, n: float, k: int) -> sparse.csr_matrix:
-    """Laplacian of the k-nearest-feature graph: binary weights, an edge if either feature lists the other; d²_ij = G_ii + G_jj
-    − 2 G_ij (columns of the scaled X), neighbours ordered by round(d²/n, 10), then index."""
+    """Laplacian of the k-nearest-feature graph: binary weights, an edge if either feature lists the
+    other; d²_ij = G_ii + G_jj − 2 G_ij (columns of the scaled X), neighbours ordered by round(d²/n,
+    10), then index."""
     d = len(G)
     k = min(k, d - 1)
     if k < 1:
@@ -475,15 +499,17 @@ def omfs_armijo(
     tol: float = 1e-9,
     max_iter: int = 20_000,
 ) -> Solution:
-    """OMFS once Y ≈ VB is factorised, A = X'X (v × v), C = X'V (v × c), `constant` = ‖V‖², by the paper's own descent (Valadi et
-    al., algorithm, steps 2-7) where `minimise_l21` finds the same: W ← W − step * gradient of
+    """OMFS once Y ≈ VB is factorised, A = X'X (v × v), C = X'V (v × c), `constant` = ‖V‖², by the
+    paper's own descent (Valadi et al., algorithm, steps 2-7) where `minimise_l21` finds the same: W
+    ← W − step * gradient of
 
         J(W) = ‖XW − V‖² + γ Σ_i √(‖w_i‖² + e),    gradient 2(X'(XW − V) + γD W),
 
-    D = diag(1/(2 √(‖w_i‖² + e))), the step by Armijo's rule, from W = 0. The paper leaves open: the gradient is divided row by
-    row by 2 (X'X)_ii + 2 γD_ii (else rows near 0 stall the descent), the first trial step is Barzilai and Borwein's, and e falls
-    by hundreds to (1e-6 of the largest row norm)²: J falls with it. Stops when at the last e the scaled gradient is below `tol`
-    times its first size, or 100 steps lower J by less than 1e-12 relative."""
+    D = diag(1/(2 √(‖w_i‖² + e))), the step by Armijo's rule, from W = 0. The paper leaves open: the
+    gradient is divided row by row by 2 (X'X)_ii + 2 γD_ii (else rows near 0 stall the descent), the
+    first trial step is Barzilai and Borwein's, and e falls by hundreds to (1e-6 of the largest row
+    norm)²: J falls with it. Stops when at the last e the scaled gradient is below `tol` times its
+    first size, or 100 steps lower J by less than 1e-12 relative."""
     W, q = np.zeros(C.shape, dtype=np.float64), C.shape[1]
     if not np.any(C):
         return Solution(W, np.zeros(q), [float(constant)], True, 0)

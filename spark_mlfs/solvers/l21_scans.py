@@ -1,20 +1,23 @@
 """ℓ2,1 problems that scan the rows once an iteration: RFS, and CSFS with unknown labels.
 
-Both are convex in (W, b), so that neither the start nor the steps change the optimum: each step solves a problem of second
-moments on the driver, and Anderson extrapolation of (W, b), kept only where the objective does not rise, saves scans.
+Both are convex in (W, b), so that neither the start nor the steps change the optimum: each step
+solves a problem of second moments on the driver, and Anderson extrapolation of (W, b), kept only
+where the objective does not rise, saves scans.
 
 RFS on rows held in memory, by Newton steps on the weights: no scans, quadratic convergence.
 
     min Σ_i m_i‖W'x_i + b − y_i‖ + γ‖W‖₂,₁,        X n × d, Y n × q, row weights m > 0 (1)
 
-Where rows are few a feature, many are fitted exactly, and their weights 1/(2‖r_i‖) grow without bound. With t ≤ t²/x + x/4 for
-every residual and every row of W, what is left is the minimisation of the convex, smooth
+Where rows are few a feature, many are fitted exactly, and their weights 1/(2‖r_i‖) grow without
+bound. With t ≤ t²/x + x/4 for every residual and every row of W, what is left is the minimisation
+of the convex, smooth
 
-    g(x, s) = max over U, 1'U = 0:  2 tr U'Y − tr U'NU + (Σ m x + γ Σ s)/4,    N = diag(x/m) + X diag(s) X'/γ,
+    g(x, s) = max over U, 1'U = 0:  2 tr U'Y − tr U'NU + (Σ m x + γ Σ s)/4,    N = diag(x/m) + X
+    diag(s) X'/γ,
 
-over x ≥ 2 floor (n) and s ≥ eps (d), the Huberised problem that reweighting solves too. U = N⁻¹ (Y − 1b') and
-residual = diag(x/m) U, W = diag(s) V/γ, V = X'U. N stays well conditioned as x → 0, unlike X' diag(m/x) X. With P the
-inverse of N on 1'U = 0, E = [diag(1/m), X/γ] and Z = [U; V],
+over x ≥ 2 floor (n) and s ≥ eps (d), the Huberised problem that reweighting solves too. U = N⁻¹ (Y
+− 1b') and residual = diag(x/m) U, W = diag(s) V/γ, V = X'U. N stays well conditioned as x → 0,
+unlike X' diag(m/x) X. With P the inverse of N on 1'U = 0, E = [diag(1/m), X/γ] and Z = [U; V],
 
     g' = (m_i/4 − ‖u_i‖²/m_i, γ/4 − ‖v_j‖²/γ),     g'' = 2 (E'PE) ∘ (ZZ')."""
 
@@ -40,9 +43,10 @@ Scan = Callable[[np.ndarray | None, np.ndarray | None], Any]  # of W and b, or o
 class _Scanned:
     """A problem in (W, b) whose every evaluation reads the rows.
 
-    `read(W, b)` scans them; `step(W, scan)` gives the next (W, b) by the scan at the last one; `objective(W, b, scan)`;
-    `adjusted(guess, W)` an extrapolated W as it may be tried, where the plain step gives W; `rounding(scan, value)` the rise that
-    is none. `left` iterates are kept after a guess that failed; with `strict` the last step must not rise."""
+    `read(W, b)` scans them; `step(W, scan)` gives the next (W, b) by the scan at the last one;
+    `objective(W, b, scan)`; `adjusted(guess, W)` an extrapolated W as it may be tried, where the
+    plain step gives W; `rounding(scan, value)` the rise that is none. `left` iterates are kept
+    after a guess that failed; with `strict` the last step must not rise."""
 
     read: Scan
     step: Callable[[np.ndarray, Any], Weights]
@@ -80,7 +84,8 @@ class _Scanned:
 
 
 def residual_floor(Y: Matrix, counts: np.ndarray | None = None) -> float:
-    """1e-8 of mean ‖y_i − mean y‖, from the rows or from the distinct labelsets, dense or CSR, and their counts."""
+    """1e-8 of mean ‖y_i − mean y‖, from the rows or from the distinct labelsets, dense or CSR, and
+    their counts."""
     Y = Y.astype(np.float64) if sparse.issparse(Y) else np.asarray(Y, dtype=np.float64)
     counts = np.ones(Y.shape[0]) if counts is None else np.asarray(counts, dtype=np.float64)
     mean = counts @ Y / counts.sum()
@@ -100,10 +105,12 @@ def rfs(
 ) -> Solution:
     """RFS (`methods.scanned`).
 
-    `weighted_gram(W, b)` scans the rows once and returns the statistics, in the solver's coordinates, weighted by R_ii = 1/(2
-    max(‖r_i‖, floor)), and the sum of the Huberised residual norms at (W, b); with (None, None) the unweighted ones, whose sum is
-    not read. Each iteration, of `max_iter` at most, is one scan and W = (X'RX + γD)⁻¹ X'RY, from R = I/γ, D = I: the iterates of
-    the paper's n × n form when `accelerate=False`. The bias is a constant column without penalty."""
+    `weighted_gram(W, b)` scans the rows once and returns the statistics, in the solver's
+    coordinates, weighted by R_ii = 1/(2 max(‖r_i‖, floor)), and the sum of the Huberised residual
+    norms at (W, b); with (None, None) the unweighted ones, whose sum is not read. Each iteration,
+    of `max_iter` at most, is one scan and W = (X'RX + γD)⁻¹ X'RY, from R = I/γ, D = I: the iterates
+    of the paper's n × n form when `accelerate=False`. The bias is a constant column without
+    penalty."""
     plain, _ = weighted_gram(None, None)
     W, b = _rfs_step(plain, gamma, np.ones(plain.d), 1.0 / gamma)
     eps = EPS * 2 * float(np.linalg.norm(W, axis=1).max(initial=0.0))
@@ -124,7 +131,8 @@ def rfs(
 
 
 def _rfs_step(g: GramStatistics, gamma: float, s2: np.ndarray, weight: float) -> Weights:
-    """(X'RX + γD)⁻¹ X'RY and the bias, both centred by the R-weighted means; `weight` multiplies R."""
+    """(X'RX + γD)⁻¹ X'RY and the bias, both centred by the R-weighted means; `weight` multiplies
+    R."""
     A = weight * (g.xx - np.outer(g.sum_x, g.sum_x) / g.n)
     C = weight * (g.xy - np.outer(g.sum_x, g.sum_y) / g.n)
     W = reweighted_step(A, C, gamma, s2)
@@ -145,9 +153,10 @@ def csfs_unlabelled(
 ) -> Solution:
     """CSFS with unknown labels (`methods.scanned`), all row weights s_i = 1.
 
-    `G` = X'HX over all n rows, labelled or not. `fill_labels(W, b)` scans the rows once and returns what F becomes: clip(XW +
-    1b', 0, 1) where unknown; with (None, None) 0 there, as the method starts. Given F the rest is supervised CSFS, solved on the
-    driver (the paper: one reweighting per F). The objective is taken after F is updated; moves of W below `tol` are rounding."""
+    `G` = X'HX over all n rows, labelled or not. `fill_labels(W, b)` scans the rows once and returns
+    what F becomes: clip(XW + 1b', 0, 1) where unknown; with (None, None) 0 there, as the method
+    starts. Given F the rest is supervised CSFS, solved on the driver (the paper: one reweighting
+    per F). The objective is taken after F is updated; moves of W below `tol` are rounding."""
 
     def fit(F: FilledLabels, start: np.ndarray | None) -> Solution:
         C, mean, square = F
@@ -186,7 +195,8 @@ _REWEIGHTINGS = 6  # before the first Newton step
 
 
 class _State:
-    """Everything at (x, s): the factor of N, U, V, W, b, the residual norms and the Huberised objective."""
+    """Everything at (x, s): the factor of N, U, V, W, b, the residual norms and the Huberised
+    objective."""
 
     def __init__(
         self,
@@ -224,23 +234,27 @@ def rfs_newton(
     max_iter: int = 500,
     mass: np.ndarray | None = None,
 ) -> Solution:
-    """The optimum of `l21_scans.rfs` from the rows themselves; the module's docstring has the formulas.
+    """The optimum of `l21_scans.rfs` from the rows themselves; the module's docstring has the
+    formulas.
 
-    X n × d dense (any centring: the bias is free), Y n × q; `mass` (n,) positive row weights, None: all 1. Start, floors (1e-8 of
-    mean ‖y_i − mean y‖; 1e-10 of the largest 2‖w_i‖ of the first iterate) and stopping rule max|ΔW| ≤ tol max|W| are the same.
-    Identical columns share their weight alike. `iterations` counts solves, each n³ + (n + d)³; memory is about four (n + d)²
-    arrays. `objective` never rises. `extra["dual"]` is T = 2U (n × q): at the optimum ‖t_i‖ ≤ m_i, ‖X_j'T‖ ≤ γ, 1'T = 0 and tr
-    T'Y is the objective, an independent certificate."""
+    X n × d dense (any centring: the bias is free), Y n × q; `mass` (n,) positive row weights, None:
+    all 1. Start, floors (1e-8 of mean ‖y_i − mean y‖; 1e-10 of the largest 2‖w_i‖ of the first
+    iterate) and stopping rule max|ΔW| ≤ tol max|W| are the same. Identical columns share their
+    weight alike. `iterations` counts solves, each n³ + (n + d)³; memory is about four (n + d)²
+    arrays. `objective` never rises. `extra["dual"]` is T = 2U (n × q): at the optimum ‖t_i‖ ≤ m_i,
+    ‖X_j'T‖ ≤ γ, 1'T = 0 and tr T'Y is the objective, an independent certificate."""
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     mass = np.ones(len(X)) if mass is None else np.asarray(mass, dtype=np.float64)
-    # Copies of a row count as one of their weight: N would be nearly singular where they are fitted exactly. In an order of
-    # their own, so that neither the order of the rows nor how one is repeated changes a bit.
+    # Copies of a row count as one of their weight: N would be nearly singular where they are fitted
+    # exactly. In an order of their own, so that neither the order of the rows nor how one is
+    # repeated changes a bit.
     _, first, kind = np.unique(
         np.column_stack([X, Y]), axis=0, return_index=True, return_inverse=True
     )
     kind, each = kind.ravel(), mass
     X, Y, mass = X[first], Y[first], np.bincount(kind, each)
-    # The same penalty as for the single columns: w/m each. Rounding would otherwise decide how they share.
+    # The same penalty as for the single columns: w/m each. Rounding would otherwise decide how they
+    # share.
     alike = [
         (j, i, sign)
         for j, i, sign in copies(X.T @ X)

@@ -1,17 +1,21 @@
-"""Ridge, LASSO and elastic net from G = X'HX and C = X'HY, with the group (ℓ2,1) forms of the last two.
+"""Ridge, LASSO and elastic net from G = X'HX and C = X'HY, with the group (ℓ2,1) forms of the last
+two.
 
-    ridge         W = (G + αI)⁻¹C
-    elastic net   min (1/2n) ‖HY − HXW‖² + α [ ρP(W) + (1 − ρ)/2 ‖W‖² ],   P = Σ |w_ij|  or  Σ_i ‖w_i‖
+    ridge         W = (G + αI)⁻¹C elastic net   min (1/2n) ‖HY − HXW‖² + α [ ρP(W) + (1 − ρ)/2 ‖W‖²
+    ],   P = Σ |w_ij|  or  Σ_i ‖w_i‖
 
-Where a view has penalties of its features, each feature's terms of the penalty are multiplied by them (`Penalised`). LASSO
-is ρ = 1. Coordinate descent is cyclic by ascending feature from W = 0 and ends when the duality gap is at most 1e-10. Of
-identical (or opposite) columns the first takes all where the optimum leaves that open, that is at ρ = 1: the copies stay out.
-(Cyclic descent alone gives that only for neighbours; with other features between them it may split the weight.) All q outputs of
-a coordinate move together, and a block of coordinates shares one matrix product, which changes the order of the arithmetic but
-not of the updates. Between full sweeps only the rows in use are swept. LASSO's outputs are finished by an exact solve on their
-support (feature-sign search: Lee et al., NIPS 2006), the group form by guarded Anderson extrapolation and Newton steps.
+Where a view has penalties of its features, each feature's terms of the penalty are multiplied by
+them (`Penalised`). LASSO is ρ = 1. Coordinate descent is cyclic by ascending feature from W = 0 and
+ends when the duality gap is at most 1e-10. Of identical (or opposite) columns the first takes all
+where the optimum leaves that open, that is at ρ = 1: the copies stay out. (Cyclic descent alone
+gives that only for neighbours; with other features between them it may split the weight.) All q
+outputs of a coordinate move together, and a block of coordinates shares one matrix product, which
+changes the order of the arithmetic but not of the updates. Between full sweeps only the rows in use
+are swept. LASSO's outputs are finished by an exact solve on their support (feature-sign search: Lee
+et al., NIPS 2006), the group form by guarded Anderson extrapolation and Newton steps.
 
-Shared by the solvers of linear problems: the form of a solution, positive definite systems, identical columns, guesses."""
+Shared by the solvers of linear problems: the form of a solution, positive definite systems,
+identical columns, guesses."""
 
 from __future__ import annotations
 
@@ -29,8 +33,9 @@ from ..kernels.gram import GramView
 class Solution:
     """Result of a solver.
 
-    `weights` (features × outputs) and `intercept` (outputs) are in the coordinates of the statistics given; `objective` after
-    each iteration never rises; `converged`: the stopping rule was met; `iterations` taken; `extra` what only one method has."""
+    `weights` (features × outputs) and `intercept` (outputs) are in the coordinates of the
+    statistics given; `objective` after each iteration never rises; `converged`: the stopping rule
+    was met; `iterations` taken; `extra` what only one method has."""
 
     weights: np.ndarray
     intercept: np.ndarray
@@ -41,8 +46,8 @@ class Solution:
 
 
 def solve_positive(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A⁻¹ B by Cholesky for symmetric A ≥ 0; the least-norm solution when A, its rows in units of like size, is singular to
-    working precision."""
+    """A⁻¹ B by Cholesky for symmetric A ≥ 0; the least-norm solution when A, its rows in units of
+    like size, is singular to working precision."""
     if not len(A):
         return np.zeros_like(B)
     try:
@@ -69,7 +74,8 @@ def solve_positive(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def copies(G: np.ndarray) -> list[tuple[int, int, float]]:
-    """(j, i, sign) for every column j equal to sign times an earlier column i, the first of its kind."""
+    """(j, i, sign) for every column j equal to sign times an earlier column i, the first of its
+    kind."""
     size = np.sqrt(np.maximum(np.diag(G), 0.0))
     first_of: dict[int, tuple[int, float]] = {}  # of a copy: the column it copies, and the sign
     for i in range(len(G)):
@@ -86,12 +92,13 @@ def copies(G: np.ndarray) -> list[tuple[int, int, float]]:
 
 
 class Penalised:
-    """A problem with the penalties p (d,) of its rows, min ½ tr W'AW − tr W'C + Σ p_i ‖w_i‖ in any norm, as one in which all are
-    1: rows of p_i = 0 are solved given the others, w_0 = A_00⁻¹(C_0 − A_01 w_1) (Frisch, Waugh & Lovell; of least norm where that
-    leaves a choice), and the others take v_i = p_i w_i.
+    """A problem with the penalties p (d,) of its rows, min ½ tr W'AW − tr W'C + Σ p_i ‖w_i‖ in any
+    norm, as one in which all are 1: rows of p_i = 0 are solved given the others, w_0 = A_00⁻¹(C_0 −
+    A_01 w_1) (Frisch, Waugh & Lovell; of least norm where that leaves a choice), and the others
+    take v_i = p_i w_i.
 
-    `A`, `C` of the k rows `kept`; `p` (k,) theirs; `explained` (q, q) what the free rows take off Y'HY. A row that the free ones
-    determine is 0 in both: its weight is 0."""
+    `A`, `C` of the k rows `kept`; `p` (k,) theirs; `explained` (q, q) what the free rows take off
+    Y'HY. A row that the free ones determine is 0 in both: its weight is 0."""
 
     def __init__(self, A: np.ndarray, C: np.ndarray, penalties: np.ndarray) -> None:
         self.free, self.kept = np.flatnonzero(penalties == 0), np.flatnonzero(penalties > 0)
@@ -107,7 +114,8 @@ class Penalised:
         self.A, self.C = 0.5 * (left + left.T) / np.outer(self.p, self.p), C / self.p[:, None]
 
     def weights(self, V: np.ndarray) -> np.ndarray:
-        """(d, q) the weights of all rows from those (k, q) of the kept ones as they were solved for."""
+        """(d, q) the weights of all rows from those (k, q) of the kept ones as they were solved
+        for."""
         out = np.zeros((len(self.free) + len(self.kept), V.shape[1]))
         out[self.kept] = V / self.p[:, None]
         out[self.free] = self._alone - self._by_kept @ out[self.kept]
@@ -115,8 +123,9 @@ class Penalised:
 
 
 class Merged:
-    """Columns that are copies (`alike`, as `copies` lists them) solved as one, whose weight they share alike: `kept` (d,) which
-    are solved, `parts` (solved,) how many columns each stands for."""
+    """Columns that are copies (`alike`, as `copies` lists them) solved as one, whose weight they
+    share alike: `kept` (d,) which are solved, `parts` (solved,) how many columns each stands
+    for."""
 
     def __init__(self, alike: list[tuple[int, int, float]], d: int) -> None:
         self.alike = alike
@@ -141,7 +150,8 @@ class Merged:
 
 
 def settled(last: float, value: float, slack: float) -> float:
-    """The next entry of a falling objective's trace: a rise by no more than `slack`, its rounding, is reported as none."""
+    """The next entry of a falling objective's trace: a rise by no more than `slack`, its rounding,
+    is reported as none."""
     return last if last < value <= last + slack else value
 
 
@@ -150,13 +160,16 @@ _LEAST = 3  # iterates a guess needs
 
 
 class Anderson:
-    """The last iterates of a fixed-point iteration x ← F(x), as arrays of one shape, and a guess from them. With g_j = F(x_j) and
-    r_j = g_j − x_j type II takes the combination of the g_j whose residuals cancel best,
+    """The last iterates of a fixed-point iteration x ← F(x), as arrays of one shape, and a guess
+    from them. With g_j = F(x_j) and r_j = g_j − x_j type II takes the combination of the g_j whose
+    residuals cancel best,
 
-        x = g_k − Σ_j w_j (g_{j+1} − g_j),    w = argmin ‖r_k − Σ_j w_j (r_{j+1} − r_j)‖² + ridge·‖w‖²,
+        x = g_k − Σ_j w_j (g_{j+1} − g_j),    w = argmin ‖r_k − Σ_j w_j (r_{j+1} − r_j)‖² +
+        ridge·‖w‖²,
 
-    ridge 1e-10 of the trace of the differences' Gram matrix. It may raise the objective: callers keep it only where it does not.
-    Sources: Anderson 1965; Walker & Ni 2011; `affine_extrapolation` Bertrand & Massias 2021."""
+    ridge 1e-10 of the trace of the differences' Gram matrix. It may raise the objective: callers
+    keep it only where it does not. Sources: Anderson 1965; Walker & Ni 2011; `affine_extrapolation`
+    Bertrand & Massias 2021."""
 
     def __init__(self) -> None:
         self.images: list[np.ndarray] = []
@@ -179,7 +192,8 @@ class Anderson:
     def lead(
         self, before: Sequence[np.ndarray], after: Sequence[np.ndarray]
     ) -> list[np.ndarray] | None:
-        """`add` the step of an iterate of several arrays from `before` to `after`; the `guess` in their shapes."""
+        """`add` the step of an iterate of several arrays from `before` to `after`; the `guess` in
+        their shapes."""
         image = np.concatenate([part.ravel() for part in after])
         self.add(image, image - np.concatenate([part.ravel() for part in before]))
         guess = self.guess()
@@ -189,7 +203,8 @@ class Anderson:
         return [piece.reshape(part.shape) for piece, part in zip(pieces, after, strict=True)]
 
     def guess(self) -> np.ndarray | None:
-        """Where the iteration may be going to; None with fewer than three iterates, or where they tell nothing."""
+        """Where the iteration may be going to; None with fewer than three iterates, or where they
+        tell nothing."""
         if len(self.images) < _LEAST:
             return None
         dF = np.diff(np.array(self.residuals), axis=0)
@@ -208,8 +223,9 @@ class Anderson:
 
 
 def affine_extrapolation(points: np.ndarray) -> np.ndarray | None:
-    """Σ_j c_j x_{j+1} of consecutive iterates `points` (k + 1, d), Σ c = 1, with the shortest Σ_j c_j (x_{j+1} − x_j): for cyclic
-    coordinate descent, whose iterates alone are at hand. None where they tell nothing."""
+    """Σ_j c_j x_{j+1} of consecutive iterates `points` (k + 1, d), Σ c = 1, with the shortest Σ_j
+    c_j (x_{j+1} − x_j): for cyclic coordinate descent, whose iterates alone are at hand. None where
+    they tell nothing."""
     steps = np.diff(points, axis=0)
     gram = steps @ steps.T
     gram[np.diag_indices_from(gram)] += 1e-12 * np.trace(gram)
@@ -246,8 +262,9 @@ def elastic_net(
 ) -> Solution:
     """Elastic net by coordinate descent on the Gram matrix.
 
-    `group=True` takes P = ‖W‖₂,₁ (one feature in or out for all outputs). `tol` bounds the duality gap, in the units of the
-    objective, summed over outputs; `extra["gap"]` is that reached. `max_iter` counts sweeps; `objective` has a value a sweep."""
+    `group=True` takes P = ‖W‖₂,₁ (one feature in or out for all outputs). `tol` bounds the duality
+    gap, in the units of the objective, summed over outputs; `extra["gap"]` is that reached.
+    `max_iter` counts sweeps; `objective` has a value a sweep."""
     n, d, q = gram.n, *gram.C.shape
     if d == 0 or q == 0:
         return Solution(
@@ -284,7 +301,8 @@ class _Descent:
     def values(
         self, W: np.ndarray, C: np.ndarray, R: np.ndarray, yy: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Objective and duality gap per output (one of each for the group form), from R = C − GW."""
+        """Objective and duality gap per output (one of each for the group form), from R = C −
+        GW."""
         wc, wr, ww = (W * C).sum(axis=0), (W * R).sum(axis=0), (W * W).sum(axis=0)
         rss = np.maximum(yy - wc - wr, 0.0)  # y'y − 2w'c + w'Gw, as w'Gw = w'c − w'r
         dual = R - self.l2 * W
@@ -308,7 +326,8 @@ class _Descent:
         return objective, gap
 
     def sweep(self, W: np.ndarray, C: np.ndarray, rows: np.ndarray, G: np.ndarray) -> None:
-        """One cyclic pass over `rows` (G = its Gram block, W and C likewise restricted), in place."""
+        """One cyclic pass over `rows` (G = its Gram block, W and C likewise restricted), in
+        place."""
         for first in range(0, len(rows), _BLOCK):
             block = slice(first, min(first + _BLOCK, len(rows)))
             inner = G[block, block]
@@ -346,7 +365,8 @@ class _Descent:
         tol = self.tol / len(gaps)
         sweeps, idle, best_gap = 0, 0, np.inf
         while sweeps < max_iter:
-            # A full sweep over the outputs still open finds what enters; then only the rows in use are swept.
+            # A full sweep over the outputs still open finds what enters; then only the rows in use
+            # are swept.
             V, C = W[:, open_].copy(), self.C[:, open_]
             self.sweep(V, C, everything, self.G)
             sweeps += 1
@@ -363,7 +383,8 @@ class _Descent:
                 open_ = open_[gap > tol]
             if gaps.sum() <= self.tol or (not self.group and not len(open_)):
                 break
-            # Rounding can hold the gap above a tolerance finer than it: stop when sweeps no longer improve it.
+            # Rounding can hold the gap above a tolerance finer than it: stop when sweeps no longer
+            # improve it.
             idle = 0 if gaps.sum() < 0.5 * best_gap else idle + 1
             best_gap = min(best_gap, gaps.sum())
             if idle >= 5 and self.copies:  # a near copy, whose own part is above the tolerance
@@ -387,7 +408,8 @@ class _Descent:
         open_: np.ndarray,
         limit: int,
     ) -> np.ndarray:
-        """Sweep the rows in use until their own gap is small, then extrapolate or solve on the support."""
+        """Sweep the rows in use until their own gap is small, then extrapolate or solve on the
+        support."""
         rows = np.flatnonzero(V.any(axis=1))
         if not len(rows):
             return V
@@ -403,7 +425,8 @@ class _Descent:
             value, gap = self.values(W, Cr, R, yy)
             objectives[where] = value
             self.note(trace, float(objectives.sum()) / self.n)
-            # A rough answer is enough while the set of rows is still moving: the next full sweep corrects it.
+            # A rough answer is enough while the set of rows is still moving: the next full sweep
+            # corrects it.
             if (gap <= 0.1 * tol).all():
                 break
             if self.group and step >= 8:
@@ -423,8 +446,9 @@ class _Descent:
     ) -> np.ndarray:
         """One damped Newton step of the group form on its nonzero rows.
 
-        The Hessian is V → (G + l2)V + l1 (v_i − u_i u_i'v_i)/‖w_i‖, u_i = w_i/‖w_i‖; conjugate gradients invert it,
-        preconditioned by the reweighting matrix G + l2 + l1 diag(1/‖w_i‖), all scaled by ‖w_i‖^½."""
+        The Hessian is V → (G + l2)V + l1 (v_i − u_i u_i'v_i)/‖w_i‖, u_i = w_i/‖w_i‖; conjugate
+        gradients invert it, preconditioned by the reweighting matrix G + l2 + l1 diag(1/‖w_i‖), all
+        scaled by ‖w_i‖^½."""
         rows = np.flatnonzero(W.any(axis=1))
         w, c = W[rows], C[rows]
         A = G if len(rows) == len(G) else G[np.ix_(rows, rows)]
@@ -482,7 +506,8 @@ class _Descent:
         yy: np.ndarray,
         now: float,
     ) -> np.ndarray:
-        """Anderson extrapolation over the last sweeps (Bertrand & Massias 2021), kept only when the objective falls."""
+        """Anderson extrapolation over the last sweeps (Bertrand & Massias 2021), kept only when the
+        objective falls."""
         history.append(W.ravel().copy())
         if len(history) < 6:
             return W
@@ -498,11 +523,12 @@ class _Descent:
     def support_step(
         self, W: np.ndarray, C: np.ndarray, R: np.ndarray, G: np.ndarray
     ) -> np.ndarray:
-        """Per output, the minimiser on the support with the signs fixed, approached until the first sign change.
+        """Per output, the minimiser on the support with the signs fixed, approached until the first
+        sign change.
 
         On a fixed orthant the objective is a quadratic, so every such step lowers it."""
         W = W.copy()
-        for l in range(W.shape[1]):  # noqa: E741  (l is a label here, as in the formulas)
+        for l in range(W.shape[1]):
             support = np.flatnonzero(W[:, l])
             if not len(support) or len(support) > 3000:
                 continue
@@ -514,7 +540,8 @@ class _Descent:
             try:
                 factor = linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
             except linalg.LinAlgError:
-                continue  # a singular support: several optima, coordinate descent decides between them
+                # a singular support: several optima, coordinate descent decides between them
+                continue
             pivots = np.diag(factor[0]) / size
             if pivots.min() <= 1e-6 * pivots.max():
                 continue
@@ -524,7 +551,8 @@ class _Descent:
             ratio = np.divide(-w, step, out=np.full(len(w), np.inf), where=step * w < 0)
             safe = float(min(1.0, ratio.min()))
             best, value = w, np.inf
-            # The first crossing always lowers the objective; a longer step, crossed weights at 0, usually does more.
+            # The first crossing always lowers the objective; a longer step, crossed weights at 0,
+            # usually does more.
             for length in sorted({1.0, 0.5, 0.25, safe}, reverse=True):
                 trial = w + length * step
                 trial[(trial * w < 0) | (ratio <= length)] = 0.0

@@ -1,14 +1,17 @@
-"""Shared by `methods.manifolds`: factorisations of a label matrix, and the sampled neighbourhood graph of rows.
+"""Shared by `methods.manifolds`: factorisations of a label matrix, and the sampled neighbourhood
+graph of rows.
 
 Factorisations Y ≈ VB of a label matrix, from its distinct labelsets and their counts.
 
-V has one row per labelset, as rows with equal labels get equal latent rows: n never appears. With u a labelset and N_u its count
-the loss is Σ_u N_u ‖y_u − v_u B‖² = ‖Y − VB‖² over the rows. Labels may be grades; a labelset is a row of them then.
+V has one row per labelset, as rows with equal labels get equal latent rows: n never appears. With u
+a labelset and N_u its count the loss is Σ_u N_u ‖y_u − v_u B‖² = ‖Y − VB‖² over the rows. Labels
+may be grades; a labelset is a row of them then.
 
 The sampled neighbourhood graph of `methods.manifolds`, on a sparse or dense similarity T of rows.
 
-P = D⁻¹T; C visits of walks over P, or E[C] = Σ_{s≤k} P^s; S = (C + C')/2. A row without mass goes nowhere. What the method needs
-is X'LX, L the Laplacian of S: sampled walks leave S sparse; for expected ones Σ P^s X is summed by Horner's rule."""
+P = D⁻¹T; C visits of walks over P, or E[C] = Σ_{s≤k} P^s; S = (C + C')/2. A row without mass goes
+nowhere. What the method needs is X'LX, L the Laplacian of S: sampled walks leave S sparse; for
+expected ones Σ P^s X is summed by Horner's rule."""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ FACTORIZERS = ("nmf", "svd")
 
 @dataclass
 class Factorisation:
-    """V (labelsets × c), B (c × q) with ‖b_r‖ = 1, and the loss after each iteration (never rising)."""
+    """V (labelsets × c), B (c × q) with ‖b_r‖ = 1, and the loss after each iteration (never
+    rising)."""
 
     V: np.ndarray
     B: np.ndarray
@@ -44,8 +48,8 @@ def latent_width(q: int) -> int:
 def truncated_svd(
     labelsets: np.ndarray, counts: np.ndarray, c: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """U (labelsets, c), S and V' of Y's c leading singular triples, from Y'Y (q × q), c at most the rank of Y (singular values
-    above 1e-7 of the first). The signs are those of `signed`."""
+    """U (labelsets, c), S and V' of Y's c leading singular triples, from Y'Y (q × q), c at most the
+    rank of Y (singular values above 1e-7 of the first). The signs are those of `signed`."""
     L = np.asarray(labelsets, dtype=np.float64)
     N = np.asarray(counts, dtype=np.float64)
     S, Vt = leading(L.T @ (N[:, None] * L), c)
@@ -53,7 +57,8 @@ def truncated_svd(
 
 
 def leading(square: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
-    """S (c,) and V' (c, q) of the c leading singular triples of a Y with Y'Y = `square`, c and signs as in `truncated_svd`."""
+    """S (c,) and V' (c, q) of the c leading singular triples of a Y with Y'Y = `square`, c and
+    signs as in `truncated_svd`."""
     values, vectors = np.linalg.eigh(square)
     order = np.argsort(-values, kind="stable")[: min(c, len(square))]
     S = np.sqrt(np.maximum(values[order], 0.0))
@@ -74,7 +79,8 @@ def signed(vectors: np.ndarray) -> np.ndarray:
 
 
 def svd(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None) -> Factorisation:
-    """V = U_c S_c, B = V_c' of the truncated SVD of Y: the least possible loss, with signed factors."""
+    """V = U_c S_c, B = V_c' of the truncated SVD of Y: the least possible loss, with signed
+    factors."""
     c = latent_width(labelsets.shape[1]) if c is None else c
     U, S, Vt = truncated_svd(labelsets, counts, c)
     V = U * S
@@ -92,8 +98,9 @@ def nmf(
 
         V ← V ∘ (Y B') / (V B B'),   B ← B ∘ (V'NY) / (V'N V B),   N = diag(counts)
 
-    From |U_c| √S, √S |V_c'| of Y's truncated SVD, without chance. Stops when an iteration lowers the loss by at most `tol` of
-    ‖Y‖²: the updates creep, and stopping earlier moves the scores of OMFS by per cents. In the end ‖b_r‖ = 1."""
+    From |U_c| √S, √S |V_c'| of Y's truncated SVD, without chance. Stops when an iteration lowers
+    the loss by at most `tol` of ‖Y‖²: the updates creep, and stopping earlier moves the scores of
+    OMFS by per cents. In the end ‖b_r‖ = 1."""
     c = latent_width(labelsets.shape[1]) if c is None else c
     L = np.asarray(labelsets, dtype=np.float64)
     N = np.asarray(counts, dtype=np.float64)[:, None]
@@ -135,8 +142,8 @@ VISIT_BYTES = 48  # of memory a visit of a sampled walk takes until the graph is
 
 
 def ruzicka(grades: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """(t,) Σ_l min(y_il, y_jl)/Σ_l max(y_il, y_jl) of listed pairs of rows of grades, 0 of empty ones; of 0 and 1 it is
-    Jaccard's index."""
+    """(t,) Σ_l min(y_il, y_jl)/Σ_l max(y_il, y_jl) of listed pairs of rows of grades, 0 of empty
+    ones; of 0 and 1 it is Jaccard's index."""
     size, shared = np.asarray(grades.sum(axis=1)).ravel(), np.empty(len(left))
     for first in range(0, len(left), PAIRS):
         part = slice(first, first + PAIRS)
@@ -192,8 +199,9 @@ def transitions(T: Matrix) -> Matrix:
 def sampled_visits(
     P: Matrix, steps: int, walk: str, uniform: Callable[[int], np.ndarray]
 ) -> sp.csr_matrix:
-    """C: visits by one walk of `steps` steps (``"dfs"``), or `steps` draws of one step (``"bfs"``), from every row; `uniform(s)`
-    gives (n,) numbers in [0, 1): step s of row i goes where the cumulated row of P passes them."""
+    """C: visits by one walk of `steps` steps (``"dfs"``), or `steps` draws of one step (``"bfs"``),
+    from every row; `uniform(s)` gives (n,) numbers in [0, 1): step s of row i goes where the
+    cumulated row of P passes them."""
     P = sp.csr_matrix(P)
     P.sort_indices()
     n = P.shape[0]
@@ -224,7 +232,8 @@ def sampled_visits(
 
 
 def expected_form(P: Matrix, steps: int, X: Matrix) -> np.ndarray:
-    """X'LX (v, v), L the Laplacian of (E[C] + E[C]')/2, E[C] = Σ_{1≤s≤steps} P^s: X'CX column by column from Z = X + PZ."""
+    """X'LX (v, v), L the Laplacian of (E[C] + E[C]')/2, E[C] = Σ_{1≤s≤steps} P^s: X'CX column by
+    column from Z = X + PZ."""
     n, v = X.shape
 
     def powers(M: Matrix, start: np.ndarray) -> np.ndarray:

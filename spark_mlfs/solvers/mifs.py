@@ -1,15 +1,19 @@
 """The solver of `methods.manifolds`: exact block updates in the order W, B, V,
 
-    W = (X'X + γD)⁻¹X'V (D = diag(1/(2‖w_i‖)), scaled form),   B = (V'V)⁻¹V'Y,   (I + βL)V + αVBB' = XW + αYB',
+    W = (X'X + γD)⁻¹X'V (D = diag(1/(2‖w_i‖)), scaled form),   B = (V'V)⁻¹V'Y,   (I + βL)V + αVBB' =
+    XW + αYB',
 
-from V = U_c S_c, B = V_c' of Y's truncated SVD, D = I; with BB' = I, B = PQ' from the SVD V'Y = PSQ'.
+from V = U_c S_c, B = V_c' of Y's truncated SVD, D = I; with BB' = I, B = PQ' from the SVD V'Y =
+PSQ'.
 
-With BB' = I, from cycle 30 on, (W, B) is extrapolated (Anderson; B back to BB' = I by its polar factor), kept when the
-objective does not rise. From then on (with β > 0 from cycle 60 on) V is eliminated: what is left is an ℓ2,1 problem in W,
-whose Newton steps (`l21.BoxNewton`) alternate with steps in B repeated until it rests (`_Eliminated`). The fixed points are
-those of the cycle; W, B and V are determined up to a rotation of the latent axes, which changes no score.
+With BB' = I, from cycle 30 on, (W, B) is extrapolated (Anderson; B back to BB' = I by its polar
+factor), kept when the objective does not rise. From then on (with β > 0 from cycle 60 on) V is
+eliminated: what is left is an ℓ2,1 problem in W, whose Newton steps (`l21.BoxNewton`) alternate
+with steps in B repeated until it rests (`_Eliminated`). The fixed points are those of the cycle; W,
+B and V are determined up to a rotation of the latent axes, which changes no score.
 
-With β = 0, V = XP + YQ, so X'X, X'Y and Y'Y suffice (`GramStatistics.uncentred`); with β > 0 X enters through two products."""
+With β = 0, V = XP + YQ, so X'X, X'Y and Y'Y suffice (`GramStatistics.uncentred`); with β > 0 X
+enters through two products."""
 
 from __future__ import annotations
 
@@ -28,7 +32,9 @@ from .manifolds import laplacian, latent_width, lengths, symmetric_edges, trunca
 CONSTRAINTS = ("orthonormal", "none")
 _PLAIN = 30  # cycles before the first extrapolation
 _COLUMNS = 256  # features at a time where X is multiplied out
-_ROWS = 60  # cycles before V is eliminated where β > 0, which costs a solve with the rows' graph for every feature
+# cycles before V is eliminated where β > 0, which costs a solve with the rows' graph for every
+# feature
+_ROWS = 60
 
 
 class _SpannedLatent:
@@ -129,9 +135,11 @@ _Latent = _SpannedLatent | _ExplicitLatent  # V and what the updates need of it
 def _solve_shifted(
     L: sparse.csr_matrix, beta: float, shifts: np.ndarray, rhs: np.ndarray, x: np.ndarray
 ) -> np.ndarray:
-    """(shift_r I + βL) x_r = rhs_r for every column, by conjugate gradients side by side, from x. The shifts are at least 1, so a
-    few dozen products suffice; a sparse factorisation of a neighbour graph fills in instead."""
-    # Divided by its shift and brought to unit size, no column under- or overflows, however far V and B have drifted apart.
+    """(shift_r I + βL) x_r = rhs_r for every column, by conjugate gradients side by side, from x.
+    The shifts are at least 1, so a few dozen products suffice; a sparse factorisation of a
+    neighbour graph fills in instead."""
+    # Divided by its shift and brought to unit size, no column under- or overflows, however far V
+    # and B have drifted apart.
     size = np.abs(rhs).max(axis=0, initial=0.0)
     size = np.where(size > 0, size, 1.0)
     betas, rhs, x = beta / shifts, rhs / size, x / size * shifts
@@ -170,13 +178,15 @@ def mifs(
 ) -> Solution:
     """MIFS; the formulas are in the module's docstring.
 
-    `gram` the `uncentred` view: X'X, X'Y, Y'Y; with β = 0 nothing else is read. `X`, `Y`, `laplacian` needed when β > 0: X n × v
-    in the view's coordinates, or a LinearOperator (its `matmat` and `rmatmat` may be distributed products), Y n × q, and the n ×
-    n Laplacian. `c` latent width, default ⌈0.3 q⌉, at most the rank of Y. `accelerate` extrapolates from cycle 30 on; without
-    effect where constraint="none", whose cycles are the method.
+    `gram` the `uncentred` view: X'X, X'Y, Y'Y; with β = 0 nothing else is read. `X`, `Y`,
+    `laplacian` needed when β > 0: X n × v in the view's coordinates, or a LinearOperator (its
+    `matmat` and `rmatmat` may be distributed products), Y n × q, and the n × n Laplacian. `c`
+    latent width, default ⌈0.3 q⌉, at most the rank of Y. `accelerate` extrapolates from cycle 30
+    on; without effect where constraint="none", whose cycles are the method.
 
-    Stops at max|ΔW| ≤ tol max|W|. `objective` is the Huberised one after each cycle. `extra` has B (rows of length one, W and V
-    scaled accordingly) and, for β = 0, P and Q of V = XP + YQ, else V."""
+    Stops at max|ΔW| ≤ tol max|W|. `objective` is the Huberised one after each cycle. `extra` has B
+    (rows of length one, W and V scaled accordingly) and, for β = 0, P and Q of V = XP + YQ, else
+    V."""
     q = gram.S.shape[0]
     values, vectors = np.linalg.eigh(gram.S)  # the rows of S^½ stand for the labelsets
     root = (vectors * np.sqrt(np.maximum(values, 0.0))).T
@@ -210,7 +220,8 @@ def mifs(
 
 
 class _Alternation:
-    """Steps of W and B in turn, extrapolated where the objective does not rise, from V = YB', D = diag(1/s2) = I."""
+    """Steps of W and B in turn, extrapolated where the objective does not rise, from V = YB', D =
+    diag(1/s2) = I."""
 
     def __init__(
         self,
@@ -235,7 +246,8 @@ class _Alternation:
         self.eliminated: _Eliminated | None = None
 
     def run(self, max_iter: int, tol: float, accelerate: bool) -> None:
-        """Exact updates of W, B and V until W rests or there are `max_iter`; from the 30th on extrapolated with `accelerate`."""
+        """Exact updates of W, B and V until W rests or there are `max_iter`; from the 30th on
+        extrapolated with `accelerate`."""
         memory, trace = Anderson(), self.trace
         while len(trace) < max_iter and not self.converged:
             before = self.W, self.B
@@ -306,7 +318,8 @@ class _Alternation:
 class _Eliminated:
     """The problem in (W, B) once V = A⁻¹(XW + αYB') is eliminated, A = (1 + α)I + βL, BB' = I:
 
-    tr W'PW − 2α tr W'HB' + α tr Y'Y − α² tr BNB' + γ Σ h(‖w_i‖),   P = X'X − X'A⁻¹X, H = X'A⁻¹Y, N = Y'A⁻¹Y."""
+    tr W'PW − 2α tr W'HB' + α tr Y'Y − α² tr BNB' + γ Σ h(‖w_i‖),   P = X'X − X'A⁻¹X, H = X'A⁻¹Y, N
+    = Y'A⁻¹Y."""
 
     def __init__(
         self,
@@ -330,7 +343,8 @@ class _Eliminated:
         return fit + self.alpha * (self.size - self.alpha * float((B * (B @ self.N)).sum()))
 
     def weights(self, B: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """W for a given B by one Newton step from D = diag(1/x), or by the reweighting when that is no descent."""
+        """W for a given B by one Newton step from D = diag(1/x), or by the reweighting when that is
+        no descent."""
         cross = self.alpha * (self.H @ B.T)
         W, factor = factored_step(self.P, cross, self.gamma, x)
         if factor is None:
@@ -368,8 +382,9 @@ def _orthonormal(A: np.ndarray) -> np.ndarray:
 
 
 def heat_laplacian(neighbours: np.ndarray, squared: np.ndarray) -> sparse.csr_matrix:
-    """Laplacian of the k-nearest-neighbour heat graph of the rows: `neighbours` (n × k row numbers; −1: none), `squared` (n ×
-    k, d²), weight exp(−d²/t), t the mean d² of the directed edges (0: weight 1), an edge if either end lists the other."""
+    """Laplacian of the k-nearest-neighbour heat graph of the rows: `neighbours` (n × k row numbers;
+    −1: none), `squared` (n × k, d²), weight exp(−d²/t), t the mean d² of the directed edges (0:
+    weight 1), an edge if either end lists the other."""
     rows, place = np.nonzero(neighbours >= 0)
     columns, d2 = neighbours[rows, place], squared[rows, place]
     t = float(d2.mean()) if len(d2) else 0.0

@@ -1,4 +1,5 @@
-"""Statistics that last: sums over the rows of a day, a team or a machine, which merge exactly, and are taken away again.
+"""Statistics that last: sums over the rows of a day, a team or a machine, which merge exactly, and
+are taken away again.
 
 >>> from spark_mlfs import states
 >>> X, tags = [[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]]
@@ -7,7 +8,8 @@
 >>> states.rank(states.merge(first, later), "mim", k=1)["name"].tolist()
 ['x0']
 
-A ranking from states is, to the bit, the one of all their rows with the codes and grids of the first ones. No Spark is needed."""
+A ranking from states is, to the bit, the one of all their rows with the codes and grids of the
+first ones. No Spark is needed."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""What changed between two windows of rows, by their counts: each feature's own distribution, and what it says about each label.
+"""What changed between two windows of rows, by their counts: each feature's own distribution, and
+what it says about each label.
 
-Both windows are counted in the codes of the first, values beyond its range in its end bins. A feature that is 0 throughout there
-has two codes, 0 and above; another constant c has edges c ± |c|. Features and labels join by name: one that only one window has
-is 0 in the other where features are sparse, and refused where they are dense. Features are counted and tested range by range, so
-that no process holds the counts of all; `solvers.drift` has the tests.
-"""
+Both windows are counted in the codes of the first, values beyond its range in its end bins. A
+feature that is 0 throughout there has two codes, 0 and above; another constant c has edges c ± |c|.
+Features and labels join by name: one that only one window has is 0 in the other where features are
+sparse, and refused where they are dense. Features are counted and tested range by range, so that no
+process holds the counts of all; `solvers.drift` has the tests."""
 
 from __future__ import annotations
 
@@ -79,7 +80,8 @@ class Window:
             raise ParameterError("drift counts labels of 0 and 1, not grades: give label_cuts")
         if p.weight_unit < 1:
             raise ParameterError(
-                f"drift counts rows, and weights of {self.name} are no whole numbers: give each row how often it counts, or none"
+                f"drift counts rows, and weights of {self.name} are no whole numbers: give each "
+                "row how often it counts, or none"
             )
         if p.excess() is not None:
             raise DataError(
@@ -87,7 +89,8 @@ class Window:
             )
 
     def lacks(self, name: str) -> bool:
-        """Whether a feature that it has not got could not be told from 0; a category's value that no row has is 0."""
+        """Whether a feature that it has not got could not be told from 0; a category's value that
+        no row has is 0."""
         made = getattr(self.rows, "categories", None)
         return not self.profile.sparse and (
             made is None or name.partition("=")[0] not in dict(made.groups)
@@ -99,8 +102,9 @@ def _counts(engine: Engine, coding: Coding) -> tuple[Counts, Cost]:
 
 
 class Shared:
-    """The features and labels of two windows by name, and common codes. `at` (2, U) and `label_at` (2, Q): where each window has
-    them, −1 where it has not; `told` those of the features whose values differ in some rows."""
+    """The features and labels of two windows by name, and common codes. `at` (2, U) and `label_at`
+    (2, Q): where each window has them, −1 where it has not; `told` those of the features whose
+    values differ in some rows."""
 
     def __init__(self, windows: tuple[Window, Window], num_bins: int, binning: str) -> None:
         self.windows, self.codes = windows, (num_bins, binning)
@@ -131,7 +135,8 @@ class Shared:
             if absent is not None:
                 other = windows[1 - place].name
                 raise DataError(
-                    f"feature {absent!r} is in {other} only: give both the same, or sparse rows, where absent is 0"
+                    f"feature {absent!r} is in {other} only: give both the same, or sparse rows, "
+                    "where absent is 0"
                 )
         low, high = (
             [
@@ -143,7 +148,8 @@ class Shared:
         self.told = np.flatnonzero(np.minimum(*low) < np.maximum(*high))
 
     def coding(self, place: int, features: np.ndarray) -> Coding:
-        """The codes of some of the features, as one of the windows has them: those of the basis are the first of all."""
+        """The codes of some of the features, as one of the windows has them: those of the basis are
+        the first of all."""
         coding: Coding = self.basis.coding(features, *self.codes)
         return replace(coding, features=self.at[place, features])
 
@@ -164,7 +170,8 @@ class Shared:
             yield self.told[a:z]
 
     def chunks(self, features: np.ndarray) -> Iterator[tuple[np.ndarray, list[_Chunk]]]:
-        """Yield some of the features and their dense counts in both windows, which are counted once."""
+        """Yield some of the features and their dense counts in both windows, which are counted
+        once."""
         counted = []
         for place, window in enumerate(self.windows):
             held = self._held(place, features)
@@ -210,7 +217,8 @@ class Shared:
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Rows of each code (F, b), those whose label is known (F, b, q or 1), those that have it; how many codes there are (F,)."""
+    """Rows of each code (F, b), those whose label is known (F, b, q or 1), those that have it; how
+    many codes there are (F,)."""
 
     rows: np.ndarray
     known: np.ndarray
@@ -219,7 +227,8 @@ class _Chunk:
 
 
 def _joined(names: list[list[str]]) -> tuple[list[str], np.ndarray]:
-    """The names of both, those of the first first, and where each has them (2, U), −1 where it has not."""
+    """The names of both, those of the first first, and where each has them (2, U), −1 where it has
+    not."""
     places = [{name: place for place, name in enumerate(each)} for each in names]
     every = list(dict.fromkeys(itertools.chain(*names)))
     return every, np.array(
@@ -229,8 +238,8 @@ def _joined(names: list[list[str]]) -> tuple[list[str], np.ndarray]:
 
 @dataclass
 class Change:
-    """What changed between two windows: `features`, a row each; `pairs`, those of a feature and a label whose relation changed;
-    `labels`, how common each is; `facts` of the tests."""
+    """What changed between two windows: `features`, a row each; `pairs`, those of a feature and a
+    label whose relation changed; `labels`, how common each is; `facts` of the tests."""
 
     before: str
     after: str
@@ -245,12 +254,13 @@ def change(
 ) -> Change:
     """Compare two windows; `settings` are those of `select.rules.DRIFT`.
 
-    ``features``: `psi`, with p- and q-value of the test that the feature's distribution is the same (`shift_p_value`); `p_value`
-    and `q_value` that its relation to all labels is, the labels' p-values combined (`combination`) and corrected over features by
-    Benjamini & Hochberg; `changed` where the q-value is at most `fdr`; the `label` of the least p-value, and how many
-    `labels_tested`. ``pairs``: of the features that changed the labels of which it is told, again by Benjamini & Hochberg, at the
-    level fdr·changed/features (Benjamini & Bogomolov, JRSS B 76 (2014)), with the correlations of label and code.
-    """
+    ``features``: `psi`, with p- and q-value of the test that the feature's distribution is the same
+    (`shift_p_value`); `p_value` and `q_value` that its relation to all labels is, the labels'
+    p-values combined (`combination`) and corrected over features by Benjamini & Hochberg; `changed`
+    where the q-value is at most `fdr`; the `label` of the least p-value, and how many
+    `labels_tested`. ``pairs``: of the features that changed the labels of which it is told, again
+    by Benjamini & Hochberg, at the level fdr·changed/features (Benjamini & Bogomolov, JRSS B 76
+    (2014)), with the correlations of label and code."""
     p = check(DRIFT, settings, "drift")
     for window in (before, after):
         window.check()
@@ -326,7 +336,8 @@ def change(
 def _told_apart(
     pairs: pd.DataFrame, changed: np.ndarray, tested: np.ndarray, level: float
 ) -> pd.DataFrame:
-    """The pairs of changed features whose label passes among the labels of its feature, the smallest p-value first."""
+    """The pairs of changed features whose label passes among the labels of its feature, the
+    smallest p-value first."""
     if not len(pairs):
         names = "feature label statistic freedom p_value correlation_before correlation_after"
         return pd.DataFrame(
@@ -367,7 +378,8 @@ def _label_shares(shared: Shared) -> pd.DataFrame:
 
 @dataclass
 class Drift:
-    """What changed: `changes` of each later one of `windows`; their `rankings` by `method`; `stability` of the best."""
+    """What changed: `changes` of each later one of `windows`; their `rankings` by `method`;
+    `stability` of the best."""
 
     windows: list[str]
     changes: list[Change]
@@ -377,7 +389,8 @@ class Drift:
 
     @property
     def features(self) -> pd.DataFrame:
-        """A row a feature, what changed most first (`change`), with its ranks; of several windows one each."""
+        """A row a feature, what changed most first (`change`), with its ranks; of several windows
+        one each."""
         places = {
             name: dict(zip(r["name"], r["rank"], strict=True))
             for name, r in zip(self.windows, self.rankings, strict=True)
@@ -435,11 +448,13 @@ def over(
     progress: Progress | None = None,
     **settings: Any,
 ) -> Drift:
-    """Return what changed over windows, in their order; `settings` are those of `select.rules.DRIFT`."""
+    """Return what changed over windows, in their order; `settings` are those of
+    `select.rules.DRIFT`."""
     names = [window.name for window in windows]
     if len(names) < 2 or len(set(names)) < len(names):
         raise ParameterError(
-            f"drift compares at least two windows of different names, not {', '.join(names) or 'none'}"
+            "drift compares at least two windows of different names, not "
+            f"{', '.join(names) or 'none'}"
         )
     sums = windows[0].rows.states.sums if isinstance(windows[0].rows, StateRows) else ()
     settings, _, request = by_codes(sums, method, method_params, settings)
@@ -497,8 +512,8 @@ def by_codes(
     method_params: Mapping[str, Any] | None,
     settings: Mapping[str, Any],
 ) -> tuple[dict[str, Any], Request, Request]:
-    """Return the settings, a request of counts and that of rankings: by the codes of states that hold these kinds of sums, where
-    all counts have one coding."""
+    """Return the settings, a request of counts and that of rankings: by the codes of states that
+    hold these kinds of sums, where all counts have one coding."""
     held = [kind.split()[1:] for kind in kinds if kind.startswith("counts ")]
     codes = {"num_bins": int(held[0][0]), "binning": held[0][1]} if len(held) == 1 else {}
     own = {p.name: codes[p.name] for p in METHODS.create(method).parameters if p.name in codes}
@@ -512,9 +527,10 @@ def by_codes(
 def compare(
     *states: States, names: Sequence[str] | None = None, method: str = DRIFT_METHOD, **settings: Any
 ) -> Drift:
-    """Return what changed between states, each of a time, on the counts that they hold: the tables of `spark_mlfs.drift`, which
-    takes states, too, and has a page of them. `names` of the states; `settings`: `method_params`, `against`, `num_bins`,
-    `binning`, `fdr`, `combination`. Raises `ParameterError` where they were collected otherwise, or hold no counts.
+    """Return what changed between states, each of a time, on the counts that they hold: the tables
+    of `spark_mlfs.drift`, which takes states, too, and has a page of them. `names` of the states;
+    `settings`: `method_params`, `against`, `num_bins`, `binning`, `fdr`, `combination`. Raises
+    `ParameterError` where they were collected otherwise, or hold no counts.
 
     >>> from spark_mlfs.states import collect
     >>> first = collect(np.tile(np.eye(2), (40, 1)), np.tile([[1], [0]], (40, 1)))
@@ -530,7 +546,8 @@ def compare(
 
 
 def named(windows: Sequence[Any], names: Sequence[str] | None) -> list[str]:
-    """The names of windows: those given, else before and after, or numbers. `ParameterError` where there are too few."""
+    """The names of windows: those given, else before and after, or numbers. `ParameterError` where
+    there are too few."""
     called = list(
         names
         or (("before", "after") if len(windows) == 2 else map(str, range(1, len(windows) + 1)))

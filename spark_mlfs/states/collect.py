@@ -1,11 +1,12 @@
 """From rows to states, on the basis of the first ones, and from states to rankings.
 
-Of pairs of some features, and of each of them with pairs of labels, the sums are joint counts: what greedy methods ask for. Slots
-are the codes of these features but one of each: the code of 0 where rows are sparse, else code 0. ``joint`` (P, g) has, of
-each pair of slots a ≤ b, row by row of the upper triangle, the rows of each group that have both; all else is what these leave
-of the two-way counts. ``both`` (slots, L) and ``single`` (slots, k) are of rows whose labels are all known, by pairs of labels
-and by label, of all codes where rows are dense; ``allboth``, ``allsingle`` the rows of each group.
-"""
+Of pairs of some features, and of each of them with pairs of labels, the sums are joint counts: what
+greedy methods ask for. Slots are the codes of these features but one of each: the code of 0 where
+rows are sparse, else code 0. ``joint`` (P, g) has, of each pair of slots a ≤ b, row by row of the
+upper triangle, the rows of each group that have both; all else is what these leave of the two-way
+counts. ``both`` (slots, L) and ``single`` (slots, k) are of rows whose labels are all known, by
+pairs of labels and by label, of all codes where rows are dense; ``allboth``, ``allsingle`` the rows
+of each group."""
 
 from __future__ import annotations
 
@@ -78,22 +79,27 @@ def collect(
     memory_bytes: int | None = None,
     **grading: Any,
 ) -> States:
-    """The sums over these rows that `methods` need, among them rules (fdr, fwe, fpr, stability) and ``"cross-validation"``.
+    """The sums over these rows that `methods` need, among them rules (fdr, fwe, fpr, stability) and
+    ``"cross-validation"``.
 
     Parameters
     ----------
-    data, labels : a table and its labels as `spark_mlfs.rank` takes them, and likewise `sample_weight`, `graded_labels`,
-        `grade_range`, `label_cuts`, `missing`; or a Spark frame, the names of its columns of labels and of weights, its features
-        being in ``features`` and its row ids, where there is such a column, in ``id``
+    data, labels : a table and its labels as `spark_mlfs.rank` takes them, and likewise
+        `sample_weight`, `graded_labels`, `grade_range`, `label_cuts`, `missing`; or a Spark frame,
+        the names of its columns of labels and of weights, its features being in ``features`` and
+        its row ids, where there is such a column, in ``id``
     methods : names of methods and rules, or ``"all-additive"``
-    like : states that were collected first: codes and grids are theirs, so that these can be merged with them
-    name : what the rows are called, such as their day; rows of one name and content are not merged twice
-    pairs_of : for jmi, d2f, mdmr, pmu, scls, lrfs, mrmr, fimf: the pairs of so many features are counted, the best by mim of the
-        first state; later ones count the same
+    like : states that were collected first: codes and grids are theirs, so that these can be merged
+        with them
+    name : what the rows are called, such as their day; rows of one name and content are not merged
+        twice
+    pairs_of : for jmi, d2f, mdmr, pmu, scls, lrfs, mrmr, fimf: the pairs of so many features are
+        counted, the best by mim of the first state; later ones count the same
     method_params : parameters of the methods, ``{"num_bins": 10}``, for those that have them
 
-    Raises `DataError` for what is wrong with the data, `ParameterError` for methods that need rows, or where `like` was
-    collected otherwise, `BudgetError` where the counts of pairs may be larger than the memory.
+    Raises `DataError` for what is wrong with the data, `ParameterError` for methods that need rows,
+    or where `like` was collected otherwise, `BudgetError` where the counts of pairs may be larger
+    than the memory.
 
     >>> first = collect([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]], "mim")
     >>> first.rows
@@ -131,7 +137,8 @@ def no_mean(missing: Any) -> None:
     """Raise `ParameterError` for what each window of rows would fill otherwise."""
     if missing == "mean":
         raise ParameterError(
-            "missing='mean' fills rows of each time with another number: fill them first, or give zero or drop"
+            "missing='mean' fills rows of each time with another number: fill them first, or give "
+            "zero or drop"
         )
 
 
@@ -144,7 +151,8 @@ def collected(
     budgets: Budgets,
     pairs_of: int | None = None,
 ) -> States:
-    """The states of packed rows; `part` has what is known of where they come from, `told` how they were read."""
+    """The states of packed rows; `part` has what is known of where they come from, `told` how they
+    were read."""
     profile, weighted, graded = rows.profile, bool(told["weights"]), bool(told["graded"])
     needs = _taking(needs, weighted, graded)
     kinds = tuple(dict.fromkeys(kind for need in needs for kind in need.kinds))
@@ -171,7 +179,8 @@ def collected(
     basis.check(own, basis.features + new)
     if own.q > MANY_LABELS and any(name_of(kind) in ("gram", "folds", "groups") for kind in kinds):
         raise ParameterError(
-            f"second moments are kept of at most {MANY_LABELS} labels, the data have {own.q}: take mim or chi2"
+            f"second moments are kept of at most {MANY_LABELS} labels, the data have {own.q}: take "
+            "mim or chi2"
         )
     part = replace(part, features=new, labels=new_labels, profile=own)
     with _engine_of(rows, fit, basis.grid(own).only(np.arange(own.d)), budgets) as engine:
@@ -202,35 +211,41 @@ def collected(
 def _pairs_asked(
     paired: Sequence[str], needs: Sequence[Need], like: Basis | None, pairs_of: int | None
 ) -> int:
-    """How many features have their pairs counted; `ParameterError` where nothing says so, or the first state differs."""
+    """How many features have their pairs counted; `ParameterError` where nothing says so, or the
+    first state differs."""
     asked = None if pairs_of is None else int(PAIRS_OF.constraint.accept(pairs_of))
     if not paired:
         if asked is not None:
             raise ParameterError(
-                f"{setting('pairs_of')} goes with {', '.join(PAIRED)}: collect for one of them, or leave it out"
+                f"{setting('pairs_of')} goes with {', '.join(PAIRED)}: collect for one of them, or "
+                "leave it out"
             )
         return 0
     name = next(need.name for need in needs if paired[0] in need.kinds)
     if like is None:
         if asked is None:
             raise ParameterError(
-                f"{name} needs the rows, or the pairs of the best features: give {setting('pairs_of', 500)}"
+                f"{name} needs the rows, or the pairs of the best features: give "
+                f"{setting('pairs_of', 500)}"
             )
         return asked
     before = len(like.kept)
     if not before:
         raise ParameterError(
-            f"the first state counts no pairs of features, which {name} takes: collect it for {name}, too"
+            f"the first state counts no pairs of features, which {name} takes: collect it for "
+            f"{name}, too"
         )
     if asked is not None and min(asked, len(like.features)) != before:
         raise ParameterError(
-            f"the first state counts the pairs of {before} features: leave {setting('pairs_of')} out"
+            f"the first state counts the pairs of {before} features: leave {setting('pairs_of')} "
+            "out"
         )
     return before
 
 
 def _sums(engine: Engine, basis: Basis, kinds: Sequence[str], own: Profile) -> dict[str, State]:
-    """The sums of these kinds as they are kept, and in how many rows features are outside the edges, if some are."""
+    """The sums of these kinds as they are kept, and in how many rows features are outside the
+    edges, if some are."""
     every, by, labels = (
         np.arange(own.d),
         "grades" if own.graded else "labels",
@@ -276,7 +291,8 @@ def _sums(engine: Engine, basis: Basis, kinds: Sequence[str], own: Profile) -> d
 
 
 def _kept(kind: str, raw: State, q: int, sets: Labelsets | None) -> State:
-    """The state of a statistic as its kind is kept; `sets` of labelsets that were counted beforehand."""
+    """The state of a statistic as its kind is kept; `sets` of labelsets that were counted
+    beforehand."""
     name, out = name_of(kind), dict(raw)
     if name in WITHOUT_GRADES:
         table = raw["table"]
@@ -319,7 +335,8 @@ def _engine_of(rows: Dataset, fit: Fit, profile: Profile, budgets: Budgets) -> I
 
 
 def quantile_edges(rows: Dataset, kinds: Sequence[str], budgets: Budgets) -> dict[int, np.ndarray]:
-    """Inner quantiles of all features, (d, b − 1), by the numbers of bins of the kinds that go by them."""
+    """Inner quantiles of all features, (d, b − 1), by the numbers of bins of the kinds that go by
+    them."""
     wanted, p = {bins_of(kind)[0] for kind in kinds if kind.endswith(" quantile")}, rows.profile
     if not wanted:
         return {}
@@ -338,8 +355,8 @@ def quantile_edges(rows: Dataset, kinds: Sequence[str], budgets: Budgets) -> dic
 
 
 def _taking(needs: Sequence[Need], weighted: bool, graded: bool) -> list[Need]:
-    """The needs, of rows that are `weighted` or `graded`; `ParameterError` for the first that takes no such rows, if asked for
-    by its name."""
+    """The needs, of rows that are `weighted` or `graded`; `ParameterError` for the first that takes
+    no such rows, if asked for by its name."""
     out = []
     for need in needs:
         what = (
@@ -359,7 +376,8 @@ def _taking(needs: Sequence[Need], weighted: bool, graded: bool) -> list[Need]:
 
 
 def _like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) -> None:
-    """`ParameterError` where rows were read otherwise than the first ones, or asked for codes that these have not."""
+    """`ParameterError` where rows were read otherwise than the first ones, or asked for codes that
+    these have not."""
     for name in sorted(basis.options.keys() | options.keys()):
         mine, theirs = options.get(name), basis.options.get(name)
         if mine != theirs and (name not in ("row ids", KEPT) or name in options):
@@ -392,9 +410,10 @@ def _label_pairs_of(coding: Coding, profile: Profile) -> list[Statistic]:
 
 
 def pair_bytes(kind: str, bins: np.ndarray, coding: Coding, profile: Profile) -> int:
-    """The most bytes that the sums of a kind of pairs take, of features with so many `bins`: of S = Σ (bins − 1) slots S(S + 1)/2
-    counts for each group, 8 bytes each; where rows are sparse 12 bytes for what occurs, no more than n·w(w + 1)/2 times the
-    groups of a row, w the features that a row has. With pairs of q labels: S·(q(q − 1)/2 + q + 1) counts."""
+    """The most bytes that the sums of a kind of pairs take, of features with so many `bins`: of S =
+    Σ (bins − 1) slots S(S + 1)/2 counts for each group, 8 bytes each; where rows are sparse 12
+    bytes for what occurs, no more than n·w(w + 1)/2 times the groups of a row, w the features that
+    a row has. With pairs of q labels: S·(q(q − 1)/2 + q + 1) counts."""
     if name_of(kind) == "label pairs":
         return sum(statistic.state_bytes(profile) for statistic in _label_pairs_of(coding, profile))
     target, slots = _target_of(kind, profile), int((bins - 1).sum())
@@ -411,9 +430,13 @@ def pair_bytes(kind: str, bins: np.ndarray, coding: Coding, profile: Profile) ->
 def check_bytes(
     kinds: Sequence[str], bins: np.ndarray, coding: Coding, profile: Profile, budget: int, name: str
 ) -> None:
-    """`BudgetError` for pairs that may take more than the `budget` of this `name`, before any is counted."""
+    """`BudgetError` for pairs that may take more than the `budget` of this `name`, before any is
+    counted."""
     size = sum(pair_bytes(kind, bins, coding, profile) for kind in kinds)
-    remedy = f"{setting('pairs_of')} or {setting('num_bins')}, or take scls or mrmr, which count pairs without labels"
+    remedy = (
+        f"{setting('pairs_of')} or {setting('num_bins')}, or take scls or mrmr, which count "
+        "pairs without labels"
+    )
     needs = f"the counts of pairs of {len(bins)} features by {profile.q} labels may need"
     must_fit(size, budget, name, needs, f"lower {remedy}")
 
@@ -481,8 +504,9 @@ def rank(
     method_params: Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> pd.DataFrame:
-    """The `k` best features by the rows of states, or of several that are merged first; the frame and the arguments are those of
-    `spark_mlfs.rank`. Raises `ParameterError` where the states do not hold what the method needs.
+    """The `k` best features by the rows of states, or of several that are merged first; the frame
+    and the arguments are those of `spark_mlfs.rank`. Raises `ParameterError` where the states do
+    not hold what the method needs.
 
     >>> from spark_mlfs.states import collect
     >>> rank(collect([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]]), "mim", k=1)["name"].tolist()

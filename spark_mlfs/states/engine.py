@@ -1,4 +1,5 @@
-"""An engine over states: methods run on it as on rows, as long as all they ask for are sums that the states hold."""
+"""An engine over states: methods run on it as on rows, as long as all they ask for are sums that
+the states hold."""
 
 from __future__ import annotations
 
@@ -107,7 +108,8 @@ class StateEngine(Engine):
 
     def _lack(self, what: str) -> NoReturn:
         raise ParameterError(
-            f"the states hold sums ({kinds_said(self.sums)}), and {what} is not among them: collect it, or select from the rows"
+            f"the states hold sums ({kinds_said(self.sums)}), and {what} is not among them: "
+            "collect it, or select from the rows"
         )
 
     def _kind_of(self, *kinds: str) -> str:
@@ -123,7 +125,8 @@ class StateEngine(Engine):
     # ---- features by features: counts and sums by label, or by labelset ----
 
     def _groups(self) -> list[tuple[int, ...]]:
-        """Which kept groups (`ToldLabels`) each group of labels is the sum of: all rows, the labels, and unknown ones."""
+        """Which kept groups (`ToldLabels`) each group of labels is the sum of: all rows, the
+        labels, and unknown ones."""
         q = self.profile.q
         return [(g,) for g in range(1 + q)] + [
             (1 + q, 2 + q + label) for label in self.labels().watch
@@ -132,7 +135,8 @@ class StateEngine(Engine):
     def _by_group(
         self, kind: str, target: Target, features: np.ndarray
     ) -> tuple[list[tuple[int, ...]] | None, State]:
-        """What the groups of the target are made of, None where they are the labelsets, and the sums of some features."""
+        """What the groups of the target are made of, None where they are the labelsets, and the
+        sums of some features."""
         groups: list[tuple[int, ...]] | None = None
         if isinstance(target, Everything):
             groups = [(0,)]
@@ -195,7 +199,8 @@ class StateEngine(Engine):
     # ---- pairs of some features, and of labels ----
 
     def _kept(self, coding: Coding, features: np.ndarray) -> tuple[Coding, np.ndarray]:
-        """The coding of the features whose pairs are counted, and the places of `features` among them."""
+        """The coding of the features whose pairs are counted, and the places of `features` among
+        them."""
         kept = self._states.basis.kept
         at = np.minimum(np.searchsorted(kept, features), max(0, len(kept) - 1))
         if not len(kept) or not np.array_equal(kept[at], features):
@@ -205,7 +210,8 @@ class StateEngine(Engine):
     def _pairs(
         self, coding: Coding, target: Crossed, features: np.ndarray
     ) -> tuple[Any, np.ndarray]:
-        """The counts of features with each code of one but its commonest, by group; and the rows of each."""
+        """The counts of features with each code of one but its commonest, by group; and the rows of
+        each."""
         chosen = self.profile.varying[target.feature]
         kept, at = self._kept(coding, np.append(features, chosen))
         names = f"{coding.num_bins} {coding.binning}"
@@ -237,7 +243,8 @@ class StateEngine(Engine):
     def _label_pairs(
         self, coding: Coding, target: LabelPairs | SomeLabels, features: np.ndarray
     ) -> tuple[Any, np.ndarray]:
-        """The counts of features with pairs of labels, or with labels, over rows whose labels are all known; and all rows'."""
+        """The counts of features with pairs of labels, or with labels, over rows whose labels are
+        all known; and all rows'."""
         kept, at = self._kept(coding, features)
         _, state = self._sums_of(f"label pairs {coding.num_bins} {coding.binning}")
         name, labels = "single", np.array(target.labels, np.int64)
@@ -356,7 +363,8 @@ class StateEngine(Engine):
 def _grouped(
     table: Any, groups: list[tuple[int, ...]] | None, order: np.ndarray | None = None
 ) -> Any:
-    """The table with the sums of some of its groups, the last axis, in the place of each; without groups in their `order`."""
+    """The table with the sums of some of its groups, the last axis, in the place of each; without
+    groups in their `order`."""
     if groups is None:
         return table[:, order] if sp.issparse(table) else table[..., order]
     single = all(len(of) == 1 for of in groups)

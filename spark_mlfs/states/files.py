@@ -1,9 +1,9 @@
 """States as files: a folder of JSON and Parquet.
 
-``manifest.json`` says what is in it; ``features.parquet`` and ``labels.parquet`` the basis, ``parts.parquet`` what was collected,
-a row each, ``sums.parquet`` the sums, a row group for each kind and range of features, so that some are read without the rest.
-What a later version writes otherwise has another `FORMAT`; every version reads all before it.
-"""
+``manifest.json`` says what is in it; ``features.parquet`` and ``labels.parquet`` the basis,
+``parts.parquet`` what was collected, a row each, ``sums.parquet`` the sums, a row group for each
+kind and range of features, so that some are read without the rest. What a later version writes
+otherwise has another `FORMAT`; every version reads all before it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ RANGE_BYTES = 64 << 20  # of the sums of a range of features, about
 
 
 def save(states: States, path: str, overwrite: bool = False) -> None:
-    """Write states as a folder of this machine, whole or not at all. `ParameterError` where it exists, unless to `overwrite`.
+    """Write states as a folder of this machine, whole or not at all. `ParameterError` where it
+    exists, unless to `overwrite`.
 
     >>> from spark_mlfs.states import collect
     >>> save(collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday"), "states/monday")
@@ -123,8 +124,9 @@ def _cut(states: States, kind: str, state: State) -> Iterable[tuple[str, int, by
 
 
 def load(*paths: str, requests: Sequence[Request] = ()) -> States:
-    """The states in folders, or in all that patterns such as ``"states/2026-11-*"`` name, merged; only what `requests` take, if
-    there are any. What does not fit is refused before any sum is read.
+    """The states in folders, or in all that patterns such as ``"states/2026-11-*"`` name, merged;
+    only what `requests` take, if there are any. What does not fit is refused before any sum is
+    read.
 
     >>> from spark_mlfs.states import collect
     >>> first = collect([[0, 1], [1, 0]], [["a"], ["b"]], name="first")
@@ -158,7 +160,8 @@ def here(path: str) -> str:
     plain = plain_path(path)
     if plain is None:
         raise ParameterError(
-            f"{path} is not on this machine, where states are read and written: give a local folder, and copy it"
+            f"{path} is not on this machine, where states are read and written: give a local "
+            "folder, and copy it"
         )
     return plain
 
@@ -188,13 +191,15 @@ def manifest_of(path: str) -> dict[str, Any]:
         raise DataError(f"{path}: no states; give a folder that spark-mlfs collect wrote") from None
     if version > FORMAT:
         raise DataError(
-            f"{path}: states of format {version}, which a later version wrote; this one reads up to {FORMAT}"
+            f"{path}: states of format {version}, which a later version wrote; this one reads up "
+            f"to {FORMAT}"
         )
     return manifest
 
 
 def head(path: str, known: Basis | None = None) -> States:
-    """The states in a folder without their sums: what `collect` takes as `like`. `DataError` where there are none."""
+    """The states in a folder without their sums: what `collect` takes as `like`. `DataError` where
+    there are none."""
     path = here(path)
     manifest = manifest_of(path)
     try:
@@ -222,7 +227,8 @@ def _basis(path: str, manifest: dict[str, Any]) -> Basis:
     out = Basis(table["name"].to_pylist(), labels, **arrays, edges=edges)
     if out.id != manifest["basis"]:
         raise DataError(
-            f"{path}: the states are damaged: their basis is not the one they were collected on; collect them again"
+            f"{path}: the states are damaged: their basis is not the one they were collected on; "
+            "collect them again"
         )
     return out
 

@@ -53,7 +53,8 @@ class Need:
 
 
 def need_of(name: str, parameters: Mapping[str, Any] | None = None) -> Need:
-    """The sums that a method of these parameters takes, or a rule with its own bins. `ParameterError` where sums are not all."""
+    """The sums that a method of these parameters takes, or a rule with its own bins.
+    `ParameterError` where sums are not all."""
     given = dict(parameters or {})
     if name in (*TESTS, "stability", LOSS):
         p = spec.check(BINS, {n: v for n, v in given.items() if n in {b.name for b in BINS}}, name)
@@ -89,7 +90,8 @@ def need_of(name: str, parameters: Mapping[str, Any] | None = None) -> Need:
     if name in PAIRED:
         if by_labelset:
             raise ParameterError(
-                f"{name} by labelset needs the rows: pairs are counted by label, leave {setting('label_coding')} out"
+                f"{name} by labelset needs the rows: pairs are counted by label, leave "
+                f"{setting('label_coding')} out"
             )
         mutual = {p.get("relevance", "mi"), p.get("redundancy", "mi")}
         wanted = (
@@ -150,8 +152,8 @@ def finer(kind: str) -> str:
 
 
 def check_held(sums: Collection[str], unknown: bool, request: Request) -> None:
-    """`ParameterError` where states with these kinds of sums, of which some labels are `unknown` or none, lack what a request
-    takes."""
+    """`ParameterError` where states with these kinds of sums, of which some labels are `unknown` or
+    none, lack what a request takes."""
     for need in asked_of(request):
         own = request.parameters if need.name == request.method else {}
         chosen = {n: v for n, v in own.items() if n in DECIDING and v != DECIDING[n]}
@@ -194,8 +196,8 @@ def of_pairs(requests: Sequence[Request]) -> bool:
 def needs_of(
     methods: str | Sequence[str], parameters: Mapping[str, Any] | None = None
 ) -> list[Need]:
-    """What several methods and rules take; ``"all-additive"``: all of them, whatever they are. A parameter goes to those that
-    have it."""
+    """What several methods and rules take; ``"all-additive"``: all of them, whatever they are. A
+    parameter goes to those that have it."""
     names = [methods] if isinstance(methods, str) else list(methods)
     if not names:
         raise ParameterError(f"for which methods? give one or several of {', '.join(FORS)}")

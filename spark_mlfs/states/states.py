@@ -1,16 +1,19 @@
-"""States: sums over some rows, and what makes them comparable. They merge, and are taken away, exactly.
+"""States: sums over some rows, and what makes them comparable. They merge, and are taken away,
+exactly.
 
-The basis of states is frozen with the first one, so that the sums of later rows are sums over the same codes and grids. A later
-state is collected like the first. Features and labels go by their names: those of the basis in its order, then new ones by name,
-wherever they came from, so that the order of merges does not show. A feature that rows do not name is 0 in them, where features
-are sparse; where they are dense both sides must have the same. A label that rows do not name is one they do not have.
+The basis of states is frozen with the first one, so that the sums of later rows are sums over the
+same codes and grids. A later state is collected like the first. Features and labels go by their
+names: those of the basis in its order, then new ones by name, wherever they came from, so that the
+order of merges does not show. A feature that rows do not name is 0 in them, where features are
+sparse; where they are dense both sides must have the same. A label that rows do not name is one
+they do not have.
 
-Codes have the edges of the first rows: what lies outside goes into the end bins. A new feature, or one that was constant at 0,
-has two codes, 0 and above; another constant c has edges c ± |c|. Sums of values are whole numbers of a quantum of the feature,
-2⁻³⁶ of the power of two above its range in the first rows: a value may be 16 times as far from the centre as those. A feature
-that was constant or two-valued, or is new, may be 1024 times its size. What is beyond is refused: nothing is rounded to another
-grid.
-"""
+Codes have the edges of the first rows: what lies outside goes into the end bins. A new feature, or
+one that was constant at 0, has two codes, 0 and above; another constant c has edges c ± |c|. Sums
+of values are whole numbers of a quantum of the feature, 2⁻³⁶ of the power of two above its range in
+the first rows: a value may be 16 times as far from the centre as those. A feature that was constant
+or two-valued, or is new, may be 1024 times its size. What is beyond is refused: nothing is rounded
+to another grid."""
 
 from __future__ import annotations
 
@@ -51,9 +54,10 @@ FEATURE_FACTS = {"low": 0.0, "high": 0.0, "binary": True, "stored": 0}  # of one
 
 @dataclass(frozen=True)
 class Basis:
-    """`features`, `labels` by name; of each feature `low`, `high` (d,) edges, `binary` whether it has two codes, and the `centre`
-    and the `reach` of its grid; inner quantiles (d, b − 1) as `edges` by the number of bins; whether features are `sparse` (0
-    where rows do not name them) and `thin` (counted by what is not 0); `options` of the collection, by name."""
+    """`features`, `labels` by name; of each feature `low`, `high` (d,) edges, `binary` whether it
+    has two codes, and the `centre` and the `reach` of its grid; inner quantiles (d, b − 1) as
+    `edges` by the number of bins; whether features are `sparse` (0 where rows do not name them) and
+    `thin` (counted by what is not 0); `options` of the collection, by name."""
 
     features: list[str]
     labels: list[str]
@@ -76,7 +80,8 @@ class Basis:
         p = rows.profile
         if p.excess() is not None:
             raise DataError(
-                "a feature is beyond 1e144 in size, or below 1e-144 throughout: give it in another unit"
+                "a feature is beyond 1e144 in size, or below 1e-144 throughout: give it in another "
+                "unit"
             )
         low, high, size = p.low, p.high, np.maximum(np.abs(p.low), np.abs(p.high))
         constant = low == high
@@ -113,7 +118,8 @@ class Basis:
         return np.sort(places_among(self.options.get(KEPT, ()), self.features))
 
     def slots(self, kind: str, d: int) -> np.ndarray:
-        """(d + 1,) where the codes of each feature begin in a table of codes but for that of 0, of a kind that counts them."""
+        """(d + 1,) where the codes of each feature begin in a table of codes but for that of 0, of
+        a kind that counts them."""
         if (kind, d) not in self._slots:
             bins = self.coding(np.arange(d), *kinds.bins_of(kind)).bins
             self._slots[kind, d] = np.concatenate([[0], np.cumsum(bins - 1)])
@@ -145,7 +151,10 @@ class Basis:
             if len(at):
                 f = at[0]
                 ends = (f"{b.low[f]:g} to {b.high[f]:g}" for b in (other, self))
-                return f"the edges of feature {self.features[f]!r} are {' in one and '.join(ends)} in the other"
+                return (
+                    f"the edges of feature {self.features[f]!r} are "
+                    f"{' in one and '.join(ends)} in the other"
+                )
         return "their codes or grids were made of other rows"
 
     def coding(self, features: np.ndarray, num_bins: int, binning: str) -> Coding:
@@ -154,8 +163,8 @@ class Basis:
         if binning == "quantile":
             if num_bins not in self.edges:
                 raise ParameterError(
-                    f"states have no edges of {num_bins} quantile bins: collect the first one with --set num_bins={num_bins} "
-                    "--set binning=quantile"
+                    f"states have no edges of {num_bins} quantile bins: collect the first one with "
+                    f"--set num_bins={num_bins} --set binning=quantile"
                 )
             edges = self._of(features, self.edges[num_bins], np.inf)
         low, high, binary = (
@@ -174,7 +183,8 @@ class Basis:
         return out
 
     def grid(self, profile: Profile) -> Profile:
-        """A profile whose features have the ends of their grid in the place of their own, so that sums are taken on it."""
+        """A profile whose features have the ends of their grid in the place of their own, so that
+        sums are taken on it."""
         every = np.arange(profile.d)
         centre, reach = self._of(every, self.centre, 0.0), self._of(every, self.reach, 2.0**FREE)
         return replace(
@@ -199,15 +209,17 @@ class Basis:
         if len(beyond):
             f = beyond[0]
             raise DataError(
-                f"feature {names[f]!r} goes from {profile.low[f]:g} to {profile.high[f]:g} here, beyond the grid of the first "
-                f"state, {ends.low[f]:g} to {ends.high[f]:g}: collect a new first state, or clip the feature"
+                f"feature {names[f]!r} goes from {profile.low[f]:g} to {profile.high[f]:g} here, "
+                f"beyond the grid of the first state, {ends.low[f]:g} to {ends.high[f]:g}: collect "
+                "a new first state, or clip the feature"
             )
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Blocks of rows laid out as a basis has them: the place of each column and of each label; `d`, `q` with those that are new;
-    `known` features of the basis. Rows without ids of the user's are known by the hash of these features alone."""
+    """Blocks of rows laid out as a basis has them: the place of each column and of each label; `d`,
+    `q` with those that are new; `known` features of the basis. Rows without ids of the user's are
+    known by the hash of these features alone."""
 
     columns: np.ndarray
     labels: np.ndarray
@@ -219,14 +231,16 @@ class Fit:
 
     @staticmethod
     def of(rows: Dataset, basis: Basis, weighted: bool) -> tuple[Fit, list[str], list[str]]:
-        """How these rows are laid out, and the features and labels that are new. `DataError` where dense features differ."""
+        """How these rows are laid out, and the features and labels that are new. `DataError` where
+        dense features differ."""
         new, known = sorted(set(rows.feature_names) - set(basis.features)), set(rows.feature_names)
         absent = [name for name in basis.features if name not in known]
         if not basis.sparse and (new or absent):
             what, name = ("a new feature", new[0]) if new else ("no feature", absent[0])
             raise DataError(
-                f"these rows have {what} {name!r}: dense features must be those of the first state, as nothing tells what "
-                "values others have; give it, leave it out, or collect a new first state"
+                f"these rows have {what} {name!r}: dense features must be those of the first "
+                "state, as nothing tells what values others have; give it, leave it out, or "
+                "collect a new first state"
             )
         new_labels = sorted(set(rows.label_names) - set(basis.labels))
         features, labels = basis.features + new, basis.labels + new_labels
@@ -288,7 +302,8 @@ class Fit:
 
 
 def laid_out(profile: Profile, columns: np.ndarray, d: int, labels: np.ndarray, q: int) -> Profile:
-    """The profile with its features at these `columns` of d, and its labels at these places of q; the others are 0."""
+    """The profile with its features at these `columns` of d, and its labels at these places of q;
+    the others are 0."""
     out = replace(profile, d=d, q=q)
     for name, rule in RULES.items():
         value = getattr(profile, name)
@@ -310,8 +325,9 @@ def places_among(names: Sequence[str], among: Sequence[str]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Part:
-    """What was collected at once: its `name`, when (`time`), from where (`source`), how many rows by `profile`, which is laid out
-    as the basis with the `features` and `labels` that are new in it; `known` the features' ends over rows of known labels.
+    """What was collected at once: its `name`, when (`time`), from where (`source`), how many rows
+    by `profile`, which is laid out as the basis with the `features` and `labels` that are new in
+    it; `known` the features' ends over rows of known labels.
 
     >>> from spark_mlfs.states import collect
     >>> [part.name for part in collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday").parts]
@@ -336,8 +352,8 @@ class Part:
 
 @dataclass(frozen=True)
 class States:
-    """The sums of each kind over the rows of all `parts`, on one `basis`. `sums`, by kind, are of the basis's features and of
-    those that are new, by name; in units of the parts' finest weight.
+    """The sums of each kind over the rows of all `parts`, on one `basis`. `sums`, by kind, are of
+    the basis's features and of those that are new, by name; in units of the parts' finest weight.
 
     >>> from spark_mlfs.states import collect
     >>> states = collect([[0, 1], [1, 0]], [["a"], ["b"]])
@@ -386,9 +402,9 @@ class States:
         return any(part.profile.has_unknown for part in self.parts)
 
     def dataset(self, some: bool = False, requests: Sequence[Request] = ()) -> StateRows:
-        """The states in the place of rows, for `spark_mlfs.pipeline.rank`; where `requests` take pairs, of the features that have
-        them. `ParameterError` where there is not what these take, `DataError` where nothing can be ranked, nor, of `some` of the
-        rows, summed."""
+        """The states in the place of rows, for `spark_mlfs.pipeline.rank`; where `requests` take
+        pairs, of the features that have them. `ParameterError` where there is not what these take,
+        `DataError` where nothing can be ranked, nor, of `some` of the rows, summed."""
         for request in requests:
             check_held(self.sums, self.has_unknown, request)
         out = StateRows(
@@ -410,7 +426,8 @@ class States:
         return np.concatenate([np.arange(known), known + places_among(new, every[known:])])
 
     def _placed(self, part: Part, known: State) -> Profile:
-        """The profile of a part, with what is `known` of some of its rows, among all features and labels."""
+        """The profile of a part, with what is `known` of some of its rows, among all features and
+        labels."""
         columns, labels = (
             self.places_of(part.features, "features"),
             self.places_of(part.labels, "labels"),
@@ -419,7 +436,8 @@ class States:
         return laid_out(own, columns, len(self.features), labels, len(self.labels))
 
     def ends(self, kind: str, first: int, last: int, before: int = 0) -> dict[str, slice]:
-        """Where the rows of some features lie in the arrays of a kind that begin `before` them, by their first axis."""
+        """Where the rows of some features lie in the arrays of a kind that begin `before` them, by
+        their first axis."""
         out = {"f": slice(first - before, last - before)}
         if "counts" in kinds.name_of(kind):
             start, *edges = self.basis.slots(kind, len(self.features))[
@@ -429,7 +447,8 @@ class States:
         return out
 
     def some(self, kind: str, features: np.ndarray) -> State:
-        """The sums of a kind over some features, ascending; what is not made yet is made of these alone."""
+        """The sums of a kind over some features, ascending; what is not made yet is made of these
+        alone."""
         first, last = (int(features[0]), int(features[-1]) + 1) if len(features) else (0, 0)
         ends = self.ends(kind, first, last)
         held = self.sums
@@ -447,7 +466,8 @@ class States:
         return state
 
     def places_in(self, other: States, kind: str) -> kinds.Places:
-        """Where the entries of this kind go among those of `other`, which has all features and labels of these."""
+        """Where the entries of this kind go among those of `other`, which has all features and
+        labels of these."""
         f = other.places_of(self.features[len(self.basis.features) :], "features")
         q = other.places_of(self.labels[len(self.basis.labels) :], "labels")
         count = len(other.labels)
@@ -475,7 +495,8 @@ class States:
 
 
 def merge(*states: States) -> States:
-    """The states of the rows of all, in whatever order. `ParameterError` where they do not fit, in one line that says why.
+    """The states of the rows of all, in whatever order. `ParameterError` where they do not fit, in
+    one line that says why.
 
     >>> from spark_mlfs.states import collect
     >>> first = collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday")
@@ -487,7 +508,8 @@ def merge(*states: States) -> States:
 
 
 def together(states: Sequence[States], later: bool = False) -> States:
-    """States that fit each other as one, whose sums are added up, or will be `later`, when they are asked for."""
+    """States that fit each other as one, whose sums are added up, or will be `later`, when they are
+    asked for."""
     out = states[0] if len(states) == 1 else Sum(states, [1] * len(states)).whole
     return (
         out if later or not isinstance(out.sums, kinds.Later) else replace(out, sums=dict(out.sums))
@@ -495,7 +517,8 @@ def together(states: Sequence[States], later: bool = False) -> States:
 
 
 def subtract(states: States, *taken: States) -> States:
-    """The states without the rows of others that were merged into them. `ParameterError` where they were not.
+    """The states without the rows of others that were merged into them. `ParameterError` where they
+    were not.
 
     >>> from spark_mlfs.states import collect
     >>> first = collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday")
@@ -522,13 +545,15 @@ def subtract(states: States, *taken: States) -> States:
     )
     if any(map(kinds.counts_less, out.sums.values())):
         raise DataError(
-            "more rows would be taken away than there are: the states are not those that were merged"
+            "more rows would be taken away than there are: the states are not those that were "
+            "merged"
         )
     return out
 
 
 def check(states: Sequence[States], apart: bool = True) -> None:
-    """`ParameterError` for the first states that do not fit the others; `apart`: nor may they share rows."""
+    """`ParameterError` for the first states that do not fit the others; `apart`: nor may they share
+    rows."""
     if not states:
         raise ParameterError("there are no states: give at least one")
     first = states[0]
@@ -542,7 +567,8 @@ def check(states: Sequence[States], apart: bool = True) -> None:
         lacking = sorted((first.sums.keys() ^ other.sums.keys()) - {"outside"})
         if lacking:
             raise ParameterError(
-                f"{said_of}: only one has {kinds.said(lacking[0])}; collect both for the same methods"
+                f"{said_of}: only one has {kinds.said(lacking[0])}; collect both for the same "
+                "methods"
             )
     if apart:
         seen: set[Any] = set()
@@ -604,7 +630,8 @@ class Sum(kinds.Later):
 
 
 def _only(whole: States, some: States, kind: str, state: State) -> State:
-    """The sums of the features and labels of `some` of the parts of the whole: those that no row names any more go."""
+    """The sums of the features and labels of `some` of the parts of the whole: those that no row
+    names any more go."""
     places, state = (
         some.places_in(whole, kind),
         kinds.lowered(state, some.exponent - whole.exponent),
@@ -627,7 +654,8 @@ def shown(states: States) -> list[dict[str, Any]]:
 
 
 def outside(states: States) -> dict[str, float]:
-    """The share of the rows in which a feature lies outside the edges of the basis, of features of which some do."""
+    """The share of the rows in which a feature lies outside the edges of the basis, of features of
+    which some do."""
     counts = states.sums.get("outside", {}).get("outside", np.zeros(0))
     return {
         states.features[f]: float(counts[f] / states.profile.total) for f in np.flatnonzero(counts)

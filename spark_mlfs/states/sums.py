@@ -1,11 +1,12 @@
-"""What states hold: the sums of each kind of statistic, feature by feature, so that they are joined by name and cut by features.
+"""What states hold: the sums of each kind of statistic, feature by feature, so that they are joined
+by name and cut by features.
 
-A kind is a text, such as ``"counts 5 width"``; its sums are arrays of whole numbers, dense or CSR, by name. `KINDS` says what
-each axis of an array stands for: f features, s the codes of features (`Coding.offsets`), g groups of rows (`ToldLabels`), G those
-but the first, q labels, m labelsets, of which the CSR ``sets`` (m, q) holds the labels; L pairs of labels, k all rows and the
-labels (`collect`). Sums of quantised values (`kernels.exact`) are in words of 40 bits throughout, so that any number of states
-add up. All sums are linear: they merge, and are taken away.
-"""
+A kind is a text, such as ``"counts 5 width"``; its sums are arrays of whole numbers, dense or CSR,
+by name. `KINDS` says what each axis of an array stands for: f features, s the codes of features
+(`Coding.offsets`), g groups of rows (`ToldLabels`), G those but the first, q labels, m labelsets,
+of which the CSR ``sets`` (m, q) holds the labels; L pairs of labels, k all rows and the labels
+(`collect`). Sums of quantised values (`kernels.exact`) are in words of 40 bits throughout, so that
+any number of states add up. All sums are linear: they merge, and are taken away."""
 
 from __future__ import annotations
 
@@ -114,7 +115,8 @@ def dims_of(value: Any) -> int:
 
 
 def some_rows(kind: str, state: State, at: Mapping[str, Any]) -> State:
-    """The state with the rows of some features alone, in the arrays that go by features: `at` is where, by their first axis."""
+    """The state with the rows of some features alone, in the arrays that go by features: `at` is
+    where, by their first axis."""
     whole = slice(None)
     return {
         name: value[at.get(axes_of(kind, name, dims_of(value))[:1], whole)]
@@ -123,7 +125,8 @@ def some_rows(kind: str, state: State, at: Mapping[str, Any]) -> State:
 
 
 class Later(Mapping[str, State]):
-    """Sums by kind, of which each is made when it is asked for, and kept; `of` some features it is made alone, and not kept."""
+    """Sums by kind, of which each is made when it is asked for, and kept; `of` some features it is
+    made alone, and not kept."""
 
     def __init__(self, kinds: Collection[str]) -> None:
         self._kinds, self._made = sorted(kinds), dict[str, State]()
@@ -153,8 +156,9 @@ def _base(name: str) -> str:
 
 @dataclass(frozen=True)
 class ToldLabels(Labels):
-    """Group 0: all rows; 1 + l those with label l; where some are `untold` 1 + q those whose labels are not told at all, and
-    2 + q + l those where label l by itself is unknown: whatever labels other rows have, these are told of them, too."""
+    """Group 0: all rows; 1 + l those with label l; where some are `untold` 1 + q those whose labels
+    are not told at all, and 2 + q + l those where label l by itself is unknown: whatever labels
+    other rows have, these are told of them, too."""
 
     untold: bool = False
 
@@ -185,7 +189,8 @@ class ToldLabels(Labels):
 
 @dataclass
 class KeyedGrams(Gram):
-    """Second moments by the 60 groups of the ids that rows were packed with: equal rows share a group, in whatever state."""
+    """Second moments by the 60 groups of the ids that rows were packed with: equal rows share a
+    group, in whatever state."""
 
     blocks: int = GROUPS
     layout: ClassVar[str] = "rows"  # type: ignore[misc]
@@ -255,7 +260,8 @@ def _canonical(matrix: Any) -> sp.csr_matrix:
 
 
 def raised(state: State, bits: int) -> State:
-    """The sums times 2^bits: of weights in a finer unit. The labels of labelsets stay as they are."""
+    """The sums times 2^bits: of weights in a finer unit. The labels of labelsets stay as they
+    are."""
     while bits > 0:
         step = min(bits, SHIFT)
         state = in_words(
@@ -297,7 +303,8 @@ def hashes_of(sets: sp.csr_matrix, graded: bool) -> np.ndarray:
 def added(
     kind: str, states: Sequence[State], places: Sequence[Places], signs: Sequence[int], graded: bool
 ) -> State:
-    """The sum of states of a kind, of which each has its `places` in what all of them are about; a sign of −1 takes away."""
+    """The sum of states of a kind, of which each has its `places` in what all of them are about; a
+    sign of −1 takes away."""
     places = [dict(each) for each in places]
     out: State = {}
     if "sets" in states[0]:
@@ -383,7 +390,8 @@ def _placed(
 def _sparse_sum(
     terms: Sequence[tuple[sp.csr_matrix, int]], shape: tuple[int, ...]
 ) -> sp.csr_matrix:
-    """The sum of CSR tables of whole numbers: range by range of rows, in a dense table where that is the quicker way."""
+    """The sum of CSR tables of whole numbers: range by range of rows, in a dense table where that
+    is the quicker way."""
     if len(terms) == 1 and terms[0][1] == 1:
         return terms[0][0]
     if sum(t.nnz for t, _ in terms) * 32 < shape[0] * shape[1]:
@@ -432,7 +440,8 @@ def _sparse_sum(
 
 
 def triangle(a: Any, b: Any, size: int) -> np.ndarray:
-    """The places of pairs a ≤ b of `size` things, row by row of the upper triangle; in either order."""
+    """The places of pairs a ≤ b of `size` things, row by row of the upper triangle; in either
+    order."""
     first, second = np.minimum(a, b), np.maximum(a, b)
     out: np.ndarray = first * size - first * (first + 1) // 2 + second
     return out
@@ -445,6 +454,7 @@ def counts_less(state: State) -> bool:
 
 
 def group_places(labels: np.ndarray, q: int, had: bool, has: bool) -> tuple[np.ndarray, int]:
-    """Where groups go (`ToldLabels`), the labels being at `labels` of q; whether some are unknown on either side."""
+    """Where groups go (`ToldLabels`), the labels being at `labels` of q; whether some are unknown
+    on either side."""
     parts: Iterable[Any] = ([0], 1 + labels, *(([1 + q], 2 + q + labels) if had else ()))
     return np.concatenate([np.asarray(p, np.int64) for p in parts]), 1 + q + (1 + q if has else 0)

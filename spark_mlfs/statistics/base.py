@@ -1,8 +1,9 @@
 """The contract of a statistic: a state that adds up over blocks of rows, and how a state travels.
 
-A statistic knows Spark as little as it knows the method that asks for it. Its state is a dict of NumPy arrays (or SciPy CSR
-matrices); states of two sets of rows merge by addition, so a state can be computed block by block, task by task, and saved and
-added to later. Where that happens is the engine's business; a statistic knows of it what `Runner` says."""
+A statistic knows Spark as little as it knows the method that asks for it. Its state is a dict of
+NumPy arrays (or SciPy CSR matrices); states of two sets of rows merge by addition, so a state can
+be computed block by block, task by task, and saved and added to later. Where that happens is the
+engine's business; a statistic knows of it what `Runner` says."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ def _sum(a: Any, b: Any) -> Any:
 
 
 def compact(state: State) -> State:
-    """The state with whole numbers in fewer bytes where they fit: int64 as int32, those of CSR matrices as the narrowest."""
+    """The state with whole numbers in fewer bytes where they fit: int64 as int32, those of CSR
+    matrices as the narrowest."""
     out: State = {}
     for name, value in state.items():
         if sp.issparse(value) and value.dtype.kind == "i":
@@ -67,7 +69,8 @@ def compact(state: State) -> State:
 
 
 def cut(state: State, pieces: int) -> list[State]:
-    """The state cut along the first axis of each of its arrays: pieces merge on their own, `paste` puts them together."""
+    """The state cut along the first axis of each of its arrays: pieces merge on their own, `paste`
+    puts them together."""
     out: list[State] = [{} for _ in range(pieces)]
     for name, value in state.items():
         whole = not (isinstance(value, np.ndarray) or sp.issparse(value))
@@ -91,19 +94,20 @@ def paste(pieces: list[State]) -> State:
 class Statistic(Keyed):
     """Base of every statistic.
 
-    A subclass states what differs from the class attributes here: they say how every one of its instances is computed.
+    A subclass states what differs from the class attributes here: they say how every one of its
+    instances is computed.
 
     `layout`       which blocks it reads:
-        ``"rows"``    raw blocks, equal rows may share an id
-        ``"identified"``  the same, no two rows sharing an id
-        ``"coded"``   discretised blocks (the statistic has a `coding`)
-        ``"cells"``   discretised blocks, every joint cell of `selected` in one block (it has a `coding`, too)
-    `divisible`    whether a state may be cut along the first axes of its arrays, and the pieces merged apart
-    `quantised`    whether its integers are sums of quantised values (`kernels.exact`), which finish on the driver
-    `by_labelset`  whether a state grows with the distinct labelsets, so that counting them first tells its size
-    `weighted`     whether rows that have weights count by them; the engines refuse a statistic of weighted rows that does not
-    `graded`       whether it takes labels that are grades (`blocks.grades`), or does not look at labels; so with the engines, too
-    """
+        ``"rows"``    raw blocks, equal rows may share an id ``"identified"``  the same, no two rows
+        sharing an id ``"coded"``   discretised blocks (the statistic has a `coding`) ``"cells"``
+        discretised blocks, every joint cell of `selected` in one block (it has a `coding`, too)
+    `divisible`    whether a state may be cut along the first axes of its arrays, and the pieces
+    merged apart `quantised`    whether its integers are sums of quantised values (`kernels.exact`),
+    which finish on the driver `by_labelset`  whether a state grows with the distinct labelsets, so
+    that counting them first tells its size `weighted`     whether rows that have weights count by
+    them; the engines refuse a statistic of weighted rows that does not `graded`       whether it
+    takes labels that are grades (`blocks.grades`), or does not look at labels; so with the engines,
+    too"""
 
     layout: str = "coded"
     coding: Coding
@@ -135,11 +139,13 @@ class Statistic(Keyed):
         return self.graded or isinstance(target, Everything)
 
     def partial(self, block: Any, profile: Profile) -> State:
-        """The state of one block of rows: a `Block`, or a `CodedBlock` by `layout`. A subclass has this, or `fold`."""
+        """The state of one block of rows: a `Block`, or a `CodedBlock` by `layout`. A subclass has
+        this, or `fold`."""
         return self.fold(None, block, profile)
 
     def fold(self, state: State | None, block: Any, profile: Profile) -> State:
-        """`state` (None: of no rows, may be changed) with one more block, as by `merge` and `partial`: for states that help."""
+        """`state` (None: of no rows, may be changed) with one more block, as by `merge` and
+        `partial`: for states that help."""
         part = self.partial(block, profile)
         return part if state is None else self.merge_into(state, part)
 
@@ -160,19 +166,22 @@ class Statistic(Keyed):
         return state
 
     def state_bytes(self, profile: Profile) -> int:
-        """The most bytes a state of any rows takes (`encode` of `compact`): workers and driver can refuse in advance."""
+        """The most bytes a state of any rows takes (`encode` of `compact`): workers and driver can
+        refuse in advance."""
         raise NotImplementedError
 
 
 class FeatureShardedStatistic(Statistic):
-    """A statistic whose state grows with features × groups and whose result is a few numbers a feature, (k, v): no process holds
-    a whole state. A task counts its rows range by range of features, the pieces of a range are merged where they meet, and
-    finished there; only the numbers travel on, which do not depend on how the features are cut."""
+    """A statistic whose state grows with features × groups and whose result is a few numbers a
+    feature, (k, v): no process holds a whole state. A task counts its rows range by range of
+    features, the pieces of a range are merged where they meet, and finished there; only the numbers
+    travel on, which do not depend on how the features are cut."""
 
     divisible = False
 
     def edges(self, profile: Profile, size: int) -> np.ndarray:
-        """(pieces + 1,) ascending features from 0 to v: where to cut for pieces of about `size` bytes at most."""
+        """(pieces + 1,) ascending features from 0 to v: where to cut for pieces of about `size`
+        bytes at most."""
         raise NotImplementedError
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
@@ -184,7 +193,8 @@ class FeatureShardedStatistic(Statistic):
         raise NotImplementedError
 
     def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
-        """(k, last - first) the numbers of the features first..last, of the complete state of this range."""
+        """(k, last - first) the numbers of the features first..last, of the complete state of this
+        range."""
         raise NotImplementedError
 
     def partial(self, block: Any, profile: Profile) -> State:
@@ -199,8 +209,9 @@ class FeatureShardedStatistic(Statistic):
 
 
 class PerFeatureStatistic(Statistic):
-    """A statistic of every feature apart: it can be counted, and finished, for a range of features alone. The state of a range is
-    what `shards` makes it; that of all features (`partial`) may look otherwise."""
+    """A statistic of every feature apart: it can be counted, and finished, for a range of features
+    alone. The state of a range is what `shards` makes it; that of all features (`partial`) may look
+    otherwise."""
 
     asked_once: bool = (
         False  # whether what is counted serves one request: neither groups nor results are kept
@@ -227,7 +238,8 @@ class PerFeatureStatistic(Statistic):
     def shards(
         parts: Sequence[Any], blocks: list[Any], profile: Profile, edges: np.ndarray
     ) -> Iterator[list[State]]:
-        """The states of the blocks' rows of some statistics of this class, one range of features after the other."""
+        """The states of the blocks' rows of some statistics of this class, one range of features
+        after the other."""
         raise NotImplementedError
 
     def finish_shard(self, state: State, first: int, last: int, profile: Profile) -> Any:
@@ -236,7 +248,8 @@ class PerFeatureStatistic(Statistic):
 
 
 class Reduction(Keyed):
-    """A reduction of the results of `PerFeatureStatistic`s, over some features, to a few numbers for each."""
+    """A reduction of the results of `PerFeatureStatistic`s, over some features, to a few numbers
+    for each."""
 
     wholly = True
 
@@ -244,14 +257,16 @@ class Reduction(Keyed):
         return self
 
     def __call__(self, *results: Any) -> np.ndarray:
-        """(k, features) numbers; those of a feature depend on what the results say of it, and of all rows, alone."""
+        """(k, features) numbers; those of a feature depend on what the results say of it, and of
+        all rows, alone."""
         raise NotImplementedError
 
 
 @dataclass
 class FeatureNumbers(FeatureShardedStatistic):
-    """Numbers (k, v) that a `reduction` makes of the results of `parts`, which look at the same blocks: brought together where
-    their states are small, else finished range by range of the features. Both ways give the same bits."""
+    """Numbers (k, v) that a `reduction` makes of the results of `parts`, which look at the same
+    blocks: brought together where their states are small, else finished range by range of the
+    features. Both ways give the same bits."""
 
     parts: tuple[PerFeatureStatistic, ...]
     reduction: Reduction
@@ -323,7 +338,8 @@ class FeatureNumbers(FeatureShardedStatistic):
 
 
 def cuts(sizes: np.ndarray, size: int, multiple: int = 1) -> np.ndarray:
-    """(pieces + 1,) where to cut things of these `sizes`, in order, into runs of about `size`: at multiples of `multiple`."""
+    """(pieces + 1,) where to cut things of these `sizes`, in order, into runs of about `size`: at
+    multiples of `multiple`."""
     count = len(sizes)
     before = np.concatenate([[0], np.cumsum(sizes)])
     edges = [0]
@@ -337,8 +353,9 @@ def cuts(sizes: np.ndarray, size: int, multiple: int = 1) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Budgets:
-    """Bytes that decide where a run takes place and what it may hold: data whose blocks are below `small` run as one task, the
-    driver takes no state above `driver`, a worker process holds no more than `worker`, which `worker_setting` sets."""
+    """Bytes that decide where a run takes place and what it may hold: data whose blocks are below
+    `small` run as one task, the driver takes no state above `driver`, a worker process holds no
+    more than `worker`, which `worker_setting` sets."""
 
     small: int = 64 << 20
     driver: int = 1 << 30

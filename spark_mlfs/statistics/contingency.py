@@ -1,9 +1,10 @@
-"""Contingency counts: feature codes against groups of rows, two-way, three-way, and against pairs of labels; and the joint values
-of several features, such as a column's one-hot family.
+"""Contingency counts: feature codes against groups of rows, two-way, three-way, and against pairs
+of labels; and the joint values of several features, such as a column's one-hot family.
 
-Everything here is one operation (`kernels.counts`): how many rows with code v of feature f fall into each group of a target
-(`targets`). A three-way count for a selected feature s is the same with the groups split by s; the rows in which s has its
-commonest code are left out and come back by subtraction from the two-way counts.
+Everything here is one operation (`kernels.counts`): how many rows with code v of feature f fall
+into each group of a target (`targets`). A three-way count for a selected feature s is the same with
+the groups split by s; the rows in which s has its commonest code are left out and come back by
+subtraction from the two-way counts.
 
 Counts are int64 and exact, whatever the partitioning."""
 
@@ -54,8 +55,9 @@ Grouping = tuple[np.ndarray, np.ndarray, Target]  # rows, the groups that they a
 
 @dataclass
 class Counts:
-    """Counts (v, width, size) of every varying feature, code and group; dense, or CSR over the stored codes. `totals` (size,)
-    rows per group: what the code of 0 has is the rest. Of a range of the features where `last` is given, with their numbers."""
+    """Counts (v, width, size) of every varying feature, code and group; dense, or CSR over the
+    stored codes. `totals` (size,) rows per group: what the code of 0 has is the rest. Of a range of
+    the features where `last` is given, with their numbers."""
 
     coding: Coding
     totals: np.ndarray
@@ -81,14 +83,16 @@ class Counts:
 
     @cached_property
     def by_slot(self) -> sp.csr_matrix:
-        """A sparse table slot by slot, (slots, size) int64: of every link the two-way counts are read again."""
+        """A sparse table slot by slot, (slots, size) int64: of every link the two-way counts are
+        read again."""
         table = self.table.T.tocsr().astype(np.int64)
         table.sort_indices()
         return table
 
     @cached_property
     def links(self) -> LinkCells:
-        """Sparse counts of all rows and the labels as the links of picks ask for them, again and again."""
+        """Sparse counts of all rows and the labels as the links of picks ask for them, again and
+        again."""
         table = self.table.T.tocsr()  # the same arrays
         table.sort_indices()
         return LinkCells(
@@ -113,8 +117,9 @@ class Counts:
     def stored(
         self, labels: bool, limit: int = info.CELLS
     ) -> Iterator[tuple[slice, info.StoredCounts]]:
-        """(place among these features, counts) pieces of about `limit` stored cells of a sparse table, whose groups are all rows
-        and the `labels`, or else classes: the pieces number the labels, or the classes, from 0."""
+        """(place among these features, counts) pieces of about `limit` stored cells of a sparse
+        table, whose groups are all rows and the `labels`, or else classes: the pieces number the
+        labels, or the classes, from 0."""
         table, offsets = self.table, self.coding.offsets[self.first : self.last + 1]
         offsets, bins, first = offsets - offsets[0], self.coding.bins[self.first : self.last], 0
         before = table.indptr[offsets]
@@ -141,7 +146,8 @@ class Counts:
             first = last
 
     def chunks(self, copies: int) -> Iterator[tuple[slice, np.ndarray]]:
-        """(place among these features, dense counts) pieces of some MB; `copies`: how many times larger the caller makes them."""
+        """(place among these features, dense counts) pieces of some MB; `copies`: how many times
+        larger the caller makes them."""
         step = max(1, CHUNK_BYTES // max(1, self.coding.width * self.size * 8 * copies))
         for first in range(0, self.count, step):
             last = min(self.count, first + step)
@@ -155,7 +161,8 @@ class Counts:
         )[:, :, 0]
 
     def commonest(self) -> np.ndarray:
-        """(v,) the commonest code of each feature over group 0 (classes: over all groups); of a tie the smallest."""
+        """(v,) the commonest code of each feature over group 0 (classes: over all groups); of a tie
+        the smallest."""
         out = np.empty(self.count, np.int64)
         for at, counts in self.chunks(1):
             out[at] = (counts.sum(axis=2) if self.coding.sparse else counts[:, :, 0]).argmax(axis=1)
@@ -165,7 +172,8 @@ class Counts:
 def table_bytes(
     coding: Coding, target: Target, profile: Profile, first: int = 0, last: int | None = None
 ) -> int:
-    """Bytes of the counts of the features first..last over the groups of `target`, with their totals, at most."""
+    """Bytes of the counts of the features first..last over the groups of `target`, with their
+    totals, at most."""
     last, size = len(coding.features) if last is None else last, target.size
     if not coding.sparse:
         return (last - first) * coding.width * size * 8 + 8 * size
@@ -185,8 +193,9 @@ def table_bytes(
 
 @dataclass
 class TwoWay(PerFeatureStatistic, weighted=True, read_again=True):
-    """N(f = v, group) for every varying feature, the counts every filter starts from, as `Counts`. State: `table`, (v, width,
-    size) or CSR (size, slots), of a range of features (slots, size); and the rows of each group."""
+    """N(f = v, group) for every varying feature, the counts every filter starts from, as `Counts`.
+    State: `table`, (v, width, size) or CSR (size, slots), of a range of features (slots, size); and
+    the rows of each group."""
 
     coding: Coding
     target: Target
@@ -275,7 +284,8 @@ def range_tables(
     edges: np.ndarray,
     mass: np.ndarray | None,
 ) -> Iterator[list[Matrix]]:
-    """Range by range, the table of each grouping (rows, groups, target): (features, width, size), or CSR (slots, size)."""
+    """Range by range, the table of each grouping (rows, groups, target): (features, width, size),
+    or CSR (slots, size)."""
     if not coding.sparse:
         codes = (
             np.concatenate([b.codes for b in blocks if b.codes is not None], axis=1)
@@ -317,8 +327,9 @@ def pair_counts(
     commonest: Sequence[int],
     logs: info.CountLogs,
 ) -> FeatureNumbers:
-    """(2·selected, v), two rows a listed feature s: Σ_l I(f; Y_l | s) (or I(f; class | s); 0 over `Everything`) and I(f; s), in
-    nats, from one three-way count a feature, without its commonest code, and the two-way counts."""
+    """(2·selected, v), two rows a listed feature s: Σ_l I(f; Y_l | s) (or I(f; class | s); 0 over
+    `Everything`) and I(f; s), in nats, from one three-way count a feature, without its commonest
+    code, and the two-way counts."""
     crossed = (
         TwoWay(coding, Crossed(target, coding, s, common))
         for s, common in zip(selected, commonest, strict=True)
@@ -328,7 +339,8 @@ def pair_counts(
 
 @dataclass(frozen=True)
 class LinkInformation(Reduction):
-    """Σ_l I(f; Y_l | s) (or I(f; class | s)) and I(f; s), in nats, from the two-way counts and the three-way counts of each s."""
+    """Σ_l I(f; Y_l | s) (or I(f; class | s)) and I(f; s), in nats, from the two-way counts and the
+    three-way counts of each s."""
 
     target: Target
     logs: info.CountLogs
@@ -349,7 +361,7 @@ class LinkInformation(Reduction):
                 [inform(self.logs, self.target, counts, two_way) for counts in each]
             )
         if stored and labels is not None:
-            two_way.links  # noqa: B018 (made once, before the threads ask for it)
+            two_way.links
         with ThreadPoolExecutor(threads) as pool:  # NumPy lets go of the lock
             return np.concatenate(
                 [*pool.map(lambda counts: inform(self.logs, self.target, counts, two_way), each)]
@@ -359,7 +371,8 @@ class LinkInformation(Reduction):
 def linked_information(
     logs: info.CountLogs, target: Target, counts: Counts, two_way: Counts
 ) -> np.ndarray:
-    """(2, counts.count) Σ_l I(f; Y_l | s) (or I(f; class | s)) and I(f; s), from N(f = v, s = w, group), w not the commonest."""
+    """(2, counts.count) Σ_l I(f; Y_l | s) (or I(f; class | s)) and I(f; s), from N(f = v, s = w,
+    group), w not the commonest."""
     size, width = target.size, counts.coding.width
     out = np.zeros((2, counts.count))
     for at, counted in counts.chunks(4):
@@ -385,7 +398,8 @@ def linked_information(
 def stored_linked_information(
     logs: info.CountLogs, target: Target, counts: Counts, two_way: Counts
 ) -> np.ndarray:
-    """`linked_information` of sparse counts over classes, or labels that are all known, to the bit: nothing is made dense."""
+    """`linked_information` of sparse counts over classes, or labels that are all known, to the bit:
+    nothing is made dense."""
     size, labels, coding = target.size, isinstance(target, Labels), counts.coding
     every = counts.by_slot
     tables = [
@@ -430,8 +444,9 @@ def stored_linked_information(
 def label_pair_counts(
     coding: Coding, target: LabelPairs, unknown: bool, terms: int, correction: str = "none"
 ) -> FeatureNumbers:
-    """(2, v) over pairs a < b of the listed labels: Σ co(f, a, b) and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)], in nats, of the rows
-    whose labels are all known; co(f, a, b) = I(f; Y_a) − I(f; Y_a | Y_b). `terms` and `correction` are those of `CountLogs`."""
+    """(2, v) over pairs a < b of the listed labels: Σ co(f, a, b) and Σ [I(f; Y_a | Y_b) + I(f; Y_b
+    | Y_a)], in nats, of the rows whose labels are all known; co(f, a, b) = I(f; Y_a) − I(f; Y_a |
+    Y_b). `terms` and `correction` are those of `CountLogs`."""
     parts = TwoWay(coding, target), TwoWay(coding, SomeLabels(target.labels, unknown))
     return FeatureNumbers(parts, LabelPairInformation(target, terms, correction))
 
@@ -447,7 +462,8 @@ class LabelPairInformation(Reduction):
     def __call__(self, both: Counts, single: Counts) -> np.ndarray:
         if not single.totals[0]:
             raise DataError(
-                "every row has an unknown label, so no pair of labels can be counted; use mim, jmi, d2f or mdmr"
+                "every row has an unknown label, so no pair of labels can be counted; use mim, "
+                "jmi, d2f or mdmr"
             )
         logs = info.CountLogs(int(single.totals[0]), self.terms, self.correction)
         out, (ia, ib) = np.zeros((2, both.count)), self.target.pairs
@@ -470,15 +486,17 @@ MANY = 1 << 31  # cells: as a size, times groups and codes, it stays within int6
 
 
 def cells_of(block: CodedBlock, coding: Coding, selected: tuple[int, ...]) -> np.ndarray:
-    """(n,) a number for each row's joint code of the selected features: equal codes, equal numbers (within the block)."""
+    """(n,) a number for each row's joint code of the selected features: equal codes, equal numbers
+    (within the block)."""
     return joint_cells((block.feature(coding, s) for s in selected), block.n, coding.width)
 
 
 @dataclass
 class CellInformation(Statistic, layout="cells", weighted=True, wholly=True):
-    """I(f; target | X_S) of every feature, (v,) nats, of so many joint cells that only what is occupied is looked at
-    (`kernels.cells`): rows alone in their cell, and cells whose rows agree on all labels, tell nothing and are dropped first.
-    Every row of a cell must be in one block: the engines see to that. Sums are fixed point, the bits those of `cell_counts`."""
+    """I(f; target | X_S) of every feature, (v,) nats, of so many joint cells that only what is
+    occupied is looked at (`kernels.cells`): rows alone in their cell, and cells whose rows agree on
+    all labels, tell nothing and are dropped first. Every row of a cell must be in one block: the
+    engines see to that. Sums are fixed point, the bits those of `cell_counts`."""
 
     coding: Coding
     target: Target
@@ -522,7 +540,8 @@ class JointCells(Target, asked_once=True):
 
     @property
     def cells(self) -> int:
-        """How many joint cells there may be; from `MANY` on only that they are too many to count one by one."""
+        """How many joint cells there may be; from `MANY` on only that they are too many to count
+        one by one."""
         return min(self.coding.width ** len(self.selected), MANY)
 
     @property
@@ -540,7 +559,8 @@ class JointCells(Target, asked_once=True):
 def cell_counts(
     coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs
 ) -> FeatureNumbers:
-    """The same, (1, v), while the joint cells are few: N(f = v, cell, group) adds up over any blocks."""
+    """The same, (1, v), while the joint cells are few: N(f = v, cell, group) adds up over any
+    blocks."""
     cells = JointCells(target, coding, selected)
     return FeatureNumbers((TwoWay(coding, cells),), InformationInCells(cells, logs))
 
@@ -576,9 +596,10 @@ MOST_VALUES = 1024  # distinct joint values of a family that are counted
 
 @dataclass
 class JointCounts(Statistic, divisible=False, weighted=True):
-    """N(X_F = v, group) for the families F of features, v the values that the codes of a family take together: for each the
-    counts (values, groups), int64, of weighted rows in units of their weight; or None of more than `most` values. A value is
-    known by the 64-bit hash of its codes: two of k share one with probability k²/2⁶⁵. State: 8·(1 + groups) bytes a value."""
+    """N(X_F = v, group) for the families F of features, v the values that the codes of a family
+    take together: for each the counts (values, groups), int64, of weighted rows in units of their
+    weight; or None of more than `most` values. A value is known by the 64-bit hash of its codes:
+    two of k share one with probability k²/2⁶⁵. State: 8·(1 + groups) bytes a value."""
 
     coding: Coding
     target: Target

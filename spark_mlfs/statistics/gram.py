@@ -1,7 +1,8 @@
-"""Second moments [X, Y, 1]'[X, Y, 1] of the rows whose labels are all known: what the whole regression family needs.
+"""Second moments [X, Y, 1]'[X, Y, 1] of the rows whose labels are all known: what the whole
+regression family needs.
 
-Exact sums of quantised values (`kernels.exact`), about a provisional centre, so that a large mean with a small spread loses no
-digits. Rows with an unknown label are left out."""
+Exact sums of quantised values (`kernels.exact`), about a provisional centre, so that a large mean
+with a small spread loses no digits. Rows with an unknown label are left out."""
 
 from __future__ import annotations
 
@@ -34,12 +35,14 @@ DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicke
 
 
 def centre_of_labels(profile: Profile) -> np.ndarray:
-    """(q,) provisional centre of the labels: their share among the rows, or their mean grade, by weight."""
+    """(q,) provisional centre of the labels: their share among the rows, or their mean grade, by
+    weight."""
     return profile.label_mass / max(1, profile.total)
 
 
 def features_of(block: Block, profile: Profile) -> Matrix:
-    """The varying features less the provisional centre, float64: CSR where they are sparse enough for sparse products."""
+    """The varying features less the provisional centre, float64: CSR where they are sparse enough
+    for sparse products."""
     return shifted(block, profile, DENSE_FROM)
 
 
@@ -51,7 +54,8 @@ def exact_statistics(
     sketch: bool = False,
     labels: Sequence[int] | slice = slice(None),
 ) -> GramStatistics:
-    """Exact sums over rows with `q` `labels` as the solvers take them, about their provisional centre; of a `sketch` about 0."""
+    """Exact sums over rows with `q` `labels` as the solvers take them, about their provisional
+    centre; of a `sketch` about 0."""
     m = sums_of(state, profile, prefix, q)
     if sketch:
         size = np.sqrt(entries(q))
@@ -62,7 +66,8 @@ def exact_statistics(
 
 
 def sums_of(state: State, profile: Profile, prefix: str, q: int) -> dict[str, np.ndarray]:
-    """n, sum_x, sum_y, xx, xy, yy of the features about their provisional centre and `q` columns of labels as they are."""
+    """n, sum_x, sum_y, xx, xy, yy of the features about their provisional centre and `q` columns of
+    labels as they are."""
     own = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
     m = exact.moments_of(own, unit_of(profile), q)
     if profile.graded:
@@ -78,8 +83,8 @@ def sums_of(state: State, profile: Profile, prefix: str, q: int) -> dict[str, np
 def about_centres(
     sums: dict[str, np.ndarray], profile: Profile, centre: np.ndarray
 ) -> GramStatistics:
-    """Sums n, sum_x, sum_y, xx, xy, yy of shifted features and of labels as they are, as the solvers take them, about
-    `centre`."""
+    """Sums n, sum_x, sum_y, xx, xy, yy of shifted features and of labels as they are, as the
+    solvers take them, about `centre`."""
     v, n, sum_x, sum_y = profile.varying, float(sums["n"].item()), sums["sum_x"], sums["sum_y"]
     across = np.outer(sum_y, centre)
     xy, yy = (
@@ -92,10 +97,12 @@ def about_centres(
 
 @dataclass
 class Gram(ExactSums):
-    """`GramStatistics` of the varying features and all labels; with `blocks` = b {group: its own} of the groups of rows that have
-    any, of b by hash of the row id (`kernels.hashing.group_of`): folds of any division into groups, and half-samples, are sums of
-    them. State: 8·b·(v² + vq + q²) bytes, half as much again where values need a second slice: 8·b·(2v² + 2vq + q²). With
-    `sketch` = r above 0, r columns of the labels' sketch (`kernels.labels`) stand for the q labels, there and here."""
+    """`GramStatistics` of the varying features and all labels; with `blocks` = b {group: its own}
+    of the groups of rows that have any, of b by hash of the row id (`kernels.hashing.group_of`):
+    folds of any division into groups, and half-samples, are sums of them. State: 8·b·(v² + vq + q²)
+    bytes, half as much again where values need a second slice: 8·b·(2v² + 2vq + q²). With `sketch`
+    = r above 0, r columns of the labels' sketch (`kernels.labels`) stand for the q labels, there
+    and here."""
 
     blocks: int = 1
     sketch: int = 0
@@ -152,7 +159,8 @@ class Gram(ExactSums):
     def _rows(
         self, parts: Iterator[Block], profile: Profile
     ) -> Iterator[tuple[exact.Quantised, sp.csr_matrix, np.ndarray | None]]:
-        """Yield the parts as `exact.second_moments` takes them; arrays are overwritten by the next."""
+        """Yield the parts as `exact.second_moments` takes them; arrays are overwritten by the
+        next."""
         v, centre, unit, room = (
             profile.varying,
             provisional_centre(profile),
@@ -213,9 +221,10 @@ def _heavy(profile: Profile) -> bool:
 
 @dataclass
 class FoldGrams(Gram):
-    """`FoldSums` of the folds that have rows (`blocks.folds.fold_of`: equal rows share a fold), of the features at the places
-    `features` among the varying ones (None: all). With `sketch` = r above 0 r columns of the labels' sketch, in which label l
-    counts `sizes`[l] times, stand for the labels. State: 8·F·(2v² + 2vq + 2q) bytes."""
+    """`FoldSums` of the folds that have rows (`blocks.folds.fold_of`: equal rows share a fold), of
+    the features at the places `features` among the varying ones (None: all). With `sketch` = r
+    above 0 r columns of the labels' sketch, in which label l counts `sizes`[l] times, stand for the
+    labels. State: 8·F·(2v² + 2vq + 2q) bytes."""
 
     blocks: int = 5
     sizes: np.ndarray | None = None
@@ -254,7 +263,8 @@ class FoldGrams(Gram):
 
 @dataclass(frozen=True)
 class FoldedLabels(Target):
-    """Of the rows of fold f whose labels are all known group f·(1 + q) is all, f·(1 + q) + 1 + l those with label l."""
+    """Of the rows of fold f whose labels are all known group f·(1 + q) is all, f·(1 + q) + 1 + l
+    those with label l."""
 
     q: int
     folds: int
@@ -283,8 +293,9 @@ CELLS = 1 << 19  # pairs of features and labels that are looked at together
 
 @dataclass(frozen=True)
 class Alone(Reduction):
-    """J of each feature alone (`kernels.gram.alone`), NaN of a constant one, from the moments of `FoldedLabels` in units of
-    `unit` rows; `base` the sums of no features, `weights` (q,) of the labels."""
+    """J of each feature alone (`kernels.gram.alone`), NaN of a constant one, from the moments of
+    `FoldedLabels` in units of `unit` rows; `base` the sums of no features, `weights` (q,) of the
+    labels."""
 
     base: FoldSums
     weights: np.ndarray

@@ -1,4 +1,5 @@
-"""The distinct labelsets, and sums over the rows of each, in one scan: the labelsets need not be known beforehand."""
+"""The distinct labelsets, and sums over the rows of each, in one scan: the labelsets need not be
+known beforehand."""
 
 from __future__ import annotations
 
@@ -20,8 +21,9 @@ from .moments import Moments, most_words, provisional_centre, row_parts, unit_of
 
 @dataclass
 class Labelsets:
-    """The distinct labelsets: `hashes` (m,) sorted uint64, `counts` (m,) rows or their units of weight, and their labels as
-    CSR; `grades` those of the labels in units of 2⁻¹⁵, where labelsets are told apart by them."""
+    """The distinct labelsets: `hashes` (m,) sorted uint64, `counts` (m,) rows or their units of
+    weight, and their labels as CSR; `grades` those of the labels in units of 2⁻¹⁵, where labelsets
+    are told apart by them."""
 
     hashes: np.ndarray
     counts: np.ndarray
@@ -41,9 +43,9 @@ class Labelsets:
 class LabelsetCounts(
     Statistic, layout="rows", divisible=False, by_labelset=True, weighted=True, graded=True
 ):
-    """The distinct labelsets of the rows whose labels are all known, and how often each occurs: `by` ``"labels"``, which are 0
-    and 1; of graded ones ``"support"``, the labels of a grade above 0, or ``"grades"``, the distinct rows. State:
-    O(labelsets)."""
+    """The distinct labelsets of the rows whose labels are all known, and how often each occurs:
+    `by` ``"labels"``, which are 0 and 1; of graded ones ``"support"``, the labels of a grade above
+    0, or ``"grades"``, the distinct rows. State: O(labelsets)."""
 
     by: str = "labels"
 
@@ -110,8 +112,9 @@ class LabelsetCounts(
 
 @dataclass
 class LabelsetSums(LabelsetCounts, quantised=True):
-    """The `Labelsets` of the known rows, by distinct rows of grades with ``by="grades"``, and the `Moments` of the rows of each.
-    State: 16·m·v bytes, m labelsets; 40 where values need a second slice (without `squares` 8, 16)."""
+    """The `Labelsets` of the known rows, by distinct rows of grades with ``by="grades"``, and the
+    `Moments` of the rows of each. State: 16·m·v bytes, m labelsets; 40 where values need a second
+    slice (without `squares` 8, 16)."""
 
     squares: bool = False
 

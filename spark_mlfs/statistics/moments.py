@@ -1,7 +1,9 @@
-"""Sums and sums of squares of the features over the groups of a target, and the features' range over fully labelled rows.
+"""Sums and sums of squares of the features over the groups of a target, and the features' range
+over fully labelled rows.
 
-Exact sums of quantised values (`kernels.exact`). Values are shifted by a provisional centre first (0 where the feature's range
-holds 0, else the middle of its range), so that a large mean with a small spread loses no digits."""
+Exact sums of quantised values (`kernels.exact`). Values are shifted by a provisional centre first
+(0 where the feature's range holds 0, else the middle of its range), so that a large mean with a
+small spread loses no digits."""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from .base import PerFeatureStatistic, Runner, Statistic
 from .targets import Labels, Target
 
 WORD = 40  # bits of a lower word of `kernels.exact`
-DIGITS = 16  # bits of how much a row counts that are multiplied at a time: 2²⁷ rows of 2²⁰ times so many fit int64
+# bits of how much a row counts that are multiplied at a time: 2²⁷ rows of 2²⁰ times so many fit
+# int64
+DIGITS = 16
 
 
 def provisional_centre(profile: Profile) -> np.ndarray:
@@ -42,7 +46,8 @@ def unit_of(profile: Profile) -> np.ndarray:
 
 
 def shifted(block: Block, profile: Profile, dense_from: float = np.inf) -> Matrix:
-    """A copy of the varying features less the provisional centre, float64: CSR of a sparse block less dense than `dense_from`."""
+    """A copy of the varying features less the provisional centre, float64: CSR of a sparse block
+    less dense than `dense_from`."""
     centre, v = provisional_centre(profile), profile.varying
     x = block.x if len(v) == block.d else block.x[:, v]
     if block.sparse and profile.density < dense_from:
@@ -64,7 +69,8 @@ def row_parts(block: Block) -> Iterator[Block]:
 
 
 def most_words(profile: Profile, times: bool, squares: bool = True) -> int:
-    """How many numbers of a group and a feature `exact.group_moments` gives at most, of rows that may count several `times`."""
+    """How many numbers of a group and a feature `exact.group_moments` gives at most, of rows that
+    may count several `times`."""
     one = bool(profile.binary[profile.varying].all())  # values that need one slice
     if times:
         return ((2, 4), (4, 10))[squares][not one]
@@ -74,7 +80,8 @@ def most_words(profile: Profile, times: bool, squares: bool = True) -> int:
 
 
 class ExactSums(Statistic, quantised=True):
-    """Exact sums (`kernels.exact`) of what `sums` makes of a product's worth of rows, those with known labels, or `every` one."""
+    """Exact sums (`kernels.exact`) of what `sums` makes of a product's worth of rows, those with
+    known labels, or `every` one."""
 
     every: ClassVar[bool] = False
 
@@ -99,7 +106,8 @@ class ExactSums(Statistic, quantised=True):
 
 @dataclass
 class Moments:
-    """Over the groups of a target: `count` (g,), `total` (g, v) Σ(x − c), `square` (g, v) Σ(x − c)², c = `centre` (v,)."""
+    """Over the groups of a target: `count` (g,), `total` (g, v) Σ(x − c), `square` (g, v) Σ(x −
+    c)², c = `centre` (v,)."""
 
     centre: np.ndarray
     count: np.ndarray
@@ -108,17 +116,20 @@ class Moments:
 
 
 def thin(profile: Profile) -> bool:
-    """Whether the features are so sparse, however they are stored, that moments go by what is not zero."""
+    """Whether the features are so sparse, however they are stored, that moments go by what is not
+    zero."""
     return profile.density < SPARSE_DENSITY
 
 
 def heavy(profile: Profile) -> bool:
-    """Whether rows may count so much that sums of their squares leave int64: by their weights, or by grades in units of 2⁻¹⁵."""
+    """Whether rows may count so much that sums of their squares leave int64: by their weights, or
+    by grades in units of 2⁻¹⁵."""
     return profile.graded or (profile.weighted and profile.total >= exact.WIDE_ROWS)
 
 
 def label_moments(profile: Profile, labels: Labels, watched: bool = False) -> GroupMoments:
-    """The moments of the rows with each label: of sparse features `PairMoments`, unless unknown labels are to be `watched`."""
+    """The moments of the rows with each label: of sparse features `PairMoments`, unless unknown
+    labels are to be `watched`."""
     return (
         GroupMoments(Labels(profile.q), True)
         if thin(profile) and not watched
@@ -130,12 +141,13 @@ def label_moments(profile: Profile, labels: Labels, watched: bool = False) -> Gr
 class GroupMoments(
     ExactSums, PerFeatureStatistic, layout="rows", weighted=True, graded=True, every=True
 ):
-    """Sums and sums of squares of every group of `target`, of weighted rows in units of their weight. A row is in the group of a
-    label to the degree of its grade, all then in units of 2⁻¹⁵.
+    """Sums and sums of squares of every group of `target`, of weighted rows in units of their
+    weight. A row is in the group of a label to the degree of its grade, all then in units of 2⁻¹⁵.
 
-    Result `Moments`; state: 16·g·v bytes, 40 where values need a second slice, twice that of weights and grades. With `stored`,
-    of sparse features, `PairMoments`, of `Labels` without group 0; states are X'Y and X²'Y of the quantised values
-    (`kernels.exact`) as CSR (features, groups), in whole numbers; of `heavy` rows in two words."""
+    Result `Moments`; state: 16·g·v bytes, 40 where values need a second slice, twice that of
+    weights and grades. With `stored`, of sparse features, `PairMoments`, of `Labels` without group
+    0; states are X'Y and X²'Y of the quantised values (`kernels.exact`) as CSR (features, groups),
+    in whole numbers; of `heavy` rows in two words."""
 
     target: Target
     stored: bool = False
@@ -352,7 +364,8 @@ class GroupMoments(
 def _two_words(
     values: np.ndarray, by: sp.csr_matrix, product: Callable[..., sp.csr_matrix]
 ) -> list[sp.csr_matrix]:
-    """The 40 bits below and what is above them of `product`(values, by): values, below 2⁴¹, by 20 bits, `by` ≥ 0 by `DIGITS`."""
+    """The 40 bits below and what is above them of `product`(values, by): values, below 2⁴¹, by 20
+    bits, `by` ≥ 0 by `DIGITS`."""
     low, above, raised = None, None, 0
     half = (1 << WORD // 2) - 1
     rest = by.copy()
@@ -376,7 +389,8 @@ def _carry(low: Any, above: Any) -> tuple[Any, Any]:
 
 @dataclass
 class KnownRows(Statistic, layout="rows", divisible=False, weighted=True, graded=True):
-    """Number, positive labels, and the features' minimum and maximum of rows whose labels are all known, whatever they weigh."""
+    """Number, positive labels, and the features' minimum and maximum of rows whose labels are all
+    known, whatever they weigh."""
 
     def partial(self, block: Block, profile: Profile) -> State:
         block = block.known()
@@ -401,7 +415,8 @@ class KnownRows(Statistic, layout="rows", divisible=False, weighted=True, graded
 
 
 def known_range(engine: Runner) -> tuple[np.ndarray, np.ndarray]:
-    """(v,) minimum and (v,) maximum of the features over the rows whose labels are all known; a scan where some are not."""
+    """(v,) minimum and (v,) maximum of the features over the rows whose labels are all known; a
+    scan where some are not."""
     profile: Profile = engine.profile
     low, high = profile.low, profile.high
     if profile.has_unknown:

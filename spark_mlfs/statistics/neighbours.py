@@ -1,8 +1,9 @@
 """Nearest neighbours, and sums over pairs of rows, by blocks.
 
-The queries (all rows, or a sample of *anchors*) travel to the tasks in waves of some MB; a task meets them with the chunks of
-rows it holds, tile by tile (`kernels.knn`), and keeps the k best of each query or a sum. So memory is one wave, one chunk and the
-k best, whatever the number of rows, and the driver holds per query its neighbours' ids and distances. Neighbours and sums (whole
+The queries (all rows, or a sample of *anchors*) travel to the tasks in waves of some MB; a task
+meets them with the chunks of rows it holds, tile by tile (`kernels.knn`), and keeps the k best of
+each query or a sum. So memory is one wave, one chunk and the k best, whatever the number of rows,
+and the driver holds per query its neighbours' ids and distances. Neighbours and sums (whole
 numbers, `kernels.exact`) do not depend on the order in which chunks are met."""
 
 from __future__ import annotations
@@ -39,9 +40,10 @@ CHUNK_BYTES, CHUNK_ROWS = (
 
 @dataclass
 class Geometry:
-    """How a block's varying features become points: (x − offset)/scale; sparse rows are scaled, not moved. `hashes` sorted
-    labelset hashes, whose positions are the rows' labelset codes; `positions` those of `varying` among the engine's features
-    (None: all); `centre` is taken off sparse rows, too: 0 but for features that store every row."""
+    """How a block's varying features become points: (x − offset)/scale; sparse rows are scaled, not
+    moved. `hashes` sorted labelset hashes, whose positions are the rows' labelset codes;
+    `positions` those of `varying` among the engine's features (None: all); `centre` is taken off
+    sparse rows, too: 0 but for features that store every row."""
 
     varying: np.ndarray
     offset: np.ndarray
@@ -60,7 +62,8 @@ class Geometry:
         return Rows(x, block.ids, codes, self.scale, None if block.sparse else self.offset)
 
     def parts(self, block: Block) -> Iterator[Block]:
-        """The rows of a block in runs whose points are a few MB; nothing of a block without rows."""
+        """The rows of a block in runs whose points are a few MB; nothing of a block without
+        rows."""
         row = 12 * block.x.nnz / max(1, block.n) if block.sparse else 8 * len(self.varying)
         pieces = -(-block.n // min(CHUNK_ROWS, max(128, int(CHUNK_BYTES / max(1, row)))))
         for i in range(pieces):
@@ -74,7 +77,8 @@ class Geometry:
         return map(self.points, self.parts(block))
 
     def reach(self, profile: Profile) -> np.ndarray:
-        """(v,) powers of two that no coordinate of a point exceeds in size, of a dense block or a sparse one."""
+        """(v,) powers of two that no coordinate of a point exceeds in size, of a dense block or a
+        sparse one."""
         low, high = profile.low[self.varying], profile.high[self.varying]
         origins = [np.zeros(len(low)) if self.centre is None else self.centre, self.offset]
         return exact.power_above(
@@ -85,8 +89,9 @@ class Geometry:
 def geometry_of(
     engine: Runner, moments: Moments | None, scaling: str, sets: Labelsets | None = None
 ) -> Geometry:
-    """The geometry of the rows whose labels are all known, over the features that vary among them, scaled by ``"standard"`` (from
-    the `moments` of these rows), ``"minmax"`` or ``"none"``. `DataError` where none varies."""
+    """The geometry of the rows whose labels are all known, over the features that vary among them,
+    scaled by ``"standard"`` (from the `moments` of these rows), ``"minmax"`` or ``"none"``.
+    `DataError` where none varies."""
     low, high = known_range(engine)
     positions = np.flatnonzero(high > low)
     if not len(positions):
@@ -138,7 +143,8 @@ class Queries:
 
 
 def anchors_of(engine: Runner, count: int | None, seed: int) -> Block:
-    """`count` rows (None: all) drawn by the seeded hash of their ids, in the order of these, of those with known labels."""
+    """`count` rows (None: all) drawn by the seeded hash of their ids, in the order of these, of
+    those with known labels."""
     n = engine.profile.n
     (block,) = engine.run(SampledRows(n if count is None else count, seed), keep=False)
     if not block.n:
@@ -158,7 +164,8 @@ def waves(block: Block) -> Iterator[Block]:
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """The k nearest rows of a `condition`: ``"any"``, ``"sharing"`` a label, ``"hits"`` (similar by `s_min`), ``"misses"``."""
+    """The k nearest rows of a `condition`: ``"any"``, ``"sharing"`` a label, ``"hits"`` (similar by
+    `s_min`), ``"misses"``."""
 
     k: int
     condition: str = "any"
@@ -175,7 +182,8 @@ class Neighbourhood:
 
 @dataclass
 class NearestRows(Statistic, layout="identified", divisible=False, graded=True):
-    """The nearest rows of every query, for each neighbourhood. Result: a `Nearest` for each. State: Σ 24·k bytes a query."""
+    """The nearest rows of every query, for each neighbourhood. Result: a `Nearest` for each. State:
+    Σ 24·k bytes a query."""
 
     queries: Queries
     neighbourhoods: tuple[Neighbourhood, ...]
@@ -212,7 +220,8 @@ class NearestRows(Statistic, layout="identified", divisible=False, graded=True):
                 if reference is not None:
                     self._update(batch, positions, reference, best, None)
                     continue
-                # rows before the batch have met it when they were queries; those in it are met from both sides, those after once
+                # rows before the batch have met it when they were queries; those in it are met from
+                # both sides, those after once
                 start, end = np.searchsorted(place[met : met + len(rows)], [positions[0], first])
                 for part, others in (
                     (slice(start, end), None),
@@ -235,7 +244,8 @@ class NearestRows(Statistic, layout="identified", divisible=False, graded=True):
         best: list[Nearest],
         others: np.ndarray | None,
     ) -> None:
-        """Queries at `positions` take in the rows; with `others`, their own places among the queries, these the batch."""
+        """Queries at `positions` take in the rows; with `others`, their own places among the
+        queries, these the batch."""
         for tile, run in reference.tiles(batch):
             lookup = (
                 None
@@ -300,7 +310,8 @@ def nearest_rows(
 
 @dataclass
 class RowsById(SampledRows):
-    """The rows with the given `ids` (sorted), `count` of them, as a `Block` in the order of their ids. State: the rows."""
+    """The rows with the given `ids` (sorted), `count` of them, as a `Block` in the order of their
+    ids. State: the rows."""
 
     ids: np.ndarray = field(kw_only=True)
 
@@ -317,7 +328,8 @@ def rows_by_id(engine: Runner, ids: np.ndarray) -> Block:
 
 
 def labelset_table(sets: Labelsets, q: int, similarity: str = "overlap") -> LabelsetSimilarity:
-    """The similarity of the labelsets: ``"overlap"`` weighs labels by their rows (GMBA's Eq. 2), ``"jaccard"`` equally."""
+    """The similarity of the labelsets: ``"overlap"`` weighs labels by their rows (GMBA's Eq. 2),
+    ``"jaccard"`` equally."""
     members = replace(sets, grades=None).matrix(q)
     weights = np.asarray(members.T @ sets.counts).ravel() if similarity == "overlap" else None
     return LabelsetSimilarity(members, weights)
@@ -328,8 +340,9 @@ def labelset_table(sets: Labelsets, q: int, similarity: str = "overlap") -> Labe
 
 @dataclass
 class EdgeDifferences(ExactSums, layout="identified", graded=True):
-    """X'LX of a symmetric sparse S over the rows, the columns of S met wave by wave: Σ_i x_i (Σ_j S_ij (x_i − x_j))' over the j
-    of the wave, x about their provisional centre. Exact sums of the quantised x_i and inner sums. State: 16·v² bytes."""
+    """X'LX of a symmetric sparse S over the rows, the columns of S met wave by wave: Σ_i x_i (Σ_j
+    S_ij (x_i − x_j))' over the j of the wave, x about their provisional centre. Exact sums of the
+    quantised x_i and inner sums. State: 16·v² bytes."""
 
     wave: Block
     ids: np.ndarray  # of the rows of S, sorted
@@ -367,8 +380,9 @@ class EdgeDifferences(ExactSums, layout="identified", graded=True):
 def quadratic_form(
     engine: Runner, block: Block, geometry: Geometry, S: sp.csr_matrix
 ) -> np.ndarray:
-    """X'LX (v, v), L = diag(S1) − S, for a symmetric S over the rows of `block` (all rows, in the order of their ids):
-    Σ over pairs S_ij (x_i − x_j)(x_i − x_j)'/2, in the units of the geometry."""
+    """X'LX (v, v), L = diag(S1) − S, for a symmetric S over the rows of `block` (all rows, in the
+    order of their ids): Σ over pairs S_ij (x_i − x_j)(x_i − x_j)'/2, in the units of the
+    geometry."""
     order = np.argsort(block.ids)
     ids, S, first = block.ids[order], sp.csr_matrix(S)[order], 0
     total = np.zeros((len(engine.profile.varying),) * 2)

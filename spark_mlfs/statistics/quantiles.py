@@ -1,8 +1,9 @@
 """Exact quantiles of every feature, without sorting or moving the data.
 
-A quantile with linear interpolation lies between two order statistics. In memory they come from one partial sort. Distributed,
-each is bracketed in the order of the floating-point numbers themselves (a double's bits, as an unsigned integer, are ordered like
-the double) and every scan cuts the bracket into 64 parts by counting: eleven scans at most give the exact value."""
+A quantile with linear interpolation lies between two order statistics. In memory they come from one
+partial sort. Distributed, each is bracketed in the order of the floating-point numbers themselves
+(a double's bits, as an unsigned integer, are ordered like the double) and every scan cuts the
+bracket into 64 parts by counting: eleven scans at most give the exact value."""
 
 from __future__ import annotations
 
@@ -22,13 +23,15 @@ PARTS = 64
 
 
 def interpolate(low: np.ndarray, high: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """NumPy's linear interpolation between two order statistics, operation by operation, so that the bits agree."""
+    """NumPy's linear interpolation between two order statistics, operation by operation, so that
+    the bits agree."""
     step = high - low
     return np.where(share >= 0.5, high - step * (1 - share), low + step * share)
 
 
 def _ranks(n: int, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The ranks of the two order statistics a quantile lies between, and how far it is from the lower one to the upper."""
+    """The ranks of the two order statistics a quantile lies between, and how far it is from the
+    lower one to the upper."""
     rank = (n - 1) * shares
     low = np.floor(rank).astype(np.int64)
     return low, np.minimum(low + 1, n - 1), rank - low
@@ -67,7 +70,8 @@ def from_key(keys: np.ndarray) -> np.ndarray:
 
 @dataclass
 class CountsBelow(Statistic, layout="rows", graded=True):
-    """How many values of each feature lie strictly below each of its edges; (v, edges) int64. `edges` are ordered keys."""
+    """How many values of each feature lie strictly below each of its edges; (v, edges) int64.
+    `edges` are ordered keys."""
 
     edges: np.ndarray
     step: int
@@ -98,8 +102,8 @@ class CountsBelow(Statistic, layout="rows", graded=True):
 def bracketed_quantiles(
     profile: Profile, shares: np.ndarray, count: Callable[[CountsBelow], np.ndarray]
 ) -> np.ndarray:
-    """(v, len(shares)) quantiles of the varying features, of which each order statistic is in a bracket [low, high] of keys
-    that `count`, the result of a scan, narrows until the ends meet."""
+    """(v, len(shares)) quantiles of the varying features, of which each order statistic is in a
+    bracket [low, high] of keys that `count`, the result of a scan, narrows until the ends meet."""
     low_rank, high_rank, fraction = _ranks(profile.n, shares)
     ranks, one, step = np.unique(np.concatenate([low_rank, high_rank])), np.uint64(1), 0
     low, high = (
@@ -124,7 +128,8 @@ def bracketed_quantiles(
 
 
 def _cuts(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """(v, ranks · (PARTS - 1)) cutting keys in order: low + width·j / PARTS, in integers that cannot overflow."""
+    """(v, ranks · (PARTS - 1)) cutting keys in order: low + width·j / PARTS, in integers that
+    cannot overflow."""
     part, rest = np.divmod(high - low, np.uint64(PARTS))
     j = np.arange(1, PARTS, dtype=np.uint64)
     edges = low[..., None] + part[..., None] * j + (rest[..., None] * j) // np.uint64(PARTS)

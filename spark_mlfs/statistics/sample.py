@@ -1,4 +1,5 @@
-"""A sample of the labelled rows, the same on any cluster: those whose ids have the smallest seeded hashes."""
+"""A sample of the labelled rows, the same on any cluster: those whose ids have the smallest seeded
+hashes."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def rows_bytes(profile: Profile, rows: int) -> int:
 
 @dataclass
 class SampledRows(Statistic, layout="identified", divisible=False, graded=True):
-    """A `Block` of `count` rows (all, where there are fewer) in the order of their ids. State: the rows themselves."""
+    """A `Block` of `count` rows (all, where there are fewer) in the order of their ids. State: the
+    rows themselves."""
 
     count: int
     seed: int = 0
@@ -70,4 +72,5 @@ class SampledRows(Statistic, layout="identified", divisible=False, graded=True):
 
 @dataclass
 class AllRows(SampledRows, weighted=True):
-    """All rows whose labels are known, of `count` rows, with the weights they have. Result and state as of `SampledRows`."""
+    """All rows whose labels are known, of `count` rows, with the weights they have. Result and
+    state as of `SampledRows`."""

@@ -1,4 +1,5 @@
-"""Targets of counts: groups of rows, such as all rows, the rows of each label, or of each labelset."""
+"""Targets of counts: groups of rows, such as all rows, the rows of each label, or of each
+labelset."""
 
 from __future__ import annotations
 
@@ -18,9 +19,10 @@ NOISE_BITS = 16  # of a row: what counts without noise are rounded to
 
 
 class Keyed:
-    """Something known by its class and its fields, but for those left out of comparisons. Of what a field holds counts its own
-    key; with `wholly` each of its fields, too, those that change no count but what is made of counts. Facts about a class stand
-    behind its bases: ``class Ranges(Statistic, layout="rows")``."""
+    """Something known by its class and its fields, but for those left out of comparisons. Of what a
+    field holds counts its own key; with `wholly` each of its fields, too, those that change no
+    count but what is made of counts. Facts about a class stand behind its bases: ``class
+    Ranges(Statistic, layout="rows")``."""
 
     wholly: ClassVar[bool] = False
 
@@ -42,7 +44,8 @@ def _by_fields(value: Any, wholly: bool) -> Hashable:
 
 
 def _identity(value: Any, wholly: bool) -> Hashable:
-    """What tells one value of a field from another: of arrays their content, of what cannot be compared which one it is."""
+    """What tells one value of a field from another: of arrays their content, of what cannot be
+    compared which one it is."""
     if isinstance(value, Keyed):
         return _by_fields(value, True) if wholly else value.key()
     if isinstance(value, tuple | list):
@@ -73,7 +76,8 @@ class Target(Keyed):
         raise NotImplementedError
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
-        """How many groups one row is in at most, and Σ over rows of features that are not zero times groups at most."""
+        """How many groups one row is in at most, and Σ over rows of features that are not zero
+        times groups at most."""
         return 1, profile.nonzero
 
     def most_rows(self, profile: Profile) -> int:
@@ -104,10 +108,12 @@ class Everything(Target):
 
 @dataclass(frozen=True)
 class Labels(Target):
-    """Group 0: all rows; 1 + l: rows with label l; then, per label of `watch`, the rows where it is unknown.
+    """Group 0: all rows; 1 + l: rows with label l; then, per label of `watch`, the rows where it is
+    unknown.
 
-    `only_known` leaves out the rows with any unknown label instead. What is counted does not depend on `weights` (q,), how much
-    each label counts in a sum, `noise`, how often labels are wrong (`denoised_counts`), and `joint`: links are I((f, s); Y_l)."""
+    `only_known` leaves out the rows with any unknown label instead. What is counted does not depend
+    on `weights` (q,), how much each label counts in a sum, `noise`, how often labels are wrong
+    (`denoised_counts`), and `joint`: links are I((f, s); Y_l)."""
 
     q: int
     watch: tuple[int, ...] = ()
@@ -139,7 +145,8 @@ class Labels(Target):
         return np.concatenate(rows), np.concatenate(groups)
 
     def grade_units(self, block: Block) -> np.ndarray:
-        """(k,) int64 how much each row of `groups` is of its group, in units of 2⁻¹⁵: its grade of a label, else all of it."""
+        """(k,) int64 how much each row of `groups` is of its group, in units of 2⁻¹⁵: its grade of
+        a label, else all of it."""
         units = np.concatenate([np.full(block.n, ONE), block.grade_units()])
         if self.only_known and block.complete is not None:
             return units[block.complete[np.concatenate([np.arange(block.n), block.label_rows()])]]
@@ -168,13 +175,15 @@ class Labels(Target):
 
     @property
     def plain(self) -> bool:
-        """Whether counts of sparse rows may be summed over the labels as they are stored: all known, alike, and right."""
+        """Whether counts of sparse rows may be summed over the labels as they are stored: all
+        known, alike, and right."""
         return not self.watch and self.weights is None and self.noise is None
 
     def denoised_counts(self, counts: np.ndarray) -> np.ndarray:
-        """The counts (…, size) that labels without noise would have, in units of 2^−`NOISE_BITS` rows. Of n rows of a cell in
-        which a label is known E(reported) = fp·(n − p) + (1 − fn)·p, so that (reported − fp·n)/(1 − fp − fn) is an unbiased p; it
-        is clipped to [0, n], which is not."""
+        """The counts (…, size) that labels without noise would have, in units of 2^−`NOISE_BITS`
+        rows. Of n rows of a cell in which a label is known E(reported) = fp·(n − p) + (1 − fn)·p,
+        so that (reported − fp·n)/(1 − fp − fn) is an unbiased p; it is clipped to [0, n], which is
+        not."""
         if self.noise is None:
             return counts
         fp, fn = self.noise
@@ -192,7 +201,8 @@ class Labels(Target):
         return (values if self.weights is None else values * np.array(self.weights)).sum(axis=-1)
 
     def unknown(self, counts: np.ndarray) -> np.ndarray | None:
-        """The counts of unknown labels spread over all labels (…, q), or None where every label is known."""
+        """The counts of unknown labels spread over all labels (…, q), or None where every label is
+        known."""
         if not self.watch:
             return None
         out = np.zeros((*counts.shape[:-1], self.q), np.int64)
@@ -202,8 +212,8 @@ class Labels(Target):
 
 @dataclass(frozen=True)
 class Classes(Target):
-    """One group per kept labelset (label powerset); `hashes` (m,) sorted, `counts` (m,) the rows of each, or their units of
-    weight. Other rows, and rows with an unknown label, are in no group."""
+    """One group per kept labelset (label powerset); `hashes` (m,) sorted, `counts` (m,) the rows of
+    each, or their units of weight. Other rows, and rows with an unknown label, are in no group."""
 
     hashes: np.ndarray
     counts: np.ndarray
@@ -226,7 +236,8 @@ class Classes(Target):
 
 @dataclass(frozen=True)
 class LabelPairs(Target, asked_once=True):
-    """One group per pair (a, b), a < b, of the listed labels: rows with both. Rows with an unknown label are in no group."""
+    """One group per pair (a, b), a < b, of the listed labels: rows with both. Rows with an unknown
+    label are in no group."""
 
     labels: tuple[int, ...]
 
@@ -236,7 +247,8 @@ class LabelPairs(Target, asked_once=True):
 
     @cached_property
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions in `labels` of the pairs' first and second labels, in the order of the groups."""
+        """Positions in `labels` of the pairs' first and second labels, in the order of the
+        groups."""
         return np.triu_indices(len(self.labels), 1)
 
     def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
@@ -267,7 +279,8 @@ class LabelPairs(Target, asked_once=True):
 
 @dataclass(frozen=True)
 class SomeLabels(Target, asked_once=True):
-    """Group 0: all rows; 1 + i: rows with label `labels`[i]. `only_known` leaves out the rows with any unknown label."""
+    """Group 0: all rows; 1 + i: rows with label `labels`[i]. `only_known` leaves out the rows with
+    any unknown label."""
 
     labels: tuple[int, ...]
     only_known: bool = False
@@ -303,7 +316,8 @@ class SomeLabels(Target, asked_once=True):
 
 @dataclass(frozen=True)
 class Crossed(Target, asked_once=True):
-    """The groups of `target` once for each code of a feature but its `commonest`: rows that have this one are in none."""
+    """The groups of `target` once for each code of a feature but its `commonest`: rows that have
+    this one are in none."""
 
     target: Target
     coding: Coding
@@ -333,7 +347,8 @@ class Crossed(Target, asked_once=True):
 
 
 def groups_of(block: Block | CodedBlock, target: Target) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, groups) of a target in a block, kept on the block where every count of a job asks for the same ones."""
+    """(rows, groups) of a target in a block, kept on the block where every count of a job asks for
+    the same ones."""
     if target.asked_once:
         return target.groups(block)
     cache = block.__dict__.setdefault("_groups", {})

@@ -1,4 +1,5 @@
-"""The classifiers against independent implementations, through pyspark.ml: fit, transform, save, load, Pipeline."""
+"""The classifiers against independent implementations, through pyspark.ml: fit, transform, save,
+load, Pipeline."""
 
 from __future__ import annotations
 
@@ -71,7 +72,8 @@ def collected(model, frame):
 
 
 class Learned:
-    """A classifier that learned from rows of this process: what Spark learns, too (`test_one_answer_whatever_the_layout`)."""
+    """A classifier that learned from rows of this process: what Spark learns, too
+    (`test_one_answer_whatever_the_layout`)."""
 
     def __init__(self, name, x, y, sparse=False, **given):
         made = CLASSIFIERS.create(name)
@@ -276,7 +278,8 @@ def test_a_label_with_one_value_is_predicted_as_that_value():
 
 
 def test_mlknn_on_emotions(spark, emotions):
-    """The MSFS paper's Base row rests on this: 391 training and 202 test rows, raw features, k = 7."""
+    """The MSFS paper's Base row rests on this: 391 training and 202 test rows, raw features, k =
+    7."""
     x, y = emotions
     x, z, y, u = x[:391], x[391:], y[:391], y[391:]
     model = spark_mlfs.MLkNNClassifier(k=7).fit(frame_of(spark, x, y))
@@ -366,7 +369,8 @@ def test_before_arrow_functions_rows_pass_through_pandas(spark, monkeypatch, kin
 
 
 def test_neighbours_over_the_cluster_with_equal_and_unlabelled_rows(spark):
-    """Rows without ids of their own that are equal are neighbours of each other; a row without labels is none."""
+    """Rows without ids of their own that are equal are neighbours of each other; a row without
+    labels is none."""
     x, y = data(90)
     x[60:80], y[60:80] = x[:20], y[:20]
     rows = [

@@ -1,8 +1,9 @@
-"""What the conformance suite shares: one small data set in many forms, and every method's result on each form.
+"""What the conformance suite shares: one small data set in many forms, and every method's result on
+each form.
 
-Every registered method runs on a form together, in one call (that is what the library promises to be cheap); should the call
-fail, the methods run one by one, so that a failure is told of the method that caused it.
-"""
+Every registered method runs on a form together, in one call (that is what the library promises to
+be cheap); should the call fail, the methods run one by one, so that a failure is told of the method
+that caused it."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ COUNT = PICKS
 NAMES = [f"x{j}" for j in range(D)]
 
 
-# Counts, moments, neighbours, sums of products, folds: these run every day, the other methods take turns.
+# Counts, moments, neighbours, sums of products, folds: these run every day, the other methods take
+# turns.
 FAMILIES = ("jmi", "fisher", "relieff", "ridge", "forward")
 OTHERS = [name for name in METHODS if name not in FAMILIES]
 TURNS = {
@@ -91,7 +93,8 @@ def frame_of(spark, x, y, sparse=lambda i: False, order=None):
 
 
 def quick(name):
-    """A method's defaults with few scans or epochs: nothing here depends on convergence, and a scan is a job in some forms."""
+    """A method's defaults with few scans or epochs: nothing here depends on convergence, and a scan
+    is a job in some forms."""
     few = {
         "max_iter": (500, 10),
         "epochs": (100, 8),
@@ -135,7 +138,8 @@ class Forms:
         self.frame = frame_of(spark, x, y, order=self.order).cache()
         self.frame.count()
         self.packed = pack(self.frame, row_id="id")
-        # the copy stays behind its original: of identical columns a coordinate solver gives the first all
+        # the copy stays behind its original: of identical columns a coordinate solver gives the
+        # first all
         columns = np.random.default_rng(1).permutation(D)
         a, b = np.flatnonzero(columns == COPY_OF)[0], np.flatnonzero(columns == COPY)[0]
         if a > b:
@@ -198,7 +202,8 @@ class Forms:
         return rank_all(self.labelled(kind), self.asked)
 
     def labelled(self, kind):
-        """The labels as tags (their alphabetical order is not the labels'), label numbers, or 0/1 arrays."""
+        """The labels as tags (their alphabetical order is not the labels'), label numbers, or 0/1
+        arrays."""
         sets = [np.flatnonzero(row) for row in self.y]
         if kind == "tags":
             tag = ["wood", "apple", "Zinc", "mud"]
@@ -217,7 +222,8 @@ class Forms:
 
 
 class PackedRows:
-    """All that packing makes of a frame, in the order of the row ids: what every method is given."""
+    """All that packing makes of a frame, in the order of the row ids: what every method is
+    given."""
 
     def __init__(self, frame):
         packed = pack(frame, row_id="id")

@@ -27,7 +27,8 @@ class Table:
         rng = np.random.default_rng(len(name))
         distinct, every = SETS[name]
         kept = rng.permutation(x.shape[0])[:distinct]
-        # half as many again: one in three rows is a repetition, some of a row that is there three times and more
+        # half as many again: one in three rows is a repetition, some of a row that is there three
+        # times and more
         rows = rng.permutation(
             np.concatenate([kept, rng.choice(kept[: distinct // 2], distinct // 2)])
         )
@@ -45,7 +46,8 @@ class Table:
         else:
             x = x[:, ::every]
         self.x, self.y, self.name = x, y[rows].astype(float), name
-        # rows that differ are equally far from another: most sparse ones, and those that differ in their labels only
+        # rows that differ are equally far from another: most sparse ones, and those that differ in
+        # their labels only
         self.tied = self.sparse or len(np.unique(x, axis=0)) < len(
             np.unique(np.hstack([x, self.y]), axis=0)
         )

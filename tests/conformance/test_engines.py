@@ -1,4 +1,5 @@
-"""One answer whatever the engine: rankings of files read in this process are those of Spark, to the byte of ranking.csv."""
+"""One answer whatever the engine: rankings of files read in this process are those of Spark, to the
+byte of ranking.csv."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ NUMBERS = [f"x.{j}" for j in range(9)]
 
 @pytest.fixture(scope="module")
 def table(spark, tmp_path_factory):
-    """600 rows, a third of them repeated, dotted names, holes, unknown labels, weights and grades; several row groups."""
+    """600 rows, a third of them repeated, dotted names, holes, unknown labels, weights and grades;
+    several row groups."""
     rng = np.random.default_rng(5)
     x = np.round(rng.normal(size=(400, 9)) * 4) / 4
     y = (x[:, :3] + rng.normal(size=(400, 3)) > 0.3).astype(float)
@@ -172,7 +174,8 @@ def test_lines_of_libsvm_rank_alike(spark, tmp_path):
 
 @pytest.mark.parametrize("kind", ["numbers", "texts"])
 def test_arrays_with_the_ids_of_a_file_rank_as_the_file(tmp_path, kind):
-    """What draws rows by their ids, or divides them into folds, too; rows are repeated, features cells of any type."""
+    """What draws rows by their ids, or divides them into folds, too; rows are repeated, features
+    cells of any type."""
     rng = np.random.default_rng(6)
     x = rng.integers(0, 5, (90, 6))[rng.integers(0, 60, 90)]
     tags = [[f"t{j}" for j in range(3) if row[j] > 2] for row in x]

@@ -1,4 +1,5 @@
-"""Every public estimator and model, by registry: Params, fit, transform, copy, save, load, pickle, Pipeline, names, refusals."""
+"""Every public estimator and model, by registry: Params, fit, transform, copy, save, load, pickle,
+Pipeline, names, refusals."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ SCHEMA = T.StructType(
     ]
 )
 
-# class of the estimator, its own parameters, class of the model, the params that name its output columns
+# class of the estimator, its own parameters, class of the model, the params that name its output
+# columns
 KINDS = {
     "selector": (estimator.SELECTORS, METHODS, estimator.MultiLabelSelectorModel, ("outputCol",)),
     "extractor": (
@@ -91,7 +93,8 @@ QUICK = {
 
 
 def test_the_registries_are_whole():
-    """Every registered name has a class of its own, and every public estimator is registered (but the one that takes a name)."""
+    """Every registered name has a class of its own, and every public estimator is registered (but
+    the one that takes a name)."""
     for classes, registry, model, _ in KINDS.values():
         assert list(classes) == list(registry)
         assert getattr(spark_mlfs, model.__name__) is model
@@ -142,9 +145,9 @@ def frame(spark):
 
 @pytest.fixture(scope="module")
 def fits(request, frame, tmp_path_factory):
-    """For every stage whose turn it is its estimator and model, where they were saved, and what was loaded from there: some at
-    a time, since a small job keeps no core busy. Spark saves the first of each kind; the others, as the commands do, this
-    process."""
+    """For every stage whose turn it is its estimator and model, where they were saved, and what was
+    loaded from there: some at a time, since a small job keeps no core busy. Spark saves the first
+    of each kind; the others, as the commands do, this process."""
     folder = tmp_path_factory.mktemp("saved")
     asked = {
         item.callspec.params.get("key")
@@ -373,7 +376,8 @@ def test_transform_of_what_was_saved_pickled_and_copied(fits, frame, key):
 
 @EVERY
 def test_loading_asks_what_a_path_holds(fits, key):
-    """A path of another kind is refused with what loads it; by the classes of every kind but its own."""
+    """A path of another kind is refused with what loads it; by the classes of every kind but its
+    own."""
     stage, found = STAGES[key], fits[key]
     held = {found.paths.estimator: stage.made, found.paths.model: stage.model}
     wrong = [
@@ -386,8 +390,8 @@ def test_loading_asks_what_a_path_holds(fits, key):
                 other.load(path)
             name = right.__name__
             assert (
-                str(refusal.value)
-                == f"{path!r} holds a {name}, not a {other.__name__}: call spark_mlfs.{name}.load({path!r})"
+                str(refusal.value) == f"{path!r} holds a {name}, not a {other.__name__}: call "
+                f"spark_mlfs.{name}.load({path!r})"
             )
 
 
@@ -436,7 +440,8 @@ def test_saving_twice_needs_overwrite(fits, kind):
 
 
 def test_a_pipeline_of_them(frame, tmp_path):
-    """Each kind in a row: fitted, saved and loaded as a whole, the same predictions, the names through all of it."""
+    """Each kind in a row: fitted, saved and loaded as a whole, the same predictions, the names
+    through all of it."""
     stages = [
         quick(STAGES["selector mim"], outputCol="kept").setNumTopFeatures(4),
         quick(STAGES["extractor mddm"], featuresCol="kept", outputCol="projected"),
@@ -472,7 +477,8 @@ def test_a_pipeline_of_them(frame, tmp_path):
 
 
 def test_any_method_by_name(frame, fits, tmp_path):
-    """`MultiLabelSelector` is the class of no method: it takes the name, and gives that method's ranking."""
+    """`MultiLabelSelector` is the class of no method: it takes the name, and gives that method's
+    ranking."""
     made = spark_mlfs.MultiLabelSelector(
         method="mim", numTopFeatures=3, idCol="id", numBins=4, outputCol="o"
     )
@@ -533,8 +539,8 @@ def test_bad_frames_are_refused(fits, frame, key):
         ({"idCol": "row"}, f"there is no column 'row'; the columns are {columns}"),
         (
             {"featuresCol": "id"},
-            "features column 'id' is bigint; give a vector or an array of numbers (pyspark.ml.feature.VectorAssembler makes one "
-            "of numeric columns)",
+            "features column 'id' is bigint; give a vector or an array of numbers "
+            "(pyspark.ml.feature.VectorAssembler makes one of numeric columns)",
         ),
     ):
         with pytest.raises(ParameterError) as refusal:
@@ -550,8 +556,8 @@ def test_bad_frames_are_refused(fits, frame, key):
         ),
         (
             "id",
-            "features column 'id' is bigint; give a vector or an array of numbers (pyspark.ml.feature.VectorAssembler makes one "
-            "of numeric columns)",
+            "features column 'id' is bigint; give a vector or an array of numbers "
+            "(pyspark.ml.feature.VectorAssembler makes one of numeric columns)",
         ),
     ):
         with pytest.raises(ParameterError) as refusal:
@@ -597,7 +603,7 @@ def test_rows_that_do_not_fit_a_model_are_refused(spark, fits, kind):
     column = found.model.getOrDefault(stage.outputs[0])
 
     def answer(frame):
-        with pytest.raises(Exception) as refusal:  # noqa: PT011 (each session has its own)
+        with pytest.raises(Exception) as refusal:
             found.model.transform(frame).select(column).collect()
         return str(refusal.value)
 

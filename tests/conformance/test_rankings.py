@@ -1,4 +1,5 @@
-"""What holds for every method's ranking, whatever the method: the shared rules, and one answer for one data set."""
+"""What holds for every method's ranking, whatever the method: the shared rules, and one answer for
+one data set."""
 
 from __future__ import annotations
 
@@ -86,8 +87,8 @@ def test_the_ranking(forms, kit, method):
 
 
 def test_a_copy_gets_the_score_of_its_original(forms, kit, method):
-    """Of a greedy method the first criterion's values; to the 9 digits scores are compared to. A coordinate solver gives the
-    first of identical columns all."""
+    """Of a greedy method the first criterion's values; to the 9 digits scores are compared to. A
+    coordinate solver gives the first of identical columns all."""
     if METHODS[method].stochastic:
         pytest.skip("every column has draws of its own")
     result = forms.get("plain", method)
@@ -116,7 +117,8 @@ def test_a_permutation_of_the_columns_permutes_the_scores(forms, kit, method):
     [pytest.param(n, marks=pytest.mark.slow(together="parts")) for n in (1, 2, 7, 12)] + [3],
 )
 def test_one_task_and_many_jobs_give_the_same_bits(forms, method, parts):
-    """Rows arrive in another order, too: a repartition deals them out anew. Of 12 partitions, two thirds are empty."""
+    """Rows arrive in another order, too: a repartition deals them out anew. Of 12 partitions, two
+    thirds are empty."""
     one, many = forms.get("plain", method), forms.get(f"parts {parts}", method)
     assert many.distributed and not one.distributed
     same_bits(many, one)
@@ -126,7 +128,8 @@ def test_one_task_and_many_jobs_give_the_same_bits(forms, method, parts):
     "form", ["parts 1", "parts 7", "parts 12", "rows array", "rows sparse", "rows mixed"]
 )
 def test_every_form_of_the_rows_packs_to_the_same(forms, kit, form):
-    """What methods get is the packed rows and their profile, so one comparison stands for all methods."""
+    """What methods get is the packed rows and their profile, so one comparison stands for all
+    methods."""
     kind, which = form.split()
     frame = forms.spread(int(which)) if kind == "parts" else forms.rows("full", which)
     kit.PackedRows(frame).equals(kit.PackedRows(forms.frame))
@@ -172,7 +175,8 @@ def spark_jobs(spark, work):
 
 
 def test_statistics_of_many_methods_are_one_spark_job_a_layout(spark, forms):
-    """Every method that starts from the same counts shares them, and what is known is not computed again."""
+    """Every method that starts from the same counts shares them, and what is known is not computed
+    again."""
     counting = [m for m in METHODS if issubclass(METHODS[m], CountingMethod)]
     assert len(counting) >= 10
     engine = SparkEngine(forms.packed)
@@ -191,7 +195,8 @@ def test_statistics_of_many_methods_are_one_spark_job_a_layout(spark, forms):
 
 
 def test_the_coded_rows_are_planned_once(forms, monkeypatch):
-    """Each of a hundred statistics asks for them, and a plan takes longer than the driver's part of a pick."""
+    """Each of a hundred statistics asks for them, and a plan takes longer than the driver's part of
+    a pick."""
     engine, planned = SparkEngine(forms.packed), []
     monkeypatch.setattr(engine, "raw", lambda: planned.append("rows") or SparkEngine.raw(engine))
     coding = engine.coding()
@@ -201,7 +206,8 @@ def test_the_coded_rows_are_planned_once(forms, monkeypatch):
 
 
 def test_one_request_more_costs_no_job_more(spark, forms):
-    """Of methods that need no more than one scan; the jobs a result tells are those that Spark ran."""
+    """Of methods that need no more than one scan; the jobs a result tells are those that Spark
+    ran."""
 
     def jobs(*methods):
         results = []
@@ -272,7 +278,8 @@ def test_a_screen_of_many_features_is_quick(spark):
     levels=st.integers(2, 9),
 )
 def test_any_small_data_rank_lawfully(kit, method, seed, n, d, q, levels):
-    """Small whole numbers: ties, duplicates, constants everywhere. Rows in another order give the same bits."""
+    """Small whole numbers: ties, duplicates, constants everywhere. Rows in another order give the
+    same bits."""
     rng = np.random.default_rng(seed)
     x = rng.integers(0, levels, (n, d)).astype(float)
     x[:, rng.random(d) < 0.2] = 1.0
@@ -293,7 +300,8 @@ def test_any_small_data_rank_lawfully(kit, method, seed, n, d, q, levels):
 
 
 def test_every_choice_of_every_parameter_runs(kit, method):
-    """One parameter at a time: each word of a choice, the ends of a range. Data may be refused, with a reason."""
+    """One parameter at a time: each word of a choice, the ends of a range. Data may be refused,
+    with a reason."""
     x, y = example()
     for name, value, request in requests_of(METHODS[method], **kit.quick(method)):
         engine = engine_of(x, y)
@@ -313,7 +321,8 @@ def test_every_choice_of_every_parameter_runs(kit, method):
 
 
 def test_unknown_labels_are_used_or_refused(spark, kit, method):
-    """NaN labels are unknown, not negative: the ranking is lawful, or the method says what to do."""
+    """NaN labels are unknown, not negative: the ranking is lawful, or the method says what to
+    do."""
     x, y = example()
     rng = np.random.default_rng(4)
     missing = np.where(rng.random(y.shape) < 0.1, np.nan, y)
@@ -324,7 +333,8 @@ def test_unknown_labels_are_used_or_refused(spark, kit, method):
         assert "unknown" in str(refusal) or "known" in str(refusal)
         return
     check_ranking(order, values, engine.profile, scores)
-    # a label that is unknown everywhere says nothing about which features matter: the same picks without it
+    # a label that is unknown everywhere says nothing about which features matter: the same picks
+    # without it
     blank = np.column_stack([y, np.full(len(y), np.nan)])
     try:
         with_blank = kit.in_process(engine_of(x, blank), method)
@@ -337,7 +347,8 @@ def test_unknown_labels_are_used_or_refused(spark, kit, method):
 
 @pytest.mark.parametrize("which", ["families", pytest.param("others", marks=pytest.mark.slow)])
 def test_unknown_labels_through_spark(spark, kit, which):
-    """Null label cells and NaN entries, over partitions and jobs: the same bits as in one process, and a worker's refusal."""
+    """Null label cells and NaN entries, over partitions and jobs: the same bits as in one process,
+    and a worker's refusal."""
     x, y = example()
     y = np.where(np.random.default_rng(4).random(y.shape) < 0.1, np.nan, y)
     packed = pack(kit.frame_of(spark, x, y).repartition(3), row_id="id")
@@ -371,7 +382,8 @@ def planted(request, spark, kit, methods):
 
 
 def test_planted_features_come_before_noise(planted, method):
-    """Six features drive the labels, 24 are noise, none is redundant: at least 70 % of the first six, for every method."""
+    """Six features drive the labels, 24 are noise, none is redundant: at least 70 % of the first
+    six, for every method."""
     truth, results = planted
     if isinstance(results[method], Exception):
         raise results[method]
@@ -380,7 +392,8 @@ def test_planted_features_come_before_noise(planted, method):
 
 
 def test_nothing_stays_persisted(forms, kit):
-    """A run of every method, in one task and job by job, gives back the memory it took, whether it succeeds or not."""
+    """A run of every method, in one task and job by job, gives back the memory it took, whether it
+    succeeds or not."""
     for form in ("rows full sparse", "parts 3"):
         forms.get(form, "jmi")
         assert not forms.left[form], form

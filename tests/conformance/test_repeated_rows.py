@@ -1,6 +1,7 @@
-"""Tables as users have them (`tables`): a third of the rows repeat others and there is no id column. Equal rows are
-interchangeable, so every method, extractor, classifier, protocol and selection rule must give what it gives on the same table
-with ids of its own for each row, in one task and over jobs, whatever the partitioning."""
+"""Tables as users have them (`tables`): a third of the rows repeat others and there is no id
+column. Equal rows are interchangeable, so every method, extractor, classifier, protocol and
+selection rule must give what it gives on the same table with ids of its own for each row, in one
+task and over jobs, whatever the partitioning."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from spark_mlfs.testing import block_of
 
 FEW = {"max_iter": (500, 10), "epochs": (100, 8)}
 ANCHORS = 200  # on sparse rows, of which most are equally far apart
-# what draws by row id, and stops where the weights stand still to 1e-9: ids of another kind give other draws, another last step
+# what draws by row id, and stops where the weights stand still to 1e-9: ids of another kind give
+# other draws, another last step
 DRAWS, ITERATES = (
     ("deepfs", "auto", "forward"),
     ("mifs",),
@@ -47,7 +49,8 @@ def rank(data, name, methods=METHODS, **options):
 
 
 def content_ids(table):
-    """The hash of each row's content, and which occurrence of it the row is (by the values of the row, not by the hash)."""
+    """The hash of each row's content, and which occurrence of it the row is (by the values of the
+    row, not by the hash)."""
     hashes = content_hashes(block_of(table.x, table.y)).view(np.int64)
     seen, times = {}, np.empty(len(hashes), np.int64)
     for i, row in enumerate(np.hstack([table.x, table.y])):
@@ -83,7 +86,8 @@ class Case:
         )
 
     def make_features(self):
-        """`forward` alone, on ids that rows of equal features share: those its folds go by where there are none."""
+        """`forward` alone, on ids that rows of equal features share: those its folds go by where
+        there are none."""
         held = hold(self.table.x, self.table.y)[0]
         return rank(
             self.table.numbered(self.spark, feature_keys(held.block, held.profile)),
@@ -139,8 +143,8 @@ def test_a_third_of_the_rows_are_repeated_and_there_is_no_id(case, name):
 
 
 def test_ids_of_equal_rows(case, name):
-    """Every row gets an id of its own: the first of a content its hash, the others what follows from it; on any partitioning the
-    same set."""
+    """Every row gets an id of its own: the first of a content its hash, the others what follows
+    from it; on any partitioning the same set."""
     this = case(name)
     want = np.sort(occurrence_ids(this.hashes, this.times))
     assert len(np.unique(want)) == len(want)
@@ -183,7 +187,8 @@ FAMILIES = ("ridge", "rfs", "f-statistic", "spec", "gmba", "relieff", "msfs", "m
 @pytest.mark.slow
 @pytest.mark.parametrize("parts", [1, 2, 4, 13])
 def test_partitions_of_repeated_rows_do_not_matter(case, parts):
-    """Everything that is not a count, over a thousand sparse rows in several blocks; counts are integers anyway."""
+    """Everything that is not a count, over a thousand sparse rows in several blocks; counts are
+    integers anyway."""
     frame = case("imdb").table.frame
     one, many = (
         rank(frame, "imdb", FAMILIES),
@@ -278,7 +283,8 @@ def test_fitted_on_repeated_rows_as_on_rows_with_ids(case, spark, kind):
 
 @pytest.mark.slow
 def test_folds_of_repeated_rows_are_even(case, spark):
-    """Equal rows do not stick together: a row's fold goes by its place, too; the folds are those of unique ids."""
+    """Equal rows do not stick together: a row's fold goes by its place, too; the folds are those of
+    unique ids."""
     this = case("scene")
     packed = pack(this.table.frame.repartition(7))
     numbered = pack(
@@ -334,7 +340,8 @@ def test_cross_validated_loss_and_rules_as_with_ids(case, spark, small):
 @pytest.mark.slow
 @pytest.mark.parametrize("small", [0, 1 << 40])
 def test_an_id_that_stands_on_rows_that_differ_is_refused_by_value(case, spark, small):
-    """Where ids decide something; what only counts does not look, and equal rows may share an id."""
+    """Where ids decide something; what only counts does not look, and equal rows may share an
+    id."""
     table = case("emotions").table
     n = len(table.x)
     ids = np.arange(n)
@@ -366,8 +373,8 @@ def test_an_id_that_stands_on_rows_that_differ_is_refused_by_value(case, spark, 
 
 @pytest.mark.slow
 def test_what_only_sums_does_not_look_for_equal_rows(case):
-    """One job for `mim`, one for `ridge`, whose sums are exact in any order; where ids matter and rows repeat two more, once for
-    the same packed data."""
+    """One job for `mim`, one for `ridge`, whose sums are exact in any order; where ids matter and
+    rows repeat two more, once for the same packed data."""
     packed = pack(case("imdb").table.frame.repartition(4))
     jobs = []
     nearest = {"mode": "hamming", "num_anchors": 50}

@@ -1,4 +1,5 @@
-"""Fits, saved models and scores as plain values, from any session; as a program, from a local Spark Connect server."""
+"""Fits, saved models and scores as plain values, from any session; as a program, from a local Spark
+Connect server."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parents[2])  # and not this folder
 
-import spark_mlfs  # noqa: E402
-from spark_mlfs.session import local as session  # noqa: E402
-from spark_mlfs.statistics.base import Budgets  # noqa: E402
+import spark_mlfs
+from spark_mlfs.session import local as session
+from spark_mlfs.statistics.base import Budgets
 
 METHODS = {
     "fisher": {},
@@ -90,7 +91,8 @@ def everything(spark):
 
 
 def of_files(spark, folder):
-    """Pictures of a folder, one of which is damaged: their features, why it is left out, and what a page shows."""
+    """Pictures of a folder, one of which is damaged: their features, why it is left out, and what a
+    page shows."""
     from spark_mlfs.media.generate import write_files
     from spark_mlfs.schema import rejected_of
 

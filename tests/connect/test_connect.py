@@ -1,4 +1,5 @@
-"""The same fits on a local Spark Connect server: the bits of classic Spark, and of the engine without Spark."""
+"""The same fits on a local Spark Connect server: the bits of classic Spark, and of the engine
+without Spark."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def remote(rows, tmp_path_factory) -> Callable[[], Path]:
-    """Waits for the server, which has worked since it was asked for first; the folder of what it found."""
+    """Waits for the server, which has worked since it was asked for first; the folder of what it
+    found."""
     folder = tmp_path_factory.mktemp("connect")
     np.savez(folder / "data.npz", x=rows[0], y=rows[1])
     env = {**os.environ, "SPARK_TESTING": "1", "PYSPARK_PYTHON": sys.executable}

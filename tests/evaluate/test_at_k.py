@@ -1,4 +1,5 @@
-"""Metrics at k beside sums by hand and scikit-learn's; propensities; the same bits of any parts; frames."""
+"""Metrics at k beside sums by hand and scikit-learn's; propensities; the same bits of any parts;
+frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`evaluate.split` and scikit-learn's splitters: the paper's algorithm on every face, even sizes, rows that come back whole."""
+"""`evaluate.split` and scikit-learn's splitters: the paper's algorithm on every face, even sizes,
+rows that come back whole."""
 
 from __future__ import annotations
 

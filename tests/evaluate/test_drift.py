@@ -1,4 +1,5 @@
-"""Windows of rows compared: who changed, who only looks so; arrays, budgets, Spark; names that only one window has."""
+"""Windows of rows compared: who changed, who only looks so; arrays, budgets, Spark; names that only
+one window has."""
 
 from __future__ import annotations
 
@@ -25,8 +26,9 @@ from spark_mlfs.statistics.base import Budgets
 
 
 def corpus(seed: int, rows: int = 3000, features: int = 1000, labels: int = 20, flipped: int = 0):
-    """Rows of 0/1, sparse and continuous features, the first 200 of which go with a label; of the first `flipped` the relation is
-    turned round, their share and that of the label the same. Labels of 30 % down to ten rows, one of them unknown in places."""
+    """Rows of 0/1, sparse and continuous features, the first 200 of which go with a label; of the
+    first `flipped` the relation is turned round, their share and that of the label the same. Labels
+    of 30 % down to ten rows, one of them unknown in places."""
     rng = np.random.default_rng(seed)
     share = np.array([0.3, 0.2, 0.1, 0.05, *[0.15] * (labels - 5), 10 / rows])
     Y = (rng.random((rows, labels)) < share).astype(float)
@@ -71,7 +73,8 @@ def test_flips_are_found_and_little_else():
 
 @pytest.mark.slow
 def test_over_twenty_seeds_flips_are_found_and_nothing_is_where_nothing_changed():
-    """FDP ≤ .1, power ≥ .95; under no change at most one run in twenty has any alarm, by the odds of twenty."""
+    """FDP ≤ .1, power ≥ .95; under no change at most one run in twenty has any alarm, by the odds
+    of twenty."""
     runs = [found(seed, 20)[1] for seed in range(20)]
     assert np.mean([run[:20].mean() for run in runs]) >= 0.95
     assert np.mean([run[20:].sum() / max(1, run.sum()) for run in runs]) <= 0.1
@@ -82,7 +85,8 @@ def test_over_twenty_seeds_flips_are_found_and_nothing_is_where_nothing_changed(
 
 
 def test_a_commoner_label_and_a_commoner_feature_are_no_changed_relation():
-    """As many rows again of a label, and of the rows that have a feature: odds ratios stay, shares do not."""
+    """As many rows again of a label, and of the rows that have a feature: odds ratios stay, shares
+    do not."""
     X, Y = corpus(5, rows=4000, features=100)
     X2, Y2 = corpus(6, rows=4000, features=100)
     twice = np.concatenate(

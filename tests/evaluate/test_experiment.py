@@ -1,4 +1,5 @@
-"""Trials against an oracle; nothing of the test rows is fitted; one answer in one task and over a cluster."""
+"""Trials against an oracle; nothing of the test rows is fitted; one answer in one task and over a
+cluster."""
 
 from __future__ import annotations
 
@@ -135,7 +136,8 @@ def test_a_trial_equals_the_oracle(here):
 @pytest.mark.slow
 @pytest.mark.parametrize("screen", [None, "chi2:6"])
 def test_included_features_are_first_in_every_split_and_excluded_ones_in_none(data, screen):
-    """As a selection from the training rows alone ranks them: in one process, over the cluster, and where inner folds choose."""
+    """As a selection from the training rows alone ranks them: in one process, over the cluster, and
+    where inner folds choose."""
     ids, x, y, packed = data
     held_to = Constraints.of({"include": [9, 3], "exclude": [0, 6]})
     design = Design(("3", "100%"), (judge("brknn"),), choosing=Choose(folds=2))
@@ -277,7 +279,8 @@ def test_over_a_cluster_as_in_one_task(data, protocol):
 
 @pytest.mark.slow
 def test_grams_of_all_training_sets_come_from_one_scan(data, monkeypatch):
-    """With folds that are unions of groups, no trial of a Gram method scans for a Gram matrix of its own."""
+    """With folds that are unions of groups, no trial of a Gram method scans for a Gram matrix of
+    its own."""
     *_, packed = data
     scans = []
     compute = SparkEngine._compute
@@ -482,7 +485,8 @@ def test_a_ranking_of_other_data_is_refused(here):
 
 
 def test_a_column_of_categories_is_one_feature():
-    """Of methods that keep its 0/1 features together; to others each of them is one, as to `select`."""
+    """Of methods that keep its 0/1 features together; to others each of them is one, as to
+    `select`."""
     rng = np.random.default_rng(0)
     ids, x, y = rows()
     values = rng.integers(0, 4, N)

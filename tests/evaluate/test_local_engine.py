@@ -1,4 +1,5 @@
-"""A comparison in this process: the same numbers as on Spark, to the byte, and nothing of Spark is imported."""
+"""A comparison in this process: the same numbers as on Spark, to the byte, and nothing of Spark is
+imported."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ name = "br-svm"
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
-    """Training and test rows without ids, some of them repeated, counts among the features; a label that only test rows have."""
+    """Training and test rows without ids, some of them repeated, counts among the features; a label
+    that only test rows have."""
     folder, generator = tmp_path_factory.mktemp("tables"), np.random.default_rng(5)
     for name, n in (("train", 90), ("test", 60)):
         x = np.column_stack(
@@ -147,7 +149,8 @@ choose = {{ folds = 2 }}
 
 
 def test_folds_of_many_rows_are_the_same(spark, monkeypatch, tables):
-    """By labelset, where the label lists are too many for one process; of repeated rows each has a fold of its own."""
+    """By labelset, where the label lists are too many for one process; of repeated rows each has a
+    fold of its own."""
     monkeypatch.setattr(splits, "STRATIFY_ROWS", 10)
     folds = []
     for session in (LocalSession(), spark):

@@ -1,4 +1,5 @@
-"""Metrics against scikit-learn on random and degenerate input, the MSFS paper's printed numbers, and frames."""
+"""Metrics against scikit-learn on random and degenerate input, the MSFS paper's printed numbers,
+and frames."""
 
 from __future__ import annotations
 
@@ -139,7 +140,8 @@ def test_msfs_metrics_equal_the_naive_ones(seed, n, q, share):
 
 
 def test_the_msfs_papers_base_row(data_dir):
-    """Emotions, 391 training and 202 test rows, raw features, k = 7: .2979, .1824, .4257, 3.0050, .5381."""
+    """Emotions, 391 training and 202 test rows, raw features, k = 7: .2979, .1824, .4257, 3.0050,
+    .5381."""
 
     (x, y), (z, u) = emotions(data_dir, "train"), emotions(data_dir, "test")
     assert len(x) == 391 and len(z) == 202

@@ -1,4 +1,5 @@
-"""Selection rules: evidence against naive forms on rows, the same whatever the partitioning, and what estimators make of it."""
+"""Selection rules: evidence against naive forms on rows, the same whatever the partitioning, and
+what estimators make of it."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ N, D, Q, RELEVANT = 400, 30, 3, 8
 
 
 def data(seed=0, n=N, d=D, sparse=False):
-    """Features 0..7 drive three labels, 9 is constant, 10 binary, the rest noise; ids are not in order."""
+    """Features 0..7 drive three labels, 9 is constant, 10 binary, the rest noise; ids are not in
+    order."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, d))
     if sparse:
@@ -68,7 +70,8 @@ def evidence(x, y, ids, name, rule, **parameters):
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("binning", ["width", "quantile"])
 def test_p_values_from_rows_with_unknown_labels(sparse, binning):
-    """SciPy's G-test on the oracle's codes, over the rows in which the label is known, Cauchy combined, Benjamini–Hochberg."""
+    """SciPy's G-test on the oracle's codes, over the rows in which the label is known, Cauchy
+    combined, Benjamini–Hochberg."""
     x, y, ids = data(sparse=sparse)
     y[np.random.default_rng(1).random(y.shape) < 0.2] = np.nan
     tests = evidence(x, y, ids, "mim", Rule("fdr", 0.05), num_bins=4, binning=binning)
@@ -177,7 +180,8 @@ def test_frequencies_of_other_methods_are_those_of_runs_on_half_of_the_rows(name
 
 
 def test_a_score_of_zero_is_no_choice():
-    """Lasso with a large penalty has fewer than K features: the others are not chosen by their index."""
+    """Lasso with a large penalty has fewer than K features: the others are not chosen by their
+    index."""
     x, y, ids = data()
     stable = evidence(x, y, ids, "lasso", Rule("stability", 0.6, 20), alpha=0.08)
     assert stable.facts["mean_chosen"] < 15
@@ -185,7 +189,8 @@ def test_a_score_of_zero_is_no_choice():
 
 
 def test_stability_keeps_few_features_of_noise():
-    """Labels that no feature has to do with: the expected number kept is below the bound K²/((2π − 1)d)."""
+    """Labels that no feature has to do with: the expected number kept is below the bound K²/((2π −
+    1)d)."""
     kept = []
     for seed in range(8):
         x, y, ids = data(seed, n=200)
@@ -195,7 +200,8 @@ def test_stability_keeps_few_features_of_noise():
 
 
 def test_half_sample_knows_what_is_constant():
-    """Blocks whose profile says that a feature varies, of rows in which it does not, beyond rounding."""
+    """Blocks whose profile says that a feature varies, of rows in which it does not, beyond
+    rounding."""
     rng = np.random.default_rng(0)
     parts = []
     for _ in range(5):
@@ -274,7 +280,8 @@ def frame(spark):
 
 @pytest.mark.slow(every=8)
 def test_one_answer_whatever_the_partitioning(frame):
-    """Tests, knockoffs and half-samples of Gram matrices: in one task, and distributed over five partitions."""
+    """Tests, knockoffs and half-samples of Gram matrices: in one task, and distributed over five
+    partitions."""
     x, y, ids = data()
     requests = [
         pipeline.Request.of("jmi", count=50, rule=Rule("fdr", 0.01)),
@@ -385,7 +392,8 @@ def test_knockoffs_and_stability_as_params(frame):
 
 
 def test_nothing_passes(spark, frame):
-    """As with pyspark's selectors: nothing is selected, vectors and arrays without entries come out; and it is told."""
+    """As with pyspark's selectors: nothing is selected, vectors and arrays without entries come
+    out; and it is told."""
     with pytest.warns(UserWarning, match="no feature passes fwe 1e-300.*smallest p-value"):
         model = spark_mlfs.MIMSelector(
             selectionMode="fwe", fwe=1e-300, idCol="id", outputCol="kept"

@@ -1,4 +1,5 @@
-"""The report's portrait of the picks and the comparison page's summaries: against NumPy, scikit-learn and values by hand."""
+"""The report's portrait of the picks and the comparison page's summaries: against NumPy,
+scikit-learn and values by hand."""
 
 from __future__ import annotations
 
@@ -95,7 +96,8 @@ def test_correlations_with_grades_equal_numpy():
 
 
 def test_of_many_rows_a_sample_and_of_many_labels_the_commonest(spark, monkeypatch):
-    """Of about as many rows as asked for, the same whatever the partitioning; equal rows need no ids of their own."""
+    """Of about as many rows as asked for, the same whatever the partitioning; equal rows need no
+    ids of their own."""
     x, y = planted(3000)
     x, y = np.vstack([x, x[:1500]]), np.vstack([y, y[:1500]])
     y = np.column_stack([np.zeros(len(y)), y])
@@ -145,7 +147,8 @@ def test_of_many_rows_a_sample_and_of_many_labels_the_commonest(spark, monkeypat
 
 
 def wide(kind):
-    """90 features; what goes with labels 0 and 2 stands at the end of the ranking, label 3 goes with none."""
+    """90 features; what goes with labels 0 and 2 stands at the end of the ranking, label 3 goes
+    with none."""
     rng = np.random.default_rng(3)
     x = rng.normal(size=(400, 90))
     if kind == "sparse":
@@ -326,7 +329,10 @@ def test_names_beside_points_do_not_overlap():
 
 def test_sorted_tables_know_every_order():
     orders = {"rank": [0, 1, 2], "name": [2, 0, 1]}
-    use = "{% import 'macros.html.j2' as m %}{% call(row) m.sortable('t', ['x'], 'bca', orders, places) %}"
+    use = (
+        "{% import 'macros.html.j2' as m %}{% call(row) m.sortable('t', ['x'], 'bca', orders, "
+        "places) %}"
+    )
     use += "<td>{{ row }}</td>{% endcall %}"
     html = environment().from_string(use).render(orders=list(orders), places=places(orders, 3))
     found = re.findall(r"--o0:(\d);--o1:(\d)><td>(\w)", html)

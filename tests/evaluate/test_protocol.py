@@ -1,4 +1,5 @@
-"""Folds: partitions of the rows that depend on ids alone, balanced labels, training rows only, noise."""
+"""Folds: partitions of the rows that depend on ids alone, balanced labels, training rows only,
+noise."""
 
 from __future__ import annotations
 

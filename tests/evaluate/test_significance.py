@@ -1,4 +1,5 @@
-"""Friedman, Nemenyi, Bonferroni–Dunn, Wilcoxon and Holm against SciPy, published tables and hand values."""
+"""Friedman, Nemenyi, Bonferroni–Dunn, Wilcoxon and Holm against SciPy, published tables and hand
+values."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from spark_mlfs.evaluate.significance import (
     wilcoxon_holm,
 )
 
-# Demšar 2006, Table 6: ranks by AUC of C4.5 without and with tuned -m, -cf and both, on 14 data sets
+# Demšar 2006, Table 6: ranks by AUC of C4.5 without and with tuned -m, -cf and both, on 14 data
+# sets
 DEMSAR = np.array(
     [
         [4, 3, 2, 1],
@@ -42,7 +44,8 @@ DEMSAR = np.array(
 
 
 def test_demsars_example():
-    """His text: mean ranks 3.143, 2.000, 2.893, 1.964; F on (3, 39) degrees; CD 1.25 (Nemenyi) and 1.16 (Bonferroni–Dunn)."""
+    """His text: mean ranks 3.143, 2.000, 2.893, 1.964; F on (3, 39) degrees; CD 1.25 (Nemenyi) and
+    1.16 (Bonferroni–Dunn)."""
     test = friedman(DEMSAR, larger_is_better=False)
     np.testing.assert_allclose(test.ranks, [3.143, 2.000, 2.893, 1.964], atol=5e-4)
     np.testing.assert_allclose(test.chi2, stats.friedmanchisquare(*DEMSAR.T).statistic, rtol=1e-12)

@@ -1,4 +1,5 @@
-"""Nogueira's index against hand values, a naive form, Kuncheva's index and simulation; rankings against SciPy."""
+"""Nogueira's index against hand values, a naive form, Kuncheva's index and simulation; rankings
+against SciPy."""
 
 from __future__ import annotations
 
@@ -62,8 +63,8 @@ def test_kunchevas_index_where_all_sizes_are_equal(seed, m, k):
 
 
 def test_the_interval_covers_the_truth():
-    """Selections with known inclusion probabilities: 95 % intervals of 60 runs hold the limit in about 95 % of 400 trials, and
-    the variance is that of the index."""
+    """Selections with known inclusion probabilities: 95 % intervals of 60 runs hold the limit in
+    about 95 % of 400 trials, and the variance is that of the index."""
     rng = np.random.default_rng(1)
     p = rng.beta(0.4, 0.8, 40)
     truth = 1 - np.mean(p * (1 - p)) / (p.mean() * (1 - p.mean()))

@@ -169,8 +169,9 @@ def test_k_means_equals_scikit_learn(data_dir):
 
 
 def test_centres_are_counted_as_published(data_dir):
-    """Scene, ratio .2 on a random 80 % of the rows: 138, 118, 128, 139, 171, 138, means of 50 draws whose standard error is 0.4.
-    Rounded down instead of up, the expected numbers would be off by as much as 2.3."""
+    """Scene, ratio .2 on a random 80 % of the rows: 138, 118, 128, 139, 171, 138, means of 50 draws
+    whose standard error is 0.4. Rounded down instead of up, the expected numbers would be off by as
+    much as 2.3."""
     from scipy.stats import hypergeom
 
     _, y, _, _ = load("scene", data_dir)
@@ -253,7 +254,8 @@ def test_whitened_features_have_unit_variance():
 
 
 def test_lift_rsm_of_classes_whose_rows_are_alike():
-    """Nothing is left of the denominator but its ridge: one direction, along which the classes differ."""
+    """Nothing is left of the denominator but its ridge: one direction, along which the classes
+    differ."""
     x, y = np.repeat([[0.0, 5.0], [1.0, 7.0]], 20, axis=0), np.repeat([[0.0], [1.0]], 20, axis=0)
     z = LIFTRSMExtractor().fit(x, y).transform(x)
     assert z.shape == (40, 1) and np.isfinite(z).all() and z[0] != z[-1] and len(np.unique(z)) == 2
@@ -266,7 +268,8 @@ def test_narrow_spaces_have_narrow_subspaces():
 
 
 def test_subspaces_are_fair_draws():
-    """Each column in P/D of the subspaces, each pair in P(P−1)/D(D−1): 4 standard errors of 4000 draws."""
+    """Each column in P/D of the subspaces, each pair in P(P−1)/D(D−1): 4 standard errors of 4000
+    draws."""
     D, P, count = 30, 20, 4000
     member = np.zeros((count, D))
     for row, chosen in zip(member, lift_rsm.subspaces(D, count, P, (3, 1)), strict=True):

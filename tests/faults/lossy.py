@@ -1,17 +1,19 @@
-"""Every family of methods, and scoring, on a cluster of two executors in one machine, while something is lost in each stage.
+"""Every family of methods, and scoring, on a cluster of two executors in one machine, while
+something is lost in each stage.
 
-A stage is a function that a job runs in tasks (`mapInArrow`, or row by row in a pipeline): which ones a family has is read off a
-run without a loss, so that a new stage is tried as soon as it is there. Run as a script with families and losses, both joined by
-commas, and, for some of their stages only, those. Prints one JSON line a case: family, stage, loss, what was struck, and whether
+A stage is a function that a job runs in tasks (`mapInArrow`, or row by row in a pipeline): which
+ones a family has is read off a run without a loss, so that a new stage is tried as soon as it is
+there. Run as a script with families and losses, both joined by commas, and, for some of their
+stages only, those. Prints one JSON line a case: family, stage, loss, what was struck, and whether
 the answer is the one without a loss, to the last bit.
 
-    worker     the Python worker is killed in the middle of the stage
-    executor   the executor is killed there, with the cached blocks and shuffle files it holds
-    late       the same in the last task of the stage that begins: others have delivered what they made of the rows
-    task       the task fails, and must be tried again on the other executor
-    slow       one partition takes seconds: Spark starts a second copy of the task
-    cache      both executors are killed between packing and the rest: no cached block is left
-    skew       nearly all rows lie in one partition, and some have none
+    worker     the Python worker is killed in the middle of the stage executor   the executor is
+    killed there, with the cached blocks and shuffle files it holds late       the same in the last
+    task of the stage that begins: others have delivered what they made of the rows task       the
+    task fails, and must be tried again on the other executor slow       one partition takes
+    seconds: Spark starts a second copy of the task cache      both executors are killed between
+    packing and the rest: no cached block is left skew       nearly all rows lie in one partition,
+    and some have none
 """
 
 from __future__ import annotations
@@ -51,8 +53,8 @@ IN_A_STAGE = ("worker", "executor", "late", "task", "slow")
 BETWEEN = ("cache", "skew")
 SLOW_SECONDS, COPY_SECONDS = 6, 2  # of the slow task, and when a second copy starts
 
-# stage, loss, driver (its process), note (a file that says what was struck), begun (a folder of how many tasks of each stage have
-# begun), last (which of them is struck late)
+# stage, loss, driver (its process), note (a file that says what was struck), begun (a folder of how
+# many tasks of each stage have begun), last (which of them is struck late)
 Plan = dict[str, Any]
 struck: Plan = {"stage": None, "loss": None}  # of the case under way
 seen: list[str] = []  # stages of the run under way
@@ -267,7 +269,8 @@ def fitted(name: str) -> Callable[[DataFrame], str]:
 
 
 def scored(name: str, broadcast: int = learners.BROADCAST_BYTES) -> Callable[[DataFrame], str]:
-    """A corpus of four files by a model that was fitted without a loss; what it learned from travels up to `broadcast` bytes."""
+    """A corpus of four files by a model that was fitted without a loss; what it learned from
+    travels up to `broadcast` bytes."""
     known: dict[str, Any] = {}
 
     def run(frame: DataFrame) -> str:

@@ -1,5 +1,6 @@
-"""Rows that are read again, because an executor was lost, may come in another order and lie in other blocks: what was worked out
-of the first reading must fit the second. What `lossy` tries by killing executors, here without."""
+"""Rows that are read again, because an executor was lost, may come in another order and lie in
+other blocks: what was worked out of the first reading must fit the second. What `lossy` tries by
+killing executors, here without."""
 
 from __future__ import annotations
 
@@ -154,7 +155,10 @@ class Rows:
         return [1]
 
 
-ROLLBACK = "Job aborted: A shuffle map stage ... However, Spark cannot rollback the ResultStage 3 to re-process the input data"
+ROLLBACK = (
+    "Job aborted: A shuffle map stage ... However, Spark cannot rollback the ResultStage 3 "
+    "to re-process the input data"
+)
 
 
 def test_a_job_that_spark_gives_up_is_begun_anew():

@@ -1,4 +1,5 @@
-"""Gram statistics of rows in memory, in floats: what the exact sums of `statistics.gram` are of large data."""
+"""Gram statistics of rows in memory, in floats: what the exact sums of `statistics.gram` are of
+large data."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from spark_mlfs.kernels.gram import GramStatistics
 
 
 def gram_of_rows(X, Y, weights=None, centre_x=None, centre_y=None):
-    """Of X n x d and Y n x q, dense or sparse, about `centre_x` (a dense X: its mean; a sparse one: 0) and `centre_y` (the
-    mean)."""
+    """Of X n x d and Y n x q, dense or sparse, about `centre_x` (a dense X: its mean; a sparse one:
+    0) and `centre_y` (the mean)."""
     n, d = X.shape
     r = np.ones(n) if weights is None else np.asarray(weights, np.float64)
     y = np.asarray(Y.todense() if sparse.issparse(Y) else Y, np.float64)
@@ -51,7 +52,8 @@ def gram_of_rows(X, Y, weights=None, centre_x=None, centre_y=None):
 
 
 def to_input(view, weights, intercept=None):
-    """Weights (d x q) and intercept (q) for unscaled features, of those on a view: prediction = x W + b."""
+    """Weights (d x q) and intercept (q) for unscaled features, of those on a view: prediction = x W
+    + b."""
     raw = weights / view.scale[:, None]
     base = view.offset_y if intercept is None else intercept
     return view.expand(raw), base - view.offset @ raw

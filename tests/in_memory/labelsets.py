@@ -7,7 +7,8 @@ import scipy.sparse as sp
 
 
 def labelset_codes(labels):
-    """The distinct labelsets of an (n, q) 0/1 matrix: (members (m, q) CSR, code of each row, rows per labelset).
+    """The distinct labelsets of an (n, q) 0/1 matrix: (members (m, q) CSR, code of each row, rows
+    per labelset).
 
     Labelsets are numbered by their first row.
     """

@@ -34,8 +34,8 @@ class ResidualReweighting:
 
 
 class LabelFilling:
-    """The scan of `csfs_unlabelled`: F = Y where known (not NaN), else clip(XW + b, 0, 1). X dense, in the view's coordinates
-    and centred over all rows."""
+    """The scan of `csfs_unlabelled`: F = Y where known (not NaN), else clip(XW + b, 0, 1). X dense,
+    in the view's coordinates and centred over all rows."""
 
     def __init__(self, X, Y):
         self.X, self.Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)

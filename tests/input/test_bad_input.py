@@ -1,8 +1,9 @@
-"""Everything wrong that can be given: one table of cases, each with how it is built, how it ends and the line it says.
+"""Everything wrong that can be given: one table of cases, each with how it is built, how it ends
+and the line it says.
 
-An exit code is that of `spark_mlfs.cli.main`, an exception that of a call from Python. `None` is input that is read all
-the same, with a notice. No case may show a traceback of Python or Java, write an output, or leave a hidden folder behind.
-"""
+An exit code is that of `spark_mlfs.cli.main`, an exception that of a call from Python. `None` is
+input that is read all the same, with a notice. No case may show a traceback of Python or Java,
+write an output, or leave a hidden folder behind."""
 
 from __future__ import annotations
 
@@ -63,7 +64,10 @@ def rows(frame: Any) -> list[Any]:
         return frame.collect()
 
 
-HEAD = "@relation r\n@attribute a numeric\n@attribute b {red,'light blue'}\n@attribute y {0,1}\n@data\n"
+HEAD = (
+    "@relation r\n@attribute a numeric\n@attribute b {red,'light blue'}\n@attribute y "
+    "{0,1}\n@data\n"
+)
 GOOD = HEAD + "1,red,0\n2,'light blue',1\n3,red,1\n"
 CSV = "k,a,b,y\n" + "".join(f"{i},{i % 3},{i * i % 7},{i % 2}\n" for i in range(20))
 TABLE = ["--features", "a", "b", "--labels-col", "y*", "--id", "k"]
@@ -1292,7 +1296,8 @@ def params(cases: list[Case]) -> list[Any]:
 
 
 def ended(case: Case, spark: Any, folder: Path, capfd: Any, *more: str) -> None:
-    """Runs a case, a command with `more` flags, and holds it to its exit code or exception, its one line, and what is left."""
+    """Runs a case, a command with `more` flags, and holds it to its exit code or exception, its one
+    line, and what is left."""
     put(folder, case.files)
     before = sorted(str(p) for p in folder.rglob("*"))
     if isinstance(case.call, list):
@@ -1329,7 +1334,8 @@ def test_told_before_spark_starts(case, tmp_path, capfd, monkeypatch):
     ended(case, None, tmp_path, capfd)
 
 
-# Beyond the paths, models and tables that only Spark reads, what the local engine tells in words of its own (None: it reads it).
+# Beyond the paths, models and tables that only Spark reads, what the local engine tells in words of
+# its own (None: it reads it).
 IN_OTHER_WORDS: dict[str, str | None] = {
     "file: gz that is none": r"d.arff.gz: damaged, or not packed as its name says \(.*; test it",
     "file: bz2 that is none": r"d.arff.bz2: damaged, or not packed as its name says \(.*; test it",
@@ -1340,7 +1346,8 @@ IN_OTHER_WORDS: dict[str, str | None] = {
     "file: Parquet with nanoseconds": None,
     "csv: unknown encoding": r"CSV with reader_options encoding is read by Spark",
 }
-# What it should tell as Spark does: a remedy is not spelled as the command line has it, is absent, or there is a traceback.
+# What it should tell as Spark does: a remedy is not spelled as the command line has it, is absent,
+# or there is a traceback.
 LESS_WELL = (
     "arff labels: absent XML", "file: garbled Parquet", "file: cut Parquet", "file: a folder without data",
 )  # fmt: skip
@@ -1372,7 +1379,8 @@ def on_the_local_engine() -> list[Any]:
 
 
 def on_spark() -> list[Any]:
-    """Every case; those that the local engine tells alike every day, half as often as the others."""
+    """Every case; those that the local engine tells alike every day, half as often as the
+    others."""
     alike = {
         param.id for param in on_the_local_engine() if param.id not in {*IN_OTHER_WORDS, *LESS_WELL}
     }
@@ -1434,18 +1442,16 @@ def test_names_keep_their_letters_whatever_the_encoding(spark, tmp_path):
     put(
         tmp_path,
         {
-            "n.arff": "@relation r\n@attribute a {naïve,b}\n@attribute y {0,1}\n@data\nnaïve,1\nb,0\n".encode(
-                "latin-1"
-            )
+            "n.arff": "@relation r\n@attribute a {naïve,b}\n@attribute y "
+            "{0,1}\n@data\nnaïve,1\nb,0\n".encode("latin-1")
         },
     )
     assert cells(arff(spark, str(tmp_path / "n.arff"), labels=-1)) == [([0], [1]), ([1], [0])]
     put(
         tmp_path,
         {
-            "m.arff": "@relation r\n@attribute a {naïve,b}\n@attribute y {0,1}\n@data\nb,1\nnaïve,0\n".encode(
-                "latin-1"
-            )
+            "m.arff": "@relation r\n@attribute a {naïve,b}\n@attribute y "
+            "{0,1}\n@data\nb,1\nnaïve,0\n".encode("latin-1")
         },
     )
     both = arff(spark, [str(tmp_path / "n.arff"), str(tmp_path / "m.arff")], labels=-1)
@@ -1682,7 +1688,8 @@ def test_a_csv_of_ours_runs_no_formula(tmp_path):
 
 
 def test_a_name_gives_the_terminal_no_command(capsys):
-    """Clearing the screen, a title, eight-bit escapes, a line that writes over the one before: shown as JSON has them."""
+    """Clearing the screen, a title, eight-bit escapes, a line that writes over the one before:
+    shown as JSON has them."""
     name = "\x1b[2Jmim\x1b]0;x\x07\x9b1m"
     assert cli.main(["compare", "--config", f"/nowhere/{name}"]) == 2
     said = capsys.readouterr().err
@@ -1815,8 +1822,9 @@ sys.exit(sum(cli.main(call) != 2 for call in json.loads(sys.argv[1])))
 
 @pytest.mark.slow
 def test_nothing_of_java_is_shown(tmp_path):
-    """A process of its own, so that what Java itself writes on standard error is seen, too: nothing when the session starts and a
-    fit meets a row that cannot be used, which is named by its id in one line (on standard output here), and a line a command."""
+    """A process of its own, so that what Java itself writes on standard error is seen, too: nothing
+    when the session starts and a fit meets a row that cannot be used, which is named by its id in
+    one line (on standard output here), and a line a command."""
     names = [
         "file: gz that is none",
         "file: CSV as Parquet",

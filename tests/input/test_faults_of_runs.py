@@ -1,5 +1,5 @@
-"""What goes wrong while a run is under way: a row that cannot be used, a full disk, two runs into one place, a worker that lacks
-a package."""
+"""What goes wrong while a run is under way: a row that cannot be used, a full disk, two runs into
+one place, a worker that lacks a package."""
 
 from __future__ import annotations
 
@@ -327,7 +327,10 @@ def test_what_is_done_is_kept_and_told(tmp_path):
             (journal.folder / "_writing-3").mkdir()
             (journal.folder / "_parts" / ".3.writing").write_text("{")
             raise error
-        kept = f"1 of 6 parts are done and kept in {journal.folder}: the same command goes on with the rest"
+        kept = (
+            f"1 of 6 parts are done and kept in {journal.folder}: the same command goes on "
+            "with the rest"
+        )
         assert str(told.value) == (
             f"row 7: wrong; {kept}" if isinstance(error, DataError) else kept
         )
@@ -441,15 +444,22 @@ def test_a_selection_onto_a_full_disk(spark, small_disk, capfd):
     assert main([*command, "--output", str(folder / "new" / "out")]) == 2
     said = capfd.readouterr()
     assert said.err.startswith(
-        f"spark-mlfs: error: the output {folder}/new/out cannot be written: the disk is full; free some room"
+        f"spark-mlfs: error: the output {folder}/new/out cannot be written: the disk is full; free "
+        "some room"
     )
     assert len(said.err.splitlines()) == 1 and "written to" not in said.out
     assert [p.name for p in folder.iterdir()] == ["full"]
 
 
 def test_spill_is_told_from_output():
-    spilled = "java.io.IOException: No space left on device\n\tat org.apache.spark.storage.DiskBlockObjectWriter.write(X.scala:1)"
-    written = "[TASK_WRITE_FAILED] Task failed while writing rows to file:/tmp/out. SQLSTATE: 58030\nCaused by: No space left on device"
+    spilled = (
+        "java.io.IOException: No space left on device\n\tat "
+        "org.apache.spark.storage.DiskBlockObjectWriter.write(X.scala:1)"
+    )
+    written = (
+        "[TASK_WRITE_FAILED] Task failed while writing rows to file:/tmp/out. SQLSTATE: "
+        "58030\nCaused by: No space left on device"
+    )
     assert "spark.local.dir" in str(from_worker(RuntimeError(spilled)))
     assert str(from_worker(RuntimeError(written))).startswith(
         "/tmp/out cannot be written: the disk is full"
@@ -564,7 +574,7 @@ def test_an_action_of_the_users_own_ends_in_the_librarys_line(spark, tmp_path, f
     content, options, line = WRONG_ROWS[format]
     (tmp_path / f"d.{format}").write_text(content)
     frame = load(spark, str(tmp_path / f"d.{format}"), format, **options)
-    with pytest.raises(Exception) as raised:  # noqa: PT011 (each session has its own)
+    with pytest.raises(Exception) as raised:
         frame.count()
     assert not isinstance(raised.value, DataError)
     with pytest.raises(DataError, match=line) as told, worker_errors():
@@ -582,8 +592,8 @@ def test_a_local_server_names_the_interpreter_of_its_workers(monkeypatch):
         from_worker(RuntimeError("ModuleNotFoundError: No module named 'spark_mlfs.pipeline'"))
     )
     assert (
-        told
-        == f"/opt/other/python3 runs the workers and has no Python package spark_mlfs: set PYSPARK_PYTHON={sys.executable}"
+        told == "/opt/other/python3 runs the workers and has no Python package spark_mlfs: set "
+        f"PYSPARK_PYTHON={sys.executable}"
     )
 
 
@@ -597,6 +607,9 @@ def test_too_little_memory_for_workers_names_its_setting(spark):
         worker_errors(),
     ):
         spark.range(3).mapInArrow(greedy, "id long").collect()
-    loading = "An exception was thrown from the Python worker:\nImportError: _csv.so: failed to map segment from shared object"
+    loading = (
+        "An exception was thrown from the Python worker:\nImportError: _csv.so: failed to "
+        "map segment from shared object"
+    )
     assert "pyspark.memory" in str(from_worker(RuntimeError(loading)))
     assert from_worker(MemoryError("Unable to allocate 2 GiB")) is None  # the driver's own

@@ -1,8 +1,8 @@
-"""Readers and configurations on thousands of made-up inputs: only the library's own errors, and time that grows with the length.
+"""Readers and configurations on thousands of made-up inputs: only the library's own errors, and
+time that grows with the length.
 
-No Spark: the parsers of a task are called as a task calls them. Inputs are drawn from the pieces the formats are made of, so that
-most get past the first character.
-"""
+No Spark: the parsers of a task are called as a task calls them. Inputs are drawn from the pieces
+the formats are made of, so that most get past the first character."""
 
 from __future__ import annotations
 
@@ -106,7 +106,8 @@ VALUE = (
 )
 ROW = (*VALUE, ",", ",", ",", " ", "{", "}", "{0 1", ",1 'y z'", ",2 1}", "%", "\t", "4 ", "é")
 RIGHT = st.sampled_from(["1,x,0,s", "2,'y z',1,'s'", "{0 5,2 1}", "{}", "{,1 1}", "?,1,?,t"])
-# A right row but for one value, which may be of two pieces: what a fast and a slow reader could take differently.
+# A right row but for one value, which may be of two pieces: what a fast and a slow reader could
+# take differently.
 CELLS = st.builds(
     lambda place, value: ",".join(value if k == place else right for k, right in enumerate("1x0s")),
     st.integers(0, 3),
@@ -556,7 +557,8 @@ def test_any_bytes_as_a_saved_state(content):
 
 
 def shapes(n: int) -> dict[str, str]:
-    """Lines of about n characters that made a backtracking parser take the square or cube of their length, and their kin."""
+    """Lines of about n characters that made a backtracking parser take the square or cube of their
+    length, and their kin."""
     b = " " * n
     return {
         "blanks in a pair": "{0 " + b,
@@ -630,7 +632,8 @@ def seconds(call) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", shapes(8))
 def test_a_line_of_a_megabyte_takes_linear_time(shape):
-    """Eight times the characters take about eight times as long; the square would be 64 times, the cube 512."""
+    """Eight times the characters take about eight times as long; the square would be 64 times, the
+    cube 512."""
     short, long = shapes(1 << 17)[shape], shapes(1 << 20)[shape]
     small = parsers(short)
     for name, call in parsers(long).items():

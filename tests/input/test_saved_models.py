@@ -1,4 +1,5 @@
-"""What is saved meets data, and comes back damaged: features by name and width, and one line for every wrong folder."""
+"""What is saved meets data, and comes back damaged: features by name and width, and one line for
+every wrong folder."""
 
 from __future__ import annotations
 
@@ -622,7 +623,8 @@ def test_a_damaged_model_is_refused(spark, saved, tmp_path, name):
 
 
 def test_every_bit_of_the_metadata_counts(spark, saved):
-    """Of each kind, one bit in each byte, another from byte to byte: refused, or the same entries."""
+    """Of each kind, one bit in each byte, another from byte to byte: refused, or the same
+    entries."""
 
     class Read:
         text = b""
@@ -775,7 +777,8 @@ def test_a_command_tells_which_file_is_damaged(home, run, tmp_path, name):
 
 
 def test_a_saved_folder_has_nothing_of_its_own_imported(home, run, tmp_path, monkeypatch):
-    """What it names lies in a folder that Python imports from; pyspark's reader of pipelines would import it."""
+    """What it names lies in a folder that Python imports from; pyspark's reader of pipelines would
+    import it."""
     shutil.copytree(home / "run", tmp_path / "run")
     (tmp_path / "run" / "evil_stage.py").write_text("raise SystemExit('it was imported')\n")
     monkeypatch.chdir(tmp_path)

@@ -8,7 +8,8 @@ from spark_mlfs import cli
 
 
 def pytest_generate_tests(metafunc):
-    """Tests marked `local` take the local engine; with ``spark=True`` they also run on Spark, in turns."""
+    """Tests marked `local` take the local engine; with ``spark=True`` they also run on Spark, in
+    turns."""
     mark = metafunc.definition.get_closest_marker("local")
     if mark is not None and mark.kwargs.get("spark"):
         metafunc.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
@@ -22,7 +23,8 @@ def engine(request):
 
 @pytest.fixture
 def run(request, engine, capfd):
-    """Runs a command in this process, on the engine of the test; the code, standard output and standard error."""
+    """Runs a command in this process, on the engine of the test; the code, standard output and
+    standard error."""
     more = () if engine == "auto" else ("--engine", engine)
     if engine != "local":
         request.getfixturevalue("spark")

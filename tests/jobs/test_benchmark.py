@@ -1,4 +1,5 @@
-"""jobs/benchmark.py at its smallest: every row has its bare cost, which is of the same thing, and picks are compared."""
+"""jobs/benchmark.py at its smallest: every row has its bare cost, which is of the same thing, and
+picks are compared."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from sklearn.metrics import mutual_info_score
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.append(str(REPOSITORY))
 
-from jobs.benchmarks import bare, laptop, peers, scale, table  # noqa: E402
-from jobs.benchmarks.corpora import CORPORA, parts_of  # noqa: E402
+from jobs.benchmarks import bare, laptop, peers, scale, table
+from jobs.benchmarks.corpora import CORPORA, parts_of
 
 SHARE = 0.0002
 FEW = ("mim-sparse", "ridge-dense")  # others are slow
@@ -236,7 +237,8 @@ def test_a_package_that_is_missing_is_said_in_one_line(spark, monkeypatch, capsy
     ] == []
     assert capsys.readouterr().out.splitlines() == [
         "fastcan is not installed (pip install 'spark_mlfs[peers]'): left out are fastcan",
-        "mrmr is not installed (pip install 'spark_mlfs[peers]'): left out are mrmr-pandas, mrmr-spark",
+        "mrmr is not installed (pip install 'spark_mlfs[peers]'): left out are mrmr-pandas, "
+        "mrmr-spark",
     ]
 
 

@@ -1,4 +1,5 @@
-"""`spark-mlfs check`: a saved pipeline on labelled rows, beside scikit-learn and hand sums; and rows that carry more columns."""
+"""`spark-mlfs check`: a saved pipeline on labelled rows, beside scikit-learn and hand sums; and
+rows that carry more columns."""
 
 from __future__ import annotations
 
@@ -126,7 +127,8 @@ def test_metrics_are_those_of_scikit_learn(run, home, predicted):
 
 
 def test_a_job_that_spark_gives_up_is_begun_anew(spark, home, monkeypatch):
-    """What an executor's loss does to rows that follow from a shuffle costs another try, no more."""
+    """What an executor's loss does to rows that follow from a shuffle costs another try, no
+    more."""
     scorer = load_scorer(spark, str(home / "run"))
     frame = spark.createDataFrame(
         pd.read_json(home / "new.json", lines=True).drop(columns="tags")
@@ -142,7 +144,8 @@ def test_a_job_that_spark_gives_up_is_begun_anew(spark, home, monkeypatch):
             tries.append(1)
             if len(tries) == 1:
                 raise RuntimeError(
-                    "Job aborted: Spark cannot rollback the ResultStage 3 to re-process the input data"
+                    "Job aborted: Spark cannot rollback the ResultStage 3 to re-process the input "
+                    "data"
                 )
             return self.rows.collect()
 
@@ -258,7 +261,8 @@ def test_the_threshold_is_the_quantile_of_the_best_scores():
 
 
 def test_scoring_rows_that_carry_the_columns_of_the_training(spark, run, home, tmp_path):
-    """tags, scores, and what the stages of the pipeline call their columns: none is in the way, predictions take new names."""
+    """tags, scores, and what the stages of the pipeline call their columns: none is in the way,
+    predictions take new names."""
     frame = pd.read_json(home / "new.json", lines=True)
     more = frame.assign(
         scores=1.0,

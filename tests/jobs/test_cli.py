@@ -103,7 +103,8 @@ def selection(spark, data_dir, tmp_path_factory) -> Path:
     return out
 
 
-# ------------------------------------------------------------------------------------------------------------------ selection
+# ------------------------------------------------------------------------------------------------------------------
+# selection
 
 
 def test_same_ranking_as_the_python_api(spark, data_dir, selection):
@@ -229,8 +230,9 @@ def test_names_are_escaped_in_the_report_and_quoted_in_the_csv(spark, run, tmp_p
 def test_flags_override_the_file_and_no_report(run, table, tmp_path):
     config = tmp_path / "run.toml"
     config.write_text(
-        f'[data]\npath = "{table}"\nformat = "csv"\noptions = {{ features = ["a", "b", "c"], labels = "y*", id = "k" }}\n'
-        f'[method]\nname = "mim"\n[selection]\nnum_top_features = 2\n[run]\noutput = "{tmp_path / "never"}"\n'
+        f'[data]\npath = "{table}"\nformat = "csv"\noptions = {{ features = ["a", "b", "c"], '
+        'labels = "y*", id = "k" }\n[method]\nname = "mim"\n[selection]\nnum_top_features = '
+        f'2\n[run]\noutput = "{tmp_path / "never"}"\n'
     )
     out = tmp_path / "out"
     code, said, err = run(
@@ -268,7 +270,8 @@ def test_progress_lines_when_asked_for(run, table, tmp_path):
     ]
 
 
-# --------------------------------------------------------------------------------------------------------- output, overwriting
+# ---------------------------------------------------------------------------------------------------------
+# output, overwriting
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -370,7 +373,8 @@ def test_unwritable_output(refused, table, tmp_path):
 
 @pytest.mark.slow(every=8)
 def test_paths_of_other_file_systems_are_written_in_place(spark, tmp_path, monkeypatch):
-    """Tried on a local disk taken for a remote one: only Spark writes, and an existing output is seen through Spark."""
+    """Tried on a local disk taken for a remote one: only Spark writes, and an existing output is
+    seen through Spark."""
     monkeypatch.setattr(report_output, "local_path", lambda path: None)
     where = f"file://{tmp_path}/out"
     base = [
@@ -400,7 +404,8 @@ def test_paths_of_other_file_systems_are_written_in_place(spark, tmp_path, monke
     assert len(spark_mlfs.MultiLabelSelectorModel.load(f"{where}/model").selectedFeatures) == 4
 
 
-# ------------------------------------------------------------------------------------------------------------------- bad input
+# -------------------------------------------------------------------------------------------------------------------
+# bad input
 
 ROWS = GOOD.splitlines()
 
@@ -587,7 +592,8 @@ def test_debug_shows_the_traceback_of_a_users_error(run, tmp_path):
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------- others
+# ----------------------------------------------------------------------------------------------------------------------
+# others
 
 
 def test_usage(capsys):
@@ -621,7 +627,8 @@ def test_java_home(capsys):
     assert (Path(capsys.readouterr().out.strip()) / "bin" / "java").exists()
 
 
-# ------------------------------------------------------------------------------------------------------------------- transform
+# -------------------------------------------------------------------------------------------------------------------
+# transform
 
 
 def emotions(data_dir: Path) -> tuple[str, ...]:
@@ -760,8 +767,8 @@ def test_transform_of_a_corpus_without_labels(spark, run, table, tmp_path):
 def test_transform_of_raw_text_counts_the_words_of_the_selection(
     spark, run, tmp_path, labels, monkeypatch
 ):
-    """A new corpus has other words, in other frequencies: the columns are those the selection was made on. Rows are written while
-    Arrow batches are small."""
+    """A new corpus has other words, in other frequencies: the columns are those the selection was
+    made on. Rows are written while Arrow batches are small."""
     setting, seen, write = "spark.sql.execution.arrow.maxBytesPerBatch", [], transform._write
     monkeypatch.setattr(
         transform, "_write", lambda *how: seen.append(spark.conf.get(setting)) or write(*how)
@@ -879,7 +886,8 @@ def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):
     assert "lacks" in refused(*lacking, "--output", tmp_path / "other")
 
 
-# ------------------------------------------------------------------------------------------------------------ selection rules
+# ------------------------------------------------------------------------------------------------------------
+# selection rules
 
 
 @pytest.mark.local(spark=True)
@@ -964,7 +972,8 @@ def test_a_rule_that_nothing_passes(run, refused, spark, table, tmp_path):
 
 @pytest.mark.local
 def test_row_weights_of_a_column(run, refused, tmp_path):
-    """--weight-col: the ranking of the repeated rows, told in the manifest; what takes no weights is refused before it runs."""
+    """--weight-col: the ranking of the repeated rows, told in the manifest; what takes no weights
+    is refused before it runs."""
     lines = GOOD.splitlines()
     weights = [i % 4 for i in range(40)]
     heavy = "\n".join(

@@ -30,7 +30,8 @@ def test_the_quickstart_takes_three_jobs_and_writes_without_one(spark, tmp_path)
     assert (
         taken == 3 == manifest["cost"]["spark_jobs"]["all"]
     )  # prepare, rank, portray the picks for the report
-    # what was written without Spark is what Spark reads, and what a model that Spark saved reads back as
+    # what was written without Spark is what Spark reads, and what a model that Spark saved reads
+    # back as
     model = spark_mlfs.MultiLabelSelectorModel.load(str(tmp_path / "run" / "model"))
     model.save(str(tmp_path / "saved"))
     again = spark_mlfs.MultiLabelSelectorModel.load(str(tmp_path / "saved"))
@@ -48,13 +49,20 @@ def test_the_quickstart_takes_three_jobs_and_writes_without_one(spark, tmp_path)
 
 
 def test_a_run_imports_no_library_it_does_not_use():
-    """scikit-learn and matplotlib take seconds: the sample is read from scikit-learn's file, the report draws by itself."""
-    modules = "cli.command, cli.select, cli.config, ml.selectors, read.samples, output.manifest, report.page"
+    """scikit-learn and matplotlib take seconds: the sample is read from scikit-learn's file, the
+    report draws by itself."""
+    modules = (
+        "cli.command, cli.select, cli.config, ml.selectors, read.samples, output.manifest, "
+        "report.page"
+    )
     code = "import importlib, sys\n"
     code += "".join(
         f"importlib.import_module('spark_mlfs.{name}')\n" for name in modules.split(", ")
     )
     code += "from spark_mlfs.read.samples import _digits\n_digits()\n"
-    code += "print(*{m.split('.')[0] for m in sys.modules} & {'sklearn', 'matplotlib', 'scikit_posthocs', 'jinja2'})"
+    code += (
+        "print(*{m.split('.')[0] for m in sys.modules} & {'sklearn', 'matplotlib', "
+        "'scikit_posthocs', 'jinja2'})"
+    )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.split() == []

@@ -1,4 +1,5 @@
-"""The table of commands: a command is a file and a line; what a reader tells is one line of ours."""
+"""The table of commands: a command is a file and a line; what a reader tells is one line of
+ours."""
 
 from __future__ import annotations
 
@@ -68,7 +69,8 @@ def test_notices_are_lines_of_ours_and_other_warnings_are_left(made_up, capsys):
 
 
 class Loader:
-    """Stands for `MultiLabelSelectorModel`: loads what `held` says of a path, as the reader does."""
+    """Stands for `MultiLabelSelectorModel`: loads what `held` says of a path, as the reader
+    does."""
 
     def __init__(self, held):
         self.held = held

@@ -1,4 +1,5 @@
-"""`spark-mlfs compare` and `evaluate`: tables, tests, the page, a run cut short that goes on, and what is wrong in one line."""
+"""`spark-mlfs compare` and `evaluate`: tables, tests, the page, a run cut short that goes on, and
+what is wrong in one line."""
 
 from __future__ import annotations
 
@@ -27,7 +28,10 @@ from spark_mlfs.output.journal import Journal
 from spark_mlfs.report import comparison_page
 from spark_mlfs.report.comparison_page import ComparisonOutcome
 
-ROWS = "options = { num_rows = 150, num_features = 10, num_relevant = 4, num_redundant = 1, num_labels = 4, seed = %d }"
+ROWS = (
+    "options = { num_rows = 150, num_features = 10, num_relevant = 4, num_redundant = 1, "
+    "num_labels = 4, seed = %d }"
+)
 PLAN = """
 title = "Planted <sets>"
 notes = "What it is about.\\n\\nHow to read it."
@@ -269,7 +273,10 @@ def test_ties_are_told_and_methods_are_rows():
         ), made
 
     text, shown = said(outcome(TIED))
-    first = "<b>lasso and fastcan</b> rank best (mean rank 1.50 each of 3 over 2 data sets); so few data sets decide nothing."
+    first = (
+        "<b>lasso and fastcan</b> rank best (mean rank 1.50 each of 3 over 2 data sets); so "
+        "few data sets decide nothing."
+    )
     assert text == first
     text, _ = said(outcome({"one": dict(zip(METHODS, (0.7, 0.7, 0.7), strict=True))}))
     assert text == "<b>b&amp;w_50%, lasso and fastcan</b> do best on one (0.7050 each)."
@@ -407,8 +414,9 @@ def test_labels_that_only_test_rows_have_are_told(run, tmp_path):
     assert code == 0
     notes = [line for line in err.splitlines() if "note: " in line]
     assert notes == [
-        "spark-mlfs: note: train: 2 of the 4 labels of the test rows (50 %) are on no training row ('new', 'newer'): no "
-        "classifier can learn them, and they are 40 % of what is to be predicted"
+        "spark-mlfs: note: train: 2 of the 4 labels of the test rows (50 %) are on no training row "
+        "('new', 'newer'): no classifier can learn them, and they are 40 % of what is to be "
+        "predicted"
     ]
     assert "unseen" not in pd.read_csv(tmp_path / "out" / "data.csv")
 
@@ -501,12 +509,13 @@ def test_evaluate_a_saved_ranking_and_a_method(run, tmp_path):
 
 @pytest.mark.local
 def test_what_a_method_includes_and_excludes(run, tmp_path):
-    """First in every split, and in none; said on the page; a name that a data set lacks is told before the first trial."""
+    """First in every split, and in none; said on the page; a name that a data set lacks is told
+    before the first trial."""
     plan = (
-        '[[data]]\nname = "one"\nformat = "planted"\nOPTIONS0\n[[method]]\nname = "mim"\n'
-        '[[method]]\nname = "jmi"\ntitle = "beside"\n'
-        'include = ["noise_2", 0]\nexclude = ["relevant_[12]"]\n[[classifier]]\nname = "brknn"\n[protocol]\nfolds = "3-fold"\n'
-        f'sizes = [3, "100%"]\n[run]\nengine = "local"\noutput = "{tmp_path / "out"}"\n'
+        '[[data]]\nname = "one"\nformat = "planted"\nOPTIONS0\n[[method]]\nname = '
+        '"mim"\n[[method]]\nname = "jmi"\ntitle = "beside"\ninclude = ["noise_2", 0]\nexclude = '
+        '["relevant_[12]"]\n[[classifier]]\nname = "brknn"\n[protocol]\nfolds = "3-fold"\nsizes = '
+        f'[3, "100%"]\n[run]\nengine = "local"\noutput = "{tmp_path / "out"}"\n'
     )
     file = write_plan(tmp_path, plan)
     code, _, err = run("compare", "--config", file)
@@ -711,7 +720,8 @@ def test_extractors_take_part(spark, tmp_path):
 
 
 def test_rows_and_a_screen_by_data_set(spark):
-    """A set is cut to so many rows, the same ones however they are parted; its screen stands in front of methods without one."""
+    """A set is cut to so many rows, the same ones however they are parted; its screen stands in
+    front of methods without one."""
     from spark_mlfs.evaluate.compare import open_data
 
     entry = {"name": "cut", "format": "planted", "options": OPTIONS, "rows": 60, "screen": "chi2:3"}

@@ -1,4 +1,5 @@
-"""What a selection is held to, from flags, files and the folder of an earlier selection; one line for what is wrong."""
+"""What a selection is held to, from flags, files and the folder of an earlier selection; one line
+for what is wrong."""
 
 from __future__ import annotations
 

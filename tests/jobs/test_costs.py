@@ -1,4 +1,5 @@
-"""What a dry run says of seconds, memory and bytes: the model of costs, its coefficients, and the job that fits them."""
+"""What a dry run says of seconds, memory and bytes: the model of costs, its coefficients, and the
+job that fits them."""
 
 from __future__ import annotations
 
@@ -84,7 +85,8 @@ def test_quantities_are_those_of_the_data():
 
 @pytest.mark.parametrize(("n", "words", "q"), [(60_000, 20, 30), (4000, 20, 400), (400, 5, 3)])
 def test_cells_that_a_table_of_counts_stores_are_foreseen(n, words, q):
-    """Against the stored entries of X'Y of rows of power-law words, of all rows and of rows that are like a tenth of them."""
+    """Against the stored entries of X'Y of rows of power-law words, of all rows and of rows that
+    are like a tenth of them."""
     rng = np.random.default_rng(7)
     share, often = np.arange(1, 3001) ** -0.7, np.arange(1, q + 1) ** -0.5
     x, y = (
@@ -188,8 +190,8 @@ def test_a_dry_run_says_what_it_will_cost(run, tmp_path):
     )
     text = run(*base, "--engine", "local", "--memory-bytes", 1 << 27)[1]
     assert (
-        " of 128 MB in this process (--memory-bytes); the run is refused where it needs more than that"
-        in text
+        " of 128 MB in this process (--memory-bytes); the run is refused where it needs more than "
+        "that" in text
     )
     config = tmp_path / "run.toml"
     config.write_text(

@@ -1,4 +1,5 @@
-"""The Databricks bundle: its tasks are commands that this version understands, and a wrong one fails the task."""
+"""The Databricks bundle: its tasks are commands that this version understands, and a wrong one
+fails the task."""
 
 from __future__ import annotations
 

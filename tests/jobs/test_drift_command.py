@@ -1,4 +1,5 @@
-"""`spark-mlfs drift`: files of two times to tables and a page, here and on Spark; what is wrong is one line."""
+"""`spark-mlfs drift`: files of two times to tables and a page, here and on Spark; what is wrong is
+one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Where a command works: in this process, on Spark, and what is said where it cannot be as asked."""
+"""Where a command works: in this process, on Spark, and what is said where it cannot be as
+asked."""
 
 from __future__ import annotations
 
@@ -197,7 +198,8 @@ def test_rows_beyond_the_memory_go_to_spark(refused, tmp_path, data_dir):
 
 
 def test_rows_whose_counts_are_beyond_the_memory_go_to_spark_unread(tmp_path):
-    """The first rows tell that the sums of all do not fit, as does the dry run. Chosen, this process reads and finds out."""
+    """The first rows tell that the sums of all do not fit, as does the dry run. Chosen, this
+    process reads and finds out."""
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"x": [*rng.random((4000, 300))], "y": [["a"], ["b"]] * 2000})
     rows.to_parquet(tmp_path / "rows.parquet")
@@ -226,8 +228,8 @@ def test_rows_whose_counts_are_beyond_the_memory_go_to_spark_unread(tmp_path):
 def test_the_engine_of_a_file(run, tmp_path):
     config = tmp_path / "run.toml"
     config.write_text(
-        f'[data]\nformat = "planted"\noptions = {{num_rows = 300, num_features = 9, num_labels = 2}}\n'
-        f'[run]\noutput = "{tmp_path / "out"}"\nengine = "local"\nmemory_bytes = 100000000\n'
+        '[data]\nformat = "planted"\noptions = {num_rows = 300, num_features = 9, num_labels = '
+        f'2}}\n[run]\noutput = "{tmp_path / "out"}"\nengine = "local"\nmemory_bytes = 100000000\n'
     )
     code, out, err = run("select", "--config", config)
     assert code == 0 and "in this process" in out, err

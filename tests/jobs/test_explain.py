@@ -1,4 +1,5 @@
-"""`score --explain`: the passage of a text that speaks most for each tag, with and without Spark."""
+"""`score --explain`: the passage of a text that speaks most for each tag, with and without
+Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Labels that are grades, and label weights by name, from flags and files; one line for what is wrong."""
+"""Labels that are grades, and label weights by name, from flags and files; one line for what is
+wrong."""
 
 from __future__ import annotations
 
@@ -104,8 +105,9 @@ def test_grades_of_a_table(run, refused, tmp_path):
 
     config = tmp_path / "cuts.toml"
     config.write_text(
-        f'[data]\npath = "{table}"\nformat = "parquet"\ngraded_labels = true\nlabel_cuts = [3, 4]\n[data.options]\n'
-        'features = "f.*"\nlabels = "stars.*"\n[method]\nname = "mim"\nparameters = { label_weights = { "stars.1>=4" = 2.0 } }\n'
+        f'[data]\npath = "{table}"\nformat = "parquet"\ngraded_labels = true\nlabel_cuts = [3, '
+        '4]\n[data.options]\nfeatures = "f.*"\nlabels = "stars.*"\n[method]\nname = '
+        '"mim"\nparameters = { label_weights = { "stars.1>=4" = 2.0 } }\n'
     )
     code, _out, err = run("select", "--config", config, "--output", tmp_path / "cut", "--no-report")
     assert code == 0, err

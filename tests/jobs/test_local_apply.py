@@ -19,7 +19,8 @@ LABELS = ["y0", "y1", "y2"]
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """A folder with a table (a third of its rows repeated, nulls, dots in names), one with numbers as texts, and an ARFF file."""
+    """A folder with a table (a third of its rows repeated, nulls, dots in names), one with numbers
+    as texts, and an ARFF file."""
     folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(0)
     n = 2000
@@ -284,7 +285,8 @@ def test_a_corpus_is_scored_as_by_spark(spark, pipeline_of, data, run, tmp_path,
 
 
 def stages_of(pipeline):
-    """What the stages of a saved pipeline are told, and the digests of what they learned, without times and ids."""
+    """What the stages of a saved pipeline are told, and the digests of what they learned, without
+    times and ids."""
     out = []
     for folder in [pipeline, *sorted((pipeline / "stages").iterdir())]:
         told = json.loads(next((folder / "metadata").glob("part-*")).read_text())
@@ -445,10 +447,10 @@ def test_without_pyspark(pipeline_of, data, tmp_path):
         tmp_path / "fit",
     ]
     code = (
-        "import sys\nfrom spark_mlfs import cli\n"
-        f"for command in {[[str(a) for a in given] for given in (cut, score, check, fit)]!r}:\n"
-        "    assert cli.main(command) == 0\n"
-        "assert not [name for name in sys.modules if name.split('.')[0] in ('pyspark', 'py4j')], 'pyspark was imported'"
+        "import sys\nfrom spark_mlfs import cli\nfor command in "
+        f"{[[str(a) for a in given] for given in (cut, score, check, fit)]!r}:\n    assert "
+        "cli.main(command) == 0\nassert not [name for name in sys.modules if name.split('.')[0] "
+        "in ('pyspark', 'py4j')], 'pyspark was imported'"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,5 @@
-"""Missing values from training to tomorrow: what a reader filled in training, the saved model fills, whatever scores or cuts."""
+"""Missing values from training to tomorrow: what a reader filled in training, the saved model
+fills, whatever scores or cuts."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ COLUMNS = ["--features", "f.*", "--labels-col", "y*"]
 
 
 def table(rows, seed, holes):
-    """A third of the rows repeated; `holes` are cells without a value; the first five features say the labels."""
+    """A third of the rows repeated; `holes` are cells without a value; the first five features say
+    the labels."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(rows, 9)).round(3) * 10.0 ** np.arange(-4, 5)
     y = (
@@ -43,8 +45,8 @@ def means_of(frame):
 
 @pytest.fixture(scope="module")
 def runs(spark, tmp_path_factory):
-    """The folder of selections with a classifier from one CSV, each made when first asked for, and the rows: the mean's and the
-    zero's fill, the others do not."""
+    """The folder of selections with a classifier from one CSV, each made when first asked for, and
+    the rows: the mean's and the zero's fill, the others do not."""
     at = tmp_path_factory.mktemp("missing")
     train = table(1500, 1, [(3, 0), (4, 1), (4, 2), (40, 8), (900, 0)])
     train.to_csv(at / "train.csv", index=False)
@@ -79,7 +81,8 @@ def chosen(runs, name):
 
 
 def tomorrow(runs, name, every=NAMES):
-    """Rows of another day: each selected feature is missing somewhere, one everywhere, others are absent or no numbers."""
+    """Rows of another day: each selected feature is missing somewhere, one everywhere, others are
+    absent or no numbers."""
     selected = chosen(runs, name)
     day = table(300, 2, [(7 + j, NAMES.index(f)) for j, f in enumerate(selected)])
     day[selected[0]] = np.nan
@@ -258,7 +261,8 @@ def test_a_text_where_a_number_should_be_is_no_missing_value(spark, runs, capsys
 @pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 def test_vectors_arrays_and_streams_are_filled_alike(spark, tmp_path, sparse):
-    """A reader's frame of vectors, some sparse; a selection and a classifier in front of rows of vectors, or of arrays."""
+    """A reader's frame of vectors, some sparse; a selection and a classifier in front of rows of
+    vectors, or of arrays."""
     from pyspark.ml import Pipeline
     from pyspark.ml.functions import vector_to_array
     from pyspark.ml.linalg import Vectors

@@ -1,4 +1,5 @@
-"""The table of selection modes: every face has every mode and setting, with the same bounds and defaults."""
+"""The table of selection modes: every face has every mode and setting, with the same bounds and
+defaults."""
 
 from __future__ import annotations
 

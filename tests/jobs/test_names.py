@@ -13,7 +13,8 @@ from spark_mlfs.errors import camel
 from spark_mlfs.ml.selectors import SelectorEstimator
 from spark_mlfs.select.modes import KEYS
 
-# columns: the option of a reader, the flag and the Param; an option is an argument of `spark_mlfs.read`, where all are columns
+# columns: the option of a reader, the flag and the Param; an option is an argument of
+# `spark_mlfs.read`, where all are columns
 COLUMNS = {
     "features": "features_col",
     "labels": "labels_col",
@@ -55,8 +56,8 @@ def test_a_setting_of_a_selection_has_one_name():
 
 
 def test_no_thing_has_two_names():
-    """Every key of a run's file that estimators have as a Param, too, is a flag of that name; a key alone, or with its section
-    before it."""
+    """Every key of a run's file that estimators have as a Param, too, is a flag of that name; a key
+    alone, or with its section before it."""
     shown, params = set(flags("select").values()), {p.name for p in SelectorEstimator._common}
     config = configure(None, {"data": {"format": "numbers"}, "run": {"output": "x"}})
     seen = set()
@@ -81,7 +82,8 @@ def test_no_thing_has_two_names():
 
 
 def test_no_name_means_two_things():
-    """A parameter of several entries takes values of one kind, and none is called as a column is."""
+    """A parameter of several entries takes values of one kind, and none is called as a column
+    is."""
     names: set[str] = set()
     for registry in (
         METHODS,
@@ -101,8 +103,8 @@ def test_no_name_means_two_things():
 
 
 def test_columns_are_called_by_what_they_hold():
-    """The option of a reader is the column's role, its Param and its flag say that it is a column; --features and --id take
-    the role alone."""
+    """The option of a reader is the column's role, its Param and its flag say that it is a column;
+    --features and --id take the role alone."""
     shown, params = flags("select"), {p.name for p in SelectorEstimator._common}
     for role, name in COLUMNS.items():
         assert name in params and (name in shown.values() or role in shown.values())

@@ -1,4 +1,5 @@
-"""A selection behind an ONNX encoder as a saved pipeline: the model travels, what is dropped is not computed."""
+"""A selection behind an ONNX encoder as a saved pipeline: the model travels, what is dropped is not
+computed."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from onnx_models import images, saved
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Pictures, of which one is damaged, and a pipeline that was fitted on them without Spark; its model's file is gone."""
+    """Pictures, of which one is damaged, and a pipeline that was fitted on them without Spark; its
+    model's file is gone."""
     folder = tmp_path_factory.mktemp("pipelines")
     write_files("images", folder, 60, 0, True)
     (folder / "files" / "000003.png").write_bytes(b"no image")

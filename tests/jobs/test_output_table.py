@@ -1,4 +1,5 @@
-"""``--output-table``: the ranking, the reduced data set and the scores as tables of the catalog, whole or not at all."""
+"""``--output-table``: the ranking, the reduced data set and the scores as tables of the catalog,
+whole or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`spark-mlfs score`: a corpus scored part by part, interrupted, resumed, appended to; and the pipelines that `select` saves."""
+"""`spark-mlfs score`: a corpus scored part by part, interrupted, resumed, appended to; and the
+pipelines that `select` saves."""
 
 from __future__ import annotations
 
@@ -53,7 +54,8 @@ def put(folder, table, part=0):
 
 @pytest.fixture(scope="module")
 def corpus(spark, tmp_path_factory):
-    """A training table, a corpus of six files, the same rows in three (`few`), and a selection with its pipeline."""
+    """A training table, a corpus of six files, the same rows in three (`few`), and a selection with
+    its pipeline."""
     folder = tmp_path_factory.mktemp("corpus")
     put(folder / "train", rows(300))
     for part in range(6):
@@ -105,8 +107,8 @@ def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
     trained = [tag for row in rows(300) for tag in row[2]]
     for tag in LABELS:
         assert (
-            f">{100 * given.count(tag) / 240:.1f} %</td><td class=r>{100 * trained.count(tag) / 300:.1f} %</td>"
-            in page
+            f">{100 * given.count(tag) / 240:.1f} %</td><td "
+            f"class=r>{100 * trained.count(tag) / 300:.1f} %</td>" in page
         )
     scores = [f"{s:.1e}" for row in found.values() for s in row.scores]
     assert {f"{float(s):.1e}": n for s, n in manifest["scores"].items()} == {
@@ -213,7 +215,8 @@ def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
     def fails(self, number, entry):
         with one:
             if len(written) == 1:
-                raise KeyboardInterrupt  # after the rows of the part were written, before they were noted
+                # after the rows of the part were written, before they were noted
+                raise KeyboardInterrupt
             written.append(number)
         done(self, number, entry)
 
@@ -482,7 +485,8 @@ def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(
     assert code == 130
     assert (
         err
-        == f"spark-mlfs: interrupted: 1 of 3 parts are done and kept in {work}: the same command goes on with the rest\n"
+        == f"spark-mlfs: interrupted: 1 of 3 parts are done and kept in {work}: the same command "
+        "goes on with the rest\n"
     )
     assert not list(work.glob("_writing-*")) and sorted(p.name for p in tmp_path.iterdir()) == [
         ".o.scoring"
@@ -535,7 +539,8 @@ def test_a_full_disk_keeps_the_parts_that_are_done(spark, corpus, run, refused, 
 
 @pytest.mark.slow
 def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
-    """A scheduler ends the process alone, not what it started: it stops within seconds, and the same command goes on."""
+    """A scheduler ends the process alone, not what it started: it stops within seconds, and the
+    same command goes on."""
     out, work = tmp_path / "out", tmp_path / ".out.scoring"
     base = (
         "score",
@@ -587,7 +592,8 @@ def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
 
 @pytest.mark.slow
 def test_killed_and_started_again(spark, corpus, run, tmp_path):
-    """The process is killed in the middle; given again, the run loses nothing and repeats nothing."""
+    """The process is killed in the middle; given again, the run loses nothing and repeats
+    nothing."""
     out, work = tmp_path / "out", tmp_path / ".out.scoring"
     base = (
         "score",

@@ -1,4 +1,5 @@
-"""How `score` reads its rows: words counted and features selected where the classifier reads them, to the same bits."""
+"""How `score` reads its rows: words counted and features selected where the classifier reads them,
+to the same bits."""
 
 from __future__ import annotations
 
@@ -173,7 +174,8 @@ def test_texts(spark, stop_words):
 @pytest.mark.slow
 @pytest.mark.parametrize("binary", [False, True])
 def test_texts_whose_words_the_librarys_own_stage_counts(spark, binary):
-    """A pipeline as it is saved without the JVM: its words are counted where the classifier reads them, too."""
+    """A pipeline as it is saved without the JVM: its words are counted where the classifier reads
+    them, too."""
     rng = np.random.default_rng(3)
     known = ["cat", "dog", "soup", "it", "the", "x_1"]
     bodies = [" ".join(rng.choice([*known, "other"], rng.integers(0, 30))) for _ in range(1500)]

@@ -1,4 +1,5 @@
-"""The jobs as programs of their own: through spark-submit, from the root and from inside jobs/, and as a module."""
+"""The jobs as programs of their own: through spark-submit, from the root and from inside jobs/, and
+as a module."""
 
 from __future__ import annotations
 
@@ -161,6 +162,7 @@ def test_as_a_module(expected, tmp_path):
     ["import select; select.select", "import selectors, socket; import select; select.select"],
 )
 def test_python_started_inside_jobs_finds_the_standard_librarys_select(importer):
-    """Spark starts its Python workers in the folder spark-submit was called in, and Python looks there first."""
+    """Spark starts its Python workers in the folder spark-submit was called in, and Python looks
+    there first."""
     done = launch([sys.executable, "-c", importer], REPOSITORY / "jobs")
     assert done.returncode == 0, done.stderr

@@ -178,17 +178,19 @@ def test_java_takes_the_options_ahead():
 
 @pytest.mark.slow
 def test_a_working_folder_gives_nothing_to_workers_nor_its_cache_to_java(tmp_path):
-    """A module of the name of one that workers import, a space in the cache's path, and a damaged archive there."""
+    """A module of the name of one that workers import, a space in the cache's path, and a damaged
+    archive there."""
     cache = tmp_path / "my cache"
     cache.mkdir(mode=0o700)
     (tmp_path / "numpy.py").write_text(
         f"open({str(tmp_path / 'imported')!r}, 'w')\nraise SystemExit\n"
     )
     code = (
-        "import sys\nfrom spark_mlfs import cli\nfrom spark_mlfs.session import local as classes\n"
-        "classes.archive().write_bytes(bytes(range(256)) * 64)\n"
-        "sys.exit(cli.main(['select', '--format', 'planted', '--option', 'num_rows=60', '--option', 'num_features=5', "
-        "'--option', 'num_labels=2', '--method', 'mim', '--num-top-features', '2', '--engine', 'spark', '--output', 'out']))\n"
+        "import sys\nfrom spark_mlfs import cli\nfrom spark_mlfs.session import local as "
+        "classes\nclasses.archive().write_bytes(bytes(range(256)) * "
+        "64)\nsys.exit(cli.main(['select', '--format', 'planted', '--option', 'num_rows=60', "
+        "'--option', 'num_features=5', '--option', 'num_labels=2', '--method', 'mim', "
+        "'--num-top-features', '2', '--engine', 'spark', '--output', 'out']))\n"
     )
     (tmp_path / "script").mkdir()
     (tmp_path / "script" / "run.py").write_text(code)

@@ -1,4 +1,5 @@
-"""What commands say: as text, as JSON, not at all, before they run; about methods, to a shell, and before a session starts."""
+"""What commands say: as text, as JSON, not at all, before they run; about methods, to a shell, and
+before a session starts."""
 
 from __future__ import annotations
 
@@ -63,8 +64,9 @@ def table(tmp_path_factory) -> Path:
 
 def test_a_setting_is_named_as_each_face_has_it():
     text = (
-        f"{setting('worker_bytes', 3, 'MB')}: raise {setting('worker_bytes')}, lower {setting('num_bins')}, screen "
-        f"({setting('screen', 'chi2:9')}) {ON_THE_DRIVER}; {option('missing', 'mean')}, {option('labels')}"
+        f"{setting('worker_bytes', 3, 'MB')}: raise {setting('worker_bytes')}, lower "
+        f"{setting('num_bins')}, screen ({setting('screen', 'chi2:9')}) {ON_THE_DRIVER}; "
+        f"{option('missing', 'mean')}, {option('labels')}"
     )
     error = BudgetError(text)
     python = "screen='chi2:9') on the driver; missing='mean', labels"
@@ -78,7 +80,10 @@ def test_a_setting_is_named_as_each_face_has_it():
     )
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     flags = {"--worker-bytes", "--screen", "--labels-col", "--set"}
-    said = "--worker-bytes 3 MB: raise --worker-bytes, lower --set num_bins, screen (--screen chi2:9) on the driver; "
+    said = (
+        "--worker-bytes 3 MB: raise --worker-bytes, lower --set num_bins, screen (--screen "
+        "chi2:9) on the driver; "
+    )
     assert (
         spelled(text, spelling_of(["select"], flags))
         == said + "--option missing=mean, --labels-col"
@@ -392,7 +397,10 @@ def test_the_shell_completes(tmp_path, line, offered):
     (tmp_path / "script").write_text(script(parser(), "bash"))
     (tmp_path / "conf").mkdir()
     words = ["spark-mlfs", *line.split(" ")]
-    shell = f"source {tmp_path}/script; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _shtab_spark_mlfs"
+    shell = (
+        f"source {tmp_path}/script; COMP_WORDS=({' '.join(words)}); "
+        f"COMP_CWORD={len(words) - 1}; _shtab_spark_mlfs"
+    )
     done = subprocess.run(
         ["bash", "-c", f'{shell}; echo "${{COMPREPLY[@]}}"'],
         capture_output=True,
@@ -580,7 +588,8 @@ def test_a_dead_server_is_told_at_once(monkeypatch, capfd):
     first, second = said.err.splitlines()
     assert first.endswith(f"spark-mlfs: connecting to 127.0.0.1:{port}")
     assert second.startswith(
-        f"spark-mlfs: error: no Spark Connect server answers at 127.0.0.1:{port} (connection refused): start"
+        f"spark-mlfs: error: no Spark Connect server answers at 127.0.0.1:{port} (connection "
+        "refused): start"
     )
 
 

@@ -1,4 +1,5 @@
-"""c log c in fixed point: the nearest number of its grid, whatever NumPy's own logarithm gives on this processor."""
+"""c log c in fixed point: the nearest number of its grid, whatever NumPy's own logarithm gives on
+this processor."""
 
 from __future__ import annotations
 

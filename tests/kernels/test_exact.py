@@ -1,4 +1,5 @@
-"""Exact sums: one value in any order, block size and grouping; as close to the true sums as announced."""
+"""Exact sums: one value in any order, block size and grouping; as close to the true sums as
+announced."""
 
 from __future__ import annotations
 
@@ -172,7 +173,8 @@ def test_sums_of_nothing(shape):
 
 
 def test_parts_of_any_size_give_the_same(monkeypatch):
-    """Some parts have fine values, others none; and what is added up is carried before it leaves int64."""
+    """Some parts have fine values, others none; and what is added up is carried before it leaves
+    int64."""
     x, y, shift, unit = table(5000)
     x[:2000] = np.rint(x[:2000] / unit * 64) * unit / 64 + shift
     x = np.clip(x, shift - unit, shift + unit)
@@ -188,7 +190,8 @@ def test_parts_of_any_size_give_the_same(monkeypatch):
 
 
 def test_as_many_products_as_are_added_up_stay_exact():
-    """The largest values there are, of more rows than are carried at once, against whole numbers of Python."""
+    """The largest values there are, of more rows than are carried at once, against whole numbers of
+    Python."""
     n = products.ROWS * (products.MOST_PRODUCTS + 1) + 7
     for sign in (1, -1):
         state = moments(

@@ -46,7 +46,8 @@ def test_columns_and_signs_are_even():
 
 @pytest.mark.parametrize("width", [64, 256])
 def test_norms_are_kept(width):
-    """The relative error of ‖w'R‖²/s has mean 0 and a standard deviation of at most √(2/r), for even and for uneven w."""
+    """The relative error of ‖w'R‖²/s has mean 0 and a standard deviation of at most √(2/r), for
+    even and for uneven w."""
     rng = np.random.default_rng(3)
     R = matrix(3000, width)
     w = rng.normal(size=(400, 3000)) * rng.pareto(2.0, (400, 3000))

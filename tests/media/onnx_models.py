@@ -59,7 +59,8 @@ def images(batch="N", size=24, width=12, channels=3, last=False, kind=T.FLOAT):
 
 
 def tokens(mask=True, width=6, words=50, batch="N", length="L"):
-    """A vector a token, through a linear layer; what is masked does not count in the shift by the row's mean."""
+    """A vector a token, through a linear layer; what is masked does not count in the shift by the
+    row's mean."""
     inputs = [("input_ids", T.INT64, [batch, length])] + [
         ("attention_mask", T.INT64, [batch, length])
     ] * mask

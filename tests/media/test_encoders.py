@@ -1,4 +1,5 @@
-"""Numbers of images and sounds against scikit-image and librosa; hostile content becomes a reason."""
+"""Numbers of images and sounds against scikit-image and librosa; hostile content becomes a
+reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Files in, from a folder to tags: reasons, labels, engines, the journal, and what a user is told."""
+"""Files in, from a folder to tags: reasons, labels, engines, the journal, and what a user is
+told."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ FLAGS = ["--format", "files", "--labels-col", "tags", "--option", "label_delimit
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory):
-    """60 pictures; of those one is damaged, one empty, one large, one an SVG, one gone, and one has no row in the table."""
+    """60 pictures; of those one is damaged, one empty, one large, one an SVG, one gone, and one has
+    no row in the table."""
     folder = tmp_path_factory.mktemp("images")
     write_files("images", folder, 60, 0, True)
     files = folder / "files"

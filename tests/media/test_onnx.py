@@ -1,4 +1,5 @@
-"""ONNX encoders against onnxruntime called directly, hostile models and rows, and what a row's neighbours change: nothing."""
+"""ONNX encoders against onnxruntime called directly, hostile models and rows, and what a row's
+neighbours change: nothing."""
 
 from __future__ import annotations
 
@@ -381,7 +382,8 @@ def test_a_cut_model_gives_the_columns_of_the_whole(tmp_path, how, rows):
     cut = encode.pruned(names)
     assert list(cut.names) == names
     np.testing.assert_allclose(cut(rows)[0], encode(rows)[0][:, kept], rtol=1e-6, atol=1e-6)
-    # of the whole the last layer has 12 columns, of the cut 3, and what is cut again keeps its names
+    # of the whole the last layer has 12 columns, of the cut 3, and what is cut again keeps its
+    # names
     again = cut.pruned(names[1:])
     assert list(again.names) == names[1:]
     np.testing.assert_allclose(again(rows)[0], encode(rows)[0][:, kept[1:]], rtol=1e-6, atol=1e-6)

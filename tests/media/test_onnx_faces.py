@@ -1,4 +1,5 @@
-"""ONNX encoders as stages of pyspark.ml and scikit-learn: the same bits, and a model that travels with what is saved."""
+"""ONNX encoders as stages of pyspark.ml and scikit-learn: the same bits, and a model that travels
+with what is saved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Real and planted sets, read by the library and packed, beside the same read by the tests' own reader."""
+"""Real and planted sets, read by the library and packed, beside the same read by the tests' own
+reader."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ SCHEMA = T.StructType(
 
 
 class Rows:
-    """`x`, `y` as arrays (unknown labels NaN), rows in the order of their ids 0, 1, …, and the packed frame."""
+    """`x`, `y` as arrays (unknown labels NaN), rows in the order of their ids 0, 1, …, and the
+    packed frame."""
 
     def __init__(self, frame, x, y):
         self.packed, self.x, self.y = pack(frame, row_id="id"), x, y

@@ -1,4 +1,5 @@
-"""`auto`: what a method is worth against independent computations, the choice on planted data, refusals."""
+"""`auto`: what a method is worth against independent computations, the choice on planted data,
+refusals."""
 
 from __future__ import annotations
 

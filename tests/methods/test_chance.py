@@ -1,4 +1,5 @@
-"""Informations less what they are by chance: against scikit-learn's `expected_mutual_information`, margins and all."""
+"""Informations less what they are by chance: against scikit-learn's `expected_mutual_information`,
+margins and all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The counting and moment methods against naive oracles: whole rankings on real data and planted sets, by the whole pipeline."""
+"""The counting and moment methods against naive oracles: whole rankings on real data and planted
+sets, by the whole pipeline."""
 
 from __future__ import annotations
 

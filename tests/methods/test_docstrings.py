@@ -1,4 +1,5 @@
-"""What every registered method, extractor and classifier says of itself: formula, symbols, errors, source, deviations."""
+"""What every registered method, extractor and classifier says of itself: formula, symbols, errors,
+source, deviations."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ everyone = pytest.mark.parametrize(("registry", "name"), ALL, ids=[name for _, n
 
 
 def documentation(registry, name):
-    """The text of the module, which the command line and the estimators show, and the sections it consists of."""
+    """The text of the module, which the command line and the estimators show, and the sections it
+    consists of."""
     text = registry[name].documentation()
     starts = {section: re.search(rf"^{section}:\s", text, re.M) for section in SECTIONS}
     missing = [section for section, start in starts.items() if start is None]
@@ -74,7 +76,8 @@ def test_every_parameter_is_described(registry, name):
 
 @everyone
 def test_no_parameter_is_named_that_does_not_exist(registry, name):
-    """``such`` words of one value, where they are followed by =, are parameters of some class of the module."""
+    """``such`` words of one value, where they are followed by =, are parameters of some class of
+    the module."""
     text, _ = documentation(registry, name)
     module = type(registry.create(name)).__module__
     mates = [
@@ -113,7 +116,8 @@ def test_the_lines_for_tables_are_lines(registry, name):
 
 
 def engine(unknown=False, alike=False, budget=None):
-    """80 rows; `unknown`: one label of every row is; `alike`: no label takes both values; `budget` bytes of driver and worker."""
+    """80 rows; `unknown`: one label of every row is; `alike`: no label takes both values; `budget`
+    bytes of driver and worker."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(80, 6))
     y = x[:, :4] + 0.3 * rng.normal(size=(80, 4)) > 0.4
@@ -132,7 +136,8 @@ def engine(unknown=False, alike=False, budget=None):
 
 
 def run(registry, name, over, **changes):
-    """The method on an engine, with little to do: an answer without NaN, or one of the library's errors, which is returned."""
+    """The method on an engine, with little to do: an answer without NaN, or one of the library's
+    errors, which is returned."""
     cls = registry.create(name)
     p = {parameter.name: parameter.default for parameter in cls.parameters}
     p |= {
@@ -174,7 +179,8 @@ WAYS += [
     ids=["-".join([n, *map(str, c.values())]) for _, n, c in WAYS],
 )
 def test_errors_are_the_documented_ones(registry, name, changes, case):
-    """Without a fully known row, a label that takes both values, or memory there is an answer or one clear line."""
+    """Without a fully known row, a label that takes both values, or memory there is an answer or
+    one clear line."""
     error = run(registry, name, engine(**CASES[case]), **changes)
     _, sections = documentation(registry, name)
     if error is not None:

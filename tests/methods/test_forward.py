@@ -1,5 +1,6 @@
-"""Forward selection by held-out variance: against hand-computed numbers and fits of the rows (`oracles.forward`), its folds, what
-goes on where memory is short, and how many features are enough."""
+"""Forward selection by held-out variance: against hand-computed numbers and fits of the rows
+(`oracles.forward`), its folds, what goes on where memory is short, and how many features are
+enough."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ def folds(engine, count=FOLDS):
 
 
 def agrees(engine, x, y, count=6, penalty=1.0, **more):
-    """The picks are the oracle's, J and relevance to 1e-10; and so is each cumulative gain with its error."""
+    """The picks are the oracle's, J and relevance to 1e-10; and so is each cumulative gain with its
+    error."""
     found = scored(engine, count, penalty=penalty)
     wanted, gains, first, shares = oracle.forward(x, y, folds(engine), count, penalty, **more)
     assert picks(engine, found) == wanted
@@ -64,7 +66,8 @@ def agrees(engine, x, y, count=6, penalty=1.0, **more):
 
 
 def balanced(each=8):
-    """Rows of which every fold has the four values of two 0/1 columns equally often: their label is the first column."""
+    """Rows of which every fold has the four values of two 0/1 columns equally often: their label is
+    the first column."""
     group = group_of(np.arange(4000)) * FOLDS // GROUPS
     ids = np.concatenate([np.flatnonzero(group == f)[: 4 * each] for f in range(FOLDS)])
     x = np.tile([[0, 0], [0, 1], [1, 0], [1, 1]], (FOLDS * each, 1)).astype(float)
@@ -73,8 +76,9 @@ def balanced(each=8):
 
 @pytest.mark.parametrize("penalty", [0.0, 0.5, 1.0])
 def test_by_hand(penalty):
-    """A column equal to the label: z = ±1, b = 1/(2(1 + λ)), J = 1 − (λ/(1 + λ))². A column that says nothing has J = 0. Beside
-    the first at λ = 1 its copy is half as long, the label a quarter less: b = 1/10, J = (2/80 − 1/400)·4 = 0.09."""
+    """A column equal to the label: z = ±1, b = 1/(2(1 + λ)), J = 1 − (λ/(1 + λ))². A column that
+    says nothing has J = 0. Beside the first at λ = 1 its copy is half as long, the label a quarter
+    less: b = 1/10, J = (2/80 − 1/400)·4 = 0.09."""
     x, y, ids = balanced()
     engine = engine_of(x, y, ids)
     found = scored(engine, 3, penalty=penalty)
@@ -145,7 +149,8 @@ def test_scale_and_place_of_columns_do_not_matter():
 
 
 def test_unknown_labels_leave_rows_out():
-    """A feature that is constant over the rest is ranked as constant, and no known row is said so."""
+    """A feature that is constant over the rest is ranked as constant, and no known row is said
+    so."""
     x, y = example()
     unknown = y.copy()
     unknown[::7, 1] = np.nan
@@ -248,7 +253,8 @@ def test_the_best_alone_go_on(kind, penalty):
 @pytest.mark.slow(every=8)
 @pytest.mark.parametrize(("width", "labels"), [(300, 4), (100, 200), (200, 40)])
 def test_what_the_picks_take_is_within_what_is_told(width, labels):
-    """Moments and 32·F·v·(v + q) bytes beside them, though every feature is picked: one byte less, and the best go on."""
+    """Moments and 32·F·v·(v + q) bytes beside them, though every feature is picked: one byte less,
+    and the best go on."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(400, width))
     y = (x[:, np.arange(labels) % width] + rng.normal(size=(400, labels)) > 0.3).astype(float)
@@ -288,7 +294,8 @@ def test_included_features_and_whole_groups_go_on():
 
 
 def test_partitions_and_engines_give_the_same_bits(spark):
-    """Arrays, one task, jobs over one partition and seven; the whole in one scan, and where the best of all features go on."""
+    """Arrays, one task, jobs over one partition and seven; the whole in one scan, and where the
+    best of all features go on."""
     rng = np.random.default_rng(3)
     x = np.round(rng.normal(size=(240, 40)), 2) * (rng.random((240, 40)) < 0.2)
     y = (x[:, :3] + 0.3 * rng.normal(size=(240, 3)) > 0.2).astype(float)
@@ -307,7 +314,8 @@ def test_partitions_and_engines_give_the_same_bits(spark):
 
 
 def test_labels_by_the_ten_thousand_are_sketched():
-    """Each by its weight: near the exact ones; alone, of wide data, features are scored by all labels."""
+    """Each by its weight: near the exact ones; alone, of wide data, features are scored by all
+    labels."""
     rng = np.random.default_rng(8)
     x = rng.normal(size=(400, 12))
     y = (
@@ -365,7 +373,8 @@ def test_picks_made_without_a_fold_are_tried_on_it():
 
 
 def test_nested_gains_with_groups_are_those_of_the_rows():
-    """Each fold's picks go by groups, whole, as all do; members by what they explained as the group was chosen."""
+    """Each fold's picks go by groups, whole, as all do; members by what they explained as the group
+    was chosen."""
     x, y = example()
     groups = {"a": [1, 5, 6, 8], "b": [0, 2], "c": [3, 10, 11]}
     held = hold(x, y)[0]
@@ -386,7 +395,8 @@ def test_nested_gains_with_groups_are_those_of_the_rows():
 
 
 def test_auto_keeps_a_group_whole_that_is_larger_than_what_it_is_tried_with():
-    """A column of 30 values is as many features, which go together: it was left out, as if there were nothing to find."""
+    """A column of 30 values is as many features, which go together: it was left out, as if there
+    were nothing to find."""
     rng = np.random.default_rng(0)
     values = rng.integers(0, 30, 2000)
     x = np.column_stack([np.eye(30)[values], rng.normal(size=(2000, 3))])
@@ -422,7 +432,8 @@ def test_picks_among_sparse_columns_are_those_of_fits_of_the_rows(data_dir):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "count"), WHOLE)
 def test_picks_on_whole_sets_are_those_of_fits_of_the_rows(name, count, data_dir):
-    """Dense and sparse; of columns whose products exceed the budget, the oracle picks among as many."""
+    """Dense and sparse; of columns whose products exceed the budget, the oracle picks among as
+    many."""
     x, y = load(name, data_dir)[:2]
     dense = [] if np.prod(x.shape) > 1e8 else [x.toarray() if sp.issparse(x) else x]
     wanted = None
@@ -454,7 +465,8 @@ def test_picks_on_whole_sets_are_those_of_fits_of_the_rows(name, count, data_dir
 
 @pytest.mark.filterwarnings("ignore:no feature explains")
 def test_of_noise_nothing_is_kept():
-    """Though the best of a hundred features seem to explain something of the rows that they were picked by."""
+    """Though the best of a hundred features seem to explain something of the rows that they were
+    picked by."""
     kept = []
     for seed in range(12):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,5 @@
-"""Labels that are grades: against formulas on the grades as numbers, cut into labels of 0 and 1, and who cannot take them."""
+"""Labels that are grades: against formulas on the grades as numbers, cut into labels of 0 and 1,
+and who cannot take them."""
 
 from __future__ import annotations
 
@@ -122,7 +123,8 @@ def test_joint_methods_against_naive_ones():
 
 @pytest.mark.parametrize("many", [True, False])
 def test_omfs_factorises_grades(many):
-    """By either factorisation, of nearly as many rows of grades as rows, and of ratings of which many are alike."""
+    """By either factorisation, of nearly as many rows of grades as rows, and of ratings of which
+    many are alike."""
     x, y = grades()
     x, y = x[:, [0, 1, 2, 3, 5, 7, 8]], y if many else np.rint(2 * y) / 2
     assert (len(np.unique(y, axis=0)) > 0.9 * len(y)) == many
@@ -145,7 +147,8 @@ def test_omfs_factorises_grades(many):
 
 
 def ruzicka(y):
-    """What rows of grades have in common over what either has, label by label; a row is not compared with itself."""
+    """What rows of grades have in common over what either has, label by label; a row is not
+    compared with itself."""
     out = np.zeros((len(y), len(y)))
     for i, row in enumerate(y):
         either = np.maximum(row, y).sum(axis=1)
@@ -161,7 +164,8 @@ def ruzicka(y):
     [{}, {"neighbors": None}, {"neighbors": 5, "sigma": 2.0}, {"neighbors": None, "sigma": 2.0}],
 )
 def test_msfs_compares_rows_by_what_their_grades_have_in_common(own, monkeypatch):
-    """Against the dense graph of Algorithm 1, of which the expected walk is taken; rows of no label, and repeated rows."""
+    """Against the dense graph of Algorithm 1, of which the expected walk is taken; rows of no
+    label, and repeated rows."""
     x, y = (table[:60] for table in grades())
     x, y[::9] = x[:, [0, 1, 2, 3, 5, 7, 8]], 0
     x, y = np.vstack([x, x[:20]]), np.vstack([y, y[:20]])
@@ -179,7 +183,8 @@ def test_msfs_compares_rows_by_what_their_grades_have_in_common(own, monkeypatch
 
 
 def test_similarity_of_rows_of_grades():
-    """Of listed pairs and of all, sparse ones included; of labels of 0 and 1 it is Jaccard's, to the bit."""
+    """Of listed pairs and of all, sparse ones included; of labels of 0 and 1 it is Jaccard's, to
+    the bit."""
     rng = np.random.default_rng(3)
     y = np.rint(ONE * rng.random((300, 9)) * (rng.random((300, 9)) < 0.3)) / ONE
     wanted = ruzicka(y) + np.diag(y.any(axis=1))
@@ -206,7 +211,8 @@ def test_a_sketch_does_not_stand_for_grades():
 
 
 def test_a_network_learns_grades():
-    """Cross-entropy with grades: the slopes are those of differences, and gates open for what the grades depend on."""
+    """Cross-entropy with grades: the slopes are those of differences, and gates open for what the
+    grades depend on."""
     x, y = grades()
     z, rng = standard(x[:, [0, 1, 2, 3, 5]]), np.random.default_rng(0)
     start = [rng.normal(size=s) for s in ((5,), (5, 3), (3,), (3, 4), (4,))]
@@ -271,7 +277,8 @@ def test_f_statistic_of_soft_classes(rows):
 
 @pytest.mark.parametrize("rows", ["dense", "thin"])
 def test_fisher_score_of_soft_classes(rows):
-    """Every row split in one with the label, of weight g, and one without it, of weight 1 − g; unknown grades left out."""
+    """Every row split in one with the label, of weight g, and one without it, of weight 1 − g;
+    unknown grades left out."""
     x, y = grades()
     x = thin(x) if rows == "thin" else x
     y[::9, 1] = np.nan
@@ -310,7 +317,8 @@ def _overlap(x, y):
 
 @pytest.mark.parametrize("method", GRADED)
 def test_grades_of_0_and_1_are_labels(method):
-    """To the bit, dense and sparse, known and unknown; so are blocks of which only some hold other grades."""
+    """To the bit, dense and sparse, known and unknown; so are blocks of which only some hold other
+    grades."""
     x, y = example()
     unknown = np.where(np.random.default_rng(3).random(y.shape) < 0.03, np.nan, y)
     for rows, labels in ((x, y), (sp.csr_matrix(thin(x)), y), (x, unknown)):
@@ -333,7 +341,8 @@ def test_grades_of_0_and_1_are_labels(method):
 
 @pytest.mark.parametrize("method", GRADED)
 def test_order_of_rows_sparse_labels_and_unknown_ones(method):
-    """The same bits in any order of the rows; a row with an unknown grade is none of them, but where unknowns are filled in."""
+    """The same bits in any order of the rows; a row with an unknown grade is none of them, but
+    where unknowns are filled in."""
     x, y = grades()
     rows = np.random.default_rng(0).permutation(len(x))
     first = scores(x, y, method)
@@ -430,7 +439,8 @@ def test_fixed_point():
 
 
 def test_blocks_and_profiles_of_grades():
-    """Rows picked, cut, joined, encoded; profiles merged in any order, of blocks with and without grades of their own."""
+    """Rows picked, cut, joined, encoded; profiles merged in any order, of blocks with and without
+    grades of their own."""
     x, y = grades()
     y[:60] = np.rint(y[:60])
     block = hold(x, y, np.full(len(x), 0.5), READ)[0].block
@@ -469,7 +479,8 @@ def test_rows_beyond_what_one_word_holds(monkeypatch):
 
 
 def test_distinct_rows_of_grades():
-    """However the rows are cut, of blocks with and without grades of their own: each distinct row once, with its count."""
+    """However the rows are cut, of blocks with and without grades of their own: each distinct row
+    once, with its count."""
     x, y = grades()
     y = np.rint(4 * y) / 4
     y[:60] = np.rint(y[:60])
@@ -576,7 +587,10 @@ def test_who_cannot_take_them_says_who_can():
     x, y = grades()
     for name in METHODS:
         if name not in GRADED:
-            told = f"^{name} takes labels of 0 and 1, not grades: give label_cuts, such as 0.5.*ridge, "
+            told = (
+                f"^{name} takes labels of 0 and 1, not grades: give label_cuts, such as "
+                "0.5.*ridge, "
+            )
             with pytest.raises(ParameterError, match=told):
                 spark_mlfs.rank(x, y, name, graded_labels=True)
     with pytest.raises(
@@ -609,7 +623,8 @@ def test_stability_and_cross_validation():
     [
         (
             1.5,
-            "row 3 of Y: label 1 is 1.5; grades are from 0 to 1: correct it, or say in grade_range what",
+            "row 3 of Y: label 1 is 1.5; grades are from 0 to 1: correct it, or say in grade_range "
+            "what",
         ),
         (-0.25, "row 3 of Y: label 1 is -0.25; grades are from 0 to 1"),
         (np.inf, "row 3 of Y: label 1 is inf; a grade is a finite number"),
@@ -655,8 +670,9 @@ def test_settings_that_make_no_sense():
 
 @pytest.mark.slow
 def test_on_spark(spark):
-    """Thousands of rows, a third of them repeated, no id, names with dots, several blocks: the bits of the arrays, in one task or
-    job by job; ratings, sparse vectors, cuts, weights, and what is refused."""
+    """Thousands of rows, a third of them repeated, no id, names with dots, several blocks: the bits
+    of the arrays, in one task or job by job; ratings, sparse vectors, cuts, weights, and what is
+    refused."""
     from pyspark.ml.linalg import Vectors
     from pyspark.sql import functions as F
 

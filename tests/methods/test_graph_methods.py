@@ -1,4 +1,5 @@
-"""spec, gmba and relieff through the whole pipeline against the naive n × n oracles, and their invariants."""
+"""spec, gmba and relieff through the whole pipeline against the naive n × n oracles, and their
+invariants."""
 
 from __future__ import annotations
 
@@ -75,8 +76,9 @@ def seeded_order(n, seed):
 
 
 def descents(naive, order, beta=0.9):
-    """The naive descent of the paper, and how far the last digits of its gradients alone move it: weights change sign and size
-    at every step, and gradients changed in their last bit can end per cents apart. Exact sums have twelve digits and more."""
+    """The naive descent of the paper, and how far the last digits of its gradients alone move it:
+    weights change sign and size at every step, and gradients changed in their last bit can end per
+    cents apart. Exact sums have twelve digits and more."""
     gradients = naive.gradients()
     grid = max(
         np.abs(gradient).max() for gradient in gradients.values()

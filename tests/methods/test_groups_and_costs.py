@@ -1,4 +1,5 @@
-"""Features that go together and features that cost: against naive selection, and what is refused."""
+"""Features that go together and features that cost: against naive selection, and what is
+refused."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ MEMBERS = [[0, 5], [8, 9], [3, 10]]
 
 @pytest.fixture(scope="module")
 def table():
-    """Dotted names, a constant column, a third of the rows repeated: small enough for naive selection."""
+    """Dotted names, a constant column, a third of the rows repeated: small enough for naive
+    selection."""
     rng = np.random.default_rng(11)
     x = np.round(rng.normal(size=(90, 12)), 2)
     x[:, 5] = x[:, 0] + 0.3 * np.round(rng.normal(size=90), 2)
@@ -93,7 +95,8 @@ def side_by_side(ranking):
 
 @pytest.mark.parametrize("method", SCORING)
 def test_scores_of_groups(table, method):
-    """The mean of the three best members; of rows of weights the norm over them all; of `mim` what they tell together."""
+    """The mean of the three best members; of rows of weights the norm over them all; of `mim` what
+    they tell together."""
     frame, y = table
     plain = spark_mlfs.rank(frame, y, method, None).set_index("index")["score"]
     norm = method in ("ridge", "csfs")
@@ -221,7 +224,8 @@ def test_the_single_best_takes_the_place_of_cheap_ones():
 
 
 def test_half_of_the_best_subset_there_is(table):
-    """An additive gain: at least half of what the best of all subsets gains, as greedy with the ratio test promises."""
+    """An additive gain: at least half of what the best of all subsets gains, as greedy with the
+    ratio test promises."""
     frame, y = table
     scores = spark_mlfs.rank(frame, y, "mim", None).sort_values("index")["score"].to_numpy()
     subsets = (np.arange(1 << 12)[:, None] >> np.arange(12)) & 1

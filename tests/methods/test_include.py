@@ -1,4 +1,5 @@
-"""Features that must be in a selection, and features that may not: against naive greedy selection, and what is refused."""
+"""Features that must be in a selection, and features that may not: against naive greedy selection,
+and what is refused."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ FEW = {"max_iter": (500, 10), "epochs": (100, 8)}
 
 @pytest.fixture(scope="module")
 def table():
-    """Dotted names, a constant column, a third of the rows repeated: small enough for naive selection."""
+    """Dotted names, a constant column, a third of the rows repeated: small enough for naive
+    selection."""
     rng = np.random.default_rng(5)
     x = np.round(rng.normal(size=(90, 12)), 2)
     x[:, 5] = x[:, 0] + 0.1 * np.round(rng.normal(size=90), 2)

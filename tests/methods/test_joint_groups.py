@@ -1,4 +1,5 @@
-"""Groups of features scored by the information of their joint value: against scikit-learn's, however the rows are held."""
+"""Groups of features scored by the information of their joint value: against scikit-learn's,
+however the rows are held."""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ GROUPS = {"town": TOWN, "pair": PAIR, "lone": LONE, "deep": DEEP}
 
 @pytest.fixture(scope="module")
 def table():
-    """(x, y): a column of twelve levels as eleven of 0 and 1, two features that say nothing alone, a family of thousands of joint
-    values, a constant; a third of the rows repeated, some labels unknown."""
+    """(x, y): a column of twelve levels as eleven of 0 and 1, two features that say nothing alone,
+    a family of thousands of joint values, a constant; a third of the rows repeated, some labels
+    unknown."""
     rng = np.random.default_rng(3)
     town = rng.integers(0, 12, ROWS)
     a, b = rng.normal(size=(2, ROWS))
@@ -114,7 +116,8 @@ def test_weights_of_rows_and_labels_labelsets_and_the_correction(table):
     )
     corrected, plain = ranked(held, parameters={"bias_correction": "miller-madow"}), ranked(held)
     known = (~np.isnan(y)).sum(axis=0)
-    # both entropies of a label's table grow by half a cell less one: 12 values, 2 of the label, 24 pairs
+    # both entropies of a label's table grow by half a cell less one: 12 values, 2 of the label, 24
+    # pairs
     assert corrected.scores.joint["town"] == pytest.approx(
         plain.scores.joint["town"] - (11 / (2 * known)).sum(), rel=1e-9
     )
@@ -127,7 +130,8 @@ def test_weights_of_rows_and_labels_labelsets_and_the_correction(table):
 
 
 def test_costs_and_included_features(table):
-    """Bought by the joint score per cost; a group with an included feature is in, and scores nothing."""
+    """Bought by the joint score per cost; a group with an included feature is in, and scores
+    nothing."""
     x, y = table
     held = hold(x, y)[0]
     result = ranked(held, costs={"*": 1.0}, budget=14.0)

@@ -1,4 +1,5 @@
-"""Labels by the ten thousand: the row-norm methods on a sketch of them, against the formulas on YR/√s and on Y itself."""
+"""Labels by the ten thousand: the row-norm methods on a sketch of them, against the formulas on
+YR/√s and on Y itself."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ MORE = {
 
 
 def table(q=Q, n=N, labels=3):
-    """Rows with about 3 of q labels, drawn near a direction of the first features; a third of the rows repeated."""
+    """Rows with about 3 of q labels, drawn near a direction of the first features; a third of the
+    rows repeated."""
     rng = np.random.default_rng(11)
     x = np.round(rng.normal(size=(n, D)), 3)
     near = x[:, :8] @ rng.normal(size=(8, q)) * np.linspace(1, 0.1, 8).sum()
@@ -104,7 +106,10 @@ def test_the_report_says_that_a_sketch_stood_for_the_labels():
         )
         manifest = selection_manifest(RunConfig(), result, 5, "4.0", {}, {}, [])
         texts.append(page(result, manifest, 5))
-    told = f"{WIDTH} random combinations stood for the {Q} labels: scores are those of all labels within about 35 %."
+    told = (
+        f"{WIDTH} random combinations stood for the {Q} labels: scores are those of all labels "
+        "within about 35 %."
+    )
     assert told in texts[0] and "random combinations" not in texts[1]
 
 
@@ -156,7 +161,8 @@ def test_rfs_of_the_sketch_of_few_rows():
 @pytest.mark.parametrize("c", [None, 5, WIDTH + 10])
 @pytest.mark.parametrize("solver", ["irls", "armijo"])
 def test_omfs_of_the_sketch(here, c, solver):
-    """Z's truncated SVD as the latent labels; with a latent width of the sketch's or more, Z itself."""
+    """Z's truncated SVD as the latent labels; with a latent width of the sketch's or more, Z
+    itself."""
     x, y = table()
     Z = sketched(y)
     U, S, _ = np.linalg.svd(Z, full_matrices=False)
@@ -178,7 +184,8 @@ def test_omfs_of_the_sketch(here, c, solver):
 
 @pytest.mark.parametrize("method", ["omfs", "rfs"])
 def test_the_wider_the_sketch_the_nearer_the_ranking(method):
-    """3000 rows, a third repeated, 500 labels: from 16 to 480 columns the ranking approaches that of all labels."""
+    """3000 rows, a third repeated, 500 labels: from 16 to 480 columns the ranking approaches that
+    of all labels."""
     x, y = table(q=500, n=2250)
     engine = engine_of(x, y)
     more = {"factorizer": "svd", "c": 200} if method == "omfs" else {"tol": 1e-4}
@@ -205,8 +212,9 @@ def test_group_penalties_of_the_sketch(here, method):
 
 @pytest.mark.parametrize("method", SKETCHING)
 def test_a_wide_sketch_ranks_as_the_labels(here, method):
-    """48 columns for 60 labels: the ranking is nearly that of the labels, and without a sketch it is. What `forward` explains of
-    rows held out is a small difference, of which a sketch keeps less."""
+    """48 columns for 60 labels: the ranking is nearly that of the labels, and without a sketch it
+    is. What `forward` explains of rows held out is a small difference, of which a sketch keeps
+    less."""
     whole, wide = (
         scores(here, method, label_sketch=width, **MORE.get(method, {})).values for width in (0, 48)
     )
@@ -260,7 +268,8 @@ def test_a_row_of_weight_w_is_w_rows_of_the_sketch(method):
 
 
 def test_above_ten_thousand_labels_without_asking():
-    """11,000 labels: Y'Y alone would be a gigabyte; the sketch is 256 wide, its scores near those of all labels."""
+    """11,000 labels: Y'Y alone would be a gigabyte; the sketch is 256 wide, its scores near those
+    of all labels."""
     x, y = table(q=11_000)
     engine = engine_of(x, y)
     got = scores(engine, "ridge")
@@ -275,7 +284,8 @@ def test_above_ten_thousand_labels_without_asking():
 
 @pytest.mark.parametrize("method", ["omfs", "rfs"])
 def test_more_than_ten_thousand_labels_take_no_state_of_labels(method):
-    """Defaults at 11,000 labels: the widest state is (features + 256)², neither labelsets nor labels × labels are asked for."""
+    """Defaults at 11,000 labels: the widest state is (features + 256)², neither labelsets nor
+    labels × labels are asked for."""
     x, y = table(q=11_000)
     block = block_of(x, y)
     engine = Watched(profile_block(block, 11_000), [block])

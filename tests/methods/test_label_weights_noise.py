@@ -39,7 +39,8 @@ def test_what_has_them():
 
 @pytest.mark.parametrize("method", WEIGHTED)
 def test_a_label_of_weight_w_is_w_labels(method):
-    """Weight 0 is a label less, 2 a label twice; dense and sparse rows, known and unknown labels."""
+    """Weight 0 is a label less, 2 a label twice; dense and sparse rows, known and unknown
+    labels."""
     x, y = example()
     group = (
         {"group": True} if method in ("lasso", "elastic-net") else {}
@@ -92,7 +93,8 @@ def test_weights_by_entropy_and_by_number():
 
 
 def test_weights_by_the_names_of_labels():
-    """The others have 1; a frame's names, the default ones, a text as on the command line, a saved one as JSON."""
+    """The others have 1; a frame's names, the default ones, a text as on the command line, a saved
+    one as JSON."""
     x, y = example()
     labels = pd.DataFrame(y, columns=["a.b", "c", "d", "e=f"])
     listed = scores(x, labels, "mim", label_weights=[2, 1, 0, 0.5])
@@ -134,7 +136,8 @@ def test_weights_by_name_in_an_estimator_and_a_comparison():
 
 
 def test_where_counts_are_too_many_for_one_process(monkeypatch):
-    """Counts that are finished where they are counted, range by range: the same bits, of weighted rows, too."""
+    """Counts that are finished where they are counted, range by range: the same bits, of weighted
+    rows, too."""
     x, y = example()
     w = np.random.default_rng(0).choice([0, 1, 2.5, 0.125], len(x))
     for method in ("mim", "jmi", "chi2"):
@@ -187,8 +190,8 @@ def test_what_makes_no_sense_is_refused():
 
 
 def test_corrected_counts_are_unbiased():
-    """Flips planted in tables of known labels: the mean of the corrected counts over many draws is the true count, within four
-    of its standard errors; that of the reported ones is not."""
+    """Flips planted in tables of known labels: the mean of the corrected counts over many draws is
+    the true count, within four of its standard errors; that of the reported ones is not."""
     rng = np.random.default_rng(4)
     fp, fn, q, draws = 0.1, 0.3, 3, 4000
     cells = rng.integers(300, 600, (1, 4, 1))  # rows of one feature's codes
@@ -206,7 +209,8 @@ def test_corrected_counts_are_unbiased():
 @pytest.mark.parametrize("method", NOISY)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_planted_flips_of_scores(method, sparse):
-    """With the flips of the labels known, scores come nearer to those of the true labels; without flips they are those."""
+    """With the flips of the labels known, scores come nearer to those of the true labels; without
+    flips they are those."""
     rng = np.random.default_rng(1)
     n, fp, fn = 4000, 0.05, 0.4
     x = rng.integers(0, 3, (n, 8)).astype(float)
@@ -236,7 +240,8 @@ def test_planted_flips_of_scores(method, sparse):
 
 
 def test_the_links_of_corrected_counts():
-    """What a greedy method adds up over pairs, from a table of corrected shares: I(f; Y | s) summed over the values of s."""
+    """What a greedy method adds up over pairs, from a table of corrected shares: I(f; Y | s) summed
+    over the values of s."""
     rng = np.random.default_rng(2)
     n, fp, fn = 3000, 0.1, 0.2
     x = rng.integers(0, 2, (n, 3)).astype(float)
@@ -264,7 +269,8 @@ def test_the_links_of_corrected_counts():
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("fp", "fn"), [(0, 0.2), (0.3, 0.3), (0.05, 0.1)])
 def test_jmi_of_corrected_counts_is_that_of_the_joint_value(fp, fn, sparse):
-    """Few rows, so that corrected counts of joint cells are clipped: I((f, s); Y_l) from scratch, cell by cell."""
+    """Few rows, so that corrected counts of joint cells are clipped: I((f, s); Y_l) from scratch,
+    cell by cell."""
     rng = np.random.default_rng(3)
     x = rng.integers(0, 4, (60, 6)).astype(float)
     if sparse:

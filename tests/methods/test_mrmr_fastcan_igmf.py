@@ -1,7 +1,8 @@
-"""mRMR, FastCan and IGMF against naive oracles on real data, and the picks of the packages people know, as these give them.
+"""mRMR, FastCan and IGMF against naive oracles on real data, and the picks of the packages people
+know, as these give them.
 
-The tables of picks were computed once by mrmr_selection 0.2.8 and fastcan 0.6.0 (NumPy 2.4, pandas 3.1, scikit-learn 1.9),
-x and y as `oracles.loader.load` reads them:
+The tables of picks were computed once by mrmr_selection 0.2.8 and fastcan 0.6.0 (NumPy 2.4, pandas
+3.1, scikit-learn 1.9), x and y as `oracles.loader.load` reads them:
 
     mrmr_classif(pandas.DataFrame(x), pandas.Series(y[:, label]), K=20, n_jobs=1)
     s = FastCan(20, indices_include=include, verbose=0).fit(x, y); s.indices_, s.scores_
@@ -68,7 +69,8 @@ FASTCAN_SCORES = {  # of the first picks
     ("yeast", ()): [0.1972876184, 0.1708280727, 0.1114921306, 0.0709314539, 0.0550372497, 0.0508773029, 0.0477593229],
     ("enron", ()): [0.5726758177, 0.2999654351, 0.2840040709, 0.2768207475, 0.2847972987, 0.2168667674, 0.2174720207],
 }
-NEAR_COPIES_PICKS = [9, 3, 2, 8, 1, 6, 4, 7, 5]  # beside 9 = 0 + 1 what is left of 0 and of 1 is the same: we take 0
+# beside 9 = 0 + 1 what is left of 0 and of 1 is the same: we take 0
+NEAR_COPIES_PICKS = [9, 3, 2, 8, 1, 6, 4, 7, 5]
 NEAR_COPIES_SCORES = [
     0.626230620299, 0.492155876592, 0.39446203298, 0.245535015059, 0.003023121708, 0.149599281122, 0.002131465942,
     0.001723094619, 0.001349193779,
@@ -77,7 +79,8 @@ NEAR_COPIES_SCORES = [
 
 
 def near_copies():
-    """Columns 6, 7, 8 repeat 0, 1, 2 but for 0.3 % noise, which drives the labels; 9 = 0 + 1; 10 repeats 4."""
+    """Columns 6, 7, 8 repeat 0, 1, 2 but for 0.3 % noise, which drives the labels; 9 = 0 + 1; 10
+    repeats 4."""
     rng = np.random.default_rng(7)
     x = rng.normal(size=(300, 6))
     x = np.column_stack(
@@ -171,7 +174,8 @@ def test_mrmr_bins_and_correction(rows):
 
 
 def test_mrmr_quotients_of_hardly_any_redundancy():
-    """The quotient is of the informations as they are, however small; where there is none at all, relevance decides."""
+    """The quotient is of the informations as they are, however small; where there is none at all,
+    relevance decides."""
     rng = np.random.default_rng(4)
     x = (rng.random((4000, 12)) < 0.4).astype(float)
     y = (
@@ -206,7 +210,8 @@ def test_mrmr_takes_one_scan_of_the_gram_or_one_job_of_counts_a_batch(rows):
 
 
 def test_mrmr_features_without_relevance_are_not_picked():
-    """By hand: x1 does not depend on the label at all, but is the least redundant; it follows by its relevance."""
+    """By hand: x1 does not depend on the label at all, but is the least redundant; it follows by
+    its relevance."""
     label = np.array([0, 0, 0, 0, 1, 1, 1, 1.0])
     x = np.column_stack(
         [[0, 0, 0, 1, 1, 1, 1, 1], [1, -1, 1, -1, 1, -1, 1, -1], [0, 0, 0, 1, 0, 1, 1, 1.0]]
@@ -223,8 +228,9 @@ def test_mrmr_features_without_relevance_are_not_picked():
 
 
 def test_mrmr_copies_and_separated_classes():
-    """A copy of the first pick has infinite redundancy beside it alone, and separated classes the largest finite F: of several
-    such features the first is picked first, and no score is infinite."""
+    """A copy of the first pick has infinite redundancy beside it alone, and separated classes the
+    largest finite F: of several such features the first is picked first, and no score is
+    infinite."""
     rng = np.random.default_rng(0)
     label = (np.arange(40) % 2).astype(float)
     x = np.column_stack(
@@ -251,8 +257,8 @@ def test_mrmr_copies_and_separated_classes():
 
 @SCHEMES
 def test_mrmr_unknown_labels(choice):
-    """F and the correlations beside it are those of the fully known rows; informations are over the observed pairs, and
-    redundancies beside them over all rows."""
+    """F and the correlations beside it are those of the fully known rows; informations are over the
+    observed pairs, and redundancies beside them over all rows."""
     rng = np.random.default_rng(2)
     x = np.round(rng.normal(size=(150, 8)), 2)
     y = (x[:, :3] + 0.5 * rng.normal(size=(150, 3)) > 0.3).astype(float)
@@ -329,7 +335,8 @@ def test_fastcan_rankings(rows, name, count):
 
 
 def test_fastcan_gains_are_gains_of_the_squared_canonical_correlations(rows):
-    """By the definition: no candidate adds more than the pick, and all together add up to the sum over every feature."""
+    """By the definition: no candidate adds more than the pick, and all together add up to the sum
+    over every feature."""
     for name in ("flags", "emotions"):
         data = rows(name)
         path = run(data.packed, "fastcan").scores.path
@@ -344,7 +351,8 @@ def test_fastcan_gains_are_gains_of_the_squared_canonical_correlations(rows):
 
 
 def test_fastcan_dependent_features_and_labels():
-    """A basis of the features is picked, then nothing; a label that repeats another, or their sum, changes no gain."""
+    """A basis of the features is picked, then nothing; a label that repeats another, or their sum,
+    changes no gain."""
     x, y = near_copies()
     picks, gains = picks_of(engine_of(x, y.astype(float)), "fastcan", 11, tol=1e-4)
     assert picks == [0 if f == 1 else f for f in NEAR_COPIES_PICKS]
@@ -356,7 +364,8 @@ def test_fastcan_dependent_features_and_labels():
 
 
 def test_fastcan_tolerance():
-    """Near-copies leave 0.3 % of their norm: candidates at a tolerance of 0.1 %, as in the package, none at the default 1 %."""
+    """Near-copies leave 0.3 % of their norm: candidates at a tolerance of 0.1 %, as in the package,
+    none at the default 1 %."""
     x, y = near_copies()
     engine = engine_of(x, y.astype(float))
     for tol in (0.001, 0.01, 0.5):
@@ -469,7 +478,8 @@ def test_igmf_rankings(rows, name, corrected):
 
 
 def test_igmf_by_hand():
-    """A feature that is the labelset has 1, one independent of it 0, half of it 2·log 2/(log 2 + log 4)."""
+    """A feature that is the labelset has 1, one independent of it 0, half of it 2·log 2/(log 2 +
+    log 4)."""
     y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 6, float)
     x = np.column_stack([y @ [1, 2], y[:, 0], np.repeat(np.arange(6.0), 4), np.ones(24)])
     engine = engine_of(x, y)

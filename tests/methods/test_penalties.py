@@ -1,4 +1,5 @@
-"""Penalties by feature: against scikit-learn on divided columns, residuals, conditions of an optimum; every face; refusals."""
+"""Penalties by feature: against scikit-learn on divided columns, residuals, conditions of an
+optimum; every face; refusals."""
 
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ def test_lasso_is_that_of_columns_divided_by_their_penalties(table, low, high):
 
 
 def test_lasso_with_free_features_is_that_of_the_residuals(table):
-    """Frisch, Waugh & Lovell: what is not penalised is taken off columns and labels by least squares."""
+    """Frisch, Waugh & Lovell: what is not penalised is taken off columns and labels by least
+    squares."""
     frame, y = table
     p, free = penalties((2, 9)), [2, 8]  # places among the varying features: 9 is the eighth
     got, _ = scored(frame, y, "lasso", p)
@@ -203,7 +205,8 @@ def run(frame, y, method, parameters, extra=None, penalties=None, **further):
 
 @pytest.mark.parametrize("method", ["lasso", "mssl"])
 def test_evidence_is_of_the_features_own_penalties(table, method):
-    """A feature of an immense penalty is in no half-sample's choice and tells nothing against its knockoff; its neighbours do."""
+    """A feature of an immense penalty is in no half-sample's choice and tells nothing against its
+    knockoff; its neighbours do."""
     frame, y = table
     frame = frame.drop(columns=["body_9"])
     for place in (0, 2):
@@ -423,7 +426,8 @@ def test_forward_is_that_of_the_refitted_rows(table, penalty, zero):
 
 
 def test_forward_of_more_features_than_the_driver_holds():
-    """The first step's J has each feature's own penalty, too; of many different ones it is refused."""
+    """The first step's J has each feature's own penalty, too; of many different ones it is
+    refused."""
     rng = np.random.default_rng(5)
     x = rng.normal(size=(300, 240))
     y = (x[:, :2] + rng.normal(size=(300, 2)) > 0).astype(float)

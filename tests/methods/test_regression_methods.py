@@ -1,5 +1,5 @@
-"""The regression family through the whole pipeline against scikit-learn, Nie's n × n form and naive oracles; the contract's
-identities; folds from block Grams."""
+"""The regression family through the whole pipeline against scikit-learn, Nie's n × n form and naive
+oracles; the contract's identities; folds from block Grams."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def test_rfs_reaches_the_minimum_of_the_n_by_n_form(rows, name, small):
 
 
 def test_rfs_gives_up_scanning_where_newton_steps_fit(rows):
-    """A tolerance that needs hundreds of scans: after 60 of them the rows are gathered, unless their matrices are over the
-    budget."""
+    """A tolerance that needs hundreds of scans: after 60 of them the rows are gathered, unless
+    their matrices are over the budget."""
     _, result = rows("emotions").scores("rfs", True, tol=1e-10)
     assert result.scores.converged and result.scores.details["scans"] == PATIENCE
     _, stopped = rows("emotions").scores("rfs", True, tol=1e-10, max_iter=30)
@@ -118,7 +118,8 @@ def test_rfs_iterates_are_nies(rows):
 
 
 def test_rfs_of_rows_that_weigh_much_beside_gamma():
-    """Rows that are fitted exactly, and of like ones no Cholesky factor of n × n is left: they are scanned."""
+    """Rows that are fitted exactly, and of like ones no Cholesky factor of n × n is left: they are
+    scanned."""
     rng = np.random.default_rng(3)
     rng.normal(size=320)  # draws of an example that failed
     x = rng.integers(0, 3, (40, 20)).astype(float)
@@ -362,7 +363,8 @@ def test_a_gram_matrix_above_the_budget_is_refused(rows):
 
 @pytest.mark.parametrize("walk", ["dfs", "expected"])
 def test_walks_above_the_budget_are_refused(rows, walk):
-    """48 bytes a visit, 120 rows of 10^5 steps; or 32 bytes a row and column in use, 593 rows of emotions."""
+    """48 bytes a visit, 120 rows of 10^5 steps; or 32 bytes a row and column in use, 593 rows of
+    emotions."""
     name, steps, budget = (
         ("planted", 100_000, 500 << 20) if walk == "dfs" else ("emotions", 80, 880_000)
     )

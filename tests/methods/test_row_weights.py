@@ -1,4 +1,5 @@
-"""Row weights: a row of weight w counts as w rows, to the bit, and what cannot count by weights says so."""
+"""Row weights: a row of weight w counts as w rows, to the bit, and what cannot count by weights
+says so."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def assert_same(found, wanted):
 
 
 def table(name, data_dir):
-    """A table of which a third of the rows repeat others; a real set, and made ones with copies, constants, counts."""
+    """A table of which a third of the rows repeat others; a real set, and made ones with copies,
+    constants, counts."""
     rng = np.random.default_rng(7)
     if name == "emotions":
         x, y, _, _ = load("emotions", data_dir)
@@ -59,7 +61,8 @@ def table(name, data_dir):
 
 @pytest.mark.parametrize("name", ["emotions", "dense", "thin"])
 def test_a_row_of_weight_w_is_w_rows(name, data_dir):
-    """Every method that takes weights, with as many scans; a row of weight 0 is none; weights of 1 change nothing."""
+    """Every method that takes weights, with as many scans; a row of weight 0 is none; weights of 1
+    change nothing."""
     x, y = table(name, data_dir)
     w = np.random.default_rng(1).integers(0, 4, len(x))
     copies = np.repeat(np.arange(len(x)), w)
@@ -89,9 +92,9 @@ def test_unknown_labels_and_other_parameters():
     ("rows", "kind"), [(240, "dense"), (240, "thin"), (26, "dense"), (26, "thin"), (14, "dense")]
 )
 def test_rfs_reaches_the_optimum_of_the_weighted_sum(rows, kind):
-    """Of many rows by scans and then Newton steps, of few by these alone: a row of weight w is w rows, to the bit where so many
-    are solved the same way, else to the solver's tolerance; and fractions have the minimum of Nie's n x n form. Rows repeat, some
-    have an unknown label."""
+    """Of many rows by scans and then Newton steps, of few by these alone: a row of weight w is w
+    rows, to the bit where so many are solved the same way, else to the solver's tolerance; and
+    fractions have the minimum of Nie's n x n form. Rows repeat, some have an unknown label."""
     x, y = example()
     x = (thin(x) if kind == "thin" else x)[: 2 * rows // 3]
     again = np.concatenate([np.arange(len(x)), np.arange(rows - len(x))])
@@ -155,7 +158,8 @@ def test_every_additive_method_takes_weights_and_no_other():
 
 
 def test_fractions_against_independent_formulas():
-    """Weights that are no whole numbers, against tables of weights, scikit-learn's ridge, and an analysis of variance."""
+    """Weights that are no whole numbers, against tables of weights, scikit-learn's ridge, and an
+    analysis of variance."""
     x, y = example()
     x = x[:, :4]
     w = fixed(np.random.default_rng(5).gamma(2.0, size=len(x)))
@@ -266,7 +270,8 @@ def test_scikit_learn_routes_weights_to_who_takes_them():
 
 @pytest.mark.slow(every=8)
 def test_on_spark(spark):
-    """The column as pyspark.ml names it: the ranking of the arrays, cut anywhere, in one task or job by job; wrong ones named."""
+    """The column as pyspark.ml names it: the ranking of the arrays, cut anywhere, in one task or
+    job by job; wrong ones named."""
     from pyspark.sql import functions as F
 
     from spark_mlfs import JMISelector as OnSpark

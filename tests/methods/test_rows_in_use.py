@@ -1,4 +1,5 @@
-"""Every method on the rows it uses: a feature that is constant there is constant, and where a column's zero lies is no matter."""
+"""Every method on the rows it uses: a feature that is constant there is constant, and where a
+column's zero lies is no matter."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ FEW = {
 COUNTING = [
     name for name, made in METHODS.items() if any(p.name == "num_bins" for p in made.parameters)
 ]
-# what a method does with a row of which some labels are unknown: these take what is known of it, the others leave it out
+# what a method does with a row of which some labels are unknown: these take what is known of it,
+# the others leave it out
 PARTIAL = [*COUNTING, "csfs", "f-statistic"]
 SCALED = [(name, scaling) for name in METHODS if name not in PARTIAL for scaling in ("standard", "minmax")
           if scaling == "standard" or any(p.name == "scaling" for p in METHODS[name].parameters)]  # fmt: skip
@@ -66,7 +68,8 @@ def agree(got, want, solver):
 
 @pytest.mark.parametrize(("name", "scaling"), SCALED)
 def test_a_feature_that_is_constant_on_the_rows_in_use_is_constant(name, scaling):
-    """0.1 wherever the labels are known (its sums round), anything where they are not; and another whose outliers are there."""
+    """0.1 wherever the labels are known (its sums round), anything where they are not; and another
+    whose outliers are there."""
     x, y = table()
     hidden = np.random.default_rng(2).choice(N, 30, replace=False)
     y[hidden[:20], 1] = np.nan
@@ -89,8 +92,9 @@ def test_a_feature_that_is_constant_on_the_rows_in_use_is_constant(name, scaling
 
 
 def test_a_feature_that_is_constant_where_a_label_is_known_tells_nothing_about_it():
-    """Fisher's score of each label is over the rows where that label is known; one that is constant there adds 0, not the 1e12 of
-    a perfect separation. The F statistic looks at rows with a label only."""
+    """Fisher's score of each label is over the rows where that label is known; one that is constant
+    there adds 0, not the 1e12 of a perfect separation. The F statistic looks at rows with a label
+    only."""
     x, y = table()
     hidden = np.random.default_rng(2).choice(N, 40, replace=False)
     y[hidden, 1] = np.nan
@@ -105,7 +109,8 @@ def test_a_feature_that_is_constant_where_a_label_is_known_tells_nothing_about_i
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.takes_grams()])
 def test_a_feature_that_is_constant_on_the_rest_of_a_fold_has_no_weight(name):
-    """Cross-validation fits on rows over which a feature may be constant that varies in the fold held out."""
+    """Cross-validation fits on rows over which a feature may be constant that varies in the fold
+    held out."""
     x, y = table(4)
     fold = group_of(np.arange(N)) * 5 // GROUPS
     assert set(fold) == set(range(5))
@@ -154,8 +159,8 @@ def test_where_the_zero_lies_is_no_matter_under_minmax_scaling(name, sparse):
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("name", ["rfs", "csfs"])
 def test_where_the_zero_lies_costs_no_scan(name, sparse):
-    """What is predicted row by row has the digits of the features about their centre: 1e9 added to every column leaves as many
-    scans, and the scores to 1e-9."""
+    """What is predicted row by row has the digits of the features about their centre: 1e9 added to
+    every column leaves as many scans, and the scores to 1e-9."""
     x, y = table(7)
     if name == "csfs":
         y[:30, 1] = y[20:40] = np.nan

@@ -1,4 +1,5 @@
-"""The estimator classes as editors and users see them: listed, typed, documented; those from outside alike."""
+"""The estimator classes as editors and users see them: listed, typed, documented; those from
+outside alike."""
 
 from __future__ import annotations
 
@@ -79,7 +80,8 @@ def test_a_class_is_a_line_of_the_stub():
 @EVERY
 @pytest.mark.parametrize("face", ["ml", "sklearn"])
 def test_editors_read_every_parameter(key, face):
-    """Of `__init__` and `setParams`, typed and with its default; a Param, a getter and a setter of its own and of common ones."""
+    """Of `__init__` and `setParams`, typed and with its default; a Param, a getter and a setter of
+    its own and of common ones."""
     made, _name = OWN[key]
     classes = STUBS[face, key.split()[0][:-1]]
     cls = getattr(spark_mlfs if face == "ml" else spark_mlfs.sklearn, made.__name__)
@@ -136,7 +138,7 @@ def test_types_are_those_of_the_constraints(key):
         if isinstance(constraint, Optional):
             assert type(None) in typing.get_args(hint)
             constraint = constraint.of
-            hint = typing.Union[tuple(t for t in typing.get_args(hint) if t is not type(None))]  # noqa: UP007
+            hint = typing.Union[tuple(t for t in typing.get_args(hint) if t is not type(None))]
         if isinstance(constraint, Choice):
             assert set(typing.get_args(hint)) == set(constraint.options)
         elif isinstance(constraint, NumberList):
@@ -196,7 +198,7 @@ def test_a_method_of_another_package_gets_the_same_class(registered):
     with pytest.raises(ParameterError, match="there is no method 'borrowed'"):
         spark_mlfs.selector_class("borrowed")
     with pytest.raises(AttributeError):
-        spark_mlfs.BorrowedSelector  # noqa: B018
+        spark_mlfs.BorrowedSelector
     registered(Borrowed)
     made = spark_mlfs.selector_class("borrowed")
     assert (

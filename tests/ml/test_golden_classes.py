@@ -1,5 +1,6 @@
-"""What users see of the estimator classes is what they saw when each class was written out in full: signatures, Params, public
-names, docstrings. More may be added; ``python tests/ml/test_golden_classes.py`` writes the golden files anew."""
+"""What users see of the estimator classes is what they saw when each class was written out in full:
+signatures, Params, public names, docstrings. More may be added; ``python
+tests/ml/test_golden_classes.py`` writes the golden files anew."""
 
 from __future__ import annotations
 

@@ -30,9 +30,10 @@ def run(script: str) -> str:
 
 def test_the_import_is_light_and_quick():
     out = run(
-        "import sys, time\nstarted = time.perf_counter()\nimport spark_mlfs\n"
-        "print(time.perf_counter() - started)\nspark_mlfs.ParameterError, spark_mlfs.__version__, dir(spark_mlfs)\n"
-        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+        "import sys, time\nstarted = time.perf_counter()\nimport "
+        "spark_mlfs\nprint(time.perf_counter() - started)\nspark_mlfs.ParameterError, "
+        f"spark_mlfs.__version__, dir(spark_mlfs)\nprint([name for name in {HEAVY!r} if name in "
+        "sys.modules])"
     )
     seconds, loaded = out.splitlines()
     assert float(seconds) < 0.5 and loaded == "[]"
@@ -40,15 +41,17 @@ def test_the_import_is_light_and_quick():
 
 def test_everything_by_a_star():
     out = run(
-        "from spark_mlfs import *\nimport spark_mlfs\n"
-        "print([name for name in spark_mlfs.__all__ if globals().get(name) is not getattr(spark_mlfs, name)])\n"
-        "print(JMISelector(numBins=3).getNumBins(), METHODS['mim'].__name__, pipeline.rank.__name__)"
+        "from spark_mlfs import *\nimport spark_mlfs\nprint([name for name in spark_mlfs.__all__ "
+        "if globals().get(name) is not getattr(spark_mlfs, "
+        "name)])\nprint(JMISelector(numBins=3).getNumBins(), METHODS['mim'].__name__, "
+        "pipeline.rank.__name__)"
     )
     assert out.splitlines() == ["[]", "3 MIM rank"]
 
 
 def test_the_names_are_written_out():
-    """`__all__` is made of literals without doubles, and an editor sees an import, or a definition, of every name in it."""
+    """`__all__` is made of literals without doubles, and an editor sees an import, or a definition,
+    of every name in it."""
     body = ast.parse((PACKAGE / "__init__.py").read_text()).body
     own = next(
         ast.literal_eval(n.value)
@@ -81,9 +84,9 @@ def test_a_name_that_is_none_is_none():
     for name in ("JMISelectr", "NoSuchSelector", "NoSuchExtractor", "__wrapped__"):
         assert not hasattr(spark_mlfs, name)
     with pytest.raises(AttributeError, match="module 'spark_mlfs' has no attribute 'nothing'"):
-        spark_mlfs.nothing  # noqa: B018
+        spark_mlfs.nothing
     with pytest.raises(ImportError, match="cannot import name 'nothing' from 'spark_mlfs'"):
-        from spark_mlfs import nothing  # noqa: F401
+        from spark_mlfs import nothing
 
 
 def test_public_classes_pickle():

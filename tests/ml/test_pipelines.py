@@ -1,5 +1,5 @@
-"""Pipelines saved and loaded without the JVM: pyspark reads what we write, we what it writes; a stage of the JVM is one line. And
-what scoring by them hands over to Python."""
+"""Pipelines saved and loaded without the JVM: pyspark reads what we write, we what it writes; a
+stage of the JVM is one line. And what scoring by them hands over to Python."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def test_each_reads_what_the_other_writes(spark, fitted, tmp_path):
 
 
 def test_without_the_jvm_commands_save_and_load(spark, fitted, tmp_path, monkeypatch):
-    """As on a Connect client of Spark 3.5: `select` saves and `score` loads without pyspark's writer and reader of pipelines."""
+    """As on a Connect client of Spark 3.5: `select` saves and `score` loads without pyspark's
+    writer and reader of pipelines."""
     _frame, model = fitted
     for module in (persistence, folder):
         monkeypatch.setattr(module, "jvm_within_reach", lambda: False)
@@ -89,7 +90,8 @@ def test_without_the_jvm_commands_save_and_load(spark, fitted, tmp_path, monkeyp
 @pytest.mark.slow
 @pytest.mark.spark35
 def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch):
-    """Rows as `read.text` gives them, and a saved pipeline's scores: to the bit those with Spark ML's stages."""
+    """Rows as `read.text` gives them, and a saved pipeline's scores: to the bit those with Spark
+    ML's stages."""
     texts = [
         ("Ka be, be! cell_1 x9", ["t"]),
         (None, ["u"]),
@@ -187,7 +189,8 @@ def settings(spark):
 @pytest.mark.slow(every=30)
 @pytest.mark.spark35
 def test_long_texts_come_in_small_batches(spark, tmp_path):
-    """64 texts of 1 MB: a worker is handed 4 MB of them at a time, by `score` and by `check`; left alone it gets them all."""
+    """64 texts of 1 MB: a worker is handed 4 MB of them at a time, by `score` and by `check`; left
+    alone it gets them all."""
     rows = [
         (i, "cat purr" if i % 2 else "dog bark", ["cats"] if i % 2 else ["dogs"]) for i in range(40)
     ]

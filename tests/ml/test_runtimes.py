@@ -1,4 +1,5 @@
-"""What is declared takes the versions that Databricks' long-term runtimes ship: installing the wheel there upgrades nothing."""
+"""What is declared takes the versions that Databricks' long-term runtimes ship: installing the
+wheel there upgrades nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ PROJECT = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml")
     "project"
 ]
 
-# from the release notes of the runtimes, "Installed Python libraries"; what is absent there is added, which breaks nothing
+# from the release notes of the runtimes, "Installed Python libraries"; what is absent there is
+# added, which breaks nothing
 SHIPPED = {
     "15.4": dict(
         python="3.11.11", pyspark="3.5.0", numpy="1.23.5", pandas="1.5.3", pyarrow="14.0.1", scipy="1.11.1",
@@ -86,7 +88,8 @@ def test_spark_is_no_requirement_of_its_own():
 
 
 def test_what_is_imported_is_declared():
-    """Every package that the library imports without asking whether it is there, outside what an extra brings."""
+    """Every package that the library imports without asking whether it is there, outside what an
+    extra brings."""
     declared = {r.name.replace("scikit-learn", "sklearn") for r in requirements()} | {
         "spark_mlfs",
         "pyspark",
@@ -114,7 +117,8 @@ def test_what_is_imported_is_declared():
 
 
 def test_tasks_run_beside_an_older_threadpoolctl(monkeypatch):
-    """Version 2 has no `ThreadpoolController`, and its search for libraries fails on those of NumPy's wheels."""
+    """Version 2 has no `ThreadpoolController`, and its search for libraries fails on those of
+    NumPy's wheels."""
     import threadpoolctl
 
     from spark_mlfs.engine import base
@@ -214,7 +218,7 @@ def test_a_fork_while_a_thread_works():
 
     def work():
         with one_thread():
-            Slow(True).value  # noqa: B018
+            Slow(True).value
 
     def told():
         with one_thread():

@@ -1,8 +1,8 @@
-"""What was saved on 2026-11-23 in format 2, which had no checksum of its metadata, loads and answers as it did then.
+"""What was saved on 2026-11-23 in format 2, which had no checksum of its metadata, loads and
+answers as it did then.
 
-`saved_by_format_2` holds a selector, an extractor, a classifier, a pipeline and an estimator, fitted on the planted rows below,
-and in answers.json what they answered.
-"""
+`saved_by_format_2` holds a selector, an extractor, a classifier, a pipeline and an estimator,
+fitted on the planted rows below, and in answers.json what they answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a saved stage says of its class: a path that outlives moves within the package; paths from before a move still load."""
+"""What a saved stage says of its class: a path that outlives moves within the package; paths from
+before a move still load."""
 
 from __future__ import annotations
 
@@ -111,7 +112,8 @@ def test_a_class_of_the_user_keeps_its_own_path():
 
 
 def test_a_method_from_outside_is_fitted_saved_and_loaded(frame, tmp_path):
-    """Also in a pipeline; and where the method is no longer registered, loading says which class is missing."""
+    """Also in a pipeline; and where the method is no longer registered, loading says which class is
+    missing."""
 
     class Outside(MIM):
         """Ranks as mim does."""

@@ -85,17 +85,18 @@ def test_figure_of_a_fitted_selector(selector):
 
 
 def test_templates_of_a_zip_and_none_before_a_page_is_asked_for(tmp_path):
-    """As `--py-files` gives the package to a cluster: what stands beside the modules comes along."""
+    """As `--py-files` gives the package to a cluster: what stands beside the modules comes
+    along."""
     zipped = tmp_path / "spark_mlfs.zip"
     with zipfile.ZipFile(zipped, "w") as out:
         for path in [p for p in PACKAGE.rglob("*") if p.suffix in (".py", ".j2", ".css")]:
             out.write(path, path.relative_to(PACKAGE.parent))
     code = (
-        f"import sys; sys.path.insert(0, {str(zipped)!r})\n"
-        "import spark_mlfs, spark_mlfs.sklearn, spark_mlfs.ml, spark_mlfs.adapters.selection as show, pandas as pd\n"
-        "assert 'jinja2' not in sys.modules and '.zip' in show.__file__\n"
-        "kept = pd.DataFrame({'rank': [1], 'name': ['<i>'], 'score': [1.0], 'relevance': [1.0]})\n"
-        "print('&lt;i&gt;' in show.table('', kept, []))"
+        f"import sys; sys.path.insert(0, {str(zipped)!r})\nimport spark_mlfs, spark_mlfs.sklearn, "
+        "spark_mlfs.ml, spark_mlfs.adapters.selection as show, pandas as pd\nassert 'jinja2' not "
+        "in sys.modules and '.zip' in show.__file__\nkept = pd.DataFrame({'rank': [1], 'name': "
+        "['<i>'], 'score': [1.0], 'relevance': [1.0]})\nprint('&lt;i&gt;' in show.table('', "
+        "kept, []))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True

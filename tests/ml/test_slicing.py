@@ -1,4 +1,5 @@
-"""`transform` of a selection against Spark ML's VectorSlicer, and against NumPy where the order is the ranking's."""
+"""`transform` of a selection against Spark ML's VectorSlicer, and against NumPy where the order is
+the ranking's."""
 
 from __future__ import annotations
 

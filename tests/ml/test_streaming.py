@@ -1,4 +1,5 @@
-"""Fitted models on streams: a file source, every batch that is there, the same rows as the batch read."""
+"""Fitted models on streams: a file source, every batch that is there, the same rows as the batch
+read."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ def test_transform_of_a_stream_is_that_of_the_batch(spark, fitted, tmp_path):
 
 
 def test_neighbours_by_blocks_say_what_to_do(spark, fitted, tmp_path, monkeypatch):
-    """A training set too large for every task is joined, and a stream joins no batch that is to come together again."""
+    """A training set too large for every task is joined, and a stream joins no batch that is to
+    come together again."""
     from spark_mlfs.ml import learners
 
     monkeypatch.setattr(learners, "BROADCAST_BYTES", 0)

@@ -1,4 +1,5 @@
-"""The notebooks run from top to bottom, hold what running them gave, and nothing of the machine they ran on."""
+"""The notebooks run from top to bottom, hold what running them gave, and nothing of the machine
+they ran on."""
 
 from __future__ import annotations
 
@@ -111,7 +112,8 @@ def stored(cell: dict) -> list[str]:
 
 
 def rendered(path: Path) -> None:
-    """Store what a notebook gives now: ``python tests/notebooks/test_notebooks.py notebooks/1-quickstart.ipynb``."""
+    """Store what a notebook gives now: ``python tests/notebooks/test_notebooks.py
+    notebooks/1-quickstart.ipynb``."""
     import matplotlib.pyplot as plt
 
     book, names = json.loads(path.read_text(encoding="utf-8")), {"__name__": "notebook"}
@@ -137,7 +139,8 @@ def rendered(path: Path) -> None:
         for figure in map(plt.figure, plt.get_fignums()):
             image, text = (
                 io.BytesIO(),
-                f"<Figure size {'x'.join(str(int(v)) for v in figure.get_size_inches() * figure.dpi)} with",
+                "<Figure size "
+                f"{'x'.join(str(int(v)) for v in figure.get_size_inches() * figure.dpi)} with",
             )
             figure.savefig(image, format="png", bbox_inches="tight")
             data = {

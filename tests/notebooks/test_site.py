@@ -1,4 +1,5 @@
-"""The pages of the site and README: the site builds strictly, and what they show runs (.github/CONTRIBUTING.md has the rules)."""
+"""The pages of the site and README: the site builds strictly, and what they show runs
+(.github/CONTRIBUTING.md has the rules)."""
 
 from __future__ import annotations
 
@@ -88,7 +89,8 @@ def commands(text: str) -> list[list[str]]:
 
 
 def on_this_machine(words: list[str]) -> list[str]:
-    """A command without Spark, where it can be: a session of other tests works in another folder."""
+    """A command without Spark, where it can be: a session of other tests works in another
+    folder."""
     known = parser()._subparsers._group_actions[0].choices[words[0]]._option_string_actions
     more = [flag for flag in ("--quiet", "--engine=local") if flag.partition("=")[0] in known]
     return [*words, *more]
@@ -204,7 +206,8 @@ def test_commands_that_are_not_run_are_there_and_take_what_is_given():
 
 
 def test_error_messages_are_those_of_the_code():
-    """What is searched for: of each heading of the page of error messages the longest piece between names and numbers."""
+    """What is searched for: of each heading of the page of error messages the longest piece between
+    names and numbers."""
     nodes = [
         node
         for p in (ROOT / "spark_mlfs").rglob("*.py")

@@ -1,4 +1,5 @@
-"""Naive oracles of `fastcan`: canonical correlations from orthonormal bases, residuals by least squares.
+"""Naive oracles of `fastcan`: canonical correlations from orthonormal bases, residuals by least
+squares.
 
 Never imported by the package.
 """
@@ -35,8 +36,9 @@ def residuals(x, picked):
 
 
 def fastcan(x, y, num_features, tol=0.01, constant=None):
-    """Picks by J(f) = ‖V'x_f⊥‖²/‖x_f⊥‖², V an orthonormal basis of the centred labels; ‖x_f⊥‖ ≤ tol·‖x_f‖ is left out, and
-    picking stops when no J reaches 1e-10. Returns (ranking, scores, gains) as `information.greedy`."""
+    """Picks by J(f) = ‖V'x_f⊥‖²/‖x_f⊥‖², V an orthonormal basis of the centred labels; ‖x_f⊥‖ ≤
+    tol·‖x_f‖ is left out, and picking stops when no J reaches 1e-10. Returns (ranking, scores,
+    gains) as `information.greedy`."""
     constant = x.max(axis=0) == x.min(axis=0) if constant is None else constant
     v = orth(centred(y))
     size = np.linalg.norm(centred(x), axis=0)

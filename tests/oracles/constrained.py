@@ -1,4 +1,5 @@
-"""Naive greedy selection under constraints, over the formulas of the other oracles. Never imported by the package."""
+"""Naive greedy selection under constraints, over the formulas of the other oracles. Never imported
+by the package."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from . import forward
 
 
 def formula(oracle, *arguments, **options):
-    """What a greedy oracle picks by: `first` (d,), `criterion(picked)` (d,), `constant` (d,), `stop_below`."""
+    """What a greedy oracle picks by: `first` (d,), `criterion(picked)` (d,), `constant` (d,),
+    `stop_below`."""
 
     def caught(first, criterion, constant, num_features=None, stop_below=None):
         return SimpleNamespace(
@@ -94,8 +96,8 @@ def group_gain(values, members, norm=False):
 
 
 def grouped(formula, groups, count):
-    """(picks, gains) where `groups` (lists of features that vary) are picked whole, by the mean of their three best; the first
-    that does not fit ends it."""
+    """(picks, gains) where `groups` (lists of features that vary) are picked whole, by the mean of
+    their three best; the first that does not fit ends it."""
     units = [list(g) for g in groups]
     units += [
         [f]
@@ -120,8 +122,9 @@ def grouped(formula, groups, count):
 
 
 def budgeted(formula, costs, budget, include=(), value=None):
-    """(picks, total gain, whether the best single feature took the place of all): by gain per cost, what cannot be paid is passed
-    over. `value(picked)` (d,) are the gains, those of the formula by default."""
+    """(picks, total gain, whether the best single feature took the place of all): by gain per cost,
+    what cannot be paid is passed over. `value(picked)` (d,) are the gains, those of the formula by
+    default."""
     value = value or (lambda picked: value_of(formula, picked))
     left = budget - sum(costs[f] for f in include)
     picked, total, single = list(include), 0.0, None

@@ -1,4 +1,5 @@
-"""Naive discretisation, column by column, in the contract's order of operations. Never imported by the package."""
+"""Naive discretisation, column by column, in the contract's order of operations. Never imported by
+the package."""
 
 from __future__ import annotations
 
@@ -9,10 +10,9 @@ from scipy import sparse
 def discretise(x, num_bins=5, binning="width"):
     """(n, d) integer codes.
 
-    Width: min(b − 1, ⌊(x − min)·b / (max − min)⌋). Quantile: how many distinct inner quantiles (linear interpolation at
-    1/b … (b−1)/b) lie strictly below x. A column of only 0 and 1 keeps its two values, a constant column has the one
-    code 0.
-    """
+    Width: min(b − 1, ⌊(x − min)·b / (max − min)⌋). Quantile: how many distinct inner quantiles
+    (linear interpolation at 1/b … (b−1)/b) lie strictly below x. A column of only 0 and 1 keeps its
+    two values, a constant column has the one code 0."""
     x = x.toarray() if sparse.issparse(x) else np.asarray(x, float)
     codes = np.zeros(x.shape, np.int64)
     for j in range(x.shape[1]):

@@ -1,4 +1,5 @@
-"""The change of a relation the slow way: iterative proportional fitting of one table code × label × window, no shortcuts."""
+"""The change of a relation the slow way: iterative proportional fitting of one table code × label ×
+window, no shortcuts."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def proportional_fit(table: np.ndarray, rounds: int = 5000) -> np.ndarray:
 
 
 def interaction_test(table: np.ndarray) -> tuple[float, float]:
-    """(G², its p-value) of no three-way interaction in a table (codes, 2, 2) without empty codes."""
+    """(G², its p-value) of no three-way interaction in a table (codes, 2, 2) without empty
+    codes."""
     e = proportional_fit(table)
     g2 = 2 * sum(o * np.log(o / f) for o, f in zip(table.ravel(), e.ravel(), strict=True) if o)
     return g2, float(stats.chi2.sf(g2, len(table) - 1))

@@ -1,9 +1,8 @@
-"""Naive oracle of `forward`: every column and label is refitted on the training rows of each fold by least squares, row by row.
+"""Naive oracle of `forward`: every column and label is refitted on the training rows of each fold
+by least squares, row by row.
 
-Nothing comes from second moments. The penalty, of all columns or of each, is rows of the least-squares problem: one more
-equation √(λ n_f)·b = 0.
-Never imported by the package.
-"""
+Nothing comes from second moments. The penalty, of all columns or of each, is rows of the
+least-squares problem: one more equation √(λ n_f)·b = 0. Never imported by the package."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ import scipy.sparse as sp
 
 
 def refitted(z, of, train, mass, penalty, n_f):
-    """(columns of `of`,) the weight of z in the penalised least-squares fit of each column on the training rows, of weight
-    `mass`."""
+    """(columns of `of`,) the weight of z in the penalised least-squares fit of each column on the
+    training rows, of weight `mass`."""
     root = np.sqrt(mass[train])
     a = np.append(root * z[train], np.sqrt(penalty * n_f))[:, None]
     b = np.vstack([root[:, None] * of[train], np.zeros((1, of.shape[1]))])
@@ -21,7 +20,8 @@ def refitted(z, of, train, mass, penalty, n_f):
 
 
 class Fold:
-    """The rows of one fold: z the columns and r the labels, less what the picks said of them on the training rows."""
+    """The rows of one fold: z the columns and r the labels, less what the picks said of them on the
+    training rows."""
 
     def __init__(self, x, y, held, mass, deviation, penalty):
         self.train, self.held, self.mass, self.penalty = (
@@ -39,7 +39,8 @@ class Fold:
         )  # (q,) ⟨ỹ, ỹ⟩ of the held-out rows
 
     def explained(self, j):
-        """(q,) by how much column j's fit lowers the squared error of each label on the held-out rows."""
+        """(q,) by how much column j's fit lowers the squared error of each label on the held-out
+        rows."""
         z, m = self.z[:, j], self.mass
         if self.penalty[j] == 0 and (m[self.train] * z[self.train] ** 2).sum() <= 1e-8 * self.n:
             return np.zeros(self.r.shape[1])
@@ -59,11 +60,12 @@ class Fold:
 
 
 def forward(x, y, fold, count, penalty=1.0, mass=None, label_weights=1.0, include=(), groups=()):
-    """Picks of the columns of x (n, d) for labels y (n, q), rows in folds `fold` (n,) and of weight `mass`. Of `groups`, lists of
-    columns, the one whose three best columns explain most on average is picked whole, best first.
+    """Picks of the columns of x (n, d) for labels y (n, q), rows in folds `fold` (n,) and of weight
+    `mass`. Of `groups`, lists of columns, the one whose three best columns explain most on average
+    is picked whole, best first.
 
-    Returns the picks, J of each, (d,) J of the first step (NaN of a constant column), and (folds, picks) each fold's own share
-    explained by each pick."""
+    Returns the picks, J of each, (d,) J of the first step (NaN of a constant column), and (folds,
+    picks) each fold's own share explained by each pick."""
     x, y = np.asarray(x, float), np.asarray(y, float)
     mass = np.ones(len(x)) if mass is None else np.asarray(mass, float)
     kept = mass > 0
@@ -119,8 +121,8 @@ def forward(x, y, fold, count, penalty=1.0, mass=None, label_weights=1.0, includ
 
 
 def how_many(gains, shares):
-    """The smallest number of picks whose cumulative gain is within one standard error of the largest; 0 if that is not above one
-    standard error."""
+    """The smallest number of picks whose cumulative gain is within one standard error of the
+    largest; 0 if that is not above one standard error."""
     cumulative, by_fold = np.cumsum(gains), np.cumsum(shares, axis=1)
     error = by_fold.std(axis=0, ddof=1) / np.sqrt(len(shares))
     best = int(np.argmax(cumulative))
@@ -130,7 +132,8 @@ def how_many(gains, shares):
 
 
 def nested(x, y, fold, count, penalty=1.0, groups=()):
-    """(folds, count) what picks made without the rows of a fold explain of them, cumulatively; labels weigh as in all rows."""
+    """(folds, count) what picks made without the rows of a fold explain of them, cumulatively;
+    labels weigh as in all rows."""
     out = []
     for at, f in enumerate(np.unique(fold)):
         rest = fold != f
@@ -143,9 +146,9 @@ def nested(x, y, fold, count, penalty=1.0, groups=()):
 
 
 def wide(x, y, fold, count, penalty=1.0, block=1000):
-    """Like `forward`, of many rows and columns (x sparse or not): the rows of z are made anew for each pick, a block of columns
-    at a time, from x and what each pick's fit on the training rows said of it; the fits' weights, one number each, are solved
-    without `lstsq`."""
+    """Like `forward`, of many rows and columns (x sparse or not): the rows of z are made anew for
+    each pick, a block of columns at a time, from x and what each pick's fit on the training rows
+    said of it; the fits' weights, one number each, are solved without `lstsq`."""
     x, y = sp.csc_matrix(x, dtype=float), np.asarray(y, float)
     n, d = x.shape
     varies = x.max(axis=0).toarray()[0] > x.min(axis=0).toarray()[0]

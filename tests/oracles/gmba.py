@@ -1,4 +1,5 @@
-"""GMBA by loops over rows, hits and misses, from the paper's equations. Independent of the library."""
+"""GMBA by loops over rows, hits and misses, from the paper's equations. Independent of the
+library."""
 
 from __future__ import annotations
 
@@ -76,9 +77,9 @@ class Gmba:
         return self.loss(v) + self.eta() / 2 * ((v - 1) ** 2).sum()
 
     def minimise(self):
-        """(v, objective, lower bound). The loss is base'v + sum_p c_p [m_p + delta_p'v]_+ over the pairs p =
-        (hit, miss). Each hinge is smoothed to c t log(1 + exp(inside / t)), t falling; a = c / (1 + exp(-inside
-        / t)) is then feasible in the dual
+        """(v, objective, lower bound). The loss is base'v + sum_p c_p [m_p + delta_p'v]_+ over the
+        pairs p = (hit, miss). Each hinge is smoothed to c t log(1 + exp(inside / t)), t falling; a
+        = c / (1 + exp(-inside / t)) is then feasible in the dual
 
         max over 0 <= a <= c of  a'm + min_{v >= 0} (base + a'delta)'v + eta/2 ||v - 1||^2
 

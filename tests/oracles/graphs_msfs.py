@@ -1,8 +1,7 @@
 """The neighbourhood graph of MSFS in dense form (Li & Zhai, Algorithm 1), naive, n x n.
 
-Independent of the library. T_ij = exp(-d^2_ij / sigma^2) * Jaccard(y_i, y_j); P = D^-1 T; C_ij counts the visits of j
-by walks from i; S = (C + C')/2.
-"""
+Independent of the library. T_ij = exp(-d^2_ij / sigma^2) * Jaccard(y_i, y_j); P = D^-1 T; C_ij
+counts the visits of j by walks from i; S = (C + C')/2."""
 
 from __future__ import annotations
 
@@ -14,7 +13,8 @@ def squared_distances(X: np.ndarray) -> np.ndarray:
 
 
 def jaccard(Y: np.ndarray) -> np.ndarray:
-    """Labels in common over labels in either; two empty labelsets share nothing; 0 on the diagonal."""
+    """Labels in common over labels in either; two empty labelsets share nothing; 0 on the
+    diagonal."""
     both = Y @ Y.T
     either = Y.sum(axis=1)[:, None] + Y.sum(axis=1) - both
     R = np.divide(both, either, out=np.zeros_like(both), where=either > 0)
@@ -23,7 +23,8 @@ def jaccard(Y: np.ndarray) -> np.ndarray:
 
 
 def local_scales(X: np.ndarray, k: int = 7) -> np.ndarray:
-    """sigma_i^2: the squared distance to the k-th nearest other row, or the smallest positive one when that is 0."""
+    """sigma_i^2: the squared distance to the k-th nearest other row, or the smallest positive one
+    when that is 0."""
     d2 = squared_distances(X)
     out = np.zeros(len(X))
     for i, row in enumerate(d2):
@@ -41,8 +42,9 @@ def similarity(
     neighbors: int | None = None,
     k: int = 7,
 ) -> np.ndarray:
-    """T: with `sigma` the paper's kernel, otherwise self-tuning; `neighbors` keeps the nearest label-sharing rows of
-    each row (by round(d^2/d, 10), then row), kept if either end lists the other; None keeps all."""
+    """T: with `sigma` the paper's kernel, otherwise self-tuning; `neighbors` keeps the nearest
+    label-sharing rows of each row (by round(d^2/d, 10), then row), kept if either end lists the
+    other; None keeps all."""
     n, d = X.shape
     d2, R = squared_distances(X), jaccard(Y)
     if sigma is not None:
@@ -80,8 +82,8 @@ def expected_visits(P: np.ndarray, steps: int, walk: str = "dfs") -> np.ndarray:
 
 
 def sampled_visits(P: np.ndarray, steps: int, walk: str, uniforms: np.ndarray) -> np.ndarray:
-    """C from given draws in [0, 1): uniforms[i, s] moves the walk of row i at step s, by the inverse of the cumulated
-    row of P. A row without mass is never left and visits nothing."""
+    """C from given draws in [0, 1): uniforms[i, s] moves the walk of row i at step s, by the
+    inverse of the cumulated row of P. A row without mass is never left and visits nothing."""
     n = len(P)
     C = np.zeros((n, n))
     for i in range(n):

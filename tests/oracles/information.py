@@ -1,9 +1,10 @@
-"""Naive oracles of the counting methods, from tables of joint counts. Never imported by the package.
+"""Naive oracles of the counting methods, from tables of joint counts. Never imported by the
+package.
 
-`rank_by_score` and `greedy` follow the ranking rules, one function per method gives (ranking, scores, gains). `codes` is (n, d)
-of `discretise.discretise`; y is (n, q) of 0 and 1, for `mim`, `jmi` and `chi2` (br) also NaN for unknown. `constant` masks the
-features that are constant before binning; without it a feature with one code counts as constant.
-"""
+`rank_by_score` and `greedy` follow the ranking rules, one function per method gives (ranking,
+scores, gains). `codes` is (n, d) of `discretise.discretise`; y is (n, q) of 0 and 1, for `mim`,
+`jmi` and `chi2` (br) also NaN for unknown. `constant` masks the features that are constant before
+binning; without it a feature with one code counts as constant."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def nine_digits(value):
 
 
 def rank_by_score(scores, constant):
-    """Decreasing score, compared at 9 significant digits, ties to the smaller index; constant ones last, by index."""
+    """Decreasing score, compared at 9 significant digits, ties to the smaller index; constant ones
+    last, by index."""
     scores, constant = np.array(scores, float), np.asarray(constant, bool)
     others = np.flatnonzero(~constant)
     scores[constant] = min([0.0, *scores[others]])
@@ -35,7 +37,8 @@ def rank_by_score(scores, constant):
 
 
 def greedy(first, criterion, constant, num_features=None, stop_below=None):
-    """Pick by `first`, then by `criterion(picked)`; within 1e-10·max(1, |best|) of the best the smaller index wins."""
+    """Pick by `first`, then by `criterion(picked)`; within 1e-10·max(1, |best|) of the best the
+    smaller index wins."""
     constant = np.asarray(constant, bool)
     d = len(constant)
     left = list(np.flatnonzero(~constant))
@@ -62,13 +65,15 @@ def greedy(first, criterion, constant, num_features=None, stop_below=None):
 
 
 def joint_entropy(*columns, miller_madow=False):
-    """H of one or several integer code columns taken together, from the counts of the distinct rows."""
+    """H of one or several integer code columns taken together, from the counts of the distinct
+    rows."""
     counts = np.unique(np.column_stack(columns), axis=0, return_counts=True)[1]
     return float(table_entropy(counts, (0,), miller_madow))
 
 
 def mutual_information(a, b, miller_madow=False):
-    """I(a; b) = H(a) + H(b) − H(a, b), in nats; a and b are one code column each or a list of columns."""
+    """I(a; b) = H(a) + H(b) − H(a, b), in nats; a and b are one code column each or a list of
+    columns."""
     a, b = _as_columns(a), _as_columns(b)
     value = joint_entropy(*a, miller_madow=miller_madow) + joint_entropy(
         *b, miller_madow=miller_madow
@@ -98,7 +103,8 @@ def _clipped(value, miller_madow):
 
 
 def table_entropy(counts, axes, miller_madow=False):
-    """Entropy of the cells along `axes` of a table of counts; the other axes are kept (each has its own total)."""
+    """Entropy of the cells along `axes` of a table of counts; the other axes are kept (each has its
+    own total)."""
     total = counts.sum(axis=axes, keepdims=True)
     share = counts / np.maximum(total, 1)
     value = entr(share).sum(axis=axes)
@@ -109,7 +115,8 @@ def table_entropy(counts, axes, miller_madow=False):
 
 
 def table_information(counts, a, b, given=(), miller_madow=False):
-    """I(a; b | given) from a table of joint counts; a, b, given are tuples of its axes, the other axes are kept."""
+    """I(a; b | given) from a table of joint counts; a, b, given are tuples of its axes, the other
+    axes are kept."""
 
     def h(*keep):
         drop = tuple(x for x in (*a, *b, *given) if x not in keep)
@@ -145,7 +152,8 @@ def split_counts(left, right, by):
 
 
 def target_codes(y, label_coding="br"):
-    """The target variables as columns: the labels, or the labelset (the empty one included) as one class."""
+    """The target variables as columns: the labels, or the labelset (the empty one included) as one
+    class."""
     if label_coding == "br":
         return np.asarray(y)
     return np.unique(y, axis=0, return_inverse=True)[1].reshape(-1, 1)
@@ -174,7 +182,8 @@ def mim(codes, y, label_coding="br", constant=None, miller_madow=False):
 
 
 def _accumulating(term, combine):
-    """A criterion whose picked features each add one vector term(s); combine(sum, number of picks)."""
+    """A criterion whose picked features each add one vector term(s); combine(sum, number of
+    picks)."""
     kept = {}
 
     def criterion(picked):
@@ -201,7 +210,8 @@ def jmi(codes, y, label_coding="br", num_features=None, constant=None, miller_ma
 
 
 def cmi(codes, y, label_coding="br", num_features=None, constant=None, miller_madow=False):
-    """Σ_t I(f; t | X_S), S jointly; stops when every gain is below 1e-10, the rest follows by MIM."""
+    """Σ_t I(f; t | X_S), S jointly; stops when every gain is below 1e-10, the rest follows by
+    MIM."""
     targets = target_codes(y, label_coding).astype(np.int64)
     first = mim(codes, y, label_coding, np.zeros(codes.shape[1], bool), miller_madow).scores
 
@@ -214,8 +224,8 @@ def cmi(codes, y, label_coding="br", num_features=None, constant=None, miller_ma
 def conditional_on_set(codes, targets, given, miller_madow=False):
     """(d, targets) of I(f; t | all columns of `given` jointly).
 
-    A cell of `given` with a single row adds (h + h − h − h) = 0 to the four entropies and is left out.
-    """
+    A cell of `given` with a single row adds (h + h − h − h) = 0 to the four entropies and is left
+    out."""
     n, d = codes.shape
     count_of_row, cell = _cells_of(given)
     rows = count_of_row > 1
@@ -289,7 +299,8 @@ def pruned(y, min_count):
 def ppt_cmi(
     codes, y, min_count=6, criterion="cmi", num_features=None, constant=None, miller_madow=False
 ):
-    """CMI or MIM on the pruned labelsets as one class; `codes` and `constant` come from all training rows."""
+    """CMI or MIM on the pruned labelsets as one class; `codes` and `constant` come from all
+    training rows."""
     constant = _constant(codes, constant)
     rows, classes = pruned(y, min_count)
     if criterion == "mim":
@@ -298,11 +309,11 @@ def ppt_cmi(
 
 
 def ppt_knn(x, y, min_count=6, criterion="cmi", k=6, num_features=None):
-    """The kNN estimator: MIM by I(f; class), or greedily the largest I(X_S ∪ f; class), S jointly in the maximum norm.
+    """The kNN estimator: MIM by I(f; class), or greedily the largest I(X_S ∪ f; class), S jointly
+    in the maximum norm.
 
-    Features standardised over all training rows (population variance), distances rounded to 10 decimals. No stop
-    rule: the estimate of a joint set does not saturate.
-    """
+    Features standardised over all training rows (population variance), distances rounded to 10
+    decimals. No stop rule: the estimate of a joint set does not saturate."""
     x = np.asarray(x, float)
     constant = x.max(axis=0) == x.min(axis=0)
     scale = np.where(constant, 1.0, x.std(axis=0))
@@ -334,10 +345,9 @@ def distances(column, decimals=10):
 def ross_estimate(distance, classes, k=6):
     """Ross'14, max(0, ψ(n) + ⟨ψ(k_i)⟩ − ⟨ψ(n_x)⟩ − ⟨ψ(m_i)⟩) from an n × n distance matrix.
 
-    Classes of one row dropped; k_i = min(k, n_x − 1); m_i counts self and the rows strictly nearer than the k_i-th
-    nearest of the same class, or when that one lies at distance 0 all rows at distance 0 (scikit-learn's radius is
-    nextafter(r, 0)).
-    """
+    Classes of one row dropped; k_i = min(k, n_x − 1); m_i counts self and the rows strictly nearer
+    than the k_i-th nearest of the same class, or when that one lies at distance 0 all rows at
+    distance 0 (scikit-learn's radius is nextafter(r, 0))."""
     sizes = np.bincount(classes)[classes]
     keep = sizes > 1
     distance, classes, sizes = distance[np.ix_(keep, keep)], classes[keep], sizes[keep]
@@ -368,7 +378,8 @@ def co_with_picked(codes, y, s, miller_madow=False):
 
 
 def co_with_labels(codes, y, chosen, miller_madow=False):
-    """(d,) of Σ over unordered pairs l < l' of the chosen labels of co(f, l, l') = I(f; l) − I(f; l | l')."""
+    """(d,) of Σ over unordered pairs l < l' of the chosen labels of co(f, l, l') = I(f; l) − I(f; l
+    | l')."""
     feature, label = indicators(codes), indicators(y)
     out = np.zeros(codes.shape[1])
     for place, a in enumerate(chosen):
@@ -484,7 +495,8 @@ def gmm(codes, y, constant=None, miller_madow=False):
     both = [label for label in range(y.shape[1]) if len(np.unique(y[:, label])) > 1]
     if not both:
         return rank_by_score(np.zeros(codes.shape[1]), _constant(codes, constant))
-    # Σ p log(p / (p p)): a difference of entropies would leave nothing of an information near the floor
+    # Σ p log(p / (p p)): a difference of entropies would leave nothing of an information near the
+    # floor
     counts = cross_counts(indicators(codes), indicators(y[:, both]))
     rows, columns = counts.sum(axis=3, keepdims=True), counts.sum(axis=1, keepdims=True)
     n = counts.sum(axis=(1, 3), keepdims=True)

@@ -1,9 +1,9 @@
-"""A tiny independent reader of the real sets: ``load(name, data_dir)`` gives (X, Y, feature names, label names).
+"""A tiny independent reader of the real sets: ``load(name, data_dir)`` gives (X, Y, feature names,
+label names).
 
-X is a dense float array, or CSR for the three sets that would be large (``LARGE``); Y is an n × q array of 0 and 1.
-Features and labels keep the order of the attributes in the file (not that of the XML). A nominal feature is the index
-of its category.
-"""
+X is a dense float array, or CSR for the three sets that would be large (``LARGE``); Y is an n × q
+array of 0 and 1. Features and labels keep the order of the attributes in the file (not that of the
+XML). A nominal feature is the index of its category."""
 
 from __future__ import annotations
 

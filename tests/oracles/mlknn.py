@@ -8,9 +8,9 @@ from oracles.neighbours import nearest, squared_distances
 
 
 class MLkNN:
-    """prior P(l) = (s + n_l)/(2s + n); P(j | l) = (s + kappa[j]) / (s(k+1) + sum kappa), kappa[j] rows with
-    (without) l that have j neighbours with l, self excluded; the label with the larger posterior, 0 when they
-    are equal."""
+    """prior P(l) = (s + n_l)/(2s + n); P(j | l) = (s + kappa[j]) / (s(k+1) + sum kappa), kappa[j]
+    rows with (without) l that have j neighbours with l, self excluded; the label with the larger
+    posterior, 0 when they are equal."""
 
     def __init__(self, k: int = 10, s: float = 1.0):
         self.k, self.s = k, s

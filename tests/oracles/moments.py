@@ -1,4 +1,5 @@
-"""Naive oracles of the multi-label F statistic and the Fisher score, class by class. Never imported by the package."""
+"""Naive oracles of the multi-label F statistic and the Fisher score, class by class. Never imported
+by the package."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from oracles.information import rank_by_score
 
 
 def f_statistic(x, y):
-    """F = (n−q)/(q−1) · Sb/Sw over the label classes, which overlap; the centre is Σ n_l μ_l / Σ n_l."""
+    """F = (n−q)/(q−1) · Sb/Sw over the label classes, which overlap; the centre is Σ n_l μ_l / Σ
+    n_l."""
     x, y = _dense(x), np.asarray(y)
     n, q = y.shape
     classes = [x[y[:, label] == 1] for label in range(q) if (y[:, label] == 1).any()]
@@ -26,9 +28,8 @@ def f_statistic(x, y):
 def fisher(x, y, label_coding="br"):
     """Σ_c n_c(μ_c − μ)² / Σ_c n_c var_c with the mean μ of all rows.
 
-    br: classes {in, out} per label, mean over the labels with both values; overlap: the labels as classes; lp: the
-    labelsets.
-    """
+    br: classes {in, out} per label, mean over the labels with both values; overlap: the labels as
+    classes; lp: the labelsets."""
     x, y = _dense(x), np.asarray(y)
     if label_coding == "br":
         two_valued = [label for label in range(y.shape[1]) if len(np.unique(y[:, label])) == 2]
@@ -56,7 +57,8 @@ def _between_over_within(groups, centre):
 
 
 def _mean(values, weights=None):
-    """The mean, exact when all values are equal (so that 0/0 is 0/0 and not rounding over rounding)."""
+    """The mean, exact when all values are equal (so that 0/0 is 0/0 and not rounding over
+    rounding)."""
     return values[0] if (values == values[0]).all() else np.average(values, weights=weights)
 
 

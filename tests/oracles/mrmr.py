@@ -1,9 +1,8 @@
 """Naive oracles of `mrmr` and `igmf`. Never imported by the package.
 
-The F statistic is scikit-learn's, the correlation NumPy's, and the greedy rule is that of the package mrmr_selection
-(`main.py`: features of no relevance are no candidates, redundancy max(|r|, .001), relevance over mean redundancy, 1 counting as
-infinite) with the library's rule for ties.
-"""
+The F statistic is scikit-learn's, the correlation NumPy's, and the greedy rule is that of the
+package mrmr_selection (`main.py`: features of no relevance are no candidates, redundancy max(|r|,
+.001), relevance over mean redundancy, 1 counting as infinite) with the library's rule for ties."""
 
 from __future__ import annotations
 
@@ -25,7 +24,8 @@ FLOOR = 0.001
 
 
 def f_relevance(x, y):
-    """(d,) mean over all labels of the F statistic of {in, out}; 0 for a label or feature with one value."""
+    """(d,) mean over all labels of the F statistic of {in, out}; 0 for a label or feature with one
+    value."""
     out = np.zeros(x.shape[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constant features
@@ -53,7 +53,8 @@ def mrmr(
     num_features=None,
     miller_madow=False,
 ):
-    """Rel(f), then Rel(f) − mean_s Red(f, s) or Rel(f)/mean_s Red(f, s), as `information.greedy` returns it."""
+    """Rel(f), then Rel(f) − mean_s Red(f, s) or Rel(f)/mean_s Red(f, s), as `information.greedy`
+    returns it."""
     constant = x.max(axis=0) == x.min(axis=0)
     rel = f_relevance(x, y) if relevance == "f" else per_target(codes, y, miller_madow).mean(axis=1)
     kept = {}

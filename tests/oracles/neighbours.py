@@ -1,4 +1,5 @@
-"""k nearest rows under a condition, naive, with the multi-label similarities. Independent of the library."""
+"""k nearest rows under a condition, naive, with the multi-label similarities. Independent of the
+library."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def all_nearest(X: np.ndarray, k: int, allowed: np.ndarray | None = None) -> lis
 
 
 def label_fractions(Y: np.ndarray, weights=None) -> list[list[Fraction]]:
-    """Eq. 2 of the GMBA paper as exact fractions; `weights` None: n_l. The diagonal is y_i with itself."""
+    """Eq. 2 of the GMBA paper as exact fractions; `weights` None: n_l. The diagonal is y_i with
+    itself."""
     Y = np.asarray(Y).astype(int)
     n, q = Y.shape
     weights = [int(Y[:, label].sum()) for label in range(q)] if weights is None else weights

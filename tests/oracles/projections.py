@@ -1,4 +1,5 @@
-"""LIFT, LIFT-RSM, MDDM, MLSI and naive Bayes from their definitions, n × n where the papers are. Independent of the library."""
+"""LIFT, LIFT-RSM, MDDM, MLSI and naive Bayes from their definitions, n × n where the papers are.
+Independent of the library."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def laplacian(S):
 
 
 def lift_rsm(phi, have, columns, alpha=0.05, beta=0.05):
-    """(A, B) of the generalised eigenproblem from n × n graphs averaged over the subspaces `columns`."""
+    """(A, B) of the generalised eigenproblem from n × n graphs averaged over the subspaces
+    `columns`."""
     n, D = phi.shape
     near, between = np.zeros((n, n)), np.zeros((n, n))
     for chosen in columns:

@@ -1,4 +1,5 @@
-"""Naive NumPy versions of the regression family, straight from the formulas on X and Y, n x n where the paper is.
+"""Naive NumPy versions of the regression family, straight from the formulas on X and Y, n x n where
+the paper is.
 
 Independent of the library: nothing here is imported by it, and nothing of it is imported here.
 """
@@ -71,7 +72,8 @@ def reweighted(A, C, beta, iterations=20_000, tol=1e-9):
 
 
 def proximal(A, C, beta, iterations=200_000):
-    """The same minimum by accelerated proximal gradient with restarts: no reweighting, no smoothing."""
+    """The same minimum by accelerated proximal gradient with restarts: no reweighting, no
+    smoothing."""
     step = 0.5 / np.linalg.eigvalsh(A)[-1]
     W = Z = np.zeros_like(C)
     t = 1.0
@@ -90,8 +92,8 @@ def proximal(A, C, beta, iterations=200_000):
 
 
 def rfs_nie(X, Y, gamma, iterations, floor, weights=None):
-    """Nie et al.'s form, n x n: min ||U||_21 with [X, gI]U = Y, U = D^-1 A'(AD^-1 A')^-1 Y; the bias by bordering. A row of
-    weight m has m times its norm in the sum.
+    """Nie et al.'s form, n x n: min ||U||_21 with [X, gI]U = Y, U = D^-1 A'(AD^-1 A')^-1 Y; the
+    bias by bordering. A row of weight m has m times its norm in the sum.
 
     Returns the list of (W, b)."""
     n, d = X.shape
@@ -117,7 +119,8 @@ def rfs_objective(X, Y, W, b, gamma, weights=1.0):
 
 
 def csfs(X, Y, mu, iterations=20_000, tol=1e-9):
-    """Chang et al.: W = (X'S_cX + mu U)^-1 X'S_cF with n x n S_c; rows of Y that are NaN are free in [0, 1], from 0."""
+    """Chang et al.: W = (X'S_cX + mu U)^-1 X'S_cF with n x n S_c; rows of Y that are NaN are free
+    in [0, 1], from 0."""
     n = len(X)
     S = np.eye(n)
     ones = np.ones((n, 1))
@@ -174,7 +177,8 @@ def msfs(X, Y, S, alpha, beta, rho):
 
 
 def nmf(Y, c, iterations):
-    """Multiplicative updates over all n rows, V then B, from the truncated SVD's absolute values."""
+    """Multiplicative updates over all n rows, V then B, from the truncated SVD's absolute
+    values."""
     U, S, Vt = np.linalg.svd(Y, full_matrices=False)
     V, B = np.abs(U[:, :c]) * np.sqrt(S[:c]), np.sqrt(S[:c])[:, None] * np.abs(Vt[:c])
     for _ in range(iterations):
@@ -189,7 +193,8 @@ def omfs(X, V, gamma):
 
 
 def heat_laplacian(X, k):
-    """k nearest rows by (round(d^2/d, 10), row); heat weights with t the mean d^2 of the directed edges."""
+    """k nearest rows by (round(d^2/d, 10), row); heat weights with t the mean d^2 of the directed
+    edges."""
     n, d = X.shape
     directed = {}
     for i in range(n):
@@ -205,7 +210,8 @@ def heat_laplacian(X, k):
 
 
 def mifs(X, Y, L, alpha, beta, gamma, c, iterations, constraint="orthonormal"):
-    """Jian et al., blocks in the order W, B, V, with n x n solves. Returns the objective trace, W, V, B."""
+    """Jian et al., blocks in the order W, B, V, with n x n solves. Returns the objective trace, W,
+    V, B."""
     n, d = X.shape
     U, S, Vt = np.linalg.svd(Y, full_matrices=False)
     V, B = U[:, :c] * S[:c], Vt[:c]

@@ -43,7 +43,8 @@ def pairwise(X: np.ndarray, Y: np.ndarray, k: int = 3, anchors=None) -> np.ndarr
 
 
 def hamming(X: np.ndarray, Y: np.ndarray, k: int = 3, anchors=None) -> np.ndarray:
-    """RReliefF's estimate with the Hamming distance of the labelsets (over q) as the target's difference."""
+    """RReliefF's estimate with the Hamming distance of the labelsets (over q) as the target's
+    difference."""
     X = unit_range(X)
     n, d = X.shape
     d2 = squared_distances(X)

@@ -1,4 +1,5 @@
-"""SPEC on the n x n multi-label graph, from Zhao & Liu's definitions. Independent of the library."""
+"""SPEC on the n x n multi-label graph, from Zhao & Liu's definitions. Independent of the
+library."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from oracles.neighbours import label_similarity
 
 
 def spec(X: np.ndarray, Y: np.ndarray, criterion: str = "phi1", k: int | None = None) -> np.ndarray:
-    """-phi1, -phi2 or phi3 of each column of X, standardised over all rows; isolated rows leave the graph."""
+    """-phi1, -phi2 or phi3 of each column of X, standardised over all rows; isolated rows leave the
+    graph."""
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     A = label_similarity(Y)
     np.fill_diagonal(A, 0.0)

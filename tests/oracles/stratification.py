@@ -1,14 +1,16 @@
-"""Iterative stratification (Sechidis, Tsoumakas & Vlahavas 2011, Algorithm 1), with sets and dicts. Independent of the library.
+"""Iterative stratification (Sechidis, Tsoumakas & Vlahavas 2011, Algorithm 1), with sets and dicts.
+Independent of the library.
 
-Where the paper draws at random, `chance` (row -> whole number) decides: of the tied folds in ascending order, the one at place
-chance modulo their number. Rows of a label are visited in the order given; of labels with equally few rows the smallest is first.
-"""
+Where the paper draws at random, `chance` (row -> whole number) decides: of the tied folds in
+ascending order, the one at place chance modulo their number. Rows of a label are visited in the
+order given; of labels with equally few rows the smallest is first."""
 
 from __future__ import annotations
 
 
 def iterative_stratification(labelsets, shares, chance):
-    """`labelsets`: list of sets of labels, in the order of visiting. Returns the fold of each row."""
+    """`labelsets`: list of sets of labels, in the order of visiting. Returns the fold of each
+    row."""
     rows = set(range(len(labelsets)))
     desired = {j: share * len(rows) for j, share in enumerate(shares)}
     labels = sorted(set().union(*labelsets)) if labelsets else []

@@ -1,4 +1,5 @@
-"""The information-theoretic and moment oracles against scikit-learn, SciPy, hand-worked tables and identities."""
+"""The information-theoretic and moment oracles against scikit-learn, SciPy, hand-worked tables and
+identities."""
 
 from __future__ import annotations
 
@@ -180,7 +181,8 @@ def test_greedy_rules():
     first = np.array([1.0, 2.0, 2.0 + 1e-11, 0.5, 1.0, 0.0])
     constant = np.array([False] * 5 + [True])
     got = info.greedy(first, lambda picked: -first, constant, 2)
-    # 1 and 2 are equal at the first pick; then 3; 2 leads the rest, 0 before 4 by index, the constant last
+    # 1 and 2 are equal at the first pick; then 3; 2 leads the rest, 0 before 4 by index, the
+    # constant last
     assert got.ranking.tolist() == [1, 3, 2, 0, 4, 5]
     assert got.scores.tolist() == [3, 6, 4, 5, 2, 0]
     assert got.gains.tolist() == [2.0, -0.5]
@@ -233,7 +235,8 @@ def test_cmi_fills_by_mim_when_it_stops(emotions):
 
 
 def check_greedy(got, codes, criterion):
-    """Every pick is best by a criterion(f, picked) computed from scratch, and its gain is that value."""
+    """Every pick is best by a criterion(f, picked) computed from scratch, and its gain is that
+    value."""
     picked = []
     constant = (codes == codes[0]).all(axis=0)
     for place, gain in enumerate(got.gains):
@@ -453,11 +456,12 @@ def test_ppt_is_cmi_and_mim_of_the_pruned_class(emotions):
 
 
 def test_ross_equals_scikit_learn_and_rounding_makes_it_scale_free(emotions):
-    """On emotions as integers (its six decimals times 10⁶) distances are exact and the two estimators are equal.
+    """On emotions as integers (its six decimals times 10⁶) distances are exact and the two
+    estimators are equal.
 
-    On the raw decimals equal distances differ in the last bit, so "strictly nearer" is decided by noise (up to 1e-3 in
-    scikit-learn, .06 on standardised features): rounding distances to 10 decimals restores the exact answer.
-    """
+    On the raw decimals equal distances differ in the last bit, so "strictly nearer" is decided by
+    noise (up to 1e-3 in scikit-learn, .06 on standardised features): rounding distances to 10
+    decimals restores the exact answer."""
     x, y, _ = emotions
     exact = np.round(x * 1e6)
     z = (x - x.mean(axis=0)) / x.std(axis=0)

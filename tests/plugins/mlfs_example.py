@@ -1,4 +1,5 @@
-"""A method of another package, in one file: the README's example of adding one. It brings its own statistic."""
+"""A method of another package, in one file: the README's example of adding one. It brings its own
+statistic."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from spark_mlfs.statistics.base import Statistic
 
 @dataclass
 class Presence(Statistic):
-    """How many rows with each label hold something other than 0 of each varying feature, (v, q) int64, and how many of all rows
-    do, (v,). State: 8·v·(q + 1) bytes."""
+    """How many rows with each label hold something other than 0 of each varying feature, (v, q)
+    int64, and how many of all rows do, (v,). State: 8·v·(q + 1) bytes."""
 
     layout: ClassVar[str] = "rows"
 
@@ -36,7 +37,8 @@ class Presence(Statistic):
 
 
 class Lift(Method):
-    """Mean over the labels of |P(x ≠ 0 | label) − P(x ≠ 0)|^power: how much a label changes whether a feature is there.
+    """Mean over the labels of |P(x ≠ 0 | label) − P(x ≠ 0)|^power: how much a label changes whether
+    a feature is there.
 
     Raises nothing of its own. Source: this test. Deviations: none.
     """

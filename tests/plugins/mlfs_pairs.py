@@ -1,4 +1,5 @@
-"""Formats of another package, in one file: lines such as ``a,b|red green``, words and tags; and one that Spark itself reads."""
+"""Formats of another package, in one file: lines such as ``a,b|red green``, words and tags; and one
+that Spark itself reads."""
 
 from __future__ import annotations
 

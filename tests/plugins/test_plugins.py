@@ -1,4 +1,5 @@
-"""A method of another package works everywhere: registry, estimator, command line, comparison, conformance suite."""
+"""A method of another package works everywhere: registry, estimator, command line, comparison,
+conformance suite."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="module")
 def installed(spark, tmp_path_factory):
-    """The example as an installed distribution with an entry point, on the driver and, as with --py-files, on the workers."""
+    """The example as an installed distribution with an entry point, on the driver and, as with
+    --py-files, on the workers."""
     site = tmp_path_factory.mktemp("site")
     (site / "mlfs_example.py").write_text((HERE / "mlfs_example.py").read_text())
     info = site / "mlfs_example-1.0.dist-info"
@@ -52,7 +54,8 @@ def test_an_entry_point_makes_it_known(installed):
     "text", ["raise SystemExit(0)", "import nothing_of_that_name", "1 / 0", ""]
 )
 def test_a_package_that_cannot_be_imported_is_told(tmp_path, monkeypatch, text):
-    """An entry point that ends the process would have ended the command with code 0, and nothing done."""
+    """An entry point that ends the process would have ended the command with code 0, and nothing
+    done."""
     (tmp_path / "mlfs_broken.py").write_text(text)
     (tmp_path / "mlfs_broken-1.dist-info").mkdir()
     (tmp_path / "mlfs_broken-1.dist-info" / "METADATA").write_text(

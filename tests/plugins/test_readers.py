@@ -1,4 +1,5 @@
-"""A format of another package works everywhere: registry, function, command line, TOML; its options are checked."""
+"""A format of another package works everywhere: registry, function, command line, TOML; its options
+are checked."""
 
 from __future__ import annotations
 
@@ -142,7 +143,10 @@ def test_command_line_and_toml(installed, spark, lines, tmp_path, capsys):
     assert (
         cli.main([*command, "--format", "pairs", *words, "--output", str(tmp_path / "flags")]) == 0
     )
-    toml = f'[data]\npath = "{lines}"\nformat = "pairs"\n[data.options]\nwords = ["a", "b", "c"]\n[method]\nname = "mim"\n'
+    toml = (
+        f'[data]\npath = "{lines}"\nformat = "pairs"\n[data.options]\nwords = ["a", "b", '
+        '"c"]\n[method]\nname = "mim"\n'
+    )
     (tmp_path / "run.toml").write_text(toml)
     run = [
         "--config",

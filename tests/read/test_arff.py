@@ -496,7 +496,8 @@ def test_files_of_different_headers_are_refused(spark, tmp_path):
 
 
 def test_a_number_in_a_sparse_row_is_a_declared_value_or_none():
-    """Never the place of one: of {x,y,1} the value 1 is the third, and 2 is wrong, also where all are numbers."""
+    """Never the place of one: of {x,y,1} the value 1 is the third, and 2 is wrong, also where all
+    are numbers."""
     head = [
         "@relation r",
         "@attribute c {x,y,1}",

@@ -1,4 +1,5 @@
-"""Columns of texts, categoricals and dates of tables: the same features in Spark, in this process and in memory."""
+"""Columns of texts, categoricals and dates of tables: the same features in Spark, in this process
+and in memory."""
 
 from __future__ import annotations
 
@@ -318,7 +319,8 @@ ROWS = TABLE[["of.words", "number", "k", *LABELS]]
     "missing", ["error", *(pytest.param(each, marks=pytest.mark.slow) for each in ("zero", "mean"))]
 )
 def test_nominal_attributes_give_the_rankings_of_texts_of_csv(tmp_path, engine, missing, request):
-    """To the byte. A missing value is one of its own there, too; values that later rows alone have are none."""
+    """To the byte. A missing value is one of its own there, too; values that later rows alone have
+    are none."""
     if engine == "spark":
         request.getfixturevalue("spark")
     rows = ROWS.copy()
@@ -390,7 +392,10 @@ def test_nominal_attributes_give_the_rankings_of_texts_of_csv(tmp_path, engine, 
 
 def test_nominal_attributes_that_are_none(tmp_path):
     many = ",".join(f"v{i}" for i in range(MAX_BINS + 1))
-    text = f"@relation r\n@attribute a {{{many}}}\n@attribute b {{x,y}}\n@attribute y {{0,1}}\n@data\nv0,x,0\nv9,y,1\n"
+    text = (
+        f"@relation r\n@attribute a {{{many}}}\n@attribute b {{x,y}}\n@attribute y "
+        "{0,1}\n@data\nv0,x,0\nv9,y,1\n"
+    )
     (tmp_path / "r.arff").write_text(text)
     with pytest.raises(
         DataError, match=r"r.arff:2: attribute 'a' has 251 values.*categories='index'"

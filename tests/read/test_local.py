@@ -1,4 +1,5 @@
-"""Files of this machine read in this process: the frame that Spark gives of them, to the bit, and what it says of wrong ones."""
+"""Files of this machine read in this process: the frame that Spark gives of them, to the bit, and
+what it says of wrong ones."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ HERE = LocalSession()
 
 
 def cell_of(value):
-    """A cell as text that tells values to the bit, whether a vector is sparse, and null from NaN."""
+    """A cell as text that tells values to the bit, whether a vector is sparse, and null from
+    NaN."""
     if hasattr(value, "toArray"):
         stored = [*value.indices, *value.values] if hasattr(value, "indices") else value.values
         return [hasattr(value, "indices"), len(value), [float(v).hex() for v in stored]]
@@ -201,9 +203,10 @@ def columns(spark, tmp_path_factory):
             )
         )  # fmt: skip
     schema = (
-        "key bigint, name string, `f.a` double, f_b int, f_c boolean, f_d float, f_e smallint, price decimal(10,2), day date, "
-        "cells array<double>, tags array<string>, numbers array<int>, hot array<double>, text string, l_x double, l_y int, "
-        "holes double, at timestamp"
+        "key bigint, name string, `f.a` double, f_b int, f_c boolean, f_d float, f_e smallint, "
+        "price decimal(10,2), day date, cells array<double>, tags array<string>, numbers "
+        "array<int>, hot array<double>, text string, l_x double, l_y int, holes double, at "
+        "timestamp"
     )
     frame = spark.createDataFrame(rows, schema)
     sparse = F.when(F.col("key") % 2 == 0, F.col("hot")).otherwise(F.array(F.lit(0.0), F.lit(1.0)))

@@ -1,5 +1,5 @@
-"""CSV, JSON and texts of this machine read in this process: the frame that Spark gives of them, to the bit, or a refusal that
-says what only Spark reads."""
+"""CSV, JSON and texts of this machine read in this process: the frame that Spark gives of them, to
+the bit, or a refusal that says what only Spark reads."""
 
 from __future__ import annotations
 
@@ -380,7 +380,8 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def texts(spark, tmp_path_factory):
-    """A folder with the same texts as Parquet, CSV (without line ends) and JSON: 360 rows, many of them repeated."""
+    """A folder with the same texts as Parquet, CSV (without line ends) and JSON: 360 rows, many of
+    them repeated."""
     folder = tmp_path_factory.mktemp("texts")
     rows = [
         (

@@ -1,4 +1,5 @@
-"""One pass in: readers of tables are column expressions, values are packed as they come, in small batches."""
+"""One pass in: readers of tables are column expressions, values are packed as they come, in small
+batches."""
 
 from __future__ import annotations
 
@@ -123,7 +124,8 @@ def test_a_vector_of_another_size_in_a_later_batch_is_named():
     [np.array([1.0]), np.array([1.0, 2.0]), np.array([0.0, 1.0, -3.5]), np.array([1.0, np.inf])],
 )
 def test_sparse_cells_are_read_alike_from_buffers_and_one_by_one(values):
-    """Cells that are all sparse come straight from Arrow's buffers; one dense cell among them sends all the slow way."""
+    """Cells that are all sparse come straight from Arrow's buffers; one dense cell among them sends
+    all the slow way."""
     rng = np.random.default_rng(len(values))
     n, d = 50, 30
     stored = rng.random((n, d)) < 0.2
@@ -167,7 +169,8 @@ def test_the_profile_of_ones_is_that_of_any_values():
 
 
 class Settings:
-    """A session's runtime settings: of a Spark that knows `known`, on a platform that may let nobody set any."""
+    """A session's runtime settings: of a Spark that knows `known`, on a platform that may let
+    nobody set any."""
 
     def __init__(self, known: dict[str, str], locked: bool = False) -> None:
         self.values, self.locked, self.conf = dict(known), locked, self
@@ -385,7 +388,8 @@ def test_an_action_names_the_row(spark, bad, features, labels, said):
     with pytest.raises(DataError) as raised:
         used(spark, rows, features, labels)
     assert said in str(raised.value)
-    # packing takes the rows before their values are checked: it sees each of these itself, and says it as the reader does
+    # packing takes the rows before their values are checked: it sees each of these itself, and says
+    # it as the reader does
     with pytest.raises(DataError) as packed:
         pack(
             table(

@@ -142,7 +142,8 @@ def digest(batches):
     [(None, "56e44e6370fabdf9ba584e03559dbe9f"), (0.05, "ab2e7d33b867e6d2584b29ca74539504")],
 )
 def test_a_planted_set_stays_what_it_was(density, expected):
-    """Published figures were made of these rows: a change of the generator is a change of the data."""
+    """Published figures were made of these rows: a change of the generator is a change of the
+    data."""
     ids = pa.RecordBatch.from_arrays([pa.array(np.arange(40))], ["id"])
     plan = samples._Planted(planted_truth(60, 7, seed=5), 60, 7, density, 0.5, 0.25, 5)
     assert digest(samples._planted_rows([ids], plan)) == expected

@@ -1,8 +1,9 @@
-"""What a Spark answers, as plain values and as saved models, for another Spark to compare and to load.
+"""What a Spark answers, as plain values and as saved models, for another Spark to compare and to
+load.
 
-`pytest answers.py` with the folders in `PLACES` leaves answers.json, quickstart/ and saved/ in the first, and in its loaded.json
-what the models in the second give. No name of a test file: it runs where it is asked for only.
-"""
+`pytest answers.py` with the folders in `PLACES` leaves answers.json, quickstart/ and saved/ in the
+first, and in its loaded.json what the models in the second give. No name of a test file: it runs
+where it is asked for only."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """An environment of Spark 3.5 beside the versions of Databricks 15.4, with the package in it.
 
-As a program, `environment.py FOLDER` installs it there and writes FOLDER/result.json: its Python, or why there is none. pip keeps
-what it downloads in its own cache. No name of a test file.
-"""
+As a program, `environment.py FOLDER` installs it there and writes FOLDER/result.json: its Python,
+or why there is none. pip keeps what it downloads in its own cache. No name of a test file."""
 
 from __future__ import annotations
 
@@ -57,7 +56,8 @@ def environment() -> dict[str, str]:
 
 
 def installed(folder: Path) -> Path:
-    """The Python of a new environment in `folder`. `Unavailable` where pip reaches no index, or has nothing for this Python."""
+    """The Python of a new environment in `folder`. `Unavailable` where pip reaches no index, or has
+    nothing for this Python."""
     from spark_mlfs.session import local as java
 
     if not (3, 10) <= sys.version_info[:2] <= (3, 11):

@@ -1,8 +1,8 @@
-"""Spark 3.5 beside the versions of Databricks 15.4 gives what the newest Spark gives, and each reads what the other saved.
+"""Spark 3.5 beside the versions of Databricks 15.4 gives what the newest Spark gives, and each
+reads what the other saved.
 
-The tests marked `spark35` run there, too. `environment` makes theirs anew under the temporary folder, from when the tests are
-collected on (`conftest`).
-"""
+The tests marked `spark35` run there, too. `environment` makes theirs anew under the temporary
+folder, from when the tests are collected on (`conftest`)."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def older(of_spark35) -> Path:
 
 @pytest.fixture(scope="module")
 def answers(spark, older, tmp_path_factory):
-    """(what the newest Spark found, what 3.5 found), (what each found of the other's models), the folders of both, and what
-    pytest said of the marked tests, which run in the same session of 3.5."""
+    """(what the newest Spark found, what 3.5 found), (what each found of the other's models), the
+    folders of both, and what pytest said of the marked tests, which run in the same session of
+    3.5."""
     folder = tmp_path_factory.mktemp("answers")
     places = [folder / "newest", folder / "older"]
     for place in places:
@@ -69,7 +70,8 @@ def marked() -> list[Path]:
 
 
 def close(one, other, relative: float) -> None:
-    """Values that are alike but for numbers (as hexadecimal text), which are equal to `relative`."""
+    """Values that are alike but for numbers (as hexadecimal text), which are equal to
+    `relative`."""
     assert type(one) is type(other)
     if isinstance(one, list):
         assert len(one) == len(other)

@@ -1,4 +1,5 @@
-"""A pandas frame goes to Spark's estimators through the session; what does not is told what to call."""
+"""A pandas frame goes to Spark's estimators through the session; what does not is told what to
+call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Arrays in this process and a Spark frame give the same ranking, to the bit: real sets, a third of the rows repeated, no ids."""
+"""Arrays in this process and a Spark frame give the same ranking, to the bit: real sets, a third of
+the rows repeated, no ids."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ from spark_mlfs.testing import example
 SCHEMA = T.StructType(
     [T.StructField("features", VectorUDT()), T.StructField("labels", VectorUDT())]
 )
-SETS = {  # distinct rows, every how many-th feature, methods: counts, draws by row, neighbours, iterations
+# distinct rows, every how many-th feature, methods: counts, draws by row, neighbours, iterations
+SETS = {
     "emotions": (200, 2, list(METHODS)),
     "scene": (300, 7, ["jmi", "relieff", "msfs", "csfs"]),
     "enron": (300, 9, ["mim", "lrfs", "gmba", "fisher"]),

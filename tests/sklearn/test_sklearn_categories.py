@@ -1,4 +1,5 @@
-"""Columns of texts, categoricals, booleans and dates of frames in memory: codes to methods that count, 0/1 groups to others."""
+"""Columns of texts, categoricals, booleans and dates of frames in memory: codes to methods that
+count, 0/1 groups to others."""
 
 from __future__ import annotations
 

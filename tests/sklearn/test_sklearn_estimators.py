@@ -1,4 +1,5 @@
-"""The scikit-learn face keeps scikit-learn's rules; a class for every entry of the registries, with its parameters."""
+"""The scikit-learn face keeps scikit-learn's rules; a class for every entry of the registries, with
+its parameters."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ def test_rules_of_scikit_learn(estimator, check):
 
 @pytest.mark.parametrize(("classes", "name"), CLASSES, ids=[name for _, name in CLASSES])
 def test_every_entry_has_a_class_with_its_parameters(classes, name):
-    """Named, with defaults and documented, in the written source; clone keeps every value, and names go out."""
+    """Named, with defaults and documented, in the written source; clone keeps every value, and
+    names go out."""
     entry, cls = classes.registry[name], classes[name]
     signature = inspect.signature(cls.__init__).parameters
     assert (
@@ -165,7 +167,8 @@ def test_frames_are_scored_by_name_and_index():
 
 
 def test_lists_of_tags_are_scored():
-    """By `score`, in a pipeline and in cross-validation: the accuracy of the same labels as a matrix."""
+    """By `score`, in a pipeline and in cross-validation: the accuracy of the same labels as a
+    matrix."""
     x, y = example()
     tags = [[f"t{j}" for j in np.flatnonzero(row)] for row in y]
     pipe = make_pipeline(face.MIMSelector(num_top_features=6), face.BRSVMClassifier())

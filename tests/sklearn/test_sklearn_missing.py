@@ -1,4 +1,5 @@
-"""Missing values of tables in memory: filled in training, by the same values in `transform` and `predict`."""
+"""Missing values of tables in memory: filled in training, by the same values in `transform` and
+`predict`."""
 
 from __future__ import annotations
 

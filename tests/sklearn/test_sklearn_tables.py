@@ -1,4 +1,5 @@
-"""What a table in memory may be, and what is said of one that cannot be used; no Spark anywhere near."""
+"""What a table in memory may be, and what is said of one that cannot be used; no Spark anywhere
+near."""
 
 from __future__ import annotations
 
@@ -127,7 +128,8 @@ def test_sparse_frames_of_any_fill():
 
 
 def test_texts_of_several_tags():
-    """Each is one class, with a warning where they share tags; parted where it is said what stands between them."""
+    """Each is one class, with a warning where they share tags; parted where it is said what stands
+    between them."""
     want = spark_mlfs.rank(X, tags(), "mim", 5)
     for mark in ",;|":
         texts = [f" {mark} ".join(row) for row in tags()]
@@ -167,7 +169,8 @@ def test_a_wrong_keyword_is_told_with_the_near_one():
 
 
 def test_weights_of_any_size():
-    """Equal ones change nothing, whatever they are; those that no unit holds are refused in one line."""
+    """Equal ones change nothing, whatever they are; those that no unit holds are refused in one
+    line."""
     want = spark_mlfs.rank(X, Y, "mim", 5)["index"].tolist()
     for weight in (1e-300, 1e14, 1e300):
         assert (
@@ -196,7 +199,8 @@ def test_one_class_a_row_becomes_a_label_a_class():
 
 
 def test_rows_are_known_by_their_content():
-    """Whatever type holds them, in whichever order: with repetitions the same draws, so the same scores."""
+    """Whatever type holds them, in whichever order: with repetitions the same draws, so the same
+    scores."""
     x, y = np.round(np.concatenate([X, X[:90]]), 2).astype(np.float32), np.concatenate([Y, Y[:90]])
     order = np.random.default_rng(0).permutation(len(x))
     wants = spark_mlfs.rank(x, y, "relieff", None, num_anchors=50)

@@ -13,7 +13,8 @@ from spark_mlfs.solvers.filters import combine, corrected, g_tests
 
 
 def counted(codes, y, width):
-    """(F, width, 1 + q) counts and (F, width, q) unknown ones of codes (n, F) and labels (n, q), NaN unknown."""
+    """(F, width, 1 + q) counts and (F, width, q) unknown ones of codes (n, F) and labels (n, q),
+    NaN unknown."""
     hot = (codes[:, :, None] == np.arange(width)).astype(np.int64)
     groups = np.column_stack([np.ones(len(y), np.int64), (y == 1).astype(np.int64)])
     return np.einsum("nfb,ng->fbg", hot, groups), np.einsum(
@@ -76,7 +77,8 @@ def test_combinations_are_what_their_formulas_say(seed, q, power):
 
 
 def test_combination_at_the_ends():
-    """Nothing tested is 1, one test stands as it is, 0 and tiny values keep their digits, a p-value of 1 does not veto."""
+    """Nothing tested is 1, one test stands as it is, 0 and tiny values keep their digits, a p-value
+    of 1 does not veto."""
     nan = np.nan
     p = np.array([[nan, nan], [0.3, nan], [0.0, 0.9], [1e-200, 0.5], [1e-12, 1.0], [1.0, 1.0]])
     found = combine(p, n=1000)
@@ -100,8 +102,9 @@ def test_corrections_equal_scipy(seed, m):
 
 @pytest.mark.parametrize("dependent", [False, True], ids=["independent labels", "dependent labels"])
 def test_p_values_are_uniform_under_the_null(dependent):
-    """6000 features that have nothing to do with five labels: p-values of one label are uniform, combined ones are right in the
-    tail, which is where they are used, whatever the dependence of the labels."""
+    """6000 features that have nothing to do with five labels: p-values of one label are uniform,
+    combined ones are right in the tail, which is where they are used, whatever the dependence of
+    the labels."""
     rng = np.random.default_rng(5)
     n, q = 1500, 5
     common = rng.random((n, 1)) if dependent else 0.0
@@ -115,8 +118,8 @@ def test_p_values_are_uniform_under_the_null(dependent):
 
 
 def test_the_false_discovery_rate_is_kept():
-    """40 runs, 30 of 200 features depend on a label: at fdr 0.1 the mean share of false ones is at most 1.2 · 0.1, and nearly all
-    that matter are found; fwe keeps a false one in few runs."""
+    """40 runs, 30 of 200 features depend on a label: at fdr 0.1 the mean share of false ones is at
+    most 1.2 · 0.1, and nearly all that matter are found; fwe keeps a false one in few runs."""
     rng = np.random.default_rng(6)
     shares, power, any_false = [], [], 0
     for _ in range(40):

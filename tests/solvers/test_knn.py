@@ -1,4 +1,5 @@
-"""Blocked neighbours against sorting everything, with ties, conditions, blocks of any size, dense and sparse."""
+"""Blocked neighbours against sorting everything, with ties, conditions, blocks of any size, dense
+and sparse."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ def cut(X, sizes, ids=None, codes=None, sparse=False):
 
 
 def nearest_in(query, blocks, k, condition=None, batch=512, tile=1024):
-    """As `nearest`, of blocks of any sizes met in batches and tiles of any sizes, under a condition."""
+    """As `nearest`, of blocks of any sizes met in batches and tiles of any sizes, under a
+    condition."""
     sieve, parts = Sieve.of(query), [Nearest(0, k)]
     for first in range(0, len(query), batch):
         some = query.take(slice(first, first + batch))
@@ -97,7 +99,8 @@ def test_products_that_cancel_do_not_decide(sparse):
 
 
 def test_equal_distances_on_the_edge_of_the_grid():
-    """Equal distances (exact: all differences are dyadic) that lie halfway between two keys, where products are not exact."""
+    """Equal distances (exact: all differences are dyadic) that lie halfway between two keys, where
+    products are not exact."""
     rng = np.random.default_rng(1)
     d = 24
     base = np.rint(rng.normal(size=d) * 2**34) / 2**20  # its squares need more than 53 bits

@@ -1,4 +1,5 @@
-"""Knockoffs: their second moments, s against a general optimiser, the threshold against its definition, error and power."""
+"""Knockoffs: their second moments, s against a general optimiser, the threshold against its
+definition, error and power."""
 
 from __future__ import annotations
 
@@ -53,7 +54,8 @@ def test_exact_copies_are_handled():
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), v=st.integers(2, 6))
 def test_s_is_the_optimum(seed, v):
-    """Coordinate steps end where a general optimiser does; every s on the way is inside its limits."""
+    """Coordinate steps end where a general optimiser does; every s on the way is inside its
+    limits."""
     sigma = 0.8 * correlation(seed, v) + 0.2 * np.eye(v)
 
     def objective(logs):
@@ -79,7 +81,8 @@ def test_s_is_the_optimum(seed, v):
 
 
 def test_knockoffs_have_the_second_moments_they_must():
-    """By algebra: cov(x̃) = Σ, cov(x, x̃) = Σ − S, E x̃ = μ, in the units of the data; a constant feature has none."""
+    """By algebra: cov(x̃) = Σ, cov(x, x̃) = Σ − S, E x̃ = μ, in the units of the data; a constant
+    feature has none."""
     rng = np.random.default_rng(2)
     x = (rng.normal(size=(300, 6)) @ rng.normal(size=(6, 6))) * [1, 10, 0.1, 3, 1, 1] + 5
     x[:, 3] = 2.0
@@ -117,7 +120,8 @@ def test_statistic_changes_sign_when_a_pair_is_swapped():
 
 
 def run(seed, solve, n=1000, d=100, q=5, relevant=20, binary=False, copies=0):
-    """One planted data set: share of false features at fdr 0.1, share of the relevant ones found, signs of the irrelevant W."""
+    """One planted data set: share of false features at fdr 0.1, share of the relevant ones found,
+    signs of the irrelevant W."""
     rng = np.random.default_rng(seed)
     x = (
         rng.normal(size=(n, d))
@@ -155,9 +159,9 @@ def run(seed, solve, n=1000, d=100, q=5, relevant=20, binary=False, copies=0):
     ids=["ridge", "csfs"],
 )
 def test_false_discoveries_are_held_and_features_found(solve, binary):
-    """40 planted runs, 20 of 100 correlated features relevant to five labels: mean share of false ones at most 1.2 times the
-    target of 0.1, power 0.7; W of an irrelevant feature is no more often positive than negative (a
-    little less: Σ is estimated from the same rows)."""
+    """40 planted runs, 20 of 100 correlated features relevant to five labels: mean share of false
+    ones at most 1.2 times the target of 0.1, power 0.7; W of an irrelevant feature is no more often
+    positive than negative (a little less: Σ is estimated from the same rows)."""
     runs = np.array([run(seed, solve, binary=binary) for seed in range(40)])
     false, power, positive = runs.mean(axis=0)
     assert false <= 0.12, runs[:, 0]
@@ -166,7 +170,8 @@ def test_false_discoveries_are_held_and_features_found(solve, binary):
 
 
 def test_copies_of_relevant_features_are_told_apart():
-    """Ten irrelevant features are relevant ones plus noise, correlated with them at 0.96: any marginal test passes them."""
+    """Ten irrelevant features are relevant ones plus noise, correlated with them at 0.96: any
+    marginal test passes them."""
     runs = np.array(
         [run(seed, lambda view: l21.csfs(view, 1.0), n=2500, d=80, copies=10) for seed in range(40)]
     )

@@ -282,7 +282,8 @@ def test_honest_about_running_out(case):
 
 
 def correlated(n=400, d=60, q=12, seed=0):
-    """Columns that copy one another, exactly (either sign), nearly and as sums: where reweighting alone is slow."""
+    """Columns that copy one another, exactly (either sign), nearly and as sums: where reweighting
+    alone is slow."""
     rng = np.random.default_rng(seed)
     X = (rng.random((n, d)) < 0.1) * rng.random((n, d))
     X[:, 10] = X[:, 3]
@@ -365,7 +366,8 @@ def test_a_newton_step_stays_above_the_floor_and_minimises_the_model():
 
 
 def test_csfs_of_more_features_than_rows(monkeypatch):
-    """A third of the rows unlabelled: the optimality conditions hold, and each fit starts where the last one ended."""
+    """A third of the rows unlabelled: the optimality conditions hold, and each fit starts where the
+    last one ended."""
     rng = np.random.default_rng(0)
     X = (rng.random((120, 180)) < rng.beta(0.5, 4, 180)).astype(float)
     X = oracle.standardise(X[:, X.std(axis=0) > 0])

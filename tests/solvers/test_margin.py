@@ -96,13 +96,15 @@ def planted(n=60, d=8, seed=0, q=3):
 
 
 def close(got, want, tolerance=1e-11, slack=0.0):
-    # the data are standardised: a loss of exactly 0 may come out as what the grid leaves of numbers near 1
+    # the data are standardised: a loss of exactly 0 may come out as what the grid leaves of numbers
+    # near 1
     assert (np.abs(got - want) <= tolerance * max(1, np.abs(want).max()) + slack).all()
 
 
 def grid_slack(naive, bits, i, hits, dissim, margin, v):
-    """What an anchor's loss and gradient may be off by, as each c is a whole number of 2^-bits: half of one for every active
-    pair, whose terms may cancel in the sums; and what float64 rounds of such terms, which may be large and cancel in a pair."""
+    """What an anchor's loss and gradient may be off by, as each c is a whole number of 2^-bits:
+    half of one for every active pair, whose terms may cancel in the sums; and what float64 rounds
+    of such terms, which may be large and cancel in a pair."""
     delta = (naive.X[i] - naive.X) ** 2
     near, far = margin + (delta[hits] @ v)[:, None], delta[dissim] @ v
     active = (np.round((near - far) / naive.d, 10) >= 0) * naive.lam
@@ -113,8 +115,8 @@ def grid_slack(naive, bits, i, hits, dissim, margin, v):
 
 
 def shared_slack(naive, ours, v):
-    """What the loss of all anchors may be off by beside: a row's c, summed over the anchors, are a whole number of 2^-40 of the
-    most that they can be (at most 1 for each hit)."""
+    """What the loss of all anchors may be off by beside: a row's c, summed over the anchors, are a
+    whole number of 2^-40 of the most that they can be (at most 1 for each hit)."""
     most = 2.0 ** np.ceil(np.log2(1 + len(naive.anchors) * len(naive.anchors[0][1])))
     return most * 2.0**-41 * (naive.X**2 @ v).sum()
 
@@ -202,7 +204,8 @@ def test_dense_product_and_sparse_product_agree(monkeypatch):
 
 
 def test_products_that_cancel_do_not_decide_a_hinge():
-    # far from the origin |x|^2 + |z|^2 - 2x'z errs by more than the grid: the nearest hit and miss are exact ties
+    # far from the origin |x|^2 + |z|^2 - 2x'z errs by more than the grid: the nearest hit and miss
+    # are exact ties
     X, Y = planted(50)
     X = np.round(X, 3)
     naive, ours = Gmba(X + 3e3, Y), InBlocks(X + 3e3, Y, tile=16)

@@ -113,7 +113,8 @@ def test_degenerate_graphs():
 @pytest.mark.parametrize("name", ["planted", "emotions", "scene"])
 @pytest.mark.parametrize("beta", [0.0, 0.3])
 def test_acceleration_reaches_a_fixed_point_of_the_same_cycles(name, beta, request):
-    """The first thirty cycles are the plain ones; the end is where plain cycles end, or lower, and one more moves nothing."""
+    """The first thirty cycles are the plain ones; the end is where plain cycles end, or lower, and
+    one more moves nothing."""
     X, Y = (
         planted()
         if name == "planted"
@@ -156,7 +157,8 @@ def test_identical_columns_weigh_alike():
 
 
 def test_eliminating_v_equals_the_inverse():
-    """P, H and N with more features than are multiplied out at a time, from a dense X and from products alone."""
+    """P, H and N with more features than are multiplied out at a time, from a dense X and from
+    products alone."""
     rng = np.random.default_rng(0)
     n, d, alpha, beta = 90, 300, 0.7, 0.3
     X, Y = rng.normal(size=(n, d)), (rng.random((n, 5)) < 0.3).astype(float)
@@ -175,7 +177,8 @@ def test_eliminating_v_equals_the_inverse():
 
 @pytest.mark.parametrize("shift", [1.0, 1e180])
 def test_shifted_solves_keep_to_the_numbers_range(shift):
-    """Columns as small, and shifts as large, as V and B reach where constraint="none" lets them drift apart."""
+    """Columns as small, and shifts as large, as V and B reach where constraint="none" lets them
+    drift apart."""
     rng = np.random.default_rng(1)
     edges = np.triu(rng.random((40, 40)) < 0.1, 1) * rng.random((40, 40))
     L = np.diag((edges + edges.T).sum(axis=1)) - edges - edges.T

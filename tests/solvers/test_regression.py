@@ -1,4 +1,5 @@
-"""Ridge, LASSO, elastic net and group forms against scikit-learn, and their optimality conditions."""
+"""Ridge, LASSO, elastic net and group forms against scikit-learn, and their optimality
+conditions."""
 
 from __future__ import annotations
 
@@ -165,7 +166,8 @@ def test_a_column_in_small_units_takes_nothing_from_the_others(fit):
 
 
 def test_dependent_columns_in_large_units_take_nothing_from_the_others():
-    """Of 3a and 4a the weights are 3/5 and 4/5 of that of 5a, and those of columns in small units stay what they are."""
+    """Of 3a and 4a the weights are 3/5 and 4/5 of that of 5a, and those of columns in small units
+    stay what they are."""
     X, Y = planted()
     a, others = np.round(X[:, :1] * 64) * 2.0**24, np.round(X[:, 12:17] * 64) * 2.0**-13
     got = ridge(gram_of_rows(np.hstack([3 * a, others, 4 * a]), Y).centred("none")).weights

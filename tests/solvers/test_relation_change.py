@@ -1,4 +1,5 @@
-"""The tests of a change: beside proportional fitting and SciPy, and how often they are wrong where nothing changed."""
+"""The tests of a change: beside proportional fitting and SciPy, and how often they are wrong where
+nothing changed."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ def as_pairs(tables: np.ndarray) -> tuple[tuple, tuple]:
 
 
 def drawn(rng, pairs: int, rows: tuple[int, int], shares: list[np.ndarray]) -> np.ndarray:
-    """(pairs, codes, 2, 2) tables of so many rows in each window, by the cells' shares (codes, 2) in each."""
+    """(pairs, codes, 2, 2) tables of so many rows in each window, by the cells' shares (codes, 2)
+    in each."""
     windows = [
         rng.multinomial(n, p.ravel(), pairs).reshape(pairs, *p.shape)
         for n, p in zip(rows, shares, strict=True)
@@ -26,7 +28,8 @@ def drawn(rng, pairs: int, rows: tuple[int, int], shares: list[np.ndarray]) -> n
 
 
 def cells(codes: np.ndarray, log_odds: np.ndarray, level: float) -> np.ndarray:
-    """(codes, 2) shares of the cells: the codes' shares, and the label's log odds in each, `level` added."""
+    """(codes, 2) shares of the cells: the codes' shares, and the label's log odds in each, `level`
+    added."""
     have = 1 / (1 + np.exp(-(log_odds + level)))
     return np.stack([codes * (1 - have), codes * have], axis=1)
 
@@ -44,7 +47,8 @@ def test_the_statistic_is_that_of_proportional_fitting(codes):
 
 
 def test_hard_fits_keep_all_margins():
-    """Odds far from 1, empty cells, empty codes: the fitted tables have the margins of the counts."""
+    """Odds far from 1, empty cells, empty codes: the fitted tables have the margins of the
+    counts."""
     rng = np.random.default_rng(0)
     cells = rng.integers(0, 3000, (500, 4, 4)) * (rng.random((500, 4, 4)) < 0.6).astype(float)
     fitted = drift.fit(cells)

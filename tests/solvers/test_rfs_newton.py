@@ -22,7 +22,8 @@ def wide(n=60, d=45, q=4, seed=2):
 
 
 def certified(X, Y, gamma, got, weights=1.0):
-    """A dual feasible point whose value is the objective: 1'T = 0, ||t_i|| <= m_i, ||X_j'T|| <= gamma, value tr T'Y."""
+    """A dual feasible point whose value is the objective: 1'T = 0, ||t_i|| <= m_i, ||X_j'T|| <=
+    gamma, value tr T'Y."""
     T = got.extra["dual"]
     T = T - T.mean(axis=0) * np.broadcast_to(weights / np.mean(weights), len(X))[:, None]
     T = T / max(
@@ -84,7 +85,8 @@ def test_copies_repeated_rows_and_shifted_features():
 
 @pytest.mark.parametrize("gamma", [0.05, 1.0, 8.0])
 def test_rows_that_have_weights(gamma):
-    """A row of weight m is m rows; fractions, far apart, have the certificate; the first steps are those of the n x n form."""
+    """A row of weight m is m rows; fractions, far apart, have the certificate; the first steps are
+    those of the n x n form."""
     X, Y = wide()
     m = np.random.default_rng(8).integers(1, 5, len(X))
     got = rfs_newton(X, Y, gamma, mass=m)

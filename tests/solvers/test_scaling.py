@@ -1,4 +1,5 @@
-"""Scaling against scikit-learn's scalers, for dense and sparse rows, and from sums instead of rows."""
+"""Scaling against scikit-learn's scalers, for dense and sparse rows, and from sums instead of
+rows."""
 
 from __future__ import annotations
 
@@ -82,7 +83,8 @@ def test_some_columns_as_they_stand_among_all(make):
 
 
 def far(method):
-    """Rankings by a method of the example, its columns times powers of two; rows have ids of their own, so that draws agree."""
+    """Rankings by a method of the example, its columns times powers of two; rows have ids of their
+    own, so that draws agree."""
     x, y = example()
     more = {"epochs": 2} if method == "deepfs" else {}
     if method.endswith("knn"):
@@ -103,7 +105,8 @@ def far(method):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [*METHODS, "ppt-cmi knn"])
 def test_a_ranking_is_the_same_at_any_magnitude(method):
-    """Powers of two on all columns, or on some: the same bits. (`auto` has a judge that takes columns in their proportion.)"""
+    """Powers of two on all columns, or on some: the same bits. (`auto` has a judge that takes
+    columns in their proportion.)"""
     ranked = far(method)
     for sparse in (False, True):
         near = ranked(0, sparse)

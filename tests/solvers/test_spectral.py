@@ -55,7 +55,8 @@ def test_equals_the_all_pairs_computation(criterion, name, request):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("k", [2, 3, 7, 20, 1000])
 def test_phi3_takes_whole_eigenspaces_within_labelsets_too(seed, k):
-    # few labelsets, unconnected ones among them: k reaches the eigenvalues above 1 that live within a labelset
+    # few labelsets, unconnected ones among them: k reaches the eigenvalues above 1 that live within
+    # a labelset
     X, Y = planted(40, 6, 3, seed, 0.3)
     np.testing.assert_allclose(
         scores(X, Y, "phi3", k=k), oracle.spec(X, Y, "phi3", k), rtol=1e-9, atol=1e-12
@@ -85,7 +86,8 @@ def test_small_graphs_with_isolated_rows(seed, criterion, rate):
 
 
 def test_known_values():
-    # two pairs of twins: the indicator of a component has no loss, a feature that splits the twins has the most
+    # two pairs of twins: the indicator of a component has no loss, a feature that splits the twins
+    # has the most
     Y = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
     X = np.array([[1.0, 1, 1], [1, -1, 1], [-1, 1, 1], [-1, -1, -3]])
     # 3rd: x'Lx = (1 + 3)^2/3 in standardised units of variance 3, x'Dx = 4

@@ -1,4 +1,5 @@
-"""States: rows cut in any way, merged in any order, some taken away, rank to the bit as the remaining rows do in one pass."""
+"""States: rows cut in any way, merged in any order, some taken away, rank to the bit as the
+remaining rows do in one pass."""
 
 from __future__ import annotations
 
@@ -414,7 +415,8 @@ def test_saved_and_loaded(tmp_path):
 
 @pytest.mark.parametrize("kind", ["sparse unknown", "sparse weights", "dense"])
 def test_what_is_ranked_is_added_up_range_by_range(kind, tmp_path, monkeypatch):
-    """Of the pieces of files, of states with features of their own, in another unit of weight: the same bits."""
+    """Of the pieces of files, of states with features of their own, in another unit of weight: the
+    same bits."""
     monkeypatch.setattr(files, "RANGE_BYTES", 300)
     X, Y, more = data(kind)
     methods = ["mim", "chi2", "fisher", "f-statistic"]
@@ -468,7 +470,8 @@ def test_screens_and_constraints_as_on_rows():
 
 
 def test_sums_beyond_the_first_rows_are_exact():
-    """Integers 16 times as large as those of the first state: their sums are those of Python's whole numbers."""
+    """Integers 16 times as large as those of the first state: their sums are those of Python's
+    whole numbers."""
     rng = np.random.default_rng(3)
     small, large = rng.integers(-8, 9, (50, 3)), rng.integers(-128, 129, (9000, 3))
     small[0] = 8
@@ -492,7 +495,8 @@ def test_weights_too_far_apart_are_refused_before_they_are_added_up():
 
 
 def test_merged_states_in_a_finer_unit_and_back():
-    """Many states, so that lower words are full, raised by a finer weight, and lowered when it goes."""
+    """Many states, so that lower words are full, raised by a finer weight, and lowered when it
+    goes."""
     X, Y, _ = data("dense")
     weights = [np.full(N, 1.0 + i) for i in range(12)] + [np.full(N, 2.0**-25)]
     first = states.collect(
@@ -541,7 +545,8 @@ def test_rows_stored_otherwise_are_the_same_rows(method):
 
 
 def test_the_weight_of_counts_of_10_000_labels():
-    """Of sparse rows 8 bytes for each stored value, alone and with each label of its row; of dense ones it is refused at once."""
+    """Of sparse rows 8 bytes for each stored value, alone and with each label of its row; of dense
+    ones it is refused at once."""
     rng, n, d, q = np.random.default_rng(0), 400, 2000, 10_000
     X = sp.random(n, d, 0.01, "csr", random_state=0, data_rvs=lambda size: np.ones(size))
     Y = sp.csr_matrix(
@@ -558,7 +563,8 @@ def test_the_weight_of_counts_of_10_000_labels():
 
 
 def test_rows_are_left_as_they_are():
-    """Columns that stand in another order in the first state are sorted in a copy: packed rows are collected again and again."""
+    """Columns that stand in another order in the first state are sorted in a copy: packed rows are
+    collected again and again."""
     X, Y, _ = data("sparse")
     X.data += 0.1 * np.arange(X.nnz)
     first = states.collect(
@@ -580,7 +586,8 @@ def test_rows_are_left_as_they_are():
 
 @pytest.mark.parametrize("large", [1, 1 << 31])
 def test_tables_add_up_range_by_range(large, monkeypatch):
-    """As SciPy adds: with signs, with sums of 0, which are not stored, and with rows that have nothing."""
+    """As SciPy adds: with signs, with sums of 0, which are not stored, and with rows that have
+    nothing."""
     monkeypatch.setattr(sums, "RANGE", 40)
     rng, signs = np.random.default_rng(1), [1, 1, 1, -1, -1]
     dense = [

@@ -1,4 +1,5 @@
-"""spark-mlfs collect, select --states, states: as a user types them, without Spark; and a state of format 1, read for ever."""
+"""spark-mlfs collect, select --states, states: as a user types them, without Spark; and a state of
+format 1, read for ever."""
 
 from __future__ import annotations
 
@@ -131,7 +132,8 @@ def test_a_killed_collect_leaves_nothing(days, monkeypatch):
     ("words", "told"),
     [
         (("select", "--states", "states/day*", "--method", "relieff", "--output", "r"), "relieff needs the rows"),
-        (("select", "--states", "states/day0", "--method", "lasso", "--output", "r"), "the second moments that lasso takes"),
+        (("select", "--states", "states/day0", "--method", "lasso", "--output", "r"), "the second "
+            "moments that lasso takes"),
         (("select", "--states", "none*", "--output", "r"), "no such states"),
         (("select", "--states", "states/day0", "--data", "x", "--output", "r"), "leave --data, --format"),
         (("select", "--states", "states/day0", "states/other", "--method", "mim", "--output", "r"), "collect later states like"),
@@ -144,11 +146,15 @@ def test_a_killed_collect_leaves_nothing(days, monkeypatch):
         (("collect", "day1", "--for", "mimm", "--output", "r"), "did you mean 'mim'"),
         (("collect", "day1", "--output", "r"), "for which methods"),
         (("collect", "day1", "--for", "mim", "--like", "x", "--output", "r"), "x: no states"),
-        (("collect", "day1", "--for", "mim", "--output", "s3://b/x"), "s3://b/x is not on this machine"),
-        (("collect", "day1", "--for", "mim", "--like", "s3://b/x", "--output", "r"), "s3://b/x is not on this machine"),
+        (("collect", "day1", "--for", "mim", "--output", "s3://b/x"), "s3://b/x is not on this "
+            "machine"),
+        (("collect", "day1", "--for", "mim", "--like", "s3://b/x", "--output", "r"), "s3://b/x is "
+            "not on this machine"),
         (("select", "--states", "hdfs://h:9/d*", "--method", "mim", "--output", "r"), "hdfs://h:9/d* is not on this machine"),
-        (("states", "compare", "states/day0", "hdfs://h/d", "--output", "r"), "hdfs://h/d is not on this machine"),
-        (("states", "merge", "states/day*", "--output", "hdfs://h/d"), "hdfs://h/d is not on this machine"),
+        (("states", "compare", "states/day0", "hdfs://h/d", "--output", "r"), "hdfs://h/d is not "
+            "on this machine"),
+        (("states", "merge", "states/day*", "--output", "hdfs://h/d"), "hdfs://h/d is not on this "
+            "machine"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line(days, capsys, words, told):

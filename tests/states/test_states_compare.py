@@ -15,7 +15,8 @@ from spark_mlfs.states import collect, save
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """States of four days, on the last two of which x0 tells the other label; one of other codes."""
+    """States of four days, on the last two of which x0 tells the other label; one of other
+    codes."""
     folder, first = tmp_path_factory.mktemp("states"), None
     for day in range(4):
         rng = np.random.default_rng(day)
@@ -116,7 +117,8 @@ def test_it_says_where_to(home, capsys):
 
 @pytest.mark.parametrize("pairs_of", [4, 13])
 def test_pairs_are_ranked_and_change_no_test(pairs_of):
-    """Of rows of which a third is there twice: tests as over the rows, ranks and overlaps as those of the rows' columns."""
+    """Of rows of which a third is there twice: tests as over the rows, ranks and overlaps as those
+    of the rows' columns."""
     rng, windows = np.random.default_rng(4), []
     for day in range(2):
         X = rng.integers(0, 5, (2000, 16)).astype(float)

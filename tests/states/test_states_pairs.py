@@ -1,4 +1,5 @@
-"""Pairs of the best features in states: greedy counting methods rank to the bit as they do over the rows."""
+"""Pairs of the best features in states: greedy counting methods rank to the bit as they do over the
+rows."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def collected_for(given, rows, methods, like, name, params):
 
 
 def wide_first(kind):
-    """Rows of which the first 100 have the ends of every feature: their codes are those of all rows."""
+    """Rows of which the first 100 have the ends of every feature: their codes are those of all
+    rows."""
     X, Y, more = data(kind)
     if sp.issparse(X):
         X = X.toarray()
@@ -107,7 +109,8 @@ def test_the_first_state_ranks_as_with_a_screen(kind, method, params):
 
 
 def test_new_labels_and_features_join():
-    """A later state has other labels and words, in another order: pairs of labels go where they belong."""
+    """A later state has other labels and words, in another order: pairs of labels go where they
+    belong."""
     rng = np.random.default_rng(2)
 
     def frame(words):
@@ -153,7 +156,8 @@ def test_files_and_formats(tmp_path):
 
 @pytest.mark.parametrize("kind", ["dense", "sparse unknown"])
 def test_weight(kind):
-    """No state of pairs takes more bytes than were told, and what would is refused before it is counted."""
+    """No state of pairs takes more bytes than were told, and what would is refused before it is
+    counted."""
     X, Y, _ = data(kind)
     own = states.collect(X, Y, [*PAIRED], pairs_of=KEPT)
     coding = own.basis.coding(own.basis.kept, 5, "width")

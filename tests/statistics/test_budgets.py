@@ -1,4 +1,5 @@
-"""What one worker process may hold: more runs distributed, with the same bits, or is refused with the setting to change."""
+"""What one worker process may hold: more runs distributed, with the same bits, or is refused with
+the setting to change."""
 
 from __future__ import annotations
 
@@ -210,7 +211,8 @@ def test_what_one_task_may_not_hold_runs_distributed_with_the_same_bits(planted,
 
 
 def test_a_task_says_so_when_more_is_asked_for_later(planted):
-    """`jmi` asks for a pair's counts once it has picked: the task returns, and the driver runs it distributed."""
+    """`jmi` asks for a pair's counts once it has picked: the task returns, and the driver runs it
+    distributed."""
     requests = [pipeline.Request.of("jmi", {}, 6)]
     alone = pipeline.rank(planted, requests)
     spread = pipeline.rank(planted, requests, worker_bytes=within(planted, "jmi"))

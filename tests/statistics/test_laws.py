@@ -1,9 +1,9 @@
 """One law over every `Statistic` class there is.
 
-Merge is commutative and associative, folding blocks in equals merging their states, rows in any order and cut anywhere have one
-state, that of no rows changes nothing, a state that is cut and pasted is the same, so is one that has travelled, and no state is
-larger than it announced. All of it to the bit. A class without an example here fails.
-"""
+Merge is commutative and associative, folding blocks in equals merging their states, rows in any
+order and cut anywhere have one state, that of no rows changes nothing, a state that is cut and
+pasted is the same, so is one that has travelled, and no state is larger than it announced. All of
+it to the bit. A class without an example here fails."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ from spark_mlfs.statistics.base import (
 PARTS = 5
 
 
-# ---- data ----------------------------------------------------------------------------------------------------------------
+# ---- data
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def rows_of(x, y, unknown=None, unlabelled=None):
@@ -92,7 +93,8 @@ def dense(n=360, d=12, q=4, seed=0):
 
 
 def thin():
-    """X is sparse, X'Y is not: every feature meets every label sooner or later. The last rows are much longer than the others."""
+    """X is sparse, X'Y is not: every feature meets every label sooner or later. The last rows are
+    much longer than the others."""
     rng = np.random.default_rng(1)
     x = sp.vstack([members(rng, 580, 120, 6, 0.3), members(rng, 20, 120, 70, 0.3)], format="csr")
     x.data = rng.integers(1, 6, len(x.data)).astype(float)
@@ -166,7 +168,8 @@ def case(name) -> tuple[Block, Profile]:
     return block, profile_block(block, WIDTH[name])
 
 
-# ---- an example of every class -------------------------------------------------------------------------------------------
+# ---- an example of every class
+# -------------------------------------------------------------------------------------------
 
 
 class Watched(LocalEngine):
@@ -302,7 +305,8 @@ def targets_by_fold(profile, name):
 
 
 def folded(profile, name):
-    """Of all features and of some; with as many labels as there are, and with three columns that stand for them."""
+    """Of all features and of some; with as many labels as there are, and with three columns that
+    stand for them."""
     sizes = 1 + np.arange(profile.q) % 7
     return [
         gram.FoldGrams(),
@@ -545,7 +549,8 @@ def test_every_statistic_has_an_example():
     assert {kind.__name__ for kind in every_class()} == {kind.__name__ for kind in EXAMPLES}
 
 
-# ---- the laws ------------------------------------------------------------------------------------------------------------
+# ---- the laws
+# ------------------------------------------------------------------------------------------------------------
 
 
 def blocks_of(statistic, block, profile):
@@ -692,7 +697,8 @@ def broken_laws(statistic, block, profile):
 
 @pytest.mark.parametrize("name", ["thin", "thin_half_known", "wide", "half_known"])
 def test_what_a_profile_bounds(name):
-    """The numbers that sizes follow from, of the rows together and merged from parts, against the matrices."""
+    """The numbers that sizes follow from, of the rows together and merged from parts, against the
+    matrices."""
     block, profile = case(name)
     cuts = np.linspace(0, block.n, PARTS + 1).astype(int)
     parts = [profile_block(block.part(a, z), WIDTH[name]) for a, z in itertools.pairwise(cuts)]
@@ -732,7 +738,8 @@ def test_rows_with_every_label_known_are_asked_for_twice():
 
 
 def test_sizes_are_announced_tightly():
-    """What is refused for its size is nearly that large: counts of sparse rows; once labelsets are counted, sums by labelset."""
+    """What is refused for its size is nearly that large: counts of sparse rows; once labelsets are
+    counted, sums by labelset."""
     for name in ("dense", "thin", "wide", "many_sets"):
         block, profile = case(name)
         sets = len(labelsets.LabelsetCounts().partial(block, profile)["hashes"])
@@ -750,8 +757,8 @@ def test_sizes_are_announced_tightly():
                 [block] if parts[0].layout != "coded" else [code_block(block, parts[0].coding)]
             )
             size = sum(len(encode(compact(s.partial(coded, profile)))) for s in parts)
-            # a count of sparse rows and its index are announced with four bytes each, as a process holds them, and travel in
-            # one and two where they fit
+            # a count of sparse rows and its index are announced with four bytes each, as a process
+            # holds them, and travel in one and two where they fit
             assert size <= sum(s.state_bytes(profile) for s in parts) <= 15 * size + 4096, (
                 name,
                 parts[0].key()[0],

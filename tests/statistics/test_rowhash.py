@@ -1,4 +1,5 @@
-"""Random numbers by row: what they are of, against whole-number arithmetic written out in Python."""
+"""Random numbers by row: what they are of, against whole-number arithmetic written out in
+Python."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Counts of features by labels that are finished range by range of features: to the bit the numbers of the whole table, wherever
-the features and the rows are cut, and no process holds more than its share."""
+"""Counts of features by labels that are finished range by range of features: to the bit the numbers
+of the whole table, wherever the features and the rows are cut, and no process holds more than its
+share."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ Q = 12
 
 
 def table(kind, n=700, d=40, q=Q, seed=0):
-    """(x, y, unknown): features that are ever rarer, labels that follow some; label 0 in most rows, 3 in all, 2 in none."""
+    """(x, y, unknown): features that are ever rarer, labels that follow some; label 0 in most rows,
+    3 in all, 2 in none."""
     rng = np.random.default_rng(seed)
     share = 1.0 if kind == "dense" else 0.5 / (1 + np.arange(d))
     values = {"binary": np.ones((n, d)), "counts": rng.integers(1, 9, (n, d))}.get(
@@ -118,7 +120,8 @@ def ended(monkeypatch):
 
 
 def test_a_feature_alone_has_the_bits_it_has_among_others():
-    """Of a geometric mean over many labels, some of one value: sums go by the layout of what is added."""
+    """Of a geometric mean over many labels, some of one value: sums go by the layout of what is
+    added."""
     engine_ = engine("dense")
     method = METHODS.create("gmm")
     whole = method.score(engine_, check(method.parameters, {}, "gmm"), 4).values
@@ -214,7 +217,8 @@ def heavy_block(kind, graded, weighted, dense=False):
 @pytest.mark.parametrize(("graded", "weighted"), [(True, False), (True, True), (False, True)])
 @pytest.mark.parametrize("kind", ["binary", "counts", "signed"])
 def test_moments_of_heavy_rows_end_on_the_executors(kind, graded, weighted, monkeypatch):
-    """Grades and weights beyond int64: as dense tables of the same have them, to the bit wherever rows and features are cut."""
+    """Grades and weights beyond int64: as dense tables of the same have them, to the bit wherever
+    rows and features are cut."""
     block = heavy_block(kind, graded, weighted)
     held = LocalEngine(profile_block(block, Q), [block])
     assert (
@@ -368,7 +372,8 @@ def test_any_partitions_give_the_same_bits(spark, kind, ended, monkeypatch):
 
 @pytest.mark.slow
 def test_grades_in_any_partitions_give_the_same_bits(spark):
-    """700 sparse rows of three grades a label: arrays, one task, and tasks that hold a few rows and features at a time."""
+    """700 sparse rows of three grades a label: arrays, one task, and tasks that hold a few rows and
+    features at a time."""
     x, y, _ = table("counts")
     graded = y * np.random.default_rng(2).choice([0.25, 0.7, 1.0], y.shape)
     held = hold(sp.csr_matrix(x), graded, grades=GRADED)[0]
@@ -409,7 +414,8 @@ def test_a_feature_that_no_worker_may_hold_is_refused(ended):
 
 
 def test_a_task_counts_what_it_has_read_before_it_holds_too_much(ended):
-    """However many rows there are: pieces are handed on for each share of them, and add up to the whole."""
+    """However many rows there are: pieces are handed on for each share of them, and add up to the
+    whole."""
     held = engine("counts")
     (statistic,) = METHODS.create("mim").needs(
         held, check(METHODS.create("mim").parameters, {}, "mim")
@@ -434,8 +440,9 @@ def test_a_task_counts_what_it_has_read_before_it_holds_too_much(ended):
 
 @pytest.mark.parametrize("held_together", [True, False])
 def test_counts_are_kept_in_one_process_only_where_they_fit(monkeypatch, held_together):
-    """Where all rows are, two-way counts stay for the links of every pick, if the process may hold them, the rows and what is
-    laid out of them; else each pick counts them again, range by range. The bits are the same."""
+    """Where all rows are, two-way counts stay for the links of every pick, if the process may hold
+    them, the rows and what is laid out of them; else each pick counts them again, range by range.
+    The bits are the same."""
     held = engine("counts")
     whole = scores(held, "jmi", {})
     two_way = TwoWay(held.coding(), held.labels())

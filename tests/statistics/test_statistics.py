@@ -1,4 +1,5 @@
-"""States merge, travel and count exactly; the tree merge gives the same bits; the jobs are as few as promised."""
+"""States merge, travel and count exactly; the tree merge gives the same bits; the jobs are as few
+as promised."""
 
 from __future__ import annotations
 
@@ -211,7 +212,8 @@ def test_cells_spread_over_tasks_give_the_same_bits(planted, monkeypatch):
 
 @pytest.mark.slow
 def test_more_joint_codes_than_int64_has_rank_as_in_memory(spark):
-    """30 picks of five bins are 5³⁰ codes: only those that occur are numbered, however the rows are divided."""
+    """30 picks of five bins are 5³⁰ codes: only those that occur are numbered, however the rows are
+    divided."""
     rng = np.random.default_rng(1)
     x, y = np.zeros((720, 36)), (rng.random((720, 3)) < 0.3).astype(float)
     for f in range(36):  # every feature tells about 20 rows of its own

@@ -1,4 +1,5 @@
-"""Counts of sparse features under many labels: informations from what is stored alone, to the bit those of full tables."""
+"""Counts of sparse features under many labels: informations from what is stored alone, to the bit
+those of full tables."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from spark_mlfs.statistics import contingency, labelsets, targets
 
 
 def rows(values, n=900, d=60, q=25, seed=0, crowded=False):
-    """Sparse rows whose first features and labels are common, the last rare; `crowded`: label 0 nearly everywhere."""
+    """Sparse rows whose first features and labels are common, the last rare; `crowded`: label 0
+    nearly everywhere."""
     rng = np.random.default_rng(seed)
     share = 0.4 / (1 + np.arange(d))
     x = (rng.random((n, d)) < share) * values(rng, (n, d))
@@ -100,7 +102,8 @@ def test_dense_and_sparse_tables_give_one_relevance():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("correction", ["none", "miller-madow"])
 def test_links_of_stored_counts(kind, correction, monkeypatch):
-    """Σ_l I(f; Y_l | s) and I(f; s) of every pick: from what is stored, in small parts, to the bit those of full tables."""
+    """Σ_l I(f; Y_l | s) and I(f; s) of every pick: from what is stored, in small parts, to the bit
+    those of full tables."""
     block, _, y = rows(KINDS[kind], crowded=True)
     profile = profile_block(block, y.shape[1])
     coding = plan_coding(profile, 4, "width")

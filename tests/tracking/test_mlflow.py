@@ -1,4 +1,5 @@
-"""Selections and pipelines in MLflow: what a run holds, models in a fresh process, tags without Spark."""
+"""Selections and pipelines in MLflow: what a run holds, models in a fresh process, tags without
+Spark."""
 
 from __future__ import annotations
 
@@ -18,10 +19,10 @@ from spark_mlfs.errors import DataError, ParameterError
 
 mlflow = pytest.importorskip("mlflow")
 
-from pyspark.ml import Pipeline  # noqa: E402
-from pyspark.ml.functions import vector_to_array  # noqa: E402
+from pyspark.ml import Pipeline
+from pyspark.ml.functions import vector_to_array
 
-import spark_mlfs.mlflow as ours  # noqa: E402
+import spark_mlfs.mlflow as ours
 
 NO_SPARK = "import sys; sys.modules['pyspark'] = None"  # an import of it fails
 

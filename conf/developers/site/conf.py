@@ -1,4 +1,5 @@
-"""The site, from notebooks/: see .github/CONTRIBUTING.md for the command. Sphinx reads this file."""
+"""The site, from notebooks/: see .github/CONTRIBUTING.md for the command. Sphinx reads this
+file."""
 
 from __future__ import annotations
 
@@ -14,10 +15,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(ROOT), str(HERE.parent), str(HERE)]
 
-import docstrings  # noqa: E402
-import written  # noqa: E402
+import docstrings
+import written
 
-import spark_mlfs  # noqa: E402
+import spark_mlfs
 
 project = "spark_mlfs"
 release = version = spark_mlfs.__version__
@@ -38,7 +39,8 @@ suppress_warnings = [
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
 python_use_unqualified_type_names = True
-# types in signatures: of other packages, and of the inside of this one; pages name what is public by the role obj
+# types in signatures: of other packages, and of the inside of this one; pages name what is public
+# by the role obj
 nitpick_ignore_regex = [(r"py:(class|obj|data)", r"(?!spark_mlfs\.[A-Z]).*|spark_mlfs\.Entry")]
 
 html_theme = "furo"
@@ -52,7 +54,8 @@ WRITTEN = re.compile(r"^<!-- written: (.+?) -->$", re.MULTILINE)
 
 
 def read(app: Any, name: str, source: list[str]) -> None:
-    """A page as Markdown: a notebook's cells, what the code knows, and files beside the pages by their names."""
+    """A page as Markdown: a notebook's cells, what the code knows, and files beside the pages by
+    their names."""
     text = source[0]
     if str(app.env.doc2path(name)).endswith(".ipynb"):
         text = notebook(json.loads(text))
@@ -110,7 +113,8 @@ def entry_of(what: Any) -> Any:
 
 
 def docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings are plain text; of an estimator's class the parameters that all have are left out: they stand once above."""
+    """Docstrings are plain text; of an estimator's class the parameters that all have are left out:
+    they stand once above."""
     text = list(lines)
     entry = entry_of(value)
     if entry is not None and hasattr(value, "_common") and "Parameters" in text:

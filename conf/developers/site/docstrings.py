@@ -13,7 +13,8 @@ FEATURE = re.compile(r"^`?([a-z]\w*)`? {2,}(.+)$")  # name   what it is
 
 
 def inline(text: str, linked: Callable[[str], str | None]) -> str:
-    """One paragraph: what stands in backquotes as code, or as a link where `linked` gives the full name; all else as it is."""
+    """One paragraph: what stands in backquotes as code, or as a link where `linked` gives the full
+    name; all else as it is."""
     out, at = [], 0
     for found in INLINE.finditer(text):
         out.append(_plain(text[at : found.start()]))

@@ -1,4 +1,5 @@
-"""What the reference pages say that the code knows: flags, keys, readers, methods, classes. Markdown, made with the site.
+"""What the reference pages say that the code knows: flags, keys, readers, methods, classes.
+Markdown, made with the site.
 
 A page names a text by a comment of its own line, ``<!-- written: flags -->``; `TEXTS` has them all.
 """
@@ -27,7 +28,8 @@ from spark_mlfs.read.sections import Section
 # ---- the public names: what a user imports, by page ----
 
 OWN = {
-    "errors": "SparkMlfsError DataError ParameterError BudgetError WorkerBudgetError PlatformError NotInstalledError DataNotice",
+    "errors": "SparkMlfsError DataError ParameterError BudgetError WorkerBudgetError PlatformError "
+    "NotInstalledError DataNotice",
     "formats": "Reader Names Distinct Texts Either",
     "params": "Parameter Integer Number Choice Flag Text Features NumberList Optional REQUIRED",
     "methods.base": "Method Scores",
@@ -40,8 +42,8 @@ OWN = {
     "evaluate.metrics": "evaluate evaluate_frame sums_of label_statistics",
     "evaluate.at_k": "at_k at_k_of_frame SumsAtK propensities",
     "evaluate.evaluator": "MultiLabelEvaluator",
-    "evaluate.significance": "friedman Friedman ranks nemenyi_quantile bonferroni_dunn_quantile critical_difference cliques holm "
-    "wilcoxon_holm",
+    "evaluate.significance": "friedman Friedman ranks nemenyi_quantile bonferroni_dunn_quantile "
+    "critical_difference cliques holm wilcoxon_holm",
     "evaluate.stability": "nogueira Stability indicator",
     "report.comparison_page": "ComparisonOutcome",
     "mlflow": "log_selection log_model log_tagger report_of requirements ALLOWLIST",
@@ -60,7 +62,10 @@ BASES = {  # what all classes of a face share is said of these
                            "Classifier": "sklearn.learners.ClassifierOfArrays"},
 }  # fmt: skip
 
-MEMBERS = "fit transform fit_transform predict predict_proba decision_function score plot get_support get_feature_names_out".split()
+MEMBERS = (
+    "fit transform fit_transform predict predict_proba decision_function score plot "
+    "get_support get_feature_names_out"
+).split()
 
 
 def names_of(face: str) -> list[str]:
@@ -120,7 +125,8 @@ def described_all(*modules: str) -> Callable[[], str]:
 
 
 def classes(face: str, suffix: str) -> Callable[[], str]:
-    """The base of the estimator classes, the parameters that all have, then every class with its own."""
+    """The base of the estimator classes, the parameters that all have, then every class with its
+    own."""
 
     def text() -> str:
         base = f"spark_mlfs.{BASES[face][suffix]}"
@@ -140,8 +146,10 @@ def classes(face: str, suffix: str) -> Callable[[], str]:
         ]
         made = "\n".join(_auto("class", f"{face}.{name}") for name in estimators(face, suffix))
         return (
-            f"{head}\n## Parameters of all\n\n{_table(('parameter', 'default', 'takes', 'meaning'), rows)}\n\n"
-            f"## The classes\n\nEach with the parameters of its own; those above go with every one.\n\n{made}"
+            f"{head}\n## Parameters of "
+            f"all\n\n{_table(('parameter', 'default', 'takes', 'meaning'), rows)}\n\n## The "
+            "classes\n\nEach with the parameters of its own; those above go with every "
+            f"one.\n\n{made}"
         )
 
     return text
@@ -312,8 +320,9 @@ def entries(registry: Any) -> Callable[[], str]:
                 else "It has no parameters."
             )
             parts.append(
-                f"({registry.kind}-{name})=\n## `{name}`: {entry.title}\n\nSource: {entry.source.rstrip('.')}.\n\n"
-                f"**When.** {entry.when}\n\n**Cost.** {entry.cost}\n\n{body}\n\n{table}\n"
+                f"({registry.kind}-{name})=\n## `{name}`: {entry.title}\n\nSource: "
+                f"{entry.source.rstrip('.')}.\n\n**When.** {entry.when}\n\n**Cost.** "
+                f"{entry.cost}\n\n{body}\n\n{table}\n"
             )
         return "\n".join(parts)
 
