@@ -27,16 +27,16 @@ _here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [p for p in sys.path if os.path.abspath(p or os.getcwd()) != _here]
 sys.path.append(os.path.dirname(_here))
 
-import argparse
-import json
-import tempfile
-from functools import partial
-from pathlib import Path
+import argparse  # noqa: E402
+import json  # noqa: E402
+import tempfile  # noqa: E402
+from functools import partial  # noqa: E402
+from pathlib import Path  # noqa: E402
 
-import numpy as np
-import scipy.sparse as sp
+import numpy as np  # noqa: E402
+import scipy.sparse as sp  # noqa: E402
 
-from jobs.benchmarks.meter import Meter, bare, machine, measured
+from jobs.benchmarks.meter import Meter, bare, machine, measured  # noqa: E402
 
 
 def local(frame):

@@ -12,7 +12,7 @@ sys.path[:] = [p for p in sys.path if os.path.abspath(p or os.getcwd()) != _here
 # imported for the library's, by a Python worker that Spark started in this folder: hand it that one
 if __name__ == "select":
     del sys.modules["select"]
-    import select
+    import select  # noqa: F401
 elif __name__ == "__main__":
     sys.path.append(os.path.dirname(_here))  # a clone's own package, where none is installed
     from spark_mlfs.cli import main

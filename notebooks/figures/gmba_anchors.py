@@ -40,7 +40,7 @@ def main(folder: Path) -> None:
 
             def scores(mode: str = mode, **more: int) -> np.ndarray:
                 request = pipeline.Request.of("gmba", {"mode": mode, **more})
-                return pipeline.rank(packed, [request])[0].scores.values
+                return pipeline.rank(packed, [request])[0].scores.values  # noqa: B023 - called at once
 
             exact = scores()
             counts = [count for count in COUNTS if count < packed.profile.n]

@@ -7,7 +7,6 @@ Several folders, each with some of the data sets or methods of the plan, are rea
 does not depend on the others. `--fewer`: the same plan run on fewer rows; its mean ranks stand
 beside."""
 
-
 from __future__ import annotations
 
 import argparse

@@ -18,7 +18,7 @@ from operator import attrgetter
 from string import Template
 from threading import RLock
 from types import ModuleType
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar  # noqa: F401
 
 from ..blocks.codec import State
 from ..classify.base import Classifier

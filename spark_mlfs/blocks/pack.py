@@ -64,7 +64,7 @@ class Pack:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Batches:
         total, number = Profile(), 0
         waiting: list[Block] = []  # narrow ones, which one block will hold
-        for block, total in self.read(batches):
+        for block, total in self.read(batches):  # noqa: B007
             alike = not waiting or (block.x.dtype, block.sparse) == (
                 waiting[0].x.dtype,
                 waiting[0].sparse,
@@ -353,7 +353,7 @@ def _blocks_here(
         return pa.RecordBatch.from_arrays(cells, names=list(map(str, range(len(cells)))))
 
     total, blocks = Profile(), list[Block]()
-    for block, total in packer.read(map(cast, batches)):
+    for block, total in packer.read(map(cast, batches)):  # noqa: B007
         blocks += [block] if block.n else []
     return blocks, total
 

@@ -1,6 +1,6 @@
 """The profile of the data: what one pass over the blocks tells, merged in any order."""
 
-
+# ruff: noqa: RUF009  `_fact` makes a field
 
 from __future__ import annotations
 

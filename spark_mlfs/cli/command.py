@@ -184,7 +184,7 @@ def _check_surroundings(argv: Sequence[str]) -> None:
 
 @contextmanager
 def _controls_shown() -> Iterator[None]:
-    out, err = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # None: closed, as by >&-
+    out, err = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115  # None: closed, as by >&-
     with redirect_stdout(_Shown(out)), redirect_stderr(_Shown(err, "\r")):  # where a bar grows
         yield
         sys.stdout.flush()

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Prints the list, or all about one entry; returns the exit code."""
     registries: tuple[Registry[Any], ...] = (METHODS, EXTRACTORS, CLASSIFIERS, READERS)
     try:
-        import pyspark
+        import pyspark  # noqa: F401
     except ImportError:  # readers are of Spark
         if args.name not in READERS:
             registries = registries[:-1]

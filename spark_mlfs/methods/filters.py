@@ -135,7 +135,7 @@ class InformationNorm(Reduction):
                     some,
                     counts.label_rows,
                     touched**2,
-                    lambda r, p: untouched(r, p) ** 2,
+                    lambda r, p: untouched(r, p) ** 2,  # noqa: B023
                 )
         else:
             for at, table in counts.chunks(6):
@@ -225,7 +225,7 @@ class GeometricMean(Reduction):
                     some,
                     rows,
                     met,
-                    lambda r, p: logarithm(untouched(r, p), p),
+                    lambda r, p: logarithm(untouched(r, p), p),  # noqa: B023
                 )
                 out[at] = sums / np.count_nonzero(self.both)
         else:

@@ -590,8 +590,8 @@ def _vocabulary(tokens: DataFrame, vocab_size: int, min_df: float) -> list[str]:
                 words,
                 lambda t: F.struct(
                     t.alias("term"),
-                    F.lit(n).alias("total"),
-                    F.lit(1 - n).alias("rows"),
+                    F.lit(n).alias("total"),  # noqa: B023
+                    F.lit(1 - n).alias("rows"),  # noqa: B023
                 ),
             )
             for n, words in ((1, F.col("t")), (0, F.array_distinct("t")))

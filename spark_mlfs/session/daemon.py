@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import gc
 
-import numpy
-import pandas
-import pyarrow.compute
-import scipy.sparse
+import numpy  # noqa: F401
+import pandas  # noqa: F401
+import pyarrow.compute  # noqa: F401
+import scipy.sparse  # noqa: F401
 from pyspark.daemon import manager
 
-from .. import pipeline
+from .. import pipeline  # noqa: F401
 
 if __name__ == "__main__":
     gc.collect()

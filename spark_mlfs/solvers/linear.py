@@ -528,7 +528,7 @@ class _Descent:
 
         On a fixed orthant the objective is a quadratic, so every such step lowers it."""
         W = W.copy()
-        for l in range(W.shape[1]):
+        for l in range(W.shape[1]):  # noqa: E741  (l is a label here, as in the formulas)
             support = np.flatnonzero(W[:, l])
             if not len(support) or len(support) > 3000:
                 continue

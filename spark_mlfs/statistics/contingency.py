@@ -361,7 +361,7 @@ class LinkInformation(Reduction):
                 [inform(self.logs, self.target, counts, two_way) for counts in each]
             )
         if stored and labels is not None:
-            two_way.links
+            two_way.links  # noqa: B018 (made once, before the threads ask for it)
         with ThreadPoolExecutor(threads) as pool:  # NumPy lets go of the lock
             return np.concatenate(
                 [*pool.map(lambda counts: inform(self.logs, self.target, counts, two_way), each)]

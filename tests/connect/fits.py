@@ -11,9 +11,9 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parents[2])  # and not this folder
 
-import spark_mlfs
-from spark_mlfs.session import local as session
-from spark_mlfs.statistics.base import Budgets
+import spark_mlfs  # noqa: E402
+from spark_mlfs.session import local as session  # noqa: E402
+from spark_mlfs.statistics.base import Budgets  # noqa: E402
 
 METHODS = {
     "fisher": {},

@@ -15,8 +15,8 @@ from sklearn.metrics import mutual_info_score
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.append(str(REPOSITORY))
 
-from jobs.benchmarks import bare, laptop, peers, scale, table
-from jobs.benchmarks.corpora import CORPORA, parts_of
+from jobs.benchmarks import bare, laptop, peers, scale, table  # noqa: E402
+from jobs.benchmarks.corpora import CORPORA, parts_of  # noqa: E402
 
 SHARE = 0.0002
 FEW = ("mim-sparse", "ridge-dense")  # others are slow

@@ -138,7 +138,7 @@ def test_types_are_those_of_the_constraints(key):
         if isinstance(constraint, Optional):
             assert type(None) in typing.get_args(hint)
             constraint = constraint.of
-            hint = typing.Union[tuple(t for t in typing.get_args(hint) if t is not type(None))]
+            hint = typing.Union[tuple(t for t in typing.get_args(hint) if t is not type(None))]  # noqa: UP007
         if isinstance(constraint, Choice):
             assert set(typing.get_args(hint)) == set(constraint.options)
         elif isinstance(constraint, NumberList):
@@ -198,7 +198,7 @@ def test_a_method_of_another_package_gets_the_same_class(registered):
     with pytest.raises(ParameterError, match="there is no method 'borrowed'"):
         spark_mlfs.selector_class("borrowed")
     with pytest.raises(AttributeError):
-        spark_mlfs.BorrowedSelector
+        spark_mlfs.BorrowedSelector  # noqa: B018
     registered(Borrowed)
     made = spark_mlfs.selector_class("borrowed")
     assert (

@@ -84,9 +84,9 @@ def test_a_name_that_is_none_is_none():
     for name in ("JMISelectr", "NoSuchSelector", "NoSuchExtractor", "__wrapped__"):
         assert not hasattr(spark_mlfs, name)
     with pytest.raises(AttributeError, match="module 'spark_mlfs' has no attribute 'nothing'"):
-        spark_mlfs.nothing
+        spark_mlfs.nothing  # noqa: B018
     with pytest.raises(ImportError, match="cannot import name 'nothing' from 'spark_mlfs'"):
-        from spark_mlfs import nothing
+        from spark_mlfs import nothing  # noqa: F401
 
 
 def test_public_classes_pickle():

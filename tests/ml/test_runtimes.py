@@ -218,7 +218,7 @@ def test_a_fork_while_a_thread_works():
 
     def work():
         with one_thread():
-            Slow(True).value
+            Slow(True).value  # noqa: B018
 
     def told():
         with one_thread():

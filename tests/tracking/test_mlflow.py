@@ -19,10 +19,10 @@ from spark_mlfs.errors import DataError, ParameterError
 
 mlflow = pytest.importorskip("mlflow")
 
-from pyspark.ml import Pipeline
-from pyspark.ml.functions import vector_to_array
+from pyspark.ml import Pipeline  # noqa: E402
+from pyspark.ml.functions import vector_to_array  # noqa: E402
 
-import spark_mlfs.mlflow as ours
+import spark_mlfs.mlflow as ours  # noqa: E402
 
 NO_SPARK = "import sys; sys.modules['pyspark'] = None"  # an import of it fails
 

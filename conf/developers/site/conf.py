@@ -15,10 +15,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(ROOT), str(HERE.parent), str(HERE)]
 
-import docstrings
-import written
+import docstrings  # noqa: E402
+import written  # noqa: E402
 
-import spark_mlfs
+import spark_mlfs  # noqa: E402
 
 project = "spark_mlfs"
 release = version = spark_mlfs.__version__
