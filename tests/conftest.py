@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from turns import TURNS, Turn
 
 # Sessions that live for seconds do not repay the optimising compiler, and a background thread of it
 # takes a core from the work.
@@ -53,42 +51,42 @@ settings.register_profile("search")
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
-# The day whose slow tests run, "all" of them, or "none". The test processes inherit it.
-SLOW = os.environ.setdefault("MLFS_SLOW", str(datetime.date.today().toordinal()))
+# Which tests run. The test processes inherit it, and so do modules of tests, imported after it is set.
+SLOW = os.environ.setdefault("MLFS_SLOW", "none")
 
 
 def pytest_configure(config):
-    os.environ["MLFS_SLOW"] = config.getoption(
-        "--slow"
-    )  # to modules of tests, which are imported after this
+    os.environ["MLFS_SLOW"] = config.getoption("--slow")
 
 
 def pytest_addoption(parser):
     parser.addoption(
         "--slow",
         default=SLOW,
-        metavar="all|none|DAY",
-        help="which slow tests run: those of a day (today), all, none",
+        choices=("none", "only", "all"),
+        help="slow tests: none of them; only they, without the losses of executors; all tests",
     )
+
+
+def runs(item, which: str) -> bool:
+    """Return whether a test runs, by its marks alone: a commit has one verdict."""
+    if which == "all":
+        return True
+    if item.get_closest_marker("losses"):
+        return False
+    return (item.get_closest_marker("slow") is not None) == (which == "only")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Slow tests take turns by the day. The longest files go first, so that the processes, which
-    take a file at a time, end together."""
-    which, turns = config.getoption("--slow"), [Turn(item) for item in items]
-    gone = {(name, every) for name, (every, *_) in TURNS.items()} - {
-        (turn.name, turn.every) for turn in turns
-    }
-    assert len(items) < 5000 or not gone, (
-        f"turns.txt has names that are not there, or not so often: {gone}"
-    )  # all files are run
-    runs = [turn.has_come(which) for turn in turns]
-    config.hook.pytest_deselected(
-        items=[item for item, run in zip(items, runs, strict=True) if not run]
-    )
-    items[:] = [item for item, run in zip(items, runs, strict=True) if run]
-    here = Path(__file__).parent
-    rank = {here / f"{name}.py": number for number, name in enumerate(LONGEST)}
+    """Leave out what `--slow` does not name, and put the longest files first.
+
+    The processes take a file at a time: so they end together."""
+    which = config.getoption("--slow")
+    selected = [item for item in items if runs(item, which)]
+    config.hook.pytest_deselected(items=[item for item in items if not runs(item, which)])
+    items[:] = selected
+    folder = Path(__file__).parent
+    rank = {folder / f"{name}.py": number for number, name in enumerate(LONGEST)}
     assert all(path.exists() for path in rank), "LONGEST names files that are not there"
     items.sort(key=lambda item: rank.get(item.path, len(rank)))
 

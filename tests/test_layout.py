@@ -4,6 +4,8 @@ inside functions too."""
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,16 @@ SMALL = (
     "solvers",
 )  # NumPy and SciPy alone: what runs in tasks, and what finishes on the driver
 GROUND = ("errors", "frame", "lazy", "params", "schema", "registry", "formats", "markup")
+MOST_TOKENS = 6000  # of a file
+LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+    tokenize.ENCODING,
+}
 TOP = (*GROUND, "pipeline", "testing", "__init__")  # the only files beside the rooms
 
 
@@ -149,13 +161,22 @@ def test_workers_find_the_package_by_its_parent():
     assert folder == PACKAGE
 
 
+def code_tokens(path: Path) -> list[tokenize.TokenInfo]:
+    """The tokens of a file without comments, docstrings and layout."""
+    source = path.read_text(encoding="utf-8")
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    skipped: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, documented) and ast.get_docstring(node) is not None:
+            skipped.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return [t for t in tokens if t.type not in LAYOUT and t.start[0] not in skipped]
+
+
 def test_no_file_is_long():
-    """At most 550 lines, so that a file is read at a sitting."""
-    assert {
-        str(path): lines
-        for path in modules().values()
-        if (lines := len(path.read_text().splitlines())) > 550
-    } == {}
+    """At most so many tokens of code, so that a file is read at a sitting."""
+    sizes = {str(path): len(code_tokens(path)) for path in PACKAGE.rglob("*.py")}
+    assert {path: size for path, size in sizes.items() if size > MOST_TOKENS} == {}
 
 
 def test_batches_are_made_as_the_oldest_pyarrow_makes_them():

@@ -204,6 +204,7 @@ def test_one_answer_whatever_the_layout(spark, name, sparse, partitions):
                 np.testing.assert_array_equal(value, other[key], err_msg=key)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow) if n != "cc" else n for n in CLASSIFYING]
 )
@@ -245,6 +246,7 @@ def test_features_are_found_by_name(spark):
         model.transform(with_names(frame_of(spark, x, y), "features", [*names[:-1], "other"]))
 
 
+@pytest.mark.slow
 def test_wrong_input_is_told(spark):
     x, y = data()
     frame = frame_of(spark, x, y)
@@ -289,6 +291,7 @@ def test_mlknn_on_emotions(spark, emotions):
     np.testing.assert_allclose(scores, naive.posterior(z), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "sparse"),
     [("brknn", True), *(pytest.param("mlknn", s, marks=pytest.mark.slow) for s in (False, True))],
@@ -326,6 +329,7 @@ def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name
         ).collect()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_vectors_from_a_parquet_file(spark, tmp_path, sparse):
     x, y = data(sparse=sparse)
@@ -341,6 +345,7 @@ def test_vectors_from_a_parquet_file(spark, tmp_path, sparse):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "sparse", "array"])
 def test_before_arrow_functions_rows_pass_through_pandas(spark, monkeypatch, kind):
     from pyspark.sql import functions as F

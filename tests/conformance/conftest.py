@@ -26,26 +26,22 @@ COUNT = PICKS
 NAMES = [f"x{j}" for j in range(D)]
 
 
-# Counts, moments, neighbours, sums of products, folds: these run every day, the other methods take
-# turns.
+# Counts, moments, neighbours, sums of products, folds: these run always, the others are slow.
 FAMILIES = ("jmi", "fisher", "relieff", "ridge", "forward")
-OTHERS = [name for name in METHODS if name not in FAMILIES]
-TURNS = {
-    name: pytest.mark.slow(every=8, together="method", number=number)
-    for number, name in enumerate(OTHERS, 1)
-}
 
 
 def pytest_generate_tests(metafunc):
     if "method" in metafunc.fixturenames:
-        metafunc.parametrize(
-            "method", [pytest.param(name, marks=TURNS.get(name, ())) for name in METHODS]
-        )
+        methods = [
+            name if name in FAMILIES else pytest.param(name, marks=pytest.mark.slow)
+            for name in METHODS
+        ]
+        metafunc.parametrize("method", methods)
 
 
 @pytest.fixture(scope="session")
 def methods(request):
-    """{form: the methods whose turn it is on it}, beside those that run every day."""
+    """{form: the methods that tests of this run look at on it}, beside those that run always."""
     asked = {"planted": set()}
     for item in request.session.items:
         params = getattr(item, "callspec", SimpleNamespace(params={})).params

@@ -89,6 +89,7 @@ def takes(method, **profile):
     return True
 
 
+@pytest.mark.slow
 def test_every_method_ranks_alike(spark, table):
     requests = [pipeline.Request.of(method, {}, COUNT) for method in METHODS]
     same(spark, table, requests, format="parquet", features="x.*", labels="tags", missing="mean")
@@ -99,6 +100,7 @@ def test_every_method_ranks_alike(spark, table):
     same(spark, table, unknown, format="parquet", features="x.*", labels="y_*", missing="zero")
 
 
+@pytest.mark.slow
 def test_rows_with_weights_and_grades_rank_alike(spark, table):
     weighted = [
         pipeline.Request.of(method, {}, COUNT)

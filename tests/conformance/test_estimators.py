@@ -70,14 +70,10 @@ STAGES = {
 }
 FIRST = {f"{kind} {next(iter(classes))}" for kind, (classes, *_) in KINDS.items()}
 MODELS = [model for _, _, model, _ in KINDS.values()]
-# these run every day, the others take turns
+# these run always, the others where slow tests do
 ALWAYS = {*FIRST, "selector mim", "selector auto", "extractor mddm", "classifier mlknn"}
-TURNS = {
-    key: pytest.mark.slow(every=6, together="key", number=number)
-    for number, key in enumerate((key for key in STAGES if key not in ALWAYS), 1)
-}
 EVERY = pytest.mark.parametrize(
-    "key", [pytest.param(key, marks=TURNS.get(key, ())) for key in STAGES]
+    "key", [key if key in ALWAYS else pytest.param(key, marks=pytest.mark.slow) for key in STAGES]
 )
 KIND = pytest.mark.parametrize("kind", KINDS)
 # the least that runs: nothing here depends on how well it is solved
@@ -439,6 +435,7 @@ def test_saving_twice_needs_overwrite(fits, kind):
         same_params(type(made).load(path), made)
 
 
+@pytest.mark.slow
 def test_a_pipeline_of_them(frame, tmp_path):
     """Each kind in a row: fitted, saved and loaded as a whole, the same predictions, the names
     through all of it."""
@@ -576,6 +573,7 @@ def changed(x=None, y=None):
     return values, labels
 
 
+@pytest.mark.slow
 @KIND
 def test_bad_values_are_refused(spark, frame, kind):
     made = quick(next(stage for stage in STAGES.values() if stage.kind == kind))
@@ -596,6 +594,7 @@ def test_bad_values_are_refused(spark, frame, kind):
         made.fit(frame_of(spark, x, y, ["a"] * D))
 
 
+@pytest.mark.slow
 @KIND
 def test_rows_that_do_not_fit_a_model_are_refused(spark, fits, kind):
     """Width, null and NaN at transform, of vectors and of arrays."""

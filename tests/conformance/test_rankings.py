@@ -113,8 +113,7 @@ def test_a_permutation_of_the_columns_permutes_the_scores(forms, kit, method):
 
 
 @pytest.mark.parametrize(
-    "parts",
-    [pytest.param(n, marks=pytest.mark.slow(together="parts")) for n in (1, 2, 7, 12)] + [3],
+    "parts", [pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 7, 12)] + [3]
 )
 def test_one_task_and_many_jobs_give_the_same_bits(forms, method, parts):
     """Rows arrive in another order, too: a repartition deals them out anew. Of 12 partitions, two
@@ -142,7 +141,7 @@ def test_every_form_of_the_labels_packs_to_the_same(forms, kit, kind):
     kit.PackedRows(forms.labelled(kind)).equals(kit.PackedRows(forms.frame), order)
 
 
-@pytest.mark.slow(together="form")
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["full sparse", "full mixed", "thin sparse", "thin mixed"])
 def test_sparse_rows_equal_dense_rows(forms, method, form):
     values = form.split()[0]
@@ -345,6 +344,7 @@ def test_unknown_labels_are_used_or_refused(spark, kit, method):
     assert list(with_blank[0]) == list(without)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["families", pytest.param("others", marks=pytest.mark.slow)])
 def test_unknown_labels_through_spark(spark, kit, which):
     """Null label cells and NaN entries, over partitions and jobs: the same bits as in one process,

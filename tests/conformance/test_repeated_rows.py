@@ -117,10 +117,7 @@ def case(spark, data_dir):
 def pytest_generate_tests(metafunc):
     if "name" in metafunc.fixturenames:
         # some methods on imdb oftener: `test_partitions_of_repeated_rows_do_not_matter`
-        turns = {
-            n: pytest.mark.slow(every=30, together="name", number=i)
-            for i, n in enumerate(("scene", "yeast", "imdb"), 1)
-        }
+        turns = {n: pytest.mark.slow for i, n in enumerate(("scene", "yeast", "imdb"), 1)}
         metafunc.parametrize("name", [pytest.param(n, marks=turns.get(n, ())) for n in SETS])
 
 
@@ -142,6 +139,7 @@ def test_a_third_of_the_rows_are_repeated_and_there_is_no_id(case, name):
     assert table.frame.columns == ["features", "labels"] and len(content) > 850
 
 
+@pytest.mark.slow
 def test_ids_of_equal_rows(case, name):
     """Every row gets an id of its own: the first of a content its hash, the others what follows
     from it; on any partitioning the same set."""
@@ -156,6 +154,7 @@ def test_ids_of_equal_rows(case, name):
         packed.release()
 
 
+@pytest.mark.slow
 def test_repeated_rows_rank_as_rows_with_ids_of_their_own(case, name, method):
     this = case(name)
     bare = this.get("bare")[method]
@@ -172,7 +171,7 @@ def test_repeated_rows_rank_as_rows_with_ids_of_their_own(case, name, method):
         assert np.abs(other - bare.scores.values).max() <= tolerance * np.abs(other).max()
 
 
-@pytest.mark.slow(every=10, together="name")
+@pytest.mark.slow
 def test_repeated_rows_over_jobs_give_the_same_bits(case, name, method):
     this = case(name)
     many = this.get("distributed 3")[method]
@@ -199,7 +198,7 @@ def test_partitions_of_repeated_rows_do_not_matter(case, parts):
         same_bits(many[method], one[method])
 
 
-@pytest.mark.slow(every=120, together="parts")
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [1, 2, 13])
 def test_partitions_do_not_matter_to_any_method(case, method, parts):
     this = case("imdb")
@@ -246,6 +245,7 @@ def test_methods_over_rows_equal_their_oracles(case):
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("small", [0, 1 << 40])
 def test_mlknn_learns_from_other_places(case, small, monkeypatch):
     """Also distributed: a row's twin is its neighbour, the row itself is not."""

@@ -22,7 +22,7 @@ from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.extract import EXTRACTORS, lift_rsm
 from spark_mlfs.ml.learners import project
 
-pytestmark = pytest.mark.slow(together="file")
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

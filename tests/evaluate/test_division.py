@@ -110,7 +110,7 @@ def frame(spark):
     return ids, y, spark.createDataFrame(rows, ["my.id", "labels", "x.y", "z"]).repartition(5)
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [200_000, 10])
 @pytest.mark.parametrize("text", ["stratified 80/20", "5-fold", "stratified 3-fold"])
 def test_frames_of_spark_are_split_with_all_their_columns(frame, monkeypatch, text, most):
@@ -136,7 +136,7 @@ def test_frames_of_spark_are_split_with_all_their_columns(frame, monkeypatch, te
         assert np.abs(share - Protocol.of(text).shares[0]).max() < (0.05 if most > 10 else 0.2)
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_rows_of_one_id_stay_together_on_spark(frame, monkeypatch):
     _, _, rows = frame
     twice = rows.union(rows.where("z < 100"))
@@ -147,7 +147,7 @@ def test_rows_of_one_id_stay_together_on_spark(frame, monkeypatch):
         assert not train.select("`my.id`").intersect(test.select("`my.id`")).count()
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_many_rows_of_spark_are_split_alike_in_every_form_of_their_labels(spark, monkeypatch):
     monkeypatch.setattr(module, "STRATIFY_ROWS", 10)
     rows = []

@@ -143,7 +143,7 @@ def test_ranges_and_chunks_do_not_show(monkeypatch, sparse):
     same(compare(*some), whole)
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 @pytest.mark.parametrize("binning", ["width", "quantile"])
 def test_spark_gives_the_same_bits(spark, binning):
     from pyspark.ml.linalg import Vectors

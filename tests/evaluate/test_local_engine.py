@@ -86,6 +86,7 @@ def outcomes(folder, plan, *arguments):
     return out
 
 
+@pytest.mark.slow
 def test_data_sets_with_stratified_folds(spark, tmp_path, tables):
     options = ", ".join(f"{name} = {value}" for name, value in PLANTED.items())
     plan = f"""
@@ -129,6 +130,7 @@ choose = {{ folds = 2, size = true }}
     assert [p.count("<svg") for p in page] == [page[0].count("<svg")] * 2
 
 
+@pytest.mark.slow
 def test_training_and_test_files(spark, tmp_path, tables, capsys):
     plan = f"""
 [[data]]

@@ -59,6 +59,7 @@ def theirs(truth, predicted, scores):
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -200,6 +201,7 @@ def predictions(spark, form="vector", n=80):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["vector", "array"])
 def test_frames_are_evaluated_without_collecting(spark, form, tmp_path):
     data, frame, make = predictions(spark, form)

@@ -278,7 +278,7 @@ def frame(spark):
     persisted.unpersist()
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_one_answer_whatever_the_partitioning(frame):
     """Tests, knockoffs and half-samples of Gram matrices: in one task, and distributed over five
     partitions."""

@@ -161,6 +161,7 @@ def wide(kind):
     return x, y.astype(float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "sparse", "weighted", "graded", "unknown"])
 def test_each_labels_best_is_sought_among_all_kept_features(kind, monkeypatch):
     """Not among the first 60 only; against NumPy, over the same rows."""

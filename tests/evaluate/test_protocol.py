@@ -259,6 +259,7 @@ def test_deviates_are_standard_normal_and_of_the_cell_alone():
     assert (normal([17], [4], 4) != z[17, 4]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 def test_noise_is_a_share_of_the_spread(spark, sparse):
     ids, x, y = example(1, sparse=sparse)

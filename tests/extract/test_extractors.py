@@ -116,6 +116,7 @@ def test_mlsi(sparse):
     np.testing.assert_allclose(out, X @ state["projection"], atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["emotions", "yeast"])
 def test_projections_on_real_data(data_dir, name):
     x, y, _, _ = load(name, data_dir)
@@ -211,6 +212,7 @@ def test_distances_near_zero_keep_their_digits(sparse):
     np.testing.assert_allclose(got, want, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tile", [1024, 23])
 @pytest.mark.parametrize("source", ["planted", "flags", "emotions"])
 def test_lift_rsm_matrices_equal_the_n_by_n_ones(source, tile, request, monkeypatch):
@@ -283,7 +285,7 @@ def test_subspaces_are_fair_draws():
     )
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_many_rows_are_sampled(spark, monkeypatch):
     """Beyond the limit: the projection is that of the sampled rows, side by side or in one task."""
     x, y = data(120)
@@ -537,7 +539,7 @@ def test_features_are_known_by_name_and_copies_are_equal(spark):
         model.copy({model.featuresCol: "absent"}).transform(turned)
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_many_pairs_are_several_tasks(spark, monkeypatch):
     x, y = data()
     frame = frame_of(spark, x, y)

@@ -1,9 +1,9 @@
 """Something is lost in a stage of a family: the ranking, the predictions and the scored table are
 the same, to the bit.
 
-`lossy` has the families, and what each loss is. CI tries every loss in one stage of counting, and a
-killed worker in scoring, in turns; a family and a loss in all its stages take one to three minutes,
-all of them some hours: `--slow all` with this folder, or with `-k neighbours-late`.
+`lossy` has the families, and what each loss is. The slow tests try every loss in one stage of counting, and
+a killed worker in scoring; a family and a loss in all its stages take one to three minutes, all of
+them some hours: `--slow all` with this folder, or with `-k neighbours-late`.
 `test_read_again` has, without a cluster, what these found."""
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ CASES = [
 ]
 
 
-@pytest.mark.slow(every=240)
+@pytest.mark.losses
 @pytest.mark.parametrize(("family", "loss"), CASES, ids=lambda word: word.replace(" ", "-"))
 def test_a_loss_changes_nothing(family, loss):
     check(lossy(([family], [loss], None)), [family], [loss])

@@ -132,6 +132,7 @@ def test_repeated_rows_over_several_blocks(spark, monkeypatch, much):
     packed.release()
 
 
+@pytest.mark.slow
 def test_profiles_merged_on_executors(spark, monkeypatch):
     rng = np.random.default_rng(0)
     frame = frame_of(spark, rng.normal(size=(300, 5)), rng.integers(0, 2, (300, 3))).repartition(5)

@@ -1378,18 +1378,6 @@ def on_the_local_engine() -> list[Any]:
     return out
 
 
-def on_spark() -> list[Any]:
-    """Every case; those that the local engine tells alike every day, half as often as the
-    others."""
-    alike = {
-        param.id for param in on_the_local_engine() if param.id not in {*IN_OTHER_WORDS, *LESS_WELL}
-    }
-    return [
-        pytest.param(c, id=c.name, marks=pytest.mark.slow(every=10 if c.name in alike else 5))
-        for c in CASES
-    ]
-
-
 @pytest.mark.parametrize("case", on_the_local_engine())
 def test_told_in_one_line_without_spark(case, tmp_path, capfd):
     with warnings.catch_warnings():
@@ -1397,7 +1385,8 @@ def test_told_in_one_line_without_spark(case, tmp_path, capfd):
         ended(case, None, tmp_path, capfd, "--engine", "local")
 
 
-@pytest.mark.parametrize("case", on_spark())
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in CASES])
 def test_told_in_one_line(case, spark, tmp_path, capfd):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataNotice)
@@ -1419,6 +1408,7 @@ def cells(frame: Any) -> list[tuple[list[float], list[float]]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spark_mlfs.read.DataNotice")
 def test_names_keep_their_letters_whatever_the_encoding(spark, tmp_path):
     from spark_mlfs.schema import FEATURES, LABELS, attribute_names
@@ -1465,6 +1455,7 @@ def test_empty_pairs_of_a_sparse_row_are_white_space(spark, tmp_path):
     assert found[3:] == [([4, 0], [0]), ([5, 0], [1]), ([6, 0], [0]), ([0, 0], [0]), ([0, 1], [0])]
 
 
+@pytest.mark.slow
 def test_a_repeated_label_number_is_one_label(spark, tmp_path):
     put(tmp_path, {"d.svm": "1,1,0 1:2\n2,1,2 1:1\n# a comment\n1,1 1:3 # and one\n"})
     found = cells(libsvm(spark, str(tmp_path / "d.svm")))
@@ -1488,6 +1479,7 @@ def test_a_repeated_label_number_is_one_label(spark, tmp_path):
             pack(table(spark, frame, "x", "y", id="id"), "features", "labels", "id")
 
 
+@pytest.mark.slow
 def test_whole_rows_of_a_csv_are_read_as_before(spark, tmp_path):
     put(tmp_path, {"d.csv": CSV, "e.csv": 'k,a,b,y\n7,"1",2,1\n\n8,1,"3",0\n'})
     frame = table(spark, str(tmp_path / "d.csv"), ["a", "b"], ["y"], "csv", id="k")
@@ -1591,6 +1583,7 @@ def scoring(folder: Path, data: Path, out: Path, *more: str) -> int:
     )
 
 
+@pytest.mark.slow
 def test_score_finds_dotted_columns(spark, scorer, tmp_path, capfd):
     out = tmp_path / "out"
     assert (
@@ -1617,6 +1610,7 @@ SCORED: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCORED)
 def test_score_refuses(scorer, tmp_path, capfd, name):
     change, line = SCORED[name]
@@ -1728,6 +1722,7 @@ def test_the_surroundings_are_told_in_a_line(tmp_path, monkeypatch, capsys):
         assert line in str(command._user_error(error))
 
 
+@pytest.mark.slow
 def test_a_java_that_cannot_write_is_told_in_a_line(tmp_path):
     environment = {
         **os.environ,
@@ -1851,6 +1846,7 @@ def test_nothing_of_java_is_shown(tmp_path):
         assert line.startswith("spark-mlfs: error: ") and re.search(case.line, line)
 
 
+@pytest.mark.slow
 def test_whole_numbers_that_doubles_do_not_hold(spark):
     """Told by the column's name, in columns and in an array; others rank."""
     rows = [(i % 9, 2**53 + i, 2**60 + 1024 * i, float(i % 2)) for i in range(40)]

@@ -51,6 +51,7 @@ def with_a_bad_row(spark, kind, key="n bigint"):
     ).coalesce(1), said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BAD)
 def test_a_row_without_an_id_is_named_by_its_place(spark, kind):
     frame, said = with_a_bad_row(spark, kind)
@@ -568,6 +569,7 @@ WRONG_ROWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", WRONG_ROWS)
 def test_an_action_of_the_users_own_ends_in_the_librarys_line(spark, tmp_path, format):
     """As `spark_mlfs.read` says: also one that needs no column, such as `count`."""

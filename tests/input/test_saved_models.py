@@ -154,6 +154,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", WRONG)
 def test_evaluate_refuses_other_features_before_anything_runs(
     home, run, tmp_path, monkeypatch, case
@@ -250,6 +251,7 @@ def test_transform_refuses_other_features_at_once(spark, kind):
             model.transform(vectors(spark, len(names), names))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["extractor", "classifier"])
 def test_vectors_wider_than_their_names_are_refused(spark, kind):
     """Names in another order, and a metadata that tells another width than the vectors have."""
@@ -342,6 +344,7 @@ def test_score_finds_the_features_of_a_vector_column_by_name(spark, run, tmp_pat
         assert not (tmp_path / f"out of {name}").exists() and not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 def test_score_of_libsvm_parts_that_do_not_reach_the_last_feature(spark, run, tmp_path):
     """The width is the model's, not that of the file."""
     x, y = numbers(60)
@@ -622,6 +625,7 @@ def test_a_damaged_model_is_refused(spark, saved, tmp_path, name):
     assert str(folder) in str(raised.value)
 
 
+@pytest.mark.slow
 def test_every_bit_of_the_metadata_counts(spark, saved):
     """Of each kind, one bit in each byte, another from byte to byte: refused, or the same
     entries."""
@@ -750,6 +754,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Path], Path], Damage, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_tells_which_file_is_damaged(home, run, tmp_path, name):
     command, folder, damage, line = COMMANDS[name]

@@ -8,8 +8,8 @@ from spark_mlfs import cli
 
 
 def pytest_generate_tests(metafunc):
-    """Tests marked `local` take the local engine; with ``spark=True`` they also run on Spark, in
-    turns."""
+    """Tests marked `local` take the local engine; with ``spark=True`` they also run on Spark,
+    as slow tests."""
     mark = metafunc.definition.get_closest_marker("local")
     if mark is not None and mark.kwargs.get("spark"):
         metafunc.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])

@@ -133,13 +133,14 @@ def test_a_row_has_its_bare_cost_which_finds_the_same(bench, tmp_path):
     check(bench, [*FEW], tmp_path / "benchmarks.md")
 
 
-@pytest.mark.slow(every=30)
+@pytest.mark.slow
 def test_every_row_has_its_bare_cost_which_finds_the_same(bench, tmp_path):
     names = [name for name in scale.ROWS if name not in (*FEW, *COMMANDS)]
     rows = check(bench, names, tmp_path / "benchmarks.md")
     assert rows["mim-ten-times"]["times rows"] > 0 and rows["mim-10000-labels"]["times few"] > 0
 
 
+@pytest.mark.slow
 def test_a_row_that_is_refused_says_so_and_the_next_one_follows(bench, monkeypatch):
     from spark_mlfs.errors import BudgetError
 
@@ -219,12 +220,13 @@ def check_peers(spark, names, said):
     return rows
 
 
+@pytest.mark.slow
 def test_peers_are_compared_on_the_same_rows(spark, capsys):
     rows = check_peers(spark, [*FEW_PEERS], capsys)
     assert rows["sklearn-mi"]["compared"] == "scores" and rows["mllib-anova"]["compared"] == "picks"
 
 
-@pytest.mark.slow(every=30)
+@pytest.mark.slow
 def test_every_peer_is_compared_on_the_same_rows(spark, capsys):
     check_peers(spark, [name for name in peers.ROWS if name not in FEW_PEERS], capsys)
 
@@ -259,7 +261,7 @@ def test_overlap_and_rank_correlation_by_hand():
     )
 
 
-@pytest.mark.slow(every=60)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_are_measured_beside_a_bare_one(bench, name):
     (row,) = scale.run(bench, [name])

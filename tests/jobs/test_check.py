@@ -103,7 +103,7 @@ def gain_at(truth, scores, k):
     return known.ndcg_score(truth, falling, k=k, ignore_ties=True)
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_metrics_are_those_of_scikit_learn(run, home, predicted):
     truth, z, s = predicted
     code, said, err = run(*flags(home))
@@ -154,6 +154,7 @@ def test_a_job_that_spark_gives_up_is_begun_anew(spark, home, monkeypatch):
     assert len(tries) == 2 and again.metrics() == once.metrics() and again.rows == 150 == once.rows
 
 
+@pytest.mark.slow
 def test_the_driver_takes_few_histograms_however_many_tasks_there_are(spark, home, monkeypatch):
     scorer, real, taken = load_scorer(spark, str(home / "run")), checking.collected, []
     frame = spark.createDataFrame(pd.read_json(home / "new.json", lines=True).drop(columns="tags"))
@@ -170,6 +171,7 @@ def test_the_driver_takes_few_histograms_however_many_tasks_there_are(spark, hom
     )
 
 
+@pytest.mark.slow
 def test_many_rows_without_a_tag_are_told_with_what_helps(run, home, predicted):
     truth, z, s = predicted
     assert (z.sum(axis=1) == 0).mean() > 0.25  # else there is nothing to tell
@@ -193,6 +195,7 @@ def test_many_rows_without_a_tag_are_told_with_what_helps(run, home, predicted):
     )
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_told(run, refused, home):
     assert "takes no --features" in refused(*flags(home, "--features", "x0")[:-1])
     assert "not both" in refused(*flags(home, "--top-n", 1, "--threshold", 1)[:-1])
@@ -260,6 +263,7 @@ def test_the_threshold_is_the_quantile_of_the_best_scores():
         ) + 1e-9
 
 
+@pytest.mark.slow
 def test_scoring_rows_that_carry_the_columns_of_the_training(spark, run, home, tmp_path):
     """tags, scores, and what the stages of the pipeline call their columns: none is in the way,
     predictions take new names."""
@@ -302,6 +306,7 @@ def test_scoring_rows_that_carry_the_columns_of_the_training(spark, run, home, t
     assert sum(counted.values()) == sum(len(v) for v in out["predicted_tags"])
 
 
+@pytest.mark.slow
 def test_a_dry_run_measures_nothing(run, refused, home):
     code, said, err = run(*flags(home, "--dry-run"))
     assert code == 0, err
@@ -314,6 +319,7 @@ def test_a_dry_run_measures_nothing(run, refused, home):
     assert "there are 6 labels" in refused(*flags(home, "--dry-run", "--top-n", 7)[:-1])
 
 
+@pytest.mark.slow
 def test_a_gate_is_an_exit_code_and_a_line(run, refused, home):
     metrics = json.loads(run(*flags(home))[1])["metrics"]
     code, said, err = run(
@@ -462,6 +468,7 @@ def test_more_labels_have_coarser_curves():
         assert found == pytest.approx(rates(t, s >= threshold), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_page_tells_which_threshold(run, refused, home, predicted, tmp_path):
     truth, _, s = predicted
     code, said, err = run(*flags(home, "--output", tmp_path / "{date}" / "check"))

@@ -107,6 +107,7 @@ def selection(spark, data_dir, tmp_path_factory) -> Path:
 # selection
 
 
+@pytest.mark.slow
 def test_same_ranking_as_the_python_api(spark, data_dir, selection):
     emotions = data_dir / "emotions"
     frame = spark_mlfs.read.arff(
@@ -371,7 +372,7 @@ def test_unwritable_output(refused, table, tmp_path):
     )
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_paths_of_other_file_systems_are_written_in_place(spark, tmp_path, monkeypatch):
     """Tried on a local disk taken for a remote one: only Spark writes, and an existing output is
     seen through Spark."""
@@ -643,6 +644,7 @@ def emotions(data_dir: Path) -> tuple[str, ...]:
     )
 
 
+@pytest.mark.slow
 def test_transform_to_vectors(spark, run, data_dir, selection, tmp_path):
     out = tmp_path / "reduced"
     code, said, err = run(
@@ -702,6 +704,7 @@ def test_transform_to_vectors(spark, run, data_dir, selection, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
 def test_transform_to_columns(spark, run, data_dir, selection, tmp_path, kind):
     out = tmp_path / "reduced"
@@ -730,6 +733,7 @@ def test_transform_to_columns(spark, run, data_dir, selection, tmp_path, kind):
     assert found[labels].to_numpy().sum() / 593 == pytest.approx(1.869, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.local(spark=True)
 def test_transform_of_a_corpus_without_labels(spark, run, table, tmp_path):
     assert (
@@ -760,7 +764,7 @@ def test_transform_of_a_corpus_without_labels(spark, run, table, tmp_path):
     )
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "labels", [[], ["--option", "labels=tags"]], ids=["unlabelled", "labelled"]
 )
@@ -829,7 +833,7 @@ def test_transform_of_raw_text_counts_the_words_of_the_selection(
     assert seen == [str(4 << 20)] and spark.conf.get(setting) == before != seen[0]
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):
     assert (
         run(
@@ -890,6 +894,7 @@ def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):
 # selection rules
 
 
+@pytest.mark.slow
 @pytest.mark.local(spark=True)
 @pytest.mark.parametrize(
     ("arguments", "column", "line"),
@@ -938,6 +943,7 @@ def test_a_rule_says_how_many(run, spark, tmp_path, arguments, column, line):
     assert "How many features" in text and line in text and f"kept {kept}" in text
 
 
+@pytest.mark.slow
 def test_a_rule_that_nothing_passes(run, refused, spark, table, tmp_path):
     out = tmp_path / "run"
     given = (

@@ -136,7 +136,7 @@ def test_every_cell_is_there_once(finished):
     assert actual.groupby("data").nunique().eq(1).all()  # over the folds every row is tested once
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_tables_by_hand(finished):
     cells = pd.read_parquet(finished / "cells.parquet")
     summary = tables.summary(
@@ -197,6 +197,7 @@ class _Page(HTMLParser):
         self.open.pop()
 
 
+@pytest.mark.slow
 def test_the_page_is_whole_light_and_self_contained(finished):
     text = (finished / "comparison.html").read_text(encoding="utf-8")
     page = _Page(text)
@@ -296,6 +297,7 @@ def test_ties_are_told_and_methods_are_rows():
     assert [name for name, _ in ranks["ranks"]] == METHODS and ranks["heads"][-1] == "mean"
 
 
+@pytest.mark.slow
 def test_figures_and_tables_as_files(tmp_path):
     pytest.importorskip("matplotlib")
     tied = outcome(TIED)
@@ -719,6 +721,7 @@ def test_extractors_take_part(spark, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_rows_and_a_screen_by_data_set(spark):
     """A set is cut to so many rows, the same ones however they are parted; its screen stands in
     front of methods without one."""

@@ -84,6 +84,7 @@ def test_weights_json_and_cuts(run, tables, tmp_path):
     assert run(*flags(tables), *cut, "--output", tmp_path / "cut")[0] == 0
 
 
+@pytest.mark.slow
 def test_a_configuration_and_what_it_would_do(run, tables, tmp_path):
     file = tmp_path / "drift.toml"
     file.write_text(f"""

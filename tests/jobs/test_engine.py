@@ -62,6 +62,7 @@ def test_the_quickstart_runs_without_spark(tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_only_spark_does_is_said_where_there_is_none(tmp_path):
     texts = (
         "--format",
@@ -197,6 +198,7 @@ def test_rows_beyond_the_memory_go_to_spark(refused, tmp_path, data_dir):
     assert "more than --memory-bytes" in said
 
 
+@pytest.mark.slow
 def test_rows_whose_counts_are_beyond_the_memory_go_to_spark_unread(tmp_path):
     """The first rows tell that the sums of all do not fit, as does the dry run. Chosen, this
     process reads and finds out."""

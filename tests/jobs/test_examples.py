@@ -21,6 +21,7 @@ def ran(*arguments) -> None:
     assert cli.main([str(a) for a in arguments]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(GENERATED))
 def test_rows_depend_on_seed_and_number_alone(spark, kind):
     def rows(*given, **more):
@@ -34,6 +35,7 @@ def test_rows_depend_on_seed_and_number_alone(spark, kind):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["--without-tags"]])
 @pytest.mark.parametrize("kind", list(GENERATED))
 def test_a_sample_written_without_spark_is_that_of_spark(spark, tmp_path, kind, more):

@@ -138,9 +138,7 @@ def test_the_best_passage_of_each_tag(folder, engine):
     assert found > 200  # the words that stand for the tags
 
 
-@pytest.mark.parametrize(
-    "engine", ["local", pytest.param("spark", marks=pytest.mark.slow(every=10))]
-)
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
 def test_pages_show_passages(folder, engine):
     rows, out = (
         score(folder, "shown", "--engine", "local", "--explain", str(WORDS)),

@@ -159,7 +159,7 @@ def rows_of(spark, folder, *key):
     return frame.schema, [{name: repr(value) for name, value in row.items()} for row in rows]
 
 
-@pytest.mark.slow(every=16)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "more"),
     [
@@ -238,11 +238,7 @@ def pipeline_of(spark, data):
     return get
 
 
-# what one pipeline is asked for, on one day
-TURN = pytest.mark.slow(every=16, together="name")
-
-
-@TURN
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "more"),
     [
@@ -301,7 +297,7 @@ def stages_of(pipeline):
     return out
 
 
-@TURN
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["columns", "arrays", "arff", "texts"])
 def test_a_pipeline_is_fitted_as_by_spark(spark, pipeline_of, data, run, tmp_path, name):
     from spark_mlfs.frame import LocalSession
@@ -347,7 +343,7 @@ def test_a_pipeline_is_fitted_as_by_spark(spark, pipeline_of, data, run, tmp_pat
     )
 
 
-@TURN
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "labels"),
     [
@@ -399,6 +395,7 @@ def entry(path, *but):
     return {k: v for k, v in json.loads(path.read_text()).items() if k not in but}
 
 
+@pytest.mark.slow
 def test_one_engine_goes_on_where_the_other_stopped(spark, pipeline_of, data, run, tmp_path):
     table = pq.read_table(data / "table.parquet")
     (tmp_path / "in").mkdir()
@@ -426,6 +423,7 @@ def test_one_engine_goes_on_where_the_other_stopped(spark, pipeline_of, data, ru
     )
 
 
+@pytest.mark.slow
 def test_without_pyspark(pipeline_of, data, tmp_path):
     cut = [
         "transform",

@@ -142,7 +142,7 @@ def scored(spark, runs, name, day, *more):
     ).toPandas()
 
 
-@pytest.mark.slow(together="name")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mean", "zero"])
 def test_score_check_and_transform_fill_as_in_training(spark, runs, name, capsys, tmp_path):
     day, selected = tomorrow(runs, name), chosen(runs, name)
@@ -197,7 +197,7 @@ def test_score_check_and_transform_fill_as_in_training(spark, runs, name, capsys
     )
 
 
-@pytest.mark.slow(together="name")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["drop", "error"])
 def test_a_model_that_fills_nothing_names_the_feature_and_the_row(
     spark, runs, name, capsys, tmp_path
@@ -247,7 +247,7 @@ def test_a_model_that_fills_nothing_names_the_feature_and_the_row(
     ]
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_a_text_where_a_number_should_be_is_no_missing_value(spark, runs, capsys):
     selected = chosen(runs, "mean")
     day = tomorrow(runs, "mean").astype({selected[2]: object})

@@ -50,6 +50,7 @@ def said(capsys):
     return capsys.readouterr().err.strip().splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_the_ranking_is_a_table(spark, selection):
     got = spark.table("marts.ranking").orderBy("rank").toPandas()
     pd.testing.assert_frame_equal(
@@ -57,7 +58,7 @@ def test_the_ranking_is_a_table(spark, selection):
     )
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_a_table_that_exists_is_refused_or_replaced(spark, selection, tmp_path, capsys):
     command = [
         "select",
@@ -98,6 +99,7 @@ def test_a_table_that_exists_is_refused_or_replaced(spark, selection, tmp_path, 
     )  # as it was
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["vector", "columns"])
 def test_transform_into_a_table(spark, selection, tmp_path, form):
     name = f"marts.reduced_{form}"
@@ -112,6 +114,7 @@ def test_transform_into_a_table(spark, selection, tmp_path, form):
         assert table.schema["features"].metadata == folder.schema["features"].metadata != {}
 
 
+@pytest.mark.slow
 def test_scores_as_a_table(spark, selection, tmp_path):
     out = tmp_path / "scored"
     command = [

@@ -76,6 +76,7 @@ def scored(spark, folder):
     return {row[0]: row for row in found}, len(found)
 
 
+@pytest.mark.slow
 @pytest.mark.local(spark=True)
 def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
     out = tmp_path / "out"
@@ -118,6 +119,7 @@ def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 @pytest.mark.local(spark=True)
 def test_top_n_and_threshold(spark, corpus, run, refused, tmp_path):
     base = (
@@ -193,6 +195,7 @@ def test_a_dry_run_says_what_there_is_to_do(spark, corpus, run, refused, tmp_pat
     assert run(*base)[0] == 0 and scored(spark, out)[1] == 240
 
 
+@pytest.mark.slow
 @pytest.mark.local(spark=True)
 def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
     base = (
@@ -290,6 +293,7 @@ def test_new_files_are_appended(spark, corpus, run, refused, tmp_path):
     assert all(len(row.tags) == 1 for row in scored(spark, out)[0].values())
 
 
+@pytest.mark.slow
 def test_a_catalog_table_in_hash_parts(spark, corpus, run, tmp_path):
     spark.read.parquet(f"file://{corpus}/corpus").createOrReplaceTempView("to_score")
     out = tmp_path / "out"
@@ -416,6 +420,7 @@ def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.local(spark=True)
 def test_the_second_run_into_a_place_is_refused_and_breaks_nothing(
     spark, corpus, run, refused, tmp_path, monkeypatch
@@ -458,6 +463,7 @@ def test_the_second_run_into_a_place_is_refused_and_breaks_nothing(
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.slow
 @pytest.mark.local(spark=True)
 def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(
     spark, corpus, run, refused, tmp_path, monkeypatch
@@ -499,6 +505,7 @@ def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(
     assert [p.name for p in tmp_path.iterdir()] == ["o"]
 
 
+@pytest.mark.slow
 @pytest.mark.local(spark=True)
 def test_a_full_disk_keeps_the_parts_that_are_done(spark, corpus, run, refused, engine, tmp_path):
     disk = tmp_path / "disk"

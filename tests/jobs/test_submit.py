@@ -71,7 +71,7 @@ def ranking(folder: Path) -> pd.DataFrame:
     return pd.read_csv(folder / "ranking.csv", float_precision="round_trip")
 
 
-@pytest.mark.slow(every=30)
+@pytest.mark.slow
 def test_select_from_the_root_and_transform_from_inside_jobs(expected, tmp_path):
     done = submit(
         "jobs/select.py",
@@ -94,7 +94,7 @@ def test_select_from_the_root_and_transform_from_inside_jobs(expected, tmp_path)
     assert "300 rows x 5 of 12 features" in done.stdout
 
 
-@pytest.mark.slow(every=30)
+@pytest.mark.slow
 def test_select_from_inside_jobs_and_transform_from_the_root(expected, tmp_path):
     arguments = (*PLANTED, "--method", "jmi", "--num-top-features", 5, "--output", tmp_path / "run")
     done = submit("select.py", *arguments, folder=REPOSITORY / "jobs")
@@ -116,7 +116,7 @@ def test_select_from_inside_jobs_and_transform_from_the_root(expected, tmp_path)
     assert len(list((tmp_path / "reduced").glob("part-*.csv"))) >= 1
 
 
-@pytest.mark.slow(every=30)
+@pytest.mark.slow
 def test_a_users_error_ends_spark_submit_with_code_2_and_one_line(tmp_path):
     (tmp_path / "bad.arff").write_text(
         "@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\n1,0\nx,1\n"
@@ -139,7 +139,7 @@ def test_a_users_error_ends_spark_submit_with_code_2_and_one_line(tmp_path):
     assert "Traceback" not in said and not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow(every=30)
+@pytest.mark.slow
 def test_as_a_module(expected, tmp_path):
     arguments = (*PLANTED, "--method", "jmi", "--num-top-features", 5, "--output", "run")
     command = [sys.executable, "-m", "spark_mlfs.cli", "select", *arguments]

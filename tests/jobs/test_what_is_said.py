@@ -468,6 +468,7 @@ def test_a_pipe_is_no_file(refused, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", "2>&-"])
 def test_a_closed_stream_is_written_to_nowhere(closed):
     line = f"{sys.executable} -m spark_mlfs.cli methods mim {closed}"
@@ -496,6 +497,7 @@ def test_a_text_column_is_no_feature(refused, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_stage_shows_the_time_that_passes(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):

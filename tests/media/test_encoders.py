@@ -87,7 +87,7 @@ def test_a_thumbnail_is_the_mean_of_its_parts():
     np.testing.assert_allclose(x[0] * 15, np.arange(16), atol=1e-9)
 
 
-@pytest.mark.slow(together="file")  # librosa compiles what it needs, which takes twenty seconds
+@pytest.mark.slow  # librosa compiles what it needs, which takes twenty seconds
 @pytest.mark.parametrize("rate", [8000, 16000, 44100])
 def test_mel_features_are_librosas(rate):
     import librosa

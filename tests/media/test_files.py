@@ -107,7 +107,7 @@ def test_labels_come_from_a_table_beside_the_folder_or_from_folders(images, tmp_
     ]
 
 
-@pytest.mark.slow(every=12)
+@pytest.mark.slow
 def test_spark_reads_the_same(images, spark):
     for path, more in (
         (images / "labels.csv", {}),
@@ -210,6 +210,7 @@ def tagger(images, tmp_path_factory):
     return output
 
 
+@pytest.mark.slow
 def test_new_files_are_known_by_their_names_and_a_check_of_them_asks_for_labels(
     images, tagger, tmp_path, capsys
 ):
@@ -249,7 +250,7 @@ def assert_the_page_shows(text, rows):
     )
 
 
-@pytest.mark.slow(every=12)
+@pytest.mark.slow
 @pytest.mark.local
 def test_from_files_to_tags_by_commands(images, tagger, tmp_path, capsys):
     manifest = json.loads((tagger / "manifest.json").read_text())
@@ -323,7 +324,7 @@ def test_from_files_to_tags_by_commands(images, tagger, tmp_path, capsys):
     assert "remove it, or give --option on_error=skip" in capsys.readouterr().err
 
 
-@pytest.mark.slow(every=12)
+@pytest.mark.slow
 def test_a_killed_run_gives_the_same_bytes(tagger, tmp_path):
     folder = tmp_path / "many"
     folder.mkdir()
@@ -395,7 +396,7 @@ def test_both_faces_give_what_the_reader_gives(images):
         face.transform("a.png")
 
 
-@pytest.mark.slow(every=12)
+@pytest.mark.slow
 def test_the_stage_of_spark_saves_and_gives_the_same(images, spark, tmp_path):
     import spark_mlfs
 
@@ -422,7 +423,7 @@ def test_the_stage_of_spark_saves_and_gives_the_same(images, spark, tmp_path):
         stage.setOutputCol("path").transform(frame)
 
 
-@pytest.mark.slow(every=12)
+@pytest.mark.slow
 @pytest.mark.local
 def test_the_configuration_that_ships_goes_all_the_way(tmp_path, capsys):
     config = __import__("pathlib").Path(__file__).resolve().parents[2] / "conf/runs/images.toml"

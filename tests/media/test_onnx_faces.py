@@ -148,7 +148,7 @@ def test_a_saved_stage_has_its_model(spark, frame, tmp_path):
         spark_mlfs.OnnxEncoder.load(str(tmp_path / "stage"))
 
 
-@pytest.mark.slow(every=6)
+@pytest.mark.slow
 def test_the_numbers_that_a_selection_drops_are_not_computed(spark, frame, tmp_path):
     path = saved(tmp_path / "m.onnx", *images())
     x = arrays.OnnxEncoder(model_path=path).transform(FILES)

@@ -90,18 +90,20 @@ def close(got, want, tolerance=1e-10):
     assert np.abs(got - want).max(initial=0) <= tolerance * scale, np.abs(got - want).max() / scale
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["emotions", "planted"])
 @pytest.mark.parametrize(("method", "parameters"), COUNTING, ids=NAMES)
 def test_whole_rankings(sets, name, method, parameters):
     sets(name).agrees(method, parameters, 20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "parameters"), COUNTING, ids=NAMES)
 def test_whole_rankings_of_yeast(sets, method, parameters):
     sets("yeast").agrees(method, parameters, 10)
 
 
-@pytest.mark.slow(every=40)
+@pytest.mark.slow
 @pytest.mark.parametrize("small", [True, False], ids=["one task", "distributed"])
 @pytest.mark.parametrize("name", ["yeast", "enron"])
 @pytest.mark.parametrize(("method", "parameters"), COUNTING, ids=NAMES)
@@ -111,6 +113,7 @@ def test_whole_rankings_of_larger_sets(sets, name, method, parameters, small):
     )  # of enron a pick takes seven seconds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "parameters"),
     [(m, p) for m, p in COUNTING if m in ("jmi", "pmu") and p.get("label_coding") != "lp"],
@@ -129,6 +132,7 @@ def test_mutual_information_equals_scikit_learn(sets):
             assert abs(got[f] - want) <= 1e-10 * max(1, want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["emotions", "yeast", pytest.param("enron", marks=pytest.mark.slow), "planted"]
 )
@@ -148,6 +152,7 @@ def test_moment_methods(sets, name):
         assert (np.diff(along) <= 1e-8 * np.abs(along).max()).all()
 
 
+@pytest.mark.slow
 def test_nearest_neighbour_estimates(sets):
     data = sets("emotions")
     found = data.run("ppt-cmi", criterion="mim", estimator="knn").ranking
@@ -165,7 +170,7 @@ def test_nearest_neighbour_estimates(sets):
         )  # ours are increments, the oracle's the joint values
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_binning_and_correction(sets):
     data = sets("emotions")
     for bins, binning in ((2, "width"), (7, "width"), (5, "quantile"), (3, "quantile")):

@@ -250,7 +250,7 @@ def test_the_best_alone_go_on(kind, penalty):
         cut(rows, y, 100)
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "labels"), [(300, 4), (100, 200), (200, 40)])
 def test_what_the_picks_take_is_within_what_is_told(width, labels):
     """Moments and 32·F·v·(v + q) bytes beside them, though every feature is picked: one byte less,
@@ -293,6 +293,7 @@ def test_included_features_and_whole_groups_go_on():
     assert {2, 60, 61} <= set(order[max(0, at - 2) : at + 3])
 
 
+@pytest.mark.slow
 def test_partitions_and_engines_give_the_same_bits(spark):
     """Arrays, one task, jobs over one partition and seven; the whole in one scan, and where the
     best of all features go on."""
@@ -335,6 +336,7 @@ def test_labels_by_the_ten_thousand_are_sketched():
 # ---- how many ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["example", "emotions", "noise"])
 def test_as_few_as_are_enough(name, data_dir):
     if name == "noise":

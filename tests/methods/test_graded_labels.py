@@ -315,6 +315,7 @@ def _overlap(x, y):
     return between / np.where(within > 0, within, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", GRADED)
 def test_grades_of_0_and_1_are_labels(method):
     """To the bit, dense and sparse, known and unknown; so are blocks of which only some hold other

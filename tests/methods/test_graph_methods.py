@@ -33,6 +33,7 @@ def agrees(got, want, tolerance):
     assert np.abs(got - want).max() <= tolerance * scale, np.abs(got - want).max() / scale
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("name", [*SETS, pytest.param("scene", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("criterion", ["phi1", "phi2", "phi3"])
@@ -158,6 +159,7 @@ def test_sampled_anchors_are_exactly_as_many_and_keyed_by_row(rows, method):
         agrees(got, -sum(gradients[i] for i in used), 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "parameters"),
     [

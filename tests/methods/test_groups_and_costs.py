@@ -311,6 +311,7 @@ def test_a_budget_keeps_what_it_pays_and_k_bounds_it_where_it_is_set(table):
     ) == list(free.selected_[:2])
 
 
+@pytest.mark.slow
 def test_saved_models_and_the_same_answer_job_by_job(spark, table, tmp_path):
     frame, y = table
     rows = [(a.tolist(), b.tolist()) for a, b in zip(frame.to_numpy(), y, strict=True)]

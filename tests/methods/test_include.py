@@ -227,7 +227,7 @@ def run(frame, y, method, count, include=(), exclude=()):
     )[0]
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_on_a_real_set_as_many_jobs_and_the_same_answer_job_by_job(spark, data_dir):
     """emotions with a third of its rows twice: in this process, in one task, and job by job."""
     from pyspark.ml.linalg import Vectors

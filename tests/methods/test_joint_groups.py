@@ -146,6 +146,7 @@ def test_costs_and_included_features(table):
     }
 
 
+@pytest.mark.slow
 def test_on_spark_in_one_task_and_job_by_job(spark, table):
     """The same bits from three partitions, and no job more than without groups."""
     x, y = table

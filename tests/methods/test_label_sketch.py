@@ -182,6 +182,7 @@ def test_omfs_of_the_sketch(here, c, solver):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["omfs", "rfs"])
 def test_the_wider_the_sketch_the_nearer_the_ranking(method):
     """3000 rows, a third repeated, 500 labels: from 16 to 480 columns the ranking approaches that

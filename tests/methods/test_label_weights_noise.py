@@ -37,6 +37,7 @@ def test_what_has_them():
     assert set(NOISY) == set("chi2 d2f enm jmi mdmr mim scls".split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", WEIGHTED)
 def test_a_label_of_weight_w_is_w_labels(method):
     """Weight 0 is a label less, 2 a label twice; dense and sparse rows, known and unknown
@@ -265,7 +266,7 @@ def test_the_links_of_corrected_counts():
     assert gains[1] == pytest.approx(result.scores.values[0] + info.max(), rel=1e-5)
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("fp", "fn"), [(0, 0.2), (0.3, 0.3), (0.05, 0.1)])
 def test_jmi_of_corrected_counts_is_that_of_the_joint_value(fp, fn, sparse):

@@ -127,6 +127,7 @@ def agrees(result, want, tolerance=1e-8):
 # ---- mRMR ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "label"), MRMR_PICKS)
 def test_mrmr_picks_what_the_package_picks(data_dir, name, label):
     x, y, _, _ = load(name, data_dir)
@@ -136,6 +137,7 @@ def test_mrmr_picks_what_the_package_picks(data_dir, name, label):
     )
 
 
+@pytest.mark.slow
 @SCHEMES
 @pytest.mark.parametrize("name", ["emotions", "flags", "planted", "planted-sparse"])
 def test_mrmr_rankings(rows, name, choice):
@@ -153,6 +155,7 @@ def test_mrmr_rankings_of_larger_sets(rows, name, choice):
     agrees(run(data.packed, "mrmr", 6, **choice), want)
 
 
+@pytest.mark.slow
 def test_mrmr_bins_and_correction(rows):
     data = rows("emotions")
     for scheme in ("difference", "quotient"):
@@ -301,6 +304,7 @@ def test_mrmr_a_label_never_known_changes_nothing():
 # ---- FastCan ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "include"), FASTCAN_PICKS)
 def test_fastcan_picks_what_the_package_picks(data_dir, name, include):
     x, y, _, _ = load(name, data_dir)
@@ -318,6 +322,7 @@ def test_fastcan_picks_what_the_package_picks(data_dir, name, include):
         assert picks == want and list(gains) == path.gains
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "count"),
     [
@@ -552,6 +557,7 @@ def test_any_partitions_and_one_task_give_the_same_bits(spread, method, paramete
     assert place.index(2) < place.index(7)  # a copy comes after its original
 
 
+@pytest.mark.slow
 @OF_THREE
 def test_behind_a_screen(rows, method, parameters):
     """The method sees the survivors only: its picks are those on their columns."""

@@ -175,6 +175,7 @@ def test_weights_satisfy_the_conditions_of_an_optimum(table, method, group, zero
     assert solution.objective[-1] == pytest.approx(whole, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", PENALISED)
 def test_one_number_for_all_is_another_penalty_in_losses_half_samples_and_knockoffs(table, method):
     frame, y = table
@@ -203,6 +204,7 @@ def run(frame, y, method, parameters, extra=None, penalties=None, **further):
     return pipeline.rank(hold(frame, y)[0], [request])[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["lasso", "mssl"])
 def test_evidence_is_of_the_features_own_penalties(table, method):
     """A feature of an immense penalty is in no half-sample's choice and tells nothing against its
@@ -375,6 +377,7 @@ def test_what_is_refused_and_how(table, arguments, said):
     assert arguments.get("method") != "mim" or all(name in str(error.value) for name in PENALISED)
 
 
+@pytest.mark.slow
 def test_a_spark_frame_a_saved_model_and_the_same_answer_job_by_job(spark, table, tmp_path):
     frame, y = table
     data = spark.createDataFrame(

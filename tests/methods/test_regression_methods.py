@@ -46,6 +46,7 @@ def falls(scores: Scores):
     assert scores.converged
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("name", [*SETS, "yeast"])
 @pytest.mark.parametrize("alpha", [1.0, 100.0])
@@ -56,6 +57,7 @@ def test_ridge(rows, name, alpha, small):
     assert result.scans == 2 and np.delete(got, keep).sum() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*SETS, "yeast"])
 @pytest.mark.parametrize("group", [False, True])
 @pytest.mark.parametrize(("method", "rho"), [("lasso", 1.0), ("elastic-net", 0.5)])
@@ -75,7 +77,7 @@ def test_lasso_and_elastic_net_equal_scikit_learn(rows, name, method, rho, group
     falls(result.scores)
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("name", ["emotions", "planted-sparse"])
 def test_rfs_reaches_the_minimum_of_the_n_by_n_form(rows, name, small):
@@ -93,6 +95,7 @@ def test_rfs_reaches_the_minimum_of_the_n_by_n_form(rows, name, small):
     )
 
 
+@pytest.mark.slow
 def test_rfs_gives_up_scanning_where_newton_steps_fit(rows):
     """A tolerance that needs hundreds of scans: after 60 of them the rows are gathered, unless
     their matrices are over the budget."""
@@ -132,7 +135,7 @@ def test_rfs_of_rows_that_weigh_much_beside_gamma():
         assert (got - want[got.index]).abs().max() <= 1e-2 * want.max()
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("sparse", [False, True])
 def test_rfs_on_few_rows_a_feature_gathers_them(frame_of, sparse, small):
@@ -208,6 +211,7 @@ def test_csfs_fills_in_unknown_labels(rows, frame_of, sparse, whole, small):
     falls(result.scores)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("name", SETS)
 def test_omfs(rows, name, small):
@@ -263,6 +267,7 @@ def test_msfs_in_the_papers_dense_form(rows, name, sigma):
     agrees(got[keep], norms(W), 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbors", [30, None])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(

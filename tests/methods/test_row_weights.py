@@ -88,6 +88,7 @@ def test_unknown_labels_and_other_parameters():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "kind"), [(240, "dense"), (240, "thin"), (26, "dense"), (26, "thin"), (14, "dense")]
 )
@@ -268,7 +269,7 @@ def test_scikit_learn_routes_weights_to_who_takes_them():
     )
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_on_spark(spark):
     """The column as pyspark.ml names it: the ranking of the arrays, cut anywhere, in one task or
     job by job; wrong ones named."""

@@ -66,6 +66,7 @@ def agree(got, want, solver):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "scaling"), SCALED)
 def test_a_feature_that_is_constant_on_the_rows_in_use_is_constant(name, scaling):
     """0.1 wherever the labels are known (its sums round), anything where they are not; and another
@@ -132,6 +133,7 @@ def test_a_feature_that_is_constant_on_the_rest_of_a_fold_has_no_weight(name):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("name", list(METHODS))
 def test_where_the_zero_of_a_column_lies_is_no_matter(name, sparse):

@@ -38,6 +38,7 @@ def columns_of(model, frame):
     ), attribute_names(out, "kept")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["rank", "index"])
 def test_values_names_and_metadata_agree(spark, frame, model, order, tmp_path):
     chosen = model.copy().setOrder(order)
@@ -66,6 +67,7 @@ def test_sparse_rows_come_in_the_order_of_the_ranking(spark, model):
     assert np.array_equal([row.kept.toArray() for row in out], X[:40][:, model.selectedFeatures])
 
 
+@pytest.mark.slow
 def test_transform_writes_columns_under_their_names(spark, tmp_path):
     table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(
         k=range(len(X)), **{f"y{j}": Y[:, j].astype(int) for j in range(Y.shape[1])}

@@ -68,6 +68,7 @@ def test_each_reads_what_the_other_writes(spark, fitted, tmp_path):
     assert scores(load_pipeline(spark, ours), frame) == want
 
 
+@pytest.mark.slow
 def test_without_the_jvm_commands_save_and_load(spark, fitted, tmp_path, monkeypatch):
     """As on a Connect client of Spark 3.5: `select` saves and `score` loads without pyspark's
     writer and reader of pipelines."""
@@ -186,7 +187,7 @@ def settings(spark):
     return out
 
 
-@pytest.mark.slow(every=30)
+@pytest.mark.slow
 @pytest.mark.spark35
 def test_long_texts_come_in_small_batches(spark, tmp_path):
     """64 texts of 1 MB: a worker is handed 4 MB of them at a time, by `score` and by `check`; left

@@ -23,6 +23,7 @@ def frame(spark):
     return spark_mlfs.read.planted(spark, 60, 8, 3, seed=1, num_partitions=1).cache()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("folder", "cls", "column", "answer"),
     [

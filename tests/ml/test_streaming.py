@@ -31,7 +31,7 @@ def through(spark, fitted, frame):
     )
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_transform_of_a_stream_is_that_of_the_batch(spark, fitted, tmp_path):
     frame = fitted[0]
     frame.select("id", "features").write.parquet(str(tmp_path / "in"))

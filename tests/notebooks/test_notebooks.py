@@ -153,6 +153,7 @@ def rendered(path: Path) -> None:
     path.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", RUN, ids=[p.stem for p in BOOKS])
 def test_runs_from_top_to_bottom(spark, path, tmp_path, monkeypatch):
     matplotlib = pytest.importorskip("matplotlib")

@@ -140,10 +140,11 @@ SHOWN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [
-        pytest.param(p, id=named(p), marks=[pytest.mark.slow(every=10)] if named(p) in LONG else [])
+        pytest.param(p, id=named(p), marks=[pytest.mark.slow] if named(p) in LONG else [])
         for p in SHOWN
     ],
 )
@@ -173,9 +174,10 @@ def test_the_method_of_a_page_works(data):
     assert "spark_mlfs.methods" in next(text for kind, text in found if kind == "toml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", METHODS, ids=lambda p: p.stem)
 def test_what_the_page_of_a_method_shows_runs(path, data, monkeypatch):
-    """The command; tests/ml/test_pages.py and, in turns, this one run the lines of Python."""
+    """The command; tests/ml/test_pages.py and, of slow tests, this one run the lines of Python."""
     monkeypatch.chdir(data)
     for kind, text in blocks(path):
         for words in commands(text) if kind == "sh" else ():
@@ -240,6 +242,7 @@ def test_readme_is_short_and_its_links_lead_somewhere():
             assert (path.parent / link).exists(), f"{path.name}: {link}"
 
 
+@pytest.mark.slow
 def test_the_site_builds_strictly(tmp_path):
     """As CONTRIBUTING says; no page takes anything from elsewhere."""
     line = re.search(
@@ -317,9 +320,9 @@ def test_public_names_have_an_example_that_gives_what_it_says(tmp_path, monkeypa
     spark_mlfs.METHODS.forget("mine")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    [n if n in DAILY else pytest.param(n, marks=pytest.mark.slow(every=20)) for n in ON_SPARK],
+    "name", [n if n in DAILY else pytest.param(n, marks=pytest.mark.slow) for n in ON_SPARK]
 )
 def test_examples_on_spark_give_what_they_say(name, spark, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

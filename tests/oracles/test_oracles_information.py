@@ -71,6 +71,7 @@ def pair(a, b):
 # Data and bins ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIZES)
 def test_the_reader_finds_the_published_sizes(data_dir, name):
     x, y, features, labels = load(name, data_dir)

@@ -85,7 +85,6 @@ def xml_names(path):
     return {e.get("name") for e in ElementTree.parse(path).iter() if e.get("name")}
 
 
-RARELY = pytest.mark.slow(every=30)  # a quarter of a minute and more
 SETS = [
     ("emotions", "emotions.arff.gz", "emotions.xml", (593, 72, 6, 1.869, 27)),
     ("scene", "scene-*.arff.gz", "scene.xml", (2407, 294, 6, 1.074, 15)),
@@ -100,9 +99,11 @@ SETS = [
         "tmc2007-500.arff.gz",
         "tmc2007-500.xml",
         (28596, 500, 22, 2.158, 1341),
-        marks=RARELY,
+        marks=pytest.mark.slow,
     ),
-    pytest.param("imdb", "Imdb.arff.gz", 28, (120919, 1001, 28, 2.000, 4503), marks=RARELY),
+    pytest.param(
+        "imdb", "Imdb.arff.gz", 28, (120919, 1001, 28, 2.000, 4503), marks=pytest.mark.slow
+    ),
 ]
 
 
@@ -149,6 +150,7 @@ def test_names_with_quotes_and_case(spark, data_dir):
     assert len(set(names)) == len(names) > len({n.lower() for n in names})
 
 
+@pytest.mark.slow
 def test_quirks_load(spark, data_dir):
     q = data_dir / "quirks"
     x, y, _, labels = matrices(arff(spark, str(q / "meka.arff")))
@@ -176,6 +178,7 @@ def test_quirks_load(spark, data_dir):
     assert x.shape == (101, 71) and y.shape == (101, 6)
 
 
+@pytest.mark.slow
 def test_hierarchical_labels_and_missing_policies(spark, data_dir):
     file = data_dir / "quirks" / "hierarchical-train.arff.gz"
     known = xml_names(data_dir / "quirks" / "hierarchical.xml")

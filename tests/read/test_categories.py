@@ -74,7 +74,7 @@ def test_tables_of_files_give_what_frames_in_memory_give(folder, method):
     pd.testing.assert_frame_equal(result(frame, method).ranking, want, check_exact=True)
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spark_mlfs.errors.DataNotice")
 @pytest.mark.parametrize("method", ["jmi", "forward"])
 def test_spark_gives_the_same_bits_in_one_task_and_in_seven_partitions(spark, folder, method):
@@ -95,7 +95,7 @@ def test_spark_gives_the_same_bits_in_one_task_and_in_seven_partitions(spark, fo
     pd.testing.assert_frame_equal(result(frame, method).ranking, want, check_exact=True)
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spark_mlfs.errors.DataNotice")
 def test_estimators_take_such_frames_and_apply_to_later_rows(spark, tmp_path):
     later = TABLE.iloc[:4].assign(
@@ -144,7 +144,7 @@ def test_estimators_take_such_frames_and_apply_to_later_rows(spark, tmp_path):
         model.transform(read.table(spark, later, **data))
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spark_mlfs.errors.DataNotice")
 @pytest.mark.parametrize("missing", ["mean", "zero", "drop"])
 def test_missing_values_are_what_they_are_in_memory(spark, missing):
@@ -218,7 +218,7 @@ def test_what_is_no_category_is_refused_by_its_name(tmp_path):
         read.parquet(LocalSession(), str(tmp_path / "t.parquet"), **{**told, "categories": facts})
 
 
-@pytest.mark.slow(every=16)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spark_mlfs.errors.DataNotice")
 @pytest.mark.parametrize("engine", ["local", "spark"])
 def test_commands_select_transform_and_score_them(folder, tmp_path, engine, request):
@@ -313,6 +313,7 @@ def arff_and_csv(folder, rows, sparse=False):
 ROWS = TABLE[["of.words", "number", "k", *LABELS]]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spark_mlfs.errors.DataNotice")
 @pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ def rows_of(frame):
         return sorted(plain.collect(), key=lambda r: r["id"])
 
 
+@pytest.mark.slow
 def test_rcv1sub1_equals_scikit_learn(spark, data_dir):
     folder = data_dir / "rcv1sub1"
     frame = load(
@@ -124,6 +125,7 @@ def test_arguments(spark, tmp_path):
         load(spark, path, "libsvm", label_base=2)
 
 
+@pytest.mark.slow
 def test_splits_and_compression_do_not_change_rows(spark, data_dir, tmp_path):
     with gzip.open(data_dir / "rcv1sub1" / "rcv1sub1.svm.gz", "rt") as stream:
         text = "".join(line + "\n" for line, _ in zip(stream, range(150), strict=False))

@@ -81,7 +81,7 @@ def assert_same(spark, path, format, **options):
 # ---- lines ----
 
 
-@pytest.mark.slow(every=16)
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["error", "mean", "drop"])
 @pytest.mark.parametrize(
     "name",
@@ -113,6 +113,7 @@ def test_quirks_of_arff(spark, data_dir, name, missing):
     )
 
 
+@pytest.mark.slow
 def test_several_files_and_packed_ones_are_numbered_as_spark_does(spark, tmp_path, data_dir):
     import bz2
     import gzip
@@ -137,6 +138,7 @@ def test_several_files_and_packed_ones_are_numbered_as_spark_does(spark, tmp_pat
     assert_same(spark, [f"{folder}/b.arff", f"{folder}/a.arff"], "arff", labels=-6)
 
 
+@pytest.mark.slow
 def test_a_large_file_in_parts_has_the_same_numbers(monkeypatch, tmp_path, spark):
     from spark_mlfs.read import paths
 
@@ -158,6 +160,7 @@ def test_a_large_file_in_parts_has_the_same_numbers(monkeypatch, tmp_path, spark
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [
@@ -176,6 +179,7 @@ def test_what_is_wrong_with_lines_is_said_alike(spark, tmp_path, content):
     assert_same(spark, str(path), "libsvm")
 
 
+@pytest.mark.slow
 def test_made_rows(spark):
     assert_same(spark, None, "numbers", num_rows=300)
     assert_same(spark, None, "planted", num_rows=500, num_features=30, num_labels=4, seed=3)
@@ -232,7 +236,7 @@ FEATURE_CHOICES = [
 LABEL_CHOICES = [{"labels": "tags"}, {"labels": "numbers"}, {"labels": "hot"}, {"labels": "l_*"}]
 
 
-@pytest.mark.slow(every=16)
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["error", "mean", "zero", "drop", "keep"])
 @pytest.mark.parametrize("features", FEATURE_CHOICES, ids=str)
 def test_features_of_a_table(spark, columns, features, missing):
@@ -242,7 +246,7 @@ def test_features_of_a_table(spark, columns, features, missing):
     assert_same(spark, columns, "parquet", features=features, labels="l_*", missing=missing)
 
 
-@pytest.mark.slow(every=16)
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", LABEL_CHOICES, ids=str)
 @pytest.mark.parametrize("id", [None, "key", "name", "f_e", "price", "day", "at"], ids=str)
 def test_labels_and_ids_of_a_table(spark, columns, labels, id):
@@ -280,6 +284,7 @@ def test_ids_of_texts_that_are_parted(spark, columns):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -311,7 +316,7 @@ def test_a_type_that_only_spark_reads_is_left_to_it(spark, tmp_path):
     assert len(rows_there(load(spark, path, "parquet", features=["x", "n"], labels="y"))) == 3
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 def test_packing_takes_what_is_announced(tmp_path, sparse):
     rng = np.random.default_rng(0)

@@ -72,7 +72,7 @@ def test_types_of_cells(spark, tmp_path):
     assert set(kinds.values()) == {"int", "bigint", "double", "boolean", "date", "string"}
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_types_of_any_cells(spark, tmp_path):
     generator = np.random.default_rng(5)
     pieces = [
@@ -114,7 +114,7 @@ def test_types_of_any_cells(spark, tmp_path):
     assert len(set(assert_same_table(spark, path, "csv")[0].values())) > 4
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"escape": '"'}, {"sep": ";", "quote": "'"}], ids=str)
 def test_quotes_in_any_lines(spark, tmp_path, options):
     generator = np.random.default_rng(8)
@@ -155,6 +155,7 @@ def test_cells_that_only_spark_reads(tmp_path, cell):
         opened(HERE, path, "csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [
@@ -171,6 +172,7 @@ def test_lines_and_headers(spark, tmp_path, content):
     assert_same_table(spark, path, "csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "options"),
     [
@@ -246,7 +248,7 @@ def table(tmp_path_factory):
     return str(folder)
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["mean", "zero", "drop", "keep"])
 def test_a_table_of_csv(spark, table, missing):
     how = {"features": ["f.a", "f_b", "f c", "f_d", "`f`"], "missing": missing}
@@ -257,6 +259,7 @@ def test_a_table_of_csv(spark, table, missing):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -282,6 +285,7 @@ def test_a_large_csv_in_parts_has_the_same_rows(monkeypatch, table):
     assert len(frame.parts) > 5 and rows_here(frame) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "second", ["a,c,y\n3,4,0\n", '"a",b,y\n3,4,0\n', "a,b,y \n3,4,0\n", "\n", "a,b,y\n"]
 )
@@ -314,6 +318,7 @@ JSON_OF_SPARK = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", LINES_OF_JSON)
 def test_records_of_json(spark, tmp_path, content):
     path = tmp_path / "rows.json"
@@ -329,7 +334,7 @@ def test_records_that_only_spark_reads(tmp_path, content):
         opened(HERE, path, "json")
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_a_table_of_json(spark, monkeypatch, tmp_path):
     generator = np.random.default_rng(3)
     lines = []
@@ -403,7 +408,7 @@ def texts(spark, tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -448,6 +448,7 @@ def test_rows_without_an_id_column_are_named_by_their_place(spark):
         used(spark, [row(a=None), row(), row(a=INF)], ["a"], ["y"], id=None, missing="drop")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("features", "zero", "kept"),
     [
@@ -474,6 +475,7 @@ def test_a_table_is_read_without_a_pass_of_python(spark, capsys):
 # ---- labels that are named ----
 
 
+@pytest.mark.slow
 def test_named_tags_take_no_job_and_rank_the_same(spark):
     rows = [
         (

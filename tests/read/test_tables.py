@@ -75,6 +75,7 @@ def test_columns_patterns_and_labels(spark, wide):
     assert attribute_names(indexed, FEATURES) == ["f_a", "f_b", "f_c"]  # pandas wrote its index
 
 
+@pytest.mark.slow
 def test_missing_policies(spark, wide):
     with pytest.raises(
         DataError, match=r"row 5: feature 'f_c': the value is missing.*missing='mean'"
@@ -98,6 +99,7 @@ def test_missing_policies(spark, wide):
     )[2] == "f_c"
 
 
+@pytest.mark.slow
 def test_means_do_not_depend_on_partitioning(spark):
     values = np.random.default_rng(3).normal(size=500) * 10.0 ** np.arange(500) ** 0.3
     data = [(k, None if k % 9 == 0 else float(v), 0) for k, v in enumerate(values)]
@@ -113,6 +115,7 @@ def test_means_do_not_depend_on_partitioning(spark):
     )
 
 
+@pytest.mark.slow
 def test_vectors_and_arrays(spark):
     metadata = attribute_metadata(["u", "v", "w"])
     schema = StructType(
@@ -173,6 +176,7 @@ def test_vectors_and_arrays(spark):
     assert len({r["id"] for r in rows_of(table(spark, source, "vec", "hot"))}) == 2
 
 
+@pytest.mark.slow
 def test_refused(spark, wide):
     with pytest.raises(DataError, match=r"features: no column 'f_aa': did you mean 'f_a'"):
         table(spark, wide, features=["f_aa"], labels="l_*")
@@ -203,6 +207,7 @@ def test_refused(spark, wide):
         pack(table(spark, uneven, "x", ["l"], id="id"), row_id="id")
 
 
+@pytest.mark.slow
 def test_file_formats(spark, wide, tmp_path):
     arguments = dict(features=["f_a", "f_b"], labels="l_*", id="key")
     expected = rows_of(table(spark, wide, **arguments))
@@ -224,6 +229,7 @@ def test_file_formats(spark, wide, tmp_path):
         load(spark, "a_view", "table", features="f_*")
 
 
+@pytest.mark.slow
 def test_text(spark):
     source = spark.createDataFrame(
         [

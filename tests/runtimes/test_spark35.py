@@ -21,7 +21,7 @@ from answers import answers_of as loaded_answers
 
 from spark_mlfs import METHODS
 
-pytestmark = pytest.mark.slow(together="file")
+pytestmark = pytest.mark.slow
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -64,6 +64,7 @@ def table(name, data_dir):
     return x[rows][:, ::every], y[rows].astype(float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_rankings(spark, data_dir, name):
     x, y = table(name, data_dir)
@@ -118,6 +119,7 @@ LEARNERS = [(registry, classes, name) for registry, classes in ((EXTRACTORS, EXT
             for name in registry]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("registry", "classes", "name"), LEARNERS, ids=[name for _, _, name in LEARNERS]
 )

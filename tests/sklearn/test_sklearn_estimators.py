@@ -37,13 +37,14 @@ def made(classes, name, **values):
 
 def checks():
     for classes, name in CLASSES:
-        marks = () if name in QUICK else pytest.mark.slow(every=30)
+        marks = () if name in QUICK else pytest.mark.slow
         for estimator, check in estimator_checks_generator(made(classes, name)):
             yield pytest.param(
                 estimator, check, id=f"{name}-{getattr(check, 'func', check).__name__}", marks=marks
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 @pytest.mark.filterwarnings("ignore")
 def test_rules_of_scikit_learn(estimator, check):

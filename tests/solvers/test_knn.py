@@ -58,6 +58,7 @@ def tied(seed, n, d, levels):
     return np.random.default_rng(seed).integers(0, levels, size=(n, d)).astype(float)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -117,6 +118,7 @@ def test_equal_distances_on_the_edge_of_the_grid():
     assert best.ids[0].tolist() == sorted(rows.ids[1:])[:20]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["emotions", "flags"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_real_sets_with_every_condition(name, sparse, data_dir):

@@ -94,6 +94,7 @@ def test_csfs_is_group_lasso(case):
     assert agree(l21.csfs(gram, mu).weights, group.weights, 1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "beta", "k"), [(0.1, 1.0, 10), (1.0, 20.0, 3)])
 def test_mssl(case, alpha, beta, k):
     X, Y, gram = case

@@ -281,6 +281,7 @@ def test_convex_reaches_the_dual_bound_of_the_oracle(seed):
     assert np.linalg.norm(solution.weights - v) <= far
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["emotions", "flags"])
 def test_convex_on_real_sets(name, data_dir):
     X, Y = load(name, data_dir)[:2]
@@ -300,6 +301,7 @@ def test_convex_on_real_sets(name, data_dir):
     assert spearmanr(solution.weights, finer.weights)[0] > 0.99
 
 
+@pytest.mark.slow
 def test_convex_column_order_copy_and_row_order():
     X, Y = planted(36, 6)
     X = np.hstack([X, X[:, :1]])

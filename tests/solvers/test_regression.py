@@ -64,6 +64,7 @@ def test_ridge(case, alpha):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "rho"), [(0.05, 1.0), (0.01, 1.0), (0.01, 0.5), (0.001, 0.2)])
 def test_elastic_net(case, alpha, rho):
     X, Y, gram = case
@@ -85,6 +86,7 @@ def test_elastic_net(case, alpha, rho):
     assert got.objective[-1] == pytest.approx(value, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "rho"), [(0.1, 1.0), (0.01, 1.0), (0.01, 0.5), (0.003, 0.3)])
 def test_group_elastic_net(case, alpha, rho):
     X, Y, gram = case

@@ -91,6 +91,7 @@ NO_CHANGE = {  # rows of the windows; codes and level in each
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NO_CHANGE)
 def test_shifts_of_margins_alone_give_no_alarms(name):
     """p-values are at most as small as they say, far out in the tail, too."""

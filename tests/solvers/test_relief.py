@@ -100,6 +100,7 @@ def planted(n=90, d=8, q=4, seed=0):
     return X, Y
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize(("size", "tile"), [(10**9, 1000), (37, 16), (5, 3)])
 @pytest.mark.parametrize("sparse", [False, True])

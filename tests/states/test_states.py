@@ -104,6 +104,7 @@ def takes(method, params, kind):
     return not ("unknown" in kind and method == "csfs")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("method", "params"), ALL, ids=str)
 def test_any_cut_any_order_some_taken_away(method, params, kind):
@@ -137,6 +138,7 @@ def test_any_cut_any_order_some_taken_away(method, params, kind):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("method", "params"), ALL, ids=str)
 def test_the_first_state_alone_ranks_as_its_rows_do(method, params, kind):
@@ -413,6 +415,7 @@ def test_saved_and_loaded(tmp_path):
             states.load(str(tmp_path / name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sparse unknown", "sparse weights", "dense"])
 def test_what_is_ranked_is_added_up_range_by_range(kind, tmp_path, monkeypatch):
     """Of the pieces of files, of states with features of their own, in another unit of weight: the

@@ -38,7 +38,7 @@ def framed(spark, X, Y, ids):
     return with_names(frame, "labels", [f"y{j}" for j in range(Y.shape[1])])
 
 
-@pytest.mark.slow(every=6)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "sparse unknown"])
 def test_sums_of_a_spark_frame_are_those_of_arrays(spark, kind, tmp_path):
     X, Y, _ = data(kind)

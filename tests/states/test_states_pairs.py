@@ -58,6 +58,7 @@ def test_one_label_has_no_pairs(method):
     assert states.rank(own, method, 6)["index"].tolist() == own.basis.kept[other["index"]].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_pairs_rank_as_rows_do(kind):
     given, rng = wide_first(kind), np.random.default_rng(5)

@@ -318,6 +318,7 @@ def test_the_budget_is_a_setting_everywhere(spark):
     )
 
 
+@pytest.mark.slow
 def test_products_take_little_more_than_their_words():
     """Of many columns, in a state that is added to."""
     x = np.random.default_rng(8).normal(size=(700, 2500))

@@ -510,6 +510,7 @@ def test_the_key_of_a_reduction_says_what_it_goes_by(kind):
     assert len(keys) == 9 and kind(goals[0], logs[0]).key() in keys
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FEW)
 def test_shards_finish_as_the_whole_state_does(name):
     """To the bit, wherever features and rows are cut: the numbers of the whole states' results."""
@@ -811,6 +812,7 @@ def weighted(name, which):
     return block, profile
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", WEIGHTS)
 @pytest.mark.parametrize("kind", WEIGHTED)
 def test_laws_of_weighted_rows(kind, which):

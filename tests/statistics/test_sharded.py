@@ -134,6 +134,7 @@ def test_a_feature_alone_has_the_bits_it_has_among_others():
         assert reduction(one).tobytes() == whole[feature : feature + 1].tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("method", "given"), RUNS, ids=lambda v: str(v))
 def test_pieces_give_the_bits_of_the_whole(kind, method, given, monkeypatch, request):

@@ -192,6 +192,7 @@ def planted(spark):
     packed.release()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["jmi", "fisher", "mim"])
 def test_the_tree_merge_gives_the_same_bits(planted, method, monkeypatch):
     request = [pipeline.Request.of(method, {}, 6)]
@@ -233,7 +234,7 @@ def test_more_joint_codes_than_int64_has_rank_as_in_memory(spark):
     packed.release()
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_features_beyond_the_root_of_double_precision_rank_distributed_as_in_memory(spark):
     x, y = example()
     x[:, ::2] = np.ldexp(x[:, ::2], 700)
@@ -258,6 +259,7 @@ def test_a_state_above_the_budget_is_refused(planted):
         pipeline.rank(planted, [pipeline.Request.of("ridge")], small_bytes=0, driver_bytes=100)
 
 
+@pytest.mark.slow
 def test_jobs_are_counted_and_few(spark):
     frame = readers.planted(spark, 600, 24, 5, seed=2, num_partitions=3).cache()
     frame.count()

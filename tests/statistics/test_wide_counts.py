@@ -42,6 +42,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("correction", ["none", "miller-madow", "chance"])
 @pytest.mark.parametrize("crowded", [False, True])
@@ -99,6 +100,7 @@ def test_dense_and_sparse_tables_give_one_relevance():
     assert thin.engine.gathers(contingency.TwoWay(thin.coding, thin.target))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("correction", ["none", "miller-madow"])
 def test_links_of_stored_counts(kind, correction, monkeypatch):

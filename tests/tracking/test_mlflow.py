@@ -148,7 +148,7 @@ def test_a_tagger_takes_params_through_mlflow(fitted, store):
     assert model.predict(table, params={"threshold": 0.9})["scores"].explode().dropna().min() >= 0.9
 
 
-@pytest.mark.slow(every=8)
+@pytest.mark.slow
 def test_steps_of_a_pipeline_with_an_extractor(fitted):
     from spark_mlfs.mlflow.tagger import Steps, tags
 
