@@ -10,7 +10,7 @@ as options, and `read`:
 
         def read(self, spark, path, p):  # p: the value of every parameter, checked
             ...
-            return frame  # the canonical frame (`schema`), its names by `schema.with_names`
+            return frame  # `frames.schema` has its columns, and `with_names`
 
 Installed with an entry point of the group ``spark_mlfs.readers`` (pairs =
 "their_package.module:Pairs"), or given to ``READERS.register``, it works as those here do:
@@ -37,7 +37,7 @@ class Reader(Entry):
     """How one format becomes the canonical frame. `parameters` are its options, the default
     `REQUIRED` where one must be given; `takes_path` is False where rows are made, `tabular` True
     where Spark reads the format as named columns, `local` where this process reads files of this
-    machine, too (`frame.LocalSession` is the session then), `endings` are those of its files'
+    machine, too (by a `frames.frame.LocalSession`), `endings` are those of its files'
     names."""
 
     source: ClassVar[str] = "none"
@@ -116,7 +116,7 @@ READERS: Registry[Reader] = Registry(
         "csv": "tables.Csv",
         "json": "tables.Json",
         "table": "tables.Table",
-        "text": "tables.Text",
+        "text": "tables.TextTable",
         "files": "content.Files",
         "numbers": "samples.Numbers",
         "planted": "samples.Planted",

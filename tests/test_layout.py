@@ -14,14 +14,14 @@ PACKAGE = Path(__file__).resolve().parents[1] / "spark_mlfs"
 
 # a room uses the rooms before it, and none after
 ROOMS = """
-ground kernels solvers media read blocks statistics engine methods extract classify select pipeline
-adapters sklearn ml testing output evaluate states scoring report mlflow session cli
+ground kernels solvers frames media read blocks statistics engine methods extract classify select
+pipeline adapters sklearn ml testing output evaluate states scoring report mlflow session cli
 """.split()
 SMALL = (
     "kernels",
     "solvers",
 )  # NumPy and SciPy alone: what runs in tasks, and what finishes on the driver
-GROUND = ("errors", "frame", "lazy", "params", "schema", "registry", "formats", "markup")
+GROUND = ("errors", "lazy", "params", "registry", "formats", "markup")
 MOST_TOKENS = 6000  # of a file
 LAYOUT = {
     tokenize.COMMENT,

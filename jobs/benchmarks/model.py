@@ -224,7 +224,7 @@ def packed(format: str, path: Any, options: dict[str, Any]) -> tuple[Run, Any]:
     """Figures of reading and packing, and the rows."""
     from spark_mlfs.blocks.pack import pack
     from spark_mlfs.cli.dry_run import read_quantities
-    from spark_mlfs.frame import LocalSession
+    from spark_mlfs.frames.frame import LocalSession
     from spark_mlfs.read import load
 
     seconds, held = cpu(

@@ -16,7 +16,7 @@ from ..blocks.arrays import hold
 from ..blocks.dataset import Dataset
 from ..blocks.grades import SETTINGS, Grades
 from ..errors import ParameterError, in_python, spelled_by
-from ..frame import MEMORY, default_memory
+from ..frames.frame import MEMORY, default_memory
 from ..kernels.missing import MISSING
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, Text

@@ -14,7 +14,7 @@ from ..classify import CLASSIFIERS
 from ..classify.base import Predictor
 from ..engine.base import Cost
 from ..errors import ParameterError
-from ..schema import SLICES
+from ..frames.schema import SLICES
 from .classes import Fit
 from .rows import Fitted
 from .saved import (

@@ -17,10 +17,10 @@ from ..blocks.block import WrongRow
 from ..blocks.labels import read_features
 from ..errors import DataError, task_context
 from ..formats import tabular
+from ..frames.schema import CATEGORIES, attribute_names, categories_of
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING, REFUSED, fill_values, filled
 from ..lazy import F
-from ..schema import CATEGORIES, attribute_names, categories_of
 
 MOST_NAMES = 1 << 16  # that travel to the workers, for messages alone
 

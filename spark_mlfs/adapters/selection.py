@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from .. import schema
 from ..errors import ParameterError, setting
-from ..frame import CANONICAL, Batches, Kind, LocalFrame
+from ..frames import schema
+from ..frames.frame import CANONICAL, Batches, Kind, LocalFrame
 from ..kernels.categories import Categories
 from ..markup import render
 from ..methods.base import HELD_OUT
@@ -259,7 +259,7 @@ def _reduced(
 ) -> Batches:
     import pyarrow as pa
 
-    from ..read.vectors import from_arrow
+    from ..frames.vectors import from_arrow
 
     for batch in batches:
         kept = from_arrow(batch[schema.FEATURES], width).entries(places, fill)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from ..errors import DataError
-from ..frame import Batches
+from ..frames.frame import Batches
 
 State = dict[str, Any]  # arrays, CSR matrices and plain values by name
 Buffer = bytes | bytearray | memoryview

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from ..errors import DataError, ParameterError, option
+from ..frames.names import first_repeated
 from ..kernels.categories import Categories
 from ..kernels.missing import IS_MISSING
-from ..read.errors import first_repeated
 from .block import Block, join
 from .grades import MOST as MOST_GRADED
 from .profile import Profile

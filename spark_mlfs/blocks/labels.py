@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from ..errors import DataError, ParameterError, setting, worker_errors
-from ..frame import LocalFrame, kinds_of
+from ..frames.frame import LocalFrame, kinds_of
+from ..frames.schema import attribute_names
+from ..frames.vectors import vectors_and_sizes, within
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING
 from ..lazy import DataFrame, F, cached_property
-from ..read.vectors import vectors_and_sizes, within
-from ..schema import attribute_names
 from .arrays import narrowest
 from .block import Attributes, WrongRow, label_lists, wrong_entry
 from .grades import Grades

@@ -21,10 +21,10 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import DataError, ParameterError, worker_errors
-from ..frame import Batches, LocalFrame, kinds_of, num_cores
+from ..frames.frame import Batches, LocalFrame, kinds_of, num_cores
+from ..frames.schema import attribute_names, categories_of, fill_of, packed_from
+from ..frames.sessions import BATCH_BYTES, small_batches
 from ..lazy import Column, DataFrame, F, Row
-from ..read.sessions import BATCH_BYTES, small_batches
-from ..schema import attribute_names, categories_of, fill_of, packed_from
 from .arrays import ids_of
 from .block import Block, WrongRow, concatenate, join
 from .codec import Buffer, binary_array, encoded_cells

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ..errors import DataError, worker_errors
-from ..frame import Batches
+from ..frames.frame import Batches
 from ..kernels.hashing import mix
 from .block import Block
 from .codec import binary_array, binary_cells, decode, encode, numbered_cells

@@ -14,15 +14,14 @@ from ..errors import DataError, ParameterError
 from ..evaluate.at_k import AT, NAMES
 from ..evaluate.metrics import LARGER_IS_BETTER
 from ..formats import tabular
+from ..frames.names import columns_of, near
+from ..frames.schema import LABELS
 from ..output.folder import MANIFEST
 from ..read.columns import labels_of
 from ..read.content import FOLDER, gallery_of
 from ..read.encoded import PATH, Gallery
-from ..read.layout import columns_of
-from ..read.lines import near
 from ..read.tables import open_table
 from ..report.page import check_page
-from ..schema import LABELS
 from ..scoring.base import SavedPipeline
 from ..scoring.check import FEW_TAGS, SIDES, Check, suggest_threshold
 from .flags import ANY_NUMBER, Flags, require, tags_asked

@@ -9,11 +9,11 @@ from typing import Any
 
 from .. import read
 from ..errors import ParameterError
-from ..frame import check_memory
+from ..frames.frame import check_memory
+from ..frames.schema import WEIGHT
 from ..output.folder import Output
 from ..output.manifest import now
 from ..read.sections import read_toml
-from ..schema import WEIGHT
 from ..states.collect import collected
 from ..states.files import head, here, write
 from ..states.needs import needs_of

@@ -13,11 +13,11 @@ from ..evaluate.plan import FILES, Comparison, Run, read_comparison
 from ..evaluate.protocol import Protocol
 from ..evaluate.summary import main_metric, summary
 from ..evaluate.trials import Candidate
+from ..frames.errors import reading
+from ..frames.schema import FEATURES, attribute_names
 from ..output.folder import MANIFEST, Output, Place
 from ..output.journal import Journal
-from ..read.errors import reading
 from ..report.comparison_page import check_formats, comparison_page, files
-from ..schema import FEATURES, attribute_names
 from .flags import Flags, given
 from .terminal import print_forecast, print_result
 from .work import Work, load_model, reader_options_of

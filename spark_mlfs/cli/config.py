@@ -22,13 +22,13 @@ from ..blocks.grades import Grades
 from ..classify import CLASSIFIERS
 from ..errors import ParameterError, setting
 from ..formats import READERS, accept_options, format_of, no_format, tabular
-from ..frame import ENGINE, MEMORY
+from ..frames.frame import ENGINE, MEMORY
+from ..frames.names import first_repeated
+from ..frames.schema import CATEGORIES
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, from_json, text_in
 from ..pipeline import Request
-from ..read.errors import first_repeated
 from ..read.sections import Data, Field, InvalidValue, Section, explain, read_toml
-from ..schema import CATEGORIES
 from ..select import Constraints, CrossValidation, Cut
 from ..select.modes import KEYS, RATES, RULES, Setting, either
 from ..select.rules import DRIFT, DRIFT_METHOD

@@ -12,15 +12,15 @@ from typing import Any
 
 from ..engine.local import SizingEngine
 from ..errors import ParameterError
-from ..frame import LocalSession, check_memory
+from ..frames.errors import reading
+from ..frames.frame import LocalSession, check_memory
+from ..frames.schema import CATEGORIES, FEATURES, attribute_names, categories_of
 from ..markup import size
 from ..methods.counting import BINNING, NUM_BINS
 from ..output.folder import MANIFEST, Output, csv_text
 from ..pipeline import Request, check_rows
 from ..read import load
-from ..read.errors import reading
 from ..report.drift_page import DriftOutcome
-from ..schema import CATEGORIES, FEATURES, attribute_names, categories_of
 from ..select.rules import DRIFT, DRIFT_METHOD
 from ..states import files as states
 from ..states.changes import AGAINST, Drift, Window, by_codes, over

@@ -19,7 +19,7 @@ from ..blocks.profile import Profile
 from ..engine.base import DIRECT_BYTES
 from ..engine.local import SizingEngine
 from ..errors import beyond
-from ..frame import LocalSession, NeedsSpark, num_cores
+from ..frames.frame import LocalSession, NeedsSpark, num_cores
 from ..markup import size
 from ..methods.base import Method
 from ..pipeline import MANY_PAIRS, Request, Solve

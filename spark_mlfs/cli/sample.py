@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ..errors import ParameterError
-from ..frame import LocalFrame, LocalSession
+from ..frames.frame import LocalFrame, LocalSession
 from ..media.generate import FILES, write_files
 from ..output.folder import MANIFEST, Output
 from ..output.table import write_rows

@@ -17,12 +17,12 @@ import pandas as pd
 from .. import pipeline, read
 from ..adapters.selection import LocalSelection, Selected, facts_of
 from ..errors import DataError, ParameterError
-from ..frame import LocalFrame, LocalSession, check_memory
+from ..frames.frame import LocalFrame, LocalSession, check_memory
+from ..frames.schema import FEATURES, attribute_names, fill_of, rejected_of
 from ..output.folder import MANIFEST, Output, Place, csv_text
 from ..output.manifest import selection_manifest
 from ..pipeline import Result
 from ..report.page import feature_rows, page, smaller_index
-from ..schema import FEATURES, attribute_names, fill_of, rejected_of
 from ..scoring.local import fit_here
 from ..select.modes import AUTO, GENERAL, KEYS, flag_help, level_setting, rules_help
 from ..select.portrait import Portrait

@@ -14,16 +14,17 @@ from .. import read
 from ..adapters.selection import Selected
 from ..errors import DataError, ParameterError
 from ..formats import READERS, tabular
-from ..frame import Kind, LocalFrame, kinds_of
+from ..frames.frame import Kind, LocalFrame, kinds_of
+from ..frames.names import columns_of, quoted
+from ..frames.schema import CATEGORIES, FEATURES, ID, LABELS, attribute_names, with_names
+from ..frames.sessions import small_batches
 from ..lazy import DataFrame, F, SparkSession
 from ..markup import size
 from ..output.folder import MANIFEST, Place
 from ..output.table import write_rows
 from ..read.columns import number_of
-from ..read.layout import TEXT_IDS, columns_of, quoted
+from ..read.layout import TEXT_IDS
 from ..read.local import numbers_of
-from ..read.sessions import small_batches
-from ..schema import CATEGORIES, FEATURES, ID, LABELS, attribute_names, with_names
 from .flags import COUNT, Flags, require
 from .terminal import print_forecast, print_result, some_of
 from .work import Work, load_model, reader_options_of

@@ -26,16 +26,16 @@ from ..errors import (
     spelled,
 )
 from ..formats import READERS, accept_options, tabular
-from ..frame import ENGINE, MEMORY, LocalSession, NeedsSpark
+from ..frames.errors import absent, reading
+from ..frames.frame import ENGINE, MEMORY, LocalSession, NeedsSpark
+from ..frames.paths import here, matching
+from ..frames.schema import FEATURES, ID, LABELS, WEIGHT
 from ..lazy import DataFrame, SparkSession
 from ..output.folder import Output, local_path, plain_path
 from ..output.manifest import opening, versions
 from ..output.table import OutputTable
 from ..read.content import open_files
-from ..read.errors import absent, reading
-from ..read.paths import here, matching
 from ..read.tables import open_table
-from ..schema import FEATURES, ID, LABELS, WEIGHT
 from ..scoring.base import SavedPipeline
 from ..scoring.local import load_here
 from ..session.local import local_session, of_our_own, remote

@@ -29,7 +29,7 @@ from ..blocks.pack import Packed
 from ..blocks.profile import Profile
 from ..blocks.renumber import with_row_value
 from ..errors import DataError, WorkerBudgetError, worker_errors
-from ..frame import Batches
+from ..frames.frame import Batches
 from ..kernels.hashing import mix
 from ..statistics.base import (
     DEFAULT_BUDGETS,

@@ -26,11 +26,11 @@ from ..blocks.pack import pack
 from ..blocks.profile import Profile
 from ..engine.base import Cost, Engine
 from ..errors import DataError, ParameterError, SparkMlfsError
-from ..frame import LocalSession, NeedsSpark, check_memory, num_cores
+from ..frames.errors import notice
+from ..frames.frame import LocalSession, NeedsSpark, check_memory, num_cores
+from ..frames.schema import CATEGORIES, FEATURES, ID, LABELS, categories_of
 from ..output.journal import Journal
 from ..pipeline import Progress, compute
-from ..read.errors import notice
-from ..schema import CATEGORIES, FEATURES, ID, LABELS, categories_of
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from ..statistics.labelsets import LabelsetCounts
 from .metrics import TITLES, label_statistics

@@ -52,12 +52,12 @@ from ..blocks.codec import binary_array, decode, encode
 from ..blocks.labels import vector_entries
 from ..blocks.pack import at_once, check_column
 from ..errors import DataError, ParameterError, worker_errors
-from ..frame import Batches, kinds_of
+from ..frames.frame import Batches, kinds_of
+from ..frames.schema import attribute_names
 from ..kernels.labels import LabelRanks
 from ..kernels.matrix import Matrix, dense
 from ..lazy import Column, DataFrame, F, names_of
 from ..params import Choice, Parameter
-from ..schema import attribute_names
 from ..statistics.labelsets import Labelsets
 
 KINDS = ("standard", "msfs-2022")

@@ -24,7 +24,7 @@ from ..classify import CLASSIFIERS
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..formats import READERS, accept_options, format_of, no_format
-from ..frame import ENGINE, MEMORY
+from ..frames.frame import ENGINE, MEMORY
 from ..methods import METHODS
 from ..params import Integer, Number
 from ..pipeline import Request

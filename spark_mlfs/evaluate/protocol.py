@@ -53,14 +53,14 @@ from ..blocks.pack import (
 )
 from ..blocks.profile import Profile, profile_block
 from ..errors import DataError, ParameterError, worker_errors
-from ..frame import Batches, Kind, LocalFrame, kinds_of
+from ..frames.frame import Batches, Kind, LocalFrame, kinds_of
+from ..frames.names import quoted
+from ..frames.schema import attribute_names
+from ..frames.sessions import small_batches
 from ..kernels import xxhash
 from ..kernels.hashing import mix, normal, uniform
 from ..lazy import Column, DataFrame, F
 from ..pipeline import compute
-from ..read.layout import quoted
-from ..read.sessions import small_batches
-from ..schema import attribute_names
 from ..statistics.base import DEFAULT_BUDGETS, Budgets
 from ..statistics.moments import GroupMoments
 from ..statistics.targets import Everything

@@ -41,7 +41,7 @@ from ..blocks.codec import State, binary_array, encoded_cells, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import must_fit, setting
-from ..frame import Batches
+from ..frames.frame import Batches
 from ..kernels.hashing import mix
 from ..kernels.matrix import Matrix
 from ..params import Flag, Integer, Number, Parameter, Values

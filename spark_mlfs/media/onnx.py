@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError, setting, task_context
-from ..frame import num_cores
+from ..frames.frame import num_cores
 from ..params import Choice, Integer, Number, NumberList, Optional, Parameter, Text, Values
 from .base import (
     NO_CONTENT,

@@ -21,9 +21,9 @@ from ..blocks.codec import State
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
 from ..errors import ParameterError
+from ..frames.schema import fill_of
+from ..frames.sessions import as_spark
 from ..lazy import Self
-from ..read.sessions import as_spark
-from ..schema import fill_of
 from ..statistics.base import Budgets
 from .params import Checked, known_params
 from .persistence import Storable, load_state

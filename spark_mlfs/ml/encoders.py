@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 from ..adapters.classes import EstimatorClasses
 from ..adapters.saved import ENCODED, SavedData, saved_encoder
 from ..errors import ParameterError
+from ..frames.sessions import as_spark
 from ..lazy import Self
 from ..media import ENCODERS
 from ..media.base import EncodeCells
 from ..read.encoded import encoded
-from ..read.sessions import as_spark
 from .base import SESSION, EntryStage
 from .persistence import Storable, load_state
 from .rows import refuse_taken

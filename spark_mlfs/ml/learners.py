@@ -26,10 +26,10 @@ from ..classify.knn import NeighbourVote
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
+from ..frames.schema import SLICES, attribute_metadata, with_names
 from ..kernels.matrix import Matrix
 from ..kernels.nearest import Nearest, label_counts
 from ..lazy import Self
-from ..schema import SLICES, attribute_metadata, with_names
 from ..solvers.greedy import complete
 from ..statistics.base import Budgets
 from .base import FRAME, StateEstimator, StateModel

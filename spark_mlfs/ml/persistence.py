@@ -31,8 +31,8 @@ from ..blocks.codec import State
 from ..classify import CLASSIFIERS
 from ..errors import DataError, ParameterError, SparkMlfsError, from_worker, worker_errors
 from ..extract import EXTRACTORS
+from ..frames.sessions import OF_THE_JVM, jvm_within_reach
 from ..methods import METHODS
-from ..read.sessions import OF_THE_JVM, jvm_within_reach
 
 
 class StageWriter(MLWriter):

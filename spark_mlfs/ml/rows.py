@@ -36,11 +36,11 @@ from ..blocks.codec import State, binary_array, decode, encode
 from ..blocks.pack import are_vectors, check_column
 from ..engine.base import one_thread
 from ..errors import DataError, ParameterError
+from ..frames.sessions import jvm_within_reach
+from ..frames.vectors import SPARSE, sparse_cell
 from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
 from ..kernels.nearest import Nearest, nearest
-from ..read.sessions import jvm_within_reach
-from ..read.vectors import SPARSE, sparse_cell
 
 
 @dataclass(frozen=True)

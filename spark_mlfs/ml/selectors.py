@@ -29,9 +29,9 @@ from ..blocks.dataset import Dataset
 from ..blocks.grades import Grades
 from ..blocks.pack import are_vectors, check_column
 from ..errors import ParameterError
+from ..frames.schema import CATEGORIES, with_categories, with_names
 from ..lazy import Self
 from ..methods import DEFAULT_METHOD, METHODS
-from ..schema import CATEGORIES, with_categories, with_names
 from ..select import Constraints, Cut
 from .base import FRAME, MultiLabelEstimator, Saved
 from .params import FITTING

@@ -45,10 +45,10 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from ..errors import DataError, ParameterError, PlatformError, disk_error, full_disk
+from ..frames.errors import unless_absent
+from ..frames.sessions import jvm_within_reach
 from ..lazy import SparkSession
 from ..params import from_json
-from ..read.errors import unless_absent
-from ..read.sessions import jvm_within_reach
 from . import manifest
 
 MANIFEST = "manifest.json"

@@ -19,9 +19,9 @@ from typing import Any
 
 from ..adapters.saved import check_stamp, checksum, stamp
 from ..errors import DataError, SparkMlfsError, WorkerBudgetError, worker_errors
-from ..frame import LocalFrame, NeedsSpark
+from ..frames.errors import unless_absent
+from ..frames.frame import LocalFrame, NeedsSpark
 from ..lazy import DataFrame, SparkSession
-from ..read.errors import unless_absent
 from .folder import (
     MANIFEST,
     NOT_VISIBLE,

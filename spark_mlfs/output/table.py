@@ -24,10 +24,10 @@ from typing import Any
 import pyarrow as pa
 
 from ..errors import DataError, ParameterError, worker_errors
-from ..frame import Batches, LocalFrame, NeedsSpark
+from ..frames.errors import notice
+from ..frames.frame import Batches, LocalFrame, NeedsSpark
+from ..frames.parquet import SPARK_ROW, VECTOR, kind_of_arrow
 from ..lazy import DataFrame, SparkSession
-from ..read.errors import notice
-from ..read.local import SPARK_ROW, VECTOR, kind_of_arrow
 
 DELTA = "delta"
 _PART = re.compile(r"`(?:[^`]|``)+`|[^`.\s]+")

@@ -43,11 +43,14 @@ import pyarrow.compute as pc
 
 from ..errors import DataError, ParameterError, option
 from ..formats import Either, Names, Reader
+from ..frames import vectors
+from ..frames.errors import notice
+from ..frames.names import near
+from ..frames.schema import LABELS, with_names
+from ..frames.vectors import Vectors
 from ..kernels.categories import MAX_BINS, Categories
 from ..lazy import DataFrame, SparkSession
 from ..params import Choice, Flag, Integer, Optional, Parameter
-from ..schema import LABELS, with_names
-from . import vectors
 from .arff_header import (
     UNUSABLE,
     Attribute,
@@ -57,11 +60,10 @@ from .arff_header import (
     next_piece,
     parse_header,
 )
-from .errors import notice
+from .cells import Irregular, finite, joined, known_cells, number, pairs
 from .layout import Facts
-from .lines import Lines, near, open_text, parse
+from .lines import Lines, open_text, parse
 from .missing import MISSING_FEATURES, impute, missing_slots, settle
-from .vectors import Irregular, Vectors, finite, joined, known_cells, number, pairs
 
 
 class Arff(Reader):

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import DataError, ParameterError, option
+from ..frames.errors import notice
+from ..frames.names import near
 from ..lazy import SparkSession
-from .errors import notice
-from .lines import MAX_XML, TextFiles, beside, near, not_utf8, small_file
+from .lines import MAX_XML, TextFiles, beside, not_utf8, small_file
 
 NUMERIC = ("numeric", "real", "integer")
 UNUSABLE = ("string", "date", "relational")

@@ -7,21 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import LARGE_WHOLE, DataError
-from ..frame import Kind, LocalFrame, kinds_of
+from ..frames.frame import Kind, LocalFrame, kinds_of
+from ..frames.names import columns_of, quoted
+from ..frames.schema import FEATURES, ID, LABELS, PACKED_FROM, WEIGHT, with_names
 from ..kernels.categories import Categories
 from ..lazy import Column, DataFrame, F
-from ..schema import FEATURES, ID, LABELS, PACKED_FROM, WEIGHT, with_names
-from .layout import (
-    DAY,
-    NUMBER,
-    ColumnOfCells,
-    Layout,
-    cells_of_labels,
-    columns_of,
-    layout_of,
-    quoted,
-    with_categories,
-)
+from .layout import DAY, NUMBER, ColumnOfCells, Layout, cells_of_labels, layout_of, with_categories
 from .missing import impute
 
 

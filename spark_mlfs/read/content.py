@@ -22,11 +22,15 @@ import pyarrow as pa
 
 from ..errors import DataError, ParameterError, in_python, option, spelled
 from ..formats import Distinct, Names, Reader, Texts, format_of
-from ..frame import Batches, Kind, LocalFrame, LocalSession
+from ..frames.errors import notice, reading
+from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
+from ..frames.names import columns_of, quoted
+from ..frames.paths import files_of, here, runs
+from ..frames.schema import FEATURES, REJECTED, with_names
+from ..frames.sessions import FILE_WEIGHT, session_setting
 from ..lazy import DataFrame, F, SparkSession
 from ..media.base import NO_CONTENT, EncodeCells
 from ..params import Choice, Integer, Optional, Parameter, Text
-from ..schema import FEATURES, REJECTED, with_names
 from .columns import assemble
 from .encoded import (
     CONTENT,
@@ -39,11 +43,8 @@ from .encoded import (
     refuse,
     rejected_rows,
 )
-from .errors import notice, reading
-from .layout import TEXT_IDS, columns_of, quoted
+from .layout import TEXT_IDS
 from .lines import paths_of, plain
-from .paths import files_of, here, runs
-from .sessions import FILE_WEIGHT, session_setting
 from .tables import open_table
 
 COLUMNS = {

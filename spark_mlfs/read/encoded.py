@@ -18,14 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import DataError, NotInstalledError, option
-from ..frame import Batches, Kind, LocalFrame
+from ..frames import vectors
+from ..frames.errors import notice, reading
+from ..frames.frame import Batches, Kind, LocalFrame
+from ..frames.names import quoted
+from ..frames.schema import FEATURES, with_names
+from ..frames.sessions import small_batches
 from ..lazy import DataFrame, F
 from ..media.base import EncodeCells
-from ..schema import FEATURES, with_names
-from . import vectors
-from .errors import notice, reading
-from .layout import quoted
-from .sessions import small_batches
 
 PATH, CONTENT, REASON = "path", "content", "reason"
 LISTED = 100_000  # rejected files that are listed
@@ -164,21 +164,21 @@ def widest(rows: DataFrame) -> int:
 SHOWN = 12  # features or labels of which files are shown
 FILES_A_SIDE = 4  # of each
 PASSAGE = 240  # signs of a text that are shown
-End = tuple[float, str, str]  # a file or a text: its value, its path, its passage
+ExampleRow = tuple[float, str, str]  # a file or a text: its value, its path, its passage
 Shown = tuple[str, float, str, str]  # its path, its value, its picture as a data URI, its passage
 Series = Iterator[
-    tuple[int, "Named", np.ndarray, Any]
+    tuple[int, "RowNames", np.ndarray, Any]
 ]  # of a feature or label by number: rows, their values, which of them
 
 
 @dataclass(frozen=True)
-class Named:
+class RowNames:
     """Rows by their paths, and texts by a passage, too."""
 
     paths: Sequence[str] = ()
     passages: Sequence[str] | None = None
 
-    def ends(self, values: np.ndarray, among: Any = slice(None)) -> list[End]:
+    def ends(self, values: np.ndarray, among: Any = slice(None)) -> list[ExampleRow]:
         """Return twice `FILES_A_SIDE` rows of the largest values `among` these; of equal ones those
         first by path."""
         rows = np.arange(len(self.paths))[among]
@@ -186,13 +186,13 @@ class Named:
             rows = rows[
                 values[rows] >= -np.partition(-values[rows], 2 * FILES_A_SIDE)[2 * FILES_A_SIDE - 1]
             ]
-        return furthest(
+        return largest_rows(
             (float(values[i]), self.paths[i], self.passages[i] if self.passages else "")
             for i in rows
         )
 
 
-def furthest(ends: Iterable[Sequence[Any]]) -> list[End]:
+def largest_rows(ends: Iterable[Sequence[Any]]) -> list[ExampleRow]:
     """Return twice `FILES_A_SIDE` of some ends, each once: half of them may stand on another
     side."""
     return heapq.nsmallest(
@@ -242,14 +242,14 @@ class Gallery:
                 for row in seen.collect()
             ]
         return self.shown(
-            [furthest(end[1:] for end in ends if end[0] == at) for at in range(2 * count)], 2
+            [largest_rows(end[1:] for end in ends if end[0] == at) for at in range(2 * count)], 2
         )
 
-    def shown(self, series: Sequence[Sequence[End]], sides: int) -> list[list[list[Shown]]]:
+    def shown(self, series: Sequence[Sequence[ExampleRow]], sides: int) -> list[list[list[Shown]]]:
         """Return what is shown of each feature or label, which has so many of the series, one a
         side: the largest values, then the largest of others' negatives, in turns. No row is on two
         sides."""
-        found: list[list[list[End]]] = []
+        found: list[list[list[ExampleRow]]] = []
         for at in range(0, len(series), sides):
             found.append([])
             for side, ends in enumerate(series[at : at + sides]):
@@ -260,7 +260,7 @@ class Gallery:
             sorted({path for some in found for side in some for _, path, _ in side})
         )
 
-        def shown(side: Sequence[End]) -> list[Shown]:
+        def shown(side: Sequence[ExampleRow]) -> list[Shown]:
             named = [
                 (path, value, pictures.get(path, ""), passage) for value, path, passage in side
             ]
@@ -288,7 +288,7 @@ class Gallery:
 
 
 def _of_features(batch: pa.RecordBatch, picks: list[int]) -> Series:
-    cells, named = vectors.from_arrow(batch[FEATURES]), Named(batch[PATH].to_pylist())
+    cells, named = vectors.from_arrow(batch[FEATURES]), RowNames(batch[PATH].to_pylist())
     x = cells.values.reshape(len(cells), cells.size)
     for at, pick in enumerate(picks):
         yield at, named, x[:, pick], slice(None)
@@ -301,7 +301,7 @@ def _of_tags(batch: pa.RecordBatch, tags: list[str], columns: list[str]) -> Seri
         scores.flatten().to_numpy(zero_copy_only=False),
     )
     paths = path.cast(pa.string()).take(pc.list_parent_indices(given)).to_pylist()
-    named = Named(
+    named = RowNames(
         paths, [text[:PASSAGE] for text in passages[0].flatten().to_pylist()] if passages else None
     )
     for at, tag in enumerate(tags):
@@ -311,11 +311,11 @@ def _of_tags(batch: pa.RecordBatch, tags: list[str], columns: list[str]) -> Seri
 def _ends(
     batches: Batches, series: Callable[[pa.RecordBatch], Series], count: int
 ) -> Iterator[pa.RecordBatch]:
-    kept: list[list[End]] = [[] for _ in range(2 * count)]
+    kept: list[list[ExampleRow]] = [[] for _ in range(2 * count)]
     for batch in batches:
         for at, named, values, among in series(batch) if batch.num_rows else ():
             for side, signed in ((2 * at, values), (2 * at + 1, -values)):
-                kept[side] = furthest([*kept[side], *named.ends(signed, among)])
+                kept[side] = largest_rows([*kept[side], *named.ends(signed, among)])
     kinds = {"at": pa.int64(), "value": pa.float64(), "path": pa.string(), "passage": pa.string()}
     rows = [
         dict(zip(kinds, (at, *end), strict=True)) for at, ends in enumerate(kept) for end in ends

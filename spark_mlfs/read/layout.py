@@ -12,7 +12,6 @@ gathered in one pass."""
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,62 +23,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import DataError, ParameterError, as_text, option
-from ..frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark, kinds_of
+from ..frames.errors import notice, reading
+from ..frames.frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark, kinds_of
+from ..frames.names import columns_of, quoted
+from ..frames.schema import attribute_names
 from ..kernels.categories import MAX_BINS, Categories
 from ..kernels.missing import REFUSED
 from ..lazy import DataFrame, F
 from ..params import Flag, Parameter
-from ..schema import attribute_names
-from .errors import first_repeated, notice, reading
-from .lines import near
 from .missing import MISSING_TAKES
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-PANDAS_INDEX = r"__index_level_\d+__"  # the column that pandas writes its index to
 DAY = 86_400e6  # microseconds
 MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", "-")
-
-
-def quoted(name: str) -> str:
-    """A column's name as Spark takes it whatever it holds."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-def columns_of(
-    frame: DataFrame, wanted: str | Sequence[str], what: str, exclude: Sequence[str] = ()
-) -> list[str]:
-    """The column names an argument stands for: one name, a list, or a pattern with ``*``."""
-    known = frame.columns
-    names = [wanted] if isinstance(wanted, str) else list(wanted or [])
-    if not names or not all(isinstance(n, str) for n in names):
-        raise ParameterError(
-            f"{option(what, wanted)}: give a column name, a list of them or a pattern with *"
-        )
-    columns: list[str] = []
-    for name in names:
-        plain = name[1:-1].replace("``", "`") if re.fullmatch(r"`(?:[^`]|``)+`", name) else name
-        if name in known:
-            columns.append(name)
-        elif plain in known:
-            columns.append(plain)
-        elif "*" in name:
-            matched = [
-                c
-                for c in known
-                if fnmatch.fnmatchcase(c, name.replace("[", "[[]")) and c not in exclude
-            ]
-            matched = [c for c in matched if not re.fullmatch(PANDAS_INDEX, c)]
-            if not matched:
-                raise DataError(f"{option(what)}: no column matches {name!r}: {near(name, known)}")
-            columns += matched
-        else:
-            raise DataError(f"{option(what)}: no column {name!r}: {near(name, known)}")
-    twice = first_repeated(columns)
-    if twice is not None:
-        raise ParameterError(
-            f"{option(what)}: column {twice!r} is given twice; give each column once"
-        )
-    return columns
 
 
 @dataclass(frozen=True)

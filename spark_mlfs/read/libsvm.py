@@ -17,14 +17,16 @@ import pyarrow.compute as pc
 
 from ..errors import DataError, ParameterError, option
 from ..formats import Names, Reader
-from ..frame import LocalFrame
+from ..frames import vectors
+from ..frames.errors import reading
+from ..frames.frame import LocalFrame
+from ..frames.names import first_repeated
+from ..frames.schema import FEATURES, LABELS, with_names
+from ..frames.vectors import Vectors
 from ..lazy import DataFrame, F, SparkSession
 from ..params import Integer, Optional, Parameter
-from ..schema import FEATURES, LABELS, with_names
-from . import vectors
-from .errors import first_repeated, reading
+from .cells import Irregular, finite, number, pairs, whole
 from .lines import Lines, open_text, parse, small_text
-from .vectors import Irregular, Vectors, finite, number, pairs, whole
 
 MAX_FEATURES, MAX_LABELS = 1 << 24, 1_000_000
 _FILE_OR_NAMES = Optional(Names("a list of names, or a text file with one a line"))

@@ -9,13 +9,12 @@ read, the reader refuses rather than number the rows wrongly."""
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import os
 import posixpath
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -27,11 +26,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import PACKED, DataError, ParameterError
-from ..frame import Batches, LocalFrame, LocalSession
+from ..frames.errors import absent, notice, reading
+from ..frames.frame import Batches, LocalFrame, LocalSession
+from ..frames.names import first_repeated
+from ..frames.paths import FileSplit, files_of, lines_of, splits_of
+from ..frames.vectors import Vectors, canonical, raw_bytes
 from ..lazy import DataFrame, F, SparkSession
-from .errors import absent, first_repeated, notice, reading
-from .paths import FileSplit, files_of, lines_of, splits_of
-from .vectors import Vectors, canonical, raw_bytes
 
 MAX_HEADER = 256 << 20  # bytes of a header that the driver takes
 MAX_HEADER_LINE = 16 << 20
@@ -39,24 +39,6 @@ MAX_XML = 16 << 20
 MAX_NAMES = 1 << 30
 _DATA = re.compile(r"\s*@data(\s|%|$)", re.IGNORECASE)
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins
-
-
-def near(name: str, known: Iterable[str]) -> str:
-    """ "did you mean …" for an unknown name, or the known names where none is close."""
-    known = [str(k)[:80] for k in known]
-    # A long name is no slip, and among very many names the comparison takes minutes.
-    close = (
-        difflib.get_close_matches(str(name), known[:20_000], n=3, cutoff=0.6)
-        if len(str(name)) <= 80
-        else []
-    )
-    if close:
-        return "did you mean " + " or ".join(repr(c) for c in close) + "?"
-    if not known:
-        return "there is none"
-    return (
-        "there are " + ", ".join(repr(k) for k in known[:12]) + (", …" if len(known) > 12 else "")
-    )
 
 
 def paths_of(path: str | Sequence[str]) -> list[str]:

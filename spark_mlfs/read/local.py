@@ -6,163 +6,22 @@ engine."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import LARGE_WHOLE, DataError
-from ..frame import UNKNOWN, Batches, Kind, LocalFrame, NeedsSpark, Part
+from ..frames import vectors
+from ..frames.frame import Batches, Kind, LocalFrame, NeedsSpark, Part
+from ..frames.parquet import VECTOR, kind_of_arrow
+from ..frames.schema import FEATURES, ID, LABELS, WEIGHT
 from ..kernels import xxhash
 from ..kernels.categories import Categories
-from ..schema import FEATURES, ID, LABELS, WEIGHT
-from . import vectors
 from .layout import DAY, NUMBER, ColumnOfCells, Layout
-from .paths import files_of, runs
-
-VECTOR = pa.struct(
-    [
-        ("type", pa.int8()),
-        ("size", pa.int32()),
-        ("indices", pa.list_(pa.int32())),
-        ("values", pa.list_(pa.float64())),
-    ]
-)
-# of a Parquet file that Spark wrote: its schema as JSON
-SPARK_ROW = b"org.apache.spark.sql.parquet.row.metadata"
-PART_BYTES = 64 << 20  # of a Parquet file, decoded, that one core reads at a time
-BATCH_BYTES = 4 << 20
-READ_BYTES = (
-    1 << 20
-)  # of a file at once: a whole column would be memory that is asked for anew each time
-
-
-# ---- types ----
-
-_NAMES = {
-    pa.bool_(): "boolean", pa.int8(): "tinyint", pa.int16(): "smallint", pa.int32(): "int", pa.int64(): "bigint",
-    pa.float32(): "float", pa.float64(): "double", pa.string(): "string", pa.binary(): "binary", pa.date32(): "date",
-    pa.null(): "void",
-}  # fmt: skip
-
-
-def kind_of_arrow(kind: pa.DataType) -> Kind:
-    """Return a type of Arrow's as Spark calls it."""
-    if pa.types.is_list(kind):
-        element = kind_of_arrow(kind.value_type)
-        return Kind(f"array<{element.name}>", element, kind.value_field.nullable)
-    if pa.types.is_decimal(kind):
-        return Kind(f"decimal({kind.precision},{kind.scale})")
-    if pa.types.is_timestamp(kind):
-        return Kind("timestamp" if kind.tz else "timestamp_ntz")
-    if pa.types.is_struct(kind):
-        return Kind(f"struct<{','.join(f'{f.name}:{kind_of_arrow(f.type).name}' for f in kind)}>")
-    return Kind(_NAMES[kind]) if kind in _NAMES else UNKNOWN
-
-
-def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that Spark reads a type of Arrow's as; `NeedsSpark` for what this process
-    does not read."""
-    if pa.types.is_dictionary(kind):
-        return plain_type(kind.value_type)
-    if (
-        pa.types.is_large_string(kind) or str(kind) == "string_view"
-    ):  # which PyArrow 14 does not know
-        return pa.string()
-    if pa.types.is_large_binary(kind):
-        return pa.binary()
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return pa.list_(kind.value_field.with_type(plain_type(kind.value_type)))
-    wider = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
-    return wider.get(kind, kind)
-
-
-# ---- Parquet ----
-
-
-def open_parquet(paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame:
-    """Return the rows of Parquet files, some row groups a part; `NeedsSpark` for what this process
-    does not read."""
-    import pyarrow.parquet as pq
-
-    if options:
-        raise NeedsSpark("format parquet with reader_options is read by Spark")
-    files = [file for path in paths for file in files_of(path)]
-    try:
-        readers = [pq.ParquetFile(file) for file in files]
-    except (pa.ArrowInvalid, OSError) as error:
-        raise DataError(
-            f"{files[0]}: no Parquet file ({str(error).splitlines()[0][:120]}); give its format"
-        ) from None
-    schema = readers[0].schema_arrow.remove_metadata()
-    for reader, file in zip(readers, files, strict=True):
-        if not reader.schema_arrow.remove_metadata().equals(schema):
-            raise NeedsSpark(f"{file} has other columns than {files[0]}")
-    declared = json.loads((readers[0].metadata.metadata or {}).get(SPARK_ROW, b'{"fields": []}'))[
-        "fields"
-    ]
-    fields = {field["name"]: field for field in declared}
-    kinds, metadata = {}, {}
-    for field in schema:
-        said = fields.get(field.name, {})
-        vector = isinstance(said.get("type"), dict) and said["type"].get("class", "").endswith(
-            "linalg.VectorUDT"
-        )
-        kinds[field.name] = Kind("vector") if vector else kind_of_arrow(plain_type(field.type))
-        metadata[field.name] = said.get("metadata", {})
-    if len(set(map(str.lower, schema.names))) < len(schema.names):
-        raise NeedsSpark(f"{files[0]} has columns whose names differ by case alone")
-    parts: list[Callable[[], Batches]] = []
-    sizes: Counter[str] = Counter()
-    for reader, file in zip(readers, files, strict=True):
-        groups = map(reader.metadata.row_group, range(reader.num_row_groups))
-        each = ((k, group.num_rows, _decoded(group, kinds)) for k, group in enumerate(groups))
-        for some in runs(each, lambda group: group[2].total(), PART_BYTES):
-            numbers, rows, decoded = zip(*some, strict=True)
-            parts.append(Part(partial(_row_groups, file, numbers, sum(rows)), sum(rows)))
-            sizes = sum(decoded, sizes)
-        reader.close()
-    return LocalFrame(parts, kinds, metadata, sizes)
-
-
-def _decoded(group: Any, names: Container[str]) -> Counter[str]:
-    """How many bytes each column of a row group takes in memory, about."""
-    sizes: Counter[str] = Counter()
-    for column in map(group.column, range(group.num_columns)):
-        name = column.path_in_schema
-        while name not in names and "." in name:  # what is inside a column
-            name = name.rpartition(".")[0]
-        texts = column.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
-        sizes[name] += column.total_uncompressed_size if texts else 8 * column.num_values
-    return sizes
-
-
-def _row_groups(
-    file: str, groups: Sequence[int], rows: int, columns: Sequence[str] | None
-) -> Batches:
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(file, buffer_size=READ_BYTES) as reader:
-        size = sum(reader.metadata.row_group(group).total_byte_size for group in groups)
-        wanted = max(64, int(BATCH_BYTES * max(1, rows) / max(1, size)))
-        for batch in reader.iter_batches(wanted, list(groups), columns=columns, use_threads=False):
-            yield pa.RecordBatch.from_arrays(
-                [_plain(column) for column in batch.columns], batch.schema.names
-            )
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    wanted = plain_type(column.type)
-    return column if wanted == column.type else column.cast(wanted)
-
-
-# ---- columns as the canonical frame ----
 
 
 def assembled(source: LocalFrame, layout: Layout, checked: bool) -> LocalFrame:

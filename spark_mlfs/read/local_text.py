@@ -63,12 +63,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import DataError
-from ..frame import Batches, Kind, LocalFrame, NeedsSpark, Part
-from .errors import BAD_CELLS, check_separator, refuse_headers, refuse_json, tell_unnamed
+from ..frames.frame import Batches, Kind, LocalFrame, NeedsSpark, Part
+from ..frames.parquet import kind_of_arrow
+from ..frames.paths import FileSplit, files_of, filled_lines, sizes_of, splits_of
+from ..frames.vectors import raw_bytes
+from .cells import cells
 from .lines import not_utf8
-from .local import kind_of_arrow
-from .paths import FileSplit, files_of, filled_lines, sizes_of, splits_of
-from .vectors import cells, raw_bytes
+from .refusals import BAD_CELLS, check_separator, refuse_headers, refuse_json, tell_unnamed
 
 _WHITE = bytes(range(33)).decode()  # what Java trims
 _MOST_COLUMNS = 20480  # of Spark's parser

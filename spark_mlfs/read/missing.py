@@ -15,15 +15,15 @@ import pandas as pd
 import pyarrow as pa
 
 from ..errors import DataError, ParameterError, option
-from ..frame import Batches, LocalFrame
+from ..frames import vectors
+from ..frames.errors import reading
+from ..frames.frame import Batches, LocalFrame
+from ..frames.schema import CATEGORIES, FEATURES, FILL, attribute_metadata
+from ..frames.vectors import Vectors
 from ..kernels import missing as policies
 from ..kernels.categories import Categories
 from ..lazy import DataFrame, F
 from ..params import Choice, Parameter
-from ..schema import CATEGORIES, FEATURES, FILL, attribute_metadata
-from . import vectors
-from .errors import reading
-from .vectors import Vectors
 
 MISSING_TAKES = f"{option('missing', 'mean')}, 'zero' or 'drop'"
 MISSING_FEATURES = Parameter(

@@ -23,13 +23,13 @@ import pyarrow as pa
 
 from ..errors import ParameterError
 from ..formats import Reader
-from ..frame import Batches, Kind, LocalFrame, LocalSession
+from ..frames import vectors
+from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
+from ..frames.schema import FEATURES, LABELS, with_names
+from ..frames.vectors import Vectors, canonical
 from ..kernels.hashing import GOLDEN, in_unit, mixed
 from ..lazy import DataFrame, SparkSession
 from ..params import REQUIRED, Integer, Number, Optional, Parameter
-from ..schema import FEATURES, LABELS, with_names
-from . import vectors
-from .vectors import Vectors, canonical
 
 
 def mix(counters: np.ndarray) -> np.ndarray:

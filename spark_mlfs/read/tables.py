@@ -35,16 +35,19 @@ import pandas as pd
 from .. import params
 from ..errors import DataError, ParameterError, option
 from ..formats import READERS, Distinct, Either, Names, Reader, Texts, documentation, tabular
-from ..frame import Kind, LocalFrame, LocalSession, NeedsSpark, Part, kinds_of
+from ..frames.errors import reading
+from ..frames.frame import Kind, LocalFrame, LocalSession, NeedsSpark, Part, kinds_of
+from ..frames.names import columns_of, quoted
+from ..frames.parquet import open_parquet
+from ..frames.schema import FEATURES, with_names
+from ..frames.sessions import OF_THE_JVM, as_spark, jvm_within_reach
 from ..lazy import DataFrame, F, SparkSession, T
 from ..params import REQUIRED, Choice, Flag, Integer, Number, Optional, Parameter
-from ..schema import FEATURES, with_names
 from .columns import assemble
-from .errors import BAD_CELLS, check_separator, reading, refuse_headers, refuse_json, tell_unnamed
-from .layout import TEXT_IDS, Facts, columns_of, quoted
+from .layout import TEXT_IDS, Facts
 from .lines import checked, paths_of, plain
 from .missing import MISSING_FEATURES
-from .sessions import OF_THE_JVM, as_spark, jvm_within_reach
+from .refusals import BAD_CELLS, check_separator, refuse_headers, refuse_json, tell_unnamed
 from .words import PATTERN, WordCounts, counted, counted_rows, tokens_of, vocabulary_of
 
 _BAD = "_spark_mlfs_bad_record"  # the text of a CSV row or JSON record that does not fit
@@ -188,10 +191,10 @@ def open_table(
     """The table as Spark reads it."""
     check_tabular(format)
     if isinstance(spark, LocalSession):
-        from . import local, local_text
+        from . import local_text
 
         here: dict[str, Any] = {
-            "parquet": local.open_parquet,
+            "parquet": open_parquet,
             "csv": local_text.open_csv,
             "json": local_text.open_json,
         }
@@ -349,7 +352,7 @@ def _refuse_json(spark: SparkSession, frame: DataFrame, paths: list[str]) -> Non
 # ---- the words of a text column ----
 
 
-class Text(Reader):
+class TextTable(Reader):
     """Counts of a text column's words as features, by decreasing total, ties in alphabetical order;
     the rest as in `tables`.
 
@@ -438,11 +441,11 @@ def text(
     format: str = "table",
     **options: Any,
 ) -> DataFrame:
-    """Read a table's text column by the options of `Text`; `format` is `source`."""
-    return Text()(spark, path, text=text, labels=labels, source=format, **options)
+    """Read a table's text column by the options of `TextTable`; `format` is `source`."""
+    return TextTable()(spark, path, text=text, labels=labels, source=format, **options)
 
 
-text.__doc__ = documentation(Text)
+text.__doc__ = documentation(TextTable)
 
 
 def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:

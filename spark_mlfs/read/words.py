@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from ..frame import Batches, Kind, LocalFrame
+from ..frames.frame import Batches, Kind, LocalFrame
+from ..frames.vectors import Vectors, raw_bytes, sparse_cell
 from ..lazy import Column, F
-from .vectors import Vectors, raw_bytes, sparse_cell
 
 PATTERN = r"\W+"
 SLICE_BYTES = (

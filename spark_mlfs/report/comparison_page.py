@@ -21,7 +21,7 @@ from ..evaluate.compare import ForgetfulJournal, Outcome, run
 from ..evaluate.metrics import LARGER_IS_BETTER, TITLES
 from ..evaluate.plan import OF_METHODS, Comparison, comparison, published, read_comparison
 from ..evaluate.trials import ALL_FEATURES
-from ..frame import LocalSession
+from ..frames.frame import LocalSession
 from ..lazy import SparkSession
 from ..markup import render
 from ..output.manifest import now, versions

@@ -12,16 +12,15 @@ from typing import Any
 from ..blocks.labels import label_source
 from ..errors import DataError, NotInstalledError, ParameterError
 from ..formats import tabular
-from ..frame import kinds_of
+from ..frames.frame import kinds_of
+from ..frames.names import columns_of, near, quoted
+from ..frames.schema import CATEGORIES, FEATURES, attribute_names
 from ..lazy import cached_property
 from ..media.base import ENCODERS, EncodeCells, encoder_of_class
 from ..read.content import encoder_of
 from ..read.encoded import CONTENT, REASON
-from ..read.layout import columns_of, quoted
-from ..read.lines import near
 from ..read.tables import python_stop_words, word_stages
 from ..read.words import PATTERN, WordCounts
-from ..schema import CATEGORIES, FEATURES, attribute_names
 
 
 @dataclass(frozen=True)

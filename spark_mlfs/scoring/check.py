@@ -18,9 +18,9 @@ from ..blocks.pack import collected
 from ..errors import DataError, option, worker_errors
 from ..evaluate.at_k import AT, SumsAtK, best_of, stored
 from ..evaluate.metrics import Sums, added
-from ..frame import LocalFrame
+from ..frames.frame import LocalFrame
 from ..lazy import F
-from ..read.encoded import PATH, SHOWN, End, Named, furthest
+from ..read.encoded import PATH, SHOWN, ExampleRow, RowNames, largest_rows
 from ..read.local import entries_of
 from .base import SavedPipeline, told_labels
 
@@ -31,7 +31,7 @@ CELLS = (
 )  # labels times steps between two powers of two: of more labels histograms are coarser
 RANKS = 20  # labels of a row, best first, that are told apart
 MERGERS = 16  # states that the driver takes at most, where they have histograms
-NO_CELLS, NOBODY = np.zeros((3, 0), np.int64), Named()
+NO_CELLS, NOBODY = np.zeros((3, 0), np.int64), RowNames()
 SUMS: dict[str, Any] = {"sums": Sums, "at_k": SumsAtK}
 SIDES = (
     "surest",
@@ -57,7 +57,7 @@ class Measured:
     best: np.ndarray
     cells: np.ndarray = field(default_factory=NO_CELLS.copy)
     ranks: Any = 0  # until there are some
-    ends: list[list[End]] = field(default_factory=list)
+    ends: list[list[ExampleRow]] = field(default_factory=list)
 
     def __add__(self, other: Measured) -> Measured:
         plain = ("sums", "at_k", "untagged", "left_out", "ranks")
@@ -68,7 +68,9 @@ class Measured:
             values[name] = _summed(
                 np.concatenate([getattr(self, name), getattr(other, name)], axis=1)
             )
-        values["ends"] = [furthest([*a, *b]) for a, b in zip(self.ends, other.ends, strict=True)]
+        values["ends"] = [
+            largest_rows([*a, *b]) for a, b in zip(self.ends, other.ends, strict=True)
+        ]
         return Measured(**values)
 
     def encode(self) -> bytearray:
@@ -276,12 +278,12 @@ class MeasureBatches:
                 if self.shown
                 else ()
             )
-            state = self.measured(t[known], z[known], s[known], Named(*named))
+            state = self.measured(t[known], z[known], s[known], RowNames(*named))
             state.left_out = batch.num_rows - int(known.sum())
             yield state
 
     def measured(
-        self, t: np.ndarray, z: np.ndarray, s: np.ndarray, named: Named = NOBODY
+        self, t: np.ndarray, z: np.ndarray, s: np.ndarray, named: RowNames = NOBODY
     ) -> Measured:
         """The state of rows (n, q) of truth, labels and scores."""
         if self.chosen is not None:

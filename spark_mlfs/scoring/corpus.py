@@ -35,18 +35,18 @@ from ..adapters.tags import BEST, RAW, output_names
 from ..engine.base import side_by_side
 from ..errors import DataError, ParameterError
 from ..formats import tabular
-from ..frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark
+from ..frames.errors import reading
+from ..frames.frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark
+from ..frames.names import near, quoted
+from ..frames.paths import files_of
 from ..lazy import Column, DataFrame, F, SparkSession, names_of
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal
 from ..pipeline import Progress
 from ..read.content import corpus_of
 from ..read.encoded import PATH, REASON, kind_of, refuse, rejected_rows
-from ..read.errors import reading
-from ..read.layout import quoted
-from ..read.lines import near, paths_of
+from ..read.lines import paths_of
 from ..read.local import hashes_of
-from ..read.paths import files_of
 from ..read.tables import csv_rows, open_table
 from .base import SavedPipeline
 

@@ -47,15 +47,15 @@ from ..blocks.pack import are_vectors, pack
 from ..classify import CLASSIFIERS
 from ..engine.base import one_thread
 from ..errors import DataError
-from ..frame import Batches, Kind, LocalFrame, NeedsSpark
+from ..frames.frame import Batches, Kind, LocalFrame, NeedsSpark
+from ..frames.paths import here
+from ..frames.schema import CATEGORIES, ID, LABELS, attribute_names, with_names
 from ..kernels.categories import Categories
 from ..media.base import encoder_of_class
 from ..pipeline import Progress, compute
 from ..read.encoded import PASSAGE, REASON, encoded
 from ..read.layout import known
 from ..read.local import cells_here, numbers_of
-from ..read.paths import here
-from ..schema import CATEGORIES, ID, LABELS, attribute_names, with_names
 from ..statistics.base import Budgets
 from .base import (
     STATE,

@@ -21,7 +21,11 @@ from pyspark.sql.types import StringType
 from ..adapters.saved import AGAIN, AbsentError
 from ..adapters.tags import BEST, RAW, PassageReader, label_vectors, output_names
 from ..errors import DataError, ParameterError, SparkMlfsError, camel, worker_errors
-from ..frame import kinds_of
+from ..frames.errors import reading
+from ..frames.frame import kinds_of
+from ..frames.names import quoted
+from ..frames.schema import FEATURES, ID, LABELS, with_names
+from ..frames.sessions import OF_THE_JVM, jvm_within_reach, small_batches
 from ..kernels.categories import Categories
 from ..media.base import encoder_of_class
 from ..ml.encoders import ENCODING
@@ -32,11 +36,8 @@ from ..ml.selectors import MultiLabelSelectorModel
 from ..pipeline import Progress
 from ..read.columns import cells, number_of
 from ..read.encoded import CONTENT, PASSAGE, REASON, widest
-from ..read.errors import reading
-from ..read.layout import known, quoted
-from ..read.sessions import OF_THE_JVM, jvm_within_reach, small_batches
+from ..read.layout import known
 from ..read.words import WordCounts, counted
-from ..schema import FEATURES, ID, LABELS, with_names
 from .base import STATE, SavedPipeline, column_stages, is_own_sql, refuse_absent, word_counts
 
 

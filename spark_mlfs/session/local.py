@@ -232,7 +232,7 @@ def options() -> str:
             f"-Xshare:auto {shlex.quote(f'-XX:SharedArchiveFile={kept}')} -Xlog:disable "
             "-Xlog:all=error:stderr"
         )
-    from ..read.errors import notice
+    from ..frames.errors import notice
 
     notice(f"Java starts without the classes kept at {kept}: {fault}")
     return ""

@@ -15,7 +15,7 @@ from ..adapters.classes import EntryEstimator, Spelling, snake
 from ..blocks.arrays import Labelled, features_of, hold, wrong_value
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import Grades
-from ..frame import MEMORY
+from ..frames.frame import MEMORY
 from ..kernels.categories import Categories
 from ..kernels.matrix import Matrix
 from ..kernels.missing import MISSING, fill_values, filled

@@ -24,8 +24,8 @@ from ..engine.base import one_thread
 from ..errors import ParameterError, spelled_by
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
+from ..frames.schema import SLICES
 from ..lazy import Self
-from ..schema import SLICES
 from ..statistics.base import Budgets
 from .base import ArrayEstimator
 

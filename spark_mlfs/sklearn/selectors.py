@@ -28,7 +28,7 @@ from ..adapters.arrays import (
 from ..adapters.classes import ROWS, EstimatorClasses, takes_settings
 from ..blocks.arrays import features_of, kind_of, wrong_value
 from ..errors import spelled_by
-from ..frame import MEMORY
+from ..frames.frame import MEMORY
 from ..kernels.missing import MISSING, filled
 from ..methods import DEFAULT_METHOD, METHODS
 from .base import ArrayEstimator, note_features

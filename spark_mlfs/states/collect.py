@@ -119,7 +119,7 @@ def collect(
     }
     if type(data).__module__.startswith("pyspark."):
         from ..blocks.pack import pack
-        from ..schema import FEATURES, ID, LABELS
+        from ..frames.schema import FEATURES, ID, LABELS
 
         columns = FEATURES, labels or LABELS, ID if ID in data.columns else None
         rows: Dataset = pack(data, *columns, weight=sample_weight, grades=grades, some=True)

@@ -19,7 +19,7 @@ from ..blocks.dataset import Dataset
 from ..blocks.profile import Profile
 from ..engine.base import Engine
 from ..errors import ParameterError
-from ..frame import num_cores
+from ..frames.frame import num_cores
 from ..kernels import exact
 from ..kernels.gram import GramStatistics
 from ..kernels.hashing import GROUPS

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from ..blocks.codec import State, decode, encode
 from ..blocks.profile import RULES, Profile
 from ..errors import DataError, ParameterError
-from ..frame import LocalSession, num_cores
+from ..frames.frame import LocalSession, num_cores
 from ..output.folder import MANIFEST, Output, plain_path
 from ..output.manifest import as_json, now
 from ..params import from_json

@@ -34,7 +34,7 @@ from ..blocks.dataset import Dataset, check_and_name
 from ..blocks.identity import feature_hashes
 from ..blocks.profile import RULES, Profile
 from ..errors import DataError, ParameterError
-from ..frame import Batches
+from ..frames.frame import Batches
 from ..kernels import exact
 from ..kernels.matrix import runs
 from ..lazy import cached_property

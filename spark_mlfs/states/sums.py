@@ -22,7 +22,7 @@ from ..blocks.block import Block, labelset_hashes
 from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock
 from ..blocks.profile import Profile
-from ..frame import num_cores
+from ..frames.frame import num_cores
 from ..kernels.hashing import GROUPS, group_of
 from ..kernels.matrix import changed, with_values
 from ..statistics.base import Statistic

@@ -21,8 +21,8 @@ from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.frames.schema import attribute_names, with_names
 from spark_mlfs.ml.learners import CLASSIFYING, MultiLabelClassificationModel
-from spark_mlfs.schema import attribute_names, with_names
 from spark_mlfs.testing import engine_of
 
 SCHEMA = T.StructType(

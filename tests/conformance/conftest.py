@@ -17,7 +17,7 @@ from pyspark.sql import types as T
 from spark_mlfs import METHODS, pipeline
 from spark_mlfs.blocks.block import Block, concatenate
 from spark_mlfs.blocks.pack import pack
-from spark_mlfs.schema import with_names
+from spark_mlfs.frames.schema import with_names
 from spark_mlfs.testing import COPY, COPY_OF, PICKS, example, rank_here, thin
 from spark_mlfs.testing import FEATURES as D
 from spark_mlfs.testing import ROWS as N

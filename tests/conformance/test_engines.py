@@ -15,7 +15,7 @@ import pytest
 from spark_mlfs import METHODS, DataError, pipeline, rank, read
 from spark_mlfs.blocks.grades import Grades
 from spark_mlfs.blocks.pack import pack
-from spark_mlfs.frame import LocalSession
+from spark_mlfs.frames.frame import LocalSession
 from spark_mlfs.output.folder import csv_text
 
 HERE = LocalSession()

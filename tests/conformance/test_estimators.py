@@ -20,6 +20,7 @@ import spark_mlfs
 from spark_mlfs import DataError, ParameterError
 from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.extract import EXTRACTORS
+from spark_mlfs.frames.schema import attribute_names, with_names
 from spark_mlfs.methods import METHODS
 from spark_mlfs.methods.auto import MethodNames
 from spark_mlfs.ml import learners
@@ -27,7 +28,6 @@ from spark_mlfs.ml import selectors as estimator
 from spark_mlfs.ml.params import FITTING
 from spark_mlfs.ml.persistence import StageReader
 from spark_mlfs.params import Choice, Flag, Integer, Number, NumberList, Optional, Text
-from spark_mlfs.schema import attribute_names, with_names
 
 N, D, Q, CONSTANT = 48, 6, 3, 4
 NAMES, LABELS = [f"x{j}" for j in range(D)], ["red", "green", "blue"]

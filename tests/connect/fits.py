@@ -93,8 +93,8 @@ def everything(spark):
 def of_files(spark, folder):
     """Pictures of a folder, one of which is damaged: their features, why it is left out, and what a
     page shows."""
+    from spark_mlfs.frames.schema import rejected_of
     from spark_mlfs.media.generate import write_files
-    from spark_mlfs.schema import rejected_of
 
     root = Path(folder, "pictures")
     root.mkdir()

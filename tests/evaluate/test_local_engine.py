@@ -15,7 +15,7 @@ from spark_mlfs.blocks.pack import pack
 from spark_mlfs.evaluate import compare
 from spark_mlfs.evaluate import protocol as splits
 from spark_mlfs.evaluate.plan import comparison
-from spark_mlfs.frame import LocalSession, NeedsSpark
+from spark_mlfs.frames.frame import LocalSession, NeedsSpark
 from spark_mlfs.report.comparison_page import compare as compared
 
 PLANTED = {"num_rows": 130, "num_features": 12, "num_relevant": 4, "num_labels": 4, "seed": 3}

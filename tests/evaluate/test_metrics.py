@@ -312,7 +312,7 @@ def test_label_statistics_of_the_msfs_papers_table(data_dir):
 
 
 def test_tags_are_judged_by_the_names_of_the_predictions(spark):
-    from spark_mlfs.schema import with_names
+    from spark_mlfs.frames.schema import with_names
 
     names = ["b", "a", "c"]
     truth = [["a"], [], ["a", "c"], None, ["b", "never learned"]]

@@ -26,10 +26,10 @@ from spark_mlfs.errors import BudgetError, DataError, ParameterError
 from spark_mlfs.extract import EXTRACTORS, lift_rsm, mlnb
 from spark_mlfs.extract.lift import centre_counts, clusters_of
 from spark_mlfs.extract.lift import distances as lift_distances
+from spark_mlfs.frames.schema import attribute_names, with_names
 from spark_mlfs.kernels.hashing import mix
 from spark_mlfs.ml.learners import EXTRACTING, project
 from spark_mlfs.pipeline import compute
-from spark_mlfs.schema import attribute_names, with_names
 from spark_mlfs.sklearn import LIFTRSMExtractor
 from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.statistics.moments import provisional_centre

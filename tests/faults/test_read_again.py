@@ -17,8 +17,8 @@ from spark_mlfs.blocks.codec import binary_array, encode
 from spark_mlfs.blocks.identity import with_unique_ids
 from spark_mlfs.blocks.pack import collected, pack
 from spark_mlfs.blocks.renumber import Known, identified, renumbered, shared_ids, spread_ids
+from spark_mlfs.frames import sessions
 from spark_mlfs.ml.rows import by_hash, finished_rows
-from spark_mlfs.read import sessions
 from spark_mlfs.testing import frame_of
 
 

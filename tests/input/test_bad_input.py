@@ -1411,7 +1411,7 @@ def cells(frame: Any) -> list[tuple[list[float], list[float]]]:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spark_mlfs.read.DataNotice")
 def test_names_keep_their_letters_whatever_the_encoding(spark, tmp_path):
-    from spark_mlfs.schema import FEATURES, LABELS, attribute_names
+    from spark_mlfs.frames.schema import FEATURES, LABELS, attribute_names
 
     for encoding, declared in (("utf-8", "UTF-8"), ("latin-1", "ISO-8859-1"), ("utf-16", "UTF-16")):
         put(

@@ -506,7 +506,7 @@ INSIDE = {  # functions that are called within such a block only
     ("ml/selectors.py", "_load_data"),
     ("scoring/corpus.py", "_count"),
     ("read/missing.py", "_by_slot"),
-    ("frame.py", "toPandas"),  # of rows of this process, as the next two
+    ("frames/frame.py", "toPandas"),  # of rows of this process, as the next two
     ("output/table.py", "write_rows"),
     ("cli/dry_run.py", "_dry_run"),
     ("cli/transform.py", "_write"),  # a command's errors are told by `cli.command.main`

@@ -27,9 +27,9 @@ from spark_mlfs.adapters import saved as saved_things
 from spark_mlfs.adapters.saved import state_rows
 from spark_mlfs.blocks.codec import encode
 from spark_mlfs.errors import DataError, ParameterError, SparkMlfsError
+from spark_mlfs.frames.schema import with_names
 from spark_mlfs.ml.persistence import load_state, metadata_at
 from spark_mlfs.output.journal import Journal
-from spark_mlfs.schema import with_names
 
 D, NAMES = 6, [f"x{j}" for j in range(6)]
 

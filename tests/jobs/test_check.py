@@ -19,7 +19,7 @@ from sklearn import metrics as known
 
 from spark_mlfs.adapters.rows import RowTask
 from spark_mlfs.adapters.tags import overtagged
-from spark_mlfs.read.encoded import Gallery, Named
+from spark_mlfs.read.encoded import Gallery, RowNames
 from spark_mlfs.scoring import check as checking
 from spark_mlfs.scoring.check import Check, MeasureBatches, keys_of, value_of
 from spark_mlfs.scoring.stages import load_scorer
@@ -436,7 +436,7 @@ def test_rows_on_each_side_of_a_label_are_those_sorted():
     paths = [f"{i:03d}" for i in rng.permutation(200)]
 
     def measured(rows):
-        named = Named([paths[i] for i in rows], [f"text {paths[i]}" for i in rows])
+        named = RowNames([paths[i] for i in rows], [f"text {paths[i]}" for i in rows])
         state = MeasureBatches(3, None, shown=[2, 0]).measured(t[rows], z[rows], s[rows], named)
         return checking.Measured.decode(bytes(state.encode()))
 

@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 import spark_mlfs
 from spark_mlfs import cli
 from spark_mlfs.cli import transform
+from spark_mlfs.frames.schema import attribute_names
 from spark_mlfs.output import folder as report_output
-from spark_mlfs.schema import attribute_names
 
 VOID = {"meta", "br", "img", "line", "polyline", "polygon", "link", "hr", "input"}
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from spark_mlfs import cli
 from spark_mlfs.cli import check
-from spark_mlfs.frame import LocalSession
+from spark_mlfs.frames.frame import LocalSession
 from spark_mlfs.read.samples import GENERATED
 
 CONF = __import__("pathlib").Path(__file__).resolve().parents[2] / "conf" / "runs"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spark_mlfs.errors import DataError, WorkerBudgetError
-from spark_mlfs.frame import LocalSession, NeedsSpark
+from spark_mlfs.frames.frame import LocalSession, NeedsSpark
 from spark_mlfs.output.journal import Journal
 
 

@@ -300,7 +300,7 @@ def stages_of(pipeline):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["columns", "arrays", "arff", "texts"])
 def test_a_pipeline_is_fitted_as_by_spark(spark, pipeline_of, data, run, tmp_path, name):
-    from spark_mlfs.frame import LocalSession
+    from spark_mlfs.frames.frame import LocalSession
     from spark_mlfs.ml.persistence import load_pipeline as load_there
 
     kind, classifier, _ = PIPELINES[name]

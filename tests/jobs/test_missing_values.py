@@ -13,8 +13,8 @@ from pyspark.ml import PipelineModel
 from pyspark.sql import functions as F
 
 from spark_mlfs import BRSVMClassifier, DataError, JMISelector, MultiLabelSelectorModel, cli, read
+from spark_mlfs.frames.schema import fill_of
 from spark_mlfs.mlflow.tagger import Steps
-from spark_mlfs.schema import fill_of
 
 NAMES = [f"f.{j}" for j in range(9)]
 COLUMNS = ["--features", "f.*", "--labels-col", "y*"]

@@ -12,7 +12,7 @@ import pytest
 
 from spark_mlfs import cli
 from spark_mlfs.errors import SparkMlfsError
-from spark_mlfs.read import errors as faults
+from spark_mlfs.frames import errors as faults
 from spark_mlfs.session import local as classes
 from spark_mlfs.session import local as java
 
@@ -62,7 +62,7 @@ def test_java_starts_without_what_is_damaged(cache, damage):
         classes._sum(kept).unlink()
     else:
         kept.write_bytes(b"classer" if damage == "a bit" else b"class")
-    faults._told.clear()
+    faults._notified.clear()
     with (
         pytest.warns(
             faults.DataNotice, match=f"without the classes kept at {kept}: they are damaged"

@@ -22,12 +22,13 @@ from pyspark.sql import functions as F
 
 from spark_mlfs import cli, read
 from spark_mlfs.errors import DataError, DataNotice, NotInstalledError, ParameterError, from_worker
-from spark_mlfs.frame import LocalSession
+from spark_mlfs.frames import vectors
+from spark_mlfs.frames.frame import LocalSession
+from spark_mlfs.frames.schema import attribute_names, rejected_of
 from spark_mlfs.media.base import EncodeCells, require
 from spark_mlfs.media.generate import write_files
-from spark_mlfs.read import encoded, vectors
+from spark_mlfs.read import encoded
 from spark_mlfs.read.content import corpus_of, place_of
-from spark_mlfs.schema import attribute_names, rejected_of
 
 LABELLED = {"labels": "tags", "label_delimiter": ";"}
 SMALL = {"feature_options": {"thumbnail": 2, "cells": 2, "orientations": 4, "hues": 3}}
@@ -505,7 +506,7 @@ def test_the_files_of_a_pick_are_its_ends_however_rows_are_cut(batch):
         ends = encoded._ends(iter(made), partial(encoded._of_features, picks=[2, 0, 1]), 3)
         kept += [tuple(row.values()) for out in ends for row in out.to_pylist()]
     series = [
-        encoded.furthest((*end[1:3], "text") for end in kept if end[0] == at) for at in range(6)
+        encoded.largest_rows((*end[1:3], "text") for end in kept if end[0] == at) for at in range(6)
     ]
     shown = encoded.Gallery(None).shown(series, 2)
     assert [

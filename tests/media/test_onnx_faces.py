@@ -118,7 +118,7 @@ def test_partitions_give_what_arrays_give(spark, frame, tmp_path):
         and [reasons[i] for i in used] == [None] * 38
     )
     assert not got[[7, 11]].any()
-    from spark_mlfs.schema import attribute_names
+    from spark_mlfs.frames.schema import attribute_names
 
     assert attribute_names(out, "features")[11] == "embedding_11"
     words = {"modelPath": saved(tmp_path / "w.onnx", *tokens()), "passageLength": 9}

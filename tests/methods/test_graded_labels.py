@@ -677,7 +677,7 @@ def test_on_spark(spark):
     from pyspark.ml.linalg import Vectors
     from pyspark.sql import functions as F
 
-    from spark_mlfs.schema import with_names
+    from spark_mlfs.frames.schema import with_names
 
     x, y = grades()
     rng = np.random.default_rng(4)

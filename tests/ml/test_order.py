@@ -9,7 +9,7 @@ from pyspark.ml.functions import vector_to_array
 
 import spark_mlfs
 from spark_mlfs import cli
-from spark_mlfs.schema import attribute_names, with_names
+from spark_mlfs.frames.schema import attribute_names, with_names
 from spark_mlfs.testing import example, frame_of
 
 X, Y = example()

@@ -13,11 +13,11 @@ import pytest
 from pyspark.ml.linalg import DenseVector, SparseVector
 
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
+from spark_mlfs.frames.schema import FEATURES, LABELS, attribute_names
 from spark_mlfs.read import arff, load
 from spark_mlfs.read.arff import Plan, _parse
 from spark_mlfs.read.arff_header import parse_header
 from spark_mlfs.read.lines import Lines
-from spark_mlfs.schema import FEATURES, LABELS, attribute_names
 
 
 def rows_of(frame):

@@ -14,7 +14,7 @@ from spark_mlfs import DataError, MultiLabelSelector, ParameterError, pipeline, 
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.cli import main
 from spark_mlfs.errors import DataNotice
-from spark_mlfs.frame import LocalSession
+from spark_mlfs.frames.frame import LocalSession
 from spark_mlfs.kernels.categories import MAX_BINS, Categories
 from spark_mlfs.ml.selectors import MultiLabelSelectorModel
 

@@ -10,10 +10,10 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
+from spark_mlfs.frames.schema import FEATURES, LABELS, attribute_names
 from spark_mlfs.read import load
 from spark_mlfs.read.libsvm import _parse
 from spark_mlfs.read.lines import Lines
-from spark_mlfs.schema import FEATURES, LABELS, attribute_names
 
 
 def rows_of(frame):

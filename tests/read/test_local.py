@@ -19,10 +19,11 @@ from pyspark.sql.types import ArrayType, DoubleType, StructField, StructType
 
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
-from spark_mlfs.frame import HELD, LocalSession, NeedsSpark
-from spark_mlfs.read import load, local, vectors
-from spark_mlfs.read.local import SPARK_ROW
-from spark_mlfs.schema import FEATURES, LABELS, attribute_names, fill_of
+from spark_mlfs.frames import parquet, vectors
+from spark_mlfs.frames.frame import HELD, LocalSession, NeedsSpark
+from spark_mlfs.frames.parquet import SPARK_ROW
+from spark_mlfs.frames.schema import FEATURES, LABELS, attribute_names, fill_of
+from spark_mlfs.read import load
 
 HERE = LocalSession()
 
@@ -140,7 +141,7 @@ def test_several_files_and_packed_ones_are_numbered_as_spark_does(spark, tmp_pat
 
 @pytest.mark.slow
 def test_a_large_file_in_parts_has_the_same_numbers(monkeypatch, tmp_path, spark):
-    from spark_mlfs.read import paths
+    from spark_mlfs.frames import paths
 
     generator = np.random.default_rng(0)
     lines = [
@@ -364,9 +365,9 @@ def test_the_tags_are_looked_up_without_the_features(tmp_path, monkeypatch, miss
     }
     pq.write_table(pa.table(table), tmp_path / "t.parquet", row_group_size=30)
     read = []
-    whole = local._row_groups
+    whole = parquet._row_groups
     monkeypatch.setattr(
-        local, "_row_groups", lambda *given: read.append(given[-1]) or whole(*given)
+        parquet, "_row_groups", lambda *given: read.append(given[-1]) or whole(*given)
     )
     frame = load(
         HERE,

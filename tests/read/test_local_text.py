@@ -13,8 +13,9 @@ import pytest
 from test_local import HERE, assert_same, rows_here
 
 from spark_mlfs.errors import DataError, SparkMlfsError, worker_errors
-from spark_mlfs.frame import NeedsSpark, kinds_of
-from spark_mlfs.read import load, paths
+from spark_mlfs.frames import paths
+from spark_mlfs.frames.frame import NeedsSpark, kinds_of
+from spark_mlfs.read import load
 from spark_mlfs.read.tables import open_table
 
 

@@ -26,9 +26,10 @@ from spark_mlfs.blocks.labels import LabelSource, read_features
 from spark_mlfs.blocks.pack import Pack, merge_profiles, pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
-from spark_mlfs.read import table, vectors
-from spark_mlfs.read.sessions import FILE_WEIGHT, session_setting, small_batches
-from spark_mlfs.schema import LABELS, packed_from, with_names
+from spark_mlfs.frames import vectors
+from spark_mlfs.frames.schema import LABELS, packed_from, with_names
+from spark_mlfs.frames.sessions import FILE_WEIGHT, session_setting, small_batches
+from spark_mlfs.read import table
 
 # ---- batches and blocks, without Spark ----
 

@@ -10,8 +10,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from spark_mlfs.errors import ParameterError
+from spark_mlfs.frames.schema import FEATURES, LABELS, attribute_names
 from spark_mlfs.read import load, numbers, planted, planted_truth, samples
-from spark_mlfs.schema import FEATURES, LABELS, attribute_names
 
 
 def rows_of(frame):

@@ -18,8 +18,8 @@ from pyspark.sql.types import (
 
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.errors import DataError, ParameterError, from_worker, worker_errors
+from spark_mlfs.frames.schema import FEATURES, LABELS, attribute_metadata, attribute_names
 from spark_mlfs.read import load, table, text
-from spark_mlfs.schema import FEATURES, LABELS, attribute_metadata, attribute_names
 
 
 def rows_of(frame):

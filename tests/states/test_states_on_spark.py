@@ -9,7 +9,7 @@ from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import types as T
 
 from spark_mlfs import MultiLabelSelector, states
-from spark_mlfs.schema import with_names
+from spark_mlfs.frames.schema import with_names
 
 from .test_states import data
 

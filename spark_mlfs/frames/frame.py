@@ -15,9 +15,9 @@ from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .errors import SparkMlfsError, setting
-from .markup import size
-from .params import Choice, Integer, Optional, Parameter
+from ..errors import SparkMlfsError, setting
+from ..markup import size
+from ..params import Choice, Integer, Optional, Parameter
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,8 +9,8 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from ..errors import DataError, ParameterError
-from ..frame import LocalFrame, LocalSession
 from ..lazy import DataFrame, SparkSession
+from .frame import LocalFrame, LocalSession
 
 BATCH_BYTES = 4 << 20  # of an Arrow batch, about
 BATCH_ROWS = 2000  # of one where Spark cannot count bytes

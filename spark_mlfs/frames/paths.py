@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import PACKED, DataError
-from ..frame import Batches, Kind, LocalFrame, NeedsSpark
+from .frame import Batches, Kind, LocalFrame, NeedsSpark
 
 SPLIT_BYTES = 32 << 20  # of a plain file that one core reads at a time
 PACKED_TIMES = 6  # that a packed text is larger unpacked, about

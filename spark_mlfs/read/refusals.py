@@ -1,47 +1,13 @@
-"""What readers say of data: notices, and what of files is refused by Spark and this process
-alike."""
+"""What of CSV and JSON files is refused, by Spark and this process alike."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from ..errors import DataError, DataNotice, option, worker_errors
-
-
-def notice(text: str) -> None:
-    """Warns of `text`, once a process."""
-    warnings.warn_explicit(DataNotice(text), None, "spark-mlfs", 0, registry=_told)
-
-
-_told: dict[Any, Any] = {}
-
-reading = worker_errors  # around whatever a reader asks of Spark
-
-
-def absent(error: BaseException) -> bool:
-    """Whether Spark says that there is nothing at a path."""
-    return "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error)
-
-
-@contextmanager
-def unless_absent() -> Iterator[None]:
-    """Passes over what Spark says of a path at which there is nothing."""
-    try:
-        yield
-    except Exception as error:
-        if not absent(error):
-            raise
-
-
-def first_repeated(names: Sequence[str]) -> str | None:
-    """The first name that is there twice."""
-    first = {name: place for place, name in reversed(list(enumerate(names)))}
-    return next((name for place, name in enumerate(names) if first[name] < place), None)
-
+from ..errors import DataError, option
+from ..frames.errors import notice
 
 # what a message says before and after the text of a row of CSV
 BAD_CELLS = (
