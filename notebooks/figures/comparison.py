@@ -23,7 +23,7 @@ def main(run: str, out: str) -> None:
     plan = Comparison.of(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["plan"])
     cells = pd.read_parquet(folder / "cells.parquet")
     kind, metric = main_metric(plan)
-    judge = plan.design().judges[0].title
+    judge = plan.design().classifiers[0].title
     methods = [c.title for c in plan.candidates()]
     data = list(dict.fromkeys(cells["data"]))
     figure = plt.figure(figsize=(11, 5.6), layout="constrained")

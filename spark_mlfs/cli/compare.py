@@ -159,19 +159,19 @@ def _forecast(
     found = {
         "data": [d.name for d in plan.data],
         "methods": titles,
-        "classifiers": [j.title for j in design.judges],
+        "classifiers": [j.title for j in design.classifiers],
         "protocol": folds,
         "splits": splits,
         "sizes": list(design.sizes),
         "trials": len(plan.data) * splits * len(titles),
         "rankings_of_inner_folds": len(plan.data) * splits * inner,
-        "classifier_fits": len(plan.data) * splits * len(design.judges) * sizes,
+        "classifier_fits": len(plan.data) * splits * len(design.classifiers) * sizes,
         "output": plan.run.output,
     }
     lines = {
         "trials": f"{len(plan.data)} data sets x {splits} splits ({folds}) x {len(titles)} methods "
         f"= {found['trials']} trials",
-        "fits": f"{found['classifier_fits']}, at {len(design.sizes)} sizes by {len(design.judges)} "
+        "fits": f"{found['classifier_fits']}, at {len(design.sizes)} sizes by {len(design.classifiers)} "
         "classifiers",
         "chosen": f"parameters, by {found['rankings_of_inner_folds']} rankings of inner folds"
         if inner
@@ -228,7 +228,7 @@ def _write(
 
 def _summary(outcome: trials.Outcome, plan: Comparison, before: int) -> tuple[str, dict[str, Any]]:
     kind, metric = main_metric(plan)
-    judge = plan.design().judges[0].title
+    judge = plan.design().classifiers[0].title
     means = summary(outcome.cells, kind, metric, judge, outcome.methods).mean
     lines = [
         f"{metric} by {judge}, mean over splits "

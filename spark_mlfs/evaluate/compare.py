@@ -75,8 +75,8 @@ class Outcome:
         classifier."""
         assert self.plan is not None
         kind, name = main_metric(self.plan)
-        judge = classifier or self.plan.design().judges[0].title
-        return summary(self.cells, metrics or kind, metric or name, judge, self.methods).mean
+        title = classifier or self.plan.design().classifiers[0].title
+        return summary(self.cells, metrics or kind, metric or name, title, self.methods).mean
 
 
 class ForgetfulJournal(Journal):
@@ -118,12 +118,12 @@ def run(
     or in this process; blocks are kept until their trials are done. `NeedsSpark` for what this
     process does not read or hold."""
     candidates = plan.candidates() if candidates is None else candidates
-    splits = (
+    num_splits = (
         1
         if plan.protocol.folds == FILES
         else Protocol.of(plan.protocol.folds, plan.protocol.seed).count
     )
-    design, each = plan.design(), splits * len(candidates)
+    design, each = plan.design(), num_splits * len(candidates)
     journal.total = len(plan.data) * each
     described = {entry["name"] for entry in journal.get("_data")}
     left = _trials_left(plan, journal, each, described)
@@ -153,7 +153,7 @@ def run(
         _tell_unseen_labels(journal.get("_data"))
         for position, numbers in left.items():
             split = frames[position][1]
-            divided = (
+            splits = (
                 [split]
                 if split
                 else Protocol.of(plan.protocol.folds, plan.protocol.seed).splits(packed[position])
@@ -162,7 +162,7 @@ def run(
                 candidate.behind(plan.data[position].screen) for candidate in taking_part[position]
             ]
             every = [
-                Trial(candidate, part, design) for part in divided for candidate in behind
+                Trial(candidate, part, design) for part in splits for candidate in behind
             ]  # split by split
             trials = {number: every[number % each] for number in numbers}
             done = partial(_note, journal, plan.data[position].name, trials, progress)

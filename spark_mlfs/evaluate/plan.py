@@ -32,7 +32,7 @@ from ..read.sections import Data, Field, InvalidValue, Section, explain, read_to
 from ..select import Screen, constraints
 from ..statistics.base import Budgets
 from .protocol import Protocol
-from .trials import ALL_FEATURES, Candidate, Choose, Design, Judge, size_of
+from .trials import ALL_FEATURES, Candidate, Choose, ClassifierSpec, Design, size_of
 
 OF_METHODS = ("include", "exclude")  # of a selection's constraints, what a compared method may have
 FILES = "files"  # the protocol of data that come as training and test files
@@ -79,7 +79,7 @@ class MethodEntry(Participant):
 
 
 class ClassifierEntry(Participant):
-    """A classifier that judges."""
+    """A classifier that takes part."""
 
     name: str = Field("mlknn", description="name of a classifier")
 
@@ -215,20 +215,22 @@ class Comparison(Section):
         return out
 
     def design(self) -> Design:
-        judges = []
+        classifiers = []
         for entry in self.classifier:
             classifier = CLASSIFIERS.create(entry.name)
             checked = params.check(
                 classifier.parameters, entry.parameters, f"classifier {classifier.name!r}"
             )
-            judges.append(Judge(entry.called, classifier.name, checked))
+            classifiers.append(ClassifierSpec(entry.called, classifier.name, checked))
         how = self.protocol.choose
         sizes = tuple(dict.fromkeys(map(str, self.protocol.sizes)))
         if how.size and not set(map(str, how.sizes)) <= set(sizes):
             raise ParameterError(
                 "[protocol] choose.sizes must be among sizes where the size is chosen, too"
             )
-        return Design(sizes, tuple(judges), tuple(self.protocol.metrics), how, self.protocol.seed)
+        return Design(
+            sizes, tuple(classifiers), tuple(self.protocol.metrics), how, self.protocol.seed
+        )
 
 
 def published(path: str | None) -> pd.DataFrame | None:

@@ -131,7 +131,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Judge:
+class ClassifierSpec:
     """A classifier as it takes part."""
 
     title: str
@@ -157,7 +157,7 @@ class Design:
     """Settings that every trial of a data set shares."""
 
     sizes: tuple[str, ...]
-    judges: tuple[Judge, ...]
+    classifiers: tuple[ClassifierSpec, ...]
     kinds: tuple[str, ...] = ("standard",)
     choosing: Choose | None = None
     seed: int = 0
@@ -221,7 +221,7 @@ class RowSet(Held):
         return self._engines[-1]
 
     @contextmanager
-    def divided(self, split: Split) -> Iterator[tuple[RowSet, RowSet]]:
+    def split(self, split: Split) -> Iterator[tuple[RowSet, RowSet]]:
         """Training and test rows, released at the end."""
         pool, tested = (
             self.pool if split.groups is not None else None,
@@ -315,15 +315,15 @@ class PredictionSums(Statistic, layout="rows"):
         return len(self.kinds) * (8 * (10 + 3 * profile.q) + envelope(3))
 
 
-def judged(
-    train: RowSet, test: RowSet, features: np.ndarray, judge: Judge, kinds: tuple[str, ...]
+def evaluated(
+    train: RowSet, test: RowSet, features: np.ndarray, spec: ClassifierSpec, kinds: tuple[str, ...]
 ) -> tuple[list[Sums], float, float]:
     """Sums of a classifier fitted on some features of the training rows, over the test rows;
     seconds to fit and to predict."""
     started = time.perf_counter()
     varying = np.sort(features[np.isin(features, train.profile.varying)])
-    classifier = CLASSIFIERS.create(judge.name)
-    state = classifier.fit(train.engine(varying), judge.parameters)
+    classifier = CLASSIFIERS.create(spec.name)
+    state = classifier.fit(train.engine(varying), spec.parameters)
     fitted = time.perf_counter()
     (sums,) = test.engine().run(PredictionSums(classifier.predictor(state), kinds), keep=False)
     return sums, fitted - started, time.perf_counter() - fitted
@@ -349,18 +349,16 @@ def run_extraction(
     with train.changed(extracted, True) as new_train:
         selected = time.perf_counter()
         with test.changed(extracted, False) as new_test:
-            for judge in design.judges:
-                if len(slices) > 1 and "label_specific" in judge.parameters:
-                    judge = replace(
-                        judge,
-                        parameters={**judge.parameters, "label_specific": True, "slices": slices},
+            for spec in design.classifiers:
+                if len(slices) > 1 and "label_specific" in spec.parameters:
+                    spec = replace(
+                        spec,
+                        parameters={**spec.parameters, "label_specific": True, "slices": slices},
                     )
                 cell = _cell(
-                    new_train, new_test, np.arange(new_train.profile.d), judge, design.kinds, True
+                    new_train, new_test, np.arange(new_train.profile.d), spec, design.kinds, True
                 )
-                cells.append(
-                    {"classifier": judge.title, "size": EXTRACTED, "chosen": False, **cell}
-                )
+                cells.append({"classifier": spec.title, "size": EXTRACTED, "chosen": False, **cell})
     out = {
         "cells": cells,
         "features": train.profile.d,
@@ -375,12 +373,12 @@ def _cell(
     train: RowSet,
     test: RowSet,
     features: np.ndarray,
-    judge: Judge,
+    spec: ClassifierSpec,
     kinds: tuple[str, ...],
     labels: bool,
 ) -> dict[str, Any]:
     """Metrics of a classifier on some features; with `labels` the counts of each label, too."""
-    sums, fit, predict = judged(train, test, features, judge, kinds)
+    sums, fit, predict = evaluated(train, test, features, spec, kinds)
     cell: dict[str, Any] = {
         "count": len(features),
         "fit": round(fit, 4),
@@ -429,16 +427,16 @@ def run_trial(train: RowSet, test: RowSet, candidate: Candidate, design: Design)
         if size
         else max((count for count in sizes.values() if count < every), default=every)
     )
-    for judge in design.judges:
+    for spec in design.classifiers:
         done: dict[int, dict[str, Any]] = {}
         for text, count in sizes.items():
             if count not in done:
                 some = candidate.head(order, count)
-                done[count] = _cell(train, test, some, judge, design.kinds, count == told) | {
+                done[count] = _cell(train, test, some, spec, design.kinds, count == told) | {
                     "count": candidate.number(some)
                 }
             cells.append(
-                {"classifier": judge.title, "size": text, "chosen": text == size, **done[count]}
+                {"classifier": spec.title, "size": text, "chosen": text == size, **done[count]}
             )
     return {
         "cells": cells,
@@ -470,7 +468,7 @@ def choose(
     for fold, split in enumerate(
         Protocol(1, (1 / how.folds,) * how.folds, seed=design.seed + INNER_SEED).splits()
     ):
-        with train.divided(split) as (inner, test):
+        with train.split(split) as (inner, test):
             for number, request in enumerate(candidate.requests):
                 order, _ = ranked(
                     inner.engine, inner.profile.varying, replace(request, count=max(counts))
@@ -478,11 +476,11 @@ def choose(
                 known: dict[int, float] = {}
                 for at, count in enumerate(counts):
                     if count not in known:
-                        (sums,), _, _ = judged(
+                        (sums,), _, _ = evaluated(
                             inner,
                             test,
                             candidate.head(order, count),
-                            design.judges[0],
+                            design.classifiers[0],
                             (how.metrics,),
                         )
                         known[count] = sums.metrics()[how.metric]
@@ -515,7 +513,7 @@ class Trial:
 
     def on(self, rows: RowSet) -> dict[str, Any]:
         """The same of any rows, over a cluster job by job from here."""
-        with rows.divided(self.split) as (train, test):
+        with rows.split(self.split) as (train, test):
             return run_trial(train, test, self.candidate, self.design)
 
 

@@ -48,7 +48,7 @@ DRAWN = {"axis": ("#5c6677", 1.0), "cd": ("#c2541b", 1.6), "same": ("#1b2330", 4
 def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, Any]) -> str:
     """Return the page of a comparison as HTML text."""
     about = {
-        "shown": Shown(outcome, plan),
+        "view": ComparisonView(outcome, plan),
         "notes": [p.strip() for p in plan.notes.strip().split("\n\n")],
         "manifest": manifest,
     }
@@ -56,13 +56,13 @@ def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, A
     return render("comparison.html.j2", outcome=outcome, plan=plan, **about, **fixed)
 
 
-class Shown:
+class ComparisonView:
     """An outcome as the page shows it, the figures by the first classifier; `places` give each
     method its colour and sign."""
 
     def __init__(self, outcome: Outcome, plan: Comparison) -> None:
         self.outcome, self.plan = outcome, plan
-        self.judges = [judge.title for judge in plan.design().judges]
+        self.judges = [judge.title for judge in plan.design().classifiers]
         self.judge = self.judges[0]
         self.methods = [m for m in outcome.methods if m in set(outcome.cells["method"])]
         self.places = {m: i for i, m in enumerate(self.methods)}
@@ -320,7 +320,7 @@ def files(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the names of the files and what is in them."""
     assert outcome.plan is not None
-    for judge in [j.title for j in outcome.plan.design().judges]:
+    for judge in [j.title for j in outcome.plan.design().classifiers]:
         drawn = [
             (f"curves-{data}-{judge}", _curves(outcome, data, judge))
             for data in outcome.data["name"]
@@ -456,7 +456,7 @@ class ComparisonOutcome(Outcome):
         suffix = Path(path).suffix[1:].lower()
         check_formats([suffix], [])
         Path(path).write_bytes(
-            saved(cd_diagram(self, classifier or self.plan.design().judges[0].title), suffix)
+            saved(cd_diagram(self, classifier or self.plan.design().classifiers[0].title), suffix)
         )
 
 

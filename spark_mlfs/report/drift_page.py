@@ -41,7 +41,7 @@ class DriftOutcome(Drift):
         about = manifest or {"finished": now(), "command": []}
         return render(
             "drift.html.j2",
-            shown=_Shown(self),
+            view=DriftView(self),
             drift=self,
             manifest=about,
             most=MOST_ROWS,
@@ -111,7 +111,7 @@ def drift(
         return DriftOutcome(**vars(over(rows, method, method_params, against, **settings)))
 
 
-class _Shown:
+class DriftView:
     """The figures and rows of the page."""
 
     def __init__(self, of: Drift) -> None:

@@ -269,7 +269,7 @@ class SavedPipeline:
         """Around the work on rows like those of `frame`."""
         raise NotImplementedError
 
-    def judged(self, frame: Any, labels: str, id: str | None, shown: str | None = None) -> Any:
+    def evaluated(self, frame: Any, labels: str, id: str | None, shown: str | None = None) -> Any:
         """Of every row the column `labels`, null where it cannot be read, and two lists: the
         predicted labels, and their scores. Messages call a row by the column `id`. `shown` adds
         what the row is called, and the beginning of this text, where it is another column than

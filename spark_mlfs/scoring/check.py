@@ -203,7 +203,7 @@ class Check:
         at a row."""
         names = self.scorer.classifier.labelNames
         check_choice(self.top_n, self.threshold, len(names))
-        rows = self.scorer.judged(
+        rows = self.scorer.evaluated(
             frame, self.labels, self.id or ("id" if "id" in frame.columns else None), self.shown
         )
         told = self.top_n is not None or self.threshold is not None

@@ -143,7 +143,7 @@ class LocalScorer(SavedPipeline):
             metadata={k: v for k, v in frame.metadata.items() if k in keep},
         )
 
-    def judged(
+    def evaluated(
         self, frame: LocalFrame, labels: str, id: str | None, shown: str | None = None
     ) -> LocalFrame:
         function = partial(
@@ -161,7 +161,7 @@ class LocalScorer(SavedPipeline):
             rows=rows_at_once(self.classifier.labelNames),
         )
 
-        def judged(batches: Batches) -> Batches:
+        def with_truth(batches: Batches) -> Batches:
             for batch, values in predicted(batches):
                 truth = _where_none(batch[REASON], batch[labels]) if encodes else batch[labels]
                 called = (
@@ -176,7 +176,7 @@ class LocalScorer(SavedPipeline):
             ["truth", "z", "s", *(["called", "passage"] if shown else [])],
         )
         return frame.mapInArrow(
-            judged,
+            with_truth,
             "truth lists, z lists, s lists" + (", called string, passage string" if shown else ""),
         )
 

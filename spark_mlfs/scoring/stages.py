@@ -219,7 +219,7 @@ class Scorer(SavedPipeline):
         best = [] if explain is None else [F.col(BEST)]
         return frame.select(*kept, *(column.alias(name) for name, column in made.items()), *best)
 
-    def judged(
+    def evaluated(
         self, frame: DataFrame, labels: str, id: str | None, shown: str | None = None
     ) -> DataFrame:
         column = F.col(labels)

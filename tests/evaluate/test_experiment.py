@@ -28,7 +28,15 @@ from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.evaluate import trials as experiment
 from spark_mlfs.evaluate.protocol import Protocol, marked
-from spark_mlfs.evaluate.trials import Candidate, Choose, Design, Judge, Trial, run_trials, size_of
+from spark_mlfs.evaluate.trials import (
+    Candidate,
+    Choose,
+    ClassifierSpec,
+    Design,
+    Trial,
+    run_trials,
+    size_of,
+)
 from spark_mlfs.params import check
 from spark_mlfs.pipeline import Request
 from spark_mlfs.select import Constraints
@@ -38,7 +46,7 @@ N, D, Q = 240, 12, 4
 
 
 def judge(name="mlknn", **parameters):
-    return Judge(name, name, check(CLASSIFIERS.create(name).parameters, parameters, name))
+    return ClassifierSpec(name, name, check(CLASSIFIERS.create(name).parameters, parameters, name))
 
 
 def rows(seed=0, n=N):
@@ -333,7 +341,7 @@ def test_budgets_go_with_the_rows():
     block = Block(x, ids, lists.indptr, lists.indices)
     budgets = Budgets(driver=12345678, worker=23456789)
     rows_ = experiment.RowSet(InMemoryDataset(profile_block(block, Q), blocks=[block]), budgets)
-    with rows_.divided(Protocol.of("3-fold").splits()[0]) as (train, test):
+    with rows_.split(Protocol.of("3-fold").splits()[0]) as (train, test):
         fewer = train.changed(lambda part: dataclasses.replace(part, x=part.x[:, :5]), True)
         engines = [e.engine() for e in (train, test, fewer)] + [
             e.engine(np.array([1, 3])) for e in (train, fewer)

@@ -266,7 +266,7 @@ TIED = {
 def test_ties_are_told_and_methods_are_rows():
     def said(of):
         """The findings of the page, and what they are made of."""
-        made = comparison_page.Shown(of, of.plan)
+        made = comparison_page.ComparisonView(of, of.plan)
         ((judge, found),) = made.verdict()
         assert judge == "mlknn"
         return " ".join(
