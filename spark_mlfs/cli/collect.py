@@ -15,10 +15,10 @@ from ..output.folder import Output
 from ..output.manifest import now
 from ..read.sections import read_toml
 from ..states.collect import collected
-from ..states.files import head, here, write
+from ..states.files import head, local_path, write
 from ..states.needs import needs_of
-from ..states.states import Part, States, outside, shown
-from ..states.sums import kinds_said
+from ..states.states import CollectedPart, States, described_parts, out_of_range_shares
+from ..states.sums import describe_kinds
 from ..statistics.base import Budgets
 from .config import RunConfig, RunSettings, configure
 from .flags import COUNT, Flags, data_flags, given, pairs
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
                 "states need every word: a rare one is not one that does not occur; leave min_df "
                 "out"
             )
-    output = Output(here(settings.output or ""), settings.overwrite)
+    output = Output(local_path(settings.output or ""), settings.overwrite)
     work = Work(args, output, None, [(data.path, data.format or "", data.options)])
     work.check(options=True)
     return work.on_engine(_collect, config, needs, settings=settings)
@@ -115,7 +115,7 @@ def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
     source = (
         data.path if isinstance(data.path, str) else ", ".join(data.path or [data.format or ""])
     )
-    part = Part(args.name or Path(output.local).name, now(), source, [], [], rows.profile)
+    part = CollectedPart(args.name or Path(output.local).name, now(), source, [], [], rows.profile)
     with rows, stages.stage("sums"):
         like = head(args.like) if args.like else None
         budgets = Budgets(driver=config.run.driver_bytes, worker=config.run.worker_bytes)
@@ -133,18 +133,18 @@ def facts(states: States) -> dict[str, Any]:
     return {
         **sizes,
         "kinds": sorted(states.sums),
-        "parts": shown(states),
-        "outside": outside(states),
+        "parts": described_parts(states),
+        "outside": out_of_range_shares(states),
     }
 
 
 def told(states: States) -> list[str]:
     """What is in states, in words."""
     beyond, sizes = (
-        outside(states),
+        out_of_range_shares(states),
         f"{states.rows} rows of {len(states.features)} features and {len(states.labels)} labels",
     )
-    out = [f"{sizes}: {kinds_said(states.sums)}"]
+    out = [f"{sizes}: {describe_kinds(states.sums)}"]
     for what in ("features", "labels"):
         new = getattr(states, what)[len(getattr(states.basis, what)) :]
         out += [f"new {what}: {some_of(new)}"] if new else []

@@ -23,8 +23,8 @@ from ..read import load
 from ..report.drift_page import DriftOutcome
 from ..select.rules import DRIFT, DRIFT_METHOD
 from ..states import files as states
-from ..states.changes import AGAINST, Drift, Window, by_codes, over
-from ..states.collect import no_mean
+from ..states.changes import AGAINST, Drift, Window, compare_windows, settings_by_codes
+from ..states.collect import refuse_mean
 from ..statistics.base import Budgets
 from ..statistics.contingency import TwoWay
 from ..statistics.targets import Labels
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     )
     how, sides, grades = config.comparison(), config.sides(), config.data.grades()
     request = Request.of(how["method"], how["method_params"])
-    no_mean(config.data.options.get("missing"))
+    refuse_mean(config.data.options.get("missing"))
     check_rows([request], config.data.options.get("weight") is not None, False)
     if grades is not None and not grades.cuts:
         raise ParameterError("drift counts labels of 0 and 1, not grades: give --label-cuts")
@@ -122,7 +122,7 @@ def _drift(
                     )
                 )
         with stages.stage("compare"):
-            found = over(windows, progress=stages.report, **how)
+            found = compare_windows(windows, progress=stages.report, **how)
     return written(work, found, spark, {"data": [side.as_dict() for side in sides]})
 
 
@@ -186,15 +186,15 @@ def compare_states(args: argparse.Namespace) -> int:
     last = [Path(path).name for path in paths]
     names = paths if len(set(last)) < len(last) else last
     with work.stages.stage("read"):
-        requests = by_codes(states.head(paths[0]).sums, how["method"], how["method_params"], how)[
-            1:
-        ]
+        requests = settings_by_codes(
+            states.head(paths[0]).sums, how["method"], how["method_params"], how
+        )[1:]
         windows = [
             Window(name, states.load(path, requests=requests).dataset())
             for name, path in zip(names, paths, strict=True)
         ]
     with work.stages.stage("compare"):
-        found = over(windows, against=against, progress=work.stages.report, **how)
+        found = compare_windows(windows, against=against, progress=work.stages.report, **how)
     return written(work, found, LocalSession(), {"states": paths})
 
 

@@ -17,7 +17,7 @@ from ..solvers import forward
 from ..solvers.greedy import UNCONSTRAINED, PickConstraints, by_score
 from ..statistics.base import FeatureNumbers, Statistic
 from ..statistics.contingency import TwoWay
-from ..statistics.gram import Alone, FoldedLabels, FoldGrams, Gram, unit_of_moments
+from ..statistics.gram import FoldedLabels, FoldGrams, Gram, SingleFeatureObjective, unit_of_moments
 from ..statistics.moments import GroupMoments, KnownRows, known_range, thin
 from ..statistics.targets import Everything
 from .base import ENOUGH, HELD_OUT, NESTED, Method, Scores, penalties_of
@@ -212,7 +212,7 @@ def sketch_sizes(profile: Profile, p: Values) -> np.ndarray:
 def fits(engine: Engine, wanted: FoldGrams) -> bool:
     """Whether the moments, and what `solvers.forward` makes of them, are within the budgets: with
     every feature picked."""
-    profile = wanted.seen(engine.profile)
+    profile = wanted.restricted(engine.profile)
     v, q = len(profile.varying), wanted.outputs(profile)
     return wanted.state_bytes(engine.profile) + 32 * wanted.blocks * v * (v + q) <= min(
         engine.budgets.driver, engine.budgets.worker
@@ -236,7 +236,10 @@ def first_gains(
             f"together, where forward takes {FEW_PENALTIES}: round them, raise "
             f"{setting('driver_bytes')}, or give a {setting('screen')}"
         )
-    each = [Alone(base, weights, float(penalty), unit_of_moments(profile)) for penalty in distinct]
+    each = [
+        SingleFeatureObjective(base, weights, float(penalty), unit_of_moments(profile))
+        for penalty in distinct
+    ]
     found = engine.run(
         *(FeatureNumbers((GroupMoments(target, thin(profile)),), numbers) for numbers in each)
     )

@@ -64,7 +64,7 @@ def scanner(engine: Engine, view: GramView, limit: int, stage: str) -> Callable[
 
 
 @dataclass
-class FilledSums(ExactSums, layout="rows", graded=True, every=True):
+class FilledSums(ExactSums, layout="rows", graded=True, includes_unknown=True):
     """`csfs` with unknown labels: Σ x f' (v, q), Σ f, Σ f² (q,) over all rows, where f is the label
     if known, else clip(xW + b, 0, 1), or 0 without weights. `weights` (v, q) are those of unscaled
     features, `intercept` (q,) is the prediction at their provisional centre (`statistics.moments`).
@@ -107,7 +107,7 @@ class AllRowsGram(Gram):
     """The features' second moments over all rows, labelled or not. State as `Gram` without
     labels."""
 
-    every = True
+    includes_unknown = True
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
         return sp.csr_matrix((block.n, 0))

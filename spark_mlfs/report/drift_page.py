@@ -20,8 +20,8 @@ from ..markup import number, render
 from ..output.manifest import now
 from ..params import Optional, Parameter, Text, check
 from ..select.rules import DRIFT_METHOD
-from ..states.changes import Drift, Window, named, over
-from ..states.collect import no_mean
+from ..states.changes import Drift, Window, compare_windows, window_names
+from ..states.collect import refuse_mean
 from ..states.states import States
 from ..statistics.base import Budgets
 from .figures import PALETTE, Plot, key_of, lines, mark, scatter
@@ -86,12 +86,12 @@ def drift(
     >>> drift((X, Y), (X, 1 - Y)).features["changed"].tolist()
     [True, True]"""
     told = check((DELIMITER, MISSING), reading or {}, "reading")
-    no_mean(told["missing"])
+    refuse_mean(told["missing"])
     memory = memory_of(memory_bytes)
     budgets = Budgets(driver=memory, worker=memory, worker_setting="memory_bytes")
     rows, given = [], [before, *after]
     with ExitStack() as packed:
-        for name, window in zip(named(given, names), given, strict=True):
+        for name, window in zip(window_names(given, names), given, strict=True):
             if isinstance(window, States):
                 held: Dataset = window.dataset()
             elif isinstance(window, tuple | list) and len(window) in (2, 3):
@@ -108,7 +108,9 @@ def drift(
                     f"{what}: give (X, Y), (X, Y, weights), a Spark frame or states"
                 )
             rows.append(Window(name, held, budgets))
-        return DriftOutcome(**vars(over(rows, method, method_params, against, **settings)))
+        return DriftOutcome(
+            **vars(compare_windows(rows, method, method_params, against, **settings))
+        )
 
 
 class DriftView:

@@ -19,17 +19,19 @@ from .changes import compare
 from .collect import collect
 from .files import load, save
 from .needs import ADDITIVE, FORS
-from .states import Part, States, merge, subtract
+from .states import CollectedPart, States, merge, subtract
 
 if TYPE_CHECKING:
     from .typed import rank
 else:
     from .collect import rank
 
+Part = CollectedPart  # its earlier name, for those who import it
+
 __all__ = [
     "ADDITIVE",
     "FORS",
-    "Part",
+    "CollectedPart",
     "States",
     "collect",
     "compare",

@@ -101,7 +101,7 @@ def _counts(engine: Engine, coding: Coding) -> tuple[Counts, Cost]:
     return engine.run(TwoWay(coding, engine.labels()), keep=False)[0], engine.cost
 
 
-class Shared:
+class WindowPair:
     """The features and labels of two windows by name, and common codes. `at` (2, U) and `label_at`
     (2, Q): where each window has them, −1 where it has not; `told` those of the features whose
     values differ in some rows."""
@@ -264,7 +264,7 @@ def change(
     p = check(DRIFT, settings, "drift")
     for window in (before, after):
         window.check()
-    shared = Shared((before, after), p["num_bins"], p["binning"])
+    shared = WindowPair((before, after), p["num_bins"], p["binning"])
     count = len(shared.names)
     columns = {name: np.full(count, np.nan) for name in ("psi", "shift_p_value", "p_value")}
     columns["psi"][:] = 0.0
@@ -328,12 +328,12 @@ def change(
         "changed": int(changed.sum()),
         "shifted": int((columns["shift_q_value"] <= p["fdr"]).sum()),
     }
-    pairs = _told_apart(pd.concat(found) if found else pd.DataFrame(), changed, tested, p["fdr"])
+    pairs = _changed_pairs(pd.concat(found) if found else pd.DataFrame(), changed, tested, p["fdr"])
     pairs["feature"], pairs["label"] = names[pairs["feature"]], labels[pairs["label"]]
     return Change(before.name, after.name, table, pairs, _label_shares(shared), facts)
 
 
-def _told_apart(
+def _changed_pairs(
     pairs: pd.DataFrame, changed: np.ndarray, tested: np.ndarray, level: float
 ) -> pd.DataFrame:
     """The pairs of changed features whose label passes among the labels of its feature, the
@@ -361,7 +361,7 @@ def _told_apart(
     )
 
 
-def _label_shares(shared: Shared) -> pd.DataFrame:
+def _label_shares(shared: WindowPair) -> pd.DataFrame:
     """How common each label is, over the rows in which it is known."""
     counts = []
     for at, p in zip(shared.label_at, (window.profile for window in shared.windows), strict=True):
@@ -440,7 +440,7 @@ class Drift:
         }
 
 
-def over(
+def compare_windows(
     windows: Sequence[Window],
     method: str = DRIFT_METHOD,
     method_params: Mapping[str, Any] | None = None,
@@ -457,7 +457,7 @@ def over(
             f"{', '.join(names) or 'none'}"
         )
     sums = windows[0].rows.states.sums if isinstance(windows[0].rows, StateRows) else ()
-    settings, _, request = by_codes(sums, method, method_params, settings)
+    settings, _, request = settings_by_codes(sums, method, method_params, settings)
     first = AGAINST.accept(against) == "first"
     every = [window.rows for window in windows]
     ranked = [
@@ -506,7 +506,7 @@ def over(
     )
 
 
-def by_codes(
+def settings_by_codes(
     kinds: Iterable[str],
     method: str,
     method_params: Mapping[str, Any] | None,
@@ -540,12 +540,12 @@ def compare(
     """
     windows = [
         Window(name, each.dataset())
-        for each, name in zip(states, named(states, names), strict=True)
+        for each, name in zip(states, window_names(states, names), strict=True)
     ]
-    return over(windows, method, **settings)
+    return compare_windows(windows, method, **settings)
 
 
-def named(windows: Sequence[Any], names: Sequence[str] | None) -> list[str]:
+def window_names(windows: Sequence[Any], names: Sequence[str] | None) -> list[str]:
     """The names of windows: those given, else before and after, or numbers. `ParameterError` where
     there are too few."""
     called = list(

@@ -47,12 +47,12 @@ from ..statistics.labelsets import LabelsetCounts, Labelsets, LabelsetSums
 from ..statistics.moments import GroupMoments, KnownRows
 from ..statistics.targets import Classes, Crossed, Everything, LabelPairs, SomeLabels, Target
 from .needs import EXTRACTING, PAIRED, PAIRS_OF, WITHOUT_GRADES, Need, needs_of
-from .states import KEPT, Basis, Fit, Part, States, merge
+from .states import PAIRS_OPTION, Basis, CollectedPart, RowLayout, States, merge
 from .sums import (
     PAIR_KINDS,
+    DeclaredLabels,
     KeyedGrams,
-    Outside,
-    ToldLabels,
+    OutOfRangeCounts,
     bins_of,
     in_words,
     name_of,
@@ -125,15 +125,21 @@ def collect(
         rows: Dataset = pack(data, *columns, weight=sample_weight, grades=grades, some=True)
         budgets = Budgets()
     else:
-        no_mean(missing)
+        refuse_mean(missing)
         rows, _ = hold(data, labels, sample_weight, grades, None, missing, some=True)
     with rows:
         return collected(
-            rows, needs, like, Part(name, now(), "", [], [], rows.profile), told, budgets, pairs_of
+            rows,
+            needs,
+            like,
+            CollectedPart(name, now(), "", [], [], rows.profile),
+            told,
+            budgets,
+            pairs_of,
         )
 
 
-def no_mean(missing: Any) -> None:
+def refuse_mean(missing: Any) -> None:
     """Raise `ParameterError` for what each window of rows would fill otherwise."""
     if missing == "mean":
         raise ParameterError(
@@ -146,7 +152,7 @@ def collected(
     rows: Dataset,
     needs: Sequence[Need],
     like: States | None,
-    part: Part,
+    part: CollectedPart,
     told: Mapping[str, Any],
     budgets: Budgets,
     pairs_of: int | None = None,
@@ -174,7 +180,7 @@ def collected(
     profile = profile._comparable(
         alike
     )  # where all weights or grades are 1 they are there all the same
-    fit, new, new_labels = Fit.of(rows, basis, weighted)
+    fit, new, new_labels = RowLayout.of(rows, basis, weighted)
     own = fit.profile(profile)
     basis.check(own, basis.features + new)
     if own.q > MANY_LABELS and any(name_of(kind) in ("gram", "folds", "groups") for kind in kinds):
@@ -186,24 +192,24 @@ def collected(
     with _engine_of(rows, fit, basis.grid(own).only(np.arange(own.d)), budgets) as engine:
         if paired:  # refused before anything is counted
             coding = basis.coding(np.arange(len(basis.features)), *bins_of(paired[0]))
-            bins = coding.bins[basis.kept] if len(basis.kept) else np.sort(coding.bins)[-count:]
+            bins = coding.bins[basis.paired] if len(basis.paired) else np.sort(coding.bins)[-count:]
             check_bytes(paired, bins, coding, own, *engine.state_budget)
         if own.has_unknown:
             part = replace(part, known=engine.run(KnownRows())[0])
         sums = _sums(engine, basis, [kind for kind in kinds if kind not in paired], own)
     if not paired:
         return States(basis, (part,), sums)
-    if not len(basis.kept):
+    if not len(basis.paired):
         by = {"num_bins": coding.num_bins, "binning": coding.binning}
         (best,) = pipeline.rank(
             States(basis, (part,), sums).dataset(), [pipeline.Request.of("mim", by)]
         )
         basis = replace(
-            basis, options=basis.options | {KEPT: best.ranking["name"].tolist()[:count]}
+            basis, options=basis.options | {PAIRS_OPTION: best.ranking["name"].tolist()[:count]}
         )
-    with _engine_of(rows, fit, basis.grid(own).only(basis.kept), budgets) as engine, one_thread():
+    with _engine_of(rows, fit, basis.grid(own).only(basis.paired), budgets) as engine, one_thread():
         for kind in paired:
-            coding = basis.coding(basis.kept, *bins_of(kind))
+            coding = basis.coding(basis.paired, *bins_of(kind))
             sums[kind] = in_words(pair_sums(engine, kind, coding, engine.state_budget[0]))
     return States(basis, (part,), sums)
 
@@ -229,7 +235,7 @@ def _pairs_asked(
                 f"{setting('pairs_of', 500)}"
             )
         return asked
-    before = len(like.kept)
+    before = len(like.paired)
     if not before:
         raise ParameterError(
             f"the first state counts no pairs of features, which {name} takes: collect it for "
@@ -249,7 +255,7 @@ def _sums(engine: Engine, basis: Basis, kinds: Sequence[str], own: Profile) -> d
     every, by, labels = (
         np.arange(own.d),
         "grades" if own.graded else "labels",
-        ToldLabels(own.q, untold=own.has_unknown),
+        DeclaredLabels(own.q, undeclared=own.has_unknown),
     )
     sets: Any = None
     if any(name_of(kind) == "labelset counts" for kind in kinds):
@@ -281,7 +287,7 @@ def _sums(engine: Engine, basis: Basis, kinds: Sequence[str], own: Profile) -> d
             np.where(every < d, coding.low, -np.inf),
             np.where(every < d, coding.high, np.inf),
         )
-        statistics["outside"] = Outside(low, high, (every < d) & coding.binary)
+        statistics["outside"] = OutOfRangeCounts(low, high, (every < d) & coding.binary)
     with one_thread():
         states = engine.states(*statistics.values())
     return {
@@ -317,7 +323,9 @@ def _kept(kind: str, raw: State, q: int, sets: Labelsets | None) -> State:
 
 
 @contextmanager
-def _engine_of(rows: Dataset, fit: Fit, profile: Profile, budgets: Budgets) -> Iterator[Engine]:
+def _engine_of(
+    rows: Dataset, fit: RowLayout, profile: Profile, budgets: Budgets
+) -> Iterator[Engine]:
     """An engine over the rows as the basis has them; its memory is given back in the end."""
     if isinstance(rows, InMemoryDataset):
         if rows.memory is not None:
@@ -340,7 +348,7 @@ def quantile_edges(rows: Dataset, kinds: Sequence[str], budgets: Budgets) -> dic
     wanted, p = {bins_of(kind)[0] for kind in kinds if kind.endswith(" quantile")}, rows.profile
     if not wanted:
         return {}
-    same = Fit(np.arange(p.d), np.arange(p.q), p.d, p.q, p.d, True, False)
+    same = RowLayout(np.arange(p.d), np.arange(p.q), p.d, p.q, p.d, True, False)
     out, constant = {}, p.low == p.high
     with _engine_of(rows, same, p, budgets) as engine:
         for bins in wanted:
@@ -380,7 +388,7 @@ def _like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) -> Non
     these have not."""
     for name in sorted(basis.options.keys() | options.keys()):
         mine, theirs = options.get(name), basis.options.get(name)
-        if mine != theirs and (name not in ("row ids", KEPT) or name in options):
+        if mine != theirs and (name not in ("row ids", PAIRS_OPTION) or name in options):
             raise ParameterError(
                 f"the first state has {name} {theirs!r}, these rows {mine!r}: read them alike"
             )
@@ -397,7 +405,7 @@ def _like(basis: Basis, options: Mapping[str, Any], kinds: Sequence[str]) -> Non
 def _target_of(kind: str, profile: Profile) -> Target:
     """The groups that pairs of features of a kind are counted in."""
     return (
-        ToldLabels(profile.q, untold=profile.has_unknown)
+        DeclaredLabels(profile.q, undeclared=profile.has_unknown)
         if name_of(kind) == "pairs"
         else Everything()
     )

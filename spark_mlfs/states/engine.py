@@ -45,7 +45,7 @@ from ..statistics.targets import (
     SomeLabels,
     Target,
 )
-from .sums import MOMENTS, hashes_of, in_words, kinds_said, said, triangle
+from .sums import MOMENTS, describe_kind, describe_kinds, hashes_of, in_words, triangle
 
 
 @dataclass(kw_only=True)
@@ -108,14 +108,14 @@ class StateEngine(Engine):
 
     def _lack(self, what: str) -> NoReturn:
         raise ParameterError(
-            f"the states hold sums ({kinds_said(self.sums)}), and {what} is not among them: "
+            f"the states hold sums ({describe_kinds(self.sums)}), and {what} is not among them: "
             "collect it, or select from the rows"
         )
 
     def _kind_of(self, *kinds: str) -> str:
         """The first of the kinds that the states have."""
         own = next((own for kind in kinds for own in self.sums if fnmatchcase(own, kind)), "")
-        return own or self._lack(said(kinds[0].rstrip(" *")))
+        return own or self._lack(describe_kind(kinds[0].rstrip(" *")))
 
     def _sums_of(self, *kinds: str) -> tuple[str, State]:
         """The same, and its sums."""
@@ -125,7 +125,7 @@ class StateEngine(Engine):
     # ---- features by features: counts and sums by label, or by labelset ----
 
     def _groups(self) -> list[tuple[int, ...]]:
-        """Which kept groups (`ToldLabels`) each group of labels is the sum of: all rows, the
+        """Which kept groups (`DeclaredLabels`) each group of labels is the sum of: all rows, the
         labels, and unknown ones."""
         q = self.profile.q
         return [(g,) for g in range(1 + q)] + [
@@ -201,7 +201,7 @@ class StateEngine(Engine):
     def _kept(self, coding: Coding, features: np.ndarray) -> tuple[Coding, np.ndarray]:
         """The coding of the features whose pairs are counted, and the places of `features` among
         them."""
-        kept = self._states.basis.kept
+        kept = self._states.basis.paired
         at = np.minimum(np.searchsorted(kept, features), max(0, len(kept) - 1))
         if not len(kept) or not np.array_equal(kept[at], features):
             self._lack(f"a pair of other features than the {len(kept)} best")

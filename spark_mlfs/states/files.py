@@ -31,9 +31,9 @@ from ..output.manifest import as_json, now
 from ..params import from_json
 from ..pipeline import Request
 from ..statistics.base import compact, paste
-from .needs import check_held, finer, kinds_of, of_pairs
-from .states import KEPT, Basis, Part, States, check, shown, together
-from .sums import Later, axes_of, dims_of, some_rows
+from .needs import check_available, finer, kinds_of, of_pairs
+from .states import PAIRS_OPTION, Basis, CollectedPart, States, check, described_parts, summed
+from .sums import LazySums, axes_of, dims_of, some_rows
 
 FORMAT = 2  # 1 where there are no pairs of features
 RANGE_BYTES = 64 << 20  # of the sums of a range of features, about
@@ -47,7 +47,7 @@ def save(states: States, path: str, overwrite: bool = False) -> None:
     >>> save(collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday"), "states/monday")
     >>> load("states/monday").rows
     2"""
-    output = Output(here(path), overwrite)
+    output = Output(local_path(path), overwrite)
     output.check()
     with output.writing(LocalSession()) as place:  # type: ignore[arg-type]
         assert place.folder is not None
@@ -80,7 +80,7 @@ def write(states: States, folder: Path, opening: dict[str, Any]) -> None:
     facts = {
         "tool": "spark_mlfs",
         **opening,
-        "format": FORMAT if basis.options.get(KEPT) else 1,
+        "format": FORMAT if basis.options.get(PAIRS_OPTION) else 1,
         "basis": basis.id,
     }
     facts |= {
@@ -93,7 +93,7 @@ def write(states: States, folder: Path, opening: dict[str, Any]) -> None:
         "rows": states.rows,
         "features": len(states.features),
         "labels": len(states.labels),
-        "parts": shown(states),
+        "parts": described_parts(states),
     }
     (folder / MANIFEST).write_text(as_json(facts), encoding="utf-8")
 
@@ -140,7 +140,7 @@ def load(*paths: str, requests: Sequence[Request] = ()) -> States:
         heads = [first, *threads.map(lambda path: head(path, first.basis), places[1:])]
         check(heads)
         for request in requests:
-            check_held(first.sums, any(each.has_unknown for each in heads), request)
+            check_available(first.sums, any(each.has_unknown for each in heads), request)
         needed = {kind for request in requests for kind in kinds_of(request)}
         kinds = (
             {kind if kind in first.sums else finer(kind) for kind in needed} | {"outside", "groups"}
@@ -152,10 +152,10 @@ def load(*paths: str, requests: Sequence[Request] = ()) -> States:
                 lambda path, own: replace(own, sums=Stored(path, own, kinds)), places, heads
             )
         ]
-    return together(every, later=bool(requests) and not of_pairs(requests))
+    return summed(every, later=bool(requests) and not of_pairs(requests))
 
 
-def here(path: str) -> str:
+def local_path(path: str) -> str:
     """The path without a scheme; `ParameterError` where it is not of this machine."""
     plain = plain_path(path)
     if plain is None:
@@ -169,7 +169,7 @@ def here(path: str) -> str:
 def folders(paths: Sequence[str]) -> list[str]:
     """The folders that paths and patterns name; `DataError` where there are none."""
     out = []
-    for path in map(here, paths):
+    for path in map(local_path, paths):
         found = (
             sorted(p for p in glob.glob(path) if os.path.isdir(p))
             if glob.has_magic(path)
@@ -200,7 +200,7 @@ def manifest_of(path: str) -> dict[str, Any]:
 def head(path: str, known: Basis | None = None) -> States:
     """The states in a folder without their sums: what `collect` takes as `like`. `DataError` where
     there are none."""
-    path = here(path)
+    path = local_path(path)
     manifest = manifest_of(path)
     try:
         basis = (
@@ -233,13 +233,13 @@ def _basis(path: str, manifest: dict[str, Any]) -> Basis:
     return out
 
 
-def _part(row: dict[str, Any]) -> Part:
+def _part(row: dict[str, Any]) -> CollectedPart:
     facts = {name: value for name, value in decode(row["profile"]).items() if name in RULES}
     known = None if row["known"] is None else decode(row["known"])
-    return Part(**{**row, "profile": Profile(**facts), "known": known})
+    return CollectedPart(**{**row, "profile": Profile(**facts), "known": known})
 
 
-class Stored(Later):
+class Stored(LazySums):
     """Sums as they lie in a file, of some kinds; decoded when they are asked for."""
 
     def __init__(self, path: str, own: States, kinds: Collection[str] | None) -> None:

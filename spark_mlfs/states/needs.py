@@ -14,7 +14,7 @@ from ..methods.counting import BINNING, NUM_BINS
 from ..params import Integer, Parameter
 from ..pipeline import Request
 from ..select.modes import RULES, TESTS
-from .sums import PAIR_KINDS, kinds_said, name_of, said
+from .sums import PAIR_KINDS, describe_kind, describe_kinds, name_of
 
 EXTRACTING = ("mddm", "mlsi")  # which rank the features by the rows of their projections
 ADDITIVE = (
@@ -129,7 +129,7 @@ def _has(entry: Any, name: str) -> bool:
     return any(name in (p.name, p.camel) for p in entry.parameters)
 
 
-def asked_of(request: Request) -> list[Need]:
+def needs_of_request(request: Request) -> list[Need]:
     """What a request takes: its method, its screen, its rule."""
     asked = [need_of(request.method, request.parameters)]
     if request.screen is not None:
@@ -143,7 +143,7 @@ def asked_of(request: Request) -> list[Need]:
 
 def kinds_of(request: Request) -> set[str]:
     """The kinds of sums that a request takes."""
-    return {kind for need in asked_of(request) for kind in need.kinds}
+    return {kind for need in needs_of_request(request) for kind in need.kinds}
 
 
 def finer(kind: str) -> str:
@@ -151,10 +151,10 @@ def finer(kind: str) -> str:
     return "groups" if kind == "gram" else kind.removeprefix("plain ")
 
 
-def check_held(sums: Collection[str], unknown: bool, request: Request) -> None:
+def check_available(sums: Collection[str], unknown: bool, request: Request) -> None:
     """`ParameterError` where states with these kinds of sums, of which some labels are `unknown` or
     none, lack what a request takes."""
-    for need in asked_of(request):
+    for need in needs_of_request(request):
         own = request.parameters if need.name == request.method else {}
         chosen = {n: v for n, v in own.items() if n in DECIDING and v != DECIDING[n]}
         if unknown and need.unlabelled:
@@ -181,10 +181,10 @@ def check_held(sums: Collection[str], unknown: bool, request: Request) -> None:
                 name_of(kind) in PAIR_KINDS for kind in need.kinds
             )
             held, remedy = (
-                kinds_said(sums) or "nothing",
+                describe_kinds(sums) or "nothing",
                 " ".join(["spark-mlfs collect --for", need.name, *sets]),
             )
-            told = f"the states hold {held}, not the {said(lacking[0])} that {need.name} takes"
+            told = f"the states hold {held}, not the {describe_kind(lacking[0])} that {need.name} takes"
             raise ParameterError(f"{told}: collect them with {remedy}")
 
 

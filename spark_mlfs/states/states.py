@@ -41,14 +41,14 @@ from ..lazy import cached_property
 from ..pipeline import Request
 from . import sums as kinds
 from .engine import StateRows
-from .needs import check_held, of_pairs
+from .needs import check_available, of_pairs
 
 BY_FEATURE = ("counts", "moments")  # kinds that may be added up range by range of features
 HEADROOM, FREE = (
     4,
     10,
 )  # bits between a feature's range and its grid; of one whose range is not known yet
-KEPT = "pairs of"  # the option that names the features whose pairs are counted
+PAIRS_OPTION = "pairs of"  # the option that names the features whose pairs are counted
 FEATURE_FACTS = {"low": 0.0, "high": 0.0, "binary": True, "stored": 0}  # of one that is 0
 
 
@@ -113,9 +113,9 @@ class Basis:
         return hashlib.sha256(encode(facts | self.options | self.arrays())).hexdigest()[:32]
 
     @cached_property
-    def kept(self) -> np.ndarray:
+    def paired(self) -> np.ndarray:
         """The features whose pairs are counted."""
-        return np.sort(places_among(self.options.get(KEPT, ()), self.features))
+        return np.sort(places_among(self.options.get(PAIRS_OPTION, ()), self.features))
 
     def slots(self, kind: str, d: int) -> np.ndarray:
         """(d + 1,) where the codes of each feature begin in a table of codes but for that of 0, of
@@ -131,7 +131,7 @@ class Basis:
             return None
         for name in sorted(self.options.keys() | other.options.keys()):
             mine, theirs = self.options.get(name), other.options.get(name)
-            if mine != theirs and name == KEPT:
+            if mine != theirs and name == PAIRS_OPTION:
                 return "the features whose pairs are counted are others"
             if mine != theirs:
                 return f"{name} is {theirs!r} in one and {mine!r} in the other"
@@ -216,7 +216,7 @@ class Basis:
 
 
 @dataclass(frozen=True)
-class Fit:
+class RowLayout:
     """Blocks of rows laid out as a basis has them: the place of each column and of each label; `d`,
     `q` with those that are new; `known` features of the basis. Rows without ids of the user's are
     known by the hash of these features alone."""
@@ -230,7 +230,7 @@ class Fit:
     weighted: bool  # whether rows have weights, 1 where none are given
 
     @staticmethod
-    def of(rows: Dataset, basis: Basis, weighted: bool) -> tuple[Fit, list[str], list[str]]:
+    def of(rows: Dataset, basis: Basis, weighted: bool) -> tuple[RowLayout, list[str], list[str]]:
         """How these rows are laid out, and the features and labels that are new. `DataError` where
         dense features differ."""
         new, known = sorted(set(rows.feature_names) - set(basis.features)), set(rows.feature_names)
@@ -245,7 +245,7 @@ class Fit:
         new_labels = sorted(set(rows.label_names) - set(basis.labels))
         features, labels = basis.features + new, basis.labels + new_labels
         places = places_among(rows.feature_names, features), places_among(rows.label_names, labels)
-        fit = Fit(
+        fit = RowLayout(
             *places,
             len(features),
             len(labels),
@@ -324,7 +324,7 @@ def places_among(names: Sequence[str], among: Sequence[str]) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Part:
+class CollectedPart:
     """What was collected at once: its `name`, when (`time`), from where (`source`), how many rows
     by `profile`, which is laid out as the basis with the `features` and `labels` that are new in
     it; `known` the features' ends over rows of known labels.
@@ -361,7 +361,7 @@ class States:
     (2, ['x0', 'x1'], ['a', 'b'])"""
 
     basis: Basis
-    parts: tuple[Part, ...]
+    parts: tuple[CollectedPart, ...]
     sums: Mapping[str, State] = field(repr=False)
 
     @cached_property
@@ -406,13 +406,13 @@ class States:
         pairs, of the features that have them. `ParameterError` where there is not what these take,
         `DataError` where nothing can be ranked, nor, of `some` of the rows, summed."""
         for request in requests:
-            check_held(self.sums, self.has_unknown, request)
+            check_available(self.sums, self.has_unknown, request)
         out = StateRows(
             self.basis.frozen(self.profile), self.features, self.labels, True, states=self
         )
         check_and_name(out, "the states", "the states", some)
         if of_pairs(requests):
-            out.profile = out.profile.only(np.intersect1d(out.profile.varying, self.basis.kept))
+            out.profile = out.profile.only(np.intersect1d(out.profile.varying, self.basis.paired))
         return out
 
     def known(self) -> State:
@@ -425,7 +425,7 @@ class States:
         known, every = len(getattr(self.basis, what)), getattr(self, what)
         return np.concatenate([np.arange(known), known + places_among(new, every[known:])])
 
-    def _placed(self, part: Part, known: State) -> Profile:
+    def _placed(self, part: CollectedPart, known: State) -> Profile:
         """The profile of a part, with what is `known` of some of its rows, among all features and
         labels."""
         columns, labels = (
@@ -454,7 +454,7 @@ class States:
         held = self.sums
         state = (
             held.of(kind, first, last)
-            if isinstance(held, kinds.Later)
+            if isinstance(held, kinds.LazySums)
             else kinds.some_rows(kind, held[kind], ends)
         )
         if len(features) < last - first:
@@ -504,15 +504,17 @@ def merge(*states: States) -> States:
     ['a', 'b', 'c']"""
     states = tuple(states[0]) if len(states) == 1 and not isinstance(states[0], States) else states
     check(states)
-    return together(states)
+    return summed(states)
 
 
-def together(states: Sequence[States], later: bool = False) -> States:
+def summed(states: Sequence[States], later: bool = False) -> States:
     """States that fit each other as one, whose sums are added up, or will be `later`, when they are
     asked for."""
     out = states[0] if len(states) == 1 else Sum(states, [1] * len(states)).whole
     return (
-        out if later or not isinstance(out.sums, kinds.Later) else replace(out, sums=dict(out.sums))
+        out
+        if later or not isinstance(out.sums, kinds.LazySums)
+        else replace(out, sums=dict(out.sums))
     )
 
 
@@ -567,7 +569,7 @@ def check(states: Sequence[States], apart: bool = True) -> None:
         lacking = sorted((first.sums.keys() ^ other.sums.keys()) - {"outside"})
         if lacking:
             raise ParameterError(
-                f"{said_of}: only one has {kinds.said(lacking[0])}; collect both for the same "
+                f"{said_of}: only one has {kinds.describe_kind(lacking[0])}; collect both for the same "
                 "methods"
             )
     if apart:
@@ -580,7 +582,7 @@ def check(states: Sequence[States], apart: bool = True) -> None:
             seen.add(part.identity)
 
 
-class Sum(kinds.Later):
+class Sum(kinds.LazySums):
     """The sums of states with `signs`; `whole`: these, and the rows of all parts."""
 
     def __init__(self, states: Sequence[States], signs: Sequence[int]) -> None:
@@ -623,7 +625,9 @@ class Sum(kinds.Later):
             }
             placed.append(places | some)
             states.append(
-                kinds.raised(each.some(kind, np.arange(*own)), each.exponent - self.whole.exponent)
+                kinds.shifted_up(
+                    each.some(kind, np.arange(*own)), each.exponent - self.whole.exponent
+                )
             )
         graded = bool(self.whole.basis.options.get("graded"))
         return kinds.added(kind, states, placed, [sign for *_, sign in self._placed(kind)], graded)
@@ -634,7 +638,7 @@ def _only(whole: States, some: States, kind: str, state: State) -> State:
     names any more go."""
     places, state = (
         some.places_in(whole, kind),
-        kinds.lowered(state, some.exponent - whole.exponent),
+        kinds.shifted_down(state, some.exponent - whole.exponent),
     )
     out: State = {}
     for name, value in state.items():
@@ -645,7 +649,7 @@ def _only(whole: States, some: States, kind: str, state: State) -> State:
     return out
 
 
-def shown(states: States) -> list[dict[str, Any]]:
+def described_parts(states: States) -> list[dict[str, Any]]:
     """The parts, one after the other."""
     return [
         {"name": p.name, "time": p.time, "source": p.source, "rows": p.profile.n}
@@ -653,7 +657,7 @@ def shown(states: States) -> list[dict[str, Any]]:
     ]
 
 
-def outside(states: States) -> dict[str, float]:
+def out_of_range_shares(states: States) -> dict[str, float]:
     """The share of the rows in which a feature lies outside the edges of the basis, of features of
     which some do."""
     counts = states.sums.get("outside", {}).get("outside", np.zeros(0))

@@ -3,7 +3,7 @@ by name and cut by features.
 
 A kind is a text, such as ``"counts 5 width"``; its sums are arrays of whole numbers, dense or CSR,
 by name. `KINDS` says what each axis of an array stands for: f features, s the codes of features
-(`Coding.offsets`), g groups of rows (`ToldLabels`), G those but the first, q labels, m labelsets,
+(`Coding.offsets`), g groups of rows (`DeclaredLabels`), G those but the first, q labels, m labelsets,
 of which the CSR ``sets`` (m, q) holds the labels; L pairs of labels, k all rows and the labels
 (`collect`). Sums of quantised values (`kernels.exact`) are in words of 40 bits throughout, so that
 any number of states add up. All sums are linear: they merge, and are taken away."""
@@ -79,7 +79,7 @@ def name_of(kind: str) -> str:
     return next(name for name in sorted(KINDS, key=len, reverse=True) if kind.startswith(name))
 
 
-def said(kind: str) -> str:
+def describe_kind(kind: str) -> str:
     """A kind in words."""
     name = name_of(kind)
     return KINDS[name][0] + (f" ({kind.removeprefix(name).strip()})" if kind != name else "")
@@ -91,9 +91,9 @@ def bins_of(kind: str) -> tuple[int, str]:
     return int(num_bins), binning
 
 
-def kinds_said(kinds: Iterable[str]) -> str:
+def describe_kinds(kinds: Iterable[str]) -> str:
     """Kinds in words, for messages."""
-    return ", ".join(filter(None, map(said, sorted(kinds))))
+    return ", ".join(filter(None, map(describe_kind, sorted(kinds))))
 
 
 def axes_of(kind: str, name: str, dims: int) -> str:
@@ -124,7 +124,7 @@ def some_rows(kind: str, state: State, at: Mapping[str, Any]) -> State:
     }
 
 
-class Later(Mapping[str, State]):
+class LazySums(Mapping[str, State]):
     """Sums by kind, of which each is made when it is asked for, and kept; `of` some features it is
     made alone, and not kept."""
 
@@ -155,23 +155,23 @@ def _base(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class ToldLabels(Labels):
-    """Group 0: all rows; 1 + l those with label l; where some are `untold` 1 + q those whose labels
+class DeclaredLabels(Labels):
+    """Group 0: all rows; 1 + l those with label l; where some are `undeclared` 1 + q those whose labels
     are not told at all, and 2 + q + l those where label l by itself is unknown: whatever labels
     other rows have, these are told of them, too."""
 
-    untold: bool = False
+    undeclared: bool = False
 
     @property
     def size(self) -> int:
-        return 1 + self.q + (1 + self.q if self.untold else 0)
+        return 1 + self.q + (1 + self.q if self.undeclared else 0)
 
     def key(self) -> Any:
-        return "told labels", self.untold
+        return "told labels", self.undeclared
 
     def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         rows, groups = Labels(self.q).groups(block)
-        if not self.untold:
+        if not self.undeclared:
             return rows, groups
         (some, labels), none = block.unknown_entries(), block.unlabelled_rows()
         of_none, of_some = np.full(len(none), 1 + self.q), 2 + self.q + labels.astype(np.int64)
@@ -179,7 +179,7 @@ class ToldLabels(Labels):
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
         each, met = 1 + profile.most_labels, profile.nonzero + profile.feature_label_pairs
-        if not self.untold:
+        if not self.undeclared:
             return each, met
         return (
             each + 1 + profile.most_unknown,
@@ -200,7 +200,7 @@ class KeyedGrams(Gram):
 
 
 @dataclass
-class Outside(Statistic, layout="rows", weighted=True, graded=True):
+class OutOfRangeCounts(Statistic, layout="rows", weighted=True, graded=True):
     """(d,) rows in which a feature lies outside its edges."""
 
     low: np.ndarray
@@ -259,7 +259,7 @@ def _canonical(matrix: Any) -> sp.csr_matrix:
     return out
 
 
-def raised(state: State, bits: int) -> State:
+def shifted_up(state: State, bits: int) -> State:
     """The sums times 2^bits: of weights in a finer unit. The labels of labelsets stay as they
     are."""
     while bits > 0:
@@ -271,8 +271,8 @@ def raised(state: State, bits: int) -> State:
     return state
 
 
-def lowered(state: State, bits: int) -> State:
-    """The inverse of `raised`."""
+def shifted_down(state: State, bits: int) -> State:
+    """The inverse of `shifted_up`."""
     while bits > 0:
         step = min(bits, SHIFT)
         out = {"sets": state["sets"]} if "sets" in state else {}
@@ -454,7 +454,7 @@ def counts_less(state: State) -> bool:
 
 
 def group_places(labels: np.ndarray, q: int, had: bool, has: bool) -> tuple[np.ndarray, int]:
-    """Where groups go (`ToldLabels`), the labels being at `labels` of q; whether some are unknown
+    """Where groups go (`DeclaredLabels`), the labels being at `labels` of q; whether some are unknown
     on either side."""
     parts: Iterable[Any] = ([0], 1 + labels, *(([1 + q], 2 + q + labels) if had else ()))
     return np.concatenate([np.asarray(p, np.int64) for p in parts]), 1 + q + (1 + q if has else 0)

@@ -109,7 +109,7 @@ class Gram(ExactSums):
     weighted = True
     graded = True
     across: ClassVar[bool] = True  # whether Y'Y is whole, or its diagonal
-    every: ClassVar[bool] = False  # whether rows with unknown labels are among them
+    includes_unknown: ClassVar[bool] = False  # whether rows with unknown labels are among them
 
     @property
     def layout(self) -> str:  # type: ignore[override]
@@ -122,7 +122,7 @@ class Gram(ExactSums):
 
     def parts(self, block: Block, profile: Profile) -> Iterator[tuple[str, Iterator[Block]]]:
         """The rows group by group, a product's worth at a time."""
-        block = block if self.every else block.known()
+        block = block if self.includes_unknown else block.known()
         sparse = block.sparse and profile.density < DENSE_FROM
         step = exact.SPARSE_ROWS if sparse else products.rows_of(len(profile.varying))
         if self.blocks == 1:
@@ -232,7 +232,7 @@ class FoldGrams(Gram):
     layout = "rows"
     across = False
 
-    def seen(self, profile: Profile) -> Profile:
+    def restricted(self, profile: Profile) -> Profile:
         """The profile of the features it is about."""
         return profile if self.features is None else profile.only(profile.varying[self.features])
 
@@ -240,7 +240,7 @@ class FoldGrams(Gram):
         return fold_of(block, self.blocks, profile)
 
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
-        return super().fold(state, block, self.seen(profile))
+        return super().fold(state, block, self.restricted(profile))
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
         if self.sketch:
@@ -248,7 +248,7 @@ class FoldGrams(Gram):
         return super().labels(block, profile)
 
     def finish(self, state: State, profile: Profile) -> FoldSums:  # type: ignore[override]
-        profile, q = self.seen(profile), self.outputs(profile)
+        profile, q = self.restricted(profile), self.outputs(profile)
         present = sorted({int(name.split()[0]) for name in state})
         sums = [sums_of(state, profile, f"{fold} ", q) for fold in present]
         n = np.array([float(each["n"].item()) for each in sums])
@@ -258,7 +258,7 @@ class FoldGrams(Gram):
         return FoldSums(n, sum_x, xx, sum_y, yy, xy, tuple(present))
 
     def state_bytes(self, profile: Profile) -> int:
-        return super().state_bytes(self.seen(profile))
+        return super().state_bytes(self.restricted(profile))
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ CELLS = 1 << 19  # pairs of features and labels that are looked at together
 
 
 @dataclass(frozen=True)
-class Alone(Reduction):
+class SingleFeatureObjective(Reduction):
     """J of each feature alone (`kernels.gram.alone`), NaN of a constant one, from the moments of
     `FoldedLabels` in units of `unit` rows; `base` the sums of no features, `weights` (q,) of the
     labels."""

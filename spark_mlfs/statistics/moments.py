@@ -83,13 +83,13 @@ class ExactSums(Statistic, quantised=True):
     """Exact sums (`kernels.exact`) of what `sums` makes of a product's worth of rows, those with
     known labels, or `every` one."""
 
-    every: ClassVar[bool] = False
+    includes_unknown: ClassVar[bool] = False
 
     def sums(self, rows: Block, profile: Profile) -> State:
         raise NotImplementedError
 
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
-        for rows in row_parts(block if self.every else block.known()):
+        for rows in row_parts(block if self.includes_unknown else block.known()):
             state = self.merge_into(state or State(), self.sums(rows, profile))
         return state or State()
 
@@ -139,7 +139,7 @@ def label_moments(profile: Profile, labels: Labels, watched: bool = False) -> Gr
 
 @dataclass
 class GroupMoments(
-    ExactSums, PerFeatureStatistic, layout="rows", weighted=True, graded=True, every=True
+    ExactSums, PerFeatureStatistic, layout="rows", weighted=True, graded=True, includes_unknown=True
 ):
     """Sums and sums of squares of every group of `target`, of weighted rows in units of their
     weight. A row is in the group of a label to the degree of its grade, all then in units of 2⁻¹⁵.

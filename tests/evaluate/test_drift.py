@@ -17,7 +17,7 @@ import spark_mlfs
 from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.evaluate.stability import agreement
-from spark_mlfs.states import Part, changes, collect
+from spark_mlfs.states import CollectedPart, changes, collect
 from spark_mlfs.states.changes import Window
 from spark_mlfs.states.changes import change as compare
 from spark_mlfs.states.collect import collected
@@ -119,7 +119,7 @@ def test_the_numbers_are_those_of_counts_by_hand():
          for v in range(5)]
     )  # fmt: skip
     value = min(slow.interaction_test(table)[0], slow.pearson(table))
-    shared = changes.Shared(tuple(windows((X, Y), (X2, Y2))), 5, "width")
+    shared = changes.WindowPair(tuple(windows((X, Y), (X2, Y2))), 5, "width")
     ((_, (one, other)),) = shared.chunks(np.array([0]))
     tests = changes.drift.relation_tests((one.known, other.known), (one.positive, other.positive))
     assert tests.statistic[tests.label == 1] == pytest.approx(value)
@@ -139,7 +139,7 @@ def test_ranges_and_chunks_do_not_show(monkeypatch, sparse):
     monkeypatch.setattr(changes, "CHUNK_BYTES", 1 << 16)
     few = Budgets(driver=40 << 10)
     some = [dataclasses.replace(window, budgets=few) for window in windows(one, other)]
-    assert len(list(changes.Shared(tuple(some), 5, "width").ranges())) > 3
+    assert len(list(changes.WindowPair(tuple(some), 5, "width").ranges())) > 3
     same(compare(*some), whole)
 
 
@@ -283,10 +283,10 @@ def test_states_with_new_features_and_labels_are_compared():
     need = needs_of("mim")
     told = {"weights": False, "graded": False}
     first = collected(
-        rows[0], need, None, Part("1", "", "", [], [], rows[0].profile), told, Budgets()
+        rows[0], need, None, CollectedPart("1", "", "", [], [], rows[0].profile), told, Budgets()
     )
     later = collected(
-        rows[1], need, first, Part("2", "", "", [], [], rows[1].profile), told, Budgets()
+        rows[1], need, first, CollectedPart("2", "", "", [], [], rows[1].profile), told, Budgets()
     )
     got = spark_mlfs.states.compare(first, later)
     wanted = compare(

@@ -18,7 +18,7 @@ from spark_mlfs.errors import BudgetError, DataError, ParameterError
 from spark_mlfs.pipeline import Request
 from spark_mlfs.pipeline import rank as ranked
 from spark_mlfs.sklearn import LassoSelector, MDDMExtractor, MLSIExtractor
-from spark_mlfs.states import Part, files, sums
+from spark_mlfs.states import CollectedPart, files, sums
 from spark_mlfs.states.collect import collected as collected_of
 from spark_mlfs.states.needs import needs_of
 from spark_mlfs.statistics.base import Budgets, compact
@@ -288,9 +288,9 @@ def test_values_outside_go_to_the_end_bins_and_are_told():
     pd.testing.assert_frame_equal(
         states.rank(later, "mim", None), states.rank(clipped, "mim", None), check_exact=True
     )
-    from spark_mlfs.states.states import outside
+    from spark_mlfs.states.states import out_of_range_shares
 
-    assert outside(later)["x0"] >= 0.1
+    assert out_of_range_shares(later)["x0"] >= 0.1
     far[3, 4] = 1e4
     with pytest.raises(
         DataError, match=r"feature 'x4' goes from .* to 10000 here, beyond the grid"
@@ -580,7 +580,7 @@ def test_rows_are_left_as_they_are():
             rows,
             needs_of("ridge"),
             first,
-            Part(name, "", "", [], [], rows.profile),
+            CollectedPart(name, "", "", [], [], rows.profile),
             told,
             Budgets(),
         )

@@ -130,7 +130,7 @@ def test_pairs_are_ranked_and_change_no_test(pairs_of):
         windows.append((X[again], Y[again]))
     first = collect(*windows[0], ["jmi", "pmu"], name="0", pairs_of=pairs_of)
     states = [first, collect(*windows[1], ["jmi", "pmu"], first, name="1")]
-    kept, rows = first.basis.kept, spark_mlfs.drift(*windows)
+    kept, rows = first.basis.paired, spark_mlfs.drift(*windows)
     for method in ("jmi", "pmu", "mrmr", "scls"):
         own = spark_mlfs.drift(*states, method=method)
         ranks = ["rank_before", "rank_after"]

@@ -54,8 +54,10 @@ def wide_first(kind):
 def test_one_label_has_no_pairs(method):
     X, Y, _ = wide_first("dense")
     own = states.collect(X, Y[:, :1], method, pairs_of=KEPT)
-    other = spark_mlfs.rank(X[:, own.basis.kept], Y[:, :1], method, 6)
-    assert states.rank(own, method, 6)["index"].tolist() == own.basis.kept[other["index"]].tolist()
+    other = spark_mlfs.rank(X[:, own.basis.paired], Y[:, :1], method, 6)
+    assert (
+        states.rank(own, method, 6)["index"].tolist() == own.basis.paired[other["index"]].tolist()
+    )
 
 
 @pytest.mark.slow
@@ -72,7 +74,7 @@ def test_pairs_rank_as_rows_do(kind):
     merged = states.merge(parts[3], states.merge(parts[1], first, parts[4]), parts[0], parts[2])
     left = states.subtract(merged, parts[4])
     rest = np.concatenate([np.arange(100), 100 + np.flatnonzero(of_part != 4)])
-    kept = merged.basis.kept
+    kept = merged.basis.paired
     assert set(kept) == set(states.rank(first, "mim", KEPT)["index"])
     for method in methods:
         for own, rows in ((merged, np.arange(N)), (left, rest)):
@@ -98,7 +100,7 @@ def test_the_first_state_ranks_as_with_a_screen(kind, method, params):
     by_bins = {name: value for name, value in params.items() if name == "num_bins"}
     screen = None if "relevance" in params or by_bins else f"mim:{KEPT}"
     if by_bins:
-        X = X[:, own.basis.kept]
+        X = X[:, own.basis.paired]
     one, other = (
         states.rank(own, method, 6, **params),
         spark_mlfs.rank(X, Y, method, 6, screen=screen, **params),
@@ -129,7 +131,7 @@ def test_new_labels_and_features_join():
         .reindex(columns=merged.features)
         .fillna(0.0)
     )
-    kept = [merged.features[f] for f in merged.basis.kept]
+    kept = [merged.features[f] for f in merged.basis.paired]
     tags = pd.DataFrame(
         [[t in row for t in merged.labels] for row in one[1] + two[1]], columns=merged.labels
     )
@@ -161,7 +163,7 @@ def test_weight(kind):
     counted."""
     X, Y, _ = data(kind)
     own = states.collect(X, Y, [*PAIRED], pairs_of=KEPT)
-    coding = own.basis.coding(own.basis.kept, 5, "width")
+    coding = own.basis.coding(own.basis.paired, 5, "width")
     for name in ("pairs", "plain pairs", "label pairs"):
         kind = f"{name} 5 width"
         told = pair_bytes(kind, coding.bins, coding, own.profile)

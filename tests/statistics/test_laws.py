@@ -457,9 +457,9 @@ EXAMPLES = {
     mlnb.PopulationLoss: (FEW, by_extractor(mlnb.PopulationLoss, ("mlnb", ("generations", 2)))),
     PredictionSums: (("dense", "thin"), predictions),
     sums.KeyedGrams: (FEW, on(lambda p, name: [sums.KeyedGrams()])),
-    sums.Outside: (
+    sums.OutOfRangeCounts: (
         EVERY,
-        on(lambda p, name: [sums.Outside(p.low + (p.high - p.low) / 4, p.high, p.binary)]),
+        on(lambda p, name: [sums.OutOfRangeCounts(p.low + (p.high - p.low) / 4, p.high, p.binary)]),
     ),
     LabelsByPart: (EVERY, on(lambda p, name: [LabelsByPart(Split("files", 0, 0, Marked()))])),
 }
