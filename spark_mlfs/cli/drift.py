@@ -23,8 +23,9 @@ from ..read import load
 from ..report.drift_page import DriftOutcome
 from ..select.rules import DRIFT, DRIFT_METHOD
 from ..states import files as states
-from ..states.changes import AGAINST, Drift, Window, compare_windows, settings_by_codes
+from ..states.changes import AGAINST, Drift, compare_windows, settings_by_codes
 from ..states.collect import refuse_mean
+from ..states.windows import Window
 from ..statistics.base import Budgets
 from ..statistics.contingency import TwoWay
 from ..statistics.targets import Labels

@@ -20,7 +20,7 @@ from ..blocks.profile import Profile, profile_block
 from ..errors import ON_THE_DRIVER, ONE_WORKER, DataError, WorkerBudgetError, must_fit
 from ..kernels.information import CountLogs
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, cuts
-from ..statistics.contingency import CellInformation
+from ..statistics.joint import CellInformation
 from ..statistics.quantiles import exact_quantiles
 from ..statistics.targets import Target
 from .base import FEWER_NUMBERS, PASSING_ENTRIES, Answer, Engine, one_thread, passes

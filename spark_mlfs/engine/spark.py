@@ -21,7 +21,7 @@ from ..blocks.renumber import identified
 from ..errors import must_fit
 from ..kernels.information import CountLogs
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, paste
-from ..statistics.contingency import CellInformation, cell_counts
+from ..statistics.joint import CellInformation, cell_counts
 from ..statistics.quantiles import bracketed_quantiles
 from ..statistics.targets import Target
 from . import tasks

@@ -25,8 +25,10 @@ from ..lazy import cached_property
 from ..params import Choice, Integer, Number, NumberList, Optional, Parameter, Values
 from ..solvers.greedy import UNCONSTRAINED, PickConstraints, forward
 from ..statistics.base import FeatureNumbers, Reduction, Statistic, cuts
-from ..statistics.contingency import Counts, JointCounts, TwoWay, label_pair_counts, pair_counts
+from ..statistics.contingency import Counts, TwoWay
+from ..statistics.joint import JointCounts
 from ..statistics.labelsets import LabelsetCounts, Labelsets
+from ..statistics.links import label_pair_counts, pair_counts
 from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Labels, Target
 from .base import Method, Scores
 

@@ -20,9 +20,10 @@ from ..markup import number, render
 from ..output.manifest import now
 from ..params import Optional, Parameter, Text, check
 from ..select.rules import DRIFT_METHOD
-from ..states.changes import Drift, Window, compare_windows, window_names
+from ..states.changes import Drift, compare_windows, window_names
 from ..states.collect import refuse_mean
 from ..states.states import States
+from ..states.windows import Window
 from ..statistics.base import Budgets
 from .figures import PALETTE, Plot, key_of, lines, mark, scatter
 

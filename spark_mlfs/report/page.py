@@ -21,7 +21,7 @@ from ..select.modes import COLUMNS, MODES, TESTS
 from ..select.portrait import HALVINGS, MOST_LABELS, Portrait
 from ..select.portrait import MOST_ROWS as MOST_PORTRAYED
 from ..solvers.greedy import by_score
-from ..statistics.contingency import MOST_VALUES
+from ..statistics.joint import MOST_VALUES
 from .figures import Plot, curve, lines, path_of
 
 MOST_NAMES = 20  # of a list of features

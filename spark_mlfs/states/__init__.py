@@ -24,7 +24,7 @@ from .states import CollectedPart, States, merge, subtract
 if TYPE_CHECKING:
     from .typed import rank
 else:
-    from .collect import rank
+    from .ranking import rank
 
 Part = CollectedPart  # its earlier name, for those who import it
 

@@ -31,8 +31,9 @@ from ..output.manifest import as_json, now
 from ..params import from_json
 from ..pipeline import Request
 from ..statistics.base import compact, paste
+from .basis import PAIRS_OPTION, Basis
 from .needs import check_available, finer, kinds_of, of_pairs
-from .states import PAIRS_OPTION, Basis, CollectedPart, States, check, described_parts, summed
+from .states import CollectedPart, States, check, described_parts, summed
 from .sums import LazySums, axes_of, dims_of, some_rows
 
 FORMAT = 2  # 1 where there are no pairs of features

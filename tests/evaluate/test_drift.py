@@ -18,10 +18,11 @@ from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.evaluate.stability import agreement
 from spark_mlfs.states import CollectedPart, changes, collect
-from spark_mlfs.states.changes import Window
+from spark_mlfs.states import windows as states_windows
 from spark_mlfs.states.changes import change as compare
 from spark_mlfs.states.collect import collected
 from spark_mlfs.states.needs import needs_of
+from spark_mlfs.states.windows import Window, WindowPair
 from spark_mlfs.statistics.base import Budgets
 
 
@@ -119,7 +120,7 @@ def test_the_numbers_are_those_of_counts_by_hand():
          for v in range(5)]
     )  # fmt: skip
     value = min(slow.interaction_test(table)[0], slow.pearson(table))
-    shared = changes.WindowPair(tuple(windows((X, Y), (X2, Y2))), 5, "width")
+    shared = WindowPair(tuple(windows((X, Y), (X2, Y2))), 5, "width")
     ((_, (one, other)),) = shared.chunks(np.array([0]))
     tests = changes.drift.relation_tests((one.known, other.known), (one.positive, other.positive))
     assert tests.statistic[tests.label == 1] == pytest.approx(value)
@@ -136,10 +137,10 @@ def test_ranges_and_chunks_do_not_show(monkeypatch, sparse):
     if sparse:
         one, other = ((sp.csr_matrix(X * (np.abs(X) > 0.9)), Y) for X, Y in (one, other))
     whole = compare(*windows(one, other))
-    monkeypatch.setattr(changes, "CHUNK_BYTES", 1 << 16)
+    monkeypatch.setattr(states_windows, "CHUNK_BYTES", 1 << 16)
     few = Budgets(driver=40 << 10)
     some = [dataclasses.replace(window, budgets=few) for window in windows(one, other)]
-    assert len(list(changes.WindowPair(tuple(some), 5, "width").ranges())) > 3
+    assert len(list(WindowPair(tuple(some), 5, "width").ranges())) > 3
     same(compare(*some), whole)
 
 

@@ -13,7 +13,8 @@ from sklearn.metrics import mutual_info_score
 from spark_mlfs import cli, pipeline
 from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.select import Constraints
-from spark_mlfs.statistics.contingency import MOST_VALUES, TwoWay
+from spark_mlfs.statistics.contingency import TwoWay
+from spark_mlfs.statistics.joint import MOST_VALUES
 
 ROWS = 4500
 TOWN, PAIR, LONE, DEEP, FLAT = list(range(11)), [11, 12], [13], list(range(14, 20)), 20

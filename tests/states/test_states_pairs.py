@@ -14,8 +14,8 @@ import spark_mlfs
 from spark_mlfs import states
 from spark_mlfs.blocks.codec import encode
 from spark_mlfs.errors import BudgetError, ParameterError
-from spark_mlfs.states.collect import pair_bytes
 from spark_mlfs.states.needs import PAIRED
+from spark_mlfs.states.pairs import pair_bytes
 from spark_mlfs.statistics.base import compact
 
 from .test_states import D, N, Q, collected, data, part_of

@@ -38,11 +38,13 @@ from spark_mlfs.methods.filters import InformationNorm
 from spark_mlfs.params import check
 from spark_mlfs.select import portrait, rules
 from spark_mlfs.select.rules import Rule
-from spark_mlfs.states import sums
+from spark_mlfs.states import own_statistics
 from spark_mlfs.statistics import (
     contingency,
     gram,
+    joint,
     labelsets,
+    links,
     moments,
     neighbours,
     quantiles,
@@ -263,7 +265,7 @@ def pairs(profile, name):
         for t in all_targets(profile, name):
             selected = (0, len(c.features) - 1)
             common = tuple(int(c.zero[s]) for s in selected) if c.sparse else (0, 2)
-            out.append(contingency.pair_counts(c, t, selected, common, CountLogs(profile.n, 100)))
+            out.append(links.pair_counts(c, t, selected, common, CountLogs(profile.n, 100)))
     return out
 
 
@@ -295,8 +297,7 @@ def feature_numbers(profile, name):
     )
     out += [FeatureNumbers((s,), SideBySide()) for s in in_cells(profile, name) if profile.q < 1000]
     return out + [
-        contingency.label_pair_counts(c, listed, profile.has_unknown, terms)
-        for c in codings(profile)
+        links.label_pair_counts(c, listed, profile.has_unknown, terms) for c in codings(profile)
     ]
 
 
@@ -330,7 +331,7 @@ def group_moments(profile, name):
 
 def in_cells(profile, name):
     return [
-        contingency.TwoWay(c, contingency.JointCells(t, c, (0, 1)))
+        contingency.TwoWay(c, joint.JointCells(t, c, (0, 1)))
         for c in codings(profile)
         for t in all_targets(profile, name)
     ]
@@ -339,7 +340,7 @@ def in_cells(profile, name):
 def cell_informations(profile, name):
     logs = CountLogs(profile.n, 8 * (profile.q + 2))
     return [
-        contingency.CellInformation(c, t, (0, 1), logs)
+        joint.CellInformation(c, t, (0, 1), logs)
         for c in codings(profile)
         for t in all_targets(profile, name)
     ]
@@ -386,12 +387,12 @@ EXAMPLES = {
         on(lambda p, name: two_ways(p, name) + crossed(p, name) + in_cells(p, name)),
     ),
     FeatureNumbers: (EVERY, on(feature_numbers)),
-    contingency.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(cell_informations)),
-    contingency.JointCounts: (
+    joint.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(cell_informations)),
+    joint.JointCounts: (
         ("dense", "thin", "half_known", "thin_half_known", "wide"),
         on(
             lambda p, name: [
-                contingency.JointCounts(c, t, ((0,), (1, 2, 4), (3, 5, 6, 7)), most)
+                joint.JointCounts(c, t, ((0,), (1, 2, 4), (3, 5, 6, 7)), most)
                 for c in codings(p)
                 for t in all_targets(p, name)
                 for most in (1024, 30, 2)
@@ -456,10 +457,14 @@ EXAMPLES = {
     mlnb.ComponentMoments: (FEW, by_extractor(mlnb.ComponentMoments, ("mlnb", ("generations", 2)))),
     mlnb.PopulationLoss: (FEW, by_extractor(mlnb.PopulationLoss, ("mlnb", ("generations", 2)))),
     PredictionSums: (("dense", "thin"), predictions),
-    sums.KeyedGrams: (FEW, on(lambda p, name: [sums.KeyedGrams()])),
-    sums.OutOfRangeCounts: (
+    own_statistics.KeyedGrams: (FEW, on(lambda p, name: [own_statistics.KeyedGrams()])),
+    own_statistics.OutOfRangeCounts: (
         EVERY,
-        on(lambda p, name: [sums.OutOfRangeCounts(p.low + (p.high - p.low) / 4, p.high, p.binary)]),
+        on(
+            lambda p, name: [
+                own_statistics.OutOfRangeCounts(p.low + (p.high - p.low) / 4, p.high, p.binary)
+            ]
+        ),
     ),
     LabelsByPart: (EVERY, on(lambda p, name: [LabelsByPart(Split("files", 0, 0, Marked()))])),
 }
@@ -496,16 +501,15 @@ def test_a_key_says_what_finish_goes_by(kind):
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [contingency.LinkInformation, contingency.InformationInCells, Relevance, InformationNorm],
+    "kind", [links.LinkInformation, joint.InformationInCells, Relevance, InformationNorm]
 )
 def test_the_key_of_a_reduction_says_what_it_goes_by(kind):
     logs = [CountLogs(50, 100, correction) for correction in ("none", "miller-madow", "chance")]
     goals = [
         targets.Labels(3, **more) for more in ({}, {"weights": (2.0,) * 3}, {"noise": (0.1, 0.2)})
     ]
-    if kind is contingency.InformationInCells:
-        goals = [contingency.JointCells(goal, None, (0,)) for goal in goals]
+    if kind is joint.InformationInCells:
+        goals = [joint.JointCells(goal, None, (0,)) for goal in goals]
     keys = {kind(goal, log).key() for log in logs for goal in goals}
     assert len(keys) == 9 and kind(goals[0], logs[0]).key() in keys
 
@@ -560,7 +564,7 @@ def blocks_of(statistic, block, profile):
         coded = code_block(block, statistic.coding)
         place = np.arange(block.n) * PARTS // block.n
         if statistic.layout == "cells":
-            place = contingency.cells_of(coded, statistic.coding, statistic.selected) % PARTS
+            place = joint.cells_of(coded, statistic.coding, statistic.selected) % PARTS
         return [coded.take(np.flatnonzero(place == i)) for i in np.unique(place)]
     folds = getattr(statistic, "blocks", 1)
     if folds > 1:

@@ -25,7 +25,7 @@ from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.kernels.hashing import group_of
 from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.solvers.greedy import significant
-from spark_mlfs.statistics import contingency, labelsets, moments, quantiles, targets
+from spark_mlfs.statistics import contingency, joint, labelsets, links, moments, quantiles, targets
 from spark_mlfs.statistics.base import cut, paste
 from spark_mlfs.testing import engine_of, example, frame_of
 
@@ -102,9 +102,9 @@ def test_partial_states_merge(sparse, first, second, seed):
     logs = CountLogs(profile.n, 50)
     found = [
         contingency.TwoWay(coding, labels),
-        contingency.pair_counts(coding, labels, selected, (0, 0), logs),
-        contingency.label_pair_counts(coding, targets.LabelPairs((0, 1, 3)), False, 48),
-        contingency.cell_counts(coding, labels, selected, logs),
+        links.pair_counts(coding, labels, selected, (0, 0), logs),
+        links.label_pair_counts(coding, targets.LabelPairs((0, 1, 3)), False, 48),
+        joint.cell_counts(coding, labels, selected, logs),
         labelsets.LabelsetCounts(),
     ]
     for statistic in found:

@@ -17,7 +17,7 @@ from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.kernels import counts as kernels
 from spark_mlfs.kernels import information as info
 from spark_mlfs.methods.counting import Counting
-from spark_mlfs.statistics import contingency, labelsets, targets
+from spark_mlfs.statistics import contingency, labelsets, links, targets
 
 
 def rows(values, n=900, d=60, q=25, seed=0, crowded=False):
@@ -120,7 +120,7 @@ def test_links_of_stored_counts(kind, correction, monkeypatch):
         # the commonest code is split off; any other may be
         for common in (coding.zero.astype(int), np.where(coding.zero == 0, coding.bins - 1, 0)):
             of_picks = tuple(int(common[s]) for s in picks)
-            wanted = contingency.pair_counts(coding, target, picks, of_picks, logs)
+            wanted = links.pair_counts(coding, target, picks, of_picks, logs)
             counted = [
                 part.finish(part.partial(coded, profile), profile) for part in wanted.parts[1:]
             ]
@@ -133,7 +133,7 @@ def test_links_of_stored_counts(kind, correction, monkeypatch):
                 )  # on one thread
                 found = dict(zip(picks, numbers.reshape(len(picks), 2, v), strict=True))
                 for s, part in zip(picks, counted, strict=True):
-                    whole = contingency.linked_information(logs, target, part, two_way)
+                    whole = links.linked_information(logs, target, part, two_way)
                     assert found[s].tobytes() == whole.tobytes(), (s, cells)
         if correction == "none" and isinstance(target, targets.Labels):
             for s in picks:

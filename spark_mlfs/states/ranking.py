@@ -1,0 +1,65 @@
+"""Ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .. import params as spec
+from ..adapters.arrays import ON_SUMS, K, asked, in_arrays, selected
+from ..adapters.classes import takes_settings
+from ..engine.base import one_thread
+from ..errors import spelled_by
+from ..extract import EXTRACTORS
+from ..methods import DEFAULT_METHOD
+from ..solvers.greedy import complete
+from ..statistics.base import DEFAULT_BUDGETS
+from .needs import EXTRACTING
+from .states import States, merge
+
+
+@takes_settings(ON_SUMS)
+@spelled_by(in_arrays)
+def rank(
+    states: States | Sequence[States],
+    method: str = DEFAULT_METHOD,
+    k: int | str | None = 50,
+    *,
+    method_params: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> pd.DataFrame:
+    """The `k` best features by the rows of states, or of several that are merged first; the frame
+    and the arguments are those of `spark_mlfs.rank`. Raises `ParameterError` where the states do
+    not hold what the method needs.
+
+    >>> from spark_mlfs.states import collect
+    >>> rank(collect([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]]), "mim", k=1)["name"].tolist()
+    ['x0']
+    """
+    merged = states if isinstance(states, States) else merge(*states)
+    if method in EXTRACTING:
+        return _by_projection(merged, method, k, {**(method_params or {}), **parameters})
+    request, settings = asked(method, k, method_params, parameters, ON_SUMS)
+    rows = merged.dataset(requests=[request])
+    return selected(rows, request, settings["memory_bytes"]).kept.reset_index(drop=True)
+
+
+def _by_projection(
+    states: States, name: str, k: int | str | None, parameters: Mapping[str, Any]
+) -> pd.DataFrame:
+    """The ranking by an extractor, which takes the second moments."""
+    extractor = EXTRACTORS.create(name)
+    checked, rows = (
+        spec.check(extractor.parameters, parameters, f"extractor {name!r}"),
+        states.dataset(),
+    )
+    state = rows.engine(DEFAULT_BUDGETS)
+    with one_thread():
+        learned = extractor.fit(state, checked)
+    order, values = complete(learned["scores"], learned["varying"], rows.profile.d)
+    names = [rows.feature_names[f] for f in order]
+    out = pd.DataFrame({"rank": np.arange(1, len(order) + 1), "index": order, "name": names})
+    return out.assign(score=values[order], relevance=values[order]).iloc[: K.accept(k)]
