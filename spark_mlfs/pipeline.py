@@ -173,7 +173,9 @@ class Solve:
     def __call__(
         self, engine: Engine
     ) -> tuple[list[tuple[Scores, dict[SideAnalysis, Any], float]], Cost]:
-        if engine.tame() and any(r.parameters.get("scaling") == "none" for r in self.requests):
+        if engine.rescale_extremes() and any(
+            r.parameters.get("scaling") == "none" for r in self.requests
+        ):
             told = (
                 "a feature is beyond 1e144 in size, or below 1e-144 throughout: the squares of "
                 "unscaled features leave"
@@ -320,7 +322,7 @@ def compute(
     tried = 0
     if packed.profile.size <= budgets.small:
         outline = SizingEngine(packed.profile, budgets)
-        outline.tame()
+        outline.rescale_extremes()
         if outline.fits(work.needs(outline) if hasattr(work, "needs") else []):
             tried = 1
             try:

@@ -156,7 +156,7 @@ def test_the_sketch_of_the_house_is_the_house():
 def test_workers_find_the_package_by_its_parent():
     """Rooms have names of the standard library's modules (select): the package's own folder must
     never be on a path."""
-    from spark_mlfs.session.local import PACKAGE as folder
+    from spark_mlfs.session.class_archive import PACKAGE as folder
 
     assert folder == PACKAGE
 

@@ -261,7 +261,7 @@ def command_figures(command: list[str], environment: dict[str, str]) -> tuple[di
 
 def environment() -> dict[str, str]:
     """For commands of their own: none of this session's settings, the package by its folder."""
-    from spark_mlfs.session.local import java_home
+    from spark_mlfs.session.java import java_home
 
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_"))}
     more = {name: os.environ[name] for name in ("SPARK_SUBMIT_OPTS",) if name in os.environ}

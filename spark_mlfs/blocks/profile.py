@@ -153,7 +153,7 @@ class Profile:
         out[self.varying] = values
         return out
 
-    def excess(self) -> np.ndarray | None:
+    def exponent_shift(self) -> np.ndarray | None:
         """(d,) exponents of powers of two that take features beyond 2^±`REACH` back, one for all if
         that will do; or None."""
         exponent = np.frexp(np.maximum(np.abs(self.low), np.abs(self.high)))[1][self.varying]

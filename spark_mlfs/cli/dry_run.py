@@ -233,7 +233,7 @@ def _sizing(
     if screen is not None:
         requests = [Request.of_filter(screen, requests[0].extras)]
     sizing = SizingEngine(profile, Budgets(worker=memory or Budgets.worker))
-    return sizing, requests, [*sizing.computed(Solve(tuple(requests)).needs(sizing)).values()]
+    return sizing, requests, [*sizing.to_compute(Solve(tuple(requests)).needs(sizing)).values()]
 
 
 def forecast(

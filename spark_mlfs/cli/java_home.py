@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..session.local import java_home
+from ..session.java import java_home
 from .terminal import OK
 
 

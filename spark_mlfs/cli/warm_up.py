@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from ..session import local as classes
+from ..session import class_archive
 from .terminal import OK
 
 EPILOG = """\
@@ -25,14 +25,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Keeps the classes, or deletes them; returns the exit code."""
     if args.remove:
-        print(f"deleted: {classes.archive()}" if classes.remove() else "nothing was kept")
+        print(
+            f"deleted: {class_archive.archive_path()}"
+            if class_archive.delete_archive()
+            else "nothing was kept"
+        )
         return OK
     print(
         "a small selection is run, and Java writes down what it needed: about a minute ...",
         flush=True,
     )
     started = time.perf_counter()
-    kept = classes.keep()
+    kept = class_archive.write_archive()
     size, seconds = kept.stat().st_size >> 20, time.perf_counter() - started
     print(
         f"kept {size} MB at {kept} in {seconds:.0f} s; `spark-mlfs warm-up --remove` deletes them"

@@ -154,7 +154,7 @@ class _LeftAlone(nullcontext[None]):
         pass
 
 
-def passes(statistic: Statistic) -> bool:
+def can_stream_codes(statistic: Statistic) -> bool:
     """Whether a statistic may look at sparse codes that are let go again, some rows after the
     others."""
     return (
@@ -205,10 +205,10 @@ class Engine(Held):
             else (budgets.driver, "driver_bytes")
         )
 
-    def tame(self) -> bool:
-        """Multiply features whose squares leave float64 by powers of two (`Profile.excess`);
+    def rescale_extremes(self) -> bool:
+        """Multiply features whose squares leave float64 by powers of two (`Profile.exponent_shift`);
         whether there are any."""
-        shift = self.profile.excess()
+        shift = self.profile.exponent_shift()
         if shift is not None:
             self.profile, self.shift = self.profile.times(shift), shift
         return shift is not None
@@ -216,7 +216,7 @@ class Engine(Held):
     def run(self, *statistics: Statistic, keep: bool = True) -> list[Any]:
         """Return the results of the statistics, in order; those not known share one scan, and are
         kept unless not to `keep`."""
-        fresh = self.computed(statistics)
+        fresh = self.to_compute(statistics)
         for statistic in fresh.values():
             if not statistic.takes_weights():
                 self.unweighted(statistic.name)
@@ -238,7 +238,7 @@ class Engine(Held):
                     self.kept_bytes += statistic.state_bytes(self.profile)
         return [results[s.key()] for s in statistics]
 
-    def computed(self, statistics: Iterable[Statistic]) -> dict[Hashable, Statistic]:
+    def to_compute(self, statistics: Iterable[Statistic]) -> dict[Hashable, Statistic]:
         """Return what is computed for statistics, by key: those not known, of numbers their parts
         where states may meet."""
         wanted = {s.key(): s for s in statistics if s.key() not in self._results}
@@ -253,12 +253,12 @@ class Engine(Held):
                 beside = sum(map(self._held, out.values()))
                 out |= (
                     parts
-                    if all(self.gathers(part, beside) for part in parts.values())
+                    if all(self.collects_whole_states(part, beside) for part in parts.values())
                     else {key: statistic}
                 )
         return out
 
-    def gathers(self, statistic: PerFeatureStatistic, beside: int = 0) -> bool:
+    def collects_whole_states(self, statistic: PerFeatureStatistic, beside: int = 0) -> bool:
         """Whether whole states are brought together, `beside` bytes of others; else numbers, by
         ranges of features."""
         if statistic.key() in self._results or not statistic.shardable(self.profile):
@@ -270,9 +270,9 @@ class Engine(Held):
             statistic.gathered_bytes, self.budgets.worker // 8, self.budgets.driver // 4
         )
 
-    def holds(self, numbers: FeatureNumbers) -> bool:
+    def fits_budgets(self, numbers: FeatureNumbers) -> bool:
         """Whether one request for these numbers is within the budgets."""
-        fresh = self.computed([numbers])
+        fresh = self.to_compute([numbers])
         if numbers.key() in fresh:
             return numbers.least_bytes(self.profile) <= self.budgets.worker // 8
         return sum(s.state_bytes(self.profile) for s in fresh.values()) <= min(
@@ -380,7 +380,7 @@ class Engine(Held):
             if (coding := getattr(statistic, "coding", None)) is not None:
                 sparse = (
                     self.profile.nonzero
-                    if kept or not passes(statistic)
+                    if kept or not can_stream_codes(statistic)
                     else min(self.profile.nonzero, PASSING_ENTRIES)
                 )
                 dense = self.profile.n * -(-len(coding.features) // coding.per_byte)

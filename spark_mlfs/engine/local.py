@@ -23,7 +23,7 @@ from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic,
 from ..statistics.joint import CellInformation
 from ..statistics.quantiles import exact_quantiles
 from ..statistics.targets import Target
-from .base import FEWER_NUMBERS, PASSING_ENTRIES, Answer, Engine, one_thread, passes
+from .base import FEWER_NUMBERS, PASSING_ENTRIES, Answer, Engine, can_stream_codes, one_thread
 
 Item = TypeVar("Item")
 PARTS_A_CORE = 4  # of rows in several blocks, at least
@@ -59,7 +59,7 @@ class SizingEngine(Engine):
     def fits(self, statistics: list[Statistic]) -> bool:
         """Whether one process may hold the rows and these statistics, as far as they do not grow
         with the labelsets."""
-        statistics = [s for s in self.computed(statistics).values() if not s.by_labelset]
+        statistics = [s for s in self.to_compute(statistics).values() if not s.by_labelset]
         return (
             self.bytes_in_one_process(statistics, [self._held(s) for s in statistics])
             <= self.budgets.worker
@@ -85,8 +85,8 @@ class LocalEngine(Engine):
         self._parts: list[Block] = []
         self._coded: dict[tuple[int, str], list[CodedBlock]] = {}
 
-    def tame(self) -> bool:
-        if super().tame() and self.shift is not None:
+    def rescale_extremes(self) -> bool:
+        if super().rescale_extremes() and self.shift is not None:
             self._given, self._parts, self._identified = (
                 [block.times(self.shift) for block in self._given],
                 [],
@@ -146,7 +146,7 @@ class LocalEngine(Engine):
     def _state(self, statistic: Statistic, spare: int, keeps_codes: bool) -> State:
         """The state of all rows: as many states of parts of them at once as `spare` bytes hold
         beside the first."""
-        coding = None if keeps_codes or not passes(statistic) else statistic.coding
+        coding = None if keeps_codes or not can_stream_codes(statistic) else statistic.coding
         blocks: Sequence[Any] = self._blocks(statistic) if coding is None else self._passing()
         lanes = max(1, min(self.cores, len(blocks), 1 + spare // max(1, self._held(statistic))))
 

@@ -300,7 +300,7 @@ def over_labels(
 
 def in_memory(engine: LocalEngine, work: Callable[[np.ndarray, Block], Any]) -> Any:
     """`Engine.in_memory` inside a task."""
-    engine.tame()
+    engine.rescale_extremes()
     return engine.in_memory(work)
 
 

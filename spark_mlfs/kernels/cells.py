@@ -163,7 +163,7 @@ def sparse_cell_information(
     # stored codes: a pair without such rows adds nothing
     stored = _label_terms(logs, slot_pair.data, _values_at_owner(slot_cell, slot_pair, owner))
     total = _by_feature(stored, slot_pair, of_slot, v)
-    # code that is not stored: every pair of a touched cell changes, by an amount that depends on
+    # code that is not stored: every pair of a cell that meets one changes, by an amount that depends on
     # the cell and the rows removed from it, …
     removed = feature_cell.data.astype(np.int64)
     base = int(removed.max(initial=0)) + 1
@@ -171,16 +171,16 @@ def sparse_cell_information(
         feature_cell.indices.astype(np.int64) * base + removed, return_inverse=True
     )
     total += _by_feature(
-        _untouched(logs, distinct // base, distinct % base, pairs)[case], feature_cell, None, v
+        _unstored(logs, distinct // base, distinct % base, pairs)[case], feature_cell, None, v
     )
     # … and by another where rows of the pair itself were removed
     removed = _values_at_owner(feature_cell, feature_pair, owner)
     of = feature_pair.indices
     left, n_pair = in_cell[owner[of]] - removed, in_pair[of]
-    touched = _label_terms(logs, n_pair - feature_pair.data, left) - _label_terms(
+    pair_terms = _label_terms(logs, n_pair - feature_pair.data, left) - _label_terms(
         logs, n_pair, left
     )
-    return total + _by_feature(touched, feature_pair, None, v)
+    return total + _by_feature(pair_terms, feature_pair, None, v)
 
 
 def _label_terms(logs: CountLogs, positive: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -190,7 +190,7 @@ def _label_terms(logs: CountLogs, positive: np.ndarray, rows: np.ndarray) -> np.
     return logs(positive) + logs(rows - positive) - logs(rows)
 
 
-def _untouched(
+def _unstored(
     logs: CountLogs, cell: np.ndarray, removed: np.ndarray, pairs: CellPairs
 ) -> np.ndarray:
     """Σ over the pairs p of each listed cell of [terms after `removed` rows without p left − terms

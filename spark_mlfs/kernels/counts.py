@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .information import CountLogs, LabelRows, untouched_sums
+from .information import CountLogs, LabelRows, unstored_sums
 from .matrix import sums_between, with_values
 
 PACKED_TABLE = 1 << 17  # largest table counted for several features of one byte at once
@@ -261,7 +261,7 @@ class LinkCells:
         n, positive = int(totals[0]), totals[1:].astype(np.int64)
         rows = self.rows - sum(column_of_rows(table) for table in away)
         rest = n - sums_between(rows, self.offsets)
-        out = untouched_sums(logs, rest, LabelRows(positive, n), lambda value: value)
+        out = unstored_sums(logs, rest, LabelRows(positive, n), lambda value: value)
         out -= sums_between(self.of_slot * logs(rows), self.offsets)
         of_label = logs(positive)
         for part in self.parts:

@@ -25,7 +25,7 @@ from ..lazy import cached_property
 from .chance import Chance
 from .matrix import sums_between
 
-Untouched = Callable[
+Unstored = Callable[
     [np.ndarray, np.ndarray], np.ndarray
 ]  # of rows a feature has left, and rows of a label
 
@@ -259,7 +259,7 @@ def summed_stored_information(
     n, positive = rows.n, rows.positive
     rest = n - stored.by_feature(stored.rows)
     kept = logs.clip if clip else lambda value: value
-    by_rest = untouched_sums(logs, rest, rows, kept)
+    by_rest = unstored_sums(logs, rest, rows, kept)
     terms = (
         logs(stored.count)
         + logs(stored.rows.take(stored.slot) - stored.count)
@@ -269,18 +269,18 @@ def summed_stored_information(
     p, r = positive.take(label), rest.take(f)
     left = p - met
     terms = terms + logs(left) + logs(r - left) - logs(positive).take(label)
-    untouched = logs(np.maximum(r - p, 0))
+    unstored = logs(np.maximum(r - p, 0))
     if not clip:  # most of the two values' terms are the same
-        return by_rest + stored.over_pairs(terms - untouched)
+        return by_rest + stored.over_pairs(terms - unstored)
     common = (logs(n) - logs(n - positive)).take(label) - logs(rest).take(f)
     if logs.chance:
         by_rest -= stored.by_feature(
             logs.chance.summed(stored.rows, positive, n)
         ) + logs.chance.summed(rest, positive, n)
-    return by_rest + stored.over_pairs(kept(terms + common) - kept(untouched + common))
+    return by_rest + stored.over_pairs(kept(terms + common) - kept(unstored + common))
 
 
-def untouched_sums(
+def unstored_sums(
     logs: CountLogs, rest: np.ndarray, rows: LabelRows, kept: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
     """(F,) Σ_l g(r, p) of `summed_stored_information` over all labels, as `kept`, of features with
@@ -315,27 +315,27 @@ def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarra
 def stored_label_sums(
     stored: StoredCounts,
     rows: LabelRows,
-    touched: np.ndarray,
-    untouched: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    pair_values: np.ndarray,
+    unstored: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """(F,) Σ_l of a value over all labels: `touched` of the pairs (feature, label) with a stored
-    code, `untouched(r, p)` of the others, by their rows p and the feature's rows r with the code
+    """(F,) Σ_l of a value over all labels: `pair_values` of the pairs (feature, label) with a stored
+    code, `unstored(r, p)` of the others, by their rows p and the feature's rows r with the code
     that is not stored. Nothing is subtracted."""
     f, label = stored.pairs()
     rest = rows.n - stored.by_feature(stored.rows)
-    out = stored.over_pairs(touched)
-    add_untouched(
+    out = stored.over_pairs(pair_values)
+    add_unstored(
         out,
         rows,
         f,
         label,
         stored._pairs[2],
-        lambda some: untouched(rest[some, None], rows.distinct),
+        lambda some: unstored(rest[some, None], rows.distinct),
     )
     return out
 
 
-def add_untouched(
+def add_unstored(
     out: np.ndarray,
     rows: LabelRows,
     feature: np.ndarray,
@@ -364,7 +364,7 @@ def add_untouched(
 
 def stored_label_information(
     logs: CountLogs, stored: StoredCounts, rows: LabelRows
-) -> tuple[np.ndarray, Untouched]:
+) -> tuple[np.ndarray, Unstored]:
     """I(f; Y_l), in nats, of the pairs (feature, label) with a stored code, and of others by (r,
     p): see `stored_label_sums`."""
     n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
@@ -376,16 +376,16 @@ def stored_label_information(
     left = p - met
     exact = terms + logs(left) + logs(r - left) - logs(r) - logs(p) - logs(n - p) + logs(n)
 
-    def untouched(r: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def unstored(r: np.ndarray, p: np.ndarray) -> np.ndarray:
         value = logs(np.maximum(r - p, 0)) - logs(r) - logs(n - p) + logs(n)
         return logs.nats(logs.clip(value), n)
 
-    return logs.nats(logs.clip(exact), n), untouched
+    return logs.nats(logs.clip(exact), n), unstored
 
 
 def small_stored_information(
     stored: StoredCounts, rows: LabelRows, correction: str = "none"
-) -> tuple[np.ndarray, Untouched]:
+) -> tuple[np.ndarray, Unstored]:
     """`small_label_information` of the pairs (feature, label) with a stored code, and of the others
     by (r, p)."""
     n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
@@ -394,7 +394,7 @@ def small_stored_information(
     terms = cell(stored.count, code, p) + cell(code - stored.count, code, n - p)
     codes = stored.by_feature((stored.rows > 0).astype(np.int64)) + (rest > 0)
     occupied = np.ones(len(code), np.int64) + (code > stored.count)
-    f, label, met, of_codes, touched, occupied, seen = stored.pairs(
+    f, label, met, of_codes, pair_values, occupied, seen = stored.pairs(
         stored.count, code, terms, occupied, np.ones_like(code)
     )
     p, r = rows.positive[label], rest[f]
@@ -402,15 +402,18 @@ def small_stored_information(
         p - met,
         n - r - of_codes,
     )  # rows of the stored codes that the label does not meet
-    touched = (
-        touched + cell(left, r, p) + cell(r - left, r, n - p) + cell(np.zeros_like(p), others, p)
+    pair_values = (
+        pair_values
+        + cell(left, r, p)
+        + cell(r - left, r, n - p)
+        + cell(np.zeros_like(p), others, p)
     )
-    touched = touched + cell(others, others, n - p)
+    pair_values = pair_values + cell(others, others, n - p)
     if correction == "miller-madow":
         cells = occupied + (left > 0) + (r > left) + (codes[f] - (r > 0) - seen)
-        touched = touched + 0.5 * (codes[f] - 1 - (cells - (p > 0) - (p < n)))
+        pair_values = pair_values + 0.5 * (codes[f] - 1 - (cells - (p > 0) - (p < n)))
 
-    def untouched(r: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def unstored(r: np.ndarray, p: np.ndarray) -> np.ndarray:
         p = np.minimum(p, r)
         value = (
             cell(p, r, p)
@@ -422,10 +425,10 @@ def small_stored_information(
             value = value + 0.5 * (1 - (r > p))
         return value / n
 
-    return touched / n, untouched
+    return pair_values / n, unstored
 
 
-def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray, Untouched]:
+def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray, Unstored]:
     """χ² of the pairs (feature, label) with a stored code, and of the others by (r, p), as
     `chi_square`: with O of n_a rows of a code, χ² = n/(p(n − p)) Σ_a (O − n_a p/n)² n/n_a; labels
     with one value have none."""
@@ -446,14 +449,14 @@ def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray
     p, r = rows.positive[label], rest[f]
     others = (n - r - of_codes).astype(np.float64)
 
-    def untouched(r: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def unstored(r: np.ndarray, p: np.ndarray) -> np.ndarray:
         return scaled(term(p, r, p) + (n - r).astype(np.float64) * p * p, p)
 
-    return scaled(cells + term(p - met, r, p) + others * p * p, p), untouched
+    return scaled(cells + term(p - met, r, p) + others * p * p, p), unstored
 
 
 def largest_stored(
-    stored: StoredCounts, rows: LabelRows, touched: np.ndarray, untouched: Untouched
+    stored: StoredCounts, rows: LabelRows, pair_values: np.ndarray, unstored: Unstored
 ) -> np.ndarray:
     """(F,) the largest value over the labels, where that of a label without stored codes grows with
     its rows."""
@@ -467,10 +470,10 @@ def largest_stored(
     place = np.arange(len(f)) - edges[f]
     np.minimum.at(missing, f[order], np.where(rank[label][order] != place, place, len(rank)))
     out = np.zeros(stored.width)
-    np.maximum.at(out, f, touched)
+    np.maximum.at(out, f, pair_values)
     some = missing < len(rank)
     rest = rows.n - stored.by_feature(stored.rows)
-    out[some] = np.maximum(out[some], untouched(rest[some], rows.positive[by_rows[missing[some]]]))
+    out[some] = np.maximum(out[some], unstored(rest[some], rows.positive[by_rows[missing[some]]]))
     return out
 
 

@@ -305,7 +305,7 @@ class Counting:
         together."""
         whole = TwoWay(self.coding, self.target)
         return self.engine.run(
-            whole if self.engine.gathers(whole) else TwoWay(self.coding, Everything())
+            whole if self.engine.collects_whole_states(whole) else TwoWay(self.coding, Everything())
         )[0]
 
     @cached_property
@@ -317,7 +317,7 @@ class Counting:
         counts fit the budgets."""
         commonest = [int(self._commonest[s]) for s in features]
         wanted = pair_counts(self.coding, target or self.target, features, commonest, self.logs)
-        if len(features) > 1 and not self.engine.holds(wanted):
+        if len(features) > 1 and not self.engine.fits_budgets(wanted):
             half = len(features) // 2
             return {**self.links(features[:half], target), **self.links(features[half:], target)}
         (numbers,) = self.engine.run(wanted, keep=False)

@@ -130,12 +130,12 @@ class InformationNorm(Reduction):
         target, logs, out = self.target, self.logs, np.empty(counts.count)
         if counts.coding.sparse and target.plain:
             for at, some in counts.stored(True):
-                touched, untouched = info.stored_label_information(logs, some, counts.label_rows)
+                pair_values, unstored = info.stored_label_information(logs, some, counts.label_rows)
                 out[at] = info.stored_label_sums(
                     some,
                     counts.label_rows,
-                    touched**2,
-                    lambda r, p: untouched(r, p) ** 2,  # noqa: B023
+                    pair_values**2,
+                    lambda r, p: unstored(r, p) ** 2,  # noqa: B023
                 )
         else:
             for at, table in counts.chunks(6):
@@ -219,13 +219,13 @@ class GeometricMean(Reduction):
                 return np.where((p > 0) & (p < rows.n), np.log(np.maximum(each, FLOOR)), 0.0)
 
             for at, some in counts.stored(True):
-                touched, untouched = info.small_stored_information(some, rows, self.correction)
-                met = logarithm(touched, rows.positive[some.pairs()[1]])
+                pair_values, unstored = info.small_stored_information(some, rows, self.correction)
+                met = logarithm(pair_values, rows.positive[some.pairs()[1]])
                 sums = info.stored_label_sums(
                     some,
                     rows,
                     met,
-                    lambda r, p: logarithm(untouched(r, p), p),  # noqa: B023
+                    lambda r, p: logarithm(unstored(r, p), p),  # noqa: B023
                 )
                 out[at] = sums / np.count_nonzero(self.both)
         else:

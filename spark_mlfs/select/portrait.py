@@ -164,7 +164,7 @@ class Portray:
         return [grams, every] if more else [grams]
 
     def __call__(self, engine: Engine) -> tuple[Portrait | None, Cost]:
-        engine.tame()
+        engine.rescale_extremes()
         wanted = self.needs(engine)
         if not wanted:
             return None, engine.cost

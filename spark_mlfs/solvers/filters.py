@@ -22,7 +22,7 @@ import numpy as np
 from scipy import special
 from scipy.special import digamma
 
-from ..kernels.information import CountLogs, PairMoments, add_untouched, label_information
+from ..kernels.information import CountLogs, PairMoments, add_unstored, label_information
 from .greedy import TIE, UNCONSTRAINED, Path, PickConstraints, Pool
 
 COMBINATIONS = ("cauchy", "bonferroni")
@@ -166,11 +166,11 @@ def stored_two_class_ratio(moments: PairMoments) -> tuple[np.ndarray, np.ndarray
     met = np.where(used, ratio(safe, (moments.total, moments.square), outside, total[f] / n), 0.0)
     out = moments.over(met)
 
-    def untouched(some: slice) -> np.ndarray:
+    def unstored(some: slice) -> np.ndarray:
         t, s = total[some, None], square[some, None]
         return ratio(rows.distinct[both], (0.0, 0.0), (t, s), t / n)
 
-    add_untouched(out, rows, f, moments.group, moments.edges, untouched, both)
+    add_unstored(out, rows, f, moments.group, moments.edges, unstored, both)
     return np.where(varies, out / count, 0.0), varies
 
 

@@ -61,7 +61,7 @@ class Basis:
     def of(rows: Dataset, options: dict[str, Any], edges: dict[int, np.ndarray]) -> Basis:
         """The basis of the first rows."""
         p = rows.profile
-        if p.excess() is not None:
+        if p.exponent_shift() is not None:
             raise DataError(
                 "a feature is beyond 1e144 in size, or below 1e-144 throughout: give it in another "
                 "unit"

@@ -72,7 +72,7 @@ class StateEngine(Engine):
         out: Profile = self._states.basis.grid(self.profile).only(self.profile.varying)
         return out
 
-    def gathers(self, statistic: PerFeatureStatistic, beside: int = 0) -> bool:
+    def collects_whole_states(self, statistic: PerFeatureStatistic, beside: int = 0) -> bool:
         return statistic.key() in self._results or not statistic.shardable(self.profile)
 
     def coding(self, num_bins: int = 5, binning: str = "width") -> Coding:

@@ -65,7 +65,7 @@ class Window:
                 f"drift counts rows, and weights of {self.name} are no whole numbers: give each "
                 "row how often it counts, or none"
             )
-        if p.excess() is not None:
+        if p.exponent_shift() is not None:
             raise DataError(
                 f"a feature of {self.name} has values beyond 2^±{REACH}: give it in another unit"
             )

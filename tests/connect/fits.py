@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parents[2])  # and not this folder
 
 import spark_mlfs  # noqa: E402
-from spark_mlfs.session import local as session  # noqa: E402
+from spark_mlfs.session import java  # noqa: E402
 from spark_mlfs.statistics.base import Budgets  # noqa: E402
 
 METHODS = {
@@ -171,7 +171,7 @@ def extract(spark, folder):
 
 
 if __name__ == "__main__":
-    os.environ["JAVA_HOME"] = str(session.java_home())
+    os.environ["JAVA_HOME"] = str(java.java_home())
     from pyspark.sql import SparkSession
 
     remote = (

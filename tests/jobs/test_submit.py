@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import spark_mlfs
-from spark_mlfs.session.local import java_home
+from spark_mlfs.session.java import java_home
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PLANTED = ["--format", "planted"] + [

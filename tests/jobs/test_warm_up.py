@@ -13,8 +13,7 @@ import pytest
 from spark_mlfs import cli
 from spark_mlfs.errors import SparkMlfsError
 from spark_mlfs.frames import errors as faults
-from spark_mlfs.session import local as classes
-from spark_mlfs.session import local as java
+from spark_mlfs.session import class_archive, java
 
 OPTIONS = "SPARK_SUBMIT_OPTS"
 
@@ -31,35 +30,35 @@ def cache(tmp_path, monkeypatch):
 
 
 def test_java_starts_with_what_is_kept_and_else_as_ever(cache, monkeypatch):
-    with classes.started_fast():
-        assert os.environ[OPTIONS] == java.COMPILE_LATER
-    kept = classes.archive()
+    with class_archive.started_fast():
+        assert os.environ[OPTIONS] == class_archive.COMPILE_LATER
+    kept = class_archive.archive_path()
     assert kept.is_relative_to(cache) and kept.parent.stat().st_mode & 0o777 == 0o700
     kept.write_bytes(b"classes")
-    classes._sum(kept).write_text(classes._content(kept))
-    with classes.started_fast():
+    class_archive._checksum_file(kept).write_text(class_archive._checksum(kept))
+    with class_archive.started_fast():
         assert f"-XX:SharedArchiveFile={kept}" in shlex.split(os.environ[OPTIONS])
     assert OPTIONS not in os.environ
     monkeypatch.setenv(OPTIONS, "-Xss4m")
-    with pytest.raises(KeyError), classes.started_fast():
-        assert os.environ[OPTIONS].startswith(f"{java.COMPILE_LATER} -Xss4m -Xshare:auto ")
+    with pytest.raises(KeyError), class_archive.started_fast():
+        assert os.environ[OPTIONS].startswith(f"{class_archive.COMPILE_LATER} -Xss4m -Xshare:auto ")
         raise KeyError
     assert os.environ[OPTIONS] == "-Xss4m"
     for own in ("-Xshare:off", "-XX:SharedArchiveFile=mine.jsa"):
         monkeypatch.setenv(OPTIONS, own)
-        with classes.started_fast():
-            assert os.environ[OPTIONS] == f"{java.COMPILE_LATER} {own}"
+        with class_archive.started_fast():
+            assert os.environ[OPTIONS] == f"{class_archive.COMPILE_LATER} {own}"
 
 
 @pytest.mark.parametrize("damage", ["a bit", "cut", "no sum"])
 def test_java_starts_without_what_is_damaged(cache, damage):
     """Java maps it unread, and crashes."""
-    kept = classes.archive()
+    kept = class_archive.archive_path()
     kept.write_bytes(b"classes")
-    classes._sum(kept).write_text(classes._content(kept))
-    assert classes.options()
+    class_archive._checksum_file(kept).write_text(class_archive._checksum(kept))
+    assert class_archive.archive_options()
     if damage == "no sum":
-        classes._sum(kept).unlink()
+        class_archive._checksum_file(kept).unlink()
     else:
         kept.write_bytes(b"classer" if damage == "a bit" else b"class")
     faults._notified.clear()
@@ -67,9 +66,9 @@ def test_java_starts_without_what_is_damaged(cache, damage):
         pytest.warns(
             faults.DataNotice, match=f"without the classes kept at {kept}: they are damaged"
         ),
-        classes.started_fast(),
+        class_archive.started_fast(),
     ):
-        assert os.environ[OPTIONS] == java.COMPILE_LATER
+        assert os.environ[OPTIONS] == class_archive.COMPILE_LATER
 
 
 @pytest.mark.parametrize("name", ["a b", 'it\'s "so"', "a\\b", "a:b"])
@@ -77,46 +76,46 @@ def test_any_path_of_the_cache(tmp_path, monkeypatch, name):
     """Spark's launcher takes options apart as a shell does."""
     (tmp_path / name).mkdir(mode=0o700)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
-    kept = classes.archive()
+    kept = class_archive.archive_path()
     kept.write_bytes(b"classes")
-    classes._sum(kept).write_text(classes._content(kept))
+    class_archive._checksum_file(kept).write_text(class_archive._checksum(kept))
     if os.pathsep in name:
         with pytest.warns(faults.DataNotice, match="Java takes no path with a ':'"):
-            assert not classes.options()
+            assert not class_archive.archive_options()
     else:
-        assert f"-XX:SharedArchiveFile={kept}" in shlex.split(classes.options())
+        assert f"-XX:SharedArchiveFile={kept}" in shlex.split(class_archive.archive_options())
 
 
 def test_another_java_or_spark_has_its_own(cache, monkeypatch, tmp_path):
-    first = classes.archive()
-    monkeypatch.setattr(classes.metadata, "version", lambda name: "99.0")
-    assert classes.archive() != first
+    first = class_archive.archive_path()
+    monkeypatch.setattr(class_archive.metadata, "version", lambda name: "99.0")
+    assert class_archive.archive_path() != first
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     (tmp_path / "release").write_text('JAVA_VERSION="99"')
-    monkeypatch.setattr(classes, "java_home", lambda: tmp_path)
-    assert classes.archive() != first
+    monkeypatch.setattr(class_archive, "java_home", lambda: tmp_path)
+    assert class_archive.archive_path() != first
 
 
 def test_what_fails_is_told_in_a_line_and_leaves_nothing(cache, monkeypatch, capsys):
-    monkeypatch.setattr(classes, "_RUN", "import sys; sys.exit('no room')")
+    monkeypatch.setattr(class_archive, "_RUN", "import sys; sys.exit('no room')")
     assert cli.main(["warm-up"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("spark-mlfs: error: ") and line.endswith("ended with code 1: no room")
     monkeypatch.setattr(
-        classes, "_RUN", "import sys; open(sys.argv[1] + '/path', 'w').write('nowhere.jar')"
+        class_archive, "_RUN", "import sys; open(sys.argv[1] + '/path', 'w').write('nowhere.jar')"
     )
     java = cache / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\nexit 0\n")
     java.chmod(0o700)
-    monkeypatch.setattr(classes, "java_home", lambda: cache)
+    monkeypatch.setattr(class_archive, "java_home", lambda: cache)
     with pytest.raises(SparkMlfsError, match="keeps no classes"):
-        classes.keep()
-    assert not [path for path in classes.archive().parent.iterdir()]
+        class_archive.write_archive()
+    assert not [path for path in class_archive.archive_path().parent.iterdir()]
     monkeypatch.setenv("SPARK_CONF_DIR", str(cache))
     with pytest.raises(SparkMlfsError, match="unset it"):
-        classes.keep()
+        class_archive.write_archive()
     assert cli.main(["warm-up", "--remove"]) == 0 and "nothing was kept" in capsys.readouterr().out
 
 
@@ -125,7 +124,7 @@ def test_a_session_maps_what_was_kept(cache, capsys):
     if not Path("/proc/self/maps").exists():
         pytest.skip("what a process maps is read off /proc")
     assert cli.main(["warm-up"]) == 0
-    kept = classes.archive()
+    kept = class_archive.archive_path()
     assert f"MB at {kept}" in capsys.readouterr().out
     assert {path.name for path in kept.parent.iterdir()} == {kept.name, f"{kept.stem}.sum"}
     code = (
@@ -146,16 +145,16 @@ def test_a_session_maps_what_was_kept(cache, capsys):
 
 
 def test_options_ahead_are_overridden_by_the_users_own(monkeypatch):
-    monkeypatch.setattr(java, "options", lambda: "-Xlast")
+    monkeypatch.setattr(class_archive, "archive_options", lambda: "-Xlast")
     monkeypatch.setenv(OPTIONS, "-XX:Tier4CompileThreshold=7")
-    with java.started_fast():
+    with class_archive.started_fast():
         options = os.environ[OPTIONS].split()
         assert options[-2:] == ["-XX:Tier4CompileThreshold=7", "-Xlast"]
-        assert options[:-2] == java.COMPILE_LATER.split()
+        assert options[:-2] == class_archive.COMPILE_LATER.split()
     assert os.environ[OPTIONS] == "-XX:Tier4CompileThreshold=7"
     monkeypatch.delenv(OPTIONS)
-    with pytest.raises(KeyError), java.started_fast():
-        assert os.environ[OPTIONS] == f"{java.COMPILE_LATER} -Xlast"
+    with pytest.raises(KeyError), class_archive.started_fast():
+        assert os.environ[OPTIONS] == f"{class_archive.COMPILE_LATER} -Xlast"
         raise KeyError
     assert OPTIONS not in os.environ
 
@@ -164,14 +163,14 @@ def test_java_takes_the_options_ahead():
     """The Java that is here knows every one of them: it says what it made of them."""
     command = [
         str(java.java_home() / "bin" / "java"),
-        *java.COMPILE_LATER.split(),
+        *class_archive.COMPILE_LATER.split(),
         "-XX:+PrintFlagsFinal",
         "-version",
     ]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.replace(
         " ", ""
     )
-    for option in java.COMPILE_LATER.split()[1:]:
+    for option in class_archive.COMPILE_LATER.split()[1:]:
         name, value = option.removeprefix("-XX:").split("=")
         assert f"intx{name}={value}{{product}}{{commandline}}" in said
 
@@ -186,8 +185,8 @@ def test_a_working_folder_gives_nothing_to_workers_nor_its_cache_to_java(tmp_pat
         f"open({str(tmp_path / 'imported')!r}, 'w')\nraise SystemExit\n"
     )
     code = (
-        "import sys\nfrom spark_mlfs import cli\nfrom spark_mlfs.session import local as "
-        "classes\nclasses.archive().write_bytes(bytes(range(256)) * "
+        "import sys\nfrom spark_mlfs import cli\nfrom spark_mlfs.session import "
+        "class_archive\nclass_archive.archive_path().write_bytes(bytes(range(256)) * "
         "64)\nsys.exit(cli.main(['select', '--format', 'planted', '--option', 'num_rows=60', "
         "'--option', 'num_features=5', '--option', 'num_labels=2', '--method', 'mim', "
         "'--num-top-features', '2', '--engine', 'spark', '--output', 'out']))\n"

@@ -146,7 +146,9 @@ def test_where_counts_are_too_many_for_one_process(monkeypatch):
             for more in ({}, {"label_noise": (0.1, 0.2)}, {"label_weights": "entropy"}):
                 wanted = spark_mlfs.rank(rows, y, method, sample_weight=w, **more)
                 with monkeypatch.context() as narrow:
-                    narrow.setattr(Engine, "gathers", lambda engine, statistic, beside=0: False)
+                    narrow.setattr(
+                        Engine, "collects_whole_states", lambda engine, statistic, beside=0: False
+                    )
                     found = spark_mlfs.rank(rows, y, method, sample_weight=w, **more)
                 assert found.equals(wanted), (method, more)
 

@@ -58,7 +58,7 @@ def environment() -> dict[str, str]:
 def installed(folder: Path) -> Path:
     """The Python of a new environment in `folder`. `Unavailable` where pip reaches no index, or has
     nothing for this Python."""
-    from spark_mlfs.session import local as java
+    from spark_mlfs.session import java
 
     if not (3, 10) <= sys.version_info[:2] <= (3, 11):
         raise Unavailable(

@@ -114,7 +114,7 @@ def ended(monkeypatch):
     """All counts are finished where they are made."""
     monkeypatch.setattr(
         Engine,
-        "gathers",
+        "collects_whole_states",
         lambda engine, statistic, beside=0: not statistic.shardable(engine.profile),
     )
 
@@ -388,7 +388,7 @@ def test_grades_in_any_partitions_give_the_same_bits(spark):
             (statistic,) = METHODS.create(method).needs(
                 run, check(METHODS.create(method).parameters, given, method)
             )
-            assert not run.gathers(statistic.parts[0]) and packed.profile.graded
+            assert not run.collects_whole_states(statistic.parts[0]) and packed.profile.graded
             assert bits(scores(run, method, given)) == whole[str((method, given))], (
                 partitions,
                 method,

@@ -97,7 +97,7 @@ def test_dense_and_sparse_tables_give_one_relevance():
     full.engine._codings[5, "width"] = full.coding
     assert thin.relevance.tobytes() == full.relevance.tobytes()
     assert thin.entropy.tobytes() == full.entropy.tobytes()
-    assert thin.engine.gathers(contingency.TwoWay(thin.coding, thin.target))
+    assert thin.engine.collects_whole_states(contingency.TwoWay(thin.coding, thin.target))
 
 
 @pytest.mark.slow
