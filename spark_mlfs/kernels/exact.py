@@ -10,8 +10,9 @@ which is off by at most u · 2⁻⁴¹. The products of 3072 rows, those of h + 
 2⁵³, where float64 is exact in any order, and add up in int64. Of the quantised values everything is
 exact up to the last conversion: with H, L the columns' h and l,
 
-    Σx = u(Σh 2⁻²⁰ + Σl 2⁻⁴⁰),    X'X = u u' (H'H 2⁻⁴⁰ + (H'L + L'H) 2⁻⁶⁰ + L'L 2⁻⁸⁰),    X'Y =
-    u(H'Y 2⁻²⁰ + L'Y 2⁻⁴⁰).
+    Σx  = u (Σh 2⁻²⁰ + Σl 2⁻⁴⁰)
+    X'X = u u' (H'H 2⁻⁴⁰ + (H'L + L'H) 2⁻⁶⁰ + L'L 2⁻⁸⁰)
+    X'Y = u (H'Y 2⁻²⁰ + L'Y 2⁻⁴⁰)
 
 Columns whose values need no more than 20 bits (0 and 1, bytes, counts) have l = 0; where all of a
 block do, one product will do.
@@ -25,14 +26,16 @@ A row may count m times, m a whole number (`mass`): the sums are then those of m
 to the bit. m is taken 20 bits at a time; with m·h = 2²⁰a₁ + a₀ and m·l = 2²⁰b₁ + b₀, in units of
 2⁻⁸⁰,
 
-    m(h 2²⁰ + l)(h 2²⁰ + l)' = 2⁶⁰ ha₁' + 2⁴⁰ (h(a₀ + b₁)' + la₁') + 2²⁰ (l(a₀ + b₁)' + hb₀') +
-    lb₀',
+    m(h 2²⁰ + l)(h 2²⁰ + l)' =
+        2⁶⁰ ha₁' + 2⁴⁰ (h(a₀ + b₁)' + la₁') + 2²⁰ (l(a₀ + b₁)' + hb₀') + lb₀',
 
-six products that are exact as above. Such states are always wide, those of single columns, too."""
+six products that are exact as above. Such states are always wide, those of single columns, too.
+
+In the code H and L are those of some rows, `coarse` and `fine` those of all rows a function is
+given; L is None where it is 0."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -50,116 +53,170 @@ from .products import (
     WORD,
     State,
     Words,
-    of_mass,
+    add_by_name,
+    mass_parts,
     rows_times,
     split,
+    terms_of_mass,
 )
 
 SPARSE_ROWS = 32 * ROWS  # of one product of columns that store few of them
 WIDE_ROWS = 1 << 22  # from here on a sum of h² is two words
 _ONE = float(1 << BITS)
-_LEAST = -1000  # of a unit: 2^20 of a smaller one leave float64
-
-
-def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """(v,) the least powers of two u with |x − shift| ≤ u for x in [low, high]; 1 where that is
-    0."""
-    reach = power_above(np.maximum(np.abs(low - shift), np.abs(high - shift)))
-    return np.asarray(np.maximum(reach, np.ldexp(1.0, _LEAST)))
-
+_LEAST_EXPONENT = -1000  # of a unit: 2^20 over a smaller one would leave float64
+_SQUARES = ("hh", "hl", "ll")
 
 Quantised = tuple[Any, Any | None]  # h and l, (n, v)
 
+# ---- quantised columns ----
+
+
+def power_above(values: np.ndarray | np.floating[Any] | float) -> Any:
+    """Return the least powers of two that are at least the values; 1 for 0."""
+    mantissa, exponent = np.frexp(values)  # ½ ≤ mantissa < 1: a power of two has ½
+    return np.where(mantissa > 0, np.ldexp(1.0, exponent - (mantissa == 0.5)), 1.0)
+
+
+def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """Return the least powers of two u (v,) with |x − shift| ≤ u for x in [low, high].
+
+    u is 1 where that is 0."""
+    reach = power_above(np.maximum(np.abs(low - shift), np.abs(high - shift)))
+    return np.asarray(np.maximum(reach, np.ldexp(1.0, _LEAST_EXPONENT)))
+
 
 def quantised(
-    x: Matrix, unit: np.ndarray, shift: np.ndarray | None = None, room: Sequence[np.ndarray] = ()
+    x: Matrix, unit: np.ndarray, shift: np.ndarray | None = None, buffers: Sequence[np.ndarray] = ()
 ) -> Quantised:
-    """h and l, whole numbers, of shifted values (n, v), float64 or CSR, which may be overwritten; l
-    is None where it is 0 throughout. With `shift` (v,) of an array less it, which is not
-    overwritten: on the first rows of `room`, two arrays."""
-    values = (
-        (x.data if sp.issparse(x) else x)
-        if shift is None
-        else (room[1][: len(x)] if room else np.empty(x.shape))
-    )
-    coarse = room[0][: len(x)] if room else np.empty_like(values)
-    scale, some, moved = _ONE / unit, False, shift is not None and bool(shift.any())
-    step = max(1, NEAR // max(1, values[:1].size))
-    for first in range(0, len(values), step):
+    """Return h and l, whole numbers, of shifted values (n, v), float64 or CSR.
+
+    `x` may be overwritten. With `shift` (v,) they are those of an array less it, which is not
+    overwritten; h and l are then the first rows of two `buffers`, if there are any. l is None where
+    it is 0 throughout."""
+    is_sparse = sp.issparse(x)
+    if shift is None:
+        fine = x.data if is_sparse else x
+    elif buffers:
+        fine = buffers[1][: len(x)]
+    else:
+        fine = np.empty(x.shape)
+    coarse = buffers[0][: len(x)] if buffers else np.empty_like(fine)
+    scale = _ONE / unit
+    is_moved = shift is not None and bool(shift.any())
+    has_fine = False
+    step = max(1, NEAR // max(1, fine[:1].size))
+    for first in range(0, len(fine), step):
         near = slice(first, first + step)
-        rest, whole = values[near], coarse[near]
+        remainder = fine[near]
+        whole = coarse[near]
         if shift is not None:
-            np.copyto(rest, x[near])  # a float32 less a float64 takes twice as long
-            if moved:
-                rest -= shift
-        rest *= scale[x.indices[near]] if sp.issparse(x) else scale
-        np.rint(rest, out=whole)
-        rest -= whole
-        some = some or bool(rest.any())
-        if some:  # what came before is 0
-            rest *= _ONE
-            np.rint(rest, out=rest)
-    fine = values if some else None
-    if not sp.issparse(x):
-        return coarse, fine
-    return with_values(x, coarse), None if fine is None else with_values(x, fine)
+            np.copyto(remainder, x[near])  # a float32 less a float64 takes twice as long
+            if is_moved:
+                remainder -= shift
+        remainder *= scale[x.indices[near]] if is_sparse else scale
+        np.rint(remainder, out=whole)
+        remainder -= whole  # exact, and at most ½: so |l| ≤ 2¹⁹
+        has_fine = has_fine or bool(remainder.any())
+        if has_fine:  # the remainders before are 0, as their l
+            remainder *= _ONE
+            np.rint(remainder, out=remainder)
+    if not is_sparse:
+        return coarse, fine if has_fine else None
+    return with_values(x, coarse), with_values(x, fine) if has_fine else None
 
 
-def add(left: State, right: State, *, own: bool = False) -> State:
-    """The sum of two states; with `own` the arrays of `left` may be changed. Of many groups, whose
-    words are hundreds of names, only what `right` adds to is carried."""
-    out = _summed(left, right, own)
-    for name in [name for name in right if name.endswith("rest") and name in left]:
-        above = out[name] >> WORD
-        out[name] &= MASK
-        upper = name.removesuffix("rest") + "hh"
-        out[upper] = np.add(above, out[upper], out=above)
-    return carried(out, right) if any(name.endswith("+") for name in out) else out
+def _cut(matrix: Any | None, rows: slice) -> Any | None:
+    return None if matrix is None else matrix[rows]
 
 
-def _summed(left: State, right: State, own: bool = False) -> State:
-    """The sum word by word."""
-    out = dict(left)
-    for name, value in right.items():
-        if name in out:
-            room = (
-                out[name]
-                if own and out[name].dtype == np.int64 and out[name].flags.writeable
-                else None
-            )
-            value = np.add(out[name], value, dtype=np.int64, out=room)
-        out[name] = value
-    return out
+# ---- states ----
+
+
+def add(left: State, right: State, *, in_place: bool = False) -> State:
+    """Return the sum of two states; with `in_place` the arrays of `left` may be changed.
+
+    Of many groups, whose words are hundreds of names, only what `right` adds to is carried."""
+    total = add_by_name(left, right, in_place)
+    for name in right:
+        if name.endswith("rest") and name in left:
+            above = total[name] >> WORD
+            total[name] &= MASK
+            upper = name.removesuffix("rest") + "hh"
+            total[upper] = np.add(above, total[upper], out=above)
+    is_wide = any(name.endswith("+") for name in total)
+    return carried(total, right) if is_wide else total
 
 
 def carried(state: State, names: Iterable[str] | None = None) -> State:
-    """A state whose sums of products, or those of `names`, have what is above 2⁴⁰ apart."""
+    """Return a state whose sums of products, or those of `names`, have what is above 2⁴⁰ apart."""
     out = dict(state)
-    asked = list(state if names is None else names)
-    for name in [
-        name
-        for name in asked
-        if name + "+" in state or name.rsplit(" ", 1)[-1] in ("hh", "hl", "ll")
-    ]:
-        above = out[name] >> WORD
-        out[name] = out[name] - (above << WORD)
-        out[name + "+"] = out.get(name + "+", 0) + above
+    for name in list(state if names is None else names):
+        is_square = name.rsplit(" ", 1)[-1] in _SQUARES  # behind the prefix of a group
+        if is_square or name + "+" in state:
+            above = out[name] >> WORD
+            out[name] = out[name] - (above << WORD)
+            out[name + "+"] = out.get(name + "+", 0) + above
     return out
 
 
 def _float(state: State, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a sum, of one word or of two, in float64."""
     if name not in state:
         return np.zeros(shape)
     value = np.asarray(state[name], np.float64)
-    return (
-        value + np.ldexp(np.asarray(state[name + "+"], np.float64), WORD)
-        if name + "+" in state
-        else value
-    )
+    if name + "+" not in state:
+        return value
+    return value + np.ldexp(np.asarray(state[name + "+"], np.float64), WORD)
+
+
+def _column_sums(state: State, coarse: str, fine: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Return h 2⁻²⁰ + l 2⁻⁴⁰ of the sums h and l of two names: in units of the columns."""
+    fine_sums = np.ldexp(_float(state, fine, shape), -BITS)
+    return np.ldexp(_float(state, coarse, shape) + fine_sums, -BITS)
+
+
+def _products_in_units(state: State, shape: tuple[int, ...]) -> np.ndarray:
+    """Return hh 2⁻⁴⁰ + rest 2⁻⁸⁰, in place: a matrix may be as large as memory allows."""
+    out = _float(state, "hh", shape)
+    if "rest" in state:
+        below = state["rest"].astype(np.float64)
+        out += np.ldexp(below, -WORD, out=below)
+    return np.ldexp(out, -2 * BITS, out=out)
 
 
 def _whole(values: Any) -> np.ndarray:
+    """Return a sum that is exact in float64 as int64, dense."""
     return dense(values).astype(np.int64)
+
+
+def _column_totals(columns: Any) -> np.ndarray:
+    return np.asarray(columns.sum(axis=0)).ravel()
+
+
+def _times(x: Any, y: Any) -> Any:
+    """Return the products of two matrices entry by entry."""
+    return x.multiply(y).tocsr() if sp.issparse(x) else x * y
+
+
+def _two_words(name: str, whole: np.ndarray) -> State:
+    """Return a sum of whole numbers as a word of 40 bits and one of what is above."""
+    return {name: whole & MASK, name + "+": whole >> WORD}
+
+
+def _joined_words(name: str, upper_sum: Any, lower_sum: Any) -> State:
+    """Return 2²⁰·upper + lower as a word of 40 bits and one of what is above."""
+    upper = _whole(upper_sum)
+    lower = _whole(lower_sum)
+    below = ((upper & LOW) << BITS) + lower  # upper's part of the word and all of lower: < 2⁵⁴
+    return {name: below & MASK, name + "+": (upper >> BITS) + (below >> WORD)}
+
+
+def _times_power(state: State, power: int) -> State:
+    """Return 2^(20·power) times the state, its words in order."""
+    state = add({}, state)
+    for _ in range(power):  # 20 bits at a time: of words of 40, int64 holds no more
+        state = add({}, {name: value << BITS for name, value in state.items()})
+    return state
 
 
 # ---- second moments ----
@@ -171,149 +228,122 @@ def second_moments(
     across: bool = True,
     state: State | None = None,
 ) -> State:
-    """The state of [X, Y, 1]'[X, Y, 1] of the rows of some parts, `SPARSE_ROWS` each at most, and
-    those of `state`, whose arrays are changed. A part: the features; y (n, q) CSR of 0 and 1, or of
-    whole numbers up to 2¹⁵ (of 2²⁷ rows at most without mass); None or (n,) int64 how many times
-    each row counts. Unless labels go `across` each other, ``yy`` is the diagonal of Y'Y."""
+    """Return the state of [X, Y, 1]'[X, Y, 1] of the rows of some parts and those of `state`.
+
+    A part, of `SPARSE_ROWS` rows at most: the features; y (n, q) CSR of 0 and 1, or of whole
+    numbers up to 2¹⁵ (of 2²⁷ rows at most without mass); None or (n,) int64 how many times each row
+    counts. Unless labels go `across` each other, ``yy`` is the diagonal of Y'Y. The arrays of
+    `state` are changed."""
     state = state or {}
     products = Words({name: state[name] for name in NAMES if name in state}, wide)
     sums: State = {name: value for name, value in state.items() if name not in NAMES}
-    for rows, y, mass in parts:
-        y, whole = y.astype(np.float64), y.astype(np.int64)
-        if mass is not None:
-            sums = _add_weighted(sums, products, *rows, y, mass, across)
+    for (coarse, fine), labels, mass in parts:
+        if mass is None:
+            sums = add(sums, _add_rows(products, coarse, fine, labels, across))
             continue
-        one: State = {"n": np.array([y.shape[0]]), "y": _sums(whole)}
-        one["yy"] = whole.T @ whole if across else _sums(_times(whole, whole))
-        for a, b, labels in _steps(rows, y):
-            for name, values in (("h", a), ("l", b)):
-                if values is not None:
-                    for key, sum_ in ((name, _sums(values)), (name + "y", (labels.T @ values).T)):
-                        one[key] = one[key] + sum_ if key in one else sum_
-            products.square(a, b)
-        sums = add(sums, {name: _whole(sum_) for name, sum_ in one.items()})
+        for rows, m, power in mass_parts(mass):
+            H = coarse[rows]
+            L = _cut(fine, rows)
+            Y = labels[rows].astype(np.float64)
+            sums = add(sums, _add_weighted_rows(products, H, L, Y, m, power, across))
     return sums | products.carried()
 
 
-def _sums(columns: Any) -> np.ndarray:
-    return np.asarray(columns.sum(axis=0)).ravel()
+def _add_rows(
+    products: Words, coarse: Any, fine: Any | None, labels: sp.csr_matrix, across: bool
+) -> State:
+    """Add X'X of rows that count once to `products`; return their other sums."""
+    counts = labels.astype(np.int64)
+    sums: State = {"n": np.array([labels.shape[0]]), "y": _column_totals(counts)}
+    sums["yy"] = counts.T @ counts if across else _column_totals(_times(counts, counts))
+    for H, L, Y in _exact_steps(coarse, fine, labels.astype(np.float64)):
+        _add_column_sums(sums, "h", H, Y)
+        if L is not None:
+            _add_column_sums(sums, "l", L, Y)
+        products.square(H, L)
+    return {name: _whole(value) for name, value in sums.items()}
 
 
-def _steps(rows: Quantised, y: sp.csr_matrix) -> Iterator[tuple[Any, Any | None, Matrix]]:
-    """Yield h, l and the labels of rows of a part of which so few meet in a column that their
-    products are exact."""
-    n, (coarse, fine), labels, step = max(y.shape[0], 1), rows, y, ROWS
+def _add_column_sums(sums: State, name: str, columns: Any, Y: Matrix) -> None:
+    """Add the sums of some columns, and those by label, to `sums`."""
+    _accumulate(sums, name, _column_totals(columns))
+    _accumulate(sums, name + "y", (Y.T @ columns).T)
+
+
+def _accumulate(sums: State, name: str, value: Any) -> None:
+    sums[name] = sums[name] + value if name in sums else value
+
+
+def _exact_steps(
+    coarse: Any, fine: Any | None, Y: sp.csr_matrix
+) -> Iterator[tuple[Any, Any | None, Matrix]]:
+    """Yield H, L and Y of so few rows that their products are exact."""
+    n = max(Y.shape[0], 1)
+    step = ROWS
+    labels: Matrix = Y
     if sp.issparse(coarse):
-        step = n if np.bincount(coarse.indices).max(initial=0) <= ROWS else step
-    elif 8 * y.nnz > n * y.shape[1]:  # the dense product is the quicker one
-        labels = y.toarray()
+        # a product of two columns adds up no more terms than one of them stores
+        if np.bincount(coarse.indices).max(initial=0) <= ROWS:
+            step = n
+    elif 8 * Y.nnz > n * Y.shape[1]:  # the dense product is the quicker one
+        labels = Y.toarray()
     for first in range(0, n, step):
-        some = slice(first, first + step)
-        yield coarse[some], None if fine is None else fine[some], labels[some]
+        rows = slice(first, first + step)
+        yield coarse[rows], _cut(fine, rows), labels[rows]
 
 
-def _add_weighted(
-    sums: State,
+def _add_weighted_rows(
     products: Words,
-    coarse: Any,
-    fine: Any | None,
-    y: sp.csr_matrix,
-    mass: np.ndarray,
+    H: Any,
+    L: Any | None,
+    Y: sp.csr_matrix,
+    m: np.ndarray,
+    power: int,
     across: bool,
 ) -> State:
-    """`sums` with those of rows that count `mass` times, and `products` with theirs."""
-    v = coarse.shape[1]
-    for part, m, raised in _mass_parts(mass):
-        a, b, c = coarse[part], None if fine is None else fine[part], y[part]
-        one: State = {"n": np.array([int(m.sum())], np.int64), "y": _whole(c.T @ m).ravel()}
-        label_upper, label_lower = split(rows_times(c, m))
-        squares = [
-            c.T @ part if across else _whole(_sums(_times(c, part)))
-            for part in (label_upper, label_lower)
-        ]
-        one |= _linear("yy", tuple(squares))
-        of_rows, times = of_mass(a, b, m)
-        for name, values, (upper, lower) in (("h", a, times[0]), ("l", b, times[-1])):
-            if values is not None:
-                one |= _linear(name, m @ values, v) | _linear(
-                    name + "y", ((c.T @ upper).T, (c.T @ lower).T)
-                )
-        products.add_all([(place + raised, left, right) for place, left, right in of_rows])
-        sums = add(sums, _raised(one, raised))
-    return sums
+    """Add X'X of rows that count m·2^(20·power) times to `products`; return their other sums."""
+    sums: State = {"n": np.array([int(m.sum())], np.int64), "y": _whole(Y.T @ m).ravel()}
+    upper_labels, lower_labels = split(rows_times(Y, m))
+    if across:
+        sums |= _joined_words("yy", Y.T @ upper_labels, Y.T @ lower_labels)
+    else:
+        upper_squares = _column_totals(_times(Y, upper_labels))
+        lower_squares = _column_totals(_times(Y, lower_labels))
+        sums |= _joined_words("yy", upper_squares, lower_squares)
+    terms, parts = terms_of_mass(H, L, m)
+    sums |= _weighted_sums("h", H, parts[0], Y, m)
+    if L is not None:
+        sums |= _weighted_sums("l", L, parts[1], Y, m)
+    products.add_all([(place + power, left, right) for place, left, right in terms])
+    return _times_power(sums, power)
 
 
-def _mass_parts(mass: np.ndarray) -> Iterator[tuple[slice, np.ndarray, int]]:
-    """(rows, float64 m, k) of products' worth of rows that count m·2^(20k) times, m below 2²⁰; at
-    least one, of no rows."""
-    for first in range(0, max(len(mass), 1), ROWS):
-        rest, raised = mass[first : first + ROWS], 0
-        while raised == 0 or rest.any():
-            yield slice(first, first + ROWS), (rest & LOW).astype(np.float64), raised
-            rest, raised = rest >> BITS, raised + 1
+def _weighted_sums(
+    name: str, columns: Any, parts: tuple[Any, Any], Y: sp.csr_matrix, m: np.ndarray
+) -> State:
+    """Return the sums of some columns of rows that count m times, and those by label.
 
-
-def _member_parts(member: sp.csr_matrix) -> Iterator[tuple[slice, sp.csr_matrix, int]]:
-    """(rows, part, k) of products' worth of rows that count part·2^(20k) times in a group, part (g,
-    rows) below 2²⁰; at least one."""
-    for first in range(0, max(member.shape[1], 1), ROWS):
-        some = slice(first, first + ROWS)
-        rest, raised = member[:, some], 0
-        while raised == 0 or rest.data.any():
-            digits = (rest.data & LOW).astype(np.float64)
-            yield some, with_values(rest, digits), raised
-            rest.data >>= BITS
-            raised += 1
-
-
-def _raised(state: State, times: int) -> State:
-    """2^(20·times) times the state, its words in order."""
-    state = add({}, state)
-    for _ in range(times):
-        state = add({}, {name: value << BITS for name, value in state.items()})
-    return state
-
-
-def _linear(name: str, total: Any, v: int | None = None) -> State:
-    """A sum of whole numbers, of upper and lower parts where it is a pair, as a word of 40 bits and
-    one of what is above."""
-    if v is not None:
-        whole = _whole(total).reshape(v)
-        return {name: whole & MASK, name + "+": whole >> WORD}
-    upper, lower = (_whole(part) for part in total)
-    whole = ((upper & LOW) << BITS) + lower
-    return {name: whole & MASK, name + "+": (upper >> BITS) + (whole >> WORD)}
-
-
-def _of_products(state: State, shape: tuple[int, ...]) -> np.ndarray:
-    """The words of products in float64, in place: a matrix may be as large as memory allows."""
-    out = _float(state, "hh", shape)
-    if "rest" in state:
-        below = state["rest"].astype(np.float64)
-        out += np.ldexp(below, -WORD, out=below)
-    return np.ldexp(out, -2 * BITS, out=out)
+    `parts`: upper and lower ones of the columns times m."""
+    upper, lower = parts
+    total = _whole(m @ columns).reshape(columns.shape[1])
+    by_label = _joined_words(name + "y", (Y.T @ upper).T, (Y.T @ lower).T)
+    return _two_words(name, total) | by_label
 
 
 def moments_of(state: State, unit: np.ndarray, q: int) -> dict[str, np.ndarray]:
-    """n, sum_x (v,), sum_y (q,), xx (v, v), xy (v, q), yy (q, q) in float64: of the shifted
-    features, the labels as they are."""
+    """Return the second moments of a state in float64: of the shifted features, labels as they are.
+
+    They are n, sum_x (v,), sum_y (q,), xx (v, v), xy (v, q) and yy (q, q)."""
     v = len(unit)
-    xx = _of_products(state, (v, v))
+    xx = _products_in_units(state, (v, v))
     xx *= unit[:, None]
     xx *= unit
-    xy = (
-        np.ldexp(_float(state, "hy", (v, q)) + np.ldexp(_float(state, "ly", (v, q)), -BITS), -BITS)
-        * unit[:, None]
-    )
-    total = (
-        np.ldexp(_float(state, "h", (v,)) + np.ldexp(_float(state, "l", (v,)), -BITS), -BITS) * unit
-    )
     return {
         "n": np.asarray(state["n"], np.float64),
-        "sum_x": total,
+        "sum_x": _column_sums(state, "h", "l", (v,)) * unit,
         "sum_y": _float(state, "y", (q,)),
         "xx": xx,
-        "xy": xy,
+        "xy": _column_sums(state, "hy", "ly", (v, q)) * unit[:, None],
         "yy": _float(state, "yy", (q, q)),
     }
 
@@ -329,61 +359,79 @@ def group_moments(
     wide: bool = False,
     mass: np.ndarray | None = None,
 ) -> State:
-    """The state of Σx and Σx² over groups of rows: `member` (g, n) 0/1 CSR says which rows a group
-    has. Parts are (g, v). `mass` (n,) int64: how many times each row counts; or `member` itself
-    says how many times each row counts in a group, int64."""
-    state: State = {}
-    one: State
+    """Return the state of Σx and Σx² over groups of rows; its parts are (g, v).
+
+    `member` (g, n) CSR, 0 and 1: which rows a group has. `mass` (n,) int64: how many times each row
+    counts; or `member` itself has that for each row of a group, int64."""
     if mass is not None or member.dtype == np.int64:
         member = sp.csr_matrix(member, dtype=np.int64, copy=True)
         if mass is not None:
             member.data *= mass[member.indices]
-        for part, each, raised in _member_parts(member):
-            a, b = coarse[part], None if fine is None else fine[part]
-            one = {}
-            for name, x, y in (
-                ("h", a, None),
-                ("l", b, None),
-                ("hh", a, a),
-                ("hl", a, b),
-                ("ll", b, b),
-            ):
-                if (b is None and "l" in name) or (y is not None and not squares):
-                    continue
-                parts = split(x if y is None else _times(x, y))
-                one |= _linear(name, tuple(each @ p for p in parts))
-            state = add(state, _raised(one, raised))
-        return state
+        return _weighted_group_moments(coarse, fine, member, squares)
+    state: State = {}
     for first in range(0, max(coarse.shape[0], 1), ROWS):
-        part = slice(first, first + ROWS)
-        a, b, m = (
-            coarse[part],
-            None if fine is None else fine[part],
-            member[:, part].astype(np.float64),
-        )
-        one = {"h": _whole(m @ a)}
+        rows = slice(first, first + ROWS)
+        H = coarse[rows]
+        L = _cut(fine, rows)
+        M = member[:, rows].astype(np.float64)
+        sums: State = {"h": _whole(M @ H)}
         if squares:
-            one["hh"] = _whole(m @ _times(a, a))
-        if b is not None:
-            one["l"] = _whole(m @ b)
+            sums["hh"] = _whole(M @ _times(H, H))
+        if L is not None:
+            sums["l"] = _whole(M @ L)
             if squares:
-                one |= {"hl": _whole(m @ _times(a, b)), "ll": _whole(m @ _times(b, b))}
-        state = add(state, one)
+                sums["hl"] = _whole(M @ _times(H, L))
+                sums["ll"] = _whole(M @ _times(L, L))
+        state = add(state, sums)
     return carried(state) if wide else state
 
 
-def _times(a: Any, b: Any) -> Any:
-    return a.multiply(b).tocsr() if sp.issparse(a) else a * b
+def _weighted_group_moments(
+    coarse: Any, fine: Any | None, member: sp.csr_matrix, squares: bool
+) -> State:
+    """Return the state of `group_moments` of rows that count as often as `member` has it."""
+    state: State = {}
+    for rows, M, power in _member_parts(member):
+        sums: State = {}
+        for name, values in _group_summands(coarse[rows], _cut(fine, rows), squares):
+            upper, lower = split(values)  # squares have 40 bits: the sums of 20 are exact
+            sums |= _joined_words(name, M @ upper, M @ lower)
+        state = add(state, _times_power(sums, power))
+    return state
+
+
+def _group_summands(H: Any, L: Any | None, squares: bool) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each sum by group and what it adds up."""
+    yield "h", H
+    if L is not None:
+        yield "l", L
+    if squares:
+        yield "hh", _times(H, H)
+        if L is not None:
+            yield "hl", _times(H, L)
+            yield "ll", _times(L, L)
+
+
+def _member_parts(member: sp.csr_matrix) -> Iterator[tuple[slice, sp.csr_matrix, int]]:
+    """Yield (rows, M, k) of products' worth of rows that count M·2^(20k) times in a group.
+
+    M (g, rows) is below 2²⁰. There is at least one part, of no rows."""
+    for first in range(0, max(member.shape[1], 1), ROWS):
+        rows = slice(first, first + ROWS)
+        remaining = member[:, rows]
+        power = 0
+        while power == 0 or remaining.data.any():
+            digits = (remaining.data & LOW).astype(np.float64)
+            yield rows, with_values(remaining, digits), power
+            remaining.data >>= BITS
+            power += 1
 
 
 def sums_of(
     state: State, unit: np.ndarray, shape: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Σx and Σx² (g, v) in float64, of the shifted values."""
-    total = (
-        np.ldexp(_float(state, "h", shape) + np.ldexp(_float(state, "l", shape), -BITS), -BITS)
-        * unit
-    )
+    """Return Σx and Σx² (g, v) in float64, of the shifted values."""
+    total = _column_sums(state, "h", "l", shape) * unit
     square = _float(state, "hh", shape) + np.ldexp(_float(state, "hl", shape), 1 - BITS)
     square += np.ldexp(_float(state, "ll", shape), -2 * BITS)
     return total, np.ldexp(square, -2 * BITS) * (unit * unit)
@@ -392,156 +440,88 @@ def sums_of(
 # ---- products of two quantised matrices, and of one with weights ----
 
 
-def cross(left: tuple[Any, Any | None], right: tuple[Any, Any | None], wide: bool = False) -> State:
-    """The two words ``hh`` and ``rest`` of A'B: coarse and fine of A (n, v) and of B (n, w)."""
-    n, v, w = left[0].shape[0], left[0].shape[1], right[0].shape[1]
-    words = Words({"hh": np.zeros((v, w), np.int64)}, wide)
+def cross(left: Quantised, right: Quantised, wide: bool = False) -> State:
+    """Return the two words ``hh`` and ``rest`` of A'B, of quantised A (n, v) and B (n, w)."""
+    n, v = left[0].shape
+    w = right[0].shape[1]
+    products = Words({"hh": np.zeros((v, w), np.int64)}, wide)
     for first in range(0, n, ROWS):
-        part = slice(first, first + ROWS)
-        a, b, c, d = (None if each is None else each[part] for each in (*left, *right))
+        rows = slice(first, first + ROWS)
+        H_a = left[0][rows]
+        L_a = _cut(left[1], rows)
         if left is right:
-            words.square(a, b)
+            products.square(H_a, L_a)
             continue
-        pairs: list[tuple[int, Any, Any]] = [(2, a, c), (1, a, d), (1, b, c), (0, b, d)]
-        present = [(place, x, y) for place, x, y in pairs if x is not None and y is not None]
-        words.add((slice(0, v), slice(0, w)), *((place, dense(x.T @ y)) for place, x, y in present))
-    return words.carried()
+        H_b = right[0][rows]
+        L_b = _cut(right[1], rows)
+        terms = [(2, H_a, H_b), (1, H_a, L_b), (1, L_a, H_b), (0, L_a, L_b)]
+        present = [(power, a, b) for power, a, b in terms if a is not None and b is not None]
+        everywhere = (slice(0, v), slice(0, w))
+        products.add(everywhere, *((power, dense(a.T @ b)) for power, a, b in present))
+    return products.carried()
 
 
 def product_of(state: State, left: np.ndarray, right: np.ndarray, prefix: str = "") -> np.ndarray:
-    """(v, w) A'B in float64 from a state of `cross`, the units (v,) and (w,) of its columns."""
-    own = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
-    shape = len(left), len(right)
-    out = _of_products(own, shape)
+    """Return A'B (v, w) in float64 from a state of `cross`.
+
+    `left` (v,) and `right` (w,) are the units of the columns; the state's names begin with
+    `prefix`."""
+    words = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
+    out = _products_in_units(words, (len(left), len(right)))
     out *= left[:, None]
     out *= right
     return out
 
 
 def applied(coarse: Any, fine: Any | None, unit: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(n, w) X @ `weights` (v, w) of quantised rows X, to 2⁻⁶⁰ of unit @ max|weights|: the bits of
-    a row do not depend on the others, which a product of floats does not promise."""
+    """Return X @ `weights` (n, w) of quantised rows X, to 2⁻⁶⁰ of unit @ max|weights|.
+
+    The bits of a row do not depend on the other rows, which a product of floats does not
+    promise."""
     weights = weights * unit[:, None]
-    scale = units(
-        weights.min(axis=0, initial=0.0),
-        weights.max(axis=0, initial=0.0),
-        np.zeros(weights.shape[1]),
-    )
-    rest, parts = np.ldexp(weights / scale, BITS), []
-    for _ in range(3):
-        parts.append(np.rint(rest))
-        rest = np.ldexp(rest - parts[-1], BITS)
+    low = weights.min(axis=0, initial=0.0)
+    high = weights.max(axis=0, initial=0.0)
+    scale = units(low, high, np.zeros(weights.shape[1]))
+    first_digit, second_digit, third_digit = _digits(weights / scale)
     out = np.zeros((coarse.shape[0], len(scale)))
     for first in range(0, len(unit), ROWS):
         columns = slice(first, first + ROWS)
-        whole = first == 0 and len(unit) <= ROWS
-        a, b = (each if each is None or whole else each[:, columns] for each in (coarse, fine))
-        high, middle, low = (np.asarray(a @ part[columns]) for part in parts)
-        if b is not None:
-            middle = middle + np.asarray(b @ parts[0][columns])
-            low = low + np.asarray(b @ parts[1][columns])
-        out += high
-        out += np.ldexp(middle, -BITS)
-        out += np.ldexp(low, -2 * BITS)
+        H = coarse
+        L = fine
+        if len(unit) > ROWS:  # a product of more columns would not be exact
+            H = coarse[:, columns]
+            L = None if fine is None else fine[:, columns]
+        high_sum = np.asarray(H @ first_digit[columns])
+        middle_sum = np.asarray(H @ second_digit[columns])
+        low_sum = np.asarray(H @ third_digit[columns])
+        if L is not None:
+            middle_sum = middle_sum + np.asarray(L @ first_digit[columns])
+            low_sum = low_sum + np.asarray(L @ second_digit[columns])
+        out += high_sum
+        out += np.ldexp(middle_sum, -BITS)
+        out += np.ldexp(low_sum, -2 * BITS)
     return np.ldexp(out, -2 * BITS) * scale
+
+
+def _digits(values: np.ndarray) -> list[np.ndarray]:
+    """Return three whole numbers of 20 bits: values ≈ d₁ 2⁻²⁰ + d₂ 2⁻⁴⁰ + d₃ 2⁻⁶⁰, |values| ≤ 1."""
+    digits = []
+    remainder = np.ldexp(values, BITS)
+    for _ in range(3):
+        digits.append(np.rint(remainder))
+        remainder = np.ldexp(remainder - digits[-1], BITS)
+    return digits
 
 
 def weighted_square(
     coarse: Any, fine: Any | None, mass: np.ndarray
 ) -> list[tuple[np.ndarray, int]]:
-    """X'MX of quantised columns (n, v) of rows that count `mass` (n,) times: parts (int64, shift),
-    as of `words`, of 2⁻⁸⁰."""
+    """Return X'MX of quantised columns (n, v) of rows that count `mass` (n,) times.
+
+    It is parts (int64, shift), as `integers.words` takes them, of 2⁻⁸⁰."""
     parts = []
-    for rows, m, raised in _mass_parts(mass):
-        products, _ = of_mass(coarse[rows], None if fine is None else fine[rows], m)
-        parts += [
-            (_whole(left.T @ right), BITS * (power + raised)) for power, left, right in products
-        ]
+    for rows, m, power in mass_parts(mass):
+        terms, _ = terms_of_mass(coarse[rows], _cut(fine, rows), m)
+        for place, left, right in terms:
+            parts.append((_whole(left.T @ right), BITS * (place + power)))
     return parts
-
-
-# ---- whole numbers of several words ----
-
-WORDS = (" 0", " 1", " 2", " 3")  # of 40 bits each, the last one with all that is above
-THREE, FOUR = 3, 4
-
-
-def words(name: str, *parts: tuple[np.ndarray, int], count: int = THREE) -> State:
-    """Σ value · 2^shift of int64 arrays of one shape as the `count` words of `name`: below 2¹⁴⁰, of
-    four words 2¹⁸⁰."""
-    out = [np.zeros(np.shape(parts[0][0]), np.int64) for _ in range(count)]
-    last = count - 1
-    for value, shift in parts:
-        for piece, at in ((value & MASK, shift), (value >> WORD, shift + WORD)):
-            word, above = divmod(at, WORD)
-            if word >= last:
-                out[last] += piece << (at - last * WORD)
-                continue
-            out[word] += (piece & ((1 << (WORD - above)) - 1)) << above
-            out[word + 1] += piece >> (WORD - above)
-    return add_words({}, {name + word: value for word, value in zip(WORDS, out, strict=False)})
-
-
-def add_words(left: State, right: State) -> State:
-    """The sum of two states of whole numbers, some of them of several words."""
-    out = _summed(left, right)
-    for name in [name.removesuffix(WORDS[0]) for name in out if name.endswith(WORDS[0])]:
-        for lower, upper in itertools.pairwise(WORDS):
-            if name + upper in out:
-                above = out[name + lower] >> WORD
-                out[name + lower] = out[name + lower] & MASK
-                out[name + upper] = out[name + upper] + above
-    return out
-
-
-def number(state: State, name: str, exponent: int) -> np.ndarray:
-    """The whole number of several words `name`, times 2^exponent, in float64: one value however
-    many words it takes."""
-    parts = [np.asarray(state[name + word], np.float64) for word in WORDS if name + word in state]
-    out = np.ldexp(parts[-1], exponent + (len(parts) - 1) * WORD)
-    for at in range(len(parts) - 2, -1, -1):
-        out = out + np.ldexp(parts[at], exponent + at * WORD)
-    return out
-
-
-TOTAL = -2 * WORD  # the exponent by which `number` reads a `total`, in its units
-
-
-def total(name: str, values: np.ndarray, unit: float, mass: np.ndarray | None = None) -> State:
-    """Σ over the first axis of float64 values of at most a power of two `unit`, in three words of
-    unit · 2^`TOTAL`; `mass` (n,) int64 below 2⁵²: how many times each counts, 2⁵² times all
-    together at most."""
-    scaled = np.ldexp(values / unit, WORD)
-    coarse = np.rint(scaled)
-    fine = np.rint(np.ldexp(scaled - coarse, WORD))
-    if mass is not None:
-        return words(name, *_times_mass(coarse.astype(np.int64), fine.astype(np.int64), mass))
-    # 2²² rows of 2⁴⁰ fit int64
-    parts = [
-        (each[first : first + WIDE_ROWS].astype(np.int64).sum(axis=0), shift)
-        for each, shift in ((coarse, WORD), (fine, 0))
-        for first in range(0, max(1, len(values)), WIDE_ROWS)
-    ]
-    return words(name, *((np.atleast_1d(value), shift) for value, shift in parts))
-
-
-def _times_mass(
-    coarse: np.ndarray, fine: np.ndarray, mass: np.ndarray
-) -> list[tuple[np.ndarray, int]]:
-    """Parts of Σ mass · (2⁴⁰ coarse + fine) over the rows, as `words` takes them: 20 bits of each
-    at a time."""
-    parts = []
-    for rows, m, raised in _mass_parts(mass):
-        times = m.astype(np.int64).reshape(-1, *(1,) * (coarse.ndim - 1))
-        for each, shift in ((coarse[rows], WORD), (fine[rows], 0)):
-            for piece, above in ((each & LOW, 0), (each >> BITS, BITS)):
-                parts.append(
-                    (np.atleast_1d((piece * times).sum(axis=0)), shift + above + BITS * raised)
-                )
-    return parts
-
-
-def power_above(values: np.ndarray | np.floating[Any] | float) -> Any:
-    """The least powers of two that are at least the values; 1 for 0."""
-    mantissa, exponent = np.frexp(values)
-    return np.where(mantissa > 0, np.ldexp(1.0, exponent - (mantissa == 0.5)), 1.0)

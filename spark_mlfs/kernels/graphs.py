@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from . import exact
+from . import exact, integers
 from .exact import power_above
 from .knn import GRID, Rows, Tile, differences, pair_squares, tiles
 from .labels import LabelsetSimilarity, shared_labels
@@ -141,7 +141,7 @@ def hinge_state(
     summed: bool = False,
     tile: int = 2048,
 ) -> State:
-    """The sums over the misses that one block holds; they add up in any order by `exact.add_words`.
+    """The sums over the misses that one block holds; they add up in any order by `integers.add_words`.
 
     `batches` anchors, a few hundred each so that tiles of `tile` rows stay in the cache; `block`
     rows with labelset codes, the anchors themselves may be among them (by id); `weights` (d,) the v
@@ -153,7 +153,7 @@ def hinge_state(
         for x, u in ((block.x.copy(), grid.unit), (changed(block.x, np.square), grid.unit**2))
     )
     column, parts = np.zeros(len(block), np.int64), []
-    out: State = exact.words("cross", (np.zeros(block.width, np.int64), 0)) if summed else {}
+    out: State = integers.words("cross", (np.zeros(block.width, np.int64), 0)) if summed else {}
     for anchors in batches:
         reach, sums = (
             np.zeros((len(anchors), anchors.k), np.int64),
@@ -171,7 +171,7 @@ def hinge_state(
             sums.add(i, r, w, run)
         parts.append({"reach": reach} | ({} if summed else sums.per_anchor()))
         if summed:
-            out = exact.add_words(
+            out = integers.add_words(
                 out, sums.with_anchors(exact.quantised(anchors.rows.x.copy(), grid.unit))
             )
     out |= {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -179,7 +179,7 @@ def hinge_state(
         share = exact.quantised(column[:, None].astype(np.float64), _most(batches, grid))
         product = exact.cross(share, square)
         rest = [(product["rest"][0], 0)] if "rest" in product else []
-        out |= exact.words("square", (product["hh"][0], 2 * BITS), *rest)
+        out |= integers.words("square", (product["hh"][0], 2 * BITS), *rest)
     return out
 
 
@@ -230,9 +230,11 @@ def hinges(
             np.concatenate(hits) - lam * apart,
             np.concatenate(losses) - lam * (apart * v).sum(axis=1),
         )
-    cross = exact.number(state, "cross", -grid.bits - 3 * BITS) * grid.unit**2
+    cross = integers.number(state, "cross", -grid.bits - 3 * BITS) * grid.unit**2
     square = (
-        exact.number(state, "square", -grid.bits - 4 * BITS) * _most(batches, grid) * grid.unit**2
+        integers.number(state, "square", -grid.bits - 4 * BITS)
+        * _most(batches, grid)
+        * grid.unit**2
     )
     apart = sum(pulled) - 2 * cross + square
     return HingePart(
@@ -306,7 +308,7 @@ class _Products:
                         else np.einsum("ij,ij->j", own, piece)
                     )
                     parts.append((np.asarray(total, np.int64).ravel(), up + higher + above))
-        return exact.words("cross", *parts)
+        return integers.words("cross", *parts)
 
 
 def _halves(value: Matrix) -> list[tuple[Matrix, int]]:

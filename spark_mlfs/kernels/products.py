@@ -6,7 +6,7 @@ where there is ``hh+``, which narrow states do without."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ import scipy.sparse as sp
 from .matrix import dense, with_values
 
 State = dict[str, Any]
+Tile = tuple[slice, slice]  # rows and columns of a product
+Term = tuple[int, Any, Any]  # (k, left, right): left'right · 2^(20k)
 
 BITS, WORD = 20, 40
 LOW, MASK = (1 << BITS) - 1, (1 << WORD) - 1
@@ -23,6 +25,7 @@ ROOM = 1 << 21  # values of the rows of one product, about, where it has many co
 TILE = 1024  # columns of a product that are in memory at once
 MOST_PRODUCTS = 512  # whose sums stay below 2⁶³
 NEAR = 1 << 15  # values at once that stay near the processor from one step to the next
+NAMES = ("rest", "hh", "hh+")
 
 
 def rows_of(v: int) -> int:
@@ -31,7 +34,7 @@ def rows_of(v: int) -> int:
 
 
 def split(x: Any) -> tuple[Any, Any]:
-    """Upper and lower parts of whole numbers below 2⁴⁰: x = 2²⁰·upper + lower."""
+    """Return upper and lower parts of whole numbers below 2⁴⁰: x = 2²⁰·upper + lower."""
     values = x.data if sp.issparse(x) else x
     upper = np.rint(np.ldexp(values, -BITS))
     lower = values - np.ldexp(upper, BITS)
@@ -41,61 +44,85 @@ def split(x: Any) -> tuple[Any, Any]:
 
 
 def plus(x: Any, y: Any) -> Any:
-    """The sum of two matrices that store the same entries."""
+    """Return the sum of two matrices that store the same entries."""
     return with_values(x, x.data + y.data) if sp.issparse(x) else x + y
 
 
 def rows_times(x: Any, m: np.ndarray) -> Any:
-    """The rows of x times m."""
+    """Return the rows of x times m."""
     if not sp.issparse(x):
         return x * m[:, None]
     return with_values(x, x.data * np.repeat(m, np.diff(x.indptr)))
 
 
-NAMES = ("rest", "hh", "hh+")
+def add_by_name(left: State, right: State, in_place: bool = False) -> State:
+    """Return the sum of two states name by name, nothing carried.
+
+    With `in_place` the arrays of `left` may be changed."""
+    total = dict(left)
+    for name, value in right.items():
+        if name in total:
+            word = total[name]
+            is_reused = in_place and word.dtype == np.int64 and word.flags.writeable
+            target = word if is_reused else None
+            value = np.add(word, value, dtype=np.int64, out=target)
+        total[name] = value
+    return total
+
+
+# ---- sums of products ----
 
 
 class Words:
-    """A sum of products as the words of a state, whose arrays are added to: whole float64 below
-    2⁵³, each times 2^(20k) units of 2⁻⁸⁰. Symmetric sums are added up where the row is in no later
-    tile of columns than the column, until they are `carried`; so what they take beside the words is
-    a few tiles."""
+    """A sum of products as the words of a state, whose arrays are added to.
+
+    Products are whole float64 below 2⁵³, each times 2^(20k) units of 2⁻⁸⁰. Symmetric sums are added
+    up where the row is in no later tile of columns than the column, until they are `carried`; so
+    what they take beside the words is a few tiles."""
 
     def __init__(self, words: State, wide: bool) -> None:
-        self.words, self.wide, self.count, self.mirrors = words, wide, 0, False
-        self.room = np.empty((0, 0))
+        self.words = words
+        self.wide = wide
+        self.mirrors = False  # whether tiles below the diagonal are still to be filled
+        self._products = 0  # added since the last carry
+        self._buffer = np.empty((0, 0))
 
-    def square(self, a: Any, b: Any | None) -> None:
-        """Add X'X of at most `ROWS` rows; h'l + l'h = (h + l)'(h + l) − h'h − l'l, three symmetric
-        products."""
-        tiles = self._tiles(a)
-        upper = _product(a, a)
-        if b is None:
-            for at in tiles:
-                self.add(at, (2, upper(at)))
+    def square(self, H: Any, L: Any | None) -> None:
+        """Add X'X of at most `ROWS` rows, of their coarse and fine parts.
+
+        H'L + L'H = (H + L)'(H + L) − H'H − L'L: three symmetric products."""
+        tiles = self._tiles(H)
+        product_of_coarse = _product(H, H)
+        if L is None:
+            for tile in tiles:
+                self.add(tile, (2, product_of_coarse(tile)))
             return
-        both = plus(a, b) if sp.issparse(a) else self._sum(a, b)
-        middle, lower = _product(both, both), _product(b, b)
-        for at in tiles:
-            high, low, between = upper(at), lower(at), middle(at)
-            between -= high
-            between -= low
-            self.add(at, (2, high), (1, between), (0, low))
+        both = plus(H, L) if sp.issparse(H) else self._sum(H, L)
+        product_of_sum = _product(both, both)
+        product_of_fine = _product(L, L)
+        for tile in tiles:
+            high = product_of_coarse(tile)
+            low = product_of_fine(tile)
+            middle = product_of_sum(tile)
+            middle -= high
+            middle -= low
+            self.add(tile, (2, high), (1, middle), (0, low))
 
-    def add_all(self, products: Sequence[tuple[int, Any, Any]]) -> None:
-        """Add Σ left'right · 2^(20k) of (k, left, right), which is symmetric, as `of_mass` gives
-        it."""
+    def add_all(self, terms: Sequence[Term]) -> None:
+        """Add Σ left'right · 2^(20k) of terms (k, left, right), which is symmetric.
+
+        They are as `terms_of_mass` gives them."""
         self.wide = True
-        each = [(place, _product(left, right)) for place, left, right in products]
-        for at in self._tiles(products[0][1]):
-            self.add(at, *((place, product(at)) for place, product in each))
+        products = [(power, _product(left, right)) for power, left, right in terms]
+        for tile in self._tiles(terms[0][1]):
+            self.add(tile, *((power, product(tile)) for power, product in products))
 
-    def _tiles(self, a: Any) -> list[Tile]:
-        """The rows and columns of X'X that are worked out at once."""
-        v = a.shape[1]
+    def _tiles(self, x: Any) -> list[Tile]:
+        """Return the rows and columns of X'X that are worked out at once."""
+        v = x.shape[1]
         if "hh" not in self.words:
             self.words["hh"] = np.zeros((v, v), np.int64)
-        if sp.issparse(a):
+        if sp.issparse(x):
             return [(rows, slice(0, v)) for rows in _slices(v, TILE * TILE // max(1, v))]
         self.mirrors = v > TILE
         return [
@@ -105,29 +132,34 @@ class Words:
             if columns.start >= rows.start
         ]
 
-    def add(self, at: Tile, *products: tuple[int, np.ndarray]) -> None:
+    def add(self, tile: Tile, *products: tuple[int, np.ndarray]) -> None:
         """Add product · 2^(20k) of each (k, product) at some rows and columns."""
-        self.count += len(products)
-        if self.count > MOST_PRODUCTS:
+        self._products += len(products)
+        if self._products > MOST_PRODUCTS:
             self._carry()
-        (rows, columns), (height, width) = at, products[0][1].shape
-        for some in _slices(height, NEAR // max(1, width)):  # which stay near the processor
-            near = slice(rows.start + some.start, rows.start + some.stop), columns
-            for place, product in products:
-                whole, (word, odd) = product[some].astype(np.int64), divmod(place, 2)
-                if word >= 2:
-                    self._word(2)[near] += whole << BITS * (place - 4)
-                elif odd:
-                    self._word(word + 1)[near] += whole >> BITS
-                    whole &= LOW
-                    whole <<= BITS
-                    self._word(word)[near] += whole
-                else:
-                    self._word(word)[near] += whole
+        rows, columns = tile
+        height, width = products[0][1].shape
+        for run in _slices(height, NEAR // max(1, width)):  # which stays near the processor
+            near = (slice(rows.start + run.start, rows.start + run.stop), columns)
+            for power, product in products:
+                self._add_whole(near, power, product[run].astype(np.int64))
             if "rest" in self.words:
                 rest = self.words["rest"][near]
                 self.words["hh"][near] += rest >> WORD
                 rest &= MASK
+
+    def _add_whole(self, near: Tile, power: int, whole: np.ndarray) -> None:
+        """Add whole · 2^(20·power), whose array is overwritten, to the words it belongs to."""
+        number, odd = divmod(power, 2)  # a word is two powers
+        if number >= 2:
+            self._word(2)[near] += whole << BITS * (power - 4)
+        elif odd:  # across two words
+            self._word(number + 1)[near] += whole >> BITS
+            whole &= LOW
+            whole <<= BITS
+            self._word(number)[near] += whole
+        else:
+            self._word(number)[near] += whole
 
     def _word(self, number: int) -> np.ndarray:
         name = NAMES[number]
@@ -135,31 +167,30 @@ class Words:
             self.words[name] = np.zeros_like(self.words["hh"])
         return np.asarray(self.words[name])
 
-    def _sum(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """a + b, in memory that is used again."""
-        if self.room.shape[1] != a.shape[1] or len(self.room) < len(a):
-            self.room = np.empty_like(a)
-        return np.add(a, b, out=self.room[: len(a)])
+    def _sum(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return x + y, in memory that is used again."""
+        if self._buffer.shape[1] != x.shape[1] or len(self._buffer) < len(x):
+            self._buffer = np.empty_like(x)
+        return np.add(x, y, out=self._buffer[: len(x)])
 
     def _carry(self) -> None:
         """Take what is above 40 bits of the second word to the third, where there is one."""
-        self.count = 0
+        self._products = 0
         if self.words and (self.wide or "hh+" in self.words):
-            upper, above = self.words["hh"], self._word(2)
-            for some in _slices(len(upper), TILE):
-                above[some] += upper[some] >> WORD
-            upper &= MASK
+            word = self.words["hh"]
+            above = self._word(2)
+            for rows in _slices(len(word), TILE):
+                above[rows] += word[rows] >> WORD
+            word &= MASK
 
     def carried(self) -> State:
-        """Return the words, whole and carried."""
+        """Return the words, complete and carried."""
         self._carry()
-        for word in self.words.values() if self.mirrors else ():
-            for rows in _slices(len(word), TILE):
-                word[rows.stop :, rows] = word[rows, rows.stop :].T
+        if self.mirrors:
+            for word in self.words.values():
+                for rows in _slices(len(word), TILE):
+                    word[rows.stop :, rows] = word[rows, rows.stop :].T
         return self.words
-
-
-Tile = tuple[slice, slice]
 
 
 def _slices(size: int, step: int) -> list[slice]:
@@ -170,27 +201,44 @@ def _slices(size: int, step: int) -> list[slice]:
 def _product(left: Any, right: Any) -> Callable[[Tile], np.ndarray]:
     """Return left'right at a tile; of sparse matrices all columns of it."""
     if not sp.issparse(left):
-        return lambda at: left[:, at[0]].T @ right[:, at[1]]
+        return lambda tile: left[:, tile[0]].T @ right[:, tile[1]]
     transposed = left.T.tocsr()
-    return lambda at: dense(transposed[at[0]] @ right)
+    return lambda tile: dense(transposed[tile[0]] @ right)
 
 
-def of_mass(
-    a: Any, b: Any | None, m: np.ndarray
-) -> tuple[list[tuple[int, Any, Any]], list[tuple[Any, Any]]]:
-    """(k, left, right) whose left'right · 2^(20k) are the products of rows that count `m` times;
-    and the upper and lower parts of those rows."""
-    upper, lower = split(rows_times(a, m))
-    if b is None:
-        return [(3, a, upper), (2, a, lower)], [(upper, lower)]
-    fine_upper, fine_lower = split(rows_times(b, m))
-    both = plus(lower, fine_upper)
-    products = [
-        (3, a, upper),
-        (2, a, both),
-        (2, b, upper),
-        (1, b, both),
-        (1, a, fine_lower),
-        (0, b, fine_lower),
+# ---- rows that count several times ----
+
+
+def mass_parts(mass: np.ndarray) -> Iterator[tuple[slice, np.ndarray, int]]:
+    """Yield (rows, float64 m, k) of products' worth of rows that count m·2^(20k) times.
+
+    m is below 2²⁰. There is at least one part, of no rows."""
+    for first in range(0, max(len(mass), 1), ROWS):
+        rows = slice(first, first + ROWS)
+        remaining = mass[rows]
+        power = 0
+        while power == 0 or remaining.any():
+            yield rows, (remaining & LOW).astype(np.float64), power
+            remaining = remaining >> BITS
+            power += 1
+
+
+def terms_of_mass(H: Any, L: Any | None, m: np.ndarray) -> tuple[list[Term], list[tuple[Any, Any]]]:
+    """Return the terms of X'MX of rows that count `m` times, and the parts of these rows.
+
+    The terms are (k, left, right), a product left'right · 2^(20k) each, in the notation of
+    `kernels.exact` with a = mH and b = mL; the parts (a₁, a₀) and, of fine values, (b₁, b₀)."""
+    upper, lower = split(rows_times(H, m))
+    if L is None:
+        return [(3, H, upper), (2, H, lower)], [(upper, lower)]
+    fine_upper, fine_lower = split(rows_times(L, m))
+    middle = plus(lower, fine_upper)
+    terms = [
+        (3, H, upper),
+        (2, H, middle),
+        (2, L, upper),
+        (1, L, middle),
+        (1, H, fine_lower),
+        (0, L, fine_lower),
     ]
-    return products, [(upper, lower), (fine_upper, fine_lower)]
+    return terms, [(upper, lower), (fine_upper, fine_lower)]

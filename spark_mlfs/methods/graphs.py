@@ -14,8 +14,8 @@ from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import DataError
 from ..kernels import graphs as pairwise
-from ..kernels.exact import add_words
 from ..kernels.hashing import mix
+from ..kernels.integers import add_words
 from ..kernels.knn import tiles
 from ..kernels.labels import LabelsetSimilarity
 from ..kernels.nearest import NONE, Nearest

@@ -18,7 +18,7 @@ from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import ParameterError
-from ..kernels import exact, products
+from ..kernels import exact, integers, products
 from ..kernels.gram import GramStatistics, GramView
 from ..kernels.labels import entries, sketched_labels
 from ..params import Flag, Integer, Number, Parameter, Values
@@ -224,8 +224,8 @@ class ReweightedGram(ExactSums, layout="rows", graded=True, weighted=True):
         )
         norms = np.sqrt((residual * residual).sum(axis=1))
         mass = block.masses(profile)
-        out = exact.total("loss", huber(norms, 2 * self.floor), self._largest(profile), mass)
-        out |= exact.words(
+        out = integers.total("loss", huber(norms, 2 * self.floor), self._largest(profile), mass)
+        out |= integers.words(
             "moments", (np.zeros((size, size), np.int64), 0), count=self._words(profile)
         )
         # the weight is 1/(2 floor · ratio)
@@ -251,14 +251,14 @@ class ReweightedGram(ExactSums, layout="rows", graded=True, weighted=True):
                 ]
             else:
                 parts = exact.weighted_square(*a, mass[members])
-            moments = exact.words(
+            moments = integers.words(
                 "moments", *((part, at + shift) for part, at in parts), count=self._words(profile)
             )
-            out = exact.add_words(out, moments)
+            out = integers.add_words(out, moments)
         return out
 
     def _words(self, profile: Profile) -> int:
-        return exact.FOUR if profile.weighted else exact.THREE
+        return integers.FOUR if profile.weighted else integers.THREE
 
     def _units(self, profile: Profile) -> np.ndarray:
         return np.concatenate(
@@ -290,18 +290,20 @@ class ReweightedGram(ExactSums, layout="rows", graded=True, weighted=True):
         return float(exact.power_above(2 * np.linalg.norm(most)))
 
     def merge(self, left: State, right: State) -> State:
-        return exact.add_words(left, right)
+        return integers.add_words(left, right)
 
     def finish(self, state: State, profile: Profile) -> tuple[GramStatistics, float]:
         unit, v = self._units(profile), len(profile.varying)
-        m = exact.number(state, "moments", -4 * products.BITS - CLASS_BITS * (CLASSES - 1))
+        m = integers.number(state, "moments", -4 * products.BITS - CLASS_BITS * (CLASSES - 1))
         m *= unit[:, None]
         m *= unit
         m *= 0.5 / self.floor * profile.weight_unit
         sums = {"n": m[-1, -1], "sum_x": m[:v, -1], "sum_y": m[v:-1, -1]}
         sums |= {"xx": m[:v, :v], "xy": m[:v, v:-1], "yy": m[v:-1, v:-1]}
         loss = (
-            exact.number(state, "loss", exact.TOTAL) * self._largest(profile) * profile.weight_unit
+            integers.number(state, "loss", integers.TOTAL)
+            * self._largest(profile)
+            * profile.weight_unit
         )
         centre = np.zeros(self.sketch) if self.sketch else centre_of_labels(profile)
         return about_centres(sums, profile, centre), float(loss[0])

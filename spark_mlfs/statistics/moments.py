@@ -98,7 +98,7 @@ class ExactSums(Statistic, quantised=True):
 
     def merge_into(self, state: State, part: State) -> State:
         return (
-            exact.add(state, part, own=True)
+            exact.add(state, part, in_place=True)
             if type(self).merge is ExactSums.merge
             else self.merge(state, part)
         )

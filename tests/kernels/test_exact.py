@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_mlfs.kernels import exact, products
+from spark_mlfs.kernels import exact, integers, products
 
 KINDS = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -325,25 +325,29 @@ def test_words_hold_whole_numbers(parts, count):
     def whole(state):
         assert len(state) == count
         return sum(
-            int(state["v" + word][0]) << (40 * i) for i, word in enumerate(exact.WORDS[:count])
+            int(state["v" + word][0]) << (40 * i) for i, word in enumerate(integers.WORDS[:count])
         )
 
     if count == 4:
         parts = [(value, shift + 30) for value, shift in parts]
-    states = [exact.words("v", (np.array([value]), shift), count=count) for value, shift in parts]
+    states = [
+        integers.words("v", (np.array([value]), shift), count=count) for value, shift in parts
+    ]
     added = states[0]
     for state in states[1:]:
-        added = exact.add_words(added, state)
+        added = integers.add_words(added, state)
     assert whole(added) == sum(value << shift for value, shift in parts)
     same(
         added,
-        exact.words("v", *((np.array([value]), shift) for value, shift in parts), count=count),
+        integers.words("v", *((np.array([value]), shift) for value, shift in parts), count=count),
     )
     wanted = Fraction(sum(value << shift for value, shift in parts), 1 << 80)
-    assert exact.number(added, "v", -80)[0] == pytest.approx(float(wanted), abs=1e-15, rel=1e-12)
+    assert integers.number(added, "v", -80)[0] == pytest.approx(float(wanted), abs=1e-15, rel=1e-12)
     if count == 3:  # one value, however many words
-        longer = exact.words("v", *((np.array([value]), shift) for value, shift in parts), count=4)
-        assert exact.number(longer, "v", -80)[0] == exact.number(added, "v", -80)[0]
+        longer = integers.words(
+            "v", *((np.array([value]), shift) for value, shift in parts), count=4
+        )
+        assert integers.number(longer, "v", -80)[0] == integers.number(added, "v", -80)[0]
 
 
 @pytest.mark.parametrize("most", [4, 1 << 21, 1 << 44])
@@ -366,18 +370,18 @@ def test_squares_of_rows_that_count_several_times(kind, most):
     )
     values = (coarse.astype(object) << 20) + fine
     wanted = values.T @ (values * mass[:, None].astype(object))
-    cut = [exact.words("v", *exact.weighted_square(a[s], None if b is None else b[s], mass[s]), count=4)
+    cut = [integers.words("v", *exact.weighted_square(a[s], None if b is None else b[s], mass[s]), count=4)
            for s in (slice(0, 100), slice(100, 4000))]  # fmt: skip
-    state = exact.add_words(*cut[::-1])
-    got = sum(state["v" + word].astype(object) << (40 * i) for i, word in enumerate(exact.WORDS))
+    state = integers.add_words(*cut[::-1])
+    got = sum(state["v" + word].astype(object) << (40 * i) for i, word in enumerate(integers.WORDS))
     assert (got == wanted).all()
-    same(state, exact.words("v", *exact.weighted_square(a, b, mass), count=4))
+    same(state, integers.words("v", *exact.weighted_square(a, b, mass), count=4))
     if most == 4:
         times = np.repeat(np.arange(4000), mass)
         product = exact.cross(*[(a[times], None if b is None else b[times])] * 2)
         parts = [(product["hh"], 40), *([(product["rest"], 0)] if "rest" in product else [])]
         assert np.array_equal(
-            exact.number(exact.words("v", *parts), "v", -80), exact.number(state, "v", -80)
+            integers.number(integers.words("v", *parts), "v", -80), integers.number(state, "v", -80)
         )
 
 
@@ -385,22 +389,25 @@ def test_totals_are_the_rounded_sums():
     rng = np.random.default_rng(5)
     values = rng.lognormal(0, 3, size=5000)
     unit = float(exact.power_above(values.max()))
-    state = exact.total("t", values, unit)
-    assert exact.number(state, "t", exact.TOTAL)[0] * unit == pytest.approx(
+    state = integers.total("t", values, unit)
+    assert integers.number(state, "t", integers.TOTAL)[0] * unit == pytest.approx(
         float(sum(Fraction(v) for v in values)), rel=1e-15
     )
     order = rng.permutation(5000)
     same(
-        exact.add_words(
-            *(exact.total("t", values[rows], unit) for rows in np.split(order, [1200]))
+        integers.add_words(
+            *(integers.total("t", values[rows], unit) for rows in np.split(order, [1200]))
         ),
         state,
     )
     mass = rng.integers(1, 1 << 39, 5000)
-    state = exact.total("t", values, unit, mass)
+    state = integers.total("t", values, unit, mass)
     wanted = sum(Fraction(v) * int(m) for v, m in zip(values, mass, strict=True))
-    assert exact.number(state, "t", exact.TOTAL)[0] * unit == pytest.approx(
+    assert integers.number(state, "t", integers.TOTAL)[0] * unit == pytest.approx(
         float(wanted), rel=1e-15
     )
     small = mass % 3
-    same(exact.total("t", values, unit, small), exact.total("t", np.repeat(values, small), unit))
+    same(
+        integers.total("t", values, unit, small),
+        integers.total("t", np.repeat(values, small), unit),
+    )

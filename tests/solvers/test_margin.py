@@ -16,7 +16,8 @@ from oracles.regression import standardise
 from scipy.stats import spearmanr
 
 from spark_mlfs.kernels import graphs as hinges
-from spark_mlfs.kernels.exact import add_words, power_above
+from spark_mlfs.kernels.exact import power_above
+from spark_mlfs.kernels.integers import add_words
 from spark_mlfs.kernels.knn import Rows, tiles
 from spark_mlfs.kernels.labels import LabelsetSimilarity
 from spark_mlfs.kernels.nearest import Nearest
