@@ -117,7 +117,7 @@ def jmi(spark, name, frame, repeat, count=50):
         **figures,
         "jobs": result.jobs,
         "scans": result.scans,
-        "tables used/counted": f"{path.used}/{path.asked}",
+        "tables used/counted": f"{path.used}/{path.requested}",
         "prepare wall": round(result.seconds["prepare"], 2),
         **cost,
         "cpu / bare": round(figures["cpu"] / max(cost["bare bincount cpu"], 1e-9), 2),

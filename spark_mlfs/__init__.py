@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from .errors import NotInstalledError, worker_errors
 from .lazy import names_of
+from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from . import errors, evaluate, pipeline, read, states
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from .session.local import local_session
 
 Entry = TypeVar("Entry")
-__version__ = "0.1.0"
 
 # fmt: off
 __all__ = [

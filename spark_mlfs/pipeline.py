@@ -5,7 +5,7 @@
     `blocks.pack` statistics  additive statistics of the blocks, one job for all that is asked
     `engine` solve       NumPy on small sufficient statistics, no Spark
     `solvers` rank        one rule for ties, constant features and greedy paths
-    `solvers.greedy` transform   the model cuts a frame down to the selected features
+    `solvers.ties` transform   the model cuts a frame down to the selected features
     `ml.selectors` evaluate    metrics, protocols, significance
     `evaluate` report      ranking, manifest, figures
     `report`
@@ -40,7 +40,8 @@ from .methods.base import Scores
 from .select import Constraints, Evidence, Resolved, Screen, SideAnalysis
 from .select.portrait import Portrait, Portray
 from .select.request import Request, check_rows, full_ranking, kept_part
-from .solvers.greedy import UNCONSTRAINED, PickConstraints, select_within_budget
+from .solvers.pool import select_within_budget
+from .solvers.units import UNCONSTRAINED, PickConstraints
 from .statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 
 Progress = Callable[[str, int, int], None]
@@ -231,7 +232,7 @@ def score(engine: Engine, request: Request) -> Scores:
         scores.joint = {name: value for name, value in named.items() if not np.isnan(value)}
         if len(scores.joint) < len(named):
             scores.details["groups_by_mean"] = [name for name in named if name not in scores.joint]
-        terms = terms.valued(scores.joint)
+        terms = terms.with_gains(scores.joint)
     if terms.costs is not None and scores.path is None:
         scores.budget_path = select_within_budget(scores.values, count, terms)
     if np.isnan(scores.values).any():
@@ -530,7 +531,7 @@ def conditional_gains(scores: Scores, profile: Profile) -> dict[str, np.ndarray]
     path = scores.path
     if path is None:
         return {}
-    given = scores.values if path.given is None else path.given  # None: all constant
+    given = scores.values if path.conditional is None else path.conditional  # None: all constant
     values = np.where(np.isfinite(given), given, np.nan)
     for pick, gain in zip(path.picks[: path.included], path.gains, strict=False):
         values[pick] = gain

@@ -4,7 +4,6 @@ Spark."""
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import time
 import zlib
@@ -21,6 +20,7 @@ from pandas.api.types import is_numeric_dtype
 
 from ..blocks.codec import State, decode, encode
 from ..errors import DataError, ParameterError
+from ..version import __version__
 
 PACKAGE = __name__.partition(".")[0]
 OLDEST_SPARK = "3.5.0"  # named by what was written where no Spark is
@@ -39,7 +39,7 @@ AGAIN = "copy the whole folder again, or save it again"
 
 def stamp() -> dict[str, Any]:
     """Stamp of every saved thing: its format, and the version of the library that wrote it."""
-    return {"format": FORMAT, "spark_mlfs": importlib.import_module(PACKAGE).__version__}
+    return {"format": FORMAT, "spark_mlfs": __version__}
 
 
 def check_stamp(saved: Mapping[str, Any], where: str) -> None:

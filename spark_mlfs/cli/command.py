@@ -28,7 +28,6 @@ from typing import Any, NoReturn
 
 from tqdm import tqdm
 
-from .. import __version__
 from ..errors import (
     AS_TEXT,
     QUOTES,
@@ -41,6 +40,7 @@ from ..errors import (
     in_python,
 )
 from ..formats import format_of
+from ..version import __version__
 from .terminal import FAILED, INTERRUPTED, OK, USER_ERROR
 
 # without flags these do nothing, and print their help

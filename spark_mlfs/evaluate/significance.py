@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import DataError, ParameterError
 from ..lazy import stats
-from ..solvers.greedy import significant
+from ..solvers.ties import significant
 
 
 @dataclass(frozen=True)

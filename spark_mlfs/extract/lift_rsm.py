@@ -45,7 +45,7 @@ from ..frames.frame import Batches
 from ..kernels.hashing import mix
 from ..kernels.matrix import Matrix
 from ..params import Flag, Integer, Number, Parameter, Values
-from ..solvers.manifolds import signed
+from ..solvers.factorise import signed
 from ..statistics.base import Statistic
 from ..statistics.neighbours import anchors_of
 from .base import Extractor, scaled

@@ -37,7 +37,7 @@ from ..kernels.labels import LabelRanks
 from ..kernels.matrix import Matrix
 from ..methods.regression import labelled_view
 from ..params import Integer, Number, Parameter, Values
-from ..solvers.manifolds import signed
+from ..solvers.factorise import signed
 from ..statistics.base import Statistic
 from ..statistics.gram import features_of
 from ..statistics.moments import ExactSums, row_parts, unit_of

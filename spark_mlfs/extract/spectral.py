@@ -9,7 +9,7 @@ from ..blocks.codec import State
 from ..engine.base import Engine, one_thread
 from ..methods.regression import labelled_view
 from ..params import Choice, Integer, Number, Optional, Parameter, Values
-from ..solvers.manifolds import signed
+from ..solvers.factorise import signed
 from .base import SCALING, Linear
 
 

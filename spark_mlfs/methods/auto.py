@@ -48,7 +48,8 @@ from ..kernels.matrix import distinct_rows
 from ..kernels.nearest import posteriors
 from ..kernels.scaling import Scaling
 from ..params import Choice, Integer, Parameter, Text, Values
-from ..solvers.greedy import Path, complete
+from ..solvers.pool import Path
+from ..solvers.ties import complete
 from ..statistics.sample import SampledRows
 from . import METHODS
 from .base import Method, Scores

@@ -18,8 +18,8 @@ from ..engine.base import Engine
 from ..kernels.gram import GramStatistics, GramView
 from ..params import Values
 from ..registry import Entry
-from ..solvers.greedy import Path
-from ..solvers.linear import Solution
+from ..solvers.pool import Path
+from ..solvers.problems import Solution
 from ..statistics.base import Statistic
 
 HELD_OUT = (

@@ -23,7 +23,8 @@ from ..kernels import information as info
 from ..kernels.categories import MAX_BINS
 from ..lazy import cached_property
 from ..params import Choice, Integer, Number, NumberList, Optional, Parameter, Values
-from ..solvers.greedy import UNCONSTRAINED, PickConstraints, forward
+from ..solvers.greedy import forward
+from ..solvers.units import UNCONSTRAINED, PickConstraints
 from ..statistics.base import FeatureNumbers, Reduction, Statistic, cuts
 from ..statistics.contingency import Counts, TwoWay
 from ..statistics.joint import JointCounts

@@ -13,8 +13,9 @@ from ..blocks.block import Block
 from ..engine.base import Engine
 from ..errors import DataError, DataNotice, ParameterError, setting
 from ..params import Choice, Integer, Parameter, Values
-from ..solvers import filters
-from ..solvers.greedy import UNCONSTRAINED, Path, PickConstraints, Pool
+from ..solvers import ross
+from ..solvers.pool import Path, Pool
+from ..solvers.units import UNCONSTRAINED, PickConstraints
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.targets import Classes, Everything, Labels
@@ -266,7 +267,7 @@ def select_jointly(counting: Counting, count: int, terms: PickConstraints) -> Sc
     engine, relevance = counting.engine, counting.relevance
 
     def revalue(pick: int, path: Path) -> np.ndarray:
-        path.asked += 1
+        path.requested += 1
         path.used += 1
         return engine.cell_information(
             counting.coding, counting.target, tuple(path.picks), counting.logs
@@ -382,7 +383,7 @@ class PPTCMI(CountingMethod):
 
 def ross_by_column(k: int, values: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Ross' estimate of I(f; class) for every column of a slice."""
-    return np.array([filters.information(values[:, j], classes, k) for j in range(values.shape[1])])
+    return np.array([ross.information(values[:, j], classes, k) for j in range(values.shape[1])])
 
 
 def joint_ross(
@@ -397,4 +398,4 @@ def joint_ross(
     """Greedy selection by Ross' estimate of I((f, X_S); class); needs the kept rows in one
     memory."""
     rows, classes = target.groups(block)
-    return filters.select_jointly(x[rows], classes, k, relevance, count, terms=terms)
+    return ross.select_jointly(x[rows], classes, k, relevance, count, constraints=terms)

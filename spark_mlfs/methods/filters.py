@@ -12,7 +12,7 @@ from ..engine.base import Engine
 from ..kernels import information as info
 from ..kernels.information import PairMoments
 from ..params import Choice, Integer, Parameter, Values
-from ..solvers.filters import class_scatter, floored_ratio, stored_scatter, stored_two_class_ratio
+from ..solvers.scatter import class_scatter, floored_ratio, stored_scatter, stored_two_class_ratio
 from ..statistics.base import FeatureNumbers, Reduction, Statistic
 from ..statistics.contingency import Counts
 from ..statistics.labelsets import LabelsetCounts

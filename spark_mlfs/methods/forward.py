@@ -13,8 +13,9 @@ from ..engine.base import Engine, one_thread
 from ..errors import DataError, ParameterError, setting
 from ..kernels.gram import FoldSums, GramView
 from ..params import Choice, Integer, Number, Parameter, Values
-from ..solvers import forward
-from ..solvers.greedy import UNCONSTRAINED, PickConstraints, by_score
+from ..solvers import canonical, forward, mrmr
+from ..solvers.ties import by_score
+from ..solvers.units import UNCONSTRAINED, PickConstraints
 from ..statistics.base import FeatureNumbers, Statistic
 from ..statistics.contingency import TwoWay
 from ..statistics.gram import FoldedLabels, FoldGrams, Gram, SingleFeatureObjective, unit_of_moments
@@ -293,7 +294,7 @@ class FastCan(Method):
     (n, v), the centred features that vary; Y (n, q) the centred 0/1 labels; V (n, c) an orthonormal
     basis of the columns of Y, c their rank; x_f⊥ the residual of x_f on the picked columns; n the
     rows whose labels are all known. Score J of the first pick (v,), without unit. Cost: one scan,
-    then O(v·(k + q)) operations for pick k (`solvers.forward`). Raises: $gram. Source: Zhang &
+    then O(v·(k + q)) operations for pick k (`solvers.canonical`). Raises: $gram. Source: Zhang &
     Lang, "Orthogonal least squares based fast feature selection for linear classification", 2022.
     Deviations: the picks are those of the package `fastcan` (``FastCan(n_features_to_select=K)``)
     wherever residuals stay above ``tol`` and no two features tie (there rounding decides, here the
@@ -327,7 +328,7 @@ class FastCan(Method):
         view = labelled_view(engine, "standard")
 
         with one_thread():  # the same bits on any driver
-            first, path = forward.select_canonical(
+            first, path = canonical.select_canonical(
                 view, count, p["tol"], terms.among(view.varying), picking(engine)
             )
         path.spread(view.varying, engine.num_features)
@@ -446,13 +447,13 @@ class MRMR(Method):
             scores, candidates = Scores(Counting(engine, p).relevance / max(1, known)), None
         else:
             scores = Scores.of_varying(
-                forward.f_relevance(labelled), labelled.varying, engine.num_features
+                mrmr.f_relevance(labelled), labelled.varying, engine.num_features
             )
             candidates = np.flatnonzero(scores.values > 0)
 
         links, ahead = self._links(engine, p, labelled)
         with one_thread():
-            scores.path = forward.select_mrmr(
+            scores.path = mrmr.select_mrmr(
                 scores.values, links, p["scheme"], count, candidates, ahead, picking(engine), terms
             )
         return scores
@@ -476,10 +477,10 @@ class MRMR(Method):
             out = {}
             for s in some:
                 out[s] = np.full(
-                    engine.num_features, forward.FLOOR
+                    engine.num_features, mrmr.FLOOR
                 )  # what does not vary is correlated with nothing
                 if position[s] >= 0:
-                    out[s][view.varying] = forward.correlation_with(view.G, position[s])
+                    out[s][view.varying] = mrmr.correlation_with(view.G, position[s])
             return out
 
         return correlations, 1

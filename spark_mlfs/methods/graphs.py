@@ -21,8 +21,8 @@ from ..kernels.labels import LabelsetSimilarity
 from ..kernels.nearest import NONE, Nearest
 from ..kernels.scaling import SCALINGS
 from ..params import Choice, Flag, Integer, Number, Optional, Parameter, Values
-from ..solvers import graphs
-from ..solvers.linear import Solution
+from ..solvers import margins, spec
+from ..solvers.problems import Solution
 from ..statistics import neighbours
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts, LabelsetSums
@@ -45,7 +45,7 @@ class SPEC(Method):
         phi2 = phi1 / (1 − (x̂'ξ₁)²) = phi1 of x − (1'Dx)/(1'D1)
         phi3 = Σ_{j=2..k} (2 − γ_j)(x̂'ξ_j)²
 
-    Scores are −phi1, −phi2 and phi3, from sums over the rows of each labelset (`solvers.graphs`).
+    Scores are −phi1, −phi2 and phi3, from sums over the rows of each labelset (`solvers.spec`).
     Rows without a neighbour leave the graph, not the standardisation; x'Dx = 0 scores −2 (0 under
     phi3). Rows with unknown labels are left out. Symbols: x (n,) one of the v features that vary,
     standardised over the n rows; A (n, n) the graph, A_ij = s_ij off the diagonal, s_ij the rows'
@@ -80,11 +80,9 @@ class SPEC(Method):
         low, high = known_range(engine)
         varying = np.flatnonzero(high > low)
         with one_thread():
-            sums = graphs.PowerSums(m.count, m.total[:, varying], m.square[:, varying])
+            sums = spec.PowerSums(m.count, m.total[:, varying], m.square[:, varying])
             return Scores.of_varying(
-                graphs.spec_scores(sums, table, p["criterion"], p["k"]),
-                varying,
-                engine.num_features,
+                spec.spec_scores(sums, table, p["criterion"], p["k"]), varying, engine.num_features
             )
 
 
@@ -260,7 +258,7 @@ class GMBA(AnchoredMethod):
                 )
                 ids = np.concatenate([each.queries.block.ids for each in anchors])
                 order = np.argsort(mix(ids, p["seed"] + 1) if p["shuffle"] else ids, kind="stable")
-                values = graphs.paper_descent(
+                values = margins.paper_descent(
                     (gradients[i] for i in order), len(geometry.varying), p["beta"]
                 )
             return Scores.of_varying(values, geometry.positions, engine.num_features, **more)
@@ -321,7 +319,7 @@ class GMBA(AnchoredMethod):
             if engine.progress:
                 engine.progress("gmba: pass", done, p["max_iter"])
 
-        return graphs.convex(evaluate, width, max_passes=p["max_iter"], progress=report)
+        return margins.convex(evaluate, width, max_passes=p["max_iter"], progress=report)
 
 
 # rows in a tile of pairwise ReliefF: every label pair takes its part of a tile, so few large ones

@@ -18,8 +18,8 @@ from ..kernels.labels import LabelsetSimilarity
 from ..kernels.matrix import Matrix, distinct_rows
 from ..kernels.nearest import NONE, Nearest
 from ..params import Choice, Integer, Number, Optional, Parameter, Values
-from ..solvers import l21, manifolds, mifs
-from ..solvers.manifolds import FACTORIZERS, latent_width, leading, nmf, svd
+from ..solvers import armijo, l21, l21_gram, mifs, walks
+from ..solvers.factorise import FACTORIZERS, latent_width, leading, nmf, svd
 from ..statistics import neighbours
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
@@ -162,7 +162,7 @@ class OMFS(Method):
       with D moving does;
     - the paper's "simple matrix factorisation" by gradient descent from a random start is NMF or
       SVD without chance;
-    - the descent (`solvers.l21`) divides the gradient by its curvature, starts at W = 0 and lowers
+    - the descent (`solvers.armijo`) divides the gradient by its curvature, starts at W = 0 and lowers
       ε by hundreds."""
 
     name = "omfs"
@@ -210,7 +210,7 @@ class OMFS(Method):
             else:  # V = ZB' of the sketch Z, or of grades
                 size, B = leading(view.S, p["c"] or latent_width(engine.profile.q))
                 cross, constant, converged = view.C @ B.T, float(size @ size), True
-            solve = l21.minimise_l21 if p["solver"] == "irls" else l21.omfs_armijo
+            solve = l21.minimise_l21 if p["solver"] == "irls" else armijo.omfs_armijo
             solution = solve(view.G, cross, p["gamma"], constant, max_iter=p["max_iter"])
             out = scores_of(solution, view, engine, sketch)
         out.details |= {"latent_width": cross.shape[1], "factorisation_converged": converged}
@@ -254,7 +254,7 @@ class MSFS(Method):
     L is the Laplacian of S = (C + C')/2, C_ij the visits of row j by walks from row i over P =
     T/row sums,
 
-        T_ij = exp(−d²_ij/σ²)·|y_i ∩ y_j|/|y_i ∪ y_j|,  i ≠ j        (`solvers.manifolds`)
+        T_ij = exp(−d²_ij/σ²)·|y_i ∩ y_j|/|y_i ∪ y_j|,  i ≠ j        (`solvers.walks`)
 
     Of graded labels the loss takes the numbers they are, and the similarity is Σ_l min(y_il,
     y_jl)/Σ_l max(y_il, y_jl), which is the one above where grades are 0 and 1; rows share a label
@@ -326,7 +326,7 @@ class MSFS(Method):
         view = labelled_view(engine, p["scaling"], sketch=sketch)
         with one_thread():
             xlx = self._form(engine, p, view, sets) if p["alpha"] else np.zeros_like(view.G)
-            solution = l21.msfs(
+            solution = l21_gram.msfs(
                 view, xlx, p["alpha"], p["beta"], p["rho"], tol=p["tol"], max_iter=p["max_iter"]
             )
             return scores_of(solution, view, engine, sketch)
@@ -343,9 +343,7 @@ class MSFS(Method):
         block = neighbours.anchors_of(engine, None, 0)
         expected = p["walk"] == "expected"
         size = (
-            32 * manifolds.COLUMNS * block.n
-            if expected
-            else manifolds.VISIT_BYTES * block.n * p["steps"]
+            32 * walks.COLUMNS * block.n if expected else walks.VISIT_BYTES * block.n * p["steps"]
         )
         # said before the neighbours are looked for
         fewer = (
@@ -365,10 +363,10 @@ class MSFS(Method):
                 labels,
                 LabelsetSimilarity(sets.matrix(engine.profile.q)),
             )
-        P = manifolds.transitions(T)
+        P = walks.transitions(T)
         if expected:
-            return manifolds.expected_form(P, p["steps"], geometry.points(block).x)
-        C = manifolds.sampled_visits(
+            return walks.expected_form(P, p["steps"], geometry.points(block).x)
+        C = walks.sampled_visits(
             P, p["steps"], p["walk"], lambda step: uniform(block.ids, p["seed"], step + 1)
         )
         return neighbours.quadratic_form(engine, block, geometry, 0.5 * (C + C.T))
@@ -397,8 +395,8 @@ class MSFS(Method):
         else:
             scale = np.sqrt(_scales(engine, tuning[0], block, geometry))
             product = scale[rows] * scale[columns]
-        values = manifolds.kernel(squares, product) * manifolds.ruzicka(labels, rows, columns)
-        return manifolds.symmetric_edges(rows, columns, values, block.n)
+        values = walks.kernel(squares, product) * walks.ruzicka(labels, rows, columns)
+        return walks.symmetric_edges(rows, columns, values, block.n)
 
     def _dense(
         self, p: Values, block: Block, geometry: Geometry, labels: sp.csr_matrix
@@ -422,10 +420,10 @@ class MSFS(Method):
             positive = np.where(others > 0, others, np.inf).min(axis=1)
             scale = np.sqrt(np.where((scale > 0) | np.isinf(positive), scale, positive))
             product = scale[:, None] * scale
-        T = manifolds.kernel(squares, product)
+        T = walks.kernel(squares, product)
         for first in range(0, block.n, 1024):
             part = slice(first, min(first + 1024, block.n))
-            T[part] *= manifolds.ruzicka_table(labels, part)
+            T[part] *= walks.ruzicka_table(labels, part)
         np.fill_diagonal(T, 0.0)
         return T
 

@@ -14,8 +14,8 @@ from ..errors import DataError, ParameterError
 from ..kernels.gram import GramView, row_norms
 from ..kernels.scaling import SCALINGS
 from ..params import Choice, Flag, Integer, Number, Optional, Parameter, Values
-from ..solvers import l21, linear
-from ..solvers.linear import Solution
+from ..solvers import l21_gram, linear
+from ..solvers.problems import Solution
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from ..statistics.moments import KnownRows, known_range
@@ -269,4 +269,6 @@ class MSSL(GramMethod):
     )
 
     def solve(self, view: GramView, p: Values) -> Solution:
-        return l21.mssl(view, p["alpha"], p["beta"], p["k"], tol=p["tol"], max_iter=p["max_iter"])
+        return l21_gram.mssl(
+            view, p["alpha"], p["beta"], p["k"], tol=p["tol"], max_iter=p["max_iter"]
+        )

@@ -22,10 +22,11 @@ from ..kernels import exact, integers, products
 from ..kernels.gram import GramStatistics, GramView
 from ..kernels.labels import entries, sketched_labels
 from ..params import Flag, Integer, Number, Parameter, Values
-from ..solvers import l21, l21_scans
+from ..solvers import l21_gram, l21_scans
 from ..solvers.l21 import huber
-from ..solvers.l21_scans import FilledLabels, csfs_unlabelled, residual_floor, rfs_newton
-from ..solvers.linear import Solution
+from ..solvers.l21_scans import FilledLabels, csfs_unlabelled, residual_floor
+from ..solvers.problems import Solution
+from ..solvers.rfs_newton import rfs_newton
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram, about_centres, centre_of_labels, exact_statistics, features_of
 from ..statistics.labelsets import LabelsetCounts
@@ -158,7 +159,7 @@ class CSFS(GramMethod):
         )
 
     def solve(self, view: GramView, p: Values) -> Solution:
-        return l21.csfs(view, p["mu"])
+        return l21_gram.csfs(view, p["mu"])
 
     def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         return [AllRowsGram()] if engine.profile.has_unknown else super().needs(engine, p)

@@ -30,7 +30,7 @@ from ..frames.schema import SLICES, attribute_metadata, with_names
 from ..kernels.matrix import Matrix
 from ..kernels.nearest import Nearest, label_counts
 from ..lazy import Self
-from ..solvers.greedy import complete
+from ..solvers.ties import complete
 from ..statistics.base import Budgets
 from .base import FRAME, StateEstimator, StateModel
 from .params import FITTING

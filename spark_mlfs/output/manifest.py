@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..version import __version__
+
 if TYPE_CHECKING:
     from ..pipeline import Result
 
@@ -33,8 +35,6 @@ def installed(names: Iterable[str]) -> dict[str, str]:
 
 def versions(spark_version: str | None) -> dict[str, str]:
     """Python, Spark and the libraries that take part in the numbers."""
-    from .. import __version__
-
     ours = {"spark_mlfs": __version__, "platform": platform.platform()}
     spark = {} if spark_version is None else {"spark": spark_version}
     return {"python": platform.python_version(), **spark, **installed(LIBRARIES), **ours}
@@ -70,7 +70,7 @@ def selection_manifest(
     if scores.path is not None:
         solution |= {
             "gains": scores.path.gains,
-            "tables_counted": scores.path.asked,
+            "tables_counted": scores.path.requested,
             "tables_used": scores.path.used,
         }
     if scores.objective:

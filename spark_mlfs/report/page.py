@@ -20,7 +20,7 @@ from ..select import Evidence
 from ..select.modes import COLUMNS, MODES, TESTS
 from ..select.portrait import HALVINGS, MOST_LABELS, Portrait
 from ..select.portrait import MOST_ROWS as MOST_PORTRAYED
-from ..solvers.greedy import by_score
+from ..solvers.ties import by_score
 from ..statistics.joint import MOST_VALUES
 from .figures import Plot, curve, lines, path_of
 

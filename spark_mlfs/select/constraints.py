@@ -54,7 +54,8 @@ from ..errors import ParameterError
 from ..methods import METHODS
 from ..methods.base import Method, Scores
 from ..params import Costs, Features, Groups, Number, Optional, Parameter
-from ..solvers.greedy import Group, PickConstraints, Units, by_score
+from ..solvers.ties import by_score
+from ..solvers.units import Group, PickConstraints, Units
 
 MULTIPLES = Costs(Number(1e-6, 1e6), free=True)
 PARAMETERS = (
@@ -288,13 +289,13 @@ class Resolved:
         it is positive; those the method does not see behind them, in their order; groups side by
         side."""
         units, owner = (
-            Units(len(varying), self.terms(varying, norm).valued(scores.joint)),
+            Units(len(varying), self.terms(varying, norm).with_gains(scores.joint)),
             self.owner,
         )
         open_ = np.isin(varying, rest)
         if scores.constant is not None:
             open_[scores.constant] = False
-        worth, standing = units.group_gain(scores.values), np.flatnonzero(units.standing(open_))
+        worth, standing = units.group_gain(scores.values), np.flatnonzero(units.with_open(open_))
         value = worth[standing]
         if units.price is not None:
             value = np.where(value > 0, value / units.price[standing], value)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..params import Choice, Integer, Number, Parameter
-from ..solvers.filters import COMBINATIONS
+from ..solvers.gtests import COMBINATIONS
 
 DEFAULT, AUTO = "numTopFeatures", "auto"
 _RATE = Number(0, 1, above=True)

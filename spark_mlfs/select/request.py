@@ -19,7 +19,7 @@ from ..methods import METHODS
 from ..methods.base import ENOUGH, HELD_OUT, NESTED, PENALTIES, Method, Scores
 from ..methods.counting import by_place
 from ..solvers import forward
-from ..solvers.greedy import complete
+from ..solvers.ties import complete
 from .constraints import Constraints, Resolved, kept_rows
 from .modes import (
     AUTO,

@@ -2,7 +2,7 @@
 which order.
 
     fpr, fdr, fwe  a G-test of every feature with every label, combined over the labels, corrected
-                   over the varying features (`solvers.filters`): any method, one additive count.
+                   over the varying features (`solvers.gtests`): any method, one additive count.
                    Marginal: a copy of a relevant feature passes, too.
     knockoffs      Gaussian second-order knockoffs (`solvers.knockoffs`): the expected share of
                    false ones among the kept is at most `fdr`, false meaning that it says nothing
@@ -48,8 +48,8 @@ from ..methods import METHODS
 from ..methods.base import GramProblem, Method, Scores
 from ..methods.counting import BINNING, NUM_BINS, Counting
 from ..methods.regression import labelled_view
-from ..solvers import filters, knockoffs
-from ..solvers.greedy import complete
+from ..solvers import gtests, knockoffs
+from ..solvers.ties import complete
 from ..statistics.base import Statistic
 from ..statistics.contingency import TwoWay
 from ..statistics.gram import Gram, features_of
@@ -267,7 +267,7 @@ def passing(mode: str, level: float, values: np.ndarray) -> np.ndarray:
     values = np.asarray(values, np.float64)
     with np.errstate(invalid="ignore"):
         if mode in TESTS:
-            return filters.corrected(values, mode) <= level
+            return gtests.corrected(values, mode) <= level
         if mode == "knockoffs":
             return values >= knockoffs.threshold(values, level)
         return values >= level - 1e-9  # frequencies are hundredths
@@ -291,12 +291,12 @@ def _g_tests(rule: Rule, engine: Engine, p: Mapping[str, Any]) -> Gathered:
     values = np.empty(engine.num_features)
     tests = thin = 0
     for at, counts in counting.two_way.chunks(6):
-        p_values, rough = filters.g_tests(logs, counts, q, labels.unknown(counts))
+        p_values, rough = gtests.g_tests(logs, counts, q, labels.unknown(counts))
         tests, thin = tests + int((~np.isnan(p_values)).sum()), thin + int(rough.sum())
-        values[at] = filters.combine(p_values, rule.combination, n)
+        values[at] = gtests.combine(p_values, rule.combination, n)
     columns = {"p_value": values}
     if rule.mode != "fpr":
-        columns["q_value"] = filters.corrected(values, rule.mode)
+        columns["q_value"] = gtests.corrected(values, rule.mode)
     return columns, {
         "features_tested": engine.num_features,
         "tests": tests,

@@ -9,29 +9,16 @@ column of each fold's moments:
     on T and on H,
 
 O(v·(k + q)) operations a fold for pick k. Shrunk fits leave the picks correlated, therefore the ⟨p,
-p_i⟩.
-
-Greedy sum of squared canonical correlations (`methods.forward`), from second moments alone.
-
-G = X'X, C = X'Y and Y'Y hold all of it: P = X'V = C·B with B = (Y'Y)^(−1/2) on its range, and a
-pivoted Cholesky factor of G holds the residuals. A pick s at step k takes one column of G,
-
-    w = (G_s − Σ_{j<k} L_js·L_j) / ‖x_s⊥‖,   ‖x_f⊥‖² ← ‖x_f⊥‖² − w_f²,   P_f ← P_f − w_f·P_s/‖x_s⊥‖,
-
-O(v·(k + q)) operations; G is read, never copied or changed.
-
-Minimum redundancy, maximum relevance: both from second moments, and the greedy selection by either
-scheme."""
+p_i⟩."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import linalg
 
-from ..kernels.gram import FoldSums, GramView, divisor, positive
-from .greedy import UNCONSTRAINED, Path, PickConstraints, Pool, Progress, forward
+from ..kernels.gram import FoldSums, divisor, positive
+from .pool import Path, Pool, Progress
+from .units import PickConstraints
 
 
 class _Folds:
@@ -130,7 +117,7 @@ def select_held_out(
     weights: np.ndarray,
     penalty: np.ndarray,
     count: int,
-    terms: PickConstraints,
+    constraints: PickConstraints,
     progress: Progress = None,
 ) -> tuple[np.ndarray, Path, np.ndarray]:
     """(J of every feature before the first pick (v,), the picks with their J, the share that each
@@ -139,8 +126,8 @@ def select_held_out(
     `sums` of features that vary, `weights` (q,) of the labels, `penalty` (v,) of each; at most
     `count` are picked."""
     v, variation = sums.sum_x.shape[1], sums.variation(weights)
-    pool, whole, each = Pool(v, count, terms), positive(variation.sum()), positive(variation)
-    folds = _Folds(sums, weights, penalty, pool.left)
+    pool, whole, each = Pool(v, count, constraints), positive(variation.sum()), positive(variation)
+    folds = _Folds(sums, weights, penalty, pool.remaining)
     explained = folds.explained
     relevance, shares = explained.sum(axis=0) / whole, list[np.ndarray]()
 
@@ -151,7 +138,7 @@ def select_held_out(
         explained = folds.explained
         return explained.sum(axis=0) / whole
 
-    path = pool.run(relevance, revalue, pool.left, progress)
+    path = pool.run(relevance, revalue, pool.remaining, progress)
     shares += [explained[:, pick] / each for pick in path.picks[len(shares) :]]  # the last one
     return relevance, path, np.stack(shares, axis=1) if shares else np.zeros((len(sums.n), 0))
 
@@ -166,7 +153,11 @@ def enough(gain: np.ndarray, error: np.ndarray) -> int:
 
 
 def nested(
-    sums: FoldSums, weights: np.ndarray, penalty: np.ndarray, count: int, terms: PickConstraints
+    sums: FoldSums,
+    weights: np.ndarray,
+    penalty: np.ndarray,
+    count: int,
+    constraints: PickConstraints,
 ) -> np.ndarray:
     """(F, count) what each of the picks made without a fold explains of it: of noise nothing,
     though of many features the best seems to explain some of the rows that it was picked by. With
@@ -174,140 +165,9 @@ def nested(
     folds = np.arange(len(sums.n))
     out, each = np.zeros((len(folds), count)), positive(sums.variation(weights))
     for f in folds if len(folds) > 2 else ():
-        _, path, _ = select_held_out(sums.of(folds != f), weights, penalty, count, terms)
+        _, path, _ = select_held_out(sums.of(folds != f), weights, penalty, count, constraints)
         fold = _Folds(sums, weights, penalty, len(path.picks), slice(f, f + 1))
         for at, pick in enumerate(path.picks):
             out[f, at] = fold.explained[0, pick] / each[f]
             fold.take(pick)
     return out
-
-
-SATURATED = (
-    1e-10  # no feature adds more: the picks already span what the features and the labels share
-)
-# of the largest eigenvalue of the labels' correlations: below it labels are linearly dependent
-LABEL_RANK = 1e-10
-
-
-def label_basis(S: np.ndarray) -> np.ndarray:
-    """(q, c) B with V = Y·B orthonormal, c the rank of the centred labels, from S = Y'Y (q, q); 0
-    for labels with one value. They are brought to the same length first: a rare label is no smaller
-    part of their span than a frequent one."""
-    squares = np.diag(S)
-    present = squares > LABEL_RANK * squares.max(initial=0.0)
-    length = np.sqrt(squares[present])
-    correlation = S[np.ix_(present, present)] / np.outer(length, length)
-    out = np.zeros((len(S), int(present.sum())))
-    if not present.any():
-        return out
-    values, vectors = linalg.eigh(correlation, check_finite=False)
-    kept = values > LABEL_RANK * values[-1]
-    out = out[:, kept]
-    out[present] = vectors[:, kept] / np.sqrt(values[kept]) / length[:, None]
-    return out
-
-
-def select_canonical(
-    view: GramView,
-    count: int,
-    tol: float = 0.01,
-    terms: PickConstraints = UNCONSTRAINED,
-    progress: Progress = None,
-) -> tuple[np.ndarray, Path]:
-    """(J of every feature before the first pick (v,), the picks with their J), from a centred view,
-    whose G has a positive diagonal; equal J (within 1e-10) go to the smaller index.
-
-    `count` features at most; fewer where no feature is left, or none adds anything (every J below
-    1e-10). Features with ‖x_f⊥‖ ≤ tol·‖x_f‖ are linearly dependent on the picks and left out; those
-    that `terms` include are picked first, J = 0 if they depend."""
-    G = view.G
-    squares = np.diag(G).copy()
-    share = view.C @ label_basis(view.S)  # V'x_f⊥, row by row
-    relevance = (share**2).sum(axis=1) / squares
-    least = tol * tol * squares
-    pool = Pool(len(G), count, terms, SATURATED)
-    factor, size, values = np.empty((pool.left, len(G))), 0, relevance
-
-    def revalue(pick: int, path: Path) -> np.ndarray:
-        nonlocal size, squares, share, values
-        if size and squares[pick] <= least[pick]:  # it depends on the picks before
-            return values
-        length = np.sqrt(squares[pick])
-        w = (G[pick] - factor[:size, pick] @ factor[:size]) / length
-        factor[size] = w
-        size += 1
-        squares -= w * w
-        share -= np.outer(w, share[pick] / length)
-        pool.open &= squares > least
-        values = np.divide(
-            (share**2).sum(axis=1), squares, out=np.zeros(len(G)), where=squares > least
-        )
-        return values
-
-    return relevance, pool.run(relevance, revalue, pool.left, progress)
-
-
-FLOOR = 1e-3  # of a correlation
-NO_INFORMATION = 1e-12  # floor of an information that is divided by
-COPY = 1e-10  # a correlation this near to 1 is one of identical columns
-NONE = 1e-11  # a correlation this small is what rounding leaves of none
-SEPARATED = 1e-12  # floor of 1 − r²
-
-
-def f_relevance(view: GramView) -> np.ndarray:
-    """(v,) mean over the labels of the two-class F statistic r²(n − 2)/(1 − r²), r the correlation
-    of feature and 0/1 label, 1 − r² ≥ 1e-12, from a centred view. A label with one value adds 0."""
-    squares = np.diag(view.S)
-    # what rounding leaves of the spread of a constant 0/1 label is far below that of a single row
-    two_valued = squares > 1e-6
-    if not two_valued.any():
-        return np.zeros(len(view.C))
-    r = view.C[:, two_valued] / np.sqrt(np.diag(view.G)[:, None] * squares[two_valued])
-    square = np.where(np.abs(r) <= NONE, 0.0, np.minimum(r * r, 1.0))
-    return (
-        max(view.n - 2, 1) * (square / np.maximum(1 - square, SEPARATED)).sum(axis=1) / len(squares)
-    )
-
-
-def correlation_with(G: np.ndarray, s: int) -> np.ndarray:
-    """(v,) max(|r_fs|, .001) of every feature f with s; identical columns (up to sign and scale)
-    have exactly 1."""
-    squares = np.diag(G)
-    r = np.abs(G[s]) / np.sqrt(squares * squares[s])
-    return np.where(r >= 1 - COPY, 1.0, np.maximum(r, FLOOR))
-
-
-def select_mrmr(
-    relevance: np.ndarray,
-    links: Callable[[Sequence[int]], dict[int, np.ndarray]],
-    scheme: str,
-    count: int,
-    candidates: np.ndarray | None = None,
-    ahead: int = 1,
-    progress: Progress = None,
-    terms: PickConstraints = UNCONSTRAINED,
-) -> Path:
-    """Greedy selection: the argmax of `relevance` (v,), then of that less (``"difference"``) or
-    over (``"quotient"``) the mean redundancy over the picks. `links(features)` gives {s: (v,)
-    redundancy of every feature with s}, asked for `ahead` at a time; only `candidates` (ascending;
-    all by default) and what `terms` include are picked, `count` at most. In a quotient 0 counts as
-    1e-12, and a mean redundancy of exactly 1 as infinite: a copy of all that is picked has value
-    0."""
-    at = np.arange(len(relevance))
-    if candidates is not None:
-        at = np.union1d(candidates, np.array(terms.include, int))
-    first = relevance[at]
-
-    def of(features: Sequence[int]) -> dict[int, np.ndarray]:
-        asked = links([int(at[f]) for f in features])
-        return {f: asked[int(at[f])][at] for f in features}
-
-    def term(s: int, redundancy: np.ndarray) -> np.ndarray:
-        return np.maximum(redundancy, NO_INFORMATION) if scheme == "quotient" else redundancy
-
-    def value(total: np.ndarray, picks: int) -> np.ndarray:
-        mean = total / picks
-        return first - mean if scheme == "difference" else np.where(mean == 1.0, 0.0, first / mean)
-
-    path = forward(first, term, value, of, min(count, len(at)), ahead, progress, terms.among(at))
-    return path.spread(at, len(relevance))

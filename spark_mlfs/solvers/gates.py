@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from ..errors import DataError
-from .linear import Solution
+from .problems import Solution
 
 _LOW, _HIGH, _T = -0.1, 1.1, 2.0 / 3.0
 _SHIFT = _T * np.log(-_LOW / _HIGH)

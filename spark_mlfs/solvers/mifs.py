@@ -8,7 +8,7 @@ PSQ'.
 
 With BB' = I, from cycle 30 on, (W, B) is extrapolated (Anderson; B back to BB' = I by its polar
 factor), kept when the objective does not rise. From then on (with β > 0 from cycle 60 on) V is
-eliminated: what is left is an ℓ2,1 problem in W, whose Newton steps (`l21.BoxNewton`) alternate
+eliminated: what is left is an ℓ2,1 problem in W, whose Newton steps (`BoxNewton`) alternate
 with steps in B repeated until it rests (`_Eliminated`). The fixed points are those of the cycle; W,
 B and V are determined up to a rotation of the latent axes, which changes no score.
 
@@ -25,9 +25,12 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from ..kernels.gram import GramView
 from ..kernels.matrix import Matrix
-from .l21 import EPS, BoxNewton, factored_step, huber, reweighted_step, steady
-from .linear import Anderson, Solution, copies, settled, solve_positive
-from .manifolds import laplacian, latent_width, lengths, symmetric_edges, truncated_svd
+from .anderson import Anderson
+from .box_newton import BoxNewton
+from .factorise import latent_width, lengths, truncated_svd
+from .l21 import EPS, factored_step, huber, reweighted_step, steady
+from .problems import Solution, copies, settled, solve_positive
+from .walks import laplacian, symmetric_edges
 
 CONSTRAINTS = ("orthonormal", "none")
 _PLAIN = 30  # cycles before the first extrapolation

@@ -23,7 +23,7 @@ from ..params import Choice, Parameter, check
 from ..pipeline import Progress, Request, rank
 from ..select.rules import DRIFT, DRIFT_METHOD
 from ..solvers import drift
-from ..solvers.filters import combine, corrected
+from ..solvers.gtests import combine, corrected
 from .engine import StateRows
 from .needs import of_pairs
 from .states import States

@@ -15,7 +15,7 @@ from ..engine.base import one_thread
 from ..errors import spelled_by
 from ..extract import EXTRACTORS
 from ..methods import DEFAULT_METHOD
-from ..solvers.greedy import complete
+from ..solvers.ties import complete
 from ..statistics.base import DEFAULT_BUDGETS
 from .needs import EXTRACTING
 from .states import States, merge

@@ -26,13 +26,13 @@ from spark_mlfs.select.modes import (
     TESTS,
     level_setting,
 )
-from spark_mlfs.solvers import filters
+from spark_mlfs.solvers import gtests
 
 FACES = {"data": {"format": "numbers"}, "run": {"output": "x"}, "method": {"name": "ridge"}}
 
 
 def test_the_table_says_what_the_rules_do():
-    assert TESTS == filters.CORRECTIONS
+    assert TESTS == gtests.CORRECTIONS
     assert set(RULES) == set(COLUMNS) == set(LEVELS)
     assert LEVELS == {"fpr": 0.05, "fdr": 0.05, "fwe": 0.05, "knockoffs": 0.1, "stability": 0.6}
     assert all(MODES[rule].basis and MODES[rule].verdict for rule in RULES)

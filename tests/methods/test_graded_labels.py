@@ -23,7 +23,7 @@ from spark_mlfs.blocks.codec import encode
 from spark_mlfs.blocks.grades import ONE, Grades
 from spark_mlfs.blocks.profile import Profile, profile_block
 from spark_mlfs.sklearn import JMISelector, RidgeSelector
-from spark_mlfs.solvers import gates, manifolds
+from spark_mlfs.solvers import gates, walks
 from spark_mlfs.statistics import gram
 from spark_mlfs.statistics.base import compact
 from spark_mlfs.statistics.labelsets import LabelsetCounts, LabelsetSums
@@ -189,14 +189,14 @@ def test_similarity_of_rows_of_grades():
     y = np.rint(ONE * rng.random((300, 9)) * (rng.random((300, 9)) < 0.3)) / ONE
     wanted = ruzicka(y) + np.diag(y.any(axis=1))
     i, j = rng.integers(0, 300, (2, 70_000))
-    np.testing.assert_allclose(manifolds.ruzicka(sp.csr_matrix(y), i, j), wanted[i, j], rtol=1e-15)
+    np.testing.assert_allclose(walks.ruzicka(sp.csr_matrix(y), i, j), wanted[i, j], rtol=1e-15)
     np.testing.assert_allclose(
-        manifolds.ruzicka_table(sp.csr_matrix(y), slice(40, 130)), wanted[40:130], rtol=1e-15
+        walks.ruzicka_table(sp.csr_matrix(y), slice(40, 130)), wanted[40:130], rtol=1e-15
     )
     members = sp.csr_matrix((y > 0).astype(float))
     hit, either = ((y[i] > 0) & (y[j] > 0)).sum(axis=1), ((y[i] > 0) | (y[j] > 0)).sum(axis=1)
     assert (
-        manifolds.ruzicka(members, i, j).tobytes()
+        walks.ruzicka(members, i, j).tobytes()
         == np.where(either > 0, hit / np.maximum(either, 1), 0.0).tobytes()
     )
 

@@ -19,7 +19,7 @@ from spark_mlfs.blocks.folds import fold_of
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.select import Constraints
 from spark_mlfs.sklearn import CMISelector, JMISelector
-from spark_mlfs.solvers import greedy
+from spark_mlfs.solvers import units
 
 GREEDY = [name for name, method in METHODS.items() if method.conditions]
 SCORING = ["mim", "ridge", "fisher", "csfs", "relieff"]
@@ -122,10 +122,10 @@ def test_scores_of_groups(table, method):
 
 def test_the_norm_of_a_group_is_over_all_its_rows_and_the_mean_over_the_three_best():
     values = np.array([1.0, 5.0, 3.0, 0.5, 4.0, 2.0])
-    groups = (greedy.Group((0, 2, 4, 5)), greedy.Group((1, 3)))
-    worth = greedy.Units(6, greedy.PickConstraints(groups=groups)).group_gain(values)
+    groups = (units.Group((0, 2, 4, 5)), units.Group((1, 3)))
+    worth = units.Units(6, units.PickConstraints(groups=groups)).group_gain(values)
     assert worth[0] == pytest.approx((4 + 3 + 2) / 3) and worth[1] == pytest.approx((5 + 0.5) / 2)
-    worth = greedy.Units(6, greedy.PickConstraints(groups=groups, norm=True)).group_gain(values)
+    worth = units.Units(6, units.PickConstraints(groups=groups, norm=True)).group_gain(values)
     assert worth[0] == pytest.approx(np.sqrt(1 + 9 + 16 + 4)) and worth[1] == pytest.approx(
         np.sqrt(25.25)
     )

@@ -29,8 +29,8 @@ from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import BudgetError, DataError, ParameterError
-from spark_mlfs.solvers import forward
-from spark_mlfs.solvers.greedy import PickConstraints
+from spark_mlfs.solvers import canonical, mrmr
+from spark_mlfs.solvers.units import PickConstraints
 from spark_mlfs.statistics.gram import Gram
 
 PACKAGE = {"relevance": "f", "redundancy": "correlation", "scheme": "quotient"}
@@ -251,11 +251,11 @@ def test_mrmr_copies_and_separated_classes():
     assert gains[0] == pytest.approx(38e12, rel=1e-9)
     scales = np.concatenate([np.arange(1, 30), -1 / np.arange(1, 30)])
     copies = rng.normal(size=(40, 1)) * scales + 0.1 * scales  # up to rounding
-    correlation = forward.correlation_with(
+    correlation = mrmr.correlation_with(
         engine_of(copies, label[:, None]).run(Gram())[0].centred().G, 7
     )
     assert (correlation == 1.0).all()
-    assert forward.correlation_with(np.diag([2.0, 3.0]), 0).tolist() == [1.0, 0.001]
+    assert mrmr.correlation_with(np.diag([2.0, 3.0]), 0).tolist() == [1.0, 0.001]
 
 
 @SCHEMES
@@ -312,8 +312,8 @@ def test_fastcan_picks_what_the_package_picks(data_dir, name, include):
     view = engine.run(Gram())[0].centred()
     want, scores = FASTCAN_PICKS[name, include], FASTCAN_SCORES[name, include]
     at = {int(f): place for place, f in enumerate(engine.profile.varying[view.varying])}
-    _, path = forward.select_canonical(
-        view, len(want), terms=PickConstraints(tuple(at[f] for f in include))
+    _, path = canonical.select_canonical(
+        view, len(want), constraints=PickConstraints(tuple(at[f] for f in include))
     )
     assert list(engine.profile.varying[view.varying[path.picks]]) == want
     assert np.abs(np.array(path.gains[: len(scores)]) - scores).max() <= 1e-9
@@ -389,7 +389,7 @@ def test_fastcan_include_conditions_on_what_is_there():
     x, y = near_copies()
     engine = engine_of(x, y.astype(float))
     view = engine.run(Gram())[0].centred()
-    first, path = forward.select_canonical(view, 5, terms=PickConstraints((4, 10, 0)))
+    first, path = canonical.select_canonical(view, 5, constraints=PickConstraints((4, 10, 0)))
     assert path.picks[:3] == [4, 10, 0] and path.gains[1] == 0.0 and len(path.picks) == 5
     for size in (0, 2):
         (added,) = naive.gains_by_definition(x, y, path.picks[:size], [path.picks[size]]).values()
@@ -402,7 +402,7 @@ def test_fastcan_include_conditions_on_what_is_there():
     )
     for f in range(11):
         assert first[f] == pytest.approx(naive.squared_correlations(x[:, [f]], y), rel=1e-9)
-    _, only = forward.select_canonical(view, 1, terms=PickConstraints((4, 10, 0)))
+    _, only = canonical.select_canonical(view, 1, constraints=PickConstraints((4, 10, 0)))
     assert only.picks == [4, 10, 0]
 
 
@@ -412,7 +412,7 @@ def test_fastcan_leaves_the_gram_matrix_alone():
     before = view.G.copy(), view.C.copy(), view.S.copy()
     for array in (view.G, view.C, view.S):
         array.flags.writeable = False
-    forward.select_canonical(view, 11)
+    canonical.select_canonical(view, 11)
     assert all(np.array_equal(a, b) for a, b in zip(before, (view.G, view.C, view.S), strict=True))
 
 

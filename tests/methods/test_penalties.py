@@ -18,7 +18,7 @@ from spark_mlfs.errors import ParameterError
 from spark_mlfs.select import Constraints, CrossValidation
 from spark_mlfs.select.rules import Rule
 from spark_mlfs.sklearn import LassoSelector
-from spark_mlfs.solvers import l21
+from spark_mlfs.solvers import l21_gram
 
 PENALISED = [name for name, method in METHODS.items() if method.penalised and method.takes_grams()]
 SETTINGS = {
@@ -148,7 +148,7 @@ def test_weights_satisfy_the_conditions_of_an_optimum(table, method, group, zero
         limit = np.zeros(len(p))
         pull -= a * p[:, None] * w / n
     elif method == "mssl":
-        pull -= a * l21.feature_laplacian(view.G, n, given["k"]) @ w / n
+        pull -= a * l21_gram.feature_laplacian(view.G, n, given["k"]) @ w / n
         limit, group = given["beta"] * p / 2 / n, True
     else:
         rho = given.get("rho", 1.0)
@@ -165,7 +165,7 @@ def test_weights_satisfy_the_conditions_of_an_optimum(table, method, group, zero
     extra = {"ridge": a * (p[:, None] * w * w).sum()}.get(method, 0.0)
     if method == "mssl":
         extra = (
-            a * np.trace(w.T @ (l21.feature_laplacian(view.G, n, given["k"]) @ w))
+            a * np.trace(w.T @ (l21_gram.feature_laplacian(view.G, n, given["k"]) @ w))
             + given["beta"] * (p * norms).sum()
         )
     elif method != "ridge":

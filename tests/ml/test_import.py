@@ -100,6 +100,11 @@ def test_public_classes_pickle():
     assert run(f"import pickle\nprint(len(pickle.loads({data!r})))") == f"{len(classes)}\n"
 
 
+def test_the_version_is_that_of_the_distribution():
+    project = (PACKAGE.parent / "pyproject.toml").read_text()
+    assert f'\nversion = "{spark_mlfs.__version__}"\n' in project
+
+
 def test_types_are_shipped():
     """A marker beside the package, and the wheel takes it and the stubs."""
     assert (PACKAGE / "py.typed").exists() and len(list(PACKAGE.rglob("*_classes.pyi"))) == 8

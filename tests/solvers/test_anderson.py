@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spark_mlfs.solvers.linear import Anderson, affine_extrapolation
+from spark_mlfs.solvers.anderson import Anderson, affine_extrapolation
 
 
 def iteration(d=4, seed=1):

@@ -7,7 +7,7 @@ import pytest
 from oracles import regression as oracle
 
 from spark_mlfs.errors import DataError
-from spark_mlfs.solvers.manifolds import latent_width, nmf, svd, truncated_svd
+from spark_mlfs.solvers.factorise import latent_width, nmf, svd, truncated_svd
 
 
 @pytest.fixture(params=["made", "emotions", "yeast"])

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from spark_mlfs.errors import DataError
 from spark_mlfs.kernels.gram import leave_out, row_norms, total
-from spark_mlfs.solvers.linear import solve_positive
+from spark_mlfs.solvers.problems import solve_positive
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from spark_mlfs.kernels.information import CountLogs
-from spark_mlfs.solvers.filters import combine, corrected, g_tests
+from spark_mlfs.solvers.gtests import combine, corrected, g_tests
 
 
 def counted(codes, y, width):

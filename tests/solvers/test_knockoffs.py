@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from sklearn.covariance import oas
 
 from spark_mlfs.errors import DataError
-from spark_mlfs.solvers import l21, linear
+from spark_mlfs.solvers import l21_gram, linear
 from spark_mlfs.solvers.knockoffs import (
     equicorrelated,
     joined,
@@ -155,7 +155,7 @@ def run(seed, solve, n=1000, d=100, q=5, relevant=20, binary=False, copies=0):
 @pytest.mark.parametrize("binary", [False, True], ids=["gaussian", "binary"])
 @pytest.mark.parametrize(
     "solve",
-    [lambda view: linear.ridge(view, 1.0), lambda view: l21.csfs(view, 1.0)],
+    [lambda view: linear.ridge(view, 1.0), lambda view: l21_gram.csfs(view, 1.0)],
     ids=["ridge", "csfs"],
 )
 def test_false_discoveries_are_held_and_features_found(solve, binary):
@@ -173,7 +173,10 @@ def test_copies_of_relevant_features_are_told_apart():
     """Ten irrelevant features are relevant ones plus noise, correlated with them at 0.96: any
     marginal test passes them."""
     runs = np.array(
-        [run(seed, lambda view: l21.csfs(view, 1.0), n=2500, d=80, copies=10) for seed in range(40)]
+        [
+            run(seed, lambda view: l21_gram.csfs(view, 1.0), n=2500, d=80, copies=10)
+            for seed in range(40)
+        ]
     )
     assert runs[:, 0].mean() <= 0.12 and runs[:, 1].mean() >= 0.6, runs.mean(axis=0)
 

@@ -10,8 +10,8 @@ from oracles import graphs_msfs
 from oracles import regression as oracle
 
 from spark_mlfs.kernels.gram import row_norms
-from spark_mlfs.solvers import l21, l21_scans
-from spark_mlfs.solvers.l21 import omfs_armijo
+from spark_mlfs.solvers import box_newton, l21, l21_gram, l21_scans
+from spark_mlfs.solvers.armijo import omfs_armijo
 from spark_mlfs.solvers.linear import elastic_net, ridge
 
 
@@ -70,7 +70,7 @@ def test_the_minimum_of_the_convex_problem(share, accelerate):
 @pytest.mark.parametrize("mu", [1.0, 10.0, 100.0])
 def test_optimality_conditions(case, mu):
     X, Y, gram = case
-    got = l21.csfs(gram, mu)
+    got = l21_gram.csfs(gram, mu)
     assert got.converged and falls(got.objective)
     assert optimal(X.T @ X, X.T @ (Y - Y.mean(axis=0)), got.weights, mu, 1e-4)
 
@@ -78,7 +78,7 @@ def test_optimality_conditions(case, mu):
 def test_csfs(case):
     X, Y, gram = case
     for mu in (1.0, 10.0):
-        got = l21.csfs(gram, mu)
+        got = l21_gram.csfs(gram, mu)
         if len(X) < 700:
             W, b, _ = oracle.csfs(X, Y, mu)
         else:  # n x n in every step would take too long
@@ -91,7 +91,7 @@ def test_csfs_is_group_lasso(case):
     _, _, gram = case
     mu = 20.0
     group = elastic_net(gram, mu / (2 * gram.n), 1.0, group=True)
-    assert agree(l21.csfs(gram, mu).weights, group.weights, 1e-5)
+    assert agree(l21_gram.csfs(gram, mu).weights, group.weights, 1e-5)
 
 
 @pytest.mark.slow
@@ -99,9 +99,9 @@ def test_csfs_is_group_lasso(case):
 def test_mssl(case, alpha, beta, k):
     X, Y, gram = case
     np.testing.assert_allclose(
-        l21.feature_laplacian(gram.G, gram.n, k).toarray(), oracle.feature_laplacian(X, k)
+        l21_gram.feature_laplacian(gram.G, gram.n, k).toarray(), oracle.feature_laplacian(X, k)
     )
-    got = l21.mssl(gram, alpha, beta, k)
+    got = l21_gram.mssl(gram, alpha, beta, k)
     W = oracle.mssl(X, Y, alpha, beta, k)
     assert got.converged and falls(got.objective) and agree(got.weights, W, 1e-5)
     L = oracle.feature_laplacian(X, k)
@@ -115,9 +115,9 @@ def test_feature_graph_settles_ties_by_index():
     X = oracle.standardise(np.column_stack([X, X[:, 1], X[:, 1], X[:, 0]]))
     for k in (1, 2, 3, 9):
         np.testing.assert_allclose(
-            l21.feature_laplacian(X.T @ X, 30, k).toarray(), oracle.feature_laplacian(X, k)
+            l21_gram.feature_laplacian(X.T @ X, 30, k).toarray(), oracle.feature_laplacian(X, k)
         )
-    assert l21.feature_laplacian(np.ones((1, 1)), 30, 5).shape == (1, 1)
+    assert l21_gram.feature_laplacian(np.ones((1, 1)), 30, 5).shape == (1, 1)
 
 
 @pytest.mark.parametrize("walk", ["dfs", "bfs"])
@@ -135,7 +135,7 @@ def test_msfs_against_the_dense_form(walk, sigma):
         S = graphs_msfs.neighbourhood(C)
         for alpha, beta, rho in ((0.1, 10.0, 0.5), (1.0, 1.0, 1.0), (0.01, 5.0, 0.0)):
             W, b = oracle.msfs(X, Y, S, alpha, beta, rho)
-            got = l21.msfs(gram, graphs_msfs.xlx(X, S), alpha, beta, rho)
+            got = l21_gram.msfs(gram, graphs_msfs.xlx(X, S), alpha, beta, rho)
             assert got.converged and falls(got.objective) and agree(got.weights, W, 1e-6)
             np.testing.assert_allclose(got.intercept, b, atol=1e-9)
             value = 0.5 * ((X @ W + b - Y) ** 2).sum() + alpha / 2 * np.trace(
@@ -149,9 +149,14 @@ def test_msfs_identities(case):
     _, _, gram = case
     xlx = np.ones_like(gram.G)
     np.testing.assert_allclose(
-        l21.msfs(gram, xlx, 0.0, 7.0, 0.0).weights, ridge(gram, 7.0).weights, rtol=1e-8, atol=1e-10
+        l21_gram.msfs(gram, xlx, 0.0, 7.0, 0.0).weights,
+        ridge(gram, 7.0).weights,
+        rtol=1e-8,
+        atol=1e-10,
     )
-    assert agree(l21.msfs(gram, xlx, 0.0, 7.0, 1.0).weights, l21.csfs(gram, 7.0).weights, 1e-9)
+    assert agree(
+        l21_gram.msfs(gram, xlx, 0.0, 7.0, 1.0).weights, l21_gram.csfs(gram, 7.0).weights, 1e-9
+    )
 
 
 def test_omfs_both_solvers(case):
@@ -242,20 +247,22 @@ def test_csfs_with_unlabelled_rows(unknown, mu):
     assert got.objective[-1] == pytest.approx(value, rel=1e-7)
     assert value <= oracle.csfs_objective(X, Y, W, b, mu) * (1 + 1e-7)
     if unknown == 0:
-        assert agree(got.weights, l21.csfs(gram, mu).weights, 1e-7)
+        assert agree(got.weights, l21_gram.csfs(gram, mu).weights, 1e-7)
 
 
 def test_warm_start_and_a_penalty_that_keeps_nothing(case):
     _X, _, gram = case
-    near = l21.csfs(gram, 30.0).weights
-    assert agree(l21.csfs(gram, 15.0, start=near).weights, l21.csfs(gram, 15.0).weights, 1e-5)
+    near = l21_gram.csfs(gram, 30.0).weights
+    assert agree(
+        l21_gram.csfs(gram, 15.0, start=near).weights, l21_gram.csfs(gram, 15.0).weights, 1e-5
+    )
     top = 2 * np.linalg.norm(gram.C, axis=1).max()
-    got = l21.csfs(gram, 1.01 * top)
+    got = l21_gram.csfs(gram, 1.01 * top)
     assert got.converged and falls(got.objective)
     np.testing.assert_allclose(
         got.weights / np.abs(got.weights).max(), gram.C / np.abs(gram.C).max(), atol=1e-6
     )
-    assert row_norms(l21.csfs(gram, 0.95 * top).weights).max() > 1e-6
+    assert row_norms(l21_gram.csfs(gram, 0.95 * top).weights).max() > 1e-6
 
 
 def test_a_row_that_shrank_too_far_comes_back():
@@ -264,7 +271,7 @@ def test_a_row_that_shrank_too_far_comes_back():
     gram = gram_of_rows(X, Y).centred()
     state = l21._Reweighting(gram.G, gram.C, 10.0, 1e-9, True, np.ones(len(gram.C)), 1.0)
     state.eps = 1e-12
-    W = l21.csfs(gram, 10.0).weights
+    W = l21_gram.csfs(gram, 10.0).weights
     dropped = W.copy()
     strongest = int(np.argmax(np.linalg.norm(W, axis=1)))
     dropped[strongest] *= 1e-12
@@ -276,7 +283,7 @@ def test_a_row_that_shrank_too_far_comes_back():
 
 def test_honest_about_running_out(case):
     X, Y, gram = case
-    assert not l21.csfs(gram, 30.0, max_iter=3).converged
+    assert not l21_gram.csfs(gram, 30.0, max_iter=3).converged
     assert not l21_scans.rfs(ResidualReweighting(X, Y), 10.0, max_iter=4).converged
     none = l21.minimise_l21(gram.G, np.zeros_like(gram.C), 1.0)
     assert none.converged and not none.weights.any()
@@ -300,7 +307,7 @@ def test_newton_steps_satisfy_the_optimality_conditions(share):
     X, Y = correlated()
     gram = gram_of_rows(X, Y).centred()
     beta = share * 2 * np.linalg.norm(gram.C, axis=1).max()
-    got = l21.csfs(gram, beta)
+    got = l21_gram.csfs(gram, beta)
     assert got.converged and falls(got.objective) and got.iterations <= 60
     assert optimal(gram.G, gram.C, got.weights, beta, 1e-6)
     W = got.weights  # identical columns share alike, as reweighting has it
@@ -315,15 +322,17 @@ def test_identical_columns_take_the_steps_of_one():
     X, Y = correlated()
     gram = gram_of_rows(X, Y).centred()
     for steps in (1, 2, 3):
-        one = l21.csfs(gram, 5.0, max_iter=steps)
-        all_ = l21.csfs(gram, 5.0, max_iter=steps, accelerate=False)
+        one = l21_gram.csfs(gram, 5.0, max_iter=steps)
+        all_ = l21_gram.csfs(gram, 5.0, max_iter=steps, accelerate=False)
         np.testing.assert_allclose(
             one.weights, all_.weights, atol=1e-12 * np.abs(all_.weights).max() + 1e-13
         )
         np.testing.assert_allclose(one.objective, all_.objective, rtol=1e-12)
         assert one.extra["eps"] == pytest.approx(all_.extra["eps"])
-    start = l21.csfs(gram, 8.0).weights
-    assert agree(l21.csfs(gram, 5.0, start=start).weights, l21.csfs(gram, 5.0).weights, 1e-6)
+    start = l21_gram.csfs(gram, 8.0).weights
+    assert agree(
+        l21_gram.csfs(gram, 5.0, start=start).weights, l21_gram.csfs(gram, 5.0).weights, 1e-6
+    )
 
 
 def test_the_model_of_a_newton_step_is_the_second_derivative():
@@ -347,7 +356,7 @@ def test_the_model_of_a_newton_step_is_the_second_derivative():
     np.testing.assert_allclose(slope(x), differences, rtol=1e-5, atol=1e-5)
     hessian = np.array([(slope(x + h * e) - slope(x - h * e)) / (2 * h) for e in np.eye(20)])
     W, factor = l21.factored_step(gram.G, gram.C, beta, x)
-    model = l21.BoxNewton.of_l21(factor, W, x, beta, np.zeros(20))
+    model = box_newton.BoxNewton.of_l21(factor, W, x, beta, np.zeros(20))
     H = np.tril(model.H) + np.tril(model.H, -1).T
     s = np.sqrt(x)
     np.testing.assert_allclose(
@@ -359,7 +368,7 @@ def test_a_newton_step_stays_above_the_floor_and_minimises_the_model():
     rng = np.random.default_rng(1)
     Q = rng.normal(size=(12, 12))
     H, g, x, floor = Q @ Q.T, rng.normal(size=12), rng.random(12) + 0.01, np.full(12, 1e-3)
-    got = l21.BoxNewton(H, g, x, floor, 1.0).step(1e-9)
+    got = box_newton.BoxNewton(H, g, x, floor, 1.0).step(1e-9)
     y = (got - x) / np.sqrt(x)
     assert (got >= floor).all()
     inside = got > floor * (1 + 1e-9)

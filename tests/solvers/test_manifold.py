@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from oracles import graphs_msfs as oracle
 from oracles.regression import standardise
 
-from spark_mlfs.solvers import manifolds
+from spark_mlfs.solvers import walks
 
 
 def data(n=40, d=5, q=4, seed=0):
@@ -27,7 +27,7 @@ def test_sampled_walks_follow_the_draws(walk, sparse):
     P = oracle.transitions(oracle.similarity(X, Y, neighbors=6))
     uniforms = np.random.default_rng(1).random((len(X), 25))
     want = oracle.sampled_visits(P, 25, walk, uniforms)
-    got = manifolds.sampled_visits(
+    got = walks.sampled_visits(
         sp.csr_matrix(P) if sparse else P, 25, walk, lambda step: uniforms[:, step]
     )
     np.testing.assert_array_equal(got.toarray(), want)
@@ -41,7 +41,7 @@ def test_the_expected_form_needs_no_powers(sparse, sparse_x):
     P = oracle.transitions(oracle.similarity(X, Y, neighbors=6))
     S = oracle.neighbourhood(oracle.expected_visits(P, 30))
     want = oracle.xlx(X, S)
-    got = manifolds.expected_form(
+    got = walks.expected_form(
         sp.csr_matrix(P) if sparse else P, 30, sp.csr_matrix(X) if sparse_x else X
     )
     np.testing.assert_allclose(got, want, atol=1e-9 * np.abs(want).max())
@@ -53,7 +53,7 @@ def test_many_walks_approach_the_expectation():
     rng = np.random.default_rng(0)
     total = (
         sum(
-            manifolds.sampled_visits(P, 5, "dfs", lambda step: rng.random(30)).toarray()
+            walks.sampled_visits(P, 5, "dfs", lambda step: rng.random(30)).toarray()
             for _ in range(3000)
         )
         / 3000
@@ -62,13 +62,13 @@ def test_many_walks_approach_the_expectation():
 
 
 def test_kernel_and_jaccard():
-    assert manifolds.kernel(np.array([0.0, 1.0, 4.0]), np.array([0.0, 0.0, 2.0])).tolist() == [
+    assert walks.kernel(np.array([0.0, 1.0, 4.0]), np.array([0.0, 0.0, 2.0])).tolist() == [
         1.0,
         0.0,
         np.exp(-2.0),
     ]
     members = sp.csr_matrix(np.array([[1, 1, 0], [0, 1, 1], [0, 0, 0]]))
-    assert manifolds.ruzicka(members, np.array([0, 0, 2]), np.array([1, 0, 2])).tolist() == [
+    assert walks.ruzicka(members, np.array([0, 0, 2]), np.array([1, 0, 2])).tolist() == [
         1 / 3,
         1.0,
         0.0,

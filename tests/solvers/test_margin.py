@@ -21,7 +21,7 @@ from spark_mlfs.kernels.integers import add_words
 from spark_mlfs.kernels.knn import Rows, tiles
 from spark_mlfs.kernels.labels import LabelsetSimilarity
 from spark_mlfs.kernels.nearest import Nearest
-from spark_mlfs.solvers import graphs
+from spark_mlfs.solvers import margins
 
 
 class InBlocks:
@@ -190,7 +190,7 @@ def test_real_sets(name, sparse, data_dir):
     got = ours.gradients()
     close(-sum(g for g, _ in got.values()), naive.closed(), 1e-10)
     order = np.random.default_rng(0).permutation(len(X))
-    descent = graphs.paper_descent((got[i][0] for i in order if i in got), X.shape[1])
+    descent = margins.paper_descent((got[i][0] for i in order if i in got), X.shape[1])
     close(descent, naive.paper(order), 1e-6)  # which its steps make larger
 
 
@@ -253,7 +253,7 @@ def test_rows_without_hits_or_misses_are_no_anchors():
 
 def test_descent_by_hand():
     g = np.array([[3.0, -4.0], [0.0, 0.0], [1.0, 0.0]])
-    weights = graphs.paper_descent(g, 2, beta=0.5)
+    weights = margins.paper_descent(g, 2, beta=0.5)
     # first step (0.3, -0.4), the second none, the third along the first axis
     np.testing.assert_allclose(weights, [1 - 0.3 - 0.5, 1 + 0.4], atol=1e-15)
 
@@ -272,7 +272,7 @@ def test_convex_reaches_the_dual_bound_of_the_oracle(seed):
     naive, ours = Gmba(X, Y, k=2), InBlocks(X, Y, k=2)
     v, value, bound = naive.minimise()
     assert value - bound <= 1e-6 * value  # the oracle proves itself
-    solution = graphs.convex(ours.evaluate, 5, tol=1e-6, max_passes=400)
+    solution = margins.convex(ours.evaluate, 5, tol=1e-6, max_passes=400)
     assert solution.converged and never_rises(solution.objective)
     assert bound * (1 - 1e-9) <= solution.objective[-1] <= value * (1 + 1e-6)
     close(solution.objective[-1], naive.objective(solution.weights))
@@ -290,14 +290,14 @@ def test_convex_on_real_sets(name, data_dir):
     X = standardise(X)
     ours = InBlocks(X, Y, tile=512)
     seen = []
-    solution = graphs.convex(ours.evaluate, X.shape[1], progress=lambda *state: seen.append(state))
+    solution = margins.convex(ours.evaluate, X.shape[1], progress=lambda *state: seen.append(state))
     assert (
         solution.converged
         and never_rises(solution.objective)
         and solution.extra["gap"] <= 1e-5 * solution.objective[-1]
     )
     assert len(seen) >= solution.iterations - 1 and solution.iterations <= 60
-    finer = graphs.convex(ours.evaluate, X.shape[1], tol=3e-6)
+    finer = margins.convex(ours.evaluate, X.shape[1], tol=3e-6)
     assert finer.objective[-1] >= solution.objective[-1] - solution.extra["gap"]
     assert spearmanr(solution.weights, finer.weights)[0] > 0.99
 
@@ -306,15 +306,15 @@ def test_convex_on_real_sets(name, data_dir):
 def test_convex_column_order_copy_and_row_order():
     X, Y = planted(36, 6)
     X = np.hstack([X, X[:, :1]])
-    base = graphs.convex(InBlocks(X, Y).evaluate, 7, tol=1e-6).weights
+    base = margins.convex(InBlocks(X, Y).evaluate, 7, tol=1e-6).weights
     assert (
         abs(base[0] - base[-1]) <= 1e-9 * base.max()
     )  # kept equal on the way, not only at the minimum
     order = np.random.default_rng(0).permutation(7)
-    moved = graphs.convex(InBlocks(X[:, order], Y).evaluate, 7, tol=1e-6).weights
+    moved = margins.convex(InBlocks(X[:, order], Y).evaluate, 7, tol=1e-6).weights
     close(moved, base[order], 1e-2)
     rows = np.random.default_rng(1).permutation(36)
-    moved = graphs.convex(InBlocks(X[rows], Y[rows]).evaluate, 7, tol=1e-6).weights
+    moved = margins.convex(InBlocks(X[rows], Y[rows]).evaluate, 7, tol=1e-6).weights
     close(moved, base, 1e-2)
 
 
@@ -327,7 +327,7 @@ def test_convex_past_kinks():
         level = heights + slopes @ v
         return level.max(), slopes[level.argmax()]
 
-    solution = graphs.convex(evaluate, 4, eta=1.0, tol=1e-9, max_passes=300)
+    solution = margins.convex(evaluate, 4, eta=1.0, tol=1e-9, max_passes=300)
     assert solution.converged
     # the same by brute force over a mesh around the answer
     around = np.maximum(0, solution.weights + 0.05 * rng.normal(size=(20_000, 4)))
@@ -336,10 +336,10 @@ def test_convex_past_kinks():
 
 
 def test_convex_without_slope_and_out_of_passes():
-    flat = graphs.convex(lambda v: (0.0, np.zeros(3)), 3)
+    flat = margins.convex(lambda v: (0.0, np.zeros(3)), 3)
     assert flat.converged and flat.iterations == 1 and (flat.weights == 1).all()
     X, Y = planted()
-    short = graphs.convex(InBlocks(X, Y).evaluate, 8, max_passes=3)
+    short = margins.convex(InBlocks(X, Y).evaluate, 8, max_passes=3)
     assert (
         not short.converged
         and short.iterations == 3
@@ -358,6 +358,6 @@ def test_planted_features_come_first(mode):
     scores = (
         -ours.evaluate(np.ones(8))[1]
         if mode == "closed"
-        else graphs.convex(ours.evaluate, 8).weights
+        else margins.convex(ours.evaluate, 8).weights
     )
     assert set(np.argsort(-scores)[:2]) == {0, 1}

@@ -9,7 +9,7 @@ from oracles import loader
 from oracles import regression as oracle
 
 from spark_mlfs.solvers import l21_scans
-from spark_mlfs.solvers.l21_scans import rfs_newton
+from spark_mlfs.solvers.rfs_newton import rfs_newton
 
 
 def wide(n=60, d=45, q=4, seed=2):

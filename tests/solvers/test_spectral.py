@@ -13,8 +13,8 @@ from oracles.loader import load
 from spark_mlfs.errors import BudgetError, DataError
 from spark_mlfs.kernels import labels
 from spark_mlfs.kernels.labels import LabelsetSimilarity
-from spark_mlfs.solvers import graphs
-from spark_mlfs.solvers.graphs import PowerSums, spec_scores
+from spark_mlfs.solvers import spec
+from spark_mlfs.solvers.spec import PowerSums, spec_scores
 
 CRITERIA = ("phi1", "phi2", "phi3")
 
@@ -140,12 +140,12 @@ def test_any_block_size(criterion, monkeypatch):
 def test_phi3_by_lanczos_equals_the_dense_eigenvectors(monkeypatch):
     X, Y = planted(300, 6, 9)
     want = scores(X, Y, "phi3")
-    monkeypatch.setattr(graphs, "DENSE_EIGEN", 20)
+    monkeypatch.setattr(spec, "DENSE_EIGEN", 20)
     np.testing.assert_allclose(scores(X, Y, "phi3"), want, rtol=1e-10)
 
 
 def test_errors(monkeypatch):
     X, Y = planted()
-    monkeypatch.setattr(graphs, "TABLE_BYTES", 1000)
+    monkeypatch.setattr(spec, "TABLE_BYTES", 1000)
     with pytest.raises(BudgetError, match="phi3"):
         scores(X, Y, "phi3")

@@ -24,7 +24,7 @@ from spark_mlfs.engine import spark as runner
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.kernels.hashing import group_of
 from spark_mlfs.kernels.information import CountLogs
-from spark_mlfs.solvers.greedy import significant
+from spark_mlfs.solvers.ties import significant
 from spark_mlfs.statistics import contingency, joint, labelsets, links, moments, quantiles, targets
 from spark_mlfs.statistics.base import cut, paste
 from spark_mlfs.testing import engine_of, example, frame_of

@@ -1,13 +1,4 @@
-"""Shared by `methods.manifolds`: factorisations of a label matrix, and the sampled neighbourhood
-graph of rows.
-
-Factorisations Y ≈ VB of a label matrix, from its distinct labelsets and their counts.
-
-V has one row per labelset, as rows with equal labels get equal latent rows: n never appears. With u
-a labelset and N_u its count the loss is Σ_u N_u ‖y_u − v_u B‖² = ‖Y − VB‖² over the rows. Labels
-may be grades; a labelset is a row of them then.
-
-The sampled neighbourhood graph of `methods.manifolds`, on a sparse or dense similarity T of rows.
+"""The sampled neighbourhood graph of MSFS, on a sparse or dense similarity T of rows.
 
 P = D⁻¹T; C visits of walks over P, or E[C] = Σ_{s≤k} P^s; S = (C + C')/2. A row without mass goes
 nowhere. What the method needs is X'LX, L the Laplacian of S: sampled walks leave S sparse; for
@@ -16,125 +7,11 @@ expected ones Σ P^s X is summed by Horner's rule."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import DataError
 from ..kernels.matrix import Matrix
-from .linear import settled
-
-FACTORIZERS = ("nmf", "svd")
-
-
-@dataclass
-class Factorisation:
-    """V (labelsets × c), B (c × q) with ‖b_r‖ = 1, and the loss after each iteration (never
-    rising)."""
-
-    V: np.ndarray
-    B: np.ndarray
-    objective: list[float]
-    converged: bool
-    iterations: int
-
-
-def latent_width(q: int) -> int:
-    """c = ⌈0.3 q⌉, at least 1; the arithmetic is exact (0.3·10 is not 3 in binary)."""
-    return max(1, -(-3 * q // 10))
-
-
-def truncated_svd(
-    labelsets: np.ndarray, counts: np.ndarray, c: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """U (labelsets, c), S and V' of Y's c leading singular triples, from Y'Y (q × q), c at most the
-    rank of Y (singular values above 1e-7 of the first). The signs are those of `signed`."""
-    L = np.asarray(labelsets, dtype=np.float64)
-    N = np.asarray(counts, dtype=np.float64)
-    S, Vt = leading(L.T @ (N[:, None] * L), c)
-    return (L @ Vt.T) / S, S, Vt
-
-
-def leading(square: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
-    """S (c,) and V' (c, q) of the c leading singular triples of a Y with Y'Y = `square`, c and
-    signs as in `truncated_svd`."""
-    values, vectors = np.linalg.eigh(square)
-    order = np.argsort(-values, kind="stable")[: min(c, len(square))]
-    S = np.sqrt(np.maximum(values[order], 0.0))
-    if not S[0] > 0:
-        raise DataError(
-            "every labelset is empty, so there is nothing to factorise; check the label columns"
-        )
-    order = order[S > 1e-7 * S[0]]
-    S = S[: len(order)]
-    return S, signed(vectors[:, order]).T
-
-
-def signed(vectors: np.ndarray) -> np.ndarray:
-    """The columns with their largest entry (the first of a tie) positive: one answer everywhere."""
-    size = np.abs(vectors)
-    lead = np.argmax(size > (1 - 1e-9) * size.max(axis=0, initial=0.0), axis=0)
-    return vectors * np.where(vectors[lead, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
-
-
-def svd(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None) -> Factorisation:
-    """V = U_c S_c, B = V_c' of the truncated SVD of Y: the least possible loss, with signed
-    factors."""
-    c = latent_width(labelsets.shape[1]) if c is None else c
-    U, S, Vt = truncated_svd(labelsets, counts, c)
-    V = U * S
-    return Factorisation(V, Vt, [_loss(labelsets, counts, V, Vt)], True, 1)
-
-
-def nmf(
-    labelsets: np.ndarray,
-    counts: np.ndarray,
-    c: int | None = None,
-    tol: float = 1e-11,
-    max_iter: int = 20_000,
-) -> Factorisation:
-    """Non-negative Y ≈ VB by multiplicative updates, V then B. Lee & Seung (2001), Euclidean loss.
-
-        V ← V ∘ (Y B') / (V B B'),   B ← B ∘ (V'NY) / (V'N V B),   N = diag(counts)
-
-    From |U_c| √S, √S |V_c'| of Y's truncated SVD, without chance. Stops when an iteration lowers
-    the loss by at most `tol` of ‖Y‖²: the updates creep, and stopping earlier moves the scores of
-    OMFS by per cents. In the end ‖b_r‖ = 1."""
-    c = latent_width(labelsets.shape[1]) if c is None else c
-    L = np.asarray(labelsets, dtype=np.float64)
-    N = np.asarray(counts, dtype=np.float64)[:, None]
-    U, S, Vt = truncated_svd(L, counts, c)
-    V, B = np.abs(U) * np.sqrt(S), np.sqrt(S)[:, None] * np.abs(Vt)
-    size = float((N * L * L).sum())
-    tiny = 1e-300
-    trace = [_loss(L, counts, V, B)]
-    converged = False
-    for _ in range(max_iter):
-        V *= (L @ B.T) / np.maximum(V @ (B @ B.T), tiny)
-        NV = N * V
-        cross, inner = NV.T @ L, NV.T @ V
-        B *= cross / np.maximum(inner @ B, tiny)
-        value = size - 2 * float((B * cross).sum()) + float((inner * (B @ B.T)).sum())
-        # The loss is a sum of squares of size ‖Y‖²: a rise within its rounding is none.
-        trace.append(settled(trace[-1], value, 1e-13 * size))
-        if trace[-2] - trace[-1] <= tol * size:
-            converged = True
-            break
-    length = lengths(B)
-    return Factorisation(V * length, B / length[:, None], trace, converged, len(trace) - 1)
-
-
-def lengths(B: np.ndarray) -> np.ndarray:
-    """(c,) ‖b_r‖ of each row, 1 of a row of zeros."""
-    length = np.linalg.norm(B, axis=1)
-    return np.where(length > 0, length, 1.0)
-
-
-def _loss(L: np.ndarray, counts: np.ndarray, V: np.ndarray, B: np.ndarray) -> float:
-    residual = L - V @ B
-    return float(np.asarray(counts, dtype=np.float64) @ (residual * residual).sum(axis=1))
-
 
 COLUMNS = 64  # of X in use at once: bounds the memory of the expected walk
 PAIRS = 1 << 16  # of rows of grades that are compared at once

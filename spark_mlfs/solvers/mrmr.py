@@ -1,0 +1,80 @@
+"""Minimum redundancy, maximum relevance: both from second moments, and the greedy selection by either
+scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..kernels.gram import GramView
+from .greedy import forward
+from .pool import Path, Progress
+from .units import UNCONSTRAINED, PickConstraints
+
+FLOOR = 1e-3  # of a correlation
+NO_INFORMATION = 1e-12  # floor of an information that is divided by
+COPY = 1e-10  # a correlation this near to 1 is one of identical columns
+NONE = 1e-11  # a correlation this small is what rounding leaves of none
+SEPARATED = 1e-12  # floor of 1 − r²
+
+
+def f_relevance(view: GramView) -> np.ndarray:
+    """(v,) mean over the labels of the two-class F statistic r²(n − 2)/(1 − r²), r the correlation
+    of feature and 0/1 label, 1 − r² ≥ 1e-12, from a centred view. A label with one value adds 0."""
+    squares = np.diag(view.S)
+    # what rounding leaves of the spread of a constant 0/1 label is far below that of a single row
+    two_valued = squares > 1e-6
+    if not two_valued.any():
+        return np.zeros(len(view.C))
+    r = view.C[:, two_valued] / np.sqrt(np.diag(view.G)[:, None] * squares[two_valued])
+    square = np.where(np.abs(r) <= NONE, 0.0, np.minimum(r * r, 1.0))
+    return (
+        max(view.n - 2, 1) * (square / np.maximum(1 - square, SEPARATED)).sum(axis=1) / len(squares)
+    )
+
+
+def correlation_with(G: np.ndarray, s: int) -> np.ndarray:
+    """(v,) max(|r_fs|, .001) of every feature f with s; identical columns (up to sign and scale)
+    have exactly 1."""
+    squares = np.diag(G)
+    r = np.abs(G[s]) / np.sqrt(squares * squares[s])
+    return np.where(r >= 1 - COPY, 1.0, np.maximum(r, FLOOR))
+
+
+def select_mrmr(
+    relevance: np.ndarray,
+    links: Callable[[Sequence[int]], dict[int, np.ndarray]],
+    scheme: str,
+    count: int,
+    candidates: np.ndarray | None = None,
+    ahead: int = 1,
+    progress: Progress = None,
+    constraints: PickConstraints = UNCONSTRAINED,
+) -> Path:
+    """Greedy selection: the argmax of `relevance` (v,), then of that less (``"difference"``) or
+    over (``"quotient"``) the mean redundancy over the picks. `links(features)` gives {s: (v,)
+    redundancy of every feature with s}, asked for `ahead` at a time; only `candidates` (ascending;
+    all by default) and what `constraints` include are picked, `count` at most. In a quotient 0 counts as
+    1e-12, and a mean redundancy of exactly 1 as infinite: a copy of all that is picked has value
+    0."""
+    at = np.arange(len(relevance))
+    if candidates is not None:
+        at = np.union1d(candidates, np.array(constraints.include, int))
+    first = relevance[at]
+
+    def of(features: Sequence[int]) -> dict[int, np.ndarray]:
+        asked = links([int(at[f]) for f in features])
+        return {f: asked[int(at[f])][at] for f in features}
+
+    def term(s: int, redundancy: np.ndarray) -> np.ndarray:
+        return np.maximum(redundancy, NO_INFORMATION) if scheme == "quotient" else redundancy
+
+    def value(total: np.ndarray, picks: int) -> np.ndarray:
+        mean = total / picks
+        return first - mean if scheme == "difference" else np.where(mean == 1.0, 0.0, first / mean)
+
+    path = forward(
+        first, term, value, of, min(count, len(at)), ahead, progress, constraints.among(at)
+    )
+    return path.spread(at, len(relevance))

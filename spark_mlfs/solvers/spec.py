@@ -1,0 +1,162 @@
+"""SPEC's criteria from labelset statistics alone.
+
+Let u run over the m distinct labelsets, c_u its rows, d_u the degree of each of them, S_u = Σ x_i
+and Q_u = Σ x_i² over its rows:
+
+    x'Dx = Σ_u d_u Q_u
+    x'Ax = Σ_uv s_uv S_u S_v  −  Σ_u s_uu Q_u         (a row is not its own neighbour)
+
+The eigenvalues γ and eigenvectors ξ of phi3, those of the normalised Laplacian I − N, N = D^−½ A
+D^−½, of the n rows, are known from m × m: N maps the vectors that are constant on labelsets to
+themselves, and those that add up to zero on each, too.
+
+- Constant: f_i = g_u / √c_u. N acts on g as B_uv = √(c_u c_v) s_uv / √(d_u d_v) − [u = v] s_uu /
+  d_u, so every eigenpair (β, g) of B gives γ = 1 − β and ξ'D^½x = Σ_u g_u √(d_u / c_u) S_u.
+- Zero-sum within u: there the first term of N vanishes and −s_uu / d_u is left: γ = 1 + s_uu / d_u,
+  c_u − 1 times; the squared length of D^½x in that space is d_u (Q_u − S_u² / c_u).
+
+Together m + Σ(c_u − 1) = n. Rows of degree 0 drop out of the graph, not out of the
+standardisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from ..errors import BudgetError, DataError
+from ..kernels.labels import LabelsetSimilarity
+
+WORST = -2.0  # the largest eigenvalue a normalised Laplacian can have
+EIGENSPACE = 1e-9
+FLAT = 1e-12  # a quadratic form this far below the terms it is made of is zero
+DENSE_EIGEN = 1500
+TABLE_BYTES = 2 << 30  # the most that phi3 may take for all pairs of labelsets
+
+
+@dataclass
+class PowerSums:
+    """`count` (m,) rows of each labelset, `total`, `square` (m, d) sums of x less any fixed value,
+    such as its mean."""
+
+    count: np.ndarray
+    total: np.ndarray
+    square: np.ndarray
+
+    def scaled(self, offset: np.ndarray, scale: np.ndarray) -> PowerSums:
+        c = self.count[:, None]
+        total = (self.total - c * offset) / scale
+        square = (self.square - 2 * offset * self.total + c * offset * offset) / (scale * scale)
+        return PowerSums(self.count, total, np.maximum(square, 0.0))
+
+
+def spec_scores(
+    sums: PowerSums, similarity: LabelsetSimilarity, criterion: str = "phi1", k: int | None = None
+) -> np.ndarray:
+    """Scores (d,), larger is better: −phi1, −phi2 or phi3.
+
+    `sums` per labelset, of the features that vary; `similarity` of the same labelsets, in the same
+    order; `k` eigenvalues used by phi3, counted with their multiplicity (None: the number of
+    labels), the eigenspace of the k-th as a whole (up to γ_k + 1e-9).
+
+    A feature with x'Dx = 0 (zero on every row that has a neighbour) scores −2 under phi1 and phi2,
+    one that is constant there −2 under phi2; phi3 is 0 for both. Raises `DataError` when no two
+    rows share a label, `BudgetError`."""
+    n = sums.count.sum()
+    mean = sums.total.sum(axis=0) / n
+    # from squares about the mean: adding before subtracting would lose what is small
+    spread = (sums.square - 2 * mean * sums.total + sums.count[:, None] * mean * mean).sum(axis=0)
+    sums = sums.scaled(mean, np.sqrt(np.maximum(spread, 0.0) / n))
+    count = sums.count.astype(np.float64)
+    degree = similarity.degrees(count)
+    live = (degree > 0) & (count > 0)
+    if not live.any():
+        raise DataError(
+            "no two rows share a label: the similarity graph has no edge and SPEC is not defined "
+            "on it"
+        )
+    weight = degree * count
+    energy = degree @ sums.square  # x'Dx
+    # what x'Dx would be if no row sat on the value that standardises to zero: the measure of
+    # rounding noise
+    noise = FLAT * degree @ (sums.square + count[:, None])
+    flat = energy <= noise
+    shift = (degree @ sums.total) / weight.sum()
+    if criterion == "phi1":
+        centred, centred_energy = sums, energy
+    else:
+        centred = sums.scaled(shift, np.ones_like(shift))
+        centred_energy = degree @ centred.square
+        flat = flat | (centred_energy <= np.maximum(noise, FLAT * energy))
+    if criterion == "phi3":
+        gain = _leading(centred, similarity, degree, live, k or similarity.members.shape[1])
+        flat = flat | (
+            gain <= FLAT * FLAT * energy
+        )  # ξ₁ itself leaves the square of rounding noise
+        return np.where(flat, 0.0, gain / np.where(flat, 1.0, energy))
+    rest = similarity.self_similarity @ centred.square
+    joined = np.zeros(sums.total.shape[1])
+    for rows, s in similarity.blocks():
+        joined += (centred.total[rows] * (s @ centred.total)).sum(axis=0)
+    phi = (centred_energy - joined + rest) / np.where(flat, 1.0, centred_energy)
+    return np.where(flat, WORST, -phi)
+
+
+def _leading(
+    sums: PowerSums, similarity: LabelsetSimilarity, degree: np.ndarray, live: np.ndarray, k: int
+) -> np.ndarray:
+    """Σ over the eigenvalues up to γ_k of (2 − γ)(ξ'D^½x)², for x centred by degree, which takes
+    D^½1 out."""
+    at = np.flatnonzero(live)
+    c, d = sums.count[at].astype(np.float64), degree[at]
+    own = similarity.self_similarity[at]
+    total, square = sums.total[at], sums.square[at]
+    if 16 * len(at) ** 2 > TABLE_BYTES:
+        told = f"phi3 needs the eigenvectors of {len(at)} labelsets, {16 * len(at) ** 2 >> 20} MiB"
+        raise BudgetError(
+            f"{told}; the budget is {TABLE_BYTES >> 20} MiB: raise it, or use phi1 or phi2"
+        )
+    inner = np.sort(
+        np.repeat(1 + own / d, np.minimum(c.astype(np.int64) - 1, k))
+    )  # at most k of each can matter
+    root = np.sqrt(c / d)
+    adjacency = similarity.similarity(at, at)
+    adjacency *= root[:, None]
+    adjacency *= root
+    adjacency[np.diag_indices_from(adjacency)] -= own / d
+    wanted = min(k, len(at))
+    while True:
+        extra = min(wanted + 8, len(at))
+        gamma, vectors = _smallest(adjacency, extra)
+        merged = np.sort(np.concatenate([gamma, inner]))
+        cut = merged[min(k, len(merged)) - 1] + EIGENSPACE
+        if gamma[-1] > cut or extra == len(at):
+            break
+        wanted = 2 * extra
+    used = gamma <= cut
+    projected = vectors[:, used].T @ (np.sqrt(d / c)[:, None] * total)
+    out = (2 - gamma[used]) @ (projected * projected)
+    within = 1 + own / d <= cut
+    spread = np.maximum(square - total * total / c[:, None], 0.0)
+    return out + ((1 - own / d) * d)[within] @ spread[within]
+
+
+def _smallest(adjacency: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
+    """The `wanted` smallest eigenvalues of I − adjacency, ascending, with orthonormal
+    eigenvectors."""
+    m = len(adjacency)
+    if m <= DENSE_EIGEN or wanted > m // 4:
+        beta, vectors = linalg.eigh(
+            adjacency, subset_by_index=(m - wanted, m - 1), check_finite=False
+        )
+    else:
+        operator = LinearOperator((m, m), matvec=lambda v: adjacency @ v, dtype=np.float64)
+        start = 1 + 0.5 * np.cos(np.arange(m))  # fixed, so that one input has one answer
+        beta, vectors = eigsh(
+            operator, k=wanted, which="LA", v0=start, ncv=min(m, max(4 * wanted, 64)), tol=0
+        )
+        order = np.argsort(beta)
+        beta, vectors = beta[order], vectors[:, order]
+    return (1 - beta)[::-1], vectors[:, ::-1]
