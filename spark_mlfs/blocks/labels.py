@@ -88,7 +88,7 @@ def label_source(
             ), None
         if grades is not None or element.fractional or element.name == "boolean":
             return LabelSource("multihot", grades=grades), "array<double>"
-        if element.whole:
+        if element.integer:
             if form == "auto":
                 form = "multihot" if _looks_multihot(frame, column) else "ids"
             return LabelSource(
@@ -107,7 +107,7 @@ def _of_cells(
     """Iterate over what `work` makes of the cells of a column, batch by batch; no other column is
     read."""
     return chain.from_iterable(
-        frame.select(column).each(lambda batches: [work(batch.column(0)) for batch in batches])
+        frame.select(column).map_parts(lambda batches: [work(batch.column(0)) for batch in batches])
     )
 
 

@@ -302,7 +302,7 @@ def _pack_there(frame: DataFrame, packer: Pack, named: Columns, label_kind: str 
     if row_id is not None:
         id = F.col(row_id)
         identity = F.coalesce(
-            id.cast("bigint") if kinds[row_id].whole else F.xxhash64(id), F.lit(0)
+            id.cast("bigint") if kinds[row_id].integer else F.xxhash64(id), F.lit(0)
         )
         columns.append(identity.alias("i"))
         origin = (frame, row_id, identity)
@@ -321,7 +321,7 @@ def _pack_here(
     """The rows of a frame of this process as blocks."""
     blocks, waiting, profile = list[Block](), list[Block](), Profile()
     columns = [column for column in named if column is not None]
-    for read, part in frame.each(
+    for read, part in frame.map_parts(
         partial(_blocks_here, packer=packer, columns=columns, label_kind=label_kind)
     ):
         for block in read:
@@ -417,7 +417,7 @@ def _merge_batches(batches: Batches) -> Batches:
 def row_value(source: tuple[DataFrame, str, Column], key: int) -> str:
     """Return the user's id of the row that is known by `key`."""
     frame, column, identity = source
-    if kinds_of(frame)[column].whole and key:
+    if kinds_of(frame)[column].integer and key:
         return str(key)
     with worker_errors():
         rows = (

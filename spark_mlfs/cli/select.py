@@ -338,7 +338,7 @@ def _write(
         manifest["classifier"] = fitted.stages[-1].summary
     rejected = None if ranked.frame is None else rejected_of(ranked.frame)
     if rejected is not None:
-        manifest["data"]["files"] = rejected.told()
+        manifest["data"]["files"] = rejected.summary()
         target.text("rejected.csv", csv_text(rejected.table()))
     if config.run.report:
         target.text(

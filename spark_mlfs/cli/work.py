@@ -28,7 +28,7 @@ from ..errors import (
 from ..formats import READERS, accept_options, tabular
 from ..frames.errors import absent, reading
 from ..frames.frame import ENGINE, MEMORY, LocalSession, NeedsSpark
-from ..frames.paths import here, matching
+from ..frames.paths import machine_path, matching
 from ..frames.schema import FEATURES, ID, LABELS, WEIGHT
 from ..lazy import DataFrame, SparkSession
 from ..output.folder import Output, local_path, plain_path
@@ -307,10 +307,12 @@ def load_model(path: str, session: Any = None) -> tuple[Any, str]:
         f"no saved selection at {path}; give the model/ folder that spark-mlfs select wrote"
     )
     if isinstance(session, LocalSession):
-        place = next((where for where in places if os.path.isdir(f"{here(where)}/metadata")), None)
+        place = next(
+            (where for where in places if os.path.isdir(f"{machine_path(where)}/metadata")), None
+        )
         if place is None:
             raise none
-        return LocalSelection.load(here(place)), place
+        return LocalSelection.load(machine_path(place)), place
     from ..ml.selectors import MultiLabelSelectorModel
 
     damaged: ParameterError | None = None

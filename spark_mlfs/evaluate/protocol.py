@@ -345,7 +345,7 @@ def sampled(frame: Any, rows: int, seed: int, row_id: str) -> Any:
         )
     if not isinstance(frame, LocalFrame):
         return frame.orderBy(F.xxhash64(F.col(row_id), F.lit(seed)), row_id).limit(rows)
-    of_parts = list(frame.each(lambda batches: [_ids(batch, row_id) for batch in batches]))
+    of_parts = list(frame.map_parts(lambda batches: [_ids(batch, row_id) for batch in batches]))
     ids = np.concatenate([np.zeros(0, np.int64), *(ids for part in of_parts for ids in part)])
     hashes = np.full(len(ids), xxhash.SEED, np.uint64)
     seeds = np.full(len(ids), seed, np.int64).view(np.uint64)
@@ -535,7 +535,7 @@ def _of_frame(
     check_column(frame, row_id)
     known = F.col(quoted(row_id))
     identity = F.coalesce(
-        known.cast("bigint") if kinds_of(frame)[row_id].whole else F.xxhash64(known), F.lit(0)
+        known.cast("bigint") if kinds_of(frame)[row_id].integer else F.xxhash64(known), F.lit(0)
     )
     with worker_errors():
         small = frame.select(F.lit(1)).limit(STRATIFY_ROWS + 1).count() <= STRATIFY_ROWS

@@ -57,8 +57,8 @@ class Kind:
     nulls: bool = True
 
     @property
-    def whole(self) -> bool:
-        return self.name in _WHOLE
+    def integer(self) -> bool:
+        return self.name in _INTEGERS
 
     @property
     def fractional(self) -> bool:
@@ -66,7 +66,7 @@ class Kind:
 
     @property
     def numeric(self) -> bool:
-        return self.whole or self.fractional
+        return self.integer or self.fractional
 
     @property
     def number(self) -> bool:
@@ -86,7 +86,7 @@ class Kind:
         return self.name in ("date", "timestamp", "timestamp_ntz")
 
 
-_WHOLE = {"tinyint", "smallint", "int", "bigint"}
+_INTEGERS = {"tinyint", "smallint", "int", "bigint"}
 CANONICAL = {"id": Kind("bigint"), "features": Kind("vector"), "labels": Kind("vector")}
 UNKNOWN = Kind("unknown")
 
@@ -242,7 +242,10 @@ class LocalFrame:
 
     def collect(self) -> list[dict[str, Any]]:
         return [
-            row for batches in self.each(list) for batch in batches for row in batch.to_pylist()
+            row
+            for batches in self.map_parts(list)
+            for batch in batches
+            for row in batch.to_pylist()
         ]
 
     def toPandas(self) -> Any:
@@ -265,9 +268,9 @@ class LocalFrame:
         known = [getattr(part, "rows", None) for part in self.parts]
         if None not in known:
             return sum(known)  # type: ignore[arg-type]
-        return sum(self.each(lambda batches: sum(batch.num_rows for batch in batches)))
+        return sum(self.map_parts(lambda batches: sum(batch.num_rows for batch in batches)))
 
-    def each(self, work: Callable[[Batches], Outcome]) -> Iterator[Outcome]:
+    def map_parts(self, work: Callable[[Batches], Outcome]) -> Iterator[Outcome]:
         """Iterate over what `work` makes of each part's batches, in order; as many at once as there
         are cores."""
 

@@ -31,7 +31,7 @@ _OPEN: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")
 
 
-def here(path: str) -> str:
+def machine_path(path: str) -> str:
     """Return a path of this machine without its scheme; `NeedsSpark` for one that is elsewhere."""
     scheme = _SCHEME.match(path)
     if scheme and scheme[1].lower() != "file":
@@ -50,7 +50,7 @@ def files_of(path: str, nested: bool = False) -> list[str]:
     """Return the files that a path, folder or glob stands for, sorted by name, but for hidden ones
     (``.`` or ``_`` in front). `DataError` where there are none; with `nested` those of folders in
     folders, too, perhaps none."""
-    matches = matching(here(path), nested)
+    matches = matching(machine_path(path), nested)
     if not matches:
         raise DataError(f"{path}: no such file; give a path that is there")
     out = [match for match in matches if not os.path.isdir(match)]

@@ -23,7 +23,9 @@ def canonical(frame: DataFrame, function: Callable[[Batches], Batches]) -> DataF
         return frame.mapInArrow(function, CANONICAL)
     from pyspark.ml.linalg import VectorUDT
 
-    types = {name: T.LongType() if kind.whole else VectorUDT() for name, kind in CANONICAL.items()}
+    types = {
+        name: T.LongType() if kind.integer else VectorUDT() for name, kind in CANONICAL.items()
+    }
     return frame.mapInArrow(
         function, T.StructType([T.StructField(name, each, False) for name, each in types.items()])
     )

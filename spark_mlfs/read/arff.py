@@ -154,7 +154,7 @@ class Arff(Reader):
             p["missing"],
             plan.feature_names,
             settled=True,
-            made=plan.made if plan.made.values else None,
+            categories=plan.made if plan.made.values else None,
         )
         return with_names(frame, LABELS, plan.label_names)
 
@@ -180,7 +180,7 @@ class Plan:
         if unusable is not None:
             remedy = f"drop it with ignore=[{unusable.name!r}] or encode it as numbers first"
             raise DataError(
-                f"{header.at(unusable)} is of type {unusable.kind}, which is neither a feature nor "
+                f"{header.place(unusable)} is of type {unusable.kind}, which is neither a feature nor "
                 f"a label; {remedy}"
             )
         self.label_at = np.array([k for k, a in used.items() if a.name in labels], int)
@@ -305,7 +305,7 @@ def _categories(
         )
         if other is not None:
             raise DataError(
-                f"{header.at(other)} is {other.kind} and held categories in training; declare it "
+                f"{header.place(other)} is {other.kind} and held categories in training; declare it "
                 "as {value, ...}"
             )
         return made
@@ -318,7 +318,7 @@ def _categories(
                     f"pass {option('categories', 'index')}"
                 )
                 raise DataError(
-                    f"{header.at(a)} has {len(a.categories)} values, and {most}, which takes their "
+                    f"{header.place(a)} has {len(a.categories)} values, and {most}, which takes their "
                     "numbers as they are"
                 )
             made.values[place] = [*a.categories, *([None] if a.name in lacking else [])]
@@ -327,7 +327,7 @@ def _categories(
 
 def _label_values(a: Attribute, header: Header, binarize: bool) -> np.ndarray:
     assert a.categories is not None
-    listed, where = f"{{{','.join(a.categories)[:40]}}}", f"{header.at(a)} is a label with the"
+    listed, where = f"{{{','.join(a.categories)[:40]}}}", f"{header.place(a)} is a label with the"
     try:
         values = np.array([number(c) for c in a.categories])
     except ValueError:
@@ -362,7 +362,7 @@ def _parse(lines: Lines, plan: Plan) -> tuple[np.ndarray, Vectors, Vectors]:
     kept, filled = settle(
         whole,
         plan.missing,
-        lambda row, slot: f"{lines.at(row)}: attribute {plan.feature_names[slot]!r}",
+        lambda row, slot: f"{lines.place(row)}: attribute {plan.feature_names[slot]!r}",
     )
     return kept, filled, vectors.merge(rows, labels).take(kept)
 
@@ -502,7 +502,7 @@ def _slow(lines: Lines, at: np.ndarray, plan: Plan, is_sparse: bool) -> tuple[Ve
     """Rows one by one: quotes, comments, and the exact place of whatever is wrong."""
     found: list[tuple[int, int, float]] = []
     for position, source in enumerate(at):
-        where = lines.at(source)
+        where = lines.place(source)
         values = _slow_row(lines.line(source), where, plan, is_sparse)
         found += [
             (position, k, _slow_value(k, *v, where, plan))

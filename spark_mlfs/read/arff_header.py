@@ -39,7 +39,7 @@ class Header:
     attributes: list[Attribute]
     file: str
 
-    def at(self, attribute: Attribute) -> str:
+    def place(self, attribute: Attribute) -> str:
         return f"{self.file}:{attribute.line}: attribute {attribute.name!r}"
 
 

@@ -14,8 +14,9 @@ from ..frames.vectors import raw_bytes
 
 
 class Irregular(Exception):
-    """The batch is not of the plain form the fast path reads: read it line by line, which also
-    finds the errors."""
+    """A batch that is not of the plain form the fast path reads.
+
+    It is then read line by line, which also finds the errors."""
 
 
 def joined(lines: pa.Array, end: str = "\n") -> bytes:
@@ -37,8 +38,8 @@ def cells(
     reading = csv.ReadOptions(
         column_names=[*map(str, range(width))], use_threads=False, block_size=len(data) + 2
     )
-    wanted = {str(k): kind for k, kind in types.items()}
-    converting = csv.ConvertOptions(column_types=wanted, include_columns=[*wanted], **nulls)
+    columns = {str(k): kind for k, kind in types.items()}
+    converting = csv.ConvertOptions(column_types=columns, include_columns=[*columns], **nulls)
     parsing = csv.ParseOptions(delimiter=separator, quote_char=quote)
     return csv.read_csv(pa.BufferReader(pa.py_buffer(data)), reading, parsing, converting)
 
@@ -46,18 +47,13 @@ def cells(
 def known_cells(
     data: bytes, types: Sequence[pa.DataType], separator: str, quote: str | bool = False
 ) -> pa.Table:
-    """Return the columns of lines of cells, ``?`` being null. Raises `Irregular` where they are not
-    of these types."""
+    """Return the columns of lines of cells, ``?`` being null.
+
+    Raises `Irregular` where they are not of these types."""
+    columns = dict(enumerate(types))
+    nulls = {"null_values": ["?"], "strings_can_be_null": False}
     try:
-        return cells(
-            data,
-            dict(enumerate(types)),
-            len(types),
-            separator,
-            quote,
-            null_values=["?"],
-            strings_can_be_null=False,
-        )
+        return cells(data, columns, len(types), separator, quote, **nulls)
     except pa.ArrowInvalid:
         raise Irregular from None
 
@@ -70,7 +66,7 @@ def finite(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
     return values
 
 
-def whole(values: np.ndarray) -> np.ndarray:
+def as_integers(values: np.ndarray) -> np.ndarray:
     """Return whole numbers as int64. Raises `Irregular` where one is none."""
     with np.errstate(invalid="ignore"):
         as_int = values.astype(np.int64)
@@ -82,37 +78,44 @@ def whole(values: np.ndarray) -> np.ndarray:
 def pairs(
     lines: pa.Array, delimiter: str, table: bytes, dropped: bytes = b""
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return row, index and value of every ``index<delimiter>value``, no index twice; `table`: what
-    parts pairs is a newline."""
-    data = joined(lines, "\r").translate(
-        table, dropped
-    )  # \r ends a row, \n a pair: both end a line of the CSV
+    """Return row, index and value of every ``index<delimiter>value``.
+
+    `table` translates what parts pairs to a newline; `dropped` bytes go. Raises `Irregular` where
+    an index stands twice in a row."""
+    # \r ends a row, \n a pair: both end a line of the CSV
+    data = joined(lines, "\r").translate(table, dropped)
     while b"  " in data:
         data = data.replace(b"  ", b" ")
     for end in (b"\n", b"\r"):
         data = data.replace(end + b" ", end).replace(b" " + end, end)
     data = data.lstrip(b" ")
     raw = np.frombuffer(data, np.uint8)
-    ends, marks = np.flatnonzero(raw == 0x0D), np.flatnonzero(raw == ord(delimiter))
+    ends = np.flatnonzero(raw == 0x0D)
+    marks = np.flatnonzero(raw == ord(delimiter))
     if len(ends) != len(lines):
         raise Irregular
     if not data.strip():
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    found = known_cells(data, [pa.float64(), pa.float64()], delimiter)
-    if found.num_rows != len(marks):
+    columns = known_cells(data, [pa.float64(), pa.float64()], delimiter)
+    if columns.num_rows != len(marks):
         raise Irregular
-    row = np.repeat(np.arange(len(lines)), np.diff(np.searchsorted(marks, ends), prepend=0))
-    index = whole(finite(found.column(0)))
-    if not ((row[1:] > row[:-1]) | (index[1:] > index[:-1])).all():
+    pairs_by_row = np.diff(np.searchsorted(marks, ends), prepend=0)
+    row = np.repeat(np.arange(len(lines)), pairs_by_row)
+    index = as_integers(finite(columns.column(0)))
+    later_row = row[1:] > row[:-1]
+    larger_index = index[1:] > index[:-1]
+    if not (later_row | larger_index).all():
         order = np.lexsort((index, row))
-        if ((np.diff(row[order]) == 0) & (np.diff(index[order]) == 0)).any():
+        repeated = (np.diff(row[order]) == 0) & (np.diff(index[order]) == 0)
+        if repeated.any():
             raise Irregular
-    return row, index, finite(found.column(1))
+    return row, index, finite(columns.column(1))
 
 
 def number(text: str) -> float:
-    """One token as a finite float; raises ValueError (Python's own float also takes 1_000, inf and
-    nan)."""
+    """Return one token as a finite float; raises ValueError.
+
+    Python's own float also takes 1_000, inf and nan."""
     value = float(text)
     if "_" in text or not np.isfinite(value):
         raise ValueError(text)

@@ -31,7 +31,11 @@ def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     else:
         frame, unchecked = _assembled(source, layout)
     frame = impute(
-        frame, missing, x.names, settled=missing != "zero" or x.form != "vector", made=x.made
+        frame,
+        missing,
+        x.names,
+        settled=missing != "zero" or x.form != "vector",
+        categories=x.categories,
     )
     if y.names:
         frame, unchecked = (with_names(each, LABELS, y.names) for each in (frame, unchecked))
@@ -49,7 +53,7 @@ def _assembled(source: DataFrame, layout: Layout) -> tuple[DataFrame, DataFrame]
         key = F.xxhash64(
             *every, F.array(*(c.isNull() for c in every))
         )  # the hash of cells alone passes over nulls
-    elif layout.id_kind is not None and layout.id_kind.whole:
+    elif layout.id_kind is not None and layout.id_kind.integer:
         key = F.col(quoted(layout.id)).cast("bigint")
         shown = key.cast("string")
     else:  # a hash names no row to a person: the text it was made of comes along
@@ -98,19 +102,23 @@ class Expressions:
     @property
     def column(self) -> Column:
         if self.of.several:
-            gathered = cells(self.of.columns, self.of.kinds, self.of.made or Categories("", False))
+            gathered = cells(
+                self.of.columns, self.of.kinds, self.of.categories or Categories("", False)
+            )
             return (
-                exact(gathered, F.array(*map(quoted, self.of.whole)), self.of.whole)
-                if self.of.whole
+                exact(
+                    gathered, F.array(*map(quoted, self.of.large_integers)), self.of.large_integers
+                )
+                if self.of.large_integers
                 else gathered
             )
         column = F.col(quoted(self.of.columns[0]))
         if self.of.form == "vector":
             return column
         if self.of.form == "array":
-            return (exact(column, column, self.of.whole) if self.of.whole else column).cast(
-                "array<double>"
-            )
+            return (
+                exact(column, column, self.of.large_integers) if self.of.large_integers else column
+            ).cast("array<double>")
         if self.of.delimiter is None:
             return column.cast(self.of.kind) if self.of.kind else column
         itself = "".join(
@@ -182,7 +190,7 @@ def _checked(rows: DataFrame, layout: Layout, nulls_only: bool = False) -> DataF
     x, y = Expressions(layout.x), Expressions(layout.y)
     number = (F.col("at").bitwiseAND((1 << 33) - 1) + 1).cast("string")
     place = F.concat(number, F.lit(" of part "), F.shiftright("at", 33).cast("string"))
-    entry = f"column {x.of.said!r}, feature "
+    entry = f"column {x.of.name!r}, feature "
     parts = {
         "place": place,
         "row": F.concat(F.lit("row "), F.coalesce("shown", place), F.lit(": ")),
@@ -217,7 +225,7 @@ def _checked(rows: DataFrame, layout: Layout, nulls_only: bool = False) -> DataF
             other = F.element_at(others, 1)
             conditions[what] = F.coalesce(F.size(others) > 0, F.lit(False))
             parts["label"] = y.called(
-                y._slot_at("y", _position(values, other)), f"{y.of.said!r}, position "
+                y._slot_at("y", _position(values, other)), f"{y.of.name!r}, position "
             )
             parts["value"] = F.regexp_replace(other.cast("string"), r"\.0$", "")
         pieces = message.split("\x01")

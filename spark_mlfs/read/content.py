@@ -25,7 +25,7 @@ from ..formats import Distinct, Names, Reader, Texts, format_of
 from ..frames.errors import notice, reading
 from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
 from ..frames.names import columns_of, quoted
-from ..frames.paths import files_of, here, runs
+from ..frames.paths import files_of, machine_path, runs
 from ..frames.schema import FEATURES, REJECTED, with_names
 from ..frames.sessions import FILE_WEIGHT, session_setting
 from ..lazy import DataFrame, F, SparkSession
@@ -150,7 +150,7 @@ class Files(Reader):
         table = open_files(spark, path, p, labelled=True)
         rows = encoded(table, encoder, FEATURES)
         if isinstance(rows, LocalFrame):
-            held = [batch for batches in rows.each(list) for batch in batches]
+            held = [batch for batches in rows.map_parts(list) for batch in batches]
             every = sum(batch.num_rows for batch in held)
             rows = replace(
                 rows, parts=[partial(iter, held)], sizes={FEATURES: 8 * len(encoder.names) * every}
@@ -325,7 +325,7 @@ def _folder_of(path: str) -> str:
 
 
 def _absolute(path: str) -> str:
-    return path if "://" in path else here(path)
+    return path if "://" in path else machine_path(path)
 
 
 # ---- in this process ----
@@ -334,7 +334,7 @@ def _absolute(path: str) -> str:
 def walk(place: Place) -> list[str]:
     """The files of this machine at a place, sorted by path."""
     if place.exact:
-        return [here(path) for path in place.paths]
+        return [machine_path(path) for path in place.paths]
     out = [file for path in place.paths for file in files_of(path, nested=True)]
     if not out:
         raise DataError(f"{place.paths[0]}: no file there; give a folder or a glob that has some")
@@ -476,7 +476,7 @@ class _Listing:
 
 def _listed(spark: SparkSession, place: Place, most: int) -> _Listing:
     """The files at a place, in one pass over what the file system says of them."""
-    paths = [path if "://" in path else here(path) for path in place.paths] or [place.root]
+    paths = [path if "://" in path else machine_path(path) for path in place.paths] or [place.root]
     paths = [re.sub(r"([*?\[\]{}\\])", r"\\\1", path) for path in paths] if place.exact else paths
     # of more than some paths Spark would list each in a task of its own
     with (

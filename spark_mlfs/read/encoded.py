@@ -103,7 +103,7 @@ class Rejected:
 
         return pd.DataFrame(self.rows, columns=[PATH, REASON])
 
-    def told(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """What a manifest says of them."""
         reasons = Counter(kind_of(reason) for _, reason in self.rows).most_common(20)
         return {"files": self.all, "rejected": self.count, "reasons": dict(reasons)}

@@ -1,8 +1,9 @@
-"""Which columns of a table are features, labels, ids and weights, and what may be wrong with a row
-of them: the same for tables of Spark's and of this process.
+"""Which columns of a table are features, labels, ids and weights, and what may be wrong with rows.
+
+It is the same for tables of Spark's and of this process.
 
 Columns of texts and dates become features as `kernels.categories` says. `categories` says what
-becomes of a column of texts: ``"onehot"`` 0/1 features, one for each value, ``"codes"`` one
+becomes of a column of texts: ``"onehot"`` is 0/1 features, one for each value; ``"codes"`` is one
 feature, which methods that count take as the category it is and others refuse. ``"auto"``, the
 default, is ``"onehot"`` (``spark-mlfs select`` takes codes for methods that count), and refuses
 texts among which are numbers, a single column of texts, which may be prose, and what has more than
@@ -40,26 +41,26 @@ MISSING_WORDS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", "-")
 
 @dataclass(frozen=True)
 class ColumnOfCells:
-    """Features or labels as one column of vectors, arrays or texts (parted at `delimiter` into
-    tags), or of several of numbers. `form`: "vector", "array" (of double; with `nulls` entries may
-    be null), "asis" (labels encoded later, of Spark's `kind`). `names` of the entries, `whole` the
-    columns of large whole numbers."""
+    """Features or labels as one column of vectors, arrays or texts, or as several of numbers.
+
+    `form`: "vector"; "array" (of double; with `nulls` entries may be null); "asis" (labels that
+    are encoded later, of Spark's type `kind`). Texts are split at `delimiter` into tags."""
 
     columns: list[str]
     form: str
-    names: list[str] | None = None
+    names: list[str] | None = None  # of the entries
     nulls: bool = False
     grades: bool = False  # labels that are numbers other than 0 and 1
     several: bool = False
     kind: str = ""
     delimiter: str | None = None
-    whole: Sequence[str] = ()
-    made: Categories | None = None  # what columns of texts and dates stand for
-    kinds: Mapping[str, Kind] = field(default_factory=dict)  # of all columns, where there are such
+    large_integers: Sequence[str] = ()  # columns of bigint, which double may not hold
+    categories: Categories | None = None  # what columns of texts and dates stand for
+    kinds: Mapping[str, Kind] = field(default_factory=dict)  # of all columns, with categories
 
     @property
-    def said(self) -> str:
-        """The column in messages."""
+    def name(self) -> str:
+        """Return the column as messages name it."""
         return self.columns[0]
 
     def renamed(self, names: Sequence[str]) -> ColumnOfCells:
@@ -80,8 +81,10 @@ TEXT_IDS = Parameter(
 
 @dataclass(frozen=True)
 class Layout:
-    """How columns become the canonical frame; no column of `needed` may lack a value, `id_kind` is
-    the type of the ids, which are `texts` or else numbers."""
+    """How columns become the canonical frame.
+
+    No column of `needed` may lack a value; `id_kind` is the type of the ids, which are `texts` or
+    else numbers."""
 
     x: ColumnOfCells
     y: ColumnOfCells
@@ -94,75 +97,66 @@ class Layout:
 
     @property
     def hashed(self) -> list[str]:
-        """The columns whose hash is the id of a row without one."""
+        """Return the columns whose hash is the id of a row without one."""
         return [*self.x.columns, *self.y.columns]
 
     def faults(self, nulls_only: bool) -> list[tuple[str, str]]:
-        """Return what may be wrong with a row, and the message; with `nulls_only` only nulls that
-        packing would not see."""
-        x, y, row = self.x, self.y, mark("row")
+        """Return (fault, message) of all that may be wrong with a row.
+
+        With `nulls_only` only nulls that packing would not see."""
+        x = self.x
+        y = self.y
+        row = mark("row")
         feature = f"{row}{'feature ' if x.names else ''}{mark('feature')}"
-        no_labels = (
-            "no labels",
-            f"{row}column {y.said!r} holds a null instead of labels; drop or fill the row",
-        )
-        out = [
-            ("no id", f"row {mark('place')}: the id column holds a null; fill or drop those rows")
-        ]
+        no_id = f"row {mark('place')}: the id column holds a null; fill or drop those rows"
+        no_labels = f"{row}column {y.name!r} holds a null instead of labels; drop or fill the row"
+        faults = [("no id", no_id)]
         if nulls_only:
-            return out if y.form == "asis" else [*out, no_labels]
-        drop = option("missing", "drop")
-        out += [
-            (
-                "no features",
-                f"{row}column {x.said!r} holds a null instead of features; pass {drop}",
-            ),
-            ("infinite", f"{feature} is infinite; make it finite or null"),
-        ]
+            if y.form != "asis":
+                faults.append(("no labels", no_labels))
+            return faults
+        no_features = (
+            f"{row}column {x.name!r} holds a null instead of features; pass "
+            f"{option('missing', 'drop')}"
+        )
+        faults.append(("no features", no_features))
+        faults.append(("infinite", f"{feature} is infinite; make it finite or null"))
         if self.needed:
-            out.append(("needed", f"{row}feature {mark('needed')} {REFUSED}"))
+            faults.append(("needed", f"{row}feature {mark('needed')} {REFUSED}"))
         if self.missing == "error":
-            out.append(
-                (
-                    "missing",
-                    f"{feature}: the value is missing; pass {MISSING_TAKES}, or correct the data",
-                )
-            )
+            remedy = f"pass {MISSING_TAKES}, or correct the data"
+            faults.append(("missing", f"{feature}: the value is missing; {remedy}"))
         if y.form != "asis":
-            remedy = (
-                "correct it, or make it 0/1 first (value > 0), or leave the column out of "
-                "the labels, or read grades"
-            )
-            remedy += f" ({option('graded', True)}; spark-mlfs select --graded-labels)"
-            out.append(no_labels)
+            faults.append(("no labels", no_labels))
             if not y.grades:
-                out.append(
-                    (
-                        "no label",
-                        f"{row}label {mark('label')} is {mark('value')}; labels are 0, 1 or null "
-                        f"(unknown): {remedy}",
-                    )
+                remedy = (
+                    "correct it, or make it 0/1 first (value > 0), or leave the column out of "
+                    f"the labels, or read grades ({option('graded', True)}; spark-mlfs select "
+                    "--graded-labels)"
                 )
-        return out
+                no_label = (
+                    f"{row}label {mark('label')} is {mark('value')}; labels are 0, 1 or null "
+                    f"(unknown): {remedy}"
+                )
+                faults.append(("no label", no_label))
+        return faults
 
 
 def mark(name: str) -> str:
-    """Return what stands for a part of a message that the row says."""
+    """Return the sign for a part of a message that each row fills in."""
     return f"\x01{name}\x01"
 
 
 def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
-    """Return the layout that the options of `Table` ask for; `ParameterError` or `DataError` for
-    columns that are not there."""
-    id_columns, weight_columns = (
-        [] if p[what] is None else columns_of(source, p[what], what) for what in ("id", "weight")
-    )
-    for what, columns in (("id", id_columns), ("weight", weight_columns)):
-        if len(columns) > 1:
-            raise ParameterError(
-                f"{option(what, p[what])} stands for {len(columns)} columns; give one"
-            )
-    label_columns = columns_of(source, p["labels"], "labels", id_columns + weight_columns)
+    """Return the layout that the options of `Table` ask for.
+
+    Raises `ParameterError` or `DataError` for columns that are not there."""
+    id_columns = [] if p["id"] is None else columns_of(source, p["id"], "id")
+    weight_columns = [] if p["weight"] is None else columns_of(source, p["weight"], "weight")
+    _check_single("id", p["id"], id_columns)
+    _check_single("weight", p["weight"], weight_columns)
+    others = id_columns + weight_columns
+    label_columns = columns_of(source, p["labels"], "labels", others)
     feature_columns = columns_of(
         source, p["features"], "features", id_columns + label_columns + weight_columns
     )
@@ -172,68 +166,63 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
             f"column {sorted(both)[0]!r} is a feature and a label; it can be only one of them"
         )
     kinds = kinds_of(source)
-    other = next(
-        (
-            c
-            for c in feature_columns + label_columns + id_columns + weight_columns
-            if kinds[c] == UNKNOWN
-        ),
-        None,
-    )
-    if other is not None:
-        raise NeedsSpark(f"column {other!r} is of a type that this process does not read")
-    for column in weight_columns:
-        if column in feature_columns + label_columns:
+    for name in feature_columns + label_columns + others:
+        if kinds[name] == UNKNOWN:
+            raise NeedsSpark(f"column {name!r} is of a type that this process does not read")
+    for name in weight_columns:
+        if name in feature_columns + label_columns:
             raise ParameterError(
-                f"column {column!r} is the weight and a feature or label; it can be only one of "
-                "them"
+                f"column {name!r} is the weight and a feature or label; it can be only one of them"
             )
-        if not kinds[column].numeric:
-            raise ParameterError(f"weight column {column!r} is {kinds[column].name}; give numbers")
+        if not kinds[name].numeric:
+            raise ParameterError(f"weight column {name!r} is {kinds[name].name}; give numbers")
     x = _features(source, feature_columns, kinds, p.get("categories", "auto"))
     y = cells_of_labels(source, label_columns, kinds, p["label_delimiter"], p["graded"])
     if p["label_names"] is not None:
         y = y.renamed(p["label_names"])
-    id_column, weight = next(iter(id_columns), None), next(iter(weight_columns), None)
+    id_column = next(iter(id_columns), None)
+    weight = next(iter(weight_columns), None)
     id_kind = kinds.get(id_column or "")
     texts = bool(p.get(TEXT_IDS.name)) and id_kind is not None and id_kind.text
     return Layout(x, y, id_column, weight, id_kind, p["missing"], p["needed"], texts)
 
 
+def _check_single(name: str, value: Any, columns: list[str]) -> None:
+    if len(columns) > 1:
+        raise ParameterError(f"{option(name, value)} stands for {len(columns)} columns; give one")
+
+
 def _features(
-    source: DataFrame, columns: list[str], kinds: Mapping[str, Kind], how: Any
+    source: DataFrame, columns: list[str], kinds: Mapping[str, Kind], categories: Any
 ) -> ColumnOfCells:
-    """Features, among which may be texts and dates as `categories` of the options has them, which
-    `with_categories` sees to."""
+    """Return how columns become features; `with_categories` then sees to texts and dates."""
     first = kinds[columns[0]]
     if len(columns) == 1 and first.vector:
         return ColumnOfCells(columns, "vector", attribute_names(source, columns[0]))
     if len(columns) == 1 and first.element is not None and first.element.number:
-        return ColumnOfCells(
-            columns,
-            "array",
-            nulls=first.nulls,
-            whole=columns if first.element.name == "bigint" else (),
-        )
+        large_integers = columns if first.element.name == "bigint" else []
+        return ColumnOfCells(columns, "array", nulls=first.nulls, large_integers=large_integers)
     for name in columns:
-        if isinstance(how, Mapping) and "columns" in how:
-            fits = name in how["values"] or name in how["dates"]
+        kind = kinds[name]
+        if isinstance(categories, Mapping) and "columns" in categories:
+            fits = name in categories["values"] or name in categories["dates"]
         else:
-            prose = len(columns) == 1 and how in ("auto", {"codes": True})
-            fits = kinds[name].date or (kinds[name].text and not prose)
-        if not (fits or kinds[name].number):
-            told = (
-                "features are columns of numbers, texts or dates, or one column of vectors or "
-                "numeric arrays: leave it out"
-            )
-            if len(columns) == 1 and kinds[name].text:
-                told = f"to count its words {as_text(name)}"
-            wrong = (
-                f"column {name!r} is {kinds[name].name}{not_a_number(source, name, kinds[name])}"
-            )
-            raise DataError(f"{option('features')}: {wrong}; {told}")
-    whole = [name for name in columns if kinds[name].name == "bigint"]
-    return ColumnOfCells(columns, "array", columns, several=True, whole=whole)
+            prose = len(columns) == 1 and categories in ("auto", {"codes": True})
+            fits = kind.date or (kind.text and not prose)
+        if fits or kind.number:
+            continue
+        remedy = (
+            "features are columns of numbers, texts or dates, or one column of vectors or "
+            "numeric arrays: leave it out"
+        )
+        if len(columns) == 1 and kind.text:
+            remedy = f"to count its words {as_text(name)}"
+        raise DataError(
+            f"{option('features')}: column {name!r} is {kind.name}"
+            f"{not_a_number(source, name, kind)}; {remedy}"
+        )
+    large_integers = [name for name in columns if kinds[name].name == "bigint"]
+    return ColumnOfCells(columns, "array", columns, several=True, large_integers=large_integers)
 
 
 def cells_of_labels(
@@ -251,76 +240,81 @@ def cells_of_labels(
             f"{first.name}"
         )
     if len(columns) == 1:
-        if first.vector:
-            return ColumnOfCells(
-                columns, "vector", attribute_names(source, columns[0]), grades=graded
-            )
-        element = first.element or first
-        if graded and not element.number:
-            remedy = "give numeric columns, a vector or an array of numbers, or leave graded out"
-            raise ParameterError(
-                f"{option('labels')}: column {columns[0]!r} is {first.name}, and grades are "
-                f"numbers: {remedy}"
-            )
-        if first.element is not None:
-            if element.text:
-                return ColumnOfCells(columns, "asis")
-            if element.whole and not graded:
-                return ColumnOfCells(columns, "asis", kind="array<bigint>")
-            if element.fractional or graded:
-                return ColumnOfCells(columns, "array", nulls=first.nulls, grades=graded)
-        if first.text:
-            if not delimiter:
-                with reading():
-                    empty = not source.limit(1).count()
-                if empty:
-                    raise DataError(
-                        "the data have no rows; check the path and the filters before this step"
-                    )
-                remedy = f"pass {option('label_delimiter', ';')} (what stands between its labels)"
-                raise ParameterError(
-                    f"{option('labels')}: column {columns[0]!r} is a string; {remedy}"
-                )
-            return ColumnOfCells(columns, "asis", delimiter=delimiter)
+        labels = _labels_of_one_column(source, columns, first, delimiter, graded)
+        if labels is not None:
+            return labels
     for name in columns:
-        if not kinds[name].number:
-            wrong = (
-                f"column {name!r} is {kinds[name].name}{not_a_number(source, name, kinds[name])}"
-            )
+        kind = kinds[name]
+        if not kind.number:
             remedy = (
                 "labels are 0/1 columns, or one column of tags, label numbers or multi-hot vectors"
             )
-            raise DataError(f"{option('labels')}: {wrong}; {remedy}")
+            raise DataError(
+                f"{option('labels')}: column {name!r} is {kind.name}"
+                f"{not_a_number(source, name, kind)}; {remedy}"
+            )
     return ColumnOfCells(columns, "array", columns, grades=graded, several=True)
 
 
+def _labels_of_one_column(
+    source: DataFrame, columns: list[str], kind: Kind, delimiter: str | None, graded: bool
+) -> ColumnOfCells | None:
+    """Return how a column that holds all labels of a row is read, None where it is of numbers."""
+    name = columns[0]
+    if kind.vector:
+        return ColumnOfCells(columns, "vector", attribute_names(source, name), grades=graded)
+    element = kind.element or kind
+    if graded and not element.number:
+        remedy = "give numeric columns, a vector or an array of numbers, or leave graded out"
+        raise ParameterError(
+            f"{option('labels')}: column {name!r} is {kind.name}, and grades are numbers: {remedy}"
+        )
+    if kind.element is not None:
+        if element.text:
+            return ColumnOfCells(columns, "asis")
+        if element.integer and not graded:
+            return ColumnOfCells(columns, "asis", kind="array<bigint>")
+        if element.fractional or graded:
+            return ColumnOfCells(columns, "array", nulls=kind.nulls, grades=graded)
+    if not kind.text:
+        return None
+    if not delimiter:
+        with reading():
+            empty = not source.limit(1).count()
+        if empty:
+            raise DataError(
+                "the data have no rows; check the path and the filters before this step"
+            )
+        remedy = f"pass {option('label_delimiter', ';')} (what stands between its labels)"
+        raise ParameterError(f"{option('labels')}: column {name!r} is a string; {remedy}")
+    return ColumnOfCells(columns, "asis", delimiter=delimiter)
+
+
 def not_a_number(source: DataFrame, name: str, kind: Kind) -> str:
-    """Return the first text of a string column that is no number, for the message about the
-    column."""
+    """Return the first text of a string column that is no number, for the message about it."""
     if not kind.text:
         return ""
+    text = None
     if isinstance(source, LocalFrame):
-        cells = (
-            cell for batch in source.select(name).batches() for cell in batch.column(0).to_pylist()
-        )
-        text = next(
-            (cell for cell in cells if cell is not None and not re.match(NUMBER, cell)), None
-        )
+        for batch in source.select(name).batches():
+            cells = batch.column(0).to_pylist()
+            text = next(
+                (cell for cell in cells if cell is not None and not re.match(NUMBER, cell)), None
+            )
+            if text is not None:
+                break
     else:
         column = F.col(quoted(name))
+        bad = source.where(column.isNotNull() & ~column.rlike(NUMBER))
         with reading():
-            row = (
-                source.where(column.isNotNull() & ~column.rlike(NUMBER))
-                .select(F.substring(column, 1, 41))
-                .head()
-            )
+            row = bad.select(F.substring(column, 1, 41)).head()
         text = None if row is None else row[0]
+    if text is None:
+        return ""
     if text in MISSING_WORDS:  # of a CSV, most often
-        return (
-            f" (it holds {text!r}: if that is missing pass "
-            f"{option('reader_options', {'nullValue': text})})"
-        )
-    return "" if text is None else f" (it holds {text[:40]!r})"
+        remedy = option("reader_options", {"nullValue": text})
+        return f" (it holds {text!r}: if that is missing pass {remedy})"
+    return f" (it holds {text[:40]!r})"
 
 
 # ---- columns of texts and dates ----
@@ -330,14 +324,11 @@ LONGEST = 200  # letters of a value of a category
 
 @dataclass(frozen=True)
 class Facts:
-    """What columns stood for in training (`Categories.facts`), or of those alone whether they are
-    codes."""
+    """What columns stood for in training (`Categories.facts`), or just whether they are codes."""
 
     def accept(self, value: Any) -> Mapping[str, Any]:
-        if isinstance(value, Mapping) and set(value) in (
-            {"codes"},
-            set(Categories("", False).facts),
-        ):
+        keys = ({"codes"}, set(Categories("", False).facts))
+        if isinstance(value, Mapping) and set(value) in keys:
             return value
         raise ValueError
 
@@ -345,103 +336,117 @@ class Facts:
         return "what a model's reader_options hold"
 
 
-def with_categories(source: DataFrame, x: ColumnOfCells, how: Any, missing: str) -> ColumnOfCells:
-    """Return features of which columns of texts and dates are some, as `how` (see above) says;
-    `DataError` where they cannot."""
+def with_categories(
+    source: DataFrame, x: ColumnOfCells, categories: Any, missing: str
+) -> ColumnOfCells:
+    """Return features with what their columns of texts and dates stand for.
+
+    `categories` is the option (see the module). Raises `DataError` for a column that cannot be a
+    category."""
     kinds = kinds_of(source)
-    given = isinstance(how, Mapping) and "columns" in how
-    if not x.several or (not given and all(kinds[name].number for name in x.columns)):
+    from_training = isinstance(categories, Mapping) and "columns" in categories
+    if not x.several:
         return x
-    if given:
-        made = known(how, x.columns, kinds)
-        return replace(x, made=made, names=made.names, kinds=kinds)
-    auto, codes = how in ("auto", {"codes": True}), how not in ("auto", "onehot")
-    made = Categories(missing, codes, columns=x.columns)
-    texts = {place: name for place, name in enumerate(x.columns) if kinds[name].text}
-    found = _values(source, [*texts.values()]) if texts else []
-    for (place, name), values in zip(texts.items(), found, strict=True):
-        words, lacking = sorted(value for value in values if value is not None), None in values
-        wrong = f"{option('features')}: column {name!r} is {kinds[name].name}"
-        number = next((word for word in words if re.match(NUMBER, word)), None)
-        if len(words) > MAX_BINS - lacking or any(len(word) > LONGEST for word in words):
-            wrong += (
-                f"{not_a_number(source, name, kinds[name])} and has over {MAX_BINS} "
-                f"different values or {LONGEST} letters"
-            )
-            remedy = (
-                "correct it where it is numbers, join rare values of a category, leave it "
-                "out, or to count words"
-            )
-            raise DataError(f"{wrong}: {remedy} {as_text(name)}")
-        if not words:
-            raise DataError(f"{wrong} and holds no value; leave it out")
-        if auto and number is not None:
-            told = (
-                f"{not_a_number(source, name, kinds[name])} and holds numbers such as "
-                f"{number!r}: correct it, or"
-            )
-            raise DataError(
-                f"{wrong}{told}, where it is a category, give {option('categories', 'onehot')}"
-            )
-        made.values[place] = [*words, None] if lacking and missing in ("mean", "zero") else [*words]
+    if not from_training and all(kinds[name].number for name in x.columns):
+        return x
+    if from_training:
+        result = known_categories(categories, x.columns, kinds)
+        return replace(x, categories=result, names=result.names, kinds=kinds)
+    codes = categories not in ("auto", "onehot")
+    result = Categories(missing, codes, columns=x.columns)
+    texts = {slot: name for slot, name in enumerate(x.columns) if kinds[name].text}
+    values_of = _values(source, [*texts.values()]) if texts else []
+    for (slot, name), values in zip(texts.items(), values_of, strict=True):
+        words = sorted(value for value in values if value is not None)
+        lacking = None in values
+        _check_category(source, name, kinds[name], words, lacking, categories)
+        result.values[slot] = [*words]
+        if lacking and missing in ("mean", "zero"):
+            result.values[slot].append(None)
         notice(f"column {name!r} holds texts: it is a category of {len(words)} values")
-    made.dates |= {place for place, name in enumerate(x.columns) if kinds[name].date}
-    for place in sorted(made.dates):
-        notice(f"column {x.columns[place]!r} holds dates: its feature is days since 1970-01-01")
-    return replace(x, made=made, names=made.names, kinds=kinds)
+    result.dates |= {slot for slot, name in enumerate(x.columns) if kinds[name].date}
+    for slot in sorted(result.dates):
+        notice(f"column {x.columns[slot]!r} holds dates: its feature is days since 1970-01-01")
+    return replace(x, categories=result, names=result.names, kinds=kinds)
 
 
-def known(facts: Mapping[str, Any], names: Sequence[str], kinds: Mapping[str, Kind]) -> Categories:
-    """Return what columns of later rows stand for, as `facts` of the training tell; `DataError` for
-    columns of another kind."""
-    made = Categories.of_facts(facts, names)
-    for place, name in enumerate(names):
-        kind, empty = kinds[name], kinds[name].name == "void"
-        if place in made.dates and not (kind.date or empty):
+def _check_category(
+    source: DataFrame, name: str, kind: Kind, words: list[str], lacking: bool, categories: Any
+) -> None:
+    """Raise `DataError` where the values of a column of texts cannot be those of a category."""
+    column = f"{option('features')}: column {name!r} is {kind.name}"
+    if len(words) > MAX_BINS - lacking or any(len(word) > LONGEST for word in words):
+        remedy = (
+            "correct it where it is numbers, join rare values of a category, leave it "
+            "out, or to count words"
+        )
+        raise DataError(
+            f"{column}{not_a_number(source, name, kind)} and has over {MAX_BINS} different values "
+            f"or {LONGEST} letters: {remedy} {as_text(name)}"
+        )
+    if not words:
+        raise DataError(f"{column} and holds no value; leave it out")
+    number = next((word for word in words if re.match(NUMBER, word)), None)
+    if categories in ("auto", {"codes": True}) and number is not None:
+        raise DataError(
+            f"{column}{not_a_number(source, name, kind)} and holds numbers such as {number!r}: "
+            f"correct it, or, where it is a category, give {option('categories', 'onehot')}"
+        )
+
+
+def known_categories(
+    facts: Mapping[str, Any], names: Sequence[str], kinds: Mapping[str, Kind]
+) -> Categories:
+    """Return what columns of later rows stand for, by the `facts` of the training.
+
+    Raises `DataError` for columns of another kind."""
+    categories = Categories.of_facts(facts, names)
+    for slot, name in enumerate(names):
+        kind = kinds[name]
+        empty = kind.name == "void"
+        if slot in categories.dates and not (kind.date or empty):
             raise DataError(
                 f"column {name!r} is {kind.name} and held dates in training; give dates"
             )
-        if place in made.values and not (kind.text or kind.whole or empty):
+        if slot in categories.values and not (kind.text or kind.integer or empty):
             raise DataError(
                 f"column {name!r} is {kind.name} and held texts in training; give texts"
             )
-    return made
+    return categories
 
 
 def _values(source: DataFrame, names: list[str]) -> list[set[str | None]]:
-    """The different values of columns of texts: of more than a category has some, each cut behind
-    its first letters."""
-    out: list[set[str | None]] = [set() for _ in names]
+    """Return the different values of columns of texts, each cut behind its first letters.
+
+    Of a column with more values than a category has, some are returned, enough to see that."""
+    values: list[set[str | None]] = [set() for _ in names]
     if isinstance(source, LocalFrame):
-        parts = source.select(*names).each(lambda batches: list(_distinct(batches, names)))
+        parts = source.select(*names).map_parts(lambda batches: list(_distinct(batches, names)))
         rows = [row for part in parts for batch in part for row in batch.to_pylist()]
     else:
-        frame = source.select(
-            *(F.col(quoted(name)).alias(str(place)) for place, name in enumerate(names))
-        )
-        task = partial(_distinct, names=[*map(str, range(len(names)))])
+        places = [*map(str, range(len(names)))]
+        columns = [
+            F.col(quoted(name)).alias(place) for place, name in zip(places, names, strict=True)
+        ]
+        task = partial(_distinct, names=places)
+        distinct = source.select(*columns).mapInArrow(task, "place int, value string").distinct()
         with reading():  # of more rows than these some column has too many values
-            rows = (
-                frame.mapInArrow(task, "place int, value string")
-                .distinct()
-                .limit(len(names) * (MAX_BINS + 2))
-                .collect()
-            )
+            rows = distinct.limit(len(names) * (MAX_BINS + 2)).collect()
     for row in rows:
-        out[row["place"]].add(row["value"])
-    return out
+        values[row["place"]].add(row["value"])
+    return values
 
 
 def _distinct(batches: Batches, names: Sequence[str]) -> Batches:
-    found = [pa.array([], pa.string())] * len(names)
+    values = [pa.array([], pa.string())] * len(names)
     for batch in batches:
         for place, name in enumerate(names):
-            if len(found[place]) <= MAX_BINS + 1:
-                cells = pc.utf8_slice_codeunits(batch[name].cast(pa.string()), 0, LONGEST + 1)
-                found[place] = pc.unique(pa.concat_arrays([found[place], pc.unique(cells)]))[
-                    : MAX_BINS + 2
-                ]
-    places = np.repeat(np.arange(len(names), dtype=np.int32), [*map(len, found)])
+            if len(values[place]) > MAX_BINS + 1:
+                continue
+            cells = pc.utf8_slice_codeunits(batch[name].cast(pa.string()), 0, LONGEST + 1)
+            both = pa.concat_arrays([values[place], pc.unique(cells)])
+            values[place] = pc.unique(both)[: MAX_BINS + 2]
+    places = np.repeat(np.arange(len(names), dtype=np.int32), [*map(len, values)])
     yield pa.RecordBatch.from_arrays(
-        [pa.array(places), pa.concat_arrays(found)], ["place", "value"]
+        [pa.array(places), pa.concat_arrays(values)], ["place", "value"]
     )

@@ -25,7 +25,7 @@ from ..frames.schema import FEATURES, LABELS, with_names
 from ..frames.vectors import Vectors
 from ..lazy import DataFrame, F, SparkSession
 from ..params import Integer, Optional, Parameter
-from .cells import Irregular, finite, number, pairs, whole
+from .cells import Irregular, as_integers, finite, number, pairs
 from .lines import Lines, open_text, parse, small_text
 
 MAX_FEATURES, MAX_LABELS = 1 << 24, 1_000_000
@@ -66,83 +66,82 @@ class Libsvm(Reader):
     )
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
-        features_named, num_features = _names(
+        bases = {"label_base": p["label_base"], "feature_base": p["feature_base"]}
+        feature_names, num_features = _names(
             spark, "feature", p["feature_names"], p["num_features"]
         )
-        labels_named, num_labels = _names(spark, "label", p["label_names"], p["num_labels"])
-        bases = {"label_base": p["label_base"], "feature_base": p["feature_base"]}
+        label_names, num_labels = _names(spark, "label", p["label_names"], p["num_labels"])
         files = open_text(spark, path, comment="#", header=False)
         if num_features is None or num_labels is None:
             read = partial(_read, **bases, num_labels=num_labels, num_features=num_features)
             largest = _largest(parse(files, partial(_extent, read=read)))
-            num_features, num_labels = (
-                int(num_features or largest[0]),
-                int(num_labels or largest[1]),
-            )
-            for what, size in (("feature", num_features), ("label", num_labels)):
+            num_features = int(num_features or largest[0])
+            num_labels = int(num_labels or largest[1])
+            for kind, size in (("feature", num_features), ("label", num_labels)):
                 if not size:
                     raise DataError(
-                        f"{files.names[0]}: no row has a {what}; pass {option(f'num_{what}s')} if "
+                        f"{files.names[0]}: no row has a {kind}; pass {option(f'num_{kind}s')} if "
                         "that is right"
                     )
-        frame = parse(
-            files, partial(_parse, **bases, num_features=num_features, num_labels=num_labels)
-        )
-        features_named = features_named or [
-            f"f{k + p['feature_base']}" for k in range(num_features)
-        ]
-        labels_named = labels_named or [f"l{k + p['label_base']}" for k in range(num_labels)]
-        return with_names(with_names(frame, FEATURES, features_named), LABELS, labels_named)
+        parser = partial(_parse, **bases, num_features=num_features, num_labels=num_labels)
+        frame = parse(files, parser)
+        if not feature_names:
+            feature_names = [f"f{k + p['feature_base']}" for k in range(num_features)]
+        if not label_names:
+            label_names = [f"l{k + p['label_base']}" for k in range(num_labels)]
+        return with_names(with_names(frame, FEATURES, feature_names), LABELS, label_names)
 
 
 def _largest(sized: DataFrame) -> list[int]:
+    """Return the widths of the widest features and labels."""
     if isinstance(sized, LocalFrame):
         widths = [
-            [vectors.from_arrow(batch.column(at)).size for at in (1, 2)]
+            [vectors.from_arrow(batch.column(column)).size for column in (1, 2)]
             for batch in sized.batches()
         ]
         return np.max(widths, axis=0).tolist()
+    sizes = [F.max(F.unwrap_udt(name)["size"]) for name in (FEATURES, LABELS)]
     with reading():
-        (largest,) = sized.agg(
-            *(F.max(F.unwrap_udt(name)["size"]) for name in (FEATURES, LABELS))
-        ).collect()
+        (largest,) = sized.agg(*sizes).collect()
     return list(largest)
 
 
 def _names(
-    spark: SparkSession, what: str, names: str | Sequence[str] | None, size: int | None
+    spark: SparkSession, kind: str, names: str | Sequence[str] | None, size: int | None
 ) -> tuple[list[str] | None, int | None]:
-    most = MAX_LABELS if what == "label" else MAX_FEATURES
+    """Return the names of features or labels, if there are any, and how many there are."""
+    most = MAX_LABELS if kind == "label" else MAX_FEATURES
     if size is not None and size > most:
-        told = f"at most {most} are read; give the number there is, or hash them to fewer"
-        raise ParameterError(f"{option(f'num_{what}s', size)}: {told}")
+        remedy = f"at most {most} are read; give the number there is, or hash them to fewer"
+        raise ParameterError(f"{option(f'num_{kind}s', size)}: {remedy}")
     if names is None:
         return None, size
     file = names if isinstance(names, str) else None
     if file is not None:
-        names = [n.strip() for n in small_text(spark, file, f"{what} names").rstrip().split("\n")]
+        lines = small_text(spark, file, f"{kind} names").rstrip().split("\n")
+        names = [line.strip() for line in lines]
     names = [str(n) for n in names]
     if not any(names):
-        raise ParameterError(f"{what}_names is empty: give one name per {what}")
+        raise ParameterError(f"{kind}_names is empty: give one name per {kind}")
     if "" in names:
-        where = f"{file}:{names.index('') + 1}" if file else f"{what}_names[{names.index('')}]"
-        raise DataError(f"{where}: a {what} without a name; write one name a line, and none empty")
+        first = names.index("")
+        place = f"{file}:{first + 1}" if file else f"{kind}_names[{first}]"
+        raise DataError(f"{place}: a {kind} without a name; write one name a line, and none empty")
     twice = first_repeated(names)
     if twice is not None:
         raise ParameterError(
-            f"{option(f'{what}_names')}: {twice!r} is given twice; names are unique"
+            f"{option(f'{kind}_names')}: {twice!r} is given twice; names are unique"
         )
     if size is not None and size != len(names):
         raise ParameterError(
-            f"{option(f'num_{what}s', size)} but there are {len(names)} {what}_names; they must "
+            f"{option(f'num_{kind}s', size)} but there are {len(names)} {kind}_names; they must "
             "agree"
         )
     return names, len(names)
 
 
-Triples = tuple[
-    np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray
-]  # label row, label, feature row, index, value
+# of labels (row, label), then of features (row, index, value)
+Triples = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def _parse(
@@ -153,21 +152,18 @@ def _parse(
     )
     n = len(lines.text)
     features = vectors.sparse(n, num_features, row, index, value)
-    return (
-        np.arange(n),
-        features,
-        vectors.sparse(n, num_labels, label_row, label, np.ones(len(label))),
-    )
+    labels = vectors.sparse(n, num_labels, label_row, label, np.ones(len(label)))
+    return np.arange(n), features, labels
 
 
 def _extent(lines: Lines, read: partial[Triples]) -> tuple[np.ndarray, Vectors, Vectors]:
-    """One row per batch whose vectors are as long as the largest index and label of the batch; no
-    values."""
+    """Return one row a batch, of vectors without values.
+
+    They are as wide as the largest index and label of the batch."""
     _, label, _, index, _ = read(lines)
     nothing = np.empty((3, 0), np.int64)
-    features, labels = (
-        vectors.sparse(1, int(found.max(initial=-1)) + 1, *nothing) for found in (index, label)
-    )
+    features = vectors.sparse(1, int(index.max(initial=-1)) + 1, *nothing)
+    labels = vectors.sparse(1, int(label.max(initial=-1)) + 1, *nothing)
     return np.array([0]), features, labels
 
 
@@ -178,44 +174,55 @@ def _read(
     num_features: int | None,
     num_labels: int | None,
 ) -> Triples:
-    sizes = num_labels or MAX_LABELS, num_features or MAX_FEATURES
+    """Return the entries of the lines, from 0 on; labels once a row, in order."""
+    label_size = num_labels or MAX_LABELS
+    feature_size = num_features or MAX_FEATURES
     try:
         label_row, label, row, index, value = _fast(lines.text)
-        for found, base, size in zip(
-            (label, index), (label_base, feature_base), sizes, strict=True
-        ):
-            if len(found) and not (base <= found.min() and found.max() < base + size):
-                raise Irregular
+        _check_range(label, label_base, label_size)
+        _check_range(index, feature_base, feature_size)
     except Irregular:
         label_row, label, row, index, value = _slow(
             lines, label_base, feature_base, num_features, num_labels
         )
-    key = label_row * sizes[0] + label - label_base
+    key = label_row * label_size + label - label_base
     if not (key[1:] > key[:-1]).all():
         key = np.unique(key)
-    return *np.divmod(key, sizes[0]), row, index - feature_base, value
+    label_row, label = np.divmod(key, label_size)
+    return label_row, label, row, index - feature_base, value
+
+
+def _check_range(numbers: np.ndarray, base: int, size: int) -> None:
+    if len(numbers) and not (base <= numbers.min() and numbers.max() < base + size):
+        raise Irregular
 
 
 _BETWEEN = bytes.maketrans(b" \t", b"\n\n")
 
 
 def _fast(text: pa.Array) -> Triples:
+    """Return the entries of lines, all at once; raises `Irregular` for lines that need `_slow`."""
     split = pc.ascii_split_whitespace(text, max_splits=1)
-    head, rest = (
-        pc.list_element(pc.list_slice(split, k, k + 1, return_fixed_size_list=True), 0)
-        for k in (0, 1)
-    )
+    head = _element(split, 0)
+    tail = _element(split, 1)
     unlabelled = pc.match_substring(head, ":")
     labels = pc.split_pattern(head.filter(pc.invert(unlabelled)), ",")
     label_row = np.repeat(np.flatnonzero(~np.asarray(unlabelled)), labels.value_lengths())
     try:
-        label = whole(finite(pc.cast(labels.flatten(), pa.float64())))
+        label = as_integers(finite(pc.cast(labels.flatten(), pa.float64())))
     except pa.ArrowInvalid:
         raise Irregular from None
-    row, index, value = pairs(pc.if_else(unlabelled, text, rest.fill_null("")), ":", _BETWEEN)
+    features = pc.if_else(unlabelled, text, tail.fill_null(""))
+    row, index, value = pairs(features, ":", _BETWEEN)
     if np.isnan(value).any():  # a ? is ARFF's sign of a missing value
         raise Irregular
     return label_row, label, row, index, value
+
+
+def _element(lists: pa.Array, k: int) -> pa.Array:
+    """Return element k of each list, null where there is none."""
+    slices = pc.list_slice(lists, k, k + 1, return_fixed_size_list=True)
+    return pc.list_element(slices, 0)
 
 
 def _slow(
@@ -225,57 +232,56 @@ def _slow(
     num_features: int | None,
     num_labels: int | None,
 ) -> Triples:
-    """Row by row, with the place of whatever is wrong."""
+    """Return the entries, read row by row; `DataError` names the place of whatever is wrong."""
     labels: list[tuple[int, int]] = []
     features: list[tuple[int, int, float]] = []
     for position in range(len(lines.text)):
-        where = lines.at(position)
+        place = lines.place(position)
         words = lines.line(position).partition("#")[0].split()
         if words and ":" not in words[0]:
-            texts = words.pop(0).split(",")
-            labels += [
-                (position, _whole(text, "label", where, label_base, num_labels)) for text in texts
-            ]
-        seen: set[int] = set()
+            for text in words.pop(0).split(","):
+                label = _number(text, "label", place, label_base, num_labels)
+                labels.append((position, label))
+        indices: set[int] = set()
         for word in words:
             index_text, colon, value_text = word.partition(":")
             if not colon:
                 raise DataError(
-                    f"{where}: {word[:40]!r} is not index:value; write a row as 'labels "
+                    f"{place}: {word[:40]!r} is not index:value; write a row as 'labels "
                     "index:value ...'"
                 )
-            index = _whole(index_text, "feature index", where, feature_base, num_features)
-            if index in seen:
-                raise DataError(f"{where}: feature index {index} is given twice; keep one")
-            seen.add(index)
+            index = _number(index_text, "feature index", place, feature_base, num_features)
+            if index in indices:
+                raise DataError(f"{place}: feature index {index} is given twice; keep one")
+            indices.add(index)
             try:
                 features.append((position, index, number(value_text)))
             except ValueError:
                 raise DataError(
-                    f"{where}: {word[:40]!r}: the value is not a finite number; correct it"
+                    f"{place}: {word[:40]!r}: the value is not a finite number; correct it"
                 ) from None
     label_row, label = np.array(labels, np.int64).reshape(-1, 2).T
     row, slot, value = np.array(features, np.float64).reshape(-1, 3).T
     return label_row, label, row.astype(np.int64), slot.astype(np.int64), value
 
 
-def _whole(text: str, what: str, where: str, base: int, size: int | None) -> int:
+def _number(text: str, kind: str, place: str, base: int, size: int | None) -> int:
+    """Return a label or feature index as an integer; `DataError` for what is none."""
     try:
         value = number(text)
     except ValueError:
         value = np.nan
     if value != np.floor(value) or np.isnan(value):
-        raise DataError(f"{where}: {what} {text[:40]!r} is not a whole number; correct it")
-    most = MAX_LABELS if what == "label" else MAX_FEATURES
+        raise DataError(f"{place}: {kind} {text[:40]!r} is not a whole number; correct it")
+    most = MAX_LABELS if kind == "label" else MAX_FEATURES
     if value >= base + most:
         raise DataError(
-            f"{where}: {what} {text[:40]} is absurdly large (at most {base + most - 1}); correct "
+            f"{place}: {kind} {text[:40]} is absurdly large (at most {base + most - 1}); correct "
             "the line"
         )
     if value < base or (size is not None and value >= base + size):
-        last = "" if size is None else f"..{base + size - 1}"
-        option = "label_base and num_labels" if what == "label" else "feature_base and num_features"
-        raise DataError(
-            f"{where}: {what} {text[:40]} is outside {base}{last or ' and up'}; check {option}"
-        )
+        end = " and up" if size is None else f"..{base + size - 1}"
+        feature_options = "feature_base and num_features"
+        options = "label_base and num_labels" if kind == "label" else feature_options
+        raise DataError(f"{place}: {kind} {text[:40]} is outside {base}{end}; check {options}")
     return int(value)

@@ -450,7 +450,7 @@ class Lines:
     numbers: np.ndarray
     file: str
 
-    def at(self, position: int) -> str:
+    def place(self, position: int) -> str:
         return f"{self.file}:{int(self.numbers[position])}"
 
     def line(self, position: int) -> str:

@@ -150,11 +150,11 @@ class _Rows:
         if what == "no label":
             at, slot, value = _first_entry(self.y, lambda v: ~((v == 0) | (v == 1) | np.isnan(v)))
             return at, {
-                "label": _called(y, slot, f"{y.said!r}, position "),
+                "label": _called(y, slot, f"{y.name!r}, position "),
                 "value": f"{value!r}".removesuffix(".0"),
             }
         at, slot, _ = _first_entry(self.x, np.isinf if what == "infinite" else np.isnan)
-        return at, {"feature": _called(x, slot, f"column {x.said!r}, feature ")}
+        return at, {"feature": _called(x, slot, f"column {x.name!r}, feature ")}
 
     def batch(self, checked: bool) -> pa.RecordBatch:
         missing, x, y = self.layout.missing, self.layout.x, self.layout.y
@@ -174,7 +174,7 @@ class _Rows:
 
     def _ids(self) -> np.ndarray:
         layout = self.layout
-        if layout.id is not None and layout.id_kind is not None and layout.id_kind.whole:
+        if layout.id is not None and layout.id_kind is not None and layout.id_kind.integer:
             return self.rows[layout.id].cast(pa.int64()).to_numpy(zero_copy_only=False)
         h = np.full(len(self.at), xxhash.SEED, np.uint64)
         names = layout.hashed if layout.id is None else [layout.id]
@@ -188,9 +188,9 @@ class _Rows:
 
 def cells_of(source: pa.RecordBatch, cells: ColumnOfCells) -> pa.Array:
     """Return features or labels of columns as one."""
-    _exact(source, cells.whole)
+    _exact(source, cells.large_integers)
     if cells.several:
-        return _gathered([source[name] for name in cells.columns], cells.made)
+        return _gathered([source[name] for name in cells.columns], cells.categories)
     column = source[cells.columns[0]]
     if cells.form == "vector":
         return column
@@ -340,7 +340,7 @@ def _hash(h: np.ndarray, column: pa.Array, kind: Kind) -> None:
         xxhash.fold(
             h, values, valid, xxhash.of_doubles if kind.name == "double" else xxhash.of_floats
         )
-    elif kind.whole or kind.name in ("boolean", "date", "timestamp", "timestamp_ntz"):
+    elif kind.integer or kind.name in ("boolean", "date", "timestamp", "timestamp_ntz"):
         column = (
             column.cast(pa.timestamp("us", column.type.tz))
             if pa.types.is_timestamp(column.type)

@@ -148,7 +148,7 @@ def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     ]
     plain: set[str] = set()
     if dialect.infer:
-        of_parts = [*LocalFrame([*map(Part, rows)], kinds).each(partial(_classes, names))]
+        of_parts = [*LocalFrame([*map(Part, rows)], kinds).map_parts(partial(_classes, names))]
         classes = {name: set[str]().union(*(part[name] for part in of_parts)) for name in names}
         kinds = {name: _kind(where, name, classes[name] - {_ODDLY}) for name in names}
         plain = {name for name in names if _ODDLY not in classes[name]}
@@ -441,7 +441,7 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     files = [file for path in paths for file in files_of(path)]
     splits = splits_of(files)
     blocks: Any = [split.blocks for split in splits]
-    looks = [*LocalFrame(blocks, {}).each(partial(_look, where))]
+    looks = [*LocalFrame(blocks, {}).map_parts(partial(_look, where))]
     types = _merged(where, [schema for schema, _, _ in looks])
     bad = [line for _, _, line in looks if line is not None]
     if bad:

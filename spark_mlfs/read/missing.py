@@ -35,44 +35,50 @@ MISSING_FEATURES = Parameter(
 
 
 def left_to(fitted: Mapping[str, Any], missing: str | None) -> str:
-    """Return the policy of a reader of later rows: what a model was `fitted` to fill is left to it;
-    another is refused."""
-    own = fitted.get("missing")
-    if own not in ("mean", "zero"):
+    """Return the policy of a reader of later rows: what a model was `fitted` to fill is left to it.
+
+    Raises `ParameterError` for another fill."""
+    policy = fitted.get("missing")
+    if policy not in ("mean", "zero"):
         return missing or "error"
-    if missing in ("mean", "zero") and missing != own:
+    if missing in ("mean", "zero") and missing != policy:
         raise ParameterError(
-            f"missing={missing!r}: the model was trained with missing={own!r}, and fills values as "
-            "it did there"
+            f"missing={missing!r}: the model was trained with missing={policy!r}, and fills "
+            "values as it did there"
         )
-    return "keep" if missing in (None, own) else missing
+    return "keep" if missing in (None, policy) else missing
 
 
 def settle(
-    features: Vectors, missing: str, where: Callable[[int, int], str]
+    features: Vectors, missing: str, cell_name: Callable[[int, int], str]
 ) -> tuple[np.ndarray, Vectors]:
-    """The rows to keep and their vectors under a policy; NaN stays where ``"mean"`` is left to
-    `impute`."""
-    n, unknown = len(features), np.isnan(features.values)
+    """Return the rows to keep and their vectors under a policy.
+
+    NaN stays where ``"mean"`` is left to `impute`. ``"error"`` raises `DataError`, which calls a
+    cell as `cell_name` does of row and slot."""
+    n = len(features)
+    unknown = np.isnan(features.values)
     if not unknown.any() or missing in ("keep", "mean"):
         return np.arange(n), features
     if missing == "error":
-        at = np.flatnonzero(unknown)[0]
-        place = where(int(features.rows[at]), int(features.indices[at]))
-        raise DataError(f"{place}: the value is missing; pass {MISSING_TAKES}, or correct the data")
+        entry = np.flatnonzero(unknown)[0]
+        cell = cell_name(int(features.rows[entry]), int(features.indices[entry]))
+        raise DataError(f"{cell}: the value is missing; pass {MISSING_TAKES}, or correct the data")
     if missing == "drop":
-        kept = np.setdiff1d(np.arange(n), features.rows[unknown])
-        return kept, features.take(kept)
+        complete = np.setdiff1d(np.arange(n), features.rows[unknown])
+        return complete, features.take(complete)
     return np.arange(n), _filled(features, np.zeros(features.size))
 
 
 def _filled(features: Vectors, fill: np.ndarray) -> Vectors:
-    values, unknown = features.values.copy(), np.isnan(features.values)
+    values = features.values.copy()
+    unknown = np.isnan(features.values)
     values[unknown] = fill[features.indices[unknown]]
     # A stored 0 in a sparse vector is legal, but no reader stores one.
-    kept = ~(unknown & (values == 0)) | np.repeat(features.dense, features.lengths)
-    lengths = np.bincount(features.rows[kept], minlength=len(features))
-    return Vectors(features.size, features.dense, lengths, features.indices[kept], values[kept])
+    in_dense = np.repeat(features.dense, features.lengths)
+    stored = ~(unknown & (values == 0)) | in_dense
+    lengths = np.bincount(features.rows[stored], minlength=len(features))
+    return Vectors(features.size, features.dense, lengths, features.indices[stored], values[stored])
 
 
 def impute(
@@ -80,55 +86,60 @@ def impute(
     missing: str,
     names: Sequence[str] | None,
     settled: bool = False,
-    made: Categories | None = None,
+    categories: Categories | None = None,
 ) -> DataFrame:
-    """`frame` without missing features, named and with their fill; where `settled` only a mean is
-    left, of a pass of its own. It says what columns of texts and dates were `made` of."""
+    """Return a frame without missing features, named and with their fill in its metadata.
+
+    Where it is `settled` only a mean is left to do, which takes a pass of its own. The metadata
+    also have what columns of texts and dates became (`categories`)."""
     fitted: dict[str, Any] = {} if missing in ("error", "keep") else {"missing": missing}
-    fitted |= {} if made is None else {CATEGORIES: made.facts}
-    fill, lacking = None, missing != "keep" and not settled
+    if categories is not None:
+        fitted[CATEGORIES] = categories.facts
+    fill = None
+    lacking = missing != "keep" and not settled
     if missing == "mean":
         fill, lacking = _means(frame)
         fitted["fill"] = fill.tolist()
     if lacking:
         schema = frame.kinds if isinstance(frame, LocalFrame) else frame.schema
         frame = frame.mapInArrow(partial(_impute, fill=fill), schema)
-    metadata = {
-        **(attribute_metadata(names) if names else {}),
-        **({FILL: fitted} if fitted else {}),
-    }
+    metadata = attribute_metadata(names) if names else {}
+    if fitted:
+        metadata[FILL] = fitted
     return frame.withMetadata(FEATURES, metadata) if metadata else frame
 
 
 def _impute(batches: Batches, fill: np.ndarray | None) -> Batches:
     for batch in batches:
-        columns, features = (
-            dict(zip(batch.schema.names, batch.columns, strict=True)),
-            vectors.from_arrow(batch[FEATURES]),
-        )
-        columns[FEATURES] = _filled(
-            features, np.zeros(features.size) if fill is None else fill
-        ).to_arrow()
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        features = vectors.from_arrow(batch[FEATURES])
+        fill_of_slots = np.zeros(features.size) if fill is None else fill
+        columns[FEATURES] = _filled(features, fill_of_slots).to_arrow()
         yield pa.RecordBatch.from_pydict(columns)
 
 
+EXTENT = {"missing": "sum", "largest": "max", "rows": "sum"}
+
+
 def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:
-    """The mean of the known values of every column up to the last with one other than 0, and
-    whether any value is missing."""
+    """Return the mean of the known values of every column, and whether any value is missing.
+
+    The columns are those up to the last one with a value other than 0."""
     features = frame.select(FEATURES)
     with reading():
-        extents = _by_slot(features, _extent, {"missing": "sum", "largest": "max", "rows": "sum"})
+        extents = _by_slot(features, _extent, EXTENT)
         slots = extents["slot"].to_numpy()
         width = int(slots.max(initial=-1)) + 1
-        missing, largest, some = np.zeros(width, np.int64), np.zeros(width), slots >= 0
-        missing[slots[some]], largest[slots[some]] = (
-            extents["missing"][some],
-            extents["largest"][some],
-        )
+        missing = np.zeros(width, np.int64)
+        largest = np.zeros(width)
+        in_columns = slots >= 0
+        missing[slots[in_columns]] = extents["missing"][in_columns]
+        largest[slots[in_columns]] = extents["largest"][in_columns]
         scale = policies.scale_above(largest)
         sums = _by_slot(features, partial(_fixed_point, scale=scale), {"high": "sum", "low": "sum"})
     high, low = np.zeros((2, width), np.int64)
-    high[sums["slot"]], low[sums["slot"]] = sums["high"], sums["low"]
+    high[sums["slot"]] = sums["high"]
+    low[sums["slot"]] = sums["low"]
     known = int(extents["rows"].sum()) - missing
     return np.array(policies.means_of_sums(high, low, known, scale)), bool(missing.any())
 
@@ -136,57 +147,58 @@ def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:
 def missing_slots(frame: DataFrame) -> set[int]:
     """Return the slots of the features of which some value is missing."""
     with reading():
-        found = _by_slot(
-            frame.select(FEATURES), _extent, {"missing": "sum", "largest": "max", "rows": "sum"}
-        )
-    return {*found["slot"][(found["missing"] > 0) & (found["slot"] >= 0)]}
+        extents = _by_slot(frame.select(FEATURES), _extent, EXTENT)
+    return {*extents["slot"][(extents["missing"] > 0) & (extents["slot"] >= 0)]}
 
 
 def _by_slot(features: DataFrame, task: Any, columns: Mapping[str, str]) -> pd.DataFrame:
-    """Return the numbers that tasks give slots, summed, or the largest, by slot."""
-    types = ", ".join(
-        f"{name} {'double' if how == 'max' else 'long'}" for name, how in columns.items()
-    )
-    numbers = features.mapInArrow(task, f"slot int, {types}")
+    """Return the numbers that tasks give slots, aggregated by slot as `columns` has it."""
+    types = {"max": "double", "sum": "long"}
+    schema = ", ".join(f"{name} {types[function]}" for name, function in columns.items())
+    numbers = features.mapInArrow(task, f"slot int, {schema}")
     if isinstance(numbers, LocalFrame):
-        rows = [batch.to_pandas() for batches in numbers.each(list) for batch in batches]
+        rows = [batch.to_pandas() for batches in numbers.map_parts(list) for batch in batches]
         return pd.concat(rows).groupby("slot", as_index=False).agg(columns)
-    wanted = [getattr(F, how)(name).alias(name) for name, how in columns.items()]
-    return numbers.groupBy("slot").agg(*wanted).toPandas()
+    aggregates = [getattr(F, function)(name).alias(name) for name, function in columns.items()]
+    return numbers.groupBy("slot").agg(*aggregates).toPandas()
 
 
 def _extent(batches: Batches) -> Batches:
-    """Missing values and largest magnitude of every column with a missing value or a stored one;
-    slot -1 counts rows."""
-    rows, missing, largest = 0, np.zeros(0, np.int64), np.zeros(0)
+    """Yield missing values and largest magnitude of every column that has one or the other.
+
+    Slot -1 counts rows."""
+    rows = 0
+    missing = np.zeros(0, np.int64)
+    largest = np.zeros(0)
     for batch in batches:
         v = vectors.from_arrow(batch.column(0))
         rows += int((~np.asarray(v.null)).sum())
         missing = np.pad(missing, (0, max(0, v.size - len(missing))))
         largest = np.pad(largest, (0, max(0, v.size - len(largest))))
         counts, magnitudes = policies.count_missing(v.indices, v.values, len(missing))
-        missing, largest = missing + counts, np.maximum(largest, magnitudes)
+        missing = missing + counts
+        largest = np.maximum(largest, magnitudes)
     slots = np.flatnonzero((missing > 0) | (largest > 0))
-    columns = {
-        "missing": (0, missing[slots]),
-        "largest": (0.0, largest[slots]),
-        "rows": (rows, np.zeros(len(slots), np.int64)),
-    }
-    numbers = {name: np.concatenate([[first], rest]) for name, (first, rest) in columns.items()}
+    no_rows = np.zeros(len(slots), np.int64)
     yield pa.RecordBatch.from_pydict(
-        {"slot": np.concatenate([[-1], slots]).astype(np.int32), **numbers}
+        {
+            "slot": np.concatenate([[-1], slots]).astype(np.int32),
+            "missing": np.concatenate([[0], missing[slots]]),
+            "largest": np.concatenate([[0.0], largest[slots]]),
+            "rows": np.concatenate([[rows], no_rows]),
+        }
     )
 
 
 def _fixed_point(batches: Batches, scale: np.ndarray) -> Batches:
-    """Sums of the known values of every column as integers of 2·30 bits below the column's
-    scale."""
+    """Yield sums of the known values of every column: integers of 2·30 bits below its scale."""
     high, low = np.zeros((2, len(scale)), np.int64)
     for batch in batches:
         v = vectors.from_arrow(batch.column(0))
         stored = v.indices < len(scale)  # others are 0
-        whole, rest = policies.sum_known(v.indices[stored], v.values[stored], scale)
-        high, low = high + whole, low + rest
+        leading, trailing = policies.sum_known(v.indices[stored], v.values[stored], scale)
+        high = high + leading
+        low = low + trailing
     yield pa.RecordBatch.from_pydict(
         {"slot": np.arange(len(scale), dtype=np.int32), "high": high, "low": low}
     )

@@ -106,7 +106,7 @@ class WordCounts:
 def vocabulary_of(texts: LocalFrame, stop: frozenset[str], size: int, min_df: float) -> list[str]:
     """Return the `size` most frequent terms that `min_df` rows (below 1: a share) hold, ties in
     alphabetical order."""
-    parts = [*texts.each(_terms)]
+    parts = [*texts.map_parts(_terms)]
     least = min_df if min_df >= 1 else min_df * sum(rows for _, rows in parts)
     terms = _together([table for table, _ in parts])
     kept = terms.filter(

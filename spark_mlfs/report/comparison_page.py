@@ -471,7 +471,7 @@ def compare(
     Gives a `ComparisonOutcome`; raises `ParameterError` for whatever is wrong with the plan. Long
     ones are better run by ``spark-mlfs compare``, which takes up what was cut short.
 
-    >>> from spark_mlfs.frame import LocalSession  # in this process; or a Spark session
+    >>> from spark_mlfs.frames.frame import LocalSession  # in this process; or a Spark session
     >>> made = {"name": "planted", "format": "planted", "options": {"num_rows": 90, "num_features": 8, "num_labels": 2}}
     >>> plan = {"data": [made], "method": [{"name": "mim"}, {"name": "jmi"}], "protocol": {"folds": "3-fold", "sizes": [2]}}
     >>> compare(LocalSession(), plan).summary().round(2).loc["planted"].to_dict()

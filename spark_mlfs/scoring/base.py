@@ -76,7 +76,7 @@ def told_labels(frame: Any, labels: str, names: Sequence[str]) -> tuple[bool, li
         return True, list(names)
     if (
         kind.element is not None
-        and kind.element.whole
+        and kind.element.integer
         and label_source(frame, labels)[0].kind == "ids"
     ):
         if own is None and list(names) != [f"label_{j}" for j in range(len(names))]:

@@ -48,13 +48,13 @@ from ..classify import CLASSIFIERS
 from ..engine.base import one_thread
 from ..errors import DataError
 from ..frames.frame import Batches, Kind, LocalFrame, NeedsSpark
-from ..frames.paths import here
+from ..frames.paths import machine_path
 from ..frames.schema import CATEGORIES, ID, LABELS, attribute_names, with_names
 from ..kernels.categories import Categories
 from ..media.base import encoder_of_class
 from ..pipeline import Progress, compute
 from ..read.encoded import PASSAGE, REASON, encoded
-from ..read.layout import known
+from ..read.layout import known_categories
 from ..read.local import cells_here, numbers_of
 from ..statistics.base import Budgets
 from .base import (
@@ -225,7 +225,7 @@ class LocalScorer(SavedPipeline):
             inputs = [name for name in before[0].params["inputCols"] if name in frame.kinds]
             facts = before[0].params.get(CATEGORIES)
             made = (
-                known(facts, inputs, frame.kinds)
+                known_categories(facts, inputs, frame.kinds)
                 if facts
                 else Categories("", False, columns=inputs)
             )
@@ -318,7 +318,7 @@ def _gathered(batch: pa.RecordBatch, made: Categories) -> pa.ListArray:
 def load_here(path: str) -> LocalScorer:
     """Return the pipeline saved in a folder of this machine, at ``path/pipeline``, or a single
     classifier there."""
-    root = here(path.rstrip("/"))
+    root = machine_path(path.rstrip("/"))
     for where in (root, f"{root}/pipeline"):
         if os.path.isdir(f"{where}/metadata"):
             stages = list(_stages(where))

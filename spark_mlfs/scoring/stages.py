@@ -36,7 +36,7 @@ from ..ml.selectors import MultiLabelSelectorModel
 from ..pipeline import Progress
 from ..read.columns import cells, number_of
 from ..read.encoded import CONTENT, PASSAGE, REASON, widest
-from ..read.layout import known
+from ..read.layout import known_categories
 from ..read.words import WordCounts, counted
 from .base import STATE, SavedPipeline, column_stages, is_own_sql, refuse_absent, word_counts
 
@@ -75,7 +75,11 @@ class ColumnGatherer(ColumnMaker, HasInputCols):
             name for name in self.getInputCols() if name in kinds
         ]  # a stage behind names what it lacks
         facts = self.getOrDefault("categories")
-        made = known(facts, columns, kinds) if facts else Categories("", False, columns=columns)
+        made = (
+            known_categories(facts, columns, kinds)
+            if facts
+            else Categories("", False, columns=columns)
+        )
         gathered = dataset.withColumn(
             self.getOutputCol(), array_to_vector(cells(columns, kinds, made, number_of))
         )
