@@ -13,8 +13,8 @@
 Distributed code computes statistics and knows no method; solvers know no Spark; a method
 (`methods`) names both.
 
->>> from spark_mlfs.blocks.arrays import hold
->>> rows, _ = hold([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]])
+>>> from spark_mlfs.blocks.arrays import pack_arrays
+>>> rows, _ = pack_arrays([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]])
 >>> [result.ranking["name"].tolist() for result in rank(rows, [Request.of("mim"), Request.of("ridge")])]
 [['x0', 'x1'], ['x0', 'x1']]"""
 

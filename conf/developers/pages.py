@@ -95,7 +95,8 @@ def seconds(value: float | None) -> str:
 def page(name: str, costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
     """The page of a method."""
     method, measured = METHODS[name], costs["methods"][name]
-    text = documentation(name).partition("\n")[2]
+    text = documentation(name).partition("\n\n")[2]
+    summary = " ".join(method.summary().split()).rstrip(".")
     kept = "picks one by one" if method.greedy else "ranks all features at once"
     cost = [
         (
@@ -110,7 +111,7 @@ def page(name: str, costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
     )
     return f"""# `{name}`: {method.title}
 
-{method.summary().rstrip(".")} ({method.source}); {kept}.
+{summary} ({method.source}); {kept}.
 
 **Take it for.** {advice["use"]}
 
@@ -137,7 +138,8 @@ from sklearn.datasets import load_digits
 import spark_mlfs
 
 X, digit = load_digits(return_X_y=True, as_frame=True)
-spark_mlfs.rank(X, digit, method="{name}", k={EXAMPLE})["name"]  # {", ".join(measured["example"])}
+best = spark_mlfs.rank(X, digit, method="{name}", k={EXAMPLE})
+best["name"]  # {", ".join(measured["example"])}
 ```
 
 On Spark `spark_mlfs.MultiLabelSelector(method="{name}")`; on the command line
@@ -203,13 +205,13 @@ def measure(names: Iterable[str]) -> dict[str, Any]:
     from sklearn.datasets import load_digits
 
     from spark_mlfs.adapters.arrays import rank
-    from spark_mlfs.blocks.arrays import hold
+    from spark_mlfs.blocks.arrays import pack_arrays
     from spark_mlfs.engine.base import one_thread
     from spark_mlfs.pipeline import Request
     from spark_mlfs.pipeline import rank as ranked
 
     digits, digit = load_digits(return_X_y=True, as_frame=True)
-    data = [hold(*planted(n, d))[0] for n, d in SIZES]
+    data = [pack_arrays(*planted(n, d))[0] for n, d in SIZES]
     rank(*planted(200, 20), method="mim", k=5)  # what is imported when first needed
     out = {}
     for name in names:

@@ -101,7 +101,7 @@ def without_start(coefficients: dict[str, dict[str, float]]) -> dict[str, dict[s
 
 def made(n: int, d: int, q: int, values: int | None) -> Any:
     """Rows of this process in which a few features drive each label."""
-    from spark_mlfs.blocks.arrays import hold
+    from spark_mlfs.blocks.arrays import pack_arrays
 
     rng = np.random.default_rng([n, d, q])
     if values is None:
@@ -114,7 +114,7 @@ def made(n: int, d: int, q: int, values: int | None) -> Any:
         )
     y = drives + rng.normal(size=(n, q)) > (1.5 if values is None else 1.9)
     y[np.arange(q), np.arange(q)] = True
-    return hold(x, y.astype(np.int8))[0]
+    return pack_arrays(x, y.astype(np.int8))[0]
 
 
 # ---- what is fitted ----

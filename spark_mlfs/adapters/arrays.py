@@ -12,7 +12,7 @@ import pandas as pd
 
 from .. import params as spec
 from .. import pipeline
-from ..blocks.arrays import hold
+from ..blocks.arrays import pack_arrays
 from ..blocks.dataset import Dataset
 from ..blocks.grades import SETTINGS, Grades
 from ..errors import ParameterError, in_python, spelled_by
@@ -164,7 +164,7 @@ def rank(
     """
     request, settings = asked(method, k, method_params, parameters, ON_ROWS)
     grades = grades_of(settings, request, sample_weight is not None)
-    held, _ = hold(
+    held, _ = pack_arrays(
         X,
         Y,
         sample_weight,

@@ -45,7 +45,7 @@ def narrowest(x: Matrix) -> Matrix:
     return np.ascontiguousarray(x, np.float64)
 
 
-def hold(
+def pack_arrays(
     X: Any,
     Y: Any,
     weights: Any = None,

@@ -15,10 +15,10 @@ from .block import Block, join
 from .grades import MOST as MOST_GRADED
 from .profile import Profile
 
-Own = TypeVar("Own", bound="Held")
+Own = TypeVar("Own", bound="Releasable")
 
 
-class Held:
+class Releasable:
     """Something that holds memory until it is released, as a ``with`` does at its end."""
 
     def release(self) -> None:
@@ -32,7 +32,7 @@ class Held:
 
 
 @dataclass
-class Dataset(Held):
+class Dataset(Releasable):
     """Packed rows or rows of this process; `named`: the features' names came with the data; `jobs`
     of Spark they took."""
 

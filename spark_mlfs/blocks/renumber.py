@@ -165,7 +165,7 @@ Known = (
 )  # the shared ids of each partition; None where they are block -1 of the partition
 
 
-def _beside(batches: Batches, known: Known) -> Iterator[tuple[int, Block, Shared | None]]:
+def _beside(batches: Batches, known: Known) -> Iterator[tuple[int, Block, SharedIds | None]]:
     """Every block with its number and the shared ids of its partition, the same object for all of
     them."""
     states: list[bytes] = []
@@ -179,12 +179,12 @@ def _beside(batches: Batches, known: Known) -> Iterator[tuple[int, Block, Shared
                 states.append(bytes(data))
                 continue
             if states:
-                shared, states = Shared.of(states), []
+                shared, states = SharedIds.of(states), []
             yield number, Block.decode(data), shared
 
 
 @dataclass
-class Shared:
+class SharedIds:
     """The shared ids (m,) of a partition, ascending: how many rows of it, and of earlier ones, have
     each; how many were `met`."""
 
@@ -194,13 +194,13 @@ class Shared:
     met: np.ndarray
 
     @staticmethod
-    def of(cells: list[bytes]) -> Shared:
+    def of(cells: list[bytes]) -> SharedIds:
         states = [decode(data) for data in cells]
         ids, count, earlier = (
             np.concatenate([s[name] for s in states]) for name in ("ids", "count", "earlier")
         )
         order = np.argsort(ids)
-        return Shared(ids[order], count[order], earlier[order], np.zeros(len(ids), np.int64))
+        return SharedIds(ids[order], count[order], earlier[order], np.zeros(len(ids), np.int64))
 
     def renumbered(self, ids: np.ndarray) -> np.ndarray:
         """Ids (n,) of rows of the partition that no other row has."""
@@ -224,7 +224,7 @@ class Shared:
 
 def renumbered(batches: Batches, known: Known) -> Batches:
     """Blocks with the ids of their rows made unique."""
-    last: Shared | None = None
+    last: SharedIds | None = None
     for number, block, shared in _beside(batches, known):
         if last is not None and shared is not last:
             last.check()

@@ -8,14 +8,15 @@ ML-kNN takes the label of the larger posterior,
 
 BRkNN the majority: score = share of the k neighbours with the label, label where it exceeds ½.
 Neighbours are exact: ordered by round(d² / v, 10), then by row id; d the Euclidean distance over
-the v features that vary in the training rows, scaled as ``scaling`` says (default: as they are).
+the v features that vary in the training rows, scaled as
+``scaling`` says (default: as they are).
 Symbols: n training rows; j ∈ {0, …, k} how many of the k neighbours of a row have label l of q; n_l
 training rows with l; κ_l[j] (κ'_l[j]) training rows with (without) l that have j such neighbours,
-themselves excluded; s > 0 the smoothing, rows. Scores (rows, q), probabilities or shares. Raises:
-`DataError` where single labels of a row are unknown, or there are at most k labelled rows;
-`BudgetError` where the training rows exceed $budget; $range. Source: Zhang & Zhou 2007 (ML-kNN);
-Spyromitros, Tsoumakas & Vlahavas 2008 (BRkNN). Deviations: none; equal posteriors, and half of the
-neighbours, predict 0."""
+themselves excluded; s > 0 the smoothing, rows. Scores (rows, q), probabilities or shares.
+Raises: `DataError` where single labels of a row are unknown, or there are at most k labelled rows;
+`BudgetError` where the training rows exceed $budget; $range.
+Source: Zhang & Zhou 2007 (ML-kNN); Spyromitros, Tsoumakas & Vlahavas 2008 (BRkNN).
+Deviations: none; equal posteriors, and half of the neighbours, predict 0."""
 
 from __future__ import annotations
 

@@ -149,14 +149,16 @@ class BRSVM(Classifier):
     draws are seeded, so that a label's machine does not depend on where it was trained. Score: the
     decision value w'x + b, or with ``scores="calibrated"`` Platt's probability 1/(1 + exp(a·f +
     b)), f the decision value, a and b from those of three folds by row id. A label with one value
-    in the training rows is predicted as that value (decision ±1, probability 1 or 0). Symbols: x_i
-    (v,) the features that vary in training row i, scaled as ``scaling`` says (default: as they
-    are), or those an extractor made for the label (``label_specific``); y_i = ±1 whether it has the
-    label; w (v,), b one label's machine of q; C > 0 ``c``. Scores (rows, q), distances in units of
-    1/‖w‖, or probabilities. Raises: `DataError` where single labels of a row are unknown;
-    `BudgetError` where the rows exceed $budget; $range. Source: Fan, Chang, Hsieh, Wang & Lin 2008
-    (LIBLINEAR); Platt 1999 (probabilities). Deviations: liblinear penalises the intercept b with w;
-    where a fold lacks a class, the probability is 1/(1 + exp(−f))."""
+    in the training rows is predicted as that value (decision ±1, probability 1 or 0).
+    Symbols: x_i (v,) the features that vary in training row i, scaled as ``scaling`` says (default:
+    as they are), or those an extractor made for the label (``label_specific``); y_i = ±1 whether it
+    has the label; w (v,), b one label's machine of q; C > 0 ``c``. Scores (rows, q), distances in
+    units of 1/‖w‖, or probabilities.
+    Raises: `DataError` where single labels of a row are unknown; `BudgetError` where the rows
+    exceed $budget; $range.
+    Source: Fan, Chang, Hsieh, Wang & Lin 2008 (LIBLINEAR); Platt 1999 (probabilities).
+    Deviations: liblinear penalises the intercept b with w; where a fold lacks a class, the
+    probability is 1/(1 + exp(−f))."""
 
     name = "br-svm"
     title = "a linear support vector machine per label"
@@ -227,12 +229,14 @@ class ClassifierChain(Classifier):
     Training uses the true labels before a label, prediction the predicted ones. Base h: a linear
     support vector machine (``svm``, as `br-svm`), or the majority of the k nearest neighbours
     (``knn``) in the space of the features and the labels before. Order: by label index, by falling
-    frequency, or drawn with the seed. Scores: decision values, or shares of neighbours. Symbols: x
-    (v,) the features that vary in the training rows, scaled as ``scaling`` says (default: as they
-    are); π the order of the q labels; ŷ ∈ {0, 1}^q the prediction. Scores (rows, q). Raises:
-    `DataError` where single labels of a row are unknown, or with ``knn`` there are at most k
-    labelled rows; `BudgetError` where the rows exceed $budget; $range. Source: Read, Pfahringer,
-    Holmes & Frank 2009. Deviations: one chain, not their ensemble."""
+    frequency, or drawn with the seed. Scores: decision values, or shares of neighbours.
+    Symbols: x (v,) the features that vary in the training rows, scaled as ``scaling`` says
+    (default: as they are); π the order of the q labels; ŷ ∈ {0, 1}^q the prediction. Scores (rows,
+    q).
+    Raises: `DataError` where single labels of a row are unknown, or with ``knn`` there are at most
+    k labelled rows; `BudgetError` where the rows exceed $budget; $range.
+    Source: Read, Pfahringer, Holmes & Frank 2009.
+    Deviations: one chain, not their ensemble."""
 
     name = "cc"
     title = "classifier chain over linear SVMs or nearest neighbours"

@@ -23,7 +23,7 @@ import threadpoolctl
 from ..blocks.block import Block
 from ..blocks.codec import State
 from ..blocks.coding import Coding, inner_edges, plan_coding
-from ..blocks.dataset import Held
+from ..blocks.dataset import Releasable
 from ..blocks.profile import Profile
 from ..errors import (
     ON_THE_DRIVER,
@@ -174,7 +174,7 @@ class Cost:
     driver_bytes: int = 0
 
 
-class Engine(Held):
+class Engine(Releasable):
     """The interface through which a method sees the data. Features are the varying ones, numbered
     0..v-1 in their order."""
 

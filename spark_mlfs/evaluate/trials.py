@@ -24,7 +24,7 @@ import numpy as np
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
-from ..blocks.dataset import Dataset, Held, InMemoryDataset
+from ..blocks.dataset import Dataset, InMemoryDataset, Releasable
 from ..blocks.folds import Split
 from ..blocks.pack import Packed
 from ..blocks.profile import Profile
@@ -182,7 +182,7 @@ def size_of(text: str, width: int) -> int:
 # ---- rows, here or on the cluster ----
 
 
-class RowSet(Held):
+class RowSet(Releasable):
     """Rows in this process or on the cluster, divided and profiled; `tested`: the groups of rows
     that `pool` must leave out."""
 

@@ -1,17 +1,19 @@
 """LIFT: label-specific features, distances to cluster centres of each label's positive and negative
 rows.
 
-    φ_l(x) = [‖x − p_1‖, …, ‖x − p_m‖, ‖x − n_1‖, …, ‖x − n_m‖],    m = ⌈ratio · min(|P_l|, |N_l|) −
-    1e-9⌉
+    φ_l(x) = [‖x − p_1‖, …, ‖x − p_m‖, ‖x − n_1‖, …, ‖x − n_m‖]
+    m = ⌈ratio · min(|P_l|, |N_l|) − 1e-9⌉
 
 Per label k-means on the positives and on the negatives; a label without positives or negatives gets
 50 centres on all rows. The output holds all labels' features one after the other (`slices`).
 Lloyd's algorithm from the rows with the smallest seeded hash of their ids, one scan an iteration
-for all labels together, until no centre moves; a centre without rows stays. Symbols: x (v,) the
-scaled features that vary of a row; P_l, N_l the rows with and without label l of q, of those whose
-labels are all known; p_j, n_j (v,) the centres of each. Distances are in scaled units. Raises:
-$one_value; `BudgetError` where the centres, or the sums over rows, exceed $budget; $range. Source:
-Zhang & Wu 2015; ``ratio`` .1, .2 in the LIFT-RSM paper, whose Section 2.1 gives the formulas.
+for all labels together, until no centre moves; a centre without rows stays.
+Symbols: x (v,) the scaled features that vary of a row; P_l, N_l the rows with and without label l
+of q, of those whose labels are all known; p_j, n_j (v,) the centres of each. Distances are in
+scaled units.
+Raises: $one_value; `BudgetError` where the centres, or the sums over rows, exceed $budget; $range.
+Source: Zhang & Wu 2015; ``ratio`` .1, .2 in the LIFT-RSM paper, whose Section 2.1 gives the
+formulas.
 Deviations:
 - features are z-scored first (``scaling="none"``: as they are);
 - k-means starts from hashed rows instead of random ones;

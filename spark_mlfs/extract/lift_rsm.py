@@ -4,23 +4,25 @@
 
 Per label, the graphs are averages over T subspaces of P drawn columns of φ,
 
-    S^N_ij = 1 if d < M(i) or d < M(j),    S^F = 1 − S^N,    S^B_ij = 1 if the classes differ and d
-    < M(i), symmetrised
+    S^N_ij = 1 if d < M(i) or d < M(j)
+    S^F = 1 − S^N,    S^B_ij = 1 if the classes differ and d < M(i), symmetrised
 
 and Q_m is over all pairs of one class (2n_c times the within-class scatter). The denominator B gets
 1e-6·tr/D on its diagonal. Kept: the fewest leading eigenvectors that hold ``thr`` of the eigenvalue
 sum, w'Bw = 1. L_f = nI − 11' − L_n, so two graphs suffice; they are met tile by tile and summed
 over the subspaces before φ is multiplied, n²D a label. w'Bw = 1, B a sum over n² pairs, leaves
 features of size 1/n: set ``whiten``, or scaling on the classifier, before a machine whose penalty
-looks at the size of its weights. The labels are worked on side by side. Symbols: φ (n, D) the
-centred LIFT features of label l of q, D = 2m; d the distance of rows i and j in a subspace, M(i)
-the mean distance of row i to all n, itself included; n_c rows of class c ∈ {with l, without}; w
-(D,); T ``subspaces``, P ``width``, max(1, ⌊0.3D⌋ where D < 20), drawn by the hash of (seed, label,
-draw, column); α, β ≥ 0 ``alpha``, ``beta``. Exact up to 20,000 rows; beyond that φ's mean and the
-pairs are those of as many rows, drawn by the seeded hash of their ids. Raises: $one_value;
-`BudgetError` where LIFT's centres, or φ and the graphs of one label, exceed $budget; $range.
+looks at the size of its weights. The labels are worked on side by side.
+Symbols: φ (n, D) the centred LIFT features of label l of q, D = 2m; d the distance of rows i and j
+in a subspace, M(i) the mean distance of row i to all n, itself included; n_c rows of class c ∈
+{with l, without}; w (D,); T ``subspaces``, P ``width``, max(1, ⌊0.3D⌋ where D < 20), drawn by the
+hash of (seed, label, draw, column); α, β ≥ 0 ``alpha``, ``beta``. Exact up to 20,000 rows; beyond
+that φ's mean and the pairs are those of as many rows, drawn by the seeded hash of their ids.
+Raises: $one_value; `BudgetError` where LIFT's centres, or φ and the graphs of one label, exceed
+$budget; $range.
 Source: Zhang, Li & Li 2018, Sections 2.2.1, 2.2.2 and, for the weights α and β, which its equations
-lack, 3.2.2. Deviations:
+lack, 3.2.2.
+Deviations:
 - S^B is symmetrised, as the paper's Laplacian of it needs;
 - the ridge on the denominator, and the scale w'Bw = 1;
 - beyond 20,000 rows a sample."""

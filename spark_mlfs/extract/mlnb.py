@@ -1,8 +1,8 @@
 """MLNB: principal components, a genetic search over subsets of them, and naive Bayes.
 
-    min over bit strings s of (1/folds) Σ_fold (Hamming loss + ranking loss)/2,    z = P'x, log p(l
-    | z_s) − log p(¬l | z_s) = ln (n_l + 1)/(n − n_l + 1) + Σ_{j∈s} [ln N(z_j; μ_jl, σ²_jl) − ln
-    N(z_j; μ_j¬l, σ²_j¬l)]
+    min over bit strings s of (1/folds) Σ_fold (Hamming loss + ranking loss)/2,    z = P'x,
+    log p(l | z_s) − log p(¬l | z_s) = ln (n_l + 1)/(n − n_l + 1)
+        + Σ_{j∈s} [ln N(z_j; μ_jl, σ²_jl) − ln N(z_j; μ_j¬l, σ²_j¬l)]
 
 of Gaussian naive Bayes, one classifier a label, fitted outside the fold. Binary tournaments,
 one-point crossover, bit flips at rate 1/c, the best string survives. The components come first, of
@@ -13,10 +13,12 @@ Symbols: x (v,) the scaled features that vary, centred; P (v, c) the leading pri
 = max(1, ⌊share · v⌋); s ∈ {0, 1}^c not empty; n rows outside the fold whose labels are all known,
 n_l of them with label l of q; μ, σ² means and population variances of component j over the rows
 with and without l, σ² at least 1e-9 of the component's own. Both losses are in [0, 1]; ties count
-as reversed in the ranking loss, rows without or with all labels are left out of it. Raises:
-$one_value; `BudgetError` where the Gram matrix or the components' moments exceed $budget; $range.
-Source: Zhang, Peña & Robles 2009. Deviations: folds by hash of the row id and draws by hash of the
-seed: one seed, one answer; the floor of the variances."""
+as reversed in the ranking loss, rows without or with all labels are left out of it.
+Raises: $one_value; `BudgetError` where the Gram matrix or the components' moments exceed $budget;
+$range.
+Source: Zhang, Peña & Robles 2009.
+Deviations: folds by hash of the row id and draws by hash of the seed: one seed, one answer; the
+floor of the variances."""
 
 from __future__ import annotations
 

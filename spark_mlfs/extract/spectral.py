@@ -21,11 +21,13 @@ class MDDM(Linear):
 
     The eigenvectors of CC' (against B) follow from a thin SVD of C (of L⁻¹C, B = LL'): rank at most
     q. Extracted: P'x. Ranking of the features: row norms of P√λ; with dim = q these are ‖C_i‖ for p
-    and ‖(B⁻¹C)_i‖ for f. One scan. Symbols: $rows; H = I − 11'/n, G = X'HX, C = X'HY; P (v, r), r ≤
-    min(``dim``, rank C) extracted features, by default at most q; λ (r,) the eigenvalues; μ ∈ [0,
-    1] ``mu``, 1 with a ridge of 1e-10 of the mean diagonal. Raises: $one_value; `BudgetError` where
-    the Gram matrix exceeds $budget; $range. Source: Zhang & Zhou 2010. Deviations: none known; the
-    ranking of the original features is ours."""
+    and ‖(B⁻¹C)_i‖ for f. One scan.
+    Symbols: $rows; H = I − 11'/n, G = X'HX, C = X'HY; P (v, r), r ≤ min(``dim``, rank C) extracted
+    features, by default at most q; λ (r,) the eigenvalues; μ ∈ [0, 1] ``mu``, 1 with a ridge of
+    1e-10 of the mean diagonal.
+    Raises: $one_value; `BudgetError` where the Gram matrix exceeds $budget; $range.
+    Source: Zhang & Zhou 2010.
+    Deviations: none known; the ranking of the original features is ours."""
 
     name = "mddm"
     title = "projection of maximum dependence on the labels"
@@ -78,10 +80,12 @@ class MLSI(Linear):
         max tr P'AP  under  P'BP = I,    A = (1 − β)G² + βCC',    B = G + γI
 
     by the leading generalised eigenvectors. Extracted: P'x. Ranking of the features: row norms of
-    P√λ. One scan. Symbols: $rows; H = I − 11'/n, G = X'HX, C = X'HY; P (v, r), r = min(``dim``, v)
-    extracted features; λ (r,) the eigenvalues; β ∈ [0, 1] ``beta``, γ > 0 ``gamma``. Raises:
-    $one_value; `BudgetError` where the Gram matrix exceeds $budget; $range. Source: Yu, Yu & Tresp
-    2005. Deviations: none known; the ranking of the original features is ours."""
+    P√λ. One scan.
+    Symbols: $rows; H = I − 11'/n, G = X'HX, C = X'HY; P (v, r), r = min(``dim``, v) extracted
+    features; λ (r,) the eigenvalues; β ∈ [0, 1] ``beta``, γ > 0 ``gamma``.
+    Raises: $one_value; `BudgetError` where the Gram matrix exceeds $budget; $range.
+    Source: Yu, Yu & Tresp 2005.
+    Deviations: none known; the ranking of the original features is ours."""
 
     name = "mlsi"
     title = "supervised latent semantic indexing"

@@ -1,5 +1,5 @@
-"""What GMBA and ReliefF sum over rows near each other (`methods.graphs` has the formulas), by tiles
-and blocks.
+"""What GMBA and ReliefF sum over rows near each other, by tiles and blocks (`methods.gmba` and
+`methods.relieff` have the formulas).
 
 GMBA: hinges between some anchors and a chunk of rows. For anchor i, hit j and miss r with an active
 hinge, c_jr = s_ij − s_ir; with w_ir = Σ_j c_jr everything follows from exact sums (`kernels.exact`)

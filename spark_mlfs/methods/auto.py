@@ -1,7 +1,8 @@
 """The best of several methods on these data, by inner folds.
 
-    chosen = argmax_m AP(m),    AP(m) = mean over held-out rows i of a sample, judges c, sizes k of
-    AP_i(m, c, k) AP_i = (1/|y_i|) Σ_{l∈y_i} #{l' ∈ y_i : s_l' ≥ s_l} / #{l' : s_l' ≥ s_l}
+    chosen = argmax_m AP(m)
+    AP(m) = mean over held-out rows i of a sample, judges c, sizes k of AP_i(m, c, k)
+    AP_i = (1/|y_i|) Σ_{l∈y_i} #{l' ∈ y_i : s_l' ≥ s_l} / #{l' : s_l' ≥ s_l}
 
 A sample of the rows whose labels are all known is divided into ``folds``; on the other folds each
 of ``methods`` ranks the features (its own defaults) and each judge learns from the k best; the
@@ -19,12 +20,14 @@ Scores (v,) and picks are the chosen method's own; of one that does not pick one
 are its K best, the gains their scores. How sure: over 200 resamplings of the rows the share in
 which a method is best; the difference to the next best with 1.96 standard errors; over the folds
 the mean Jaccard index of the K best. Equal rows share a fold. With fewer than 20 rows whose labels
-are all known the first method is taken. Raises: `DataError` where no method can rank the rows;
-`BudgetError` where the sample or the chosen method exceed $budget; `ParameterError` for a method
-that does not exist or cannot be tried. Source: nested cross-validation, Varma & Simon, "Bias in
-error estimation when using cross-validation for model selection", BMC Bioinformatics 7, 2006; the
-standard error's rule, Breiman et al., "Classification and Regression Trees", 1984. Deviations: the
-error is taken over rows, not folds, and the rule prefers the first method, not the simplest."""
+are all known the first method is taken.
+Raises: `DataError` where no method can rank the rows; `BudgetError` where the sample or the chosen
+method exceed $budget; `ParameterError` for a method that does not exist or cannot be tried.
+Source: nested cross-validation, Varma & Simon, "Bias in error estimation when using
+cross-validation for model selection", BMC Bioinformatics 7, 2006; the standard error's rule,
+Breiman et al., "Classification and Regression Trees", 1984.
+Deviations: the error is taken over rows, not folds, and the rule prefers the first method, not the
+simplest."""
 
 from __future__ import annotations
 

@@ -1,28 +1,22 @@
 """Shared by the counting methods: their parameters, relevance from two-way counts, and greedy
-selection from links.
-
-Shared by methods that add up over labels: how much each label counts, and how often labels are
-wrong."""
+selection from links."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from ..blocks.profile import Profile
-from ..blocks.weights import MOST
 from ..engine.base import Engine
 from ..errors import BudgetError, DataError, ParameterError, WorkerBudgetError, must_fit, setting
 from ..kernels import information as info
 from ..kernels.categories import MAX_BINS
 from ..lazy import cached_property
-from ..params import Choice, Integer, Number, NumberList, Optional, Parameter, Values
+from ..params import Choice, Integer, Parameter, Values
 from ..solvers.greedy import forward
 from ..solvers.units import UNCONSTRAINED, PickConstraints
 from ..statistics.base import FeatureNumbers, Reduction, Statistic, cuts
@@ -32,141 +26,51 @@ from ..statistics.labelsets import LabelsetCounts, Labelsets
 from ..statistics.links import label_pair_counts, pair_counts
 from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Labels, Target
 from .base import Method, Scores
-
-LABEL_WEIGHTS = Parameter(
-    "label_weights",
-    "uniform",
-    NumberList(
-        Number(0),
-        "one number of 0 or more for each label, in their order, or {label: number}, others 1",
-        words=("uniform", "entropy", "size"),
-        named=True,
-    ),
-    "how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), "
-    "1/q, or as given",
-)
-LABEL_NOISE = Parameter(
-    "label_noise",
-    None,
-    Optional(NumberList(Number(0, 1), "two probabilities fp, fn below 1 together", 2)),
-    "probability that an absent label is reported, and that a present one is missed: counts are "
-    "corrected for it",
-)
-
-
-def by_place(p: Values, names: Sequence[str]) -> Mapping[str, Any]:
-    """The parameters with ``label_weights`` by name as a list; labels not named have 1.
-    `ParameterError` for an unknown name."""
-    asked = p.get(LABEL_WEIGHTS.name)
-    if not isinstance(asked, Mapping):
-        return p
-    for name in asked:
-        if name not in names:
-            near = get_close_matches(name, names, n=1)
-            hint = (
-                f"did you mean {near[0]!r}?"
-                if near
-                else f"the labels are {', '.join(names[:10])}{', …' * (len(names) > 10)}"
-            )
-            raise ParameterError(f"label_weights: there is no label {name!r}; {hint}")
-    return {**p, LABEL_WEIGHTS.name: [float(asked.get(name, 1.0)) for name in names]}
-
-
-def label_weights(profile: Profile, p: Values) -> np.ndarray | None:
-    """(q,) what the parameter ``label_weights`` comes to; None: every label counts once. H(l) is
-    the entropy, in nats, of label l over its known rows, of a graded one that of its mean grade.
-    `ParameterError` where the number is wrong, or all are 0."""
-    asked, q = p.get("label_weights", "uniform"), profile.q
-    if asked == "uniform":
-        return None
-    if asked == "size":
-        return np.full(q, 1 / q)
-    if asked == "entropy":
-        share = profile.label_mass / np.maximum(profile.observed_total, 1)
-        shares = np.stack([share, 1 - share])
-        entropy = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=0)
-        return np.divide(1, entropy, out=np.zeros(q), where=entropy > 0)
-    if isinstance(asked, Mapping):
-        raise ParameterError(
-            "label_weights by name need the labels' names, which are not known here; give a list "
-            "in their order"
-        )
-    if len(asked) != q:
-        raise ParameterError(
-            f"label_weights has {len(asked)} numbers, the data have {q} labels; give every label "
-            "one"
-        )
-    if not any(asked):
-        raise ParameterError("label_weights are all 0; give some label a weight")
-    return np.array(asked, np.float64)
-
-
-def label_scale(profile: Profile, p: Values) -> np.ndarray | None:
-    """(q,) the roots of the label weights: what squared errors' labels are multiplied by."""
-    weights = label_weights(profile, p)
-    return None if weights is None else np.sqrt(weights)
-
-
-def labels_of(engine: Engine, p: Values) -> Labels:
-    """The labels as the parameters ``label_weights`` and ``label_noise`` have them;
-    `ParameterError` where they make no sense."""
-    weights, noise = label_weights(engine.profile, p), p.get("label_noise")
-    if noise is not None:
-        if sum(noise) >= 1:
-            raise ParameterError(
-                f"label_noise = {noise[0]:g}, {noise[1]:g} add up to 1 or more: such labels tell "
-                "nothing, or the opposite; give the probabilities that an absent label is "
-                "reported and that a present one is missed"
-            )
-        if engine.profile.total << NOISE_BITS >= MOST:
-            raise ParameterError(
-                "label_noise takes 2^36 rows, or units of their weight, at most; leave it or the "
-                "weights out"
-            )
-    return replace(
-        engine.labels(),
-        weights=None if weights is None else tuple(float(w) for w in weights),
-        noise=None if not noise or not any(noise) else (noise[0], noise[1]),
-    )
-
-
-def refuse_with_labelsets(p: Values) -> None:
-    """`ParameterError` where labels are no longer told apart, so that none can be weighed or
-    corrected."""
-    for parameter in (LABEL_WEIGHTS, LABEL_NOISE):
-        if p.get(parameter.name, parameter.default) != parameter.default:
-            raise ParameterError(
-                f"{parameter.name} goes with label_coding='br', which looks at each label; leave "
-                "one out"
-            )
-
+from .label_settings import LABEL_NOISE, LABEL_WEIGHTS, labels_of, refuse_with_labelsets
 
 NUM_BINS = Parameter("num_bins", 5, Integer(2, MAX_BINS), "bins of a discretised feature")
+
+
 BINNING = Parameter(
     "binning", "width", Choice(("width", "quantile")), "equal-width or quantile bins"
 )
+
+
 CORRECTION = Parameter(
     "bias_correction",
     "none",
     Choice(("none", "miller-madow")),
     "correction of the plug-in entropies for the number of cells",
 )
+
+
 CHANCE = replace(
     CORRECTION,
     constraint=Choice(("none", "miller-madow", "chance")),
     doc=f"{CORRECTION.doc}, or of the informations for what they are by chance, given how often "
     "each value occurs",
 )
+
+
 LABELS = Parameter(
     "label_coding",
     "br",
     Choice(("br", "lp")),
     "binary relevance (sum over labels) or label powerset (the labelset as one class)",
 )
+
+
 COUNTING = (NUM_BINS, BINNING, CORRECTION)
+
+
 BY_LABEL = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
+
+
 CODED = (*COUNTING, LABELS, LABEL_WEIGHTS, LABEL_NOISE)
+
+
 BY_CHANCE = (NUM_BINS, BINNING, CHANCE)  # where the criterion is a sum of informations between two
+
 
 PAIR_COPIES = 12  # tables of label pairs that are looked at together
 

@@ -1,20 +1,22 @@
 """DeepFS: independent stochastic (hard-concrete) gates in front of a network of one or two hidden
 layers.
 
-    min (1/n) Σ_i Σ_l CE(y_il, g_l(z ∘ x_i)) + λ Σ_j p_j,    p_j = P(z_j > 0) = sigmoid(a_j − T
-    ln(0.1/1.1)),    score p_j z_j = clip(1.2 s − 0.1, 0, 1),    s = sigmoid((ln u − ln(1 − u) +
-    a_j)/T),    T = 2/3
+    min (1/n) Σ_i Σ_l CE(y_il, g_l(z ∘ x_i)) + λ Σ_j p_j,    score p_j
+    p_j = P(z_j > 0) = sigmoid(a_j − T ln(0.1/1.1))
+    z_j = clip(1.2 s − 0.1, 0, 1),    s = sigmoid((ln u − ln(1 − u) + a_j)/T),    T = 2/3
 
 by Adam in batches, on at most ``sample`` labelled rows (those of the smallest seeded hash of their
 ids), z-scored; the parameters of the best epoch count. Not convex: another seed gives another
-ranking, correlated features share a gate arbitrarily. Symbols: x_i (v,) the features that vary in
-row i of n sampled rows; y_il ∈ {0, 1} label l of q, a graded one in [0, 1]; g the network, v →
-``hidden`` (→ ``hidden2``) → q, ReLU between, sigmoid at the end; CE the cross-entropy, nats; a_j ∈
-ℝ the gate of feature j, u ~ U(0, 1); λ ≥ 0 ``lam``, nats an open gate. Score (v,), a probability.
+ranking, correlated features share a gate arbitrarily.
+Symbols: x_i (v,) the features that vary in row i of n sampled rows; y_il ∈ {0, 1} label l of q, a
+graded one in [0, 1]; g the network, v → ``hidden`` (→ ``hidden2``) → q, ReLU between, sigmoid at
+the end; CE the cross-entropy, nats; a_j ∈ ℝ the gate of feature j, u ~ U(0, 1); λ ≥ 0 ``lam``, nats
+an open gate. Score (v,), a probability.
 Raises: $unlabelled, or the loss is not a number; `BudgetError` where the sample exceeds $budget;
-$range. Source: Louizos, Welling & Kingma 2018; the ``dl-selection`` method that Li & Zhai compare
-with. Deviations: none known; how long to train, on how many rows and with which layers is unstated
-in Li & Zhai and chosen here."""
+$range.
+Source: Louizos, Welling & Kingma 2018; the ``dl-selection`` method that Li & Zhai compare with.
+Deviations: none known; how long to train, on how many rows and with which layers is unstated in Li
+& Zhai and chosen here."""
 
 from __future__ import annotations
 

@@ -1,8 +1,35 @@
-"""Greedy selection by second moments, of mRMR also by informations."""
+"""J(j): the share of the labels' variance that feature j explains on rows it was not fitted to,
+beside the picks.
+
+    J(j) = Σ_f Σ_l w_l (2 b_jl ⟨z_j, r_l⟩_H − b_jl² ⟨z_j, z_j⟩_H) / Σ_f Σ_l w_l ⟨ỹ_l, ỹ_l⟩_H,
+    b_jl = ⟨z_j, r_l⟩_T / (⟨z_j, z_j⟩_T + p_j λ n_f)
+
+Greedy: each pick s maximises J, the share of the labels' variance that a feature explains on rows H
+of each fold f to which its weights b were not fitted, but to the others, T. Then z_j ← z_j − z_s
+⟨z_s, z_j⟩_T/(⟨z_s, z_s⟩_T + p_s λ n_f), r_l ← r_l − z_s b_sl in every fold: what the picks say of
+features and labels on T is taken out of them. J may be negative: such a feature predicts worse than
+none. Unpicked features follow by the first J. Of a number that is auto as few are kept as are
+within one standard error over the folds of the largest Σ J; none where that, or what 20 picks made
+without each fold explain of it, is not above one.
+Symbols: z_j (n,) at first x̃_j, column j of X (n, v) about its mean over T, over its standard
+deviation; r_l at first ỹ_l, label l of Y (n, q) about its mean over T; w_l = 1/Var(y_l), times the
+label's weight, 0 of a label of one value; n_f the rows of T, λ ≥ 0 ``penalty``, p_j ``penalties``
+(`select.constraints`), 1 where nothing is said, 0 of a feature that is included; n the rows whose
+labels are all known. F ``folds`` by the hash of the row id, without ids by that of the row's
+features: equal rows share a fold. Score J of the first pick (v,), without unit.
+Cost: one scan for second moments by fold, then O(v·(k + q)) operations a fold for pick k
+(`solvers.forward`). Where they exceed ``driverBytes`` (of arrays ``memory_bytes``), the first J of
+all features is finished on the executors, and the best go on, as many as fit, which the report
+says: three scans. So more memory may pick a feature that is weak alone.
+Raises: `DataError` where no row has all its labels known, no feature varies over those, or all
+share a fold; `BudgetError` where sums of labels exceed ``driverBytes``, or a worker's share
+``workerBytes``; `ParameterError` where a parameter is out of range.
+Source: ours; forward selection by orthogonal least squares, Chen, Billings & Luo, International
+Journal of Control 50, 1989, with the held-out error of k folds in the place of the fitted one.
+Deviations: none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,56 +38,31 @@ import numpy as np
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import DataError, ParameterError, setting
-from ..kernels.gram import FoldSums, GramView
-from ..params import Choice, Integer, Number, Parameter, Values
-from ..solvers import canonical, forward, mrmr
+from ..kernels.gram import FoldSums
+from ..params import Integer, Number, Parameter, Values
+from ..solvers import forward
 from ..solvers.ties import by_score
 from ..solvers.units import UNCONSTRAINED, PickConstraints
 from ..statistics.base import FeatureNumbers, Statistic
-from ..statistics.contingency import TwoWay
-from ..statistics.gram import FoldedLabels, FoldGrams, Gram, SingleFeatureObjective, unit_of_moments
+from ..statistics.gram import FoldedLabels, FoldGrams, SingleFeatureObjective, unit_of_moments
 from ..statistics.moments import GroupMoments, KnownRows, known_range, thin
-from ..statistics.targets import Everything
 from .base import ENOUGH, HELD_OUT, NESTED, Method, Scores, penalties_of
-from .counting import BY_CHANCE, LABEL_WEIGHTS, Counting, label_weights, picking
-from .regression import LABEL_SKETCH, labelled_view, sketch_width
-from .scanned import AllRowsGram
+from .counting import picking
+from .label_settings import LABEL_WEIGHTS, label_weights
+from .regression import LABEL_SKETCH, sketch_width
 
 FEW_PENALTIES = 16  # different ones of features whose products exceed the budgets
+
+
 NESTED_PICKS = 20  # whether there is anything to find shows in as many
+
+
 LARGEST = 1 << 20  # of what a label counts in a sketch, times the labels of a row
 
 
 class Forward(Method):
     """J(j): the share of the labels' variance that feature j explains on rows it was not fitted to,
-    beside the picks.
-
-        J(j) = Σ_f Σ_l w_l (2 b_jl ⟨z_j, r_l⟩_H − b_jl² ⟨z_j, z_j⟩_H) / Σ_f Σ_l w_l ⟨ỹ_l, ỹ_l⟩_H,
-        b_jl = ⟨z_j, r_l⟩_T / (⟨z_j, z_j⟩_T + p_j λ n_f)
-
-    Greedy: each pick s maximises J, the share of the labels' variance that a feature explains on
-    rows H of each fold f to which its weights b were not fitted, but to the others, T. Then z_j ←
-    z_j − z_s ⟨z_s, z_j⟩_T/(⟨z_s, z_s⟩_T + p_s λ n_f), r_l ← r_l − z_s b_sl in every fold: what the
-    picks say of features and labels on T is taken out of them. J may be negative: such a feature
-    predicts worse than none. Unpicked features follow by the first J. Of a number that is auto as
-    few are kept as are within one standard error over the folds of the largest Σ J; none where
-    that, or what 20 picks made without each fold explain of it, is not above one. Symbols: z_j (n,)
-    at first x̃_j, column j of X (n, v) about its mean over T, over its standard deviation; r_l at
-    first ỹ_l, label l of Y (n, q) about its mean over T; w_l = 1/Var(y_l), times the label's
-    weight, 0 of a label of one value; n_f the rows of T, λ ≥ 0 ``penalty``, p_j ``penalties``
-    (`select.constraints`), 1 where nothing is said, 0 of a feature that is included; n the rows
-    whose labels are all known. F ``folds`` by the hash of the row id, without ids by that of the
-    row's features: equal rows share a fold. Score J of the first pick (v,), without unit. Cost: one
-    scan for second moments by fold, then O(v·(k + q)) operations a fold for pick k
-    (`solvers.forward`). Where they exceed ``driverBytes`` (of arrays ``memory_bytes``), the first J
-    of all features is finished on the executors, and the best go on, as many as fit, which the
-    report says: three scans. So more memory may pick a feature that is weak alone. Raises:
-    `DataError` where no row has all its labels known, no feature varies over those, or all share a
-    fold; `BudgetError` where sums of labels exceed ``driverBytes``, or a worker's share
-    ``workerBytes``; `ParameterError` where a parameter is out of range. Source: ours; forward
-    selection by orthogonal least squares, Chen, Billings & Luo, International Journal of Control
-    50, 1989, with the held-out error of k folds in the place of the fitted one. Deviations:
-    none."""
+    beside the picks."""
 
     name = "forward"
     title = "forward selection by held-out explained variance"
@@ -279,214 +281,3 @@ def best(
         if 0 < np.isin(group.members, kept).sum() < np.isin(group.members, varying).sum()
     ]
     return np.setdiff1d(kept, np.concatenate([np.zeros(0, np.int64), *parted]))
-
-
-class FastCan(Method):
-    """J(f) = ‖V'x_f⊥‖²/‖x_f⊥‖²: what f adds to the sum of squared canonical correlations with the
-    labels.
-
-        J(f) = ‖V'x_f⊥‖² / ‖x_f⊥‖²
-
-    Greedy: each pick maximises J, what f adds to the sum of the squared canonical correlations of
-    the picked features with the labels, a number in [0, 1]. Features with ‖x_f⊥‖ ≤ tol·‖x_f‖ depend
-    on the picks and are left out; picking stops where none is left, or none adds 1e-10. Unpicked
-    features follow by the first J. No scaling changes any of it. Symbols: x_f (n,) column f of X
-    (n, v), the centred features that vary; Y (n, q) the centred 0/1 labels; V (n, c) an orthonormal
-    basis of the columns of Y, c their rank; x_f⊥ the residual of x_f on the picked columns; n the
-    rows whose labels are all known. Score J of the first pick (v,), without unit. Cost: one scan,
-    then O(v·(k + q)) operations for pick k (`solvers.canonical`). Raises: $gram. Source: Zhang &
-    Lang, "Orthogonal least squares based fast feature selection for linear classification", 2022.
-    Deviations: the picks are those of the package `fastcan` (``FastCan(n_features_to_select=K)``)
-    wherever residuals stay above ``tol`` and no two features tie (there rounding decides, here the
-    smaller index). Its own parameter of that name bounds |w'x| after a step of Gram–Schmidt, which
-    only rounding makes large: it leaves out what depends on the picks to some 1e-14 of its norm,
-    which products of columns cannot tell. Near-copies (below ``tol``; ``tol=1e-4`` has them, too)
-    are candidates there."""
-
-    name = "fastcan"
-    title = "greedy sum of squared canonical correlations"
-    source = "Zhang & Lang 2022"
-    when = "numeric features, a linear model behind; the picks of the package fastcan"
-    cost = "one scan"
-    statistics = (Gram,)
-    always = (Gram(),)
-    parameters = (
-        Parameter(
-            "tol",
-            0.01,
-            Number(1e-5, 1),  # second moments tell residuals down to about 1e-5 of a column's norm
-            "features of which the picked ones leave no more than this share of the norm are left "
-            "out",
-        ),
-    )
-    greedy = True
-    conditions = True
-
-    def score(
-        self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
-    ) -> Scores:
-        view = labelled_view(engine, "standard")
-
-        with one_thread():  # the same bits on any driver
-            first, path = canonical.select_canonical(
-                view, count, p["tol"], terms.among(view.varying), picking(engine)
-            )
-        path.spread(view.varying, engine.num_features)
-        return Scores.of_varying(
-            first,
-            view.varying,
-            engine.num_features,
-            path=path,
-            details={"labelled_rows": int(view.n)},
-        )
-
-
-Redundancies = Callable[[Sequence[int]], dict[int, np.ndarray]]
-
-
-class MRMR(Method):
-    """Rel(f) less, or over, mean_s Red(f, s): relevance to the labels against redundancy with the
-    picked features.
-
-        scheme="difference"   J(f) = Rel(f) − (1/|S|) Σ_{s∈S} Red(f, s)
-        scheme="quotient"     J(f) = Rel(f) / ((1/|S|) Σ_{s∈S} Red(f, s))
-
-    Greedy: the first pick maximises Rel, each further one J; unpicked features follow by Rel.
-
-        relevance   "mi"           Rel(f) = (1/q) Σ_l I(f; Y_l), in nats, of the discretised feature
-                    "f"            Rel(f) = (1/q) Σ_l F_l, F_l = r²(n − 2)/(1 − r²), r the
-                    correlation with the 0/1 label; 1 − r²
-                                   is floored at 1e-12, a label with one value adds 0. Features
-                                   without any (F = 0) are not picked
-        redundancy  "mi"           Red(f, s) = I(f; s), in nats; at least 1e-12 in a quotient
-                    "correlation"  Red(f, s) = max(|r_fs|, .001)
-
-    Symbols: f, s the v features that vary, for I discretised into b ≤ ``num_bins`` bins; S the
-    picked ones; Y_l ∈ {0, 1} label l of q; n rows; I plug-in mutual information (on request
-    Miller–Madow, or less what it is by chance: `mim`). A quotient whose mean redundancy is exactly
-    1, that of a copy, counts as 0. Score Rel (v,); value of a pick J. Unknown labels: informations
-    over the observed pairs, their mean over the labels known in some row; F over the rows whose
-    labels are all known, redundancies over all rows (beside F: over its rows). Raises: `DataError`
-    where F has no row with all labels known; $counts, or the Gram matrix does; $range. Source:
-    Peng, Long & Ding, "Feature selection based on mutual information: criteria of max-dependency,
-    max-relevance, and min-redundancy", IEEE TPAMI 27, 2005; with F and correlation Zhao, Anand &
-    Wang, "Maximum relevance and minimum redundancy feature selection methods for a marketing
-    machine learning platform", 2019. Deviations:
-    - the mean over several labels: the sources have one;
-    - with one label and "f", "correlation", "quotient" the picks are those of the package
-      `mrmr_selection` (``mrmr_classif``) but for copies of the first pick: whether their
-      correlation is exactly 1 is left to rounding there, here it is."""
-
-    name = "mrmr"
-    title = "minimum redundancy, maximum relevance"
-    source = "Peng et al. 2005"
-    when = "the picks of the package mrmr_selection, by informations or correlations"
-    cost = "one scan, or one pair count a pick"
-    statistics = (TwoWay, Gram)
-    graded = True  # by F
-    parameters = (
-        *BY_CHANCE,
-        Parameter(
-            "relevance",
-            "mi",
-            Choice(("mi", "f")),
-            "mutual information or F statistic, mean over the labels",
-        ),
-        Parameter(
-            "redundancy",
-            "mi",
-            Choice(("mi", "correlation")),
-            "mutual information or correlation with the picks",
-        ),
-        Parameter(
-            "scheme",
-            "difference",
-            Choice(("difference", "quotient")),
-            "relevance less, or over, the mean redundancy",
-        ),
-    )
-    greedy = True
-    conditions = True
-
-    def takes_grades(self, p: Values) -> bool:
-        return p["relevance"] == "f"
-
-    def takes_codes(self, p: Values) -> bool:
-        return p["relevance"] == p["redundancy"] == "mi"
-
-    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
-        wanted: list[Statistic] = []
-        if "mi" in (p["relevance"], p["redundancy"]):
-            counting = Counting(engine, p)
-            wanted += [counting.wanted(counting.relevance_of)] * (p["relevance"] == "mi")
-            wanted += [TwoWay(counting.coding, Everything())] * (p["redundancy"] == "mi")
-        if p["relevance"] == "f":
-            wanted.append(Gram())
-        elif p["redundancy"] == "correlation":
-            wanted.append(_unlabelled(engine))
-        return wanted
-
-    def score(
-        self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED
-    ) -> Scores:
-        if terms.costs is not None and p["scheme"] == "quotient":
-            said = f"mrmr with {setting('scheme', 'quotient')} has no gain to compare with a cost"
-            raise ParameterError(
-                f"{said}: give {setting('scheme', 'difference')}, or leave {setting('costs')} out"
-            )
-        if p["bias_correction"] == "chance" and p["scheme"] == "quotient":
-            said = (
-                f"{setting('bias_correction', 'chance')} leaves informations about 0, and no "
-                "quotient of them"
-            )
-            raise ParameterError(f"{said}: give {setting('scheme', 'difference')}")
-        engine.run(*self.needs(engine, p))  # two kinds of statistics may be needed: in one request
-        labelled = labelled_view(engine, "standard") if p["relevance"] == "f" else None
-        if labelled is None:
-            known = int((engine.profile.observed > 0).sum())
-            scores, candidates = Scores(Counting(engine, p).relevance / max(1, known)), None
-        else:
-            scores = Scores.of_varying(
-                mrmr.f_relevance(labelled), labelled.varying, engine.num_features
-            )
-            candidates = np.flatnonzero(scores.values > 0)
-
-        links, ahead = self._links(engine, p, labelled)
-        with one_thread():
-            scores.path = mrmr.select_mrmr(
-                scores.values, links, p["scheme"], count, candidates, ahead, picking(engine), terms
-            )
-        return scores
-
-    def _links(
-        self, engine: Engine, p: Values, labelled: GramView | None
-    ) -> tuple[Redundancies, int]:
-        """The redundancies of all features with some, and how many are worth asking for at once."""
-        if p["redundancy"] == "mi":
-            counting = Counting(engine, p, Everything())
-            return lambda some: {
-                s: link[1] for s, link in counting.links(list(some), Everything()).items()
-            }, engine.look_ahead
-        view = (
-            engine.run(_unlabelled(engine))[0].centred("standard") if labelled is None else labelled
-        )
-        position = np.full(engine.num_features, -1)
-        position[view.varying] = np.arange(len(view.varying))
-
-        def correlations(some: Sequence[int]) -> dict[int, np.ndarray]:
-            out = {}
-            for s in some:
-                out[s] = np.full(
-                    engine.num_features, mrmr.FLOOR
-                )  # what does not vary is correlated with nothing
-                if position[s] >= 0:
-                    out[s][view.varying] = mrmr.correlation_with(view.G, position[s])
-            return out
-
-        return correlations, 1
-
-
-def _unlabelled(engine: Engine) -> Statistic:
-    """Second moments of the features over all rows: where every label is known, the Gram matrix
-    other methods ask for, too."""
-    return AllRowsGram() if engine.profile.has_unknown else Gram()

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..adapters.arrays import memory_of
-from ..blocks.arrays import hold, kind_of
+from ..blocks.arrays import kind_of, pack_arrays
 from ..blocks.dataset import Dataset
 from ..blocks.pack import pack
 from ..errors import ParameterError
@@ -97,7 +97,7 @@ def drift(
                 held: Dataset = window.dataset()
             elif isinstance(window, tuple | list) and len(window) in (2, 3):
                 options = {"delimiter": told["label_delimiter"], "missing": told["missing"]}
-                held = hold(*window, **options)[0]
+                held = pack_arrays(*window, **options)[0]
             elif not isinstance(window, tuple | list) and kind_of(window) == "pyspark":
                 held, budgets = (
                     packed.enter_context(pack(window, features, labels, weight=weight)),

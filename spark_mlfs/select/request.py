@@ -17,7 +17,7 @@ from ..blocks.profile import Profile
 from ..errors import ParameterError, setting
 from ..methods import METHODS
 from ..methods.base import ENOUGH, HELD_OUT, NESTED, PENALTIES, Method, Scores
-from ..methods.counting import by_place
+from ..methods.label_settings import by_place
 from ..solvers import forward
 from ..solvers.ties import complete
 from .constraints import Constraints, Resolved, kept_rows

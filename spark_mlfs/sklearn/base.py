@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import params as spec
 from ..adapters.classes import EntryEstimator, Spelling, snake
-from ..blocks.arrays import Labelled, features_of, hold, wrong_value
+from ..blocks.arrays import Labelled, features_of, pack_arrays, wrong_value
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import Grades
 from ..frames.frame import MEMORY
@@ -61,7 +61,7 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
         """The training rows and their labels, and what scikit-learn notes of them:
         `n_features_in_`, `feature_names_in_`."""
         MEMORY.accept(self.memory_bytes)
-        held, labels = hold(X, y, weights, grades, missing=self.missing, codes=codes)
+        held, labels = pack_arrays(X, y, weights, grades, missing=self.missing, codes=codes)
         self.categories_ = held.categories
         self.fill_ = fill_values(held.fitted, held.profile.d)
         note_features(self, X, reset=True)

@@ -1,4 +1,4 @@
-"""Greedy sum of squared canonical correlations (`methods.forward`), from second moments alone.
+"""Greedy sum of squared canonical correlations (`methods.fastcan`), from second moments alone.
 
 G = X'X, C = X'Y and Y'Y hold all of it: P = X'V = C·B with B = (Y'Y)^(−1/2) on its range, and a
 pivoted Cholesky factor of G holds the residuals. A pick s at step k takes one column of G,

@@ -15,7 +15,7 @@ from .walks import laplacian, symmetric_edges
 
 
 def csfs(gram: GramView, mu: float = 1.0, **options: Any) -> Solution:
-    """`methods.scanned` with every row labelled; for unlabelled rows see
+    """`methods.csfs` with every row labelled; for unlabelled rows see
     `l21_scans.csfs_unlabelled`."""
     return _with_intercept(
         gram, minimise_l21(gram.G, gram.C, mu, float(np.trace(gram.S)), **options)
@@ -30,7 +30,7 @@ def msfs(
     rho: float = 0.5,
     **options: Any,
 ) -> Solution:
-    """`methods.manifolds`, given X'LX (v × v) of the sampled neighbourhood graph in the view's
+    """`methods.msfs`, given X'LX (v × v) of the sampled neighbourhood graph in the view's
     coordinates. ρ = 0, α = 0 is ridge(β); α = 0, ρ = 1 is fully labelled CSFS(β)."""
     A = gram.G + alpha * xlx if alpha else gram.G.copy()
     A[np.diag_indices_from(A)] += beta * (1 - rho)
@@ -42,7 +42,7 @@ def msfs(
 def mssl(
     gram: GramView, alpha: float = 0.1, beta: float = 1.0, k: int = 10, **options: Any
 ) -> Solution:
-    """`methods.regression`, L_f the `feature_laplacian` of the k nearest features, from the Gram
+    """`methods.mssl`, L_f the `feature_laplacian` of the k nearest features, from the Gram
     matrix."""
     A = gram.G + alpha * feature_laplacian(gram.G, gram.n, k).toarray() if alpha else gram.G
     more = options | {"penalties": gram.penalties}

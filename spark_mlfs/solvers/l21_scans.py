@@ -87,7 +87,7 @@ def rfs(
     max_iter: int = 500,
     accelerate: bool = True,
 ) -> Solution:
-    """RFS (`methods.scanned`).
+    """RFS (`methods.rfs`).
 
     `weighted_gram(W, b)` scans the rows once and returns the statistics, in the solver's
     coordinates, weighted by R_ii = 1/(2 max(‖r_i‖, floor)), and the sum of the Huberised residual
@@ -135,7 +135,7 @@ def csfs_unlabelled(
     tol: float = 1e-7,
     max_iter: int = 300,
 ) -> Solution:
-    """CSFS with unknown labels (`methods.scanned`), all row weights s_i = 1.
+    """CSFS with unknown labels (`methods.csfs`), all row weights s_i = 1.
 
     `G` = X'HX over all n rows, labelled or not. `fill_labels(W, b)` scans the rows once and returns
     what F becomes: clip(XW + 1b', 0, 1) where unknown; with (None, None) 0 there, as the method

@@ -1,4 +1,4 @@
-"""The solver of `methods.manifolds`: exact block updates in the order W, B, V,
+"""The solver of `methods.mifs`: exact block updates in the order W, B, V,
 
     W = (X'X + γD)⁻¹X'V (D = diag(1/(2‖w_i‖)), scaled form),   B = (V'V)⁻¹V'Y,   (I + βL)V + αVBB' =
     XW + αYB',

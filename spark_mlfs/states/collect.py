@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from .. import params as spec
 from .. import pipeline
 from ..adapters.arrays import in_arrays, memory_of
-from ..blocks.arrays import hold
+from ..blocks.arrays import pack_arrays
 from ..blocks.codec import State
 from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.grades import SETTINGS as GRADING
@@ -108,7 +108,7 @@ def collect(
         budgets = Budgets()
     else:
         refuse_mean(missing)
-        rows, _ = hold(data, labels, sample_weight, grades, None, missing, some=True)
+        rows, _ = pack_arrays(data, labels, sample_weight, grades, None, missing, some=True)
     with rows:
         return collected(
             rows,

@@ -345,3 +345,17 @@ class SingleFeatureObjective(Reduction):
 def unit_of_moments(profile: Profile) -> float:
     """How many rows a row of `FoldedLabels` counts for a unit of."""
     return profile.weight_unit * (2.0**-GRADE_BITS if profile.graded else 1.0)
+
+
+@dataclass
+class AllRowsGram(Gram):
+    """The features' second moments over all rows, labelled or not. State as `Gram` without
+    labels."""
+
+    includes_unknown = True
+
+    def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
+        return sp.csr_matrix((block.n, 0))
+
+    def finish(self, state: State, profile: Profile) -> GramStatistics:
+        return exact_statistics(state, profile, "0 ", 0)

@@ -14,7 +14,7 @@ from tables import SETS, Table
 
 import spark_mlfs
 from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, DataError, pipeline
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.identity import content_hashes, feature_keys, occurrence_ids
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.renumber import identified
@@ -88,7 +88,7 @@ class Case:
     def make_features(self):
         """`forward` alone, on ids that rows of equal features share: those its folds go by where
         there are none."""
-        held = hold(self.table.x, self.table.y)[0]
+        held = pack_arrays(self.table.x, self.table.y)[0]
         return rank(
             self.table.numbered(self.spark, feature_keys(held.block, held.profile)),
             self.name,

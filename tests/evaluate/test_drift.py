@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from oracles import drift as slow
 
 import spark_mlfs
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.evaluate.stability import agreement
 from spark_mlfs.states import CollectedPart, changes, collect
@@ -51,7 +51,7 @@ def corpus(seed: int, rows: int = 3000, features: int = 1000, labels: int = 20, 
 
 
 def windows(*tables) -> list[Window]:
-    return [Window(str(i), hold(*table)[0]) for i, table in enumerate(tables)]
+    return [Window(str(i), pack_arrays(*table)[0]) for i, table in enumerate(tables)]
 
 
 def found(seed: int, flipped: int, **sizes):
@@ -193,7 +193,7 @@ def test_a_sparse_feature_or_label_that_only_one_window_has_is_0_in_the_other():
         [name for name, at in zip("abc", row, strict=True) if at] or ["d"]
         for row in rng.random((800, 3)) < 0.3
     ]
-    one, other = (hold(X, tags)[0] for _ in range(2))
+    one, other = (pack_arrays(X, tags)[0] for _ in range(2))
     other.feature_names = [*other.feature_names[:29], "new"]
     other.label_names = ["a", "b", "c", "e"]
     change = compare(Window("1", one), Window("2", other))
@@ -278,7 +278,7 @@ def test_states_with_new_features_and_labels_are_compared():
     X = [pd.DataFrame((rng.random((400, 20)) < 0.2).astype(int), columns=words) for _ in range(2)]
     sparse = [frame.astype(pd.SparseDtype(int, 0)) for frame in (X[0][words[:19]], X[1][words[1:]])]
     Y = [[["a"] if row else ["b", *more] for row in rng.random(400) < 0.5] for more in ([], ["c"])]
-    rows = [hold(sp.csr_matrix(x), y)[0] for x, y in zip(sparse, Y, strict=True)]
+    rows = [pack_arrays(sp.csr_matrix(x), y)[0] for x, y in zip(sparse, Y, strict=True)]
     for held, frame in zip(rows, sparse, strict=True):
         held.feature_names = [*frame.columns]
     need = needs_of("mim")

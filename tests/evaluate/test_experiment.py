@@ -17,7 +17,7 @@ from pyspark.ml.linalg import Vectors
 from sklearn import metrics as sk
 
 from spark_mlfs import pipeline
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.dataset import InMemoryDataset
 from spark_mlfs.blocks.pack import pack
@@ -178,7 +178,7 @@ def test_included_features_are_first_in_every_split_and_excluded_ones_in_none(da
         train = ~trial.split.of(ids)
         name = trial.candidate.title
         request = Request.of(name, result["parameters"], D, screen=screen, constraints=held_to)
-        (alone,) = pipeline.rank(hold(x[train], y[train])[0], [request])
+        (alone,) = pipeline.rank(pack_arrays(x[train], y[train])[0], [request])
         assert result["order"] == list(alone.ranking["index"])
     again = results(packed, trials, small=0)
     assert [without_seconds(result) for result in again] == [

@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 
 from spark_mlfs import pipeline
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.grades import Grades
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.evaluate import summary as tables
@@ -53,7 +53,7 @@ def planted(n=600, sparse=False):
 
 def portrayed(x, y, picks, kept=None):
     frame = pd.DataFrame(x, columns=[f"f{j}" for j in range(x.shape[1])])
-    held, _ = hold(frame, pd.DataFrame(y, columns=[f"l{j}" for j in range(y.shape[1])]))
+    held, _ = pack_arrays(frame, pd.DataFrame(y, columns=[f"l{j}" for j in range(y.shape[1])]))
     (result,) = pipeline.rank(held, [pipeline.Request.of("fisher", {}, len(picks))])
     ranking = (
         result.ranking.set_index("index")
@@ -82,7 +82,7 @@ def test_correlations_with_grades_equal_numpy():
         np.round(np.clip(0.5 * y + 0.2 * x[:, :1] + 0.2, 0, 1) * 1024) / 1024
     )  # as they are held
     picks = [2, 0, 3, 6]
-    held, _ = hold(x, grades, grades=Grades())
+    held, _ = pack_arrays(x, grades, grades=Grades())
     (result,) = pipeline.rank(held, [pipeline.Request.of("ridge", {}, 4)])
     ranking = (
         result.ranking.set_index("index")
@@ -127,7 +127,7 @@ def test_of_many_rows_a_sample_and_of_many_labels_the_commonest(spark, monkeypat
                 portraits, "MOST_PICKS", 2
             )  # the best of each label is sought beyond them
             few, (far, jobs) = (
-                pipeline.portrait(hold(x, y)[0], result, 3)[0],
+                pipeline.portrait(pack_arrays(x, y)[0], result, 3)[0],
                 pipeline.portrait(packed, result, 3, Budgets(small=0)),
             )
         assert few.seen == 3 and jobs.jobs == 2
@@ -179,7 +179,7 @@ def test_each_labels_best_is_sought_among_all_kept_features(kind, monkeypatch):
     if kind == "unknown":
         known = rng.random(len(y)) < 0.9
         given[~known, 1] = np.nan
-    held, _ = hold(x, given, weights, Grades() if kind == "graded" else None)
+    held, _ = pack_arrays(x, given, weights, Grades() if kind == "graded" else None)
     (result,) = pipeline.rank(held, [pipeline.Request.of(method, {}, 90)])
     result.ranking = (
         result.ranking.set_index("index")
@@ -264,7 +264,7 @@ def test_pages_parts_say_what_the_matrices_say():
 
 def test_none_where_there_is_nothing_to_see():
     x, y = planted(60)
-    held, _ = hold(x, y)
+    held, _ = pack_arrays(x, y)
     (result,) = pipeline.rank(held, [pipeline.Request.of("mim", {}, 2)])
     assert pipeline.portrait(held, result, 0)[0] is None
     seen = pipeline.portrait(held, result, 2, Budgets(driver=100))[0]

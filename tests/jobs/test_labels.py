@@ -11,7 +11,7 @@ import pytest
 
 import spark_mlfs
 from spark_mlfs import pipeline
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.cli.config import RunConfig
 from spark_mlfs.cli.select import Ranked, ranking_text
 from spark_mlfs.cli.terminal import Stages
@@ -130,7 +130,7 @@ def test_what_auto_chose_is_told():
     """On the terminal, in the report and in what --json prints."""
     x, y = example()
     request = pipeline.Request.of("auto", {"methods": "mim,ridge", "judge": "linear"}, 3)
-    (result,) = pipeline.rank(hold(x, y)[0], [request])
+    (result,) = pipeline.rank(pack_arrays(x, y)[0], [request])
     verdict = result.scores.details["verdict"]
     assert "of 2 tried: average precision" in verdict
     text = ranking_text(Ranked(result, 3, {}, None, [result], None), Stages(False, True))

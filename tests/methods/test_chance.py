@@ -17,7 +17,7 @@ from sklearn.metrics.cluster import contingency_matrix, expected_mutual_informat
 
 import spark_mlfs
 from spark_mlfs import pipeline
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.kernels import chance
 from spark_mlfs.select import Constraints
@@ -209,7 +209,7 @@ def test_a_group_of_features_is_corrected_as_one(table):
     codes = discretise(x, 3)
     both = (codes[:, 0] * 3 + codes[:, 1]).astype(float)
     want = sum(corrected(both, y[:, label]) for label in range(LABELS))
-    assert pipeline.rank(hold(x, y)[0], [request])[0].scores.joint["g"] == pytest.approx(
+    assert pipeline.rank(pack_arrays(x, y)[0], [request])[0].scores.joint["g"] == pytest.approx(
         want, abs=1e-9
     )
 

@@ -17,7 +17,7 @@ from oracles.loader import load
 import spark_mlfs
 import spark_mlfs.sklearn
 from spark_mlfs import BudgetError, DataError, ParameterError, pipeline
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.folds import fold_of
 from spark_mlfs.blocks.grades import Grades
 from spark_mlfs.blocks.identity import feature_keys
@@ -122,7 +122,7 @@ def test_weights_grades_and_label_weights():
         (graded, w, {}),
         (y, None, {"label_weights": [3, 0, 1, 0.5]}),
     ):
-        held = hold(x, labels, weights, READ if labels is graded else None)[0]
+        held = pack_arrays(x, labels, weights, READ if labels is graded else None)[0]
         (result,) = pipeline.rank(held, [pipeline.Request.of("forward", own, 6)])
         fold = fold_of(held.block, FOLDS, held.profile)
         wanted, gains, _, _ = oracle.forward(
@@ -194,7 +194,7 @@ def test_equal_rows_share_a_fold_whatever_their_labels_and_weights():
     w = np.random.default_rng(1).integers(1, 5, len(x))
     for rows in (x, sp.csr_matrix(x)):
         for weights in (None, w):
-            held = hold(rows, y, weights)[0]
+            held = pack_arrays(rows, y, weights)[0]
             assert held.profile.content_ids
             keys = feature_keys(held.block, held.profile)
             assert np.array_equal(keys[:200], keys[200:]) and len(np.unique(keys)) == 200
@@ -207,7 +207,7 @@ def test_equal_rows_share_a_fold_whatever_their_labels_and_weights():
 def test_a_request_beside_methods_that_number_the_rows():
     """Others give equal rows ids of their own; the folds stay what they were."""
     x, y = example()
-    held = hold(np.vstack([x, x[:90]]), np.vstack([y, y[:90]]))[0]
+    held = pack_arrays(np.vstack([x, x[:90]]), np.vstack([y, y[:90]]))[0]
     forward = pipeline.Request.of("forward", {}, 5)
     (alone,) = pipeline.rank(held, [forward])
     _, beside = pipeline.rank(held, [pipeline.Request.of("relieff", {"mode": "hamming"}), forward])
@@ -283,7 +283,7 @@ def test_included_features_and_whole_groups_go_on():
     rng = np.random.default_rng(6)
     x = rng.normal(size=(300, 90))
     y = (x[:, :4] + rng.normal(size=(300, 4)) > 0.4).astype(float)
-    held = hold(x, y)[0]
+    held = pack_arrays(x, y)[0]
     held_to = Constraints(include=(80,), groups=(("g", (2, 60, 61)), ("h", (70, 71))))
     request = pipeline.Request.of("forward", {}, 8, constraints=held_to)
     (result,) = pipeline.rank(held, [request], driver_bytes=200_000)
@@ -303,7 +303,7 @@ def test_partitions_and_engines_give_the_same_bits(spark):
     frame = frame_of(spark, x, y, sparse=True).drop("id")
     request = [pipeline.Request.of("forward", {}, 6)]
     for driver in (1 << 30, 100_000):
-        (want,) = pipeline.rank(hold(x, y)[0], request, driver_bytes=driver)
+        (want,) = pipeline.rank(pack_arrays(x, y)[0], request, driver_bytes=driver)
         assert ("candidates" in want.scores.details) == (driver < 1 << 30)
         for parts, small in ((1, 0), (7, 0), (3, 1 << 40)):
             packed = pack(frame.repartition(parts))
@@ -344,7 +344,7 @@ def test_as_few_as_are_enough(name, data_dir):
         x, y = rng.normal(size=(100, 8)), (rng.random((100, 3)) < 0.4).astype(float)
     else:
         x, y = example() if name == "example" else load(name, data_dir)[:2]
-    held = hold(x, y)[0]
+    held = pack_arrays(x, y)[0]
     _, gains, _, shares = oracle.forward(x, y, fold_of(held.block, FOLDS, held.profile), 72)
     wanted = oracle.how_many(gains, shares)
     assert (wanted > 0) == (name != "noise")
@@ -362,7 +362,7 @@ def test_as_few_as_are_enough(name, data_dir):
 
 def test_picks_made_without_a_fold_are_tried_on_it():
     x, y = example()
-    held = hold(x, y)[0]
+    held = pack_arrays(x, y)[0]
     request = pipeline.Request.of("forward", {}, cut=Cut("auto"))
     (result,) = pipeline.rank(held, [request])
     told = result.ranking[[*NESTED]].dropna().to_numpy()
@@ -379,7 +379,7 @@ def test_nested_gains_with_groups_are_those_of_the_rows():
     was chosen."""
     x, y = example()
     groups = {"a": [1, 5, 6, 8], "b": [0, 2], "c": [3, 10, 11]}
-    held = hold(x, y)[0]
+    held = pack_arrays(x, y)[0]
     fold, listed = fold_of(held.block, FOLDS, held.profile), [*groups.values()]
     held_to = Constraints.of({"groups": groups})
     (result,) = pipeline.rank(
@@ -440,7 +440,7 @@ def test_picks_on_whole_sets_are_those_of_fits_of_the_rows(name, count, data_dir
     dense = [] if np.prod(x.shape) > 1e8 else [x.toarray() if sp.issparse(x) else x]
     wanted = None
     for rows in [sp.csr_matrix(x), *dense]:
-        held = hold(rows, y)[0]
+        held = pack_arrays(rows, y)[0]
         (result,) = pipeline.rank(held, [pipeline.Request.of("forward", {}, count)])
         if wanted is None:
             fold, few = (
@@ -475,7 +475,7 @@ def test_of_noise_nothing_is_kept():
         x, y = rng.normal(size=(300, 100)), (rng.random((300, 3)) < 0.4).astype(float)
         kept.append(len(spark_mlfs.rank(x, y, "forward", "auto")))
     assert kept.count(0) >= 11
-    held = hold(x, y)[0]
+    held = pack_arrays(x, y)[0]
     _, gains, _, shares = oracle.forward(x, y, fold_of(held.block, FOLDS, held.profile), 4)
     assert oracle.how_many(gains, shares) > 0
 
@@ -536,7 +536,7 @@ def test_a_run_of_the_command_line_says_how_many():
         (y, "cumulative held-out gain"),
         (np.random.default_rng(2).random(y.shape) < 0.5, "Nothing selected"),
     ):
-        (result,) = pipeline.rank(hold(x, table.astype(float))[0], [request])
+        (result,) = pipeline.rank(pack_arrays(x, table.astype(float))[0], [request])
         manifest = selection_manifest(config, result, len(result.kept), "0", {}, {}, ["select"])
         assert title in page(result, manifest, len(result.kept))
         assert manifest["solution"]["cv_loss"] == result.scores.details["cv_loss"]
@@ -549,7 +549,7 @@ def test_grids_choose_by_what_is_held_out():
         "run": {"output": "x"},
         "method": {"name": "forward", "grid": {"penalty": [0.1, 1, 10]}},
     }
-    cells = pipeline.rank(hold(x, y)[0], configure(None, flags).requests())
+    cells = pipeline.rank(pack_arrays(x, y)[0], configure(None, flags).requests())
     loss = [cell.scores.details["cv_loss"] for cell in cells]
     assert (
         loss == [1 - np.cumsum(cell.scores.path.gains).max() for cell in cells]

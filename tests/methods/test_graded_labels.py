@@ -17,7 +17,7 @@ from sklearn.linear_model import ElasticNet, Lasso, Ridge
 
 import spark_mlfs
 from spark_mlfs import METHODS, DataError, ParameterError, pipeline
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.block import Block, concatenate
 from spark_mlfs.blocks.codec import encode
 from spark_mlfs.blocks.grades import ONE, Grades
@@ -429,7 +429,7 @@ def test_fixed_point():
     x, _ = example()
     y = np.random.default_rng(3).random((len(x), 3))
     y[:5] = 1e-6
-    held = hold(x, y, grades=READ)[0]
+    held = pack_arrays(x, y, grades=READ)[0]
     kept = held.block.labels(3).toarray()
     assert (
         np.abs(kept - y).max() <= 2.0**-16
@@ -444,12 +444,12 @@ def test_blocks_and_profiles_of_grades():
     grades of their own."""
     x, y = grades()
     y[:60] = np.rint(y[:60])
-    block = hold(x, y, np.full(len(x), 0.5), READ)[0].block
+    block = pack_arrays(x, y, np.full(len(x), 0.5), READ)[0].block
     rows = np.random.default_rng(0).permutation(len(x))
     np.testing.assert_array_equal(block.take(rows).labels(4).toarray(), y[rows])
     again = Block.decode(bytes(block.encode()))
     np.testing.assert_array_equal(again.labels(4).toarray(), y)
-    plain = hold(x[:60], y[:60], np.full(60, 0.5), READ)[0].block
+    plain = pack_arrays(x[:60], y[:60], np.full(60, 0.5), READ)[0].block
     assert plain.grades is None
     joined = concatenate([plain, block.part(60, 120), block.part(120, 200)])
     np.testing.assert_array_equal(joined.labels(4).toarray(), y)
@@ -486,7 +486,7 @@ def test_distinct_rows_of_grades():
     y = np.rint(4 * y) / 4
     y[:60] = np.rint(y[:60])
     y[7::11, 2] = np.nan
-    block = hold(x, y, grades=READ)[0].block
+    block = pack_arrays(x, y, grades=READ)[0].block
     profile = profile_block(block, 4)
     known = y[~np.isnan(y).any(axis=1)]
     for by, wanted in (("grades", known), ("support", (known > 0).astype(float))):
@@ -517,7 +517,7 @@ def test_sizes_of_states_are_told_in_advance(weighted):
     x, y = grades()
     weights = np.random.default_rng(0).gamma(2.0, size=len(x)) if weighted else None
     for rows in (x, x[:, [7, 7]]):
-        held = hold(rows, y, weights, READ)[0]
+        held = pack_arrays(rows, y, weights, READ)[0]
         stored = GroupMoments(Labels(4), True)
         sums = (
             GroupMoments(Labels(4)),
@@ -698,7 +698,7 @@ def test_on_spark(spark):
     requests = [pipeline.Request.of(name, ITS.get(name, {}), 5) for name in methods]
     for weights in (None, "w"):
         some = [r for r in requests if r.implementation.weighted or weights is None]
-        here = pipeline.rank(hold(x, y, None if weights is None else w, READ)[0], some)
+        here = pipeline.rank(pack_arrays(x, y, None if weights is None else w, READ)[0], some)
         for small in (1 << 30, 0):
             there = pipeline.rank(frame, some, weight=weights, small_bytes=small, grades=READ)
             for one, other in zip(here, there, strict=True):
@@ -707,7 +707,7 @@ def test_on_spark(spark):
                 )
                 assert list(one.ranking["index"]) == list(other.ranking["index"])
     (robust,) = pipeline.rank(frame, [pipeline.Request.of("rfs", {}, 5)], grades=READ)
-    (here,) = pipeline.rank(hold(x, y, grades=READ)[0], [pipeline.Request.of("rfs", {}, 5)])
+    (here,) = pipeline.rank(pack_arrays(x, y, grades=READ)[0], [pipeline.Request.of("rfs", {}, 5)])
     assert robust.scores.values.tobytes() == here.scores.values.tobytes()
     cut = spark_mlfs.JMISelector(gradedLabels=True, labelCuts=[0.25, 0.75], numTopFeatures=4).fit(
         frame

@@ -14,7 +14,7 @@ from sklearn.metrics import mutual_info_score
 
 import spark_mlfs
 from spark_mlfs import METHODS, pipeline
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.folds import fold_of
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.select import Constraints
@@ -50,7 +50,7 @@ def table():
 def naive(method, x, y, include=()):
     codes, constant = discretise(x), constant_columns(x)
     if method == "forward":
-        held = hold(x, y)[0]
+        held = pack_arrays(x, y)[0]
         shrunk = ~np.isin(np.arange(x.shape[1]), include)  # what is included is not
         return constrained.held_out(
             x, y, fold_of(held.block, 5, held.profile), shrunk.astype(float)
@@ -72,7 +72,7 @@ def run(frame, y, method, count, **constraints):
     request = pipeline.Request.of(
         method, parameters(method), count, constraints=Constraints.of(constraints)
     )
-    return pipeline.rank(hold(frame, y)[0], [request])[0]
+    return pipeline.rank(pack_arrays(frame, y)[0], [request])[0]
 
 
 @pytest.mark.parametrize("method", GREEDY)
@@ -336,7 +336,7 @@ def test_saved_models_and_the_same_answer_job_by_job(spark, table, tmp_path):
     )
     request = pipeline.Request.of("jmi", {}, None, constraints=constraints)
     plain = pipeline.Request.of("jmi", {}, None)
-    held, _ = hold(frame.set_axis([f"features_{j}" for j in range(12)], axis=1), y)
+    held, _ = pack_arrays(frame.set_axis([f"features_{j}" for j in range(12)], axis=1), y)
     for small in (1 << 40, 0):
         here, there = (
             pipeline.rank(held, [request])[0],

@@ -13,7 +13,7 @@ from oracles.loader import load
 
 import spark_mlfs
 from spark_mlfs import METHODS, pipeline
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.folds import fold_of
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import ParameterError
@@ -42,7 +42,7 @@ def table():
 def naive(method, x, y, include, **p):
     codes, constant = discretise(x), constant_columns(x)
     if method == "forward":
-        held = hold(x, y)[0]
+        held = pack_arrays(x, y)[0]
         shrunk = ~np.isin(np.arange(x.shape[1]), include)  # what is included is not
         return constrained.held_out(
             x, y, fold_of(held.block, 5, held.profile), shrunk.astype(float)
@@ -75,7 +75,7 @@ def test_what_greedy_methods_pick_given_some_features(table, method, p):
     request = pipeline.Request.of(
         method, p, 6, constraints=Constraints(tuple(include), tuple(exclude))
     )
-    (result,) = pipeline.rank(hold(frame, y)[0], [request])
+    (result,) = pipeline.rank(pack_arrays(frame, y)[0], [request])
     ranking = result.ranking
     assert list(ranking["index"])[: len(picks)] == picks
     assert sorted(ranking["index"]) == [j for j in range(12) if j not in exclude]
@@ -116,7 +116,7 @@ def test_without_the_excluded_as_if_they_were_not_there(table, method):
 
 def test_names_patterns_places_and_rankings_say_the_same(table):
     frame, y = table
-    held, _ = hold(frame, y)
+    held, _ = pack_arrays(frame, y)
     two = ["body.x[6]", "title.4"]
     for listed in (two, [6, 4], np.array(two), pd.DataFrame({"name": two})):
         assert list(spark_mlfs.rank(frame, y, k=3, include=listed)["index"])[:2] == [6, 4]
@@ -223,7 +223,7 @@ def test_links_are_asked_for_ahead_and_in_no_more_requests(table, method, monkey
 def run(frame, y, method, count, include=(), exclude=()):
     constraints = Constraints(include, exclude) if include or exclude else None
     return pipeline.rank(
-        hold(frame, y)[0], [pipeline.Request.of(method, {}, count, constraints=constraints)]
+        pack_arrays(frame, y)[0], [pipeline.Request.of(method, {}, count, constraints=constraints)]
     )[0]
 
 
@@ -240,7 +240,7 @@ def test_on_a_real_set_as_many_jobs_and_the_same_answer_job_by_job(spark, data_d
         [(Vectors.dense(a), Vectors.dense(b)) for a, b in zip(x, y, strict=True)],
         ["features", "labels"],
     )
-    held, _ = hold(x, y)
+    held, _ = pack_arrays(x, y)
     free = [pipeline.Request.of(m, {}, 10) for m in ("jmi", "fastcan")]
     bound = [
         pipeline.Request.of(m, {}, 10, constraints=Constraints((60, 3, 40), (4,)))

@@ -11,7 +11,7 @@ from oracles.discretise import discretise
 from sklearn.metrics import mutual_info_score
 
 from spark_mlfs import cli, pipeline
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.select import Constraints
 from spark_mlfs.statistics.contingency import TwoWay
 from spark_mlfs.statistics.joint import MOST_VALUES
@@ -72,7 +72,7 @@ def wanted(x, y, groups=("town", "pair", "lone"), **more):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
 def test_a_group_scores_the_information_of_its_joint_value(table, form):
     x, y = table
-    held = hold(form(x), y)[0]
+    held = pack_arrays(form(x), y)[0]
     result, plain = ranked(held), ranked(held, None)
     joint, values = result.scores.joint, plain.ranking.set_index("index")["score"]
     assert joint == wanted(x, y) and joint["lone"] == values[13]
@@ -95,21 +95,21 @@ def test_data_the_sparse_kernels_take(table):
     x = x.copy()
     x[:, 11:20][np.random.default_rng(0).random((ROWS, 9)) < 0.9] = 0
     x[:, FLAT] = 0
-    held = hold(sp.csr_matrix(x), y)[0]
+    held = pack_arrays(sp.csr_matrix(x), y)[0]
     assert held.profile.density < 0.15
-    for data in (held, hold(x, y)[0]):
+    for data in (held, pack_arrays(x, y)[0]):
         assert ranked(data).scores.joint == wanted(x, y, GROUPS)
 
 
 def test_weights_of_rows_and_labels_labelsets_and_the_correction(table):
     x, y = table
-    held = hold(x, y)[0]
+    held = pack_arrays(x, y)[0]
     w = np.random.default_rng(0).integers(0, 4, ROWS)
     copies = np.repeat(np.arange(ROWS), w)
     of_labels = {"label_weights": [1.0, 2.0, 0.5, 0.0]}
     for parameters in ({}, of_labels, {"bias_correction": "miller-madow"}):
-        one = ranked(hold(x, y, w)[0], parameters=parameters)
-        other = ranked(hold(x[copies], y[copies])[0], parameters=parameters)
+        one = ranked(pack_arrays(x, y, w)[0], parameters=parameters)
+        other = ranked(pack_arrays(x[copies], y[copies])[0], parameters=parameters)
         assert one.scores.joint == other.scores.joint
         pd.testing.assert_frame_equal(one.ranking, other.ranking, check_exact=True)
     assert ranked(held, parameters=of_labels).scores.joint == wanted(
@@ -134,7 +134,7 @@ def test_costs_and_included_features(table):
     """Bought by the joint score per cost; a group with an included feature is in, and scores
     nothing."""
     x, y = table
-    held = hold(x, y)[0]
+    held = pack_arrays(x, y)[0]
     result = ranked(held, costs={"*": 1.0}, budget=14.0)
     joint, bought = result.scores.joint, result.scores.budget_path.purchases
     assert joint["lone"] > joint["pair"] / 2 > joint["town"] / 11 > 0
@@ -160,7 +160,7 @@ def test_on_spark_in_one_task_and_job_by_job(spark, table):
         cells, "features array<double>, labels array<double>, w double"
     ).repartition(3)
     for weight in (None, "w"):
-        here = ranked(hold(x, y, None if weight is None else w)[0])
+        here = ranked(pack_arrays(x, y, None if weight is None else w)[0])
         for small in (1 << 40, 0):
             there = ranked(data, small_bytes=small, weight=weight)
             assert there.distributed == (small == 0) and there.scores.joint == here.scores.joint
@@ -173,7 +173,7 @@ def test_on_spark_in_one_task_and_job_by_job(spark, table):
 
 def test_many_groups_are_counted_in_several_scans(table, monkeypatch):
     x, y = table
-    held = hold(x, y)[0]
+    held = pack_arrays(x, y)[0]
     whole = ranked(held)
     monkeypatch.setattr(TwoWay, "gathered_bytes", 100_000)
     parts = ranked(held)

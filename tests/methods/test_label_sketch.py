@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from sklearn.linear_model import MultiTaskElasticNet
 
 from spark_mlfs import pipeline
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.cli.config import RunConfig
@@ -102,7 +102,7 @@ def test_the_report_says_that_a_sketch_stood_for_the_labels():
     texts = []
     for width in (WIDTH, 0):
         (result,) = pipeline.rank(
-            hold(x, y)[0], [pipeline.Request.of("ridge", {"label_sketch": width}, 5)]
+            pack_arrays(x, y)[0], [pipeline.Request.of("ridge", {"label_sketch": width}, 5)]
         )
         manifest = selection_manifest(RunConfig(), result, 5, "4.0", {}, {}, [])
         texts.append(page(result, manifest, 5))
@@ -237,7 +237,7 @@ def test_partitions_do_not_matter(spark):
     ]
     want = {
         result.request.method: result.scores.values.tobytes()
-        for result in pipeline.rank(hold(x, y)[0], requests)
+        for result in pipeline.rank(pack_arrays(x, y)[0], requests)
     }
     for partitions in (1, 5):
         packed = pack(frame.repartition(partitions))
@@ -260,7 +260,7 @@ def test_a_row_of_weight_w_is_w_rows_of_the_sketch(method):
             method, {"label_sketch": WIDTH, **({"gamma": 20.0} if method == "rfs" else {})}
         )
     ]
-    held = hold(x, y, w)[0], hold(np.repeat(x, w, axis=0), np.repeat(y, w, axis=0))[0]
+    held = pack_arrays(x, y, w)[0], pack_arrays(np.repeat(x, w, axis=0), np.repeat(y, w, axis=0))[0]
     weighted, repeated = (pipeline.rank(rows, request)[0].scores for rows in held)
     assert (
         weighted.values.tobytes() == repeated.values.tobytes()

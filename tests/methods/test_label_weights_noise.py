@@ -260,7 +260,7 @@ def test_the_links_of_corrected_counts():
             independent = np.outer(p.sum(1), p.sum(0)) / p.sum()
             info[f] += (p * np.log(p / independent)).sum()
     result = spark_mlfs.pipeline.rank(
-        spark_mlfs.adapters.arrays.hold(x, y)[0],
+        spark_mlfs.adapters.arrays.pack_arrays(x, y)[0],
         [spark_mlfs.pipeline.Request.of("jmi", {"label_noise": (fp, fn)}, 3)],
     )[0]
     picks, gains = result.scores.path.picks, result.scores.path.gains

@@ -12,7 +12,7 @@ from sklearn.linear_model import Lasso
 
 import spark_mlfs
 from spark_mlfs import METHODS, pipeline
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.folds import fold_of
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.select import Constraints, CrossValidation
@@ -201,7 +201,7 @@ def run(frame, y, method, parameters, extra=None, penalties=None, **further):
     request = pipeline.Request.of(
         method, parameters, None, extras=() if extra is None else (extra,), constraints=held_to
     )
-    return pipeline.rank(hold(frame, y)[0], [request])[0]
+    return pipeline.rank(pack_arrays(frame, y)[0], [request])[0]
 
 
 @pytest.mark.slow
@@ -393,7 +393,7 @@ def test_a_spark_frame_a_saved_model_and_the_same_answer_job_by_job(spark, table
     model.write().save(str(tmp_path / "model"))
     loaded = spark_mlfs.MultiLabelSelectorModel.load(str(tmp_path / "model"))
     pd.testing.assert_frame_equal(loaded.ranking, model.ranking)
-    held, _ = hold(frame.set_axis([f"features_{j}" for j in range(WIDTH)], axis=1), y)
+    held, _ = pack_arrays(frame.set_axis([f"features_{j}" for j in range(WIDTH)], axis=1), y)
     constraints = Constraints.of({"penalties": given, "include": [4]})
     methods = [name for name, method in spark_mlfs.METHODS.items() if method.penalised]
     assert {"ridge", "lasso", "elastic-net", "mssl", "forward"} <= set(methods)
@@ -416,7 +416,7 @@ def test_a_spark_frame_a_saved_model_and_the_same_answer_job_by_job(spark, table
 @pytest.mark.parametrize("zero", [(), (2, 9)], ids=["", "free"])
 def test_forward_is_that_of_the_refitted_rows(table, penalty, zero):
     frame, y = table
-    p, held = penalties(zero), hold(frame, y)[0]
+    p, held = penalties(zero), pack_arrays(frame, y)[0]
     fold = fold_of(held.block, 5, held.profile)
     picks, gains, first, _ = forward.forward(frame.to_numpy(), y, fold, WIDTH - 1, penalty * p)
     got = run(frame, y, "forward", {"penalty": penalty}, penalties=list(p))
@@ -434,7 +434,7 @@ def test_forward_of_more_features_than_the_driver_holds():
     rng = np.random.default_rng(5)
     x = rng.normal(size=(300, 240))
     y = (x[:, :2] + rng.normal(size=(300, 2)) > 0).astype(float)
-    held, _ = hold(x, y)
+    held, _ = pack_arrays(x, y)
     p = rng.choice([0.0, 0.5, 3.0], 240)
     requests = [
         pipeline.Request.of("forward", {}, 5, constraints=Constraints.of({"penalties": each}))

@@ -17,8 +17,8 @@ from spark_mlfs.errors import BudgetError, ParameterError
 from spark_mlfs.kernels.gram import leave_out, total
 from spark_mlfs.kernels.hashing import mix
 from spark_mlfs.methods.base import Scores
-from spark_mlfs.methods.manifolds import MSFS
-from spark_mlfs.methods.scanned import PATIENCE
+from spark_mlfs.methods.msfs import MSFS
+from spark_mlfs.methods.rfs import PATIENCE
 from spark_mlfs.select import CrossValidation
 from spark_mlfs.statistics.gram import Gram
 

@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge
 
 import spark_mlfs
 from spark_mlfs import METHODS, DataError, ParameterError, pipeline
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.blocks.weights import MOST, exponent_of, fixed, in_units
 from spark_mlfs.sklearn import JMISelector, ReliefFSelector
@@ -30,7 +30,7 @@ lasso elastic-net csfs mssl omfs rfs""".split()
 
 def ranked(x, y, weights=None, methods=WEIGHTED, **parameters):
     requests = [pipeline.Request.of(name, parameters.get(name, {}), 4) for name in methods]
-    results = pipeline.rank(hold(x, y, weights)[0], requests)
+    results = pipeline.rank(pack_arrays(x, y, weights)[0], requests)
     return {r.request.method: (r.ranking, r.scores, r.scans) for r in results}
 
 
@@ -216,7 +216,7 @@ def test_weights_in_fixed_point():
 def test_the_profile_of_weights_in_any_order():
     x, y = example()
     w = np.random.default_rng(2).choice([1.0, 0.5, 0.0625, 3.0], len(x))
-    held = hold(x, y, w)[0]
+    held = pack_arrays(x, y, w)[0]
     parts = [
         profile_block(held.block.take(p), 4)
         for p in np.array_split(np.random.default_rng(0).permutation(len(x)), 7)

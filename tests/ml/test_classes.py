@@ -18,7 +18,7 @@ from spark_mlfs import ParameterError
 from spark_mlfs.adapters.classes import annotation
 from spark_mlfs.classify.base import Classifier
 from spark_mlfs.extract.base import Extractor
-from spark_mlfs.methods.filters import MIM
+from spark_mlfs.methods.mim import MIM
 from spark_mlfs.ml import shared
 from spark_mlfs.ml.learners import CLASSIFYING, EXTRACTING
 from spark_mlfs.ml.selectors import SELECTORS

@@ -14,7 +14,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 import spark_mlfs
 from spark_mlfs.adapters.saved import checksum
-from spark_mlfs.methods.filters import MIM
+from spark_mlfs.methods.mim import MIM
 from spark_mlfs.ml.persistence import class_path
 from spark_mlfs.ml.selectors import SELECTORS
 

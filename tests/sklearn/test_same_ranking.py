@@ -15,7 +15,7 @@ import spark_mlfs
 from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, pipeline
 from spark_mlfs.adapters.arrays import rank
 from spark_mlfs.adapters.classes import EstimatorClasses
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.classify.base import Classifier
 from spark_mlfs.select import Rule
 from spark_mlfs.sklearn.learners import CLASSIFYING, EXTRACTING
@@ -71,7 +71,7 @@ def test_rankings(spark, data_dir, name):
     x = sp.csr_matrix(x) if name == "enron" else x
     requests = [pipeline.Request.of(method, few(method), 8) for method in SETS[name][2]]
     there = pipeline.rank(frame_of(spark, x, y), requests)
-    held, _ = hold(x, y)
+    held, _ = pack_arrays(x, y)
     for one, here in zip(there, pipeline.rank(held, requests), strict=True):
         assert here.scores.values.tobytes() == one.scores.values.tobytes(), one.request.method
         columns = ["rank", "index", "score", "relevance"]  # the names are made up on both sides
@@ -95,7 +95,7 @@ def test_rules_and_screens(spark):
         )
     ] + [pipeline.Request.of("jmi", {}, 4, "chi2:6")]
     there = pipeline.rank(frame_of(spark, x, y), requests)
-    for one, here in zip(there, pipeline.rank(hold(x, y)[0], requests), strict=True):
+    for one, here in zip(there, pipeline.rank(pack_arrays(x, y)[0], requests), strict=True):
         further = ["index", *one.ranking.columns[3:]]
         pd.testing.assert_frame_equal(here.ranking[further], one.ranking[further], check_exact=True)
         assert list(here.kept["index"]) == list(one.kept["index"])

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from spark_mlfs import DataError, ParameterError, pipeline, rank
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.errors import DataNotice
 from spark_mlfs.kernels.categories import MAX_BINS
 from spark_mlfs.sklearn import (
@@ -110,7 +110,7 @@ def test_every_kind_of_column_and_order_of_rows_gives_the_same_bits(method):
 
 @pytest.mark.parametrize("method", ["jmi", "mim", "chi2"])
 def test_rows_in_several_blocks_give_the_same_bits(method):
-    held, _ = hold(TABLE, Y, codes=True)
+    held, _ = pack_arrays(TABLE, Y, codes=True)
     request = pipeline.Request.of(method)
     want = pipeline.rank(held, [request])[0].ranking
     (block,) = held.blocks

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 import spark_mlfs
 import spark_mlfs.sklearn
 from spark_mlfs import BudgetError, DataError, ParameterError
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.errors import DataNotice
 from spark_mlfs.testing import example, thin
 
@@ -65,35 +65,31 @@ def test_a_table_is_a_table_whatever_holds_it():
 
 def test_names_come_with_frames():
     frame = pd.DataFrame(X[:, :3], columns=["b", "a", "c"])
-    held, _ = hold(frame, pd.DataFrame(Y, columns=TAGS))
+    held, _ = pack_arrays(frame, pd.DataFrame(Y, columns=TAGS))
     assert held.feature_names == ["b", "a", "c"] and held.label_names == TAGS and held.named
-    assert hold(frame, tags())[0].label_names == TAGS
-    assert hold(polars.from_pandas(frame), Y)[0].feature_names == ["b", "a", "c"]
-    assert not hold(X, Y)[0].named
+    assert pack_arrays(frame, tags())[0].label_names == TAGS
+    assert pack_arrays(polars.from_pandas(frame), Y)[0].feature_names == ["b", "a", "c"]
+    assert not pack_arrays(X, Y)[0].named
 
 
 def test_labels_that_are_unknown():
     some = Y.copy()
     some[3, 1] = some[5, :] = np.nan
-    held, _ = hold(X, some)
+    held, _ = pack_arrays(X, some)
     assert held.profile.unknown.tolist() == [1, 2, 1, 1] and held.profile.unlabelled == 0
     frame = pd.DataFrame(some, columns=TAGS)
-    assert hold(X, frame.astype(object).where(frame.notna(), None))[0].profile.unknown.tolist() == [
-        1,
-        2,
-        1,
-        1,
-    ]
-    absent, _ = hold(X, [None if i == 7 else row for i, row in enumerate(tags())])
+    held, _ = pack_arrays(X, frame.astype(object).where(frame.notna(), None))
+    assert held.profile.unknown.tolist() == [1, 2, 1, 1]
+    absent, _ = pack_arrays(X, [None if i == 7 else row for i, row in enumerate(tags())])
     assert absent.profile.unlabelled == 1 and absent.block.unlabelled.tolist() == [7]
 
 
 def test_what_is_masked_or_na_is_unknown():
     mask = np.zeros(Y.shape, bool)
     mask[3, 1] = mask[5, :] = True
-    assert hold(X, np.ma.masked_array(Y, mask))[0].profile.unknown.tolist() == [1, 2, 1, 1]
+    assert pack_arrays(X, np.ma.masked_array(Y, mask))[0].profile.unknown.tolist() == [1, 2, 1, 1]
     for absent in (np.nan, pd.NA, None):
-        held, _ = hold(
+        held, _ = pack_arrays(
             X, pd.Series([absent if i in (0, 7) else row for i, row in enumerate(tags())])
         )
         assert held.block.unlabelled.tolist() == [0, 7] and held.label_names == TAGS
@@ -207,7 +203,7 @@ def test_rows_are_known_by_their_content():
     assert spark_mlfs.rank(
         x[order].astype(float), y[order], "relieff", None, num_anchors=50
     ).equals(wants)
-    one, two = (np.sort(hold(a, y)[0].block.ids) for a in (thin(x), sp.csr_matrix(thin(x))))
+    one, two = (np.sort(pack_arrays(a, y)[0].block.ids) for a in (thin(x), sp.csr_matrix(thin(x))))
     assert np.array_equal(one, two)
 
 

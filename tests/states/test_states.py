@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import spark_mlfs
 from spark_mlfs import states
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.codec import encode
 from spark_mlfs.engine import base
 from spark_mlfs.errors import BudgetError, DataError, ParameterError
@@ -573,7 +573,7 @@ def test_rows_are_left_as_they_are():
     first = states.collect(
         pd.DataFrame(X.toarray()[:, ::-1], columns=[f"x{j}" for j in range(D)][::-1]), Y, "ridge"
     )
-    rows = hold(X, Y, some=True)[0]
+    rows = pack_arrays(X, Y, some=True)[0]
     before, told = rows.blocks[0].x.copy(), {"weights": False, "graded": False}
     for name in "ab":
         collected_of(

@@ -32,9 +32,9 @@ from spark_mlfs.extract import EXTRACTORS, lift, lift_rsm, mlnb
 from spark_mlfs.extract import base as extract_base
 from spark_mlfs.kernels.hashing import group_of
 from spark_mlfs.kernels.information import CountLogs
-from spark_mlfs.methods import METHODS, graphs, scanned
+from spark_mlfs.methods import METHODS, csfs, gmba, relieff, rfs
 from spark_mlfs.methods.counting import Relevance
-from spark_mlfs.methods.filters import InformationNorm
+from spark_mlfs.methods.enm import InformationNorm
 from spark_mlfs.params import check
 from spark_mlfs.select import portrait, rules
 from spark_mlfs.select.rules import Rule
@@ -355,8 +355,8 @@ def sketched_and_not(profile, name):
     """One with as many labels as there are, and one on three columns that stand for them."""
     w, b = weights(profile)
     return [
-        scanned.ReweightedGram(w, b, 1e-6),
-        scanned.ReweightedGram(w[:, :3].copy(), b[:3].copy(), 1e-6, 3),
+        rfs.ReweightedGram(w, b, 1e-6),
+        rfs.ReweightedGram(w[:, :3].copy(), b[:3].copy(), 1e-6, 3),
     ]
 
 
@@ -400,12 +400,12 @@ EXAMPLES = {
         ),
     ),
     gram.Gram: (FEW, on(lambda p, name: [gram.Gram(), gram.Gram(5), gram.Gram(sketch=3)])),
-    scanned.ReweightedGram: (FEW, on(sketched_and_not)),
-    scanned.FilledSums: (
+    rfs.ReweightedGram: (FEW, on(sketched_and_not)),
+    csfs.FilledSums: (
         FEW,
-        on(lambda p, name: [scanned.FilledSums(None, None), scanned.FilledSums(*weights(p))]),
+        on(lambda p, name: [csfs.FilledSums(None, None), csfs.FilledSums(*weights(p))]),
     ),
-    scanned.AllRowsGram: (FEW, on(lambda p, name: [scanned.AllRowsGram()])),
+    gram.AllRowsGram: (FEW, on(lambda p, name: [gram.AllRowsGram()])),
     gram.FoldGrams: (FEW, on(folded)),
     portrait.PortraitGrams: (
         FEW,
@@ -443,9 +443,9 @@ EXAMPLES = {
     sample.AllRows: (EVERY, on(lambda p, name: [sample.AllRows(p.n)])),
     neighbours.NearestRows: (FEW, by_method(neighbours.NearestRows, *GMBA, RELIEFF[1], ("msfs",))),
     neighbours.RowsById: (FEW, by_method(neighbours.RowsById, *GMBA, RELIEFF[1])),
-    graphs.HingeSums: (FEW, by_method(graphs.HingeSums, *GMBA)),
-    graphs.PairNearest: (FEW, by_method(graphs.PairNearest, RELIEFF[0])),
-    graphs.LinkDifferences: (FEW, by_method(graphs.LinkDifferences, *RELIEFF)),
+    gmba.HingeSums: (FEW, by_method(gmba.HingeSums, *GMBA)),
+    relieff.PairNearest: (FEW, by_method(relieff.PairNearest, RELIEFF[0])),
+    relieff.LinkDifferences: (FEW, by_method(relieff.LinkDifferences, *RELIEFF)),
     neighbours.EdgeDifferences: (FEW, by_method(neighbours.EdgeDifferences, ("msfs",))),
     extract_base.KnownRows: (EVERY, on(lambda p, name: [extract_base.KnownRows()])),
     lift_rsm.SmallestHashes: (
@@ -842,9 +842,9 @@ def test_laws_of_weighted_rows(kind, which):
 QUANTISED = (
     gram.Gram,
     gram.FoldGrams,
-    scanned.FilledSums,
-    scanned.AllRowsGram,
-    scanned.ReweightedGram,
+    csfs.FilledSums,
+    gram.AllRowsGram,
+    rfs.ReweightedGram,
     rules.KnockoffGram,
     moments.GroupMoments,
 )
@@ -858,7 +858,7 @@ QUANTISED += (
     neighbours.EdgeDifferences,
     lift.ClusterSums,
     mlnb.ComponentMoments,
-    graphs.HingeSums,
+    gmba.HingeSums,
     labelsets.LabelsetSums,
 )
 

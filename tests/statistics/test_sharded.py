@@ -15,7 +15,7 @@ from sklearn.feature_selection import chi2 as sklearn_chi2
 from sklearn.metrics import mutual_info_score
 
 from spark_mlfs import pipeline
-from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.codec import binary_array, decode, encode
 from spark_mlfs.blocks.grades import ONE, Grades
@@ -27,7 +27,7 @@ from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.engine.tasks import reduce_shards, sharded_states
 from spark_mlfs.errors import WorkerBudgetError
 from spark_mlfs.kernels import exact
-from spark_mlfs.methods import METHODS, counting, filters
+from spark_mlfs.methods import METHODS, counting, fisher
 from spark_mlfs.params import check
 from spark_mlfs.statistics import moments
 from spark_mlfs.statistics.base import Budgets, FeatureNumbers, compact, cuts
@@ -188,7 +188,7 @@ def test_moments_of_stored_values_against_dense_ones(kind, method, given, monkey
         == one.tobytes()
     )
     with monkeypatch.context() as patch:
-        for module in (moments, filters):
+        for module in (moments, fisher):
             patch.setattr(module, "thin", lambda profile: False)
         assert np.allclose(scores(engine(kind), method, given).values, one, rtol=1e-9, atol=1e-13)
     cut = engine(kind)
@@ -233,7 +233,7 @@ def test_moments_of_heavy_rows_end_on_the_executors(kind, graded, weighted, monk
         assert (sharded and statistic.parts[0].stored) or given == {"label_coding": "lp"}
         one = scores(held, method, given).values
         with monkeypatch.context() as patch:
-            for module in (moments, filters):
+            for module in (moments, fisher):
                 patch.setattr(module, "thin", lambda profile: False)
             table_ = scores(LocalEngine(held.profile, [block]), method, given).values
         assert np.allclose(table_, one, rtol=1e-9, atol=1e-13), method
@@ -377,7 +377,7 @@ def test_grades_in_any_partitions_give_the_same_bits(spark):
     features at a time."""
     x, y, _ = table("counts")
     graded = y * np.random.default_rng(2).choice([0.25, 0.7, 1.0], y.shape)
-    held = hold(sp.csr_matrix(x), graded, grades=GRADED)[0]
+    held = pack_arrays(sp.csr_matrix(x), graded, grades=GRADED)[0]
     whole = {str(run): bits(scores(LocalEngine(held.profile, [held.block]), *run)) for run in HEAVY}
     rows = [(row.tolist(), of_row.tolist()) for row, of_row in zip(x, graded, strict=True)]
     frame = spark.createDataFrame(rows, "features array<double>, labels array<double>")

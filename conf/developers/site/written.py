@@ -308,7 +308,7 @@ def entries(registry: Any) -> Callable[[], str]:
         parts = []
         for name in registry:
             entry = registry[name]
-            body = pages._paragraphs(entry.documentation().partition("\n")[2]).replace(
+            body = pages._paragraphs(entry.documentation().partition("\n\n")[2]).replace(
                 "\n### ", "\n#### "
             )
             rows = [

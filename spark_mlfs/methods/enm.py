@@ -1,0 +1,57 @@
+"""‖(I(f; Y_l))_l‖₂.
+
+    score(f) = ‖(I(f; Y_1), …, I(f; Y_q))‖₂
+
+Symbols: $one; $label; $plugin, clipped at 0, over the rows where label l is known. Score (v,),
+nats.
+Raises: $counts; $range.
+Source: $measures.
+Deviations: none known; unknown labels are an addition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..kernels import information as info
+from ..statistics.base import Reduction
+from ..statistics.contingency import Counts
+from ..statistics.targets import Labels
+from .counting import BY_LABEL, Counting, CountingMethod, informations
+
+
+@dataclass(frozen=True)
+class InformationNorm(Reduction):
+    """‖(√w_l I(f; Y_l))_l‖₂, w_l = 1 but for weighted labels."""
+
+    target: Labels
+    logs: info.CountLogs
+
+    def __call__(self, counts: Counts) -> np.ndarray:
+        target, logs, out = self.target, self.logs, np.empty(counts.count)
+        if counts.coding.sparse and target.plain:
+            for at, some in counts.stored(True):
+                out[at] = self._stored_squares(some, counts.label_rows)
+        else:
+            for at, table in counts.chunks(6):
+                out[at] = target.summed(informations(target, logs, table) ** 2)
+        return np.sqrt(out)
+
+    def _stored_squares(self, some: info.StoredCounts, rows: info.LabelRows) -> np.ndarray:
+        pair_values, unstored = info.stored_label_information(self.logs, some, rows)
+        return info.stored_label_sums(some, rows, pair_values**2, lambda r, p: unstored(r, p) ** 2)
+
+
+class ENM(CountingMethod):
+    """‖(I(f; Y_l))_l‖₂."""
+
+    name = "enm"
+    title = "Euclidean norm of the per-label mutual informations"
+    source = "Gonzalez-Lopez et al. 2020"
+    when = "a feature that tells one label very well shall beat one that tells many a little"
+    parameters = BY_LABEL
+
+    def reduction(self, counting: Counting) -> InformationNorm:
+        assert isinstance(counting.target, Labels)
+        return InformationNorm(counting.target, counting.logs)
