@@ -1,9 +1,12 @@
-"""Exception types of the library, and the way a worker's error becomes a user's error again. An
-error says what is wrong, where (file and line, row id, column, feature name) and what to do, in one
-line.
+"""Exception types of the library, and the way a worker's error becomes a user's error again.
 
->>> issubclass(DataError, SparkMlfsError), issubclass(DataError, ValueError), issubclass(BudgetError, ValueError)
-(True, True, False)"""
+An error says what is wrong, where (file and line, row id, column, feature name) and what to do, in
+one line.
+
+>>> issubclass(DataError, SparkMlfsError), issubclass(DataError, ValueError)
+(True, True)
+>>> issubclass(BudgetError, ValueError)
+False"""
 
 from __future__ import annotations
 
@@ -21,18 +24,20 @@ from urllib.parse import unquote
 # ---- settings by name: a message holds a mark, which every face of the package spells in its own
 # way ----
 
-# brackets by kind, rare ones: where no face spells it (Spark tells what an action of the user
-# raises), a mark reads well as it is
+# rare brackets by kind: what an action of the user raises on a worker, Spark reports as it is, and
+# there no face spells a mark
 _BRACKETS = {"setting": ("❴", "❵"), "option": ("❲", "❳"), "words": ("❨", "❩")}
 _KINDS = {opening: kind for kind, (opening, _) in _BRACKETS.items()}
 _MARK = re.compile("([❴❲❨])([^❴❲❨❵❳❩=]*)(?:=([^❴❲❨❵❳❩]*))?[❵❳❩]")
 _IN_VALUES = str.maketrans("❴❲❨❵❳❩", "<<<>>>")
+LONGEST_VALUE = 120  # characters of a value that a message quotes
 Spelling = Callable[[str, str, "str | None"], str]  # of a mark's kind, name and value
 
 
 def setting(name: str, value: object = None, unit: str = "") -> str:
-    """Return the mark of a setting, of the estimators or of a method, for a message: ``f"raise
-    {setting('worker_bytes')}"``; with a `value`, ``setting("screen", "chi2:5000")``."""
+    """Return the mark of a setting, of the estimators or of a method, for a message.
+
+    ``f"raise {setting('worker_bytes')}"``; with a `value`, ``setting("screen", "chi2:5000")``."""
     return _mark("setting", name, value, unit)
 
 
@@ -47,12 +52,14 @@ def as_text(column: str) -> str:
 
 
 def beyond(size: int, name: str, allowed: int, where: str = "") -> str:
-    """Return what a message says of a `size` in bytes above a budget: "5 MB on the driver, more
-    than driverBytes = 3 MB: raise driverBytes"; other remedies may follow."""
-    return (
-        f"{-(-size >> 20)} MB{where and ' ' + where}, more than "
-        f"{setting(name, allowed >> 20, 'MB')}: raise {setting(name)}"
-    )
+    """Return the part of a message about a `size` in bytes above a budget.
+
+    "5 MB on the driver, more than driverBytes = 3 MB: raise driverBytes"; other remedies may
+    follow."""
+    megabytes = -(-size >> 20)
+    place = f" {where}" if where else ""
+    limit = setting(name, allowed >> 20, "MB")
+    return f"{megabytes} MB{place}, more than {limit}: raise {setting(name)}"
 
 
 def _mark(kind: str, name: str, value: object = None, unit: str = "") -> str:
@@ -60,64 +67,67 @@ def _mark(kind: str, name: str, value: object = None, unit: str = "") -> str:
     if value is None:
         return opening + name + closing
     text = json.dumps(value) if isinstance(value, dict) else shown(value)
-    return f"{opening}{name}={text.translate(_IN_VALUES)}{unit and ' ' + unit}{closing}"
+    suffix = f" {unit}" if unit else ""
+    return f"{opening}{name}={text.translate(_IN_VALUES)}{suffix}{closing}"
 
 
-ON_THE_DRIVER, ONE_WORKER = _mark("words", "on the driver"), _mark("words", "one worker process")
+ON_THE_DRIVER = _mark("words", "on the driver")
+ONE_WORKER = _mark("words", "one worker process")
 AS_TEXT = "read it by spark_mlfs.read.text with text"
+QUOTES = ("'", '"')
 
 
 def shown(value: Any) -> str:
-    """Return a value, of NumPy's as Python's, as a message quotes it, in at most 120 characters of
-    one line."""
+    """Return a value as a message quotes it, in at most 120 characters of one line.
+
+    A value of NumPy's is quoted as Python's."""
     value = value.item() if getattr(value, "ndim", None) == 0 else value
     try:
         text = " ".join(repr(value).split("\n"))
     except (RecursionError, ValueError):  # nested too deep, a number of too many digits
         text = f"a {type(value).__name__} that is too large to show"
-    if len(text) <= 120:
+    if len(text) <= LONGEST_VALUE:
         return text
-    return text[:118] + "…" + text[0] if text[0] in "'\"" else text[:119] + "…"
+    if text[0] in QUOTES:
+        return text[: LONGEST_VALUE - 2] + "…" + text[0]
+    return text[: LONGEST_VALUE - 1] + "…"
 
 
 def camel(name: str) -> str:
-    """A name as pyspark.ml writes it."""
-    head, *rest = name.split("_")
-    return head + "".join(word.capitalize() for word in rest)
+    """Return a name as pyspark.ml writes it."""
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
 
 
 def in_python(kind: str, name: str, value: str | None) -> str:
-    """A mark as Python's assignment, or as the keyword of a call: that of a text, or of an
-    option."""
+    """Spell a mark as an assignment of Python, or as the keyword of a call.
+
+    A text, or an option, is the keyword of a call."""
     if value is None:
         return name
-    return (
-        f"{name} = {value}" if kind == "setting" and value[:1] not in QUOTES else f"{name}={value}"
-    )
-
-
-QUOTES = ("'", '"')
+    is_assignment = kind == "setting" and value[:1] not in QUOTES
+    return f"{name} = {value}" if is_assignment else f"{name}={value}"
 
 
 def in_pyspark(kind: str, name: str, value: str | None) -> str:
-    """A mark as the estimators of pyspark.ml have it."""
+    """Spell a mark as the estimators of pyspark.ml do."""
     return in_python(kind, camel(name) if kind == "setting" else name, value)
 
 
 def spelled(text: str, spelling: Spelling = in_pyspark) -> str:
-    """A message in the words of a face."""
+    """Return a message in the words of a face."""
     return _MARK.sub(lambda mark: spelling(_KINDS[mark[1]], mark[2], mark[3]), text)
 
 
 def task_context() -> Any:
-    """Return Spark's context of the task that this is in a worker; else None."""
+    """Return Spark's context of the task that a worker runs; None outside of one."""
     module = sys.modules.get("pyspark.taskcontext")
     return None if module is None else module.TaskContext.get()
 
 
 class SparkMlfsError(Exception):
     """Base of every error this library raises. Its text names settings as pyspark.ml does, or as
-    `spelling` does.
+    the face that raises it.
 
     >>> import spark_mlfs
     >>> try:
@@ -126,22 +136,36 @@ class SparkMlfsError(Exception):
     ...     print(error)
     screen must be METHOD:COUNT, such as chi2:10000, not 'jmi'"""
 
-    spelling: Spelling | None = None
+    _is_spelled = False  # by a face: no other one changes the words then
+
+    def __init__(self, message: object = "") -> None:
+        self._marked_text = str(message)
+        super().__init__(spelled(self._marked_text))
 
     def __str__(self) -> str:
-        text = super().__str__()
-        if self.spelling is None and task_context() is not None:
-            return text  # which reaches the driver as it is
-        return spelled(text, self.spelling or in_pyspark)
+        if not self._is_spelled and task_context() is not None:
+            return self._marked_text  # Spark sends it to the driver, where a face spells it
+        return Exception.__str__(self)
+
+    def spell(self, spelling: Spelling) -> None:
+        """Name settings in that way wherever the message is looked at."""
+        self.args = (spelled(self._marked_text, spelling),)
+        self._is_spelled = True
+
+
+def marked_text(error: SparkMlfsError) -> str:
+    """Return the message of an error with its marks, for who spells them in another way."""
+    return error._marked_text
 
 
 @contextmanager
 def spelled_by(spelling: Spelling) -> Iterator[None]:
-    """The library's errors out of here name settings in that way."""
+    """Let the library's errors out of this block name settings in that way."""
     try:
         yield
     except SparkMlfsError as error:
-        error.spelling = error.spelling or spelling
+        if not error._is_spelled:
+            error.spell(spelling)
         raise
 
 
@@ -195,8 +219,9 @@ def must_fit(
     where: str = "",
     error: type[BudgetError] = BudgetError,
 ) -> None:
-    """Raise an `error`, saying what `needs` the `size` in bytes and a further `remedy`, above what
-    the setting `name` allows."""
+    """Raise an `error` where the `size` in bytes is above what the setting `name` allows.
+
+    The message says what `needs` it, and a further `remedy`."""
     if size > allowed:
         raise error(f"{needs} {beyond(size, name, allowed, where)}, {remedy}")
 
@@ -205,46 +230,56 @@ class DataNotice(UserWarning):
     """Something about the data that was read all the same and should be known, in one line."""
 
 
-_ON_WORKERS: tuple[type[SparkMlfsError], ...] = (
-    DataError, ParameterError, BudgetError, PlatformError, NotInstalledError, WorkerBudgetError,
-)  # fmt: skip
-_RAISED = re.compile(
-    rf"spark_mlfs\.errors\.({'|'.join(kind.__name__ for kind in _ON_WORKERS)}): (.*)"
-)
+_ON_WORKERS: dict[str, type[SparkMlfsError]] = {
+    kind.__name__: kind
+    for kind in (
+        DataError,
+        ParameterError,
+        BudgetError,
+        PlatformError,
+        NotInstalledError,
+        WorkerBudgetError,
+    )
+}
+_RAISED = re.compile(rf"spark_mlfs\.errors\.({'|'.join(_ON_WORKERS)}): (.*)")
 
 
 def from_worker(error: BaseException) -> SparkMlfsError | None:
-    """Our error inside a Spark exception, which tells it as text, or in place of one that the user
-    can put right; else None."""
+    """Return the library's error in place of one that Spark or an import raised.
+
+    It is the error of this library that Spark reports as text, or one about what the user can put
+    right; None for any other."""
     if isinstance(error, SparkMlfsError):
         return error
     if isinstance(error, ImportError):
         return _of_import(error)
-    found = _RAISED.search(str(error))
-    if not found:
+    raised = _RAISED.search(str(error))
+    if not raised:
         return of_spark(error)
-    kinds = {kind.__name__: kind for kind in _ON_WORKERS}
-    return kinds[found[1]](found[2].split(" SQLSTATE: ")[0].strip())
+    kind = _ON_WORKERS[raised[1]]
+    return kind(raised[2].split(" SQLSTATE: ")[0].strip())
 
 
 @contextmanager
 def worker_errors() -> Iterator[None]:
-    """Around a Spark action or an import: a `DataError` raised on a worker is raised here as a
-    `DataError`, without the stack."""
+    """Raise an error of a worker as itself, around a Spark action or an import.
+
+    A `DataError` raised on a worker is raised here as a `DataError`, without the stack."""
     try:
         yield
     except SparkMlfsError:
         raise
     except Exception as error:
-        own = from_worker(error)
-        if own is None:
+        replacement = from_worker(error)
+        if replacement is None:
             raise
-        raise own from None
+        raise replacement from None
 
 
 def _of_import(error: ImportError) -> NotInstalledError | None:
-    """The line for what is not installed beside this package, or does not go together; None for any
-    other error."""
+    """Return the error about a package that is missing, or does not go with another one.
+
+    None for any other error."""
     if error.name and error.name.partition(".")[0] in ("pyspark", "py4j"):
         without = "spark_mlfs.rank and spark_mlfs.sklearn need none"
         return NotInstalledError(
@@ -257,7 +292,7 @@ def _of_import(error: ImportError) -> NotInstalledError | None:
     return None
 
 
-# ---- what Spark says of a file, a path or a table's columns ----
+# ---- what Spark reports of a file, a path or a table's columns ----
 
 LARGE_WHOLE = (
     "whole numbers above 2^53, which become equal as float64; drop ids, or subtract the least"
@@ -269,8 +304,8 @@ _WRITING = re.compile(r"Task failed while writing rows to (\S+?)\.?\s")
 _FULL = {
     "no space left on device": "the disk is full",
     "disk quota exceeded": "the quota is used up",
+    "file too large": "a file may not grow so large there (ulimit -f)",
 }
-_FULL["file too large"] = "a file may not grow so large there (ulimit -f)"
 # of Java's stack where Spark writes what it spills, caches or shuffles
 _SPARKS_OWN = (
     "DiskBlockObjectWriter",
@@ -280,24 +315,26 @@ _SPARKS_OWN = (
     "SpillableColumnarBatch",
 )
 _COLON = "Hadoop's file systems read no name with a colon; rename it"
-# what Spark and Hadoop say, and we: of the workers and of tables; of paths, names and columns; of a
-# file while it is read
+# of the workers and of tables: what Spark and Hadoop report, the class of our error and its message
 _OF_WORKERS: dict[str, tuple[type[SparkMlfsError], str]] = {
     r"\[LOCATION_ALREADY_EXISTS\][^\n]*location '([^']*)'": (
-        DataError, "{} lies where the table is to be, of one that is no more: delete it, or give "
-            "another name",
+        DataError,
+        "{} lies where the table is to be, of one that is no more: delete it, or give another name",
     ),
     r'Cannot run program "([^"]*)"': (
-        PlatformError, "the workers' Python {} cannot be run: correct PYSPARK_PYTHON (or "
-            "spark.pyspark.python)",
+        PlatformError,
+        "the workers' Python {} cannot be run: correct PYSPARK_PYTHON (or spark.pyspark.python)",
     ),
-    r"(?s)\A(?=.*Python worker).*"
-    r"(?:MemoryError|failed to map segment from shared object|Cannot allocate memory|can't start new thread)": (
+    (
+        r"(?s)\A(?=.*Python worker).*(?:MemoryError|failed to map segment from shared object"
+        r"|Cannot allocate memory|can't start new thread)"
+    ): (
         PlatformError,
         "a Python worker may take no more memory: all workers of an executor share what "
         "spark.executor.pyspark.memory says; set it higher, or leave it out",
     ),
-}  # fmt: skip
+}
+# of paths, names and columns
 _OF_PATHS = {
     r"(?:COLUMN_ALREADY_EXISTS|Found duplicate column)(?:[^`]*`([^`]+)`)?": "two columns differ in "
     "nothing but the case of their letters ({}); set spark.sql.caseSensitive=true for the "
@@ -319,6 +356,7 @@ _OF_PATHS = {
     r"URISyntaxException(?:(?s:.*)absolute URI: ([^\n]*))?": "{}: " + _COLON,
 }
 _NO_PARQUET = "no Parquet file, or a damaged one; give the format it has, or fetch it again"
+# of a file while it is read
 _OF_FILES = {
     r"CANNOT_READ_FILE_FOOTER|is not a Parquet file|Could not read footer": _NO_PARQUET,
     r"FILE_NOT_EXIST|FileNotFoundException": "the file went away while it was read; keep the data "
@@ -331,80 +369,104 @@ _OF_FILES = {
 
 
 def of_spark(error: BaseException) -> SparkMlfsError | None:
-    """The library's error in place of Spark's about a file, a path or a table's columns; None for
-    any other."""
+    """Return the library's error in place of Spark's about a file, a path or a table's columns.
+
+    None for any other error."""
     text = str(error)
-    if full := disk_error(error):
+    full = disk_error(error)
+    if full:
         return full
-    for sign, (kind, said) in _OF_WORKERS.items():
-        if found := re.search(sign, text):
-            return kind(said.format(*found.groups()))
-    if absent := _ABSENT.search(text):
-        name = absent[1].partition(".")[0]
-        if "SPARK_LOCAL_REMOTE" in os.environ:  # a server on this machine that this process started
-            runs = os.environ.get("PYSPARK_PYTHON") or shutil.which("python3")
-            return PlatformError(
-                f"{runs} runs the workers and has no Python package {name}: set "
-                f"PYSPARK_PYTHON={sys.executable}"
-            )
-        more = ", or pass a zip of it (--py-files spark_mlfs.zip)" if name == "spark_mlfs" else ""
-        return PlatformError(
-            f"the workers have no Python package {name}: install it on every one{more}"
-        )
-    if found := _READING.match(text.partition("ncountered error while reading file")[2]):
-        return _unreadable(re.sub(r"^file:/+", "/", unquote(found[1])), text)
-    for sign, said in _OF_PATHS.items():
-        if found := re.search(sign, text):
-            return DataError(said.format(*((part or text[:80]).strip() for part in found.groups())))
-    if ("Options`" in text and "INVALID_PARAMETER_VALUE" in text) or (
-        "csv.CSVOptions" in text and "IndexOutOfBounds" in text
-    ):
-        why = re.search(r"The value of parameter\(s\) (.*?)(?: SQLSTATE|\n|$)", text)
-        return DataError(
-            f"reader_options: Spark refuses one of them{': ' + why[1] if why else ''}; correct it"
-        )
+    for sign, (kind, message) in _OF_WORKERS.items():
+        match = re.search(sign, text)
+        if match:
+            return kind(message.format(*match.groups()))
+    absent = _ABSENT.search(text)
+    if absent:
+        return _absent_on_workers(absent[1].partition(".")[0])
+    reading = _READING.match(text.partition("ncountered error while reading file")[2])
+    if reading:
+        return _unreadable(_without_scheme(unquote(reading[1])), text)
+    for sign, message in _OF_PATHS.items():
+        match = re.search(sign, text)
+        if match:
+            parts = ((part or text[:80]).strip() for part in match.groups())
+            return DataError(message.format(*parts))
+    is_value_refused = "Options`" in text and "INVALID_PARAMETER_VALUE" in text
+    is_csv_refused = "csv.CSVOptions" in text and "IndexOutOfBounds" in text
+    if is_value_refused or is_csv_refused:
+        match = re.search(r"The value of parameter\(s\) (.*?)(?: SQLSTATE|\n|$)", text)
+        reason = f": {match[1]}" if match else ""
+        return DataError(f"reader_options: Spark refuses one of them{reason}; correct it")
     return None
+
+
+def _absent_on_workers(name: str) -> PlatformError:
+    """Return the error about a Python package that the workers do not have."""
+    if "SPARK_LOCAL_REMOTE" in os.environ:  # a server on this machine that this process started
+        program = os.environ.get("PYSPARK_PYTHON") or shutil.which("python3")
+        return PlatformError(
+            f"{program} runs the workers and has no Python package {name}: set "
+            f"PYSPARK_PYTHON={sys.executable}"
+        )
+    remedy = "install it on every one"
+    if name == "spark_mlfs":
+        remedy += ", or pass a zip of it (--py-files spark_mlfs.zip)"
+    return PlatformError(f"the workers have no Python package {name}: {remedy}")
+
+
+def _without_scheme(path: str) -> str:
+    return re.sub(r"^file:/+", "/", path)
 
 
 def full_disk(text: str) -> str | None:
     """Return the message of an error about a full disk; None for any other error."""
     lower = text.lower()
-    return next((said for sign, said in _FULL.items() if sign in lower), None)
+    return next((message for sign, message in _FULL.items() if sign in lower), None)
 
 
 def disk_error(error: BaseException, what: str | None = None) -> PlatformError | None:
-    """The line for an error of Python, Arrow or Spark that comes of a full disk while `what` was
-    written; None for any other."""
-    text, where = str(error), "where Spark keeps its working files (spark.local.dir)"
-    said = full_disk(text)
-    if said is None:
+    """Return the error about a full disk in place of one of Python, Arrow or Spark.
+
+    The message names `what` was written; None for any error of another cause."""
+    text = str(error)
+    cause = full_disk(text)
+    if cause is None:
         return None
     writing = _WRITING.search(text)
     if what is None and writing:
-        what = re.sub(r"^file:/+", "/", writing[1])
+        what = _without_scheme(writing[1])
+    place = "where Spark keeps its working files (spark.local.dir)"
     if any(sign in text for sign in _SPARKS_OWN):
-        remedy = f"{said} {where}; free some room there"
+        remedy = f"{cause} {place}; free some room there"
     elif what:
-        remedy = f"{what} cannot be written: {said}; free some room there"
+        remedy = f"{what} cannot be written: {cause}; free some room there"
     else:
-        remedy = f"{said}; free some room where the output goes and {where}"
+        remedy = f"{cause}; free some room where the output goes and {place}"
     return PlatformError(f"{remedy}, and start again")
 
 
 def _unreadable(path: str, text: str) -> DataError:
+    """Return the error about a file that Spark cannot read, from the `text` of Spark's."""
     name = posixpath.basename(path)
-    said = next((said for sign, said in _OF_FILES.items() if re.search(sign, text)), None)
-    if ":" in name and said != _NO_PARQUET:
-        said = _COLON
-    if said is None and name.endswith(PACKED):
-        said = (
+    matches = (message for sign, message in _OF_FILES.items() if re.search(sign, text))
+    reason = next(matches, None)
+    if ":" in name and reason != _NO_PARQUET:
+        reason = _COLON
+    if reason is None and name.endswith(PACKED):
+        reason = (
             "damaged, or not packed as its name says; test it (gzip -t, bzip2 -t) and fetch it "
             "again"
         )
-    if said is None:
-        cause = text.rpartition("Caused by: ")[2].split("\n")[0] if "Caused by: " in text else ""
-        cause = " ".join(re.sub(r"^[\w.$]+: ", "", cause).split())[
-            :160
-        ]  # without the class of Java's exception
-        said = f"cannot be read, it is damaged or of another format{f' ({cause})' if cause else ''}"
-    return DataError(f"{path}: {said}")
+    if reason is None:
+        cause = _root_cause(text)
+        addition = f" ({cause})" if cause else ""
+        reason = f"cannot be read, it is damaged or of another format{addition}"
+    return DataError(f"{path}: {reason}")
+
+
+def _root_cause(text: str) -> str:
+    """Return the last cause that Java's stack names, without the class of its exception."""
+    if "Caused by: " not in text:
+        return ""
+    line = text.rpartition("Caused by: ")[2].split("\n")[0]
+    return " ".join(re.sub(r"^[\w.$]+: ", "", line).split())[:160]

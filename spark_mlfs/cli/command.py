@@ -228,7 +228,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _failed(
                 f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}", FAILED, argv
             )
-        own.spelling = spelling_of(argv, args.parser._option_string_actions if args else ())
+        own.spell(spelling_of(argv, args.parser._option_string_actions if args else ()))
         line = " ".join(str(own).split())
         line = line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 300]} … {line[-290:]}"
         print(f"spark-mlfs: error: {line}", file=sys.stderr)

@@ -22,6 +22,7 @@ from ..errors import (
     ParameterError,
     WorkerBudgetError,
     in_python,
+    marked_text,
     setting,
     spelled,
 )
@@ -164,7 +165,7 @@ class Work:
             except (NeedsSpark, WorkerBudgetError) as error:
                 if engine == "local":
                     raise
-                why = error.args[0]
+                why = marked_text(error)
         if engine != "spark" and not chosen and why is not None:
             if not _spark_is_installed():
                 raise NotInstalledError(

@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from ..errors import DataError, ParameterError, in_python, option, spelled
+from ..errors import DataError, ParameterError, in_python, marked_text, option, spelled
 from ..formats import Distinct, Names, Reader, Texts, format_of
 from ..frames.errors import notice, reading
 from ..frames.frame import Batches, Kind, LocalFrame, LocalSession
@@ -214,7 +214,7 @@ def encoder_of(p: Mapping[str, Any]) -> EncodeCells:
         def of_options(kind: str, name: str, value: str | None) -> str:
             return f"{in_python(kind, name, value)} of feature_options"
 
-        raise ParameterError(spelled(error.args[0], of_options)) from None
+        raise ParameterError(spelled(marked_text(error), of_options)) from None
 
 
 # ---- the table of files ----

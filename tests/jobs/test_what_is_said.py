@@ -3,6 +3,7 @@ before a session starts."""
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
@@ -12,6 +13,7 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 import warnings
 from pathlib import Path
 
@@ -29,6 +31,9 @@ from spark_mlfs.errors import (
     ON_THE_DRIVER,
     BudgetError,
     DataNotice,
+    NotInstalledError,
+    ParameterError,
+    marked_text,
     option,
     setting,
     spelled,
@@ -101,6 +106,31 @@ def test_a_setting_is_named_as_each_face_has_it():
     )
 
 
+@pytest.mark.parametrize("kind", [ParameterError, BudgetError, NotInstalledError])
+def test_a_message_is_plain_text_wherever_it_is_looked_at(kind):
+    text = f"{setting('num_bins', 1)}: raise {setting('num_bins')}, {option('missing', 'mean')}"
+    plain = "num_bins = 1: raise num_bins, missing='mean'"
+    error = kind(text)
+    in_spark = plain.replace("num_bins", "numBins")
+    assert (str(error), error.args) == (in_spark, (in_spark,))
+    assert repr(error) == f'{kind.__name__}("{in_spark}")'
+    assert str(pickle.loads(pickle.dumps(error))) == in_spark
+    with pytest.raises(kind) as caught, spelled_by(in_arrays):
+        raise error from kind(text)
+    for again in (caught.value, copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert (str(again), again.args) == (plain, (plain,))
+        assert repr(again) == f'{kind.__name__}("{plain}")'
+    told = "".join(traceback.format_exception(caught.value))
+    assert plain in told and in_spark in told and not set(told) & set("❴❵❲❳❨❩")
+
+
+@pytest.mark.parametrize("kind", [ParameterError, NotInstalledError])
+def test_a_face_spells_a_message_that_was_pickled(kind):
+    error = pickle.loads(pickle.dumps(kind(f"raise {setting('num_bins')}")))
+    with pytest.raises(kind, match=r"^raise num_bins$"), spelled_by(in_arrays):
+        raise error
+
+
 def test_a_setting_is_named_by_the_face_that_gets_a_workers_error(spark):
     def refuse(batches):
         yield from ()
@@ -109,7 +139,7 @@ def test_a_setting_is_named_by_the_face_that_gets_a_workers_error(spark):
     with pytest.raises(BudgetError, match=r"raise workerBytes$") as caught, worker_errors():
         spark.range(1).mapInArrow(refuse, "id long").collect()
     assert (
-        spelled(caught.value.args[0], spelling_of(["select"], {"--worker-bytes"}))
+        spelled(marked_text(caught.value), spelling_of(["select"], {"--worker-bytes"}))
         == "raise --worker-bytes"
     )
 
