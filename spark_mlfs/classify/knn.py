@@ -29,7 +29,8 @@ from ..engine.base import Engine
 from ..errors import DataError
 from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
-from ..kernels.nearest import NONE, label_counts, nearest, odds, posterior_tables
+from ..kernels.nearest import NONE, nearest
+from ..kernels.neighbour_votes import label_counts, odds, posterior_tables
 from ..kernels.scaling import Scaling
 from ..lazy import cached_property
 from ..params import Integer, Number, Parameter, Values

@@ -19,7 +19,8 @@ from ..errors import DataError, setting
 from ..kernels.hashing import mix
 from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
-from ..kernels.nearest import label_counts, nearest
+from ..kernels.nearest import nearest
+from ..kernels.neighbour_votes import label_counts
 from ..kernels.scaling import Scaling
 from ..lazy import cached_property
 from ..params import Choice, Flag, Integer, Number, Parameter, Values

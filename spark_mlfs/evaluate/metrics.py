@@ -54,7 +54,7 @@ from ..blocks.pack import at_once, check_column
 from ..errors import DataError, ParameterError, worker_errors
 from ..frames.frame import Batches, kinds_of
 from ..frames.schema import attribute_names
-from ..kernels.labels import LabelRanks
+from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import Matrix, dense
 from ..lazy import Column, DataFrame, F, names_of
 from ..params import Choice, Parameter

@@ -35,7 +35,7 @@ from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..kernels import exact
 from ..kernels.hashing import GROUPS, group_of, uniform
-from ..kernels.labels import LabelRanks
+from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import Matrix
 from ..methods.regression import labelled_view
 from ..params import Integer, Number, Parameter, Values

@@ -1,7 +1,4 @@
-"""Labels of rows as vectors: how similar two rows are through them, where they stand by their
-scores, a random sketch of many.
-
-Similarity of rows through their labels, kept per distinct labelset.
+"""Similarity of rows through their labels, kept per distinct labelset.
 
     s(u, v) = sum over shared labels of n_l  /  sum over labels in either of n_l,   0 when both are
     empty
@@ -10,25 +7,15 @@ is the GMBA paper's Eq. 2 (n_l rows with label l); with n_l = 1 it is the Jaccar
 labelset share every value, so the m distinct labelsets stand for the n rows and nothing is n x n.
 Both sums are whole numbers, exact in float64 up to 2^53, and IEEE division rounds correctly: s = 1
 if and only if the sums are equal, and `s >= s_min` holds for every ratio that the decimal s_min was
-meant to admit (1/10 >= 0.1).
-
-A random sign sketch of 0/1 labels: Z = YR with R (q, r) sparse, so that ‖w'R‖ ≈ ‖w‖ for weights w
-(q,) of many labels.
-
-R is √s times the sketch: label l has s entries ±1, one in each of s equal ranges of the r columns
-(the block form of the sparse Johnson–Lindenstrauss transform: Kane & Nelson, "Sparser
-Johnson–Lindenstrauss transforms", JACM 61, 2014), columns and signs from the hash of (label, range)
-alone. E‖w'R‖²/s = ‖w‖², relative standard deviation at most √(2/r). Sums of Z are exact."""
+meant to admit (1/10 >= 0.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from .hashing import GOLDEN, mixed
 from .matrix import Matrix
 
 BLOCK_BYTES = 32 << 20
@@ -125,81 +112,3 @@ def shared_labels(
     pairs, at = np.unique(np.asarray(left, np.int64) * m + right, return_inverse=True)
     u, v = np.divmod(pairs, m)
     return np.asarray(members[u].multiply(members[v]).sum(axis=1)).ravel(), size[u] + size[v], at
-
-
-@dataclass(frozen=True)
-class LabelRanks:
-    """The q labels of n rows by falling score: `relevant`, `rank` (how many score at least as
-    much), `above` (relevant such)."""
-
-    relevant: np.ndarray
-    rank: np.ndarray
-    above: np.ndarray
-
-    @staticmethod
-    def of(truth: np.ndarray, scores: np.ndarray) -> LabelRanks:
-        n, q = truth.shape
-        order = np.argsort(-scores, axis=1, kind="stable")
-        s, t = np.take_along_axis(scores, order, axis=1), np.take_along_axis(truth, order, axis=1)
-        last = np.concatenate([s[:, 1:] != s[:, :-1], np.ones((n, 1), bool)], axis=1)
-        rank = np.minimum.accumulate(np.where(last, np.arange(1, q + 1), q + 1)[:, ::-1], axis=1)[
-            :, ::-1
-        ]
-        return LabelRanks(t, rank, np.take_along_axis(np.cumsum(t, axis=1), rank - 1, axis=1))
-
-    def precision(self) -> np.ndarray:
-        """(n,) average precision; 0 of a row without labels."""
-        return (self.above / self.rank * self.relevant).sum(axis=1) / np.maximum(
-            1, self.relevant.sum(axis=1)
-        )
-
-    def reversed_pairs(self) -> np.ndarray:
-        """(n,) pairs of a relevant label and an irrelevant one that scores at least as much."""
-        return ((self.rank - self.above) * self.relevant).sum(axis=1)
-
-    def depth(self) -> np.ndarray:
-        """(n,) labels before the last relevant one; -1 of a row without labels."""
-        return np.where(self.relevant, self.rank, 0).max(axis=1) - 1
-
-
-ENTRIES = 4  # of a label
-SEED = 0x51C7
-
-
-def entries(width: int) -> int:
-    """s: how many entries a label has in a sketch of `width` columns."""
-    return min(ENTRIES, width)
-
-
-def sketched_labels(indptr: np.ndarray, indices: np.ndarray, width: int) -> sp.csr_matrix:
-    """(n, width) float64 YR/√s of rows whose labels are CSR lists; no entry exceeds the row's
-    labels over √s."""
-    out = sign_sketch(indptr, indices, width).astype(np.float64)
-    out.data /= np.sqrt(entries(width))
-    return out
-
-
-def sign_sketch(
-    indptr: np.ndarray, indices: np.ndarray, width: int, sizes: np.ndarray | None = None
-) -> sp.csr_matrix:
-    """(n, width) int64 Z of rows whose labels are CSR lists; divided by √`entries` it is the
-    sketch. Label l counts `sizes`[l] times, a whole number, where that is given."""
-    s = entries(width)
-    edges = np.arange(s + 1) * width // s
-    with np.errstate(over="ignore"):
-        start = np.asarray(indices, np.int64).view(np.uint64) * np.uint64(s)
-        bits = mixed(
-            mixed(start[:, None] + np.arange(s, dtype=np.uint64) + np.uint64(SEED))
-            + np.uint64(GOLDEN)
-        )
-    sign = 1 - 2 * (bits & np.uint64(1)).astype(np.int64)
-    sign = sign if sizes is None else sign * sizes[indices][:, None]
-    column = edges[:-1] + ((bits >> np.uint64(1)) % np.diff(edges).astype(np.uint64)).astype(
-        np.int64
-    )
-    out = sp.csr_matrix(
-        (sign.ravel(), column.ravel(), np.asarray(indptr, np.int64) * s),
-        shape=(len(indptr) - 1, width),
-    )
-    out.sum_duplicates()
-    return out

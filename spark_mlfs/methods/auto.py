@@ -46,9 +46,9 @@ from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine
 from ..errors import DataError, ParameterError, SparkMlfsError
 from ..kernels.hashing import mix
-from ..kernels.labels import LabelRanks
+from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import distinct_rows
-from ..kernels.nearest import posteriors
+from ..kernels.neighbour_votes import posteriors
 from ..kernels.scaling import Scaling
 from ..params import Choice, Integer, Parameter, Text, Values
 from ..solvers.pool import Path

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels import information as info
+from ..kernels import sparse_counts
 from ..params import Choice, Parameter
 from ..statistics.base import Reduction
 from ..statistics.contingency import Counts
@@ -53,11 +54,15 @@ class ChiSquare(Reduction):
             return out * self.unit
         for at, some in counts.stored(labels is not None):
             if labels is None:
-                out[at] = info.stored_class_chi_square(some, counts.totals)
+                out[at] = sparse_counts.stored_class_chi_square(some, counts.totals)
                 continue
-            combine = info.largest_stored if self.aggregate == "max" else info.stored_label_sums
+            combine = (
+                sparse_counts.largest_stored
+                if self.aggregate == "max"
+                else sparse_counts.stored_label_sums
+            )
             out[at] = combine(
-                some, counts.label_rows, *info.stored_chi_square(some, counts.label_rows)
+                some, counts.label_rows, *sparse_counts.stored_chi_square(some, counts.label_rows)
             )
         return (
             out / labels.q if labels is not None and self.aggregate == "mean" else out

@@ -14,6 +14,7 @@ import numpy as np
 from ..engine.base import Engine
 from ..errors import BudgetError, DataError, ParameterError, WorkerBudgetError, must_fit, setting
 from ..kernels import information as info
+from ..kernels import sparse_counts
 from ..kernels.categories import MAX_BINS
 from ..lazy import cached_property
 from ..params import Choice, Integer, Parameter, Values
@@ -105,13 +106,13 @@ class Relevance(Reduction):
         if counts.coding.sparse and isinstance(self.target, Classes):
             for at, some in counts.stored(False):
                 out[at] = logs.nats(
-                    info.stored_class_terms(logs, some, counts.totals), counts.totals.sum()
+                    sparse_counts.stored_class_terms(logs, some, counts.totals), counts.totals.sum()
                 )
             return out if logs.corrected else np.maximum(out, 0.0)
         if counts.coding.sparse and isinstance(self.target, Labels) and self.target.plain:
             for at, some in counts.stored(True):
                 out[at] = logs.nats(
-                    info.summed_stored_information(logs, some, counts.label_rows),
+                    sparse_counts.summed_stored_information(logs, some, counts.label_rows),
                     int(counts.totals[0]),
                 )
             return out

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels import information as info
+from ..kernels import sparse_counts
 from ..statistics.base import Reduction
 from ..statistics.contingency import Counts
 from ..statistics.targets import Labels
@@ -38,9 +39,13 @@ class InformationNorm(Reduction):
                 out[at] = target.summed(informations(target, logs, table) ** 2)
         return np.sqrt(out)
 
-    def _stored_squares(self, some: info.StoredCounts, rows: info.LabelRows) -> np.ndarray:
-        pair_values, unstored = info.stored_label_information(self.logs, some, rows)
-        return info.stored_label_sums(some, rows, pair_values**2, lambda r, p: unstored(r, p) ** 2)
+    def _stored_squares(
+        self, some: sparse_counts.StoredCounts, rows: sparse_counts.LabelRows
+    ) -> np.ndarray:
+        pair_values, unstored = sparse_counts.stored_label_information(self.logs, some, rows)
+        return sparse_counts.stored_label_sums(
+            some, rows, pair_values**2, lambda r, p: unstored(r, p) ** 2
+        )
 
 
 class ENM(CountingMethod):

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..engine.base import Engine
-from ..kernels.information import PairMoments
+from ..kernels.sparse_counts import PairMoments
 from ..params import Choice, Parameter, Values
 from ..solvers.scatter import class_scatter, floored_ratio, stored_two_class_ratio
 from ..statistics.base import FeatureNumbers, Reduction, Statistic

@@ -38,7 +38,7 @@ import numpy as np
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import DataError, ParameterError, setting
-from ..kernels.gram import FoldSums
+from ..kernels.fold_sums import FoldSums
 from ..params import Integer, Number, Parameter, Values
 from ..solvers import forward
 from ..solvers.ties import by_score

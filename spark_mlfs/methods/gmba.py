@@ -48,7 +48,7 @@ from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import DataError
-from ..kernels import graphs as pairwise
+from ..kernels import hinges
 from ..kernels.hashing import mix
 from ..kernels.integers import add_words
 from ..kernels.labels import LabelsetSimilarity
@@ -74,12 +74,12 @@ class MarginAnchors:
     hit_rows: np.ndarray  # (a, k) positions in hits
     margin: np.ndarray
     table: LabelsetSimilarity
-    _anchors: list[pairwise.Anchors] | None = field(default=None, repr=False)
+    _anchors: list[hinges.Anchors] | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_anchors": None}
 
-    def batches(self) -> list[pairwise.Anchors]:
+    def batches(self) -> list[hinges.Anchors]:
         if self._anchors is None:
             hits = self.hits.geometry.points(self.hits.block)
             self._anchors, first = [], 0
@@ -88,7 +88,7 @@ class MarginAnchors:
                 hit_rows = self.hit_rows[part]
                 x = hits.x[hit_rows.ravel()]
                 self._anchors.append(
-                    pairwise.Anchors.of(
+                    hinges.Anchors.of(
                         rows, x, hits.labelset_codes[hit_rows], self.margin[part], self.table
                     )
                 )
@@ -98,7 +98,7 @@ class MarginAnchors:
 
 @dataclass
 class HingeSums(Statistic, layout="identified", quantised=True):
-    """The hinges of the anchors of a wave: `kernels.graphs.HingePart` over hits and misses,
+    """The hinges of the anchors of a wave: `kernels.hinges.HingePart` over hits and misses,
     `summed` over the anchors, or one vector each. State: 8·k bytes an anchor and 48·v, or 8·(k +
     4v) bytes an anchor."""
 
@@ -108,8 +108,8 @@ class HingeSums(Statistic, layout="identified", quantised=True):
     weights: np.ndarray | None
     summed: bool
 
-    def _grid(self, profile: Profile) -> pairwise.Grid:
-        return pairwise.Grid.of(
+    def _grid(self, profile: Profile) -> hinges.Grid:
+        return hinges.Grid.of(
             profile.n, self.anchors.hit_rows.shape[1], self.anchors.queries.geometry.reach(profile)
         )
 
@@ -119,7 +119,7 @@ class HingeSums(Statistic, layout="identified", quantised=True):
             grid, batches, table = self._grid(profile), self.anchors.batches(), self.anchors.table
             out = add_words(
                 out,
-                pairwise.hinge_state(
+                hinges.hinge_state(
                     batches, rows, table, grid, self.s_min, self.weights, self.summed
                 ),
             )
@@ -128,8 +128,8 @@ class HingeSums(Statistic, layout="identified", quantised=True):
     def merge(self, left: State, right: State) -> State:
         return add_words(left, right)
 
-    def finish(self, state: State, profile: Profile) -> pairwise.HingePart:
-        return pairwise.hinges(
+    def finish(self, state: State, profile: Profile) -> hinges.HingePart:
+        return hinges.hinges(
             self.anchors.batches(), state, self._grid(profile), self.lam, self.weights, self.summed
         )
 
@@ -237,7 +237,7 @@ class GMBA(AnchoredMethod):
         anchors: MarginAnchors,
         weights: np.ndarray | None = None,
         summed: bool = True,
-    ) -> pairwise.HingePart:
+    ) -> hinges.HingePart:
         return engine.run(HingeSums(anchors, p["s_min"], p["lam"], weights, summed), keep=False)[0]
 
     def _convex(

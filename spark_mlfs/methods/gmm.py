@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels import information as info
+from ..kernels import sparse_counts
 from ..statistics.base import Reduction
 from ..statistics.contingency import Counts
 from ..statistics.targets import Labels
@@ -50,7 +51,9 @@ class GeometricMean(Reduction):
                 logarithms[part] = np.log(np.maximum(informations, FLOOR)).mean(axis=1)
         return np.exp(logarithms)
 
-    def _of_stored(self, stored: info.StoredCounts, rows: info.LabelRows) -> np.ndarray:
+    def _of_stored(
+        self, stored: sparse_counts.StoredCounts, rows: sparse_counts.LabelRows
+    ) -> np.ndarray:
         """Return the mean logarithms of features by their stored values; a label without both
         values adds 0 to the sums."""
 
@@ -58,8 +61,10 @@ class GeometricMean(Reduction):
             both = (positive > 0) & (positive < rows.n)
             return np.where(both, np.log(np.maximum(informations, FLOOR)), 0.0)
 
-        pair_values, unstored = info.small_stored_information(stored, rows, self.correction)
-        sums = info.stored_label_sums(
+        pair_values, unstored = sparse_counts.small_stored_information(
+            stored, rows, self.correction
+        )
+        sums = sparse_counts.stored_label_sums(
             stored,
             rows,
             logarithm(pair_values, rows.positive[stored.pairs()[1]]),

@@ -7,7 +7,7 @@ Rows of one labelset have one latent row, so the distinct labelsets, their count
 or ``"svd"``; ‖b_r‖ = 1 fixes the scale.
 ``solver="irls"`` (default) reweights, ``"armijo"`` is the paper's descent: the same minimum. There
 is no intercept. Rows with unknown labels are left out. ``label_sketch`` puts Z = YR/√s, r columns
-(`kernels.labels`), for Y: Z's truncated SVD is V = ZB', so that X'Z and Z'Z are all it takes, and
+(`kernels.sketch`), for Y: Z's truncated SVD is V = ZB', so that X'Z and Z'Z are all it takes, and
 neither labelsets nor anything of labels × labels is formed.
 ``factorizer=None`` (default) is NMF, and the SVD where labels are sketched: NMF does not take a
 sketch's signs. Graded labels are factorised as the numbers they are, a labelset being a distinct

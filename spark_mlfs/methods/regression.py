@@ -57,7 +57,7 @@ ITERATED = (SCALING, MAX_ITER, TOL, LABEL_SKETCH)
 
 class GramMethod(Method):
     """A method that needs one scan for the Gram matrix and finishes on the driver. Scores with
-    ``label_sketch`` are row norms that no rotation of the labels changes: YR/√s (`kernels.labels`)
+    ``label_sketch`` are row norms that no rotation of the labels changes: YR/√s (`kernels.sketch`)
     may stand for them, within about √(2/r), r the columns."""
 
     cost = "one scan"

@@ -32,7 +32,7 @@ from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import DataError
-from ..kernels import graphs as pairwise
+from ..kernels import relief
 from ..kernels.knn import tiles
 from ..kernels.nearest import NONE, Nearest
 from ..params import Choice, Integer, Parameter, Values
@@ -53,13 +53,13 @@ class PairNearest(Statistic, layout="identified", divisible=False):
     in it, as `Links` a batch, with ±1/(N_ab k) as values. State: 48·k bytes a query and pair."""
 
     queries: Queries
-    membership: pairwise.PairMembership
+    membership: relief.PairMembership
     sizes: np.ndarray
     k: int
 
-    def _empty(self) -> list[pairwise.PairNeighbours]:
+    def _empty(self) -> list[relief.PairNeighbours]:
         return [
-            pairwise.PairNeighbours(batch.labelset_codes, self.membership, self.k)
+            relief.PairNeighbours(batch.labelset_codes, self.membership, self.k)
             for batch in self.queries.batches()
         ]
 
@@ -76,10 +76,10 @@ class PairNearest(Statistic, layout="identified", divisible=False):
     def merge(self, left: State, right: State) -> State:
         return Nearest.from_state(left).merge(Nearest.from_state(right)).state()
 
-    def finish(self, state: State, profile: Profile) -> list[pairwise.Links]:
+    def finish(self, state: State, profile: Profile) -> list[relief.Links]:
         return [best.links(self.sizes) for best in self._neighbours(state)]
 
-    def _neighbours(self, state: State) -> list[pairwise.PairNeighbours]:
+    def _neighbours(self, state: State) -> list[relief.PairNeighbours]:
         every, first = self._empty(), 0
         for each in every:
             for pair, nearest in each.best.items():
@@ -102,13 +102,13 @@ class LinkDifferences(Statistic, layout="identified", quantised=True):
     |values_t|. State: 8·w·v bytes."""
 
     queries: Queries
-    links: list[pairwise.Links]
+    links: list[relief.Links]
     width: int
 
     def partial(self, block: Block, profile: Profile) -> State:
         total, scale = (
             np.zeros((self.width, len(self.queries.geometry.varying)), np.int64),
-            pairwise.whole_scale(self.links),
+            relief.whole_scale(self.links),
         )
         for rows in self.queries.geometry.chunks(block.known()):
             for batch, links in zip(self.queries.batches(), self.links, strict=True):
@@ -116,7 +116,7 @@ class LinkDifferences(Statistic, layout="identified", quantised=True):
         return {"differences": total}
 
     def finish(self, state: State, profile: Profile) -> np.ndarray:
-        return state["differences"] / pairwise.whole_scale(self.links)[:, None]
+        return state["differences"] / relief.whole_scale(self.links)[:, None]
 
     def state_bytes(self, profile: Profile) -> int:
         return 8 * self.width * len(profile.varying) + envelope(1)
@@ -152,11 +152,11 @@ class ReliefF(AnchoredMethod):
             block = neighbours.anchors_of(engine, p["num_anchors"] or MOST_ANCHORS, p["seed"])
             if p["mode"] == "hamming":
                 return self._hamming(engine, p, geometry, members, block)
-            pairs = pairwise.label_pairs(members, sets.counts, p["k"])
+            pairs = relief.label_pairs(members, sets.counts, p["k"])
             if not len(pairs):
                 told = f"no two labels have {p['k'] + 1} rows each with the one and not the other"
                 raise DataError(f"{told}: lower k, or use mode='hamming'")
-            membership = pairwise.PairMembership(members, pairs)
+            membership = relief.PairMembership(members, pairs)
             codes = np.searchsorted(sets.hashes, block.labelset_hash)
             sizes = membership.sizes(np.bincount(codes, minlength=len(sets.counts)))
             total = np.zeros(len(geometry.varying))
@@ -180,19 +180,17 @@ class ReliefF(AnchoredMethod):
         differences, weights, first = np.zeros((2, len(geometry.varying))), np.zeros(2), 0
         for wave in neighbours.waves(block):
             queries = Queries(wave, geometry)
-            links: list[pairwise.Links] = []
+            links: list[relief.Links] = []
             for batch in queries.batches():
                 part = slice(first, first + len(batch))
                 some = Nearest.from_state(
                     {name: value[part] for name, value in best.state().items()}
                 )
-                links.append(
-                    pairwise.hamming_links(some, batch.labelset_codes, codes[part], members)
-                )
+                links.append(relief.hamming_links(some, batch.labelset_codes, codes[part], members))
                 weights += links[-1].values.sum(axis=0)
                 first += len(batch)
             differences += engine.run(LinkDifferences(queries, links, 2), keep=False)[0]
-        scores = pairwise.hamming_scores({"differences": differences, "weights": weights})
+        scores = relief.hamming_scores({"differences": differences, "weights": weights})
         return Scores.of_varying(
             scores, geometry.positions, engine.num_features, details={"anchors": block.n}
         )

@@ -9,7 +9,7 @@ what does not raise the objective: the same optimum in fewer scans. Where rows a
 without convergence, ``accelerate`` gathers the rows once and takes Newton steps
 (`solvers.rfs_newton`), if their memory, about 16 ((n + v)² + n² + nv) + 40 (n + v)q bytes, is within
 ``driverBytes``.
-``label_sketch`` puts YR/√s, r columns (`kernels.labels`), for Y: row norms of residuals and weights
+``label_sketch`` puts YR/√s, r columns (`kernels.sketch`), for Y: row norms of residuals and weights
 are kept within about √(2/r). A row of weight m is m rows: to the bit where both are solved the same
 way (by n, whatever rows weigh), else to the solver's tolerance.
 Symbols: $rows; m_i the weight of row i, 1 where rows have none; $weights; b (q,) the intercept; r_i
@@ -38,7 +38,7 @@ from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..kernels import exact, integers, products
 from ..kernels.gram import GramStatistics, GramView
-from ..kernels.labels import entries, sketched_labels
+from ..kernels.sketch import entries, sketched_labels
 from ..params import Flag, Integer, Number, Parameter, Values
 from ..solvers import l21_scans
 from ..solvers.l21 import huber
@@ -75,7 +75,7 @@ class ReweightedGram(ExactSums, layout="rows", graded=True, weighted=True):
     the grid, rows are quantised by the class of their weight, 2⁻¹² to 1 times 2^(−12c)/(2 floor),
     the last class with all that is below, and the classes' sums meet in whole numbers of three
     words, of four where rows have weights. State: 24·(v + q + 1)² bytes, or 32·(v + q + 1)². With
-    `sketch` = r above 0, r columns of the labels' sketch (`kernels.labels`) stand for the q
+    `sketch` = r above 0, r columns of the labels' sketch (`kernels.sketch`) stand for the q
     labels."""
 
     weights: np.ndarray

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..kernels.information import PairMoments
+from ..kernels.sparse_counts import PairMoments
 from ..solvers.scatter import class_scatter, stored_scatter
 from ..statistics.base import Reduction
 from ..statistics.moments import Moments

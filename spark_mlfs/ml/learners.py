@@ -28,7 +28,8 @@ from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
 from ..frames.schema import SLICES, attribute_metadata, with_names
 from ..kernels.matrix import Matrix
-from ..kernels.nearest import Nearest, label_counts
+from ..kernels.nearest import Nearest
+from ..kernels.neighbour_votes import label_counts
 from ..lazy import Self
 from ..solvers.ties import complete
 from ..statistics.base import Budgets

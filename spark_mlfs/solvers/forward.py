@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from ..kernels.gram import FoldSums, divisor, positive
+from ..kernels.fold_sums import FoldSums, divisor, positive
 from .pool import Path, Pool, Progress
 from .units import PickConstraints
 

@@ -1,4 +1,4 @@
-"""GMBA's steps from the margin loss and its gradient, which `kernels.graphs` sums, to weights."""
+"""GMBA's steps from the margin loss and its gradient, which `kernels.hinges` sums, to weights."""
 
 from __future__ import annotations
 

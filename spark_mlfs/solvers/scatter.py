@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.information import PairMoments, add_unstored
+from ..kernels.sparse_counts import PairMoments, add_unstored
 
 
 def class_scatter(

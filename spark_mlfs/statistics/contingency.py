@@ -20,9 +20,8 @@ import scipy.sparse as sp
 from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock, Coding
 from ..blocks.profile import Profile
-from ..kernels import information as info
+from ..kernels import sparse_counts
 from ..kernels.counts import (
-    LinkCells,
     count_dense,
     count_slots,
     count_sparse,
@@ -30,6 +29,8 @@ from ..kernels.counts import (
     rows_by_group,
     slotwise,
 )
+from ..kernels.information import CELLS
+from ..kernels.link_cells import LinkCells
 from ..kernels.matrix import Matrix
 from ..lazy import cached_property
 from .base import PerFeatureStatistic
@@ -63,9 +64,9 @@ class Counts:
         return self.last - self.first
 
     @cached_property
-    def label_rows(self) -> info.LabelRows:
+    def label_rows(self) -> sparse_counts.LabelRows:
         """Of groups that are all rows and the labels: the labels' rows."""
-        return info.LabelRows(self.totals[1:], int(self.totals[0]))
+        return sparse_counts.LabelRows(self.totals[1:], int(self.totals[0]))
 
     @cached_property
     def by_slot(self) -> sp.csr_matrix:
@@ -101,8 +102,8 @@ class Counts:
         return out
 
     def stored(
-        self, labels: bool, limit: int = info.CELLS
-    ) -> Iterator[tuple[slice, info.StoredCounts]]:
+        self, labels: bool, limit: int = CELLS
+    ) -> Iterator[tuple[slice, sparse_counts.StoredCounts]]:
         """(place among these features, counts) pieces of about `limit` stored cells of a sparse
         table, whose groups are all rows and the `labels`, or else classes: the pieces number the
         labels, or the classes, from 0."""
@@ -127,7 +128,7 @@ class Counts:
                 np.add.at(rows, slot, count)
             yield (
                 slice(first, last),
-                info.StoredCounts(last - first, count, group, slot, feature, rows),
+                sparse_counts.StoredCounts(last - first, count, group, slot, feature, rows),
             )
             first = last
 

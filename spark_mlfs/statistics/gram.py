@@ -19,11 +19,12 @@ from ..blocks.folds import fold_of
 from ..blocks.grades import BITS as GRADE_BITS
 from ..blocks.profile import Profile
 from ..kernels import exact, products
-from ..kernels.gram import FoldSums, GramStatistics, alone
+from ..kernels.fold_sums import FoldSums, scores_alone
+from ..kernels.gram import GramStatistics
 from ..kernels.hashing import GROUPS, group_of
-from ..kernels.information import PairMoments
-from ..kernels.labels import entries, sign_sketch
 from ..kernels.matrix import Matrix
+from ..kernels.sketch import entries, sign_sketch
+from ..kernels.sparse_counts import PairMoments
 from .base import Reduction
 from .moments import ExactSums, Moments, provisional_centre, shifted, unit_of
 from .targets import Labels, Target
@@ -101,7 +102,7 @@ class Gram(ExactSums):
     of the groups of rows that have any, of b by hash of the row id (`kernels.hashing.group_of`):
     folds of any division into groups, and half-samples, are sums of them. State: 8·b·(v² + vq + q²)
     bytes, half as much again where values need a second slice: 8·b·(2v² + 2vq + q²). With `sketch`
-    = r above 0, r columns of the labels' sketch (`kernels.labels`) stand for the q labels, there
+    = r above 0, r columns of the labels' sketch (`kernels.sketch`) stand for the q labels, there
     and here."""
 
     blocks: int = 1
@@ -293,7 +294,7 @@ CELLS = 1 << 19  # pairs of features and labels that are looked at together
 
 @dataclass(frozen=True)
 class SingleFeatureObjective(Reduction):
-    """J of each feature alone (`kernels.gram.alone`), NaN of a constant one, from the moments of
+    """J of each feature alone (`kernels.fold_sums.scores_alone`), NaN of a constant one, from the moments of
     `FoldedLabels` in units of `unit` rows; `base` the sums of no features, `weights` (q,) of the
     labels."""
 
@@ -339,7 +340,7 @@ class SingleFeatureObjective(Reduction):
         total, square, met = (
             each.take(self.base.folds, axis=1) * self.unit for each in (total, square, met)
         )
-        return alone(self.base, self.weights, self.penalty, total, square, pairs, met)
+        return scores_alone(self.base, self.weights, self.penalty, total, square, pairs, met)
 
 
 def unit_of_moments(profile: Profile) -> float:

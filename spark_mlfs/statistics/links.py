@@ -12,7 +12,8 @@ import numpy as np
 from ..blocks.coding import Coding
 from ..errors import DataError
 from ..kernels import information as info
-from ..kernels.counts import column_of_rows
+from ..kernels import sparse_counts
+from ..kernels.link_cells import column_of_rows
 from .base import FeatureNumbers, Reduction
 from .contingency import Counts, TwoWay
 from .targets import Classes, Crossed, LabelPairs, Labels, SomeLabels, Target
@@ -119,11 +120,11 @@ def stored_linked_information(
         part = Counts(coding, total, table.T, counts.first, counts.last)
         for at, some in part.stored(labels):
             if labels:
-                conditional[at] += info.summed_stored_information(
+                conditional[at] += sparse_counts.summed_stored_information(
                     logs, some, part.label_rows, clip=False
                 )
             else:
-                conditional[at] += info.stored_class_terms(logs, some, total)
+                conditional[at] += sparse_counts.stored_class_terms(logs, some, total)
     starts = coding.offsets[counts.first : counts.last] - coding.offsets[counts.first]
     n = int(two_way.totals[0] if labels else two_way.totals.sum())
     pair = np.full(counts.count, logs(n), np.int64)

@@ -22,8 +22,8 @@ from ..blocks.grades import BITS as GRADE_BITS
 from ..blocks.profile import Profile
 from ..kernels import exact, products
 from ..kernels.counts import members, rows_by_group
-from ..kernels.information import LabelRows, PairMoments
 from ..kernels.matrix import Matrix, changed, with_values
+from ..kernels.sparse_counts import LabelRows, PairMoments
 from .base import PerFeatureStatistic, Runner, Statistic
 from .targets import Labels, Target
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from spark_mlfs.kernels.labels import entries, sign_sketch, sketched_labels
+from spark_mlfs.kernels.sketch import entries, sign_sketch, sketched_labels
 
 
 def matrix(q: int, width: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import label_ranking_average_precision_score
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.kernels.labels import LabelRanks
+from spark_mlfs.kernels.label_ranks import LabelRanks
 from spark_mlfs.methods import auto
 from spark_mlfs.pipeline import Request
 from spark_mlfs.testing import block_of, engine_of, rank_here

@@ -16,7 +16,7 @@ from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.cli.config import RunConfig
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import BudgetError, ParameterError
-from spark_mlfs.kernels.labels import entries, sign_sketch
+from spark_mlfs.kernels.sketch import entries, sign_sketch
 from spark_mlfs.methods import METHODS
 from spark_mlfs.output.manifest import selection_manifest
 from spark_mlfs.report.page import page

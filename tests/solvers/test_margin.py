@@ -15,7 +15,7 @@ from oracles.loader import load
 from oracles.regression import standardise
 from scipy.stats import spearmanr
 
-from spark_mlfs.kernels import graphs as hinges
+from spark_mlfs.kernels import hinges
 from spark_mlfs.kernels.exact import power_above
 from spark_mlfs.kernels.integers import add_words
 from spark_mlfs.kernels.knn import Rows, tiles

@@ -11,7 +11,7 @@ from in_memory.labelsets import labelset_codes
 from oracles import relieff as oracle
 from oracles.loader import load
 
-from spark_mlfs.kernels import graphs
+from spark_mlfs.kernels import relief
 from spark_mlfs.kernels.knn import Rows, tiles
 from spark_mlfs.kernels.nearest import NONE, Nearest
 
@@ -41,7 +41,7 @@ def taken(block, anchors):
 
 def pairwise(X, Y, k=3, size=10**9, tile=64, sparse=False, anchors=None):
     members, codes, counts = labelset_codes(Y)
-    membership = graphs.PairMembership(members, graphs.label_pairs(members, counts, k))
+    membership = relief.PairMembership(members, relief.label_pairs(members, counts, k))
     blocks = blocks_of(X, codes, size, sparse)
     anchors = np.arange(len(X)) if anchors is None else np.asarray(anchors)
     sizes = membership.sizes(np.bincount(codes[anchors], minlength=len(counts)))
@@ -50,7 +50,7 @@ def pairwise(X, Y, k=3, size=10**9, tile=64, sparse=False, anchors=None):
         batch = taken(home, anchors)
         parts = []
         for block in blocks:
-            part = graphs.PairNeighbours(batch.codes, membership, k)
+            part = relief.PairNeighbours(batch.codes, membership, k)
             for found, _ in tiles(batch, block, size=tile):
                 part.update(found)
             parts.append(part)
@@ -60,7 +60,7 @@ def pairwise(X, Y, k=3, size=10**9, tile=64, sparse=False, anchors=None):
                 pair: nearest.merge(part.best[pair]) for pair, nearest in state.best.items()
             }
         links = state.links(sizes)
-        scale = graphs.whole_scale([links])
+        scale = relief.whole_scale([links])
         total += sum(links.differences(batch, block, scale)[0] for block in blocks) / scale[0]
     return total
 
@@ -77,14 +77,14 @@ def hamming(X, Y, k=3, size=10**9, tile=64, sparse=False, anchors=None):
             for found, _ in tiles(batch, block, size=tile):
                 best.update(found)
         their = codes[np.where(best.ids == NONE, 0, best.ids)]
-        links = graphs.hamming_links(best, batch.codes, their, members)
-        scale = graphs.whole_scale([links])
+        links = relief.hamming_links(best, batch.codes, their, members)
+        scale = relief.whole_scale([links])
         differences = (
             sum(links.differences(batch, block, scale) for block in blocks) / scale[:, None]
         )
         state = {"differences": differences, "weights": links.values.sum(axis=0)}
         total = state if total is None else {name: total[name] + state[name] for name in state}
-    return graphs.hamming_scores(total)
+    return relief.hamming_scores(total)
 
 
 BOTH = pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_pair_sizes_and_filter():
     Y[:3, 4] = 1
     members, _, counts = labelset_codes(Y)
     for k in (1, 3):
-        pairs = graphs.label_pairs(members, counts, k)
+        pairs = relief.label_pairs(members, counts, k)
         want = [
             (a, b)
             for a in range(5)
@@ -176,7 +176,7 @@ def test_pair_sizes_and_filter():
             if min((Y[:, a] > Y[:, b]).sum(), (Y[:, b] > Y[:, a]).sum()) >= k + 1
         ]
         assert [tuple(p) for p in pairs] == want
-        sizes = graphs.PairMembership(members, pairs).sizes(counts)
+        sizes = relief.PairMembership(members, pairs).sizes(counts)
         assert sizes.tolist() == [int((Y[:, a] != Y[:, b]).sum()) for a, b in want]
 
 

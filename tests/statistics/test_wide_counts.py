@@ -16,6 +16,7 @@ from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.kernels import counts as kernels
 from spark_mlfs.kernels import information as info
+from spark_mlfs.kernels import sparse_counts
 from spark_mlfs.methods.counting import Counting
 from spark_mlfs.statistics import contingency, labelsets, links, targets
 
@@ -65,7 +66,7 @@ def test_informations_of_stored_counts(kind, correction, crowded):
     for limit in (1, 100, info.CELLS):
         found = np.full(v, -1)
         for at, some in two_way.stored(True, limit):
-            found[at] = info.summed_stored_information(logs, some, two_way.label_rows)
+            found[at] = sparse_counts.summed_stored_information(logs, some, two_way.label_rows)
         assert np.array_equal(found, info.summed_label_information(logs, whole, q))
     if correction == "none":
         for f in (0, 5, v - 1):
@@ -80,7 +81,7 @@ def test_informations_of_stored_counts(kind, correction, crowded):
         want = info.class_information(logs, classes.dense(0, v))
         for limit in (1, 100, info.CELLS):
             parts = [
-                info.stored_class_terms(logs, some, classes.totals)
+                sparse_counts.stored_class_terms(logs, some, classes.totals)
                 for _, some in classes.stored(False, limit)
             ]
             assert np.array_equal(logs.nats(np.concatenate(parts), classes.totals.sum()), want)

@@ -1,7 +1,6 @@
-"""What GMBA and ReliefF sum over rows near each other, by tiles and blocks (`methods.gmba` and
-`methods.relieff` have the formulas).
+"""What GMBA sums over rows near each other, by tiles and blocks (`methods.gmba` has the formulas).
 
-GMBA: hinges between some anchors and a chunk of rows. For anchor i, hit j and miss r with an active
+Hinges between some anchors and a chunk of rows. For anchor i, hit j and miss r with an active
 hinge, c_jr = s_ij − s_ir; with w_ir = Σ_j c_jr everything follows from exact sums (`kernels.exact`)
 of the c, taken as whole numbers, and of quantised coordinates:
 
@@ -9,18 +8,10 @@ of the c, taken as whole numbers, and of quantised coordinates:
     Σ_r w_ir Δ²_ir = x_i² Σ_j reach_ij − 2 x_i ∘ Σ_r w_ir x_r + Σ_r w_ir x_r²,
 
 and the loss is what the first has more than v times the third. Which hinges are active does not
-depend on rounding: where the product's error could decide, distances are computed from differences.
-
-ReliefF, pairwise: the rows with exactly one of a pair's labels are two classes; each anchor keeps k
-hits and k misses for every pair it is in, so work grows with the q(q − 1)/2 pairs. Pass A finds the
-neighbours, B adds |x_i − x_j| for those a block holds. ReliefF, hamming: k nearest rows whatever
-their labels; labelsets differ by delta = (labels in one of the two) / q, so a neighbour is a miss
-to the extent delta and a hit to the extent 1 − delta (RReliefF's estimate). A sum of weights 0
-makes its term 0."""
+depend on rounding: where the product's error could decide, distances are computed from differences."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,14 +19,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import exact, integers
-from .exact import power_above
-from .knn import GRID, Rows, Tile, differences, pair_squares, tiles
-from .labels import LabelsetSimilarity, shared_labels
+from .knn import GRID, Rows, Tile, pair_squares, tiles
+from .labels import LabelsetSimilarity
 from .matrix import Matrix, changed, dense
-from .nearest import NONE, Nearest
 from .products import BITS, State
 
 SPARSE_BELOW = 0.04  # share of active pairs under which the weighted sums are sparse products
+
+
 Quantised = tuple[Any, Any | None]  # coarse and fine (`exact.quantised`)
 
 
@@ -359,162 +350,3 @@ def _active(
     c = anchors.similarity.T[:, i] - s
     c *= np.rint((limits - squares) / unit) >= 0
     return i, r, c
-
-
-def label_pairs(members: sp.csr_matrix, counts: np.ndarray, k: int) -> np.ndarray:
-    """(pairs, 2) label pairs a < b of which each has k + 1 rows without the other, from labelsets
-    (m, q) and `counts`."""
-    both = _rows_of_both(members, counts)
-    only = both.diagonal()[:, None] - both  # rows with a and not b
-    return np.argwhere(np.triu((only >= k + 1) & (only.T >= k + 1), 1))
-
-
-def _rows_of_both(members: sp.csr_matrix, counts: np.ndarray) -> np.ndarray:
-    members = sp.csr_matrix(members, dtype=np.float64)
-    return (
-        sp.csr_matrix(members.multiply(np.asarray(counts, np.float64)[:, None])).T @ members
-    ).toarray()
-
-
-@dataclass
-class PairMembership:
-    """Which `side` of each label pair rows are on: +1 with the pair's first label only, −1 with the
-    second only, 0 otherwise."""
-
-    members: sp.csr_matrix
-    pairs: np.ndarray
-
-    def __post_init__(self) -> None:
-        self._columns = sp.csc_matrix(self.members)
-
-    def side(self, codes: np.ndarray, pair: int) -> np.ndarray:
-        table, columns = np.zeros(self.members.shape[0], np.int8), self._columns
-        for label, sign in zip(self.pairs[pair], (1, -1), strict=True):
-            table[columns.indices[columns.indptr[label] : columns.indptr[label + 1]]] += sign
-        return table[codes]
-
-    def sizes(self, counts: np.ndarray) -> np.ndarray:
-        """(pairs,) rows in each pair, from the rows per labelset (of all rows, or of the anchors:
-        then it is N_ab)."""
-        both = _rows_of_both(self.members, counts)
-        own = both.diagonal()
-        a, b = self.pairs.T if len(self.pairs) else (np.zeros(0, int), np.zeros(0, int))
-        return (own[a] + own[b] - 2 * both[a, b]).astype(np.int64)
-
-
-class PairNeighbours:
-    """Pass A of `pairwise` for a batch of anchors: per pair the anchors in it and their nearest
-    rows on both sides."""
-
-    def __init__(self, codes: np.ndarray, membership: PairMembership, k: int) -> None:
-        self.k, self.membership = k, membership
-        self.sides: dict[int, np.ndarray] = {}  # of the anchors in the pair
-        self.rows: dict[int, np.ndarray] = {}
-        self.best: dict[tuple[int, int], Nearest] = {}  # by pair and side
-        for pair in range(len(membership.pairs)):
-            side = membership.side(codes, pair)
-            rows = np.flatnonzero(side)
-            if len(rows):
-                self.rows[pair], self.sides[pair] = rows, side[rows]
-                self.best |= {(pair, sign): Nearest(len(rows), k) for sign in (1, -1)}
-
-    def update(self, tile: Tile) -> None:
-        """Take in a tile: its queries are the batch, its reference rows carry labelset codes."""
-        for pair, rows in self.rows.items():
-            side = self.membership.side(tile.reference.labelset_codes, pair)
-            for sign in (1, -1):
-                columns = np.flatnonzero(side == sign)
-                if len(columns):
-                    self.best[pair, sign].update(tile.part(rows, columns))
-
-    def links(self, sizes: np.ndarray) -> Links:
-        """The neighbours of all pairs, by ±1/(N_ab k), N_ab `sizes` (pairs,), added up where a row
-        is met in several."""
-        anchors, ids, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
-        for (pair, sign), nearest in self.best.items():
-            anchors.append(np.repeat(self.rows[pair], self.k))
-            ids.append(nearest.ids.ravel())
-            # the first class is the hits of its own anchors and the misses of the others
-            values.append(np.repeat(-sign * self.sides[pair], self.k) / (sizes[pair] * self.k))
-        return Links.of(
-            np.concatenate(anchors), np.concatenate(ids), np.concatenate(values)[:, None]
-        )
-
-
-@dataclass
-class Links:
-    """Weighted (anchor, neighbour) pairs: `anchors` (t,) positions in the batch, `ids` (t,) row
-    ids, `values` (t, w)."""
-
-    anchors: np.ndarray
-    ids: np.ndarray
-    values: np.ndarray
-
-    @staticmethod
-    def of(anchors: np.ndarray, ids: np.ndarray, values: np.ndarray) -> Links:
-        """Equal pairs are added up; those with `NONE` for a neighbour are left out."""
-        kept = ids != NONE
-        anchors, ids, values = anchors[kept], ids[kept], values[kept]
-        order = np.lexsort((anchors, ids))
-        anchors, ids, values = anchors[order], ids[order], values[order]
-        if len(ids):
-            start = np.flatnonzero(
-                np.concatenate([[True], (np.diff(ids) != 0) | (np.diff(anchors) != 0)])
-            )
-            anchors, ids, values = (
-                anchors[start],
-                ids[start],
-                np.add.reduceat(values, start, axis=0),
-            )
-        return Links(anchors, ids, values)
-
-    def differences(self, batch: Rows, block: Rows, scale: np.ndarray) -> np.ndarray:
-        """(w, d) int64 Σ_t of the whole numbers nearest to scale · values_t |x_anchor −
-        x_neighbour| over the neighbours in the block: pass B, additive in any order. `scale` (w,):
-        `whole_scale` of all links there are."""
-        order = np.argsort(block.ids, kind="stable")
-        at = np.searchsorted(block.ids, self.ids, sorter=order)
-        at[at == len(order)] = 0
-        here = (
-            np.flatnonzero(block.ids[order][at] == self.ids)
-            if len(order)
-            else np.zeros(0, np.int64)
-        )
-        i, j, values = self.anchors[here], order[at[here]], self.values[here] * scale
-        out = np.zeros((values.shape[1], batch.width))
-        for part, apart in differences(batch.x, block.x, i, j):
-            diff = changed(apart, lambda values: np.abs(values, out=values))
-            for total, value in zip(out, values[part].T, strict=True):
-                if sp.issparse(diff):
-                    terms = np.rint(diff.data * np.repeat(value, np.diff(diff.indptr)))
-                    total += np.bincount(diff.indices, terms, minlength=batch.width)
-                else:
-                    terms = diff * value[:, None]
-                    total += np.rint(terms, out=terms).sum(axis=0)
-        return out.astype(np.int64)
-
-
-def whole_scale(links: list[Links]) -> np.ndarray:
-    """(w,) what differences are multiplied by before they are rounded: no sum, at most Σ_t
-    |values_t|, leaves 2⁵³."""
-    return 2.0**52 / power_above(sum(np.abs(each.values).sum(axis=0) for each in links))
-
-
-def hamming_links(
-    best: Nearest, codes: np.ndarray, neighbour_codes: np.ndarray, members: sp.csr_matrix
-) -> Links:
-    """The links of `hamming`, values (t, 2) delta and 1 − delta: a batch's nearest rows, labelset
-    codes (a,) and (a, k)."""
-    k = best.ids.shape[1]
-    filled = np.flatnonzero(best.ids.ravel() != NONE)
-    anchor = filled // k
-    shared, both, at = shared_labels(members, codes[anchor], neighbour_codes.ravel()[filled])
-    delta = ((both - 2 * shared) / members.shape[1])[at]
-    return Links.of(anchor, best.ids.ravel()[filled], np.column_stack([delta, 1 - delta]))
-
-
-def hamming_scores(state: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(d,) scores from the summed state."""
-    weights = np.asarray(state["weights"], np.float64)
-    mean = state["differences"] / np.where(weights > 0, weights, 1.0)[:, None]
-    return mean[0] - mean[1]
