@@ -9,6 +9,8 @@ from typing import Any
 from ..adapters.selection import Selected
 from ..errors import DataError, ParameterError
 from ..evaluate import compare as trials
+from ..evaluate.data import open_data
+from ..evaluate.outcome import Outcome
 from ..evaluate.plan import FILES, Comparison, Run, read_comparison
 from ..evaluate.protocol import Protocol
 from ..evaluate.summary import main_metric, summary
@@ -189,7 +191,7 @@ def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
     path = data.path or data.name
     path = path if isinstance(path, str) else path[0]
     data.options = reader_options_of(model, data.format or "", data.options)
-    frame, _ = trials.open_data(spark, data)
+    frame, _ = open_data(spark, data)
     slots = attribute_names(frame, FEATURES)
     if slots is None:
         with reading():
@@ -209,7 +211,7 @@ def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
 
 
 def _write(
-    target: Place, work: Work, outcome: trials.Outcome, plan: Comparison, counts: dict[str, int]
+    target: Place, work: Work, outcome: Outcome, plan: Comparison, counts: dict[str, int]
 ) -> dict[str, Any]:
     """The tables, the page and the manifest, which is returned."""
     for name in TABLES:
@@ -226,7 +228,7 @@ def _write(
     return manifest
 
 
-def _summary(outcome: trials.Outcome, plan: Comparison, before: int) -> tuple[str, dict[str, Any]]:
+def _summary(outcome: Outcome, plan: Comparison, before: int) -> tuple[str, dict[str, Any]]:
     kind, metric = main_metric(plan)
     judge = plan.design().classifiers[0].title
     means = summary(outcome.cells, kind, metric, judge, outcome.methods).mean

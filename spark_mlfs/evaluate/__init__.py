@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..lazy import names_of
 
 if TYPE_CHECKING:
-    from .protocol import split
+    from .division import split
 
 __all__ = ["split"]
-__getattr__ = names_of(__name__, {"split": "protocol"}.get)
+__getattr__ = names_of(__name__, {"split": "division"}.get)

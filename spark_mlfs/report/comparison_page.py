@@ -17,8 +17,9 @@ import pandas as pd
 
 from ..errors import ParameterError
 from ..evaluate import summary as tables
-from ..evaluate.compare import ForgetfulJournal, Outcome, run
+from ..evaluate.compare import ForgetfulJournal, run
 from ..evaluate.metrics import LARGER_IS_BETTER, TITLES
+from ..evaluate.outcome import Outcome
 from ..evaluate.plan import OF_METHODS, Comparison, comparison, published, read_comparison
 from ..evaluate.trials import ALL_FEATURES
 from ..frames.frame import LocalSession

@@ -18,7 +18,9 @@ from spark_mlfs.blocks.arrays import pack_arrays
 from spark_mlfs.blocks.identity import content_hashes, feature_keys, occurrence_ids
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.renumber import identified
-from spark_mlfs.evaluate.protocol import Protocol, collect_labels, held_out, training
+from spark_mlfs.evaluate.block_folds import collect_labels
+from spark_mlfs.evaluate.derived import held_out, training
+from spark_mlfs.evaluate.protocol import Protocol
 from spark_mlfs.ml.learners import CLASSIFYING, EXTRACTING
 from spark_mlfs.select import CrossValidation, Rule
 from spark_mlfs.testing import block_of

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 import spark_mlfs
 from spark_mlfs import evaluate
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.evaluate import protocol as module
+from spark_mlfs.evaluate import division as module
 from spark_mlfs.evaluate.protocol import Protocol
 from spark_mlfs.kernels.hashing import mix
 from spark_mlfs.sklearn import (

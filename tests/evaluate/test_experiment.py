@@ -27,7 +27,8 @@ from spark_mlfs.engine import tasks as in_tasks
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.evaluate import trials as experiment
-from spark_mlfs.evaluate.protocol import Protocol, marked
+from spark_mlfs.evaluate.data import marked
+from spark_mlfs.evaluate.protocol import Protocol
 from spark_mlfs.evaluate.trials import (
     Candidate,
     Choose,
@@ -389,7 +390,7 @@ def test_a_fault_of_ours_is_not_hidden(data, monkeypatch):
     *_, packed = data
     split = Protocol.of("70/30").splits()[0]
     design = Design(("3",), (judge(k=5),))
-    monkeypatch.setattr(experiment, "run_trial", lambda *a: 1 / 0)
+    monkeypatch.setattr(experiment, "run_selection", lambda *a: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         results(packed, [Trial(Candidate("all"), split, design)], small=0)
 

@@ -12,7 +12,7 @@ import pytest
 
 from spark_mlfs import cli, read
 from spark_mlfs.blocks.pack import pack
-from spark_mlfs.evaluate import compare
+from spark_mlfs.evaluate import compare, data
 from spark_mlfs.evaluate import protocol as splits
 from spark_mlfs.evaluate.plan import comparison
 from spark_mlfs.frames.frame import LocalSession, NeedsSpark
@@ -169,7 +169,7 @@ def test_folds_of_many_rows_are_the_same(spark, monkeypatch, tables):
 def test_the_rows_that_are_drawn_are_the_same(spark, seed):
     drawn = []
     for session in (LocalSession(), spark):
-        frame = splits.sampled(read.load(session, None, "planted", **PLANTED), 40, seed, "id")
+        frame = data.sampled(read.load(session, None, "planted", **PLANTED), 40, seed, "id")
         drawn.append(sorted(row["id"] for row in frame.collect()))
     assert drawn[0] == drawn[1] and len(drawn[0]) == 40
 

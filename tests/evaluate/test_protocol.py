@@ -22,8 +22,9 @@ from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine, part_of
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.evaluate import protocol as protocol
-from spark_mlfs.evaluate.protocol import Protocol, held_out, noisy, training
+from spark_mlfs.evaluate import block_folds, protocol
+from spark_mlfs.evaluate.derived import held_out, noisy, training
+from spark_mlfs.evaluate.protocol import Protocol
 from spark_mlfs.kernels.gram import leave_out
 from spark_mlfs.kernels.hashing import group_of, mix, normal
 from spark_mlfs.statistics.gram import Gram
@@ -203,9 +204,11 @@ def test_rare_labelsets_are_divided_by_their_shares():
         np.random.default_rng(0).integers(0, 2**63, 20_000).astype(np.uint64)
     )  # each of one row
     for shares in ((0.2, 0.8), (0.25,) * 4):
-        found = [protocol._ends(hashes, np.arange(20_000), shares, [draw]) for draw in (1, 2)]
+        found = [
+            block_folds.fold_ends(hashes, np.arange(20_000), shares, [draw]) for draw in (1, 2)
+        ]
         for draw, state in zip((1, 2), found, strict=True):
-            (folds,) = protocol.by_labelset([state], [draw])
+            (folds,) = block_folds.by_labelset([state], [draw])
             rows = SimpleNamespace(ids=np.arange(20_000), labelset_hash=hashes)
             np.testing.assert_allclose(np.bincount(folds.of(rows)) / 20_000, shares, atol=0.012)
 

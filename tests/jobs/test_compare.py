@@ -241,7 +241,7 @@ def outcome(values, **more):
             "size": str(size),
         }
         | {"features": size, "whole": False, "chosen": False, "metrics": "standard"}
-        | {m: value + 0.01 * split for m in compare.TITLES}
+        | {m: value + 0.01 * split for m in tables.TITLES}
         for data, row in values.items()
         for method, value in row.items()
         for split in (0, 1)
@@ -462,7 +462,7 @@ def test_trials_that_failed_are_run_again():
     journal = compare.ForgetfulJournal()
     journal.done(0, {"cells": []})
     journal.done(1, {"error": "raise worker_bytes"})
-    assert compare._trials_left(plan, journal, 3, {"one"}) == {0: [1, 2]}
+    assert compare._unfinished(plan, journal, 3, {"one"}) == {0: [1, 2]}
 
 
 @pytest.mark.slow
@@ -725,7 +725,7 @@ def test_extractors_take_part(spark, tmp_path):
 def test_rows_and_a_screen_by_data_set(spark):
     """A set is cut to so many rows, the same ones however they are parted; its screen stands in
     front of methods without one."""
-    from spark_mlfs.evaluate.compare import open_data
+    from spark_mlfs.evaluate.data import open_data
 
     entry = {"name": "cut", "format": "planted", "options": OPTIONS, "rows": 60, "screen": "chi2:3"}
     methods = [{"name": "jmi"}, {"name": "ridge", "screen": "mim:4"}]

@@ -1,0 +1,177 @@
+"""Folds of rows in blocks, from their ids and labels, on Spark and in this process.
+
+The driver takes the label lists of all rows (`collect_labels`), or, of more rows, nothing but
+where the folds end in each labelset (`folds_by_labelset`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from ..blocks.block import Block
+from ..blocks.codec import binary_array, decode, encode, encoded_cells
+from ..blocks.dataset import Dataset, InMemoryDataset
+from ..blocks.folds import ByLabelset
+from ..blocks.identity import with_unique_ids
+from ..blocks.pack import Packed, at_once, collected
+from ..errors import worker_errors
+from ..frames.frame import Batches
+from ..kernels.hashing import mix, uniform
+
+Read = Callable[[Batches], Iterator[Block]]  # what makes blocks of a frame's batches
+State = dict[str, Any]  # arrays by name, as a task sends them to the driver
+
+
+def identified(packed: Dataset) -> Any:
+    """Return the rows with ids that no two of them share."""
+    if isinstance(packed, InMemoryDataset):
+        return replace(packed, blocks=[with_unique_ids(packed.block, packed.profile.named_ids)])
+    from ..blocks import renumber
+
+    assert isinstance(packed, Packed)
+    return renumber.identified(packed)
+
+
+def blocks_of(batches: Batches) -> Iterator[Block]:
+    """Decode the blocks of batches that hold them encoded."""
+    return map(Block.decode, encoded_cells(batches))
+
+
+def _encoded(state: State) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"state": binary_array(encode(state))})
+
+
+# ---- the label lists of all rows ----
+
+
+def collect_labels(packed: Dataset) -> tuple[np.ndarray, sp.csr_matrix]:
+    """Return row ids (n,) and positive labels (n, q) of all rows; one job."""
+    rows = identified(packed)
+    if isinstance(rows, InMemoryDataset):
+        return rows.block.ids, rows.block.labels(packed.profile.q)
+    return labels_of_blocks(rows.blocks(), blocks_of, packed.profile.q)
+
+
+def labels_of_blocks(
+    frame: Any, read: Read, q: int | None = None
+) -> tuple[np.ndarray, sp.csr_matrix]:
+    """Return row ids (n,) and positive labels (n, q) of a Spark frame; one job.
+
+    `read` makes blocks of the frame's batches. q is one more than the largest label by default."""
+    label_lists = frame.mapInArrow(partial(_label_lists, read), "state binary")
+    states = [decode(bytes(row.state)) for row in collected(label_lists)]
+    if q is None:
+        q = 1 + max((int(state["indices"].max(initial=-1)) for state in states), default=-1)
+    ids = np.concatenate([state["ids"] for state in states])
+    return ids, sp.vstack([_indicators(state, q) for state in states], format="csr")
+
+
+def _label_lists(read: Read, batches: Batches) -> Batches:
+    for block in read(batches):
+        yield _encoded(
+            {"ids": block.ids, "indptr": block.label_indptr, "indices": block.label_indices}
+        )
+
+
+def _indicators(state: State, q: int) -> sp.csr_matrix:
+    ones = np.ones(len(state["indices"]), np.int8)
+    return sp.csr_matrix((ones, state["indices"], state["indptr"]), shape=(len(state["ids"]), q))
+
+
+# ---- the folds of each labelset ----
+
+
+def folds_by_labelset(
+    packed: Dataset, shares: tuple[float, ...], draws: Sequence[int]
+) -> list[ByLabelset]:
+    """Return the folds of each draw, dealt out labelset by labelset; one job for all draws."""
+    rows = identified(packed)
+    if isinstance(rows, InMemoryDataset):
+        states = [fold_ends(rows.block.labelset_hash, rows.block.ids, shares, draws)]
+    else:
+        states = fold_ends_of_blocks(rows.blocks(), blocks_of, shares, draws)
+    return by_labelset(states, draws)
+
+
+def fold_ends_of_blocks(
+    frame: Any, read: Read, shares: tuple[float, ...], draws: Sequence[int]
+) -> list[State]:
+    """Return the `fold_ends` of the labelsets of a Spark frame, some of them in each state.
+
+    `read` makes blocks of the frame's batches."""
+    hashes = frame.mapInArrow(partial(_labelset_hashes, read), "labelset bigint, id bigint")
+    # all rows of a labelset meet in one partition
+    by_labelset = hashes.repartition("labelset")
+    ends = by_labelset.mapInArrow(partial(_fold_ends_of_part, shares, draws), "state binary")
+    with worker_errors():
+        return [decode(bytes(row.state)) for row in at_once(ends).collect()]
+
+
+def _labelset_hashes(read: Read, batches: Batches) -> Batches:
+    for block in read(batches):
+        labelsets = block.labelset_hash.view(np.int64)
+        yield pa.RecordBatch.from_pydict({"labelset": labelsets, "id": block.ids})
+
+
+def _fold_ends_of_part(
+    shares: tuple[float, ...], draws: Sequence[int], batches: Batches
+) -> Batches:
+    labelsets, ids = [], []
+    for batch in batches:
+        labelsets.append(batch.column(0).to_numpy())
+        ids.append(batch.column(1).to_numpy())
+    if sum(map(len, ids)):
+        hashes = np.concatenate(labelsets).view(np.uint64)
+        yield _encoded(fold_ends(hashes, np.concatenate(ids), shares, draws))
+
+
+def fold_ends(
+    labelsets: np.ndarray, ids: np.ndarray, shares: tuple[float, ...], draws: Sequence[int]
+) -> State:
+    """Return where the folds end among the row hashes of each labelset, at each draw.
+
+    `labelsets` (n,) hashes of the rows' labelsets, `ids` (n,). The state holds "hashes" (m,) of
+    the labelsets, ascending, and for each draw i "ends i" (m, folds − 1), the hash of the last row
+    of each fold but the last, and "order i" (m, folds), the folds in the order they are dealt."""
+    distinct, inverse, counts = np.unique(labelsets, return_inverse=True, return_counts=True)
+    keys = distinct.view(np.int64)
+    starts = np.concatenate([[0], np.cumsum(counts)])[:-1]
+    state: State = {"hashes": distinct}
+    for number, draw in enumerate(draws):
+        hashes = mix(ids, draw)
+        ordered_hashes = hashes[np.lexsort((hashes, inverse))]
+        turns = mix(keys[:, None] + np.arange(len(shares)), draw)
+        order = np.argsort(turns, axis=1, kind="stable")
+        dealt = _dealt(np.asarray(shares)[order], counts, chance=uniform(keys, draw, 1))
+        last = np.maximum(starts[:, None] + dealt - 1, 0)
+        state[f"ends {number}"] = np.where(dealt > 0, ordered_hashes[last], np.uint64(0))
+        state[f"order {number}"] = order
+    return state
+
+
+def _dealt(shares: np.ndarray, counts: np.ndarray, chance: np.ndarray) -> np.ndarray:
+    """Count the rows (m, folds − 1) of each labelset that are dealt out after each fold.
+
+    `shares` (m, folds) in the order of dealing, `counts` (m,) rows. Fractions of rows are rounded
+    up with their own probability, by `chance` (m,), which no order of folds depends on: so the
+    folds get their shares of labelsets of one row, too."""
+    fractions = np.cumsum(shares, axis=1)[:, :-1] * counts[:, None]
+    dealt = np.floor(fractions + chance[:, None]).astype(np.int64)
+    return np.clip(dealt, 0, counts[:, None])
+
+
+def by_labelset(states: Sequence[State], draws: Sequence[int]) -> list[ByLabelset]:
+    """Return the folds of each draw, from the `fold_ends` of all labelsets."""
+    ends = {name: np.concatenate([state[name] for state in states]) for name in states[0]}
+    ascending = np.argsort(ends["hashes"])
+    ends = {name: values[ascending] for name, values in ends.items()}
+    return [
+        ByLabelset(ends["hashes"], ends[f"ends {i}"], ends[f"order {i}"], draw)
+        for i, draw in enumerate(draws)
+    ]

@@ -1,0 +1,130 @@
+"""Rows of a trial with the engines over them, in this process or on the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..blocks.block import Block
+from ..blocks.dataset import Dataset, InMemoryDataset, Releasable
+from ..blocks.folds import Split
+from ..blocks.pack import Packed
+from ..blocks.profile import Profile
+from ..engine.base import Engine
+from ..engine.local import LocalEngine
+from ..kernels.gram import GramStatistics, total
+from ..kernels.hashing import GROUPS
+from ..pipeline import Request
+from ..statistics.base import Budgets
+from ..statistics.gram import Gram
+from .derived import held_out, mapped, training
+
+
+class RowSet(Releasable):
+    """Profiled rows in this process or on the cluster, which can be split.
+
+    `pool` has Gram matrices by group of rows; `tested` are the groups that these rows lack."""
+
+    def __init__(
+        self,
+        packed: Dataset,
+        budgets: Budgets,
+        pool: GramPool | None = None,
+        tested: frozenset[Any] = frozenset(),
+    ):
+        self.packed = packed
+        self.budgets = budgets
+        self.pool = pool
+        self.tested = tested
+        self._engines: list[Any] = []
+        self._all_features: Engine | None = None
+
+    @property
+    def profile(self) -> Profile:
+        return self.packed.profile
+
+    def engine(self, features: np.ndarray | None = None) -> Engine:
+        """Return an engine over some features, or over all varying ones (always the same one)."""
+        if features is not None:
+            return self._engine(self.packed.with_profile(self.profile.only(features)))
+        if self._all_features is None:
+            self._all_features = self._engine(self.packed)
+            if self.pool is not None:
+                self.pool.preload_gram(self._all_features, self.tested)
+        return self._all_features
+
+    def _engine(self, packed: Dataset) -> Engine:
+        if isinstance(packed, InMemoryDataset):
+            return LocalEngine(packed.profile, packed.blocks, self.budgets, packed.cores)
+        from ..engine.spark import SparkEngine
+
+        assert isinstance(packed, Packed)
+        self._engines.append(SparkEngine(packed, self.budgets))
+        return self._engines[-1]
+
+    @contextmanager
+    def split(self, split: Split) -> Iterator[tuple[RowSet, RowSet]]:
+        """Yield training and test rows, and release them at the end."""
+        groups = split.groups
+        pool = self.pool if groups is not None else None
+        tested = self.tested | frozenset(groups or ())
+        with (
+            RowSet(training(self.packed, split), self.budgets, pool, tested) as train,
+            RowSet(held_out(self.packed, split), self.budgets) as test,
+        ):
+            yield train, test
+
+    def changed(self, function: Callable[[Block], Block], trained: bool) -> RowSet:
+        """Return the same rows, which are `trained` on or tested, with other features."""
+        return RowSet(mapped(self.packed, function, "the extracted rows", trained), self.budgets)
+
+    def release(self) -> None:
+        for engine in self._engines:
+            engine.release()
+        self.packed.release()
+
+
+@dataclass(frozen=True)
+class GramPool:
+    """The Gram matrices of the sixty groups of rows, from one scan.
+
+    Those of any training set that is a union of groups are their sums."""
+
+    parts: dict[Any, GramStatistics]
+    varying: np.ndarray
+
+    @staticmethod
+    def over(packed: Packed, requests: Sequence[Request], budgets: Budgets) -> GramPool | None:
+        """Return the pool of these rows, or None where it would not serve.
+
+        A method must ask for a Gram matrix, no group be empty, and driver and workers hold all
+        sixty."""
+        problems = [
+            request.implementation.gram_problem(packed.profile, request.parameters)
+            for request in requests
+            if request.screen is None
+        ]
+        if all(problem is None or problem.sketch for problem in problems):
+            return None
+        if Gram(GROUPS).state_bytes(packed.profile) > min(budgets.driver, budgets.worker):
+            return None
+        from ..engine.spark import SparkEngine
+
+        with SparkEngine(packed, budgets) as engine:
+            (parts,) = engine.run(Gram(GROUPS))
+        return GramPool(parts, packed.profile.varying) if len(parts) == GROUPS else None
+
+    def preload_gram(self, engine: Engine, tested: frozenset[Any]) -> None:
+        """Give an engine over the groups that are not `tested` its Gram matrix.
+
+        Where other features are constant among its rows, the matrix is another: it is left out."""
+        if not np.array_equal(engine.profile.varying, self.varying):
+            return
+        gram = total([part for group, part in self.parts.items() if group not in tested])
+        low = engine.profile.low[self.varying]
+        high = engine.profile.high[self.varying]
+        engine.cache_result(Gram(), replace(gram, low=low, high=high))
