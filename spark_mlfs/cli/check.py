@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         raise ParameterError("which columns hold the labels? give --labels-col")
     remedy = "give the folder that `spark-mlfs select --classifier ...` wrote"
     work.check([args.model], "saved pipeline", remedy, options=not tabular(args.format))
-    return work.on_engine(_check, how, gates)
+    return work.run_on_engine_for(_check, how, gates)
 
 
 def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> int:

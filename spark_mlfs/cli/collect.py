@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     output = Output(local_path(settings.output or ""), settings.overwrite)
     work = Work(args, output, None, [(data.path, data.format or "", data.options)])
     work.check(options=True)
-    return work.on_engine(_collect, config, needs, settings=settings)
+    return work.run_on_engine_for(_collect, config, needs, settings=settings)
 
 
 def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:

@@ -17,7 +17,7 @@ from ..evaluate.summary import main_metric, summary
 from ..evaluate.trials import Candidate
 from ..frames.errors import reading
 from ..frames.schema import FEATURES, attribute_names
-from ..output.folder import MANIFEST, Output, Place
+from ..output.folder import MANIFEST, Output, OutputTarget
 from ..output.journal import Journal
 from ..report.comparison_page import check_formats, comparison_page, files
 from .flags import Flags, given
@@ -106,7 +106,7 @@ def run_plan(
     work.sources.append((model, "", {}))
     if args.dry_run:
         return _forecast(args, plan, plan.candidates(), model)
-    return work.on_engine(_run, plan, model, settings=plan.run)
+    return work.run_on_engine_for(_run, plan, model, settings=plan.run)
 
 
 def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
@@ -130,7 +130,7 @@ def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
         } - {None}:
             plan.notes += f"\n\n{SAME_ROWS}"
         with stages.stage("tables and page"):
-            target = Place(spark, journal.place, journal.folder, "overwrite")
+            target = OutputTarget(spark, journal.place, journal.folder, "overwrite")
             counts = {
                 "trials": len(journal.parts),
                 "trials_of_an_earlier_run": before,
@@ -211,7 +211,7 @@ def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
 
 
 def _write(
-    target: Place, work: Work, outcome: Outcome, plan: Comparison, counts: dict[str, int]
+    target: OutputTarget, work: Work, outcome: Outcome, plan: Comparison, counts: dict[str, int]
 ) -> dict[str, Any]:
     """The tables, the page and the manifest, which is returned."""
     for name in TABLES:

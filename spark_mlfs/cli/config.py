@@ -3,17 +3,12 @@ either.
 
 `RunConfig` has the sections, `conf/runs/quickstart.toml` explains each key. A flag that names
 another format or another method than the file's replaces that whole section, since the options and
-parameters of one are not those of the other.
-
-Files of features that a selection is held to: names, groups, costs, penalties."""
+parameters of one are not those of the other."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from .. import params
@@ -26,92 +21,16 @@ from ..frames.frame import ENGINE, MEMORY
 from ..frames.names import first_repeated
 from ..frames.schema import CATEGORIES
 from ..methods import DEFAULT_METHOD, METHODS
-from ..params import Choice, Integer, Optional, Parameter, from_json, text_in
+from ..params import Choice, Integer, Optional, Parameter
 from ..pipeline import Request
 from ..read.sections import Data, Field, InvalidValue, Section, explain, read_toml
 from ..select import Constraints, CrossValidation, Cut
 from ..select.modes import KEYS, RATES, RULES, Setting, either
 from ..select.rules import DRIFT, DRIFT_METHOD
 from ..statistics.base import Budgets
+from .feature_files import read_mapping, read_names
 
 STATES = "states"  # stands for a format where a run has sums in the place of rows
-MAX_LIST = 1 << 28
-
-
-def names_in(path: str, what: str) -> list[str] | None:
-    """The features that a file on this machine lists: the column ``name`` of a .csv, else a name a
-    line. None for what may be the folder of a saved selection; `ParameterError` where nothing of
-    the path is there, or it is no such file."""
-    file = Path(path)
-    if not file.is_file():
-        if "://" not in path and not file.exists():
-            raise ParameterError(
-                f"{what}: {path} is not there; give a file with a name a line, or the folder of a "
-                "selection"
-            )
-        return None
-    if file.suffix.lower() == ".csv":
-        return [row["name"] for row in _rows_in(path, what, "name")]
-    return [name for line in _text_in(path, what) if (name := line.rstrip("\r\n"))]
-
-
-def _text_in(path: str, what: str) -> io.StringIO:
-    try:
-        return io.StringIO(text_in(path, MAX_LIST, "list of features"), newline="")
-    except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ParameterError(f"{what}: {path} cannot be read: {said}") from None
-
-
-def _rows_in(path: str, what: str, *columns: str) -> list[dict[str, str]]:
-    """The rows of a .csv, which has these columns, and in every row."""
-    rows = csv.DictReader(_text_in(path, what))
-    try:
-        if not set(columns) <= set(rows.fieldnames or ()):
-            need = f"the column{'s' * (len(columns) > 1)} {' and '.join(map(repr, columns))}"
-            raise ParameterError(f"{what}: {path} needs {need}: name them so in its first line")
-        out = list(rows)
-    except csv.Error as error:
-        raise ParameterError(
-            f"{what}: {path}:{rows.line_num} cannot be read as CSV: {error}"
-        ) from None
-    if any(row[column] is None for row in out for column in columns):
-        raise ParameterError(
-            f"{what}: a row of {path} has too few cells: give it one for every column"
-        )
-    return out
-
-
-def mapping_in(path: str, what: str, column: str) -> dict[str, Any]:
-    """The groups, costs or penalties of a file on this machine: a table of a .toml or .json, or the
-    columns ``name`` and `column` of a .csv, where features of one group are gathered."""
-    kind = Path(path).suffix.lower()
-    if kind == ".csv":
-        rows, groups = _rows_in(path, what, "name", column), dict[str, Any]()
-        for row in rows if column == "group" else ():
-            if row["group"]:
-                groups.setdefault(row["group"], []).append(row["name"])
-        if (
-            column != "group"
-            and (twice := first_repeated([row["name"] for row in rows])) is not None
-        ):
-            raise ParameterError(f"{what}: {path} names {twice!r} twice: leave one")
-        return groups if column == "group" else {row["name"]: row[column] for row in rows}
-    if kind == ".toml" and Path(path).is_file():
-        return read_toml(path)
-    try:
-        found = from_json(_text_in(path, what).read())
-    except ValueError as error:
-        if isinstance(error, ParameterError):
-            raise
-        raise ParameterError(
-            f"{what}: {path} cannot be read: give a .toml, .json or .csv"
-        ) from None
-    if not isinstance(found, dict):
-        raise ParameterError(
-            f'{what}: {path} holds no table of names: give one such as {{"name": ...}}'
-        )
-    return found
 
 
 class DataChoice(Data, further=GRADING):
@@ -192,7 +111,7 @@ class ConstraintChoice(Section):
         names that one keeps."""
         for what in ("include", "exclude"):
             path = getattr(self, f"{what}_from")
-            names = names_in(path, f"{what}_from") if path else None
+            names = read_names(path, f"{what}_from") if path else None
             if path and names is None and selected is not None:
                 names = selected(path)
             if names is not None:
@@ -204,7 +123,7 @@ class ConstraintChoice(Section):
                 setattr(
                     self,
                     what,
-                    {**mapping_in(path, f"{what}_from", column), **(getattr(self, what) or {})},
+                    {**read_mapping(path, f"{what}_from", column), **(getattr(self, what) or {})},
                 )
                 setattr(self, f"{what}_from", None)
 
@@ -367,14 +286,14 @@ class DriftConfig(RunConfig):
 
     def comparison(self) -> dict[str, Any]:
         """How they are compared; what is left out is left to the comparison."""
-        return asked_of_drift(
+        return drift_settings(
             self.method.name if "name" in self.method.given else None,
             self.method.parameters,
             vars(self.drift),
         )
 
 
-def asked_of_drift(
+def drift_settings(
     method: str | None, parameters: Mapping[str, Any], values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The settings of a comparison of windows that are given, checked, and the method whose

@@ -29,7 +29,7 @@ from ..states.windows import Window
 from ..statistics.base import Budgets
 from ..statistics.contingency import TwoWay
 from ..statistics.targets import Labels
-from .config import DataChoice, DriftConfig, RunSettings, asked_of_drift, configure
+from .config import DataChoice, DriftConfig, RunSettings, configure, drift_settings
 from .dry_run import SAMPLE, scaled
 from .flags import Flags, data_flags, given, pairs, set_values, single
 from .terminal import print_forecast, print_result, some_of
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     sources = [(side.path, side.format or "", side.options) for side in sides]
     work = Work(args, Output(config.run.output or "", config.run.overwrite), None, sources)
     work.check(options=True)
-    return work.on_engine(
+    return work.run_on_engine_for(
         _forecast if args.dry_run else _drift, config, sides, how, settings=config.run
     )
 
@@ -179,7 +179,7 @@ def _frames(spark: Any, sides: list[DataChoice]) -> list[Any]:
 
 def compare_states(args: argparse.Namespace) -> int:
     """Compares saved states; returns the exit code."""
-    how = asked_of_drift(args.method, pairs(args.set, "--set"), compared(args))
+    how = drift_settings(args.method, pairs(args.set, "--set"), compared(args))
     against = AGAINST.accept(args.against or AGAINST.default)
     paths, output = states.folders(args.states), Output(args.output, args.overwrite)
     output.check(paths)

@@ -9,7 +9,7 @@ from ..errors import ParameterError
 from ..frames.frame import LocalFrame, LocalSession
 from ..media.generate import FILES, write_files
 from ..output.folder import MANIFEST, Output
-from ..output.table import write_rows
+from ..output.parquet import write_rows
 from ..params import Integer
 from ..read.samples import GENERATED
 from .flags import COUNT, Flags, accepted
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         )
     work = Work(args, Output(args.output, args.overwrite))
     work.check()
-    return _write(work, LocalSession()) if args.kind in FILES else work.on_engine(_write)
+    return _write(work, LocalSession()) if args.kind in FILES else work.run_on_engine_for(_write)
 
 
 def _write(work: Work, spark: Any) -> int:

@@ -11,7 +11,7 @@ import pandas as pd
 from ..adapters.tags import overtagged
 from ..errors import ParameterError, worker_errors
 from ..formats import READERS
-from ..output.folder import MANIFEST, Place, csv_text
+from ..output.folder import MANIFEST, OutputTarget, csv_text
 from ..read.content import gallery_of
 from ..read.encoded import Gallery, rejected_rows
 from ..report.page import scoring_page
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     work = Work.of(args, replaces=args.append)
     remedy = "give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote"
     work.check([args.model], "saved pipeline", remedy)
-    return work.on_engine(_score, identity, how, resumes=True)
+    return work.run_on_engine_for(_score, identity, how, resumes=True)
 
 
 def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) -> int:
@@ -87,7 +87,7 @@ def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) ->
             found = scoring.plan()
         return _forecast(args, scorer, {**found, **how})
 
-    def finish(scored: dict[str, Any], target: Place) -> None:
+    def finish(scored: dict[str, Any], target: OutputTarget) -> None:
         rows = scored_rows(spark, target, args.output if args.append else None)
         if table is not None:
             table.write(rows)

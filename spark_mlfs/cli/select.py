@@ -19,7 +19,7 @@ from ..adapters.selection import LocalSelection, Selected, facts_of
 from ..errors import DataError, ParameterError
 from ..frames.frame import LocalFrame, LocalSession, check_memory
 from ..frames.schema import FEATURES, attribute_names, fill_of, rejected_of
-from ..output.folder import MANIFEST, Output, Place, csv_text
+from ..output.folder import MANIFEST, Output, OutputTarget, csv_text
 from ..output.manifest import selection_manifest
 from ..pipeline import Result
 from ..report.page import feature_rows, page, smaller_index
@@ -197,7 +197,7 @@ def run(args: argparse.Namespace) -> int:
     work = Work(args, output, table, [(data.path, data.format or "", data.options)])
     work.check(options=not from_states)
     work.sources = [] if from_states else work.sources  # of states none is Spark's
-    return work.on_engine(
+    return work.run_on_engine_for(
         dry_run if args.dry_run else _select, config, settings=settings, ahead=("ml.selectors",)
     )
 
@@ -318,7 +318,7 @@ def _fit_pipeline(spark: Any, work: Work, config: RunConfig, model: Any, frame: 
 
 
 def _write(
-    target: Place, work: Work, config: RunConfig, ranked: Ranked, model: Any, fitted: Any
+    target: OutputTarget, work: Work, config: RunConfig, ranked: Ranked, model: Any, fitted: Any
 ) -> dict[str, Any]:
     started = time.perf_counter()
     result, kept = ranked.result, ranked.kept
@@ -355,7 +355,7 @@ def _write(
     return manifest
 
 
-def _write_grid(target: Place, names: list[str], ranked: Ranked) -> list[dict[str, Any]]:
+def _write_grid(target: OutputTarget, names: list[str], ranked: Ranked) -> list[dict[str, Any]]:
     """grid.csv: a line a cell, its parameters, loss and iterations; and every cell's ranking,
     grid-0.csv and on."""
     lines = []

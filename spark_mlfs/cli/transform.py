@@ -20,8 +20,8 @@ from ..frames.schema import CATEGORIES, FEATURES, ID, LABELS, attribute_names, w
 from ..frames.sessions import small_batches
 from ..lazy import DataFrame, F, SparkSession
 from ..markup import size
-from ..output.folder import MANIFEST, Place
-from ..output.table import write_rows
+from ..output.folder import MANIFEST, OutputTarget
+from ..output.parquet import write_rows
 from ..read.columns import number_of
 from ..read.layout import TEXT_IDS
 from ..read.local import numbers_of
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     work = Work.of(args)
     work.check([args.model], "saved selection", "give the folder that spark-mlfs select wrote")
     other = None if args.output_format == "parquet" else f"{args.output_format} is written by Spark"
-    return work.on_engine(_transform, form, needs_spark=other)
+    return work.run_on_engine_for(_transform, form, needs_spark=other)
 
 
 def _transform(work: Work, form: str, spark: Any) -> int:
@@ -177,7 +177,7 @@ def _form(args: argparse.Namespace) -> str:
     return form
 
 
-def _write(spark: SparkSession, reduced: DataFrame, target: Place, format: str) -> int:
+def _write(spark: SparkSession, reduced: DataFrame, target: OutputTarget, format: str) -> int:
     if isinstance(reduced, LocalFrame):
         assert target.folder is not None
         return write_rows(reduced, target.folder)

@@ -130,7 +130,7 @@ class Work:
             check_there(inputs(path, format))
         check_there(models, saved, remedy)
 
-    def on_engine(
+    def run_on_engine_for(
         self,
         run: Callable[..., int],
         *given: Any,

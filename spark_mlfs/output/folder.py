@@ -11,32 +11,17 @@ which cannot rename: each part goes to its place directly, ``ranking.csv``, ``ma
 without it is not complete.
 
 In a CSV a text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``,
-``@``, a tab or an end of a line) has a ``'`` before it. Parquet and JSON hold the text as it is.
-
-One run at a time into one place: a lock file beside the output, with its owner and its age.
-
-The lock is the operating system's (`flock`), so that a run that was killed holds nothing. Where the
-file system knows no locks, or another machine holds it, its age tells: the owner touches the file
-every `BEAT` seconds, and after `STALE` seconds without it the lock is taken over (clocks agree
-within a minute). Where only Spark reaches (``s3:``, ``hdfs:`` …) a row with the owner stands in the
-output (`owned`): two runs that begin within a second may both take it; only its age tells that it
-was killed."""
+``@``, a tab or an end of a line) has a ``'`` before it. Parquet and JSON hold the text as it is."""
 
 from __future__ import annotations
 
 import csv
 import fnmatch
-import getpass
-import json
 import os
 import re
 import secrets
 import shutil
-import socket
-import stat
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -146,18 +131,18 @@ class Output:
             raise ParameterError(f"the output {self.path} {said}")
 
     @contextmanager
-    def writing(self, spark: SparkSession) -> Iterator[Place]:
+    def writing(self, spark: SparkSession) -> Iterator[OutputTarget]:
         """A place to write into; what was written appears under the output's name when the block
         ends without an error."""
         if self.local is None:
-            yield Place(spark, self.path, None, "overwrite" if self.overwrite else "error")
+            yield OutputTarget(spark, self.path, None, "overwrite" if self.overwrite else "error")
             return
         target = self.local
         aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.new")
         with on_a_full_disk(self.path), parents_of(aside, self.path):
             try:
                 _make(aside, self.path)
-                yield Place(spark, spark_path(aside), aside, "error")
+                yield OutputTarget(spark, spark_path(aside), aside, "error")
                 if os.path.lexists(target) and not self.overwrite:
                     remedy = "give another, or --overwrite to replace it"
                     raise ParameterError(
@@ -236,7 +221,7 @@ def on_a_full_disk(path: str) -> Iterator[None]:
         raise full from None
 
 
-class Place:
+class OutputTarget:
     """Where the parts of one output are written: a folder of this machine, or a path only Spark
     knows."""
 
@@ -321,200 +306,3 @@ def exists(spark: SparkSession, path: str) -> bool:
         _ = spark.read.format("binaryFile").load(path).schema
         return True
     return False
-
-
-try:
-    import fcntl
-except ImportError:  # Windows: the age alone tells
-    fcntl = None  # type: ignore[assignment]
-
-BEAT, STALE = 20.0, 120.0  # seconds
-ROW_BEAT, ROW_STALE = (
-    60.0,
-    600.0,
-)  # of an owner's row: each beat is a Spark job, which waits for those under way
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # nor wait at a pipe
-Entry = dict[str, Any]
-
-
-@contextmanager
-def locked(path: Path, what: str) -> Iterator[None]:
-    """Holds the lock file `path` of the output `what`; `ParameterError` where another run holds it,
-    with its owner and age."""
-    handle = _acquire(path, what)
-    try:
-        with _beating(BEAT, lambda: os.utime(handle), f"lock of {what}"):
-            yield
-    finally:
-        if _same(handle, path):
-            path.unlink(missing_ok=True)
-        os.close(handle)
-
-
-@contextmanager
-def owned(
-    get: Callable[[], Entry | None], put: Callable[[Entry], object], what: str
-) -> Iterator[None]:
-    """As `locked`, by a row that `get` reads and `put` writes anew: who writes the output `what`,
-    and was last seen when."""
-
-    def note(**more: Any) -> None:
-        put({**entry, "seen": time.time(), **more})
-
-    found = get() or {}
-    seen = last if isinstance(last := found.get("seen"), (int, float)) else 0.0
-    if not found.get("ended") and time.time() - seen < ROW_STALE and not _dead(found):
-        raise _taken(what, found, ROW_STALE)
-    entry = _entry() | {"ended": False}
-    note()
-    if {**(get() or {}), "seen": None} != {
-        **entry,
-        "seen": None,
-    }:  # another began at the same moment: the last one has it
-        raise _taken(what, get() or {}, ROW_STALE)
-    try:
-        with _beating(ROW_BEAT, note, f"owner of {what}"):
-            yield
-    finally:
-        with suppress(Exception):  # of Spark, which is at its end; what ended the run is told
-            note(ended=True)
-
-
-@contextmanager
-def _beating(seconds: float, beat: Callable[[], object], name: str) -> Iterator[None]:
-    """Calls `beat` so often meanwhile, in a thread. Where it fails the age tells."""
-    stop = threading.Event()
-
-    def beats() -> None:
-        while not stop.wait(seconds):
-            with suppress(Exception):
-                beat()
-
-    thread = threading.Thread(target=beats, name=name, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-
-
-def _dead(owner: Entry) -> bool:
-    pid = owner.get("pid")
-    if owner.get("host") != socket.gethostname() or not isinstance(pid, int) or os.name == "nt":
-        return False
-    try:
-        os.kill(pid, 0)
-    except OSError as error:
-        return isinstance(error, ProcessLookupError)
-    return False
-
-
-def _taken(what: str, owner: Entry, stale: float) -> ParameterError:
-    return ParameterError(
-        f"another run writes the output {what}: {owner.get('who', 'of unknown owner')}, started "
-        f"{_ago(owner)}; wait for it to end, or give another --output (a lock whose owner is gone "
-        f"frees itself within {stale:.0f} s)"
-    )
-
-
-def _entry() -> Entry:
-    try:
-        user = getpass.getuser()
-    except (ImportError, KeyError, OSError):  # a user without a name, as in containers
-        user = "a user without a name"
-    host, pid = socket.gethostname(), os.getpid()
-    return {
-        "who": f"{user} on {host}, process {pid}",
-        "host": host,
-        "pid": pid,
-        "started": time.time(),
-    }
-
-
-def _acquire(path: Path, what: str) -> int:
-    """The open lock file, which is ours."""
-    try:
-        while (handle := _attempt(path, what)) is None:
-            pass
-        return handle
-    except OSError as error:
-        if path.is_symlink():
-            raise ParameterError(
-                f"{path} is a link, and a lock is a file of its own: delete it"
-            ) from None
-        said = full_disk(str(error)) or error.strerror or error
-        raise ParameterError(f"cannot write beside the output {what}: {said}") from None
-
-
-def _attempt(path: Path, what: str) -> int | None:
-    """The same; None where another run came between."""
-    handle, ours = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o644), False
-    try:
-        free = _flock(handle)
-        if not _same(handle, path):  # its owner took it away between our opening and locking it
-            return None
-        status = os.fstat(handle)
-        if (
-            not stat.S_ISREG(status.st_mode) or status.st_nlink > 1
-        ):  # a hard link is another's file, too
-            raise ParameterError(
-                f"{path} is no lock (another kind of file, or linked from elsewhere): delete it"
-            )
-        owner, age = _owner(handle), time.time() - status.st_mtime
-        if free is False or (
-            owner and age < STALE and (free is None or owner.get("host") != socket.gethostname())
-        ):
-            raise _taken(what, owner, STALE)
-        entry = _entry()
-        os.ftruncate(handle, 0)
-        os.lseek(handle, 0, os.SEEK_SET)
-        os.write(handle, json.dumps(entry).encode())
-        if free is None:  # another may have written at the same moment: the last one has it
-            time.sleep(0.2)
-        ours = free is not None or _owner(handle) == entry
-        return handle if ours else None
-    finally:
-        if not ours:
-            os.close(handle)
-
-
-def _flock(handle: int) -> bool | None:
-    """Whether the lock is ours; None where the file system has no locks."""
-    if fcntl is None:
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-
-
-def _same(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), os.stat(path))
-    except OSError:
-        return False
-
-
-def _owner(handle: int) -> Entry:
-    """Who wrote the lock; empty where it was only begun."""
-    try:
-        os.lseek(handle, 0, os.SEEK_SET)
-        owner = from_json(os.read(handle, 4096))
-        return owner if isinstance(owner, dict) else {}
-    except ValueError:
-        return {}
-
-
-def _ago(owner: Entry) -> str:
-    started = owner.get("started")
-    if not isinstance(started, (int, float)):
-        return "just now"
-    seconds = max(0, int(time.time() - started))
-    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
-        if seconds >= 2 * size:
-            return f"{seconds // size} {unit} ago"
-    return f"{seconds} seconds ago"

@@ -27,14 +27,13 @@ from .folder import (
     NOT_VISIBLE,
     exists,
     local_path,
-    locked,
     on_a_full_disk,
-    owned,
     parents_of,
     replace_folder,
     spark_path,
 )
-from .table import write_rows
+from .lock import locked, owned
+from .parquet import write_rows
 
 
 @dataclass

@@ -67,7 +67,7 @@ STATE = "_state"  # of an encoder among its Params: what is saved beside them
 _OWN = re.compile(r"SELECT \*, (.*) FROM __THIS__", re.DOTALL)
 
 
-def told_labels(frame: Any, labels: str, names: Sequence[str]) -> tuple[bool, list[Any]]:
+def label_encoding(frame: Any, labels: str, names: Sequence[str]) -> tuple[bool, list[Any]]:
     """Return how a column tells the labels called `names`: True and what stands for each in an
     array of those a row has, or False and the place of each among its values; no places where these
     are as many, in this order."""

@@ -22,7 +22,7 @@ from ..frames.frame import LocalFrame
 from ..lazy import F
 from ..read.encoded import PATH, SHOWN, ExampleRow, RowNames, largest_rows
 from ..read.local import entries_of
-from .base import SavedPipeline, told_labels
+from .base import SavedPipeline, label_encoding
 
 FEW_TAGS = 0.25  # share of the rows without a tag that is worth a word
 BITS = 20  # of a score's bits that its histogram goes by: 8 of its fraction
@@ -214,7 +214,7 @@ class Check:
                 chosen,
                 self.curves,
                 self.pictured(),
-                told_labels(frame, self.labels, names),
+                label_encoding(frame, self.labels, names),
             )
             states = rows.mapInArrow(measure, "state binary")
             if not self.curves or isinstance(states, LocalFrame):
@@ -250,7 +250,7 @@ def _one(states: Iterable[Measured]) -> Iterator[pa.RecordBatch]:
 class MeasureBatches:
     """Worker side of `Check`: truth, labels and scores to a state; `chosen` gives labels instead of
     the classifier; of the labels `shown` rows are named by the two columns behind; `told` says how
-    the first column tells the truth (`told_labels`)."""
+    the first column tells the truth (`label_encoding`)."""
 
     q: int
     chosen: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, ...]] | None

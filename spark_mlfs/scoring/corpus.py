@@ -40,7 +40,7 @@ from ..frames.frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark
 from ..frames.names import near, quoted
 from ..frames.paths import files_of
 from ..lazy import Column, DataFrame, F, SparkSession, names_of
-from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
+from ..output.folder import MANIFEST, OutputTarget, exists, local_path, spark_path
 from ..output.journal import Journal
 from ..pipeline import Progress
 from ..read.content import corpus_of
@@ -185,7 +185,7 @@ class Scoring:
     def run(
         self,
         progress: Progress | None = None,
-        finish: Callable[[dict[str, Any], Place], None] | None = None,
+        finish: Callable[[dict[str, Any], OutputTarget], None] | None = None,
     ) -> dict[str, Any]:
         """Score the corpus; return the manifest's part of it: rows, parts, tags, seconds. `finish`
         writes what else belongs to the output (its manifest), then all of it appears."""
@@ -263,7 +263,7 @@ class Scoring:
                 "settings": settings,
             }
             if finish is not None:
-                finish(scored, Place(spark, journal.place, journal.folder, "overwrite"))
+                finish(scored, OutputTarget(spark, journal.place, journal.folder, "overwrite"))
             journal.publish(self.append)
         return scored
 
@@ -370,7 +370,7 @@ class Scoring:
         return inputs, columns, fresh, todo
 
 
-def scored_rows(spark: SparkSession, target: Place, earlier: str | None = None) -> DataFrame:
+def scored_rows(spark: SparkSession, target: OutputTarget, earlier: str | None = None) -> DataFrame:
     """The rows of all parts gathered at `target`, and of the output `earlier` where it has some
     that are not there."""
     places = (

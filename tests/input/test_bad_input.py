@@ -1639,7 +1639,7 @@ def test_a_reader_that_ends_ends_no_command(tmp_path):
 def test_a_csv_of_ours_runs_no_formula(tmp_path):
     import pandas as pd
 
-    from spark_mlfs.output.folder import _FORMULA, Place
+    from spark_mlfs.output.folder import _FORMULA, OutputTarget
 
     def unescaped(cell):
         return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell) else cell
@@ -1667,7 +1667,7 @@ def test_a_csv_of_ours_runs_no_formula(tmp_path):
     frame = pd.DataFrame(
         {"rank": range(len(names)), "name": names, "score": -np.arange(len(names)) / 3, "=col": 1}
     )
-    Place(None, str(tmp_path), tmp_path, "error").table("ranking", frame)
+    OutputTarget(None, str(tmp_path), tmp_path, "error").table("ranking", frame)
     read = pd.read_csv(
         tmp_path / "ranking.csv", keep_default_na=False, float_precision="round_trip"
     )

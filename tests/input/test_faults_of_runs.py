@@ -23,9 +23,10 @@ from pyspark.sql import functions as F
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.cli import main
 from spark_mlfs.errors import DataError, ParameterError, PlatformError, from_worker, worker_errors
-from spark_mlfs.output import folder
-from spark_mlfs.output.folder import Output, locked
+from spark_mlfs.output import lock
+from spark_mlfs.output.folder import Output
 from spark_mlfs.output.journal import Journal
+from spark_mlfs.output.lock import locked
 from spark_mlfs.read import load
 
 # ---- rows are named as their owner knows them ----
@@ -82,7 +83,7 @@ def test_a_row_is_named_by_what_its_id_column_holds(spark, kind):
 HOLDER = """
 import sys, time
 from pathlib import Path
-from spark_mlfs.output.folder import locked
+from spark_mlfs.output.lock import locked
 from spark_mlfs.read import load
 with locked(Path(sys.argv[1]), "runs/tags"):
     print("held", flush=True)
@@ -124,7 +125,7 @@ def test_the_second_run_is_told_who_writes_there_and_since_when(holder, tmp_path
 @pytest.mark.parametrize("flock", [True, False], ids=["with locks", "a file system without locks"])
 def test_a_lock_of_another_machine_is_taken_over_when_it_is_old(tmp_path, monkeypatch, flock):
     if not flock:
-        monkeypatch.setattr(folder, "fcntl", None)
+        monkeypatch.setattr(lock, "fcntl", None)
     path = tmp_path / "lock"
     owner = {
         "who": "ada on elsewhere, process 7",
@@ -139,15 +140,15 @@ def test_a_lock_of_another_machine_is_taken_over_when_it_is_old(tmp_path, monkey
     ):
         pass
     assert json.loads(path.read_text()) == owner
-    os.utime(path, (time.time() - folder.STALE - 1,) * 2)
+    os.utime(path, (time.time() - lock.STALE - 1,) * 2)
     with locked(path, "out"):
         assert json.loads(path.read_text())["pid"] == os.getpid()
     assert not path.exists()
 
 
 def test_an_owner_keeps_its_lock_young(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder, "fcntl", None)
-    monkeypatch.setattr(folder, "BEAT", 0.05)
+    monkeypatch.setattr(lock, "fcntl", None)
+    monkeypatch.setattr(lock, "BEAT", 0.05)
     with locked(tmp_path / "lock", "out"):
         os.utime(tmp_path / "lock", (1, 1))
         deadline = time.time() + 10
@@ -186,7 +187,7 @@ def test_an_owners_row_is_a_lock_where_there_are_none(monkeypatch):
     rows = []
 
     def owned():
-        return folder.owned(
+        return lock.owned(
             lambda: json.loads(rows[-1]) if rows else None,
             lambda entry: rows.append(json.dumps(entry)),
             "s3://b/x",
@@ -202,7 +203,7 @@ def test_an_owners_row_is_a_lock_where_there_are_none(monkeypatch):
         ):
             pass
 
-    monkeypatch.setattr(folder, "ROW_BEAT", 0.05)
+    monkeypatch.setattr(lock, "ROW_BEAT", 0.05)
     with owned():
         held()
         seen, deadline = json.loads(rows[-1])["seen"], time.time() + 10
@@ -217,7 +218,7 @@ def test_an_owners_row_is_a_lock_where_there_are_none(monkeypatch):
     rows.append(json.dumps(mine | {"host": "elsewhere", "pid": 7}))
     held()
     for other in (
-        {"host": "elsewhere", "seen": time.time() - folder.ROW_STALE - 1},
+        {"host": "elsewhere", "seen": time.time() - lock.ROW_STALE - 1},
         {"pid": ended.pid},
         {"seen": "x"},
     ):
@@ -227,7 +228,7 @@ def test_an_owners_row_is_a_lock_where_there_are_none(monkeypatch):
     written = len(rows)
     with (
         pytest.raises(ParameterError, match="ada on elsewhere"),
-        folder.owned(
+        lock.owned(
             lambda: {"who": "ada on elsewhere"} if len(rows) > written else None,
             lambda entry: rows.append(json.dumps(entry)),
             "out",
@@ -507,7 +508,7 @@ INSIDE = {  # functions that are called within such a block only
     ("scoring/corpus.py", "_count"),
     ("read/missing.py", "_by_slot"),
     ("frames/frame.py", "toPandas"),  # of rows of this process, as the next two
-    ("output/table.py", "write_rows"),
+    ("output/parquet.py", "write_rows"),
     ("cli/dry_run.py", "_dry_run"),
     ("cli/transform.py", "_write"),  # a command's errors are told by `cli.command.main`
 }

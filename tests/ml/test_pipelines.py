@@ -20,7 +20,7 @@ from spark_mlfs.errors import ParameterError
 from spark_mlfs.ml import persistence
 from spark_mlfs.ml.persistence import load_pipeline, save_pipeline
 from spark_mlfs.output import folder
-from spark_mlfs.output.folder import Place
+from spark_mlfs.output.folder import OutputTarget
 from spark_mlfs.read.words import WordCounts
 from spark_mlfs.scoring import corpus
 from spark_mlfs.scoring import stages as scorer
@@ -81,7 +81,7 @@ def test_without_the_jvm_commands_save_and_load(spark, fitted, tmp_path, monkeyp
 
     monkeypatch.setattr(PipelineModel, "write", refused)
     monkeypatch.setattr(PipelineModel, "load", refused)
-    Place(spark, f"file://{tmp_path}", tmp_path, "error").model("pipeline", model)
+    OutputTarget(spark, f"file://{tmp_path}", tmp_path, "error").model("pipeline", model)
     found = scorer.load_scorer(spark, f"file://{tmp_path}")
     assert [type(stage) for stage in found.stages] == [
         type(stage) for stage in (*model.stages[0].stages, model.stages[1])
