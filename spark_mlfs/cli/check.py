@@ -23,26 +23,29 @@ from ..read.encoded import PATH, Gallery
 from ..read.tables import open_table
 from ..report.page import check_page
 from ..scoring.base import SavedPipeline
-from ..scoring.check import FEW_TAGS, SIDES, Check, suggest_threshold
-from .flags import ANY_NUMBER, Flags, require, tags_asked
+from ..scoring.check import FEW_TAGS, SIDES, Check, Measured, suggest_threshold
+from .flags import ANY_NUMBER, Flags, require, tag_settings
 from .terminal import NOT_MET, OK, print_forecast, print_result, some_of
 from .work import Work, load_pipeline
 
 Gate = tuple[str, str, Callable[[float], bool]]
 EPILOG = """\
 example (a corpus this library makes, nothing to download):
-  spark-mlfs select --format numbers --method jmi --num-top-features 40 --classifier mlknn --output runs/numbers
+  spark-mlfs select --format numbers --method jmi --num-top-features 40 --classifier mlknn \\
+      --output runs/numbers
   spark-mlfs check --model runs/numbers --format numbers --option seed=1
 
 more:
-  spark-mlfs check --model runs/topics --data data/labelled.parquet --format parquet --labels-col tags --top-n 3
+  spark-mlfs check --model runs/topics --data data/labelled.parquet --format parquet \\
+      --labels-col tags --top-n 3
 
---top-n and --threshold give rows their labels as in spark-mlfs score. Rows with an unknown label are left out.
+--top-n and --threshold give rows their labels as in spark-mlfs score. Rows with an unknown label
+are left out.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The saved pipeline, the labelled rows, and how rows get their labels."""
+    """Add the flags: the saved pipeline, the labelled rows, and how rows get their labels."""
     Flags.data(parser, pipeline=True)
     flags = Flags(parser, "labels of a row")
     flags.tags()
@@ -54,154 +57,177 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks a pipeline; returns the exit code."""
+    """Check a pipeline; return the exit code."""
     require("check", model=args.model, format=args.format)
     if args.features:
         raise ParameterError("check takes no --features: the saved pipeline knows its columns")
-    gates, how = [_gate(text) for text in args.require], tags_asked(args)
+    gates = [_gate(text) for text in args.require]
+    settings = tag_settings(args)
     work = Work.of(args)
     if tabular(args.format) and "labels" not in work.options:
         raise ParameterError("which columns hold the labels? give --labels-col")
     remedy = "give the folder that `spark-mlfs select --classifier ...` wrote"
     work.check([args.model], "saved pipeline", remedy, options=not tabular(args.format))
-    return work.run_on_engine_for(_check, how, gates)
+    return work.run_on_engine_for(_check, settings, gates)
 
 
-def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> int:
-    args, stages = work.args, work.stages
+def _check(work: Work, settings: dict[str, Any], gates: list[Gate], spark: Any) -> int:
+    args = work.args
+    stages = work.stages
     with stages.stage("model"):
         scorer = load_pipeline(spark, args.model)
     with stages.stage("read"):
-        frame, labels = _labelled(spark, scorer, work)
-        how["id"] = (
-            columns_of(frame, work.options["id"], "id")[0] if work.options.get("id") else None
-        )
-        encoder = scorer.encoder if args.format == "files" else None
-        if work.output is not None:
-            how["shown"] = scorer.text_read(frame) if encoder is None else PATH
-        if encoder is not None:
-            how["id"] = PATH
+        frame, labels = _labelled_rows(spark, scorer, work)
+        settings |= _row_names(frame, scorer, work)
         if args.dry_run:
-            Check(scorer, labels, **how).states(frame)
-            return _forecast(args, scorer, {"rows": work.count_rows(spark, frame), **how})
+            Check(scorer, labels, **settings).states(frame)
+            return _forecast(args, scorer, {"rows": work.count_rows(spark, frame), **settings})
     with stages.stage("predict and measure"):
-        check = Check(scorer, labels, **how, curves=work.output is not None)
+        check = Check(scorer, labels, **settings, curves=work.output is not None)
         checked = check.run(frame)
     if args.format == "files" and checked.left_out and work.options.get("on_error") == "refuse":
         raise DataError(
             f"{checked.left_out} files cannot be used: spark-mlfs score lists them; or leave "
             "--on-error refuse out"
         )
-    names, trained = scorer.classifier.labelNames, scorer.classifier.labelShares
+    manifest = _manifest(work, spark, scorer, checked)
+    metrics = manifest["metrics"]
+    unmet = [text for text, name, holds in gates if not holds(metrics.get(name, float("nan")))]
+    if gates:
+        manifest |= {"required": args.require, "not_met": unmet}
+    notes = _notes(scorer, checked, manifest) if settings["top_n"] is None else []
+    if work.output is not None:
+        with stages.stage("page"):
+            _write_page(work, spark, check, checked, manifest)
+    print_result(args, _text(manifest), manifest)
+    for note in notes:
+        work.note(note)
+    for text, name, _ in gates:
+        if text in unmet:
+            line = f"spark-mlfs: not met: {text}: {name} is {metrics.get(name)}"
+            print(line, file=sys.stderr, flush=True)
+    return NOT_MET if unmet else OK
+
+
+def _row_names(frame: Any, scorer: SavedPipeline, work: Work) -> dict[str, Any]:
+    """Return the columns that rows are called and shown by, as settings of `Check`."""
+    id = work.options.get("id")
+    columns: dict[str, Any] = {"id": columns_of(frame, id, "id")[0] if id else None}
+    encodes_files = work.args.format == "files" and scorer.encoder is not None
+    if encodes_files:
+        columns["id"] = PATH
+    if work.output is not None:
+        columns["shown"] = PATH if encodes_files else scorer.text_read(frame)
+    return columns
+
+
+def _manifest(work: Work, spark: Any, scorer: SavedPipeline, checked: Measured) -> dict[str, Any]:
     results: dict[str, Any] = {
         "rows": checked.rows,
         "rows_left_out": checked.left_out,
         "rows_without_a_tag": checked.untagged,
         "metrics": checked.metrics(),
-        "labels": checked.sums.per_label(names).to_dict("records"),
-        "output": args.output,
+        "labels": checked.sums.per_label(scorer.classifier.labelNames).to_dict("records"),
+        "output": work.args.output,
     }
-    found = work.manifest(spark, results, {"path": scorer.path, **scorer.classifier.summary})
-    unmet = [
-        text for text, name, holds in gates if not holds(found["metrics"].get(name, float("nan")))
-    ]
-    found |= {"required": args.require, "not_met": unmet} if gates else {}
-    untagged, given = (
-        checked.untagged / checked.rows,
-        dict(zip(names, checked.sums.labels[1].tolist(), strict=True)),
-    )
+    return work.manifest(spark, results, {"path": scorer.path, **scorer.classifier.summary})
+
+
+def _notes(scorer: SavedPipeline, checked: Measured, manifest: dict[str, Any]) -> list[str]:
+    """Return notes on rows that get no tag, or too many; the manifest gets their facts."""
+    names = scorer.classifier.labelNames
+    untagged = checked.untagged / checked.rows
+    predicted = dict(zip(names, checked.sums.labels[1].tolist(), strict=True))
     notes = []
-    if untagged >= FEW_TAGS and how["top_n"] is None:
-        remedy = found["remedy"] = suggest_threshold(checked)
+    if untagged >= FEW_TAGS:
+        remedy = suggest_threshold(checked)
+        manifest["remedy"] = remedy
         notes.append(
             f"{100 * untagged:.0f} % of the rows get no tag: --threshold {remedy['threshold']:.6g} "
             f"gives nine rows in ten one, --top-n {remedy['top_n']} each as many as rows have on "
             "average"
         )
-    if how["top_n"] is None and (many := overtagged(given, checked.rows, trained)):
-        found["too_many"] = many
-        notes.append(many)
-    if work.output is not None:
-        with stages.stage("page"), work.output.writing(spark) as place:
-            gallery = (
-                gallery_of(spark, work.path, work.options, None, encoder[1])
-                if encoder
-                else Gallery(None)
-            )
-            shown = gallery.shown(checked.ends, len(SIDES))
-            of_labels = {names[j]: ends for j, ends in zip(check.pictured(), shown, strict=False)}
-            place.text("report.html", check_page(checked, names, trained, found, of_labels))
-            place.json(MANIFEST, found)
-    print_result(args, _in_words(found), found)
-    for note in notes:
-        work.note(note)
-    for text, name, _ in gates:
-        if text in unmet:
-            print(
-                f"spark-mlfs: not met: {text}: {name} is {found['metrics'].get(name)}",
-                file=sys.stderr,
-                flush=True,
-            )
-    return NOT_MET if unmet else OK
+    too_many = overtagged(predicted, checked.rows, scorer.classifier.labelShares)
+    if too_many:
+        manifest["too_many"] = too_many
+        notes.append(too_many)
+    return notes
+
+
+def _write_page(
+    work: Work, spark: Any, check: Check, checked: Measured, manifest: dict[str, Any]
+) -> None:
+    scorer = check.scorer
+    names = scorer.classifier.labelNames
+    assert work.output is not None
+    with work.output.writing(spark) as target:
+        if work.args.format == "files" and scorer.encoder is not None:
+            gallery = gallery_of(spark, work.path, work.options, None, scorer.encoder[1])
+        else:
+            gallery = Gallery(None)
+        examples = gallery.shown(checked.ends, len(SIDES))
+        by_label = {names[j]: rows for j, rows in zip(check.pictured(), examples, strict=False)}
+        page = check_page(checked, names, scorer.classifier.labelShares, manifest, by_label)
+        target.text("report.html", page)
+        target.json(MANIFEST, manifest)
 
 
 def _gate(text: str) -> Gate:
-    """One condition of --require: its text, the metric, and whether a value will do."""
+    """Return a condition of --require: its text, the metric, and whether a value will do."""
     known = [*LARGER_IS_BETTER, *(f"{name}{k}" for name in NAMES[0] for k in AT)]
-    found = re.fullmatch(r"\s*(\w+)\s*(>=|<=)\s*(\S+)\s*", text)
-    if found is None:
+    match = re.fullmatch(r"\s*(\w+)\s*(>=|<=)\s*(\S+)\s*", text)
+    if match is None:
         raise ParameterError(
             f"--require {text!r}: write it as 'microF1>=0.6' or 'hammingLoss<=0.1'"
         )
-    if found[1] not in known:
-        raise ParameterError(f"--require: no metric {found[1]!r}: {near(found[1], known)}")
+    metric, sign, number = match.groups()
+    if metric not in known:
+        raise ParameterError(f"--require: no metric {metric!r}: {near(metric, known)}")
     try:
-        bound = ANY_NUMBER(found[3])
+        bound = ANY_NUMBER(number)
     except argparse.ArgumentTypeError as error:
-        raise ParameterError(f"--require {found[1]}{found[2]} {error}") from None
-    return (
-        text,
-        found[1],
-        (lambda value: value >= bound) if found[2] == ">=" else (lambda value: value <= bound),
-    )
+        raise ParameterError(f"--require {metric}{sign} {error}") from None
+    if sign == ">=":
+        return text, metric, lambda value: value >= bound
+    return text, metric, lambda value: value <= bound
 
 
-def _forecast(args: argparse.Namespace, scorer: SavedPipeline, further: dict[str, Any]) -> int:
-    names, stages, read = (
-        scorer.classifier.labelNames,
-        [type(stage).__name__ for stage in scorer.stages],
-        scorer.columns_read(),
-    )
-    found = {
+def _forecast(args: argparse.Namespace, scorer: SavedPipeline, facts: dict[str, Any]) -> int:
+    names = scorer.classifier.labelNames
+    stages = [type(stage).__name__ for stage in scorer.stages]
+    columns = scorer.columns_read()
+    forecast = {
         "model": scorer.path,
         "stages": stages,
         "features": scorer.width,
         "labels": list(names),
-        "columns_read": read,
+        "columns_read": columns,
     }
     lines = {
         "model": f"{scorer.path}: {', '.join(stages)}; {scorer.width} features",
-        "reads": ", ".join(read),
-        "rows": f"{further['rows']} to measure on, in one pass; those with an unknown label are "
+        "reads": ", ".join(columns),
+        "rows": f"{facts['rows']} to measure on, in one pass; those with an unknown label are "
         "left out",
         "labels": f"{len(names)}: {some_of(names)}",
     }
-    return print_forecast(args, lines, {**found, **further})
+    return print_forecast(args, lines, {**forecast, **facts})
 
 
-def _labelled(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, str]:
-    """The rows as the pipeline reads them, and the column of their labels."""
-    path, format, options = work.path, work.format, dict(work.options)
+def _labelled_rows(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, str]:
+    """Return the rows as the pipeline reads them, and the column of their labels."""
+    path = work.path
+    format = work.format
+    options = dict(work.options)
     if format == "files":
         files: Any = work.table_read(spark)
-        return labels_of(
-            files, options.get("labels") or FOLDER, options.get("label_delimiter"), "_labels"
-        )
+        labels = options.get("labels") or FOLDER
+        return labels_of(files, labels, options.get("label_delimiter"), "_labels")
     if not tabular(format):
         return read.load(spark, path, format, **scorer.reader_options(format, options)), LABELS
     source = open_table(spark, path, format, options.pop("reader_options", None))
-    SavedPipeline.check(scorer, source, path if isinstance(path, str) else str(path), [])
-    labels, delimiter = options.pop("labels"), options.pop("label_delimiter", None)
+    SavedPipeline.check(scorer, source, str(path), [])
+    labels = options.pop("labels")
+    delimiter = options.pop("label_delimiter", None)
     options.pop("id", None)
     if options:
         raise ParameterError(
@@ -211,17 +237,17 @@ def _labelled(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, str]:
     return labels_of(source, labels, delimiter, "_labels")
 
 
-def _in_words(found: dict[str, Any]) -> str:
-    left_out = found["rows_left_out"]
-    left = (
-        f" ({left_out} left out, whose labels are unknown or that cannot be read)"
-        if left_out
-        else ""
-    )
-    lines = [f"{found['rows']} rows{left}, {found['rows_without_a_tag']} of them get no tag"]
-    for name, value in found["metrics"].items():
+def _text(manifest: dict[str, Any]) -> str:
+    left_out = manifest["rows_left_out"]
+    unknown = ""
+    if left_out:
+        unknown = f" ({left_out} left out, whose labels are unknown or that cannot be read)"
+    rows = manifest["rows"]
+    lines = [f"{rows} rows{unknown}, {manifest['rows_without_a_tag']} of them get no tag"]
+    for name, value in manifest["metrics"].items():
         better = "larger" if LARGER_IS_BETTER.get(name, True) else "smaller"
         lines.append(f"  {name:<18} {value:8.4f}   {better} is better")
-    if found["output"]:
-        lines.append(f"written to {found['output']}: report.html (which threshold), manifest.json")
+    if manifest["output"]:
+        output = manifest["output"]
+        lines.append(f"written to {output}: report.html (which threshold), manifest.json")
     return "\n".join(lines)

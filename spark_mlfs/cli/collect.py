@@ -21,7 +21,7 @@ from ..states.states import CollectedPart, States, described_parts, out_of_range
 from ..states.sums import describe_kinds
 from ..statistics.base import Budgets
 from .config import RunConfig, RunSettings, configure
-from .flags import COUNT, Flags, data_flags, given, pairs
+from .flags import COUNT, Flags, data_flags, flag_values, pairs
 from .terminal import print_result, some_of
 from .work import Work, packed
 
@@ -59,9 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "for jmi, d2f, mdmr, pmu, scls, lrfs, mrmr, fimf: the pairs of so many features are "
         "counted, the best by mim"
     )
-    flags.one("--pairs-of", "N", said, type=COUNT)
-    flags.one("--like", "DIR", "states that were collected first: codes and grids are theirs")
-    flags.one(
+    flags.value("--pairs-of", "N", said, type=COUNT)
+    flags.value("--like", "DIR", "states that were collected first: codes and grids are theirs")
+    flags.value(
         "--name", "NAME", "what these rows are called (default: the name of the output folder)"
     )
     Flags.output(parser).engine(budgets=True)
@@ -72,7 +72,9 @@ def run(args: argparse.Namespace) -> int:
     needs = needs_of(getattr(args, "for"), pairs(args.set, "--set"))
     if args.like:
         head(args.like)
-    config = configure(args.config, {"data": data_flags(args), "run": given(args, RunSettings)})
+    config = configure(
+        args.config, {"data": data_flags(args), "run": flag_values(args, RunSettings)}
+    )
     data, settings = config.data, config.run
     if data.options.get("missing") == "mean":
         raise ParameterError(

@@ -112,21 +112,22 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(flagged: Container[str] = COMMANDS) -> argparse.ArgumentParser:
-    """The parser of all commands, with the flags of all or of those `flagged`, whose modules are
-    imported. What it gives has the command's `run` and `parser`."""
-    written: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+    """Return the parser of all commands, with the flags of all or of those `flagged`.
+
+    Only the modules of these are imported. What it parses has the command's `run` and `parser`."""
+    layout: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
     top = _Parser(
         "spark-mlfs",
         description="Multi-label feature selection on Apache Spark.",
         epilog=_EXAMPLE,
-        **written,
+        **layout,
     )
     top.add_argument("--version", action="version", version=f"spark-mlfs {__version__}")
     commands = top.add_subparsers(dest="command", metavar="command")
     for name, summary in COMMANDS.items():
-        about = summary[0].upper() + summary[1:] + "."
+        description = summary[0].upper() + summary[1:] + "."
         sub = commands.add_parser(
-            name.replace("_", "-"), help=summary, description=about, **written
+            name.replace("_", "-"), help=summary, description=description, **layout
         )
         if name in flagged:
             module = import_module(f".{name}", __package__)
@@ -141,28 +142,27 @@ _CONTROLS = {
 }
 
 
-class _Shown:
+class _VisibleControls:
     """A stream of text that shows control characters, as JSON writes them: a name from the data
     gives the terminal no command."""
 
-    def __init__(self, stream: Any, passed: str = "") -> None:
+    def __init__(self, stream: Any, unchanged: str = "") -> None:
         self._stream = stream
-        self._table = {code: text for code, text in _CONTROLS.items() if chr(code) not in passed}
+        self._table = {code: text for code, text in _CONTROLS.items() if chr(code) not in unchanged}
 
     def write(self, text: str) -> int:
-        with self._unread():
-            self._stream.write(
-                text.translate(self._table).encode("utf-8", "backslashreplace").decode()
-            )
+        visible = text.translate(self._table).encode("utf-8", "backslashreplace").decode()
+        with self._tolerates_closed_pipe():
+            self._stream.write(visible)
         return len(text)
 
     def flush(self) -> None:
-        with self._unread():
+        with self._tolerates_closed_pipe():
             self._stream.flush()
 
     @contextmanager
-    def _unread(self) -> Iterator[None]:
-        """What nobody reads any more, as after ``| head``, goes nowhere; the run goes on."""
+    def _tolerates_closed_pipe(self) -> Iterator[None]:
+        """Go on where nobody reads any more, as after ``| head``: the text goes nowhere."""
         try:
             yield
         except BrokenPipeError:
@@ -184,17 +184,21 @@ def _check_surroundings(argv: Sequence[str]) -> None:
 
 @contextmanager
 def _controls_shown() -> Iterator[None]:
-    out, err = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115  # None: closed, as by >&-
-    with redirect_stdout(_Shown(out)), redirect_stderr(_Shown(err, "\r")):  # where a bar grows
+    # None: closed, as by >&-
+    out = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    err = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    visible_out = _VisibleControls(out)
+    visible_err = _VisibleControls(err, "\r")  # where a bar grows
+    with redirect_stdout(visible_out), redirect_stderr(visible_err):
         yield
         sys.stdout.flush()
 
 
 @_controls_shown()
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command; returns the exit code."""
-    argv = list(sys.argv[1:] if argv is None else argv)
-    debug, args = "--debug" in argv, None
+    """Run one command; return the exit code."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    args = None
     try:
         _check_surroundings(argv)
         top = parser([word.replace("-", "_") for word in argv[:1]])
@@ -206,38 +210,41 @@ def main(argv: Sequence[str] | None = None) -> int:
             if argv[0] in _ON_DATA and len(argv) == 1:
                 args.parser.print_help(sys.stderr)
                 return USER_ERROR
-            args.argv, args.spelling = argv, spelling_of(argv, args.parser._option_string_actions)
+            args.argv = argv
+            args.spelling = spelling_of(argv, args.parser._option_string_actions)
             if "format" in args and args.format is None and not getattr(args, "config", None):
-                args.format = format_of(args.before if "before" in args else args.data)
+                paths = args.before if "before" in args else args.data
+                args.format = format_of(paths)
             code: int = args.run(args)
             return code
-    except SystemExit as done:  # --help, --version
-        return int(done.code or 0)
+    except SystemExit as ended:  # --help, --version
+        return int(ended.code or 0)
     except KeyboardInterrupt as error:
-        ended = isinstance(error, Terminated)
-        line = ("ended by SIGTERM" if ended else "interrupted") + (
-            f": {error}" if str(error) else ""
-        )
+        line, code = "interrupted", INTERRUPTED
+        if isinstance(error, Terminated):
+            line, code = "ended by SIGTERM", 128 + signal.SIGTERM
+        if str(error):
+            line = f"{line}: {error}"
         print(f"spark-mlfs: {line}", file=sys.stderr, flush=True)
-        return _failed(line, 128 + signal.SIGTERM if ended else INTERRUPTED, argv)
+        return _failed(line, code, argv)
     except Exception as error:
-        own = _user_error(error)
-        if own is None or debug:
+        user_error = _user_error(error)
+        if user_error is None or "--debug" in argv:
             traceback.print_exc()
-        if own is None:
-            return _failed(
-                f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}", FAILED, argv
-            )
-        own.spell(spelling_of(argv, args.parser._option_string_actions if args else ()))
-        line = " ".join(str(own).split())
-        line = line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 300]} … {line[-290:]}"
+        if user_error is None:
+            first_line = str(error).strip().partition("\n")[0]
+            return _failed(f"{type(error).__name__}: {first_line}", FAILED, argv)
+        flags = args.parser._option_string_actions if args else ()
+        user_error.spell(spelling_of(argv, flags))
+        line = " ".join(str(user_error).split())
+        if len(line) > MAX_LINE:
+            line = f"{line[: MAX_LINE - 300]} … {line[-290:]}"
         print(f"spark-mlfs: error: {line}", file=sys.stderr)
         return _failed(line, USER_ERROR, argv)
 
 
 def _failed(line: str, code: int, argv: Sequence[str]) -> int:
-    """The exit code; with --json an object that says it stands on standard output in place of the
-    result."""
+    """Return the exit code; with --json print an object with the message in place of the result."""
     if "--json" in argv:
         print(json.dumps({"error": line, "code": code}), flush=True)
     return code
@@ -253,79 +260,78 @@ _FLAGS = {
 
 
 def spelling_of(argv: Sequence[str], flags: Collection[str]) -> Spelling:
-    """How a message names settings to who typed `argv`, where the command has these `flags`: as
-    flags, a method's parameter as ``--set NAME=VALUE``, an option of the reader as ``--option
-    NAME=VALUE``; what a file may have said as there."""
+    """Return how a message names settings to who typed `argv`.
+
+    A setting that is one of the command's `flags` is named as that flag, a method's parameter as
+    ``--set NAME=VALUE``, an option of the reader as ``--option NAME=VALUE``; what a file may have
+    set, by its key."""
     typed = {word.partition("=")[0] for word in argv if word.startswith("--")}
-    options = {
-        word.partition("=")[0] for flag, word in itertools.pairwise(argv) if flag == "--option"
-    }
-    owners = {
-        word.partition("=")[0]: flag
-        for flag, word in itertools.pairwise(argv)
-        if flag in ("--classifier-set", "--grid")
-    }
-    format = next((word for flag, word in itertools.pairwise(argv) if flag == "--format"), None)
+    options: set[str] = set()
+    owners: dict[str, str] = {}
+    format = None
+    for flag, word in itertools.pairwise(argv):
+        name = word.partition("=")[0]
+        if flag == "--option":
+            options.add(name)
+        elif flag in ("--classifier-set", "--grid"):
+            owners[name] = flag
+        elif flag == "--format" and format is None:
+            format = word
+    with_file = "--config" in typed
 
     def spell(kind: str, name: str, value: str | None) -> str:
         if kind == "words":
-            said = in_python(kind, name, value)
             if name != AS_TEXT or value is None or format is None:
-                return said
+                return in_python(kind, name, value)
             column = _typed(value)
             return (
                 f"give --format text --option source={format} --option text={column} instead "
                 f"of --features {column}"
             )
-        flag = _FLAGS.get(name) if kind == "option" else "--" + name.replace("_", "-")
-        given = name in options if kind == "option" else False
-        if (
-            flag in flags
-            and flag is not None
-            and not given
-            and (flag in typed or "--config" not in typed or kind == "setting")
-        ):
+        is_option = kind == "option"
+        flag = _FLAGS.get(name) if is_option else "--" + name.replace("_", "-")
+        as_option = is_option and name in options
+        has_flag = flag is not None and flag in flags and not as_option
+        if has_flag and (flag in typed or not with_file or kind == "setting"):
             if value is None:
-                return flag
-            if flag in typed or "--config" not in typed:
+                return str(flag)
+            if flag in typed or not with_file:
                 return f"{flag} {_typed(value)}"
-        elif given or "--config" not in typed:
-            owner = "--option" if kind == "option" else owners.get(name, "--set")
-            return (
-                f"{owner} {name}"
-                if value is None
-                else f"{owner} {shlex.quote(f'{name}={_typed(value)}')}"
-            )
+        elif as_option or not with_file:
+            owner = "--option" if is_option else owners.get(name, "--set")
+            if value is None:
+                return f"{owner} {name}"
+            return f"{owner} {shlex.quote(f'{name}={_typed(value)}')}"
         return in_python(kind, name, value)
 
     return spell
 
 
 def _typed(value: str) -> str:
-    """A value as it is typed: a text without its quotes."""
-    return value[1:-1] if value[:1] in QUOTES and value[:1] == value[-1:] else value
+    """Return a value as it is typed: a text without its quotes."""
+    first, last = value[:1], value[-1:]
+    return value[1:-1] if first in QUOTES and first == last else value
 
 
 def job() -> None:
-    """`main` for a scheduler that calls a function and takes no exit code (a Databricks wheel
-    task): an error ends it."""
+    """Run `main` for a scheduler that takes no exit code (a Databricks wheel task).
+
+    An error ends it."""
     code = main()
     if code != OK:
         raise SystemExit(code)
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM: a scheduler, or `docker stop`, ends the run. It is cleaned up and told as after
+    """SIGTERM: a scheduler, or `docker stop`, ends the run. It is cleaned up and reported as after
     Ctrl-C."""
 
 
 @contextmanager
 def _sigterm_interrupts() -> Iterator[None]:
-    """SIGTERM raises `Terminated`, unless the process has a handler of its own."""
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
-    ):
+    """Raise `Terminated` at SIGTERM, unless the process has a handler of its own."""
+    in_thread = threading.current_thread() is not threading.main_thread()
+    if in_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
         return
 
@@ -345,12 +351,12 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
     """Print DataNotice warnings as one line on standard error."""
     usual = warnings.showwarning
 
-    def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
+    def show(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
         if issubclass(category, DataNotice):
             if not quiet:  # above a bar, not behind it
                 tqdm.write("spark-mlfs: note: " + " ".join(str(message).split()), file=sys.stderr)
         else:
-            usual(message, category, *more, **named)
+            usual(message, category, *args, **kwargs)
 
     warnings.showwarning = show
     try:
@@ -360,22 +366,23 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
 
 
 def _user_error(error: BaseException) -> SparkMlfsError | None:
-    """Return the error that the user can put right: ours, also out of a worker, and paths that are
-    not there or not ours."""
-    own = from_worker(error)
-    if own is not None:
-        return own
+    """Return the error that the user can put right; None for any other.
+
+    These are errors of this package, also out of a worker, and paths that are not there or not
+    accessible."""
+    ours = from_worker(error)
+    if ours is not None:
+        return ours
     text = str(error)
     if isinstance(error, OSError) and "usable temporary directory" in text:
         return DataError(f"{error.strerror}: set TMPDIR to a folder that can be written")
     if isinstance(error, OSError) and error.filename is not None:
         return DataError(f"{error.filename}: {(error.strerror or text)[:200].lower()}")
     if "DATA_SOURCE_NOT_FOUND" in text:
-        said = (
+        return DataError(
             "this Spark session does not have the output format; for delta start it with "
             "delta-spark and its extensions"
         )
-        return DataError(said)
     if "[PATH_NOT_FOUND]" in text:
         return DataError(text.split("[PATH_NOT_FOUND]", 1)[1].split("SQLSTATE")[0].strip())
     if "No FileSystem for scheme" in text or "UNSUPPORTED_FILE_SYSTEM" in text:

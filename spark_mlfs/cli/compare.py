@@ -20,7 +20,7 @@ from ..frames.schema import FEATURES, attribute_names
 from ..output.folder import MANIFEST, Output, OutputTarget
 from ..output.journal import Journal
 from ..report.comparison_page import check_formats, comparison_page, files
-from .flags import Flags, given
+from .flags import Flags, flag_values
 from .terminal import print_forecast, print_result
 from .work import Work, load_model, reader_options_of
 
@@ -33,14 +33,14 @@ EPILOG = """\
 example:
   spark-mlfs compare --config conf/runs/compare.toml
 
-The file lists data sets, methods, classifiers and sizes; conf/runs/compare.toml explains each key, conf/runs/papers/*.toml are
-the experiments of papers. A run that was cut short goes on where it stopped when it is given again.
-`spark-submit jobs/compare.py` takes the same arguments.
+The file lists data sets, methods, classifiers and sizes; conf/runs/compare.toml explains each key,
+conf/runs/papers/*.toml are the experiments of papers. A run that was cut short goes on where it
+stopped when it is given again. `spark-submit jobs/compare.py` takes the same arguments.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The file, and where the results go."""
+    """Add the flags: the file, and where the results go."""
     parser.add_argument(
         "--config",
         metavar="FILE",
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs a comparison; returns the exit code."""
+    """Run a comparison; return the exit code."""
     if args.config is None:
         raise ParameterError(
             "compare needs --config FILE; conf/runs/compare.toml is one to start from"
@@ -59,29 +59,31 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags of [run]."""
+    """Add the flags of [run]."""
     flags = Flags.output(parser, dry_run="trials, rankings, fits of classifiers")
-    flags.one(
+    flags.value(
         "--parallelism", "N", "trials at a time (default: the cores of this machine, at most 8)"
     )
     flags.engine(budgets=True)
-    flags.one("--figures", "FORMATS", "write the figures as files, too: pdf,svg,png")
-    flags.one("--tables", "FORMAT", "write the tables as files, too: latex")
+    flags.value("--figures", "FORMATS", "write the figures as files, too: pdf,svg,png")
+    flags.value("--tables", "FORMAT", "write the tables as files, too: latex")
 
 
 def run_section(args: argparse.Namespace) -> dict[str, Any]:
-    """The [run] section as the flags give it."""
-    section = given(args, Run)
-    return section | {
-        name: section[name].split(",") for name in ("figures", "tables") if name in section
-    }
+    """Return the [run] section as the flags give it."""
+    section = flag_values(args, Run)
+    for name in ("figures", "tables"):
+        if name in section:
+            section[name] = section[name].split(",")
+    return section
 
 
 def run_plan(
     args: argparse.Namespace, plan: Comparison, file: str | None, model: str | None = None
 ) -> int:
-    """Runs the trials that are not done yet, with the ranking saved at `model`, and writes the
-    results; returns the exit code."""
+    """Run the trials that are not done yet and write the results; return the exit code.
+
+    The ranking saved at `model` is a candidate, too."""
     if plan.run.output is None:
         in_file = f"[run] output in {file}, or " if file else ""
         raise ParameterError(f"where should the results go? give {in_file}--output DIR")
@@ -92,17 +94,13 @@ def run_plan(
         raise ParameterError(
             f"figures and tables as files need an output on this machine: {remedy}"
         )
-    tests = [each for each in plan.data if each.test_path]
-    read = [(each.path, each) for each in plan.data] + [(each.test_path, each) for each in tests]
-    work = Work(
-        args, output, None, [(path, data.format or "", data.options) for path, data in read]
-    )
-    work.check(
-        [model] if model else [],
-        "saved selection",
-        "give the folder that spark-mlfs select wrote",
-        options=True,
-    )
+    train = [(data.path, data) for data in plan.data]
+    test = [(data.test_path, data) for data in plan.data if data.test_path]
+    sources = [(path, data.format or "", data.options) for path, data in train + test]
+    work = Work(args, output, None, sources)
+    models = [model] if model else []
+    remedy = "give the folder that spark-mlfs select wrote"
+    work.check(models, "saved selection", remedy, options=True)
     work.sources.append((model, "", {}))
     if args.dry_run:
         return _forecast(args, plan, plan.candidates(), model)
@@ -110,14 +108,14 @@ def run_plan(
 
 
 def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
-    args, stages, candidates = work.args, work.stages, plan.candidates()
+    stages = work.stages
+    candidates = plan.candidates()
     assert plan.run.output is not None
     saved = load_model(model, spark)[0] if model else None
     if saved is not None:
         candidates = [_saved_ranking(spark, saved, plan), *candidates]
-    journal = Journal.beside(
-        spark, plan.run.output, "comparing", trials.settings_of(plan, candidates)
-    )
+    settings = trials.settings_of(plan, candidates)
+    journal = Journal.beside(spark, plan.run.output, "comparing", settings)
     with journal.running("trials"):
         resumed = journal.open()
         if not resumed:
@@ -125,9 +123,8 @@ def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
         before = sum("error" not in entry for entry in journal.parts.values())
         with stages.stage("trials"):
             outcome = trials.run(spark, plan, journal, candidates, stages.report)
-        if saved is not None and saved.summary.get("fingerprint") in {
-            *outcome.data["fingerprint"]
-        } - {None}:
+        fingerprints = {*outcome.data["fingerprint"]} - {None}
+        if saved is not None and saved.summary.get("fingerprint") in fingerprints:
             plan.notes += f"\n\n{SAME_ROWS}"
         with stages.stage("tables and page"):
             target = OutputTarget(spark, journal.place, journal.folder, "overwrite")
@@ -140,53 +137,53 @@ def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
             journal.clear()
             journal.publish()
     text, means = _summary(outcome, plan, before)
-    return print_result(args, text, {**manifest, "output": plan.run.output, "means": means})
+    return print_result(work.args, text, {**manifest, "output": plan.run.output, "means": means})
 
 
 def _forecast(
     args: argparse.Namespace, plan: Comparison, candidates: list[Candidate], model: str | None
 ) -> int:
-    """Says how many trials, rankings and fits of classifiers a plan stands for; no session is
-    started, nothing is read."""
+    """Print how many trials, rankings and fits of classifiers a plan stands for.
+
+    No session is started, nothing is read."""
     folds = plan.protocol.folds
     splits = 1 if folds == FILES else Protocol.of(folds).count
     design = plan.design()
     titles = [*(["the saved ranking"] if model else []), *(c.title for c in candidates)]
-    sizes = sum(len(design.sizes) if c.requests else 1 for c in candidates) + (
-        len(design.sizes) if model else 0
-    )
-    inner = sum(
-        len(c.requests) * plan.protocol.choose.folds for c in candidates if len(c.requests) > 1
-    )
-    found = {
+    sizes = sum(len(design.sizes) if c.requests else 1 for c in candidates)
+    sizes += len(design.sizes) if model else 0
+    cells = sum(len(c.requests) for c in candidates if len(c.requests) > 1)
+    inner = cells * plan.protocol.choose.folds
+    runs = len(plan.data) * splits
+    facts = {
         "data": [d.name for d in plan.data],
         "methods": titles,
         "classifiers": [j.title for j in design.classifiers],
         "protocol": folds,
         "splits": splits,
         "sizes": list(design.sizes),
-        "trials": len(plan.data) * splits * len(titles),
-        "rankings_of_inner_folds": len(plan.data) * splits * inner,
-        "classifier_fits": len(plan.data) * splits * len(design.classifiers) * sizes,
+        "trials": runs * len(titles),
+        "rankings_of_inner_folds": runs * inner,
+        "classifier_fits": runs * len(design.classifiers) * sizes,
         "output": plan.run.output,
     }
+    chosen = f"parameters, by {facts['rankings_of_inner_folds']} rankings of inner folds"
     lines = {
         "trials": f"{len(plan.data)} data sets x {splits} splits ({folds}) x {len(titles)} methods "
-        f"= {found['trials']} trials",
-        "fits": f"{found['classifier_fits']}, at {len(design.sizes)} sizes by {len(design.classifiers)} "
+        f"= {facts['trials']} trials",
+        "fits": f"{facts['classifier_fits']}, at {len(design.sizes)} sizes by {len(design.classifiers)} "
         "classifiers",
-        "chosen": f"parameters, by {found['rankings_of_inner_folds']} rankings of inner folds"
-        if inner
-        else None,
+        "chosen": chosen if inner else None,
         "output": f"{plan.run.output}: nothing was written",
     }
-    return print_forecast(args, lines, found)
+    return print_forecast(args, lines, facts)
 
 
 def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
-    """The saved ranking in terms of the data's own columns: its features are found by name where
-    both sides have names, else the widths must agree. `DataError` for missing, further or
-    differently many features."""
+    """Return the saved ranking in terms of the data's own columns.
+
+    Its features are found by name where both sides have names, else the widths must agree.
+    `DataError` for missing, further or differently many features."""
     (data,) = plan.data
     path = data.path or data.name
     path = path if isinstance(path, str) else path[0]
@@ -205,15 +202,14 @@ def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
                 f"{model.numFeatures}"
             )
     order = model.ranking.sort_values("rank")["index"].to_numpy()
-    return Candidate(
-        "the saved ranking", order=tuple(model.find(order, slots, f"{path}:").tolist())
-    )
+    indices = model.find(order, slots, f"{path}:").tolist()
+    return Candidate("the saved ranking", order=tuple(indices))
 
 
 def _write(
     target: OutputTarget, work: Work, outcome: Outcome, plan: Comparison, counts: dict[str, int]
 ) -> dict[str, Any]:
-    """The tables, the page and the manifest, which is returned."""
+    """Write the tables, the page and the manifest; return the manifest."""
     for name in TABLES:
         table = getattr(outcome, name)
         if len(table):
@@ -232,17 +228,17 @@ def _summary(outcome: Outcome, plan: Comparison, before: int) -> tuple[str, dict
     kind, metric = main_metric(plan)
     judge = plan.design().classifiers[0].title
     means = summary(outcome.cells, kind, metric, judge, outcome.methods).mean
+    sizes = "chosen size" if plan.protocol.choose.size else "mean over sizes"
     lines = [
-        f"{metric} by {judge}, mean over splits "
-        f"({'chosen size' if plan.protocol.choose.size else 'mean over sizes'}):",
+        f"{metric} by {judge}, mean over splits ({sizes}):",
         means.T.map(lambda v: "–" if v != v else f"{v:.4f}").to_string(),
     ]
     if len(outcome.failed):
         failed = outcome.failed.drop_duplicates(["data", "method"]).itertuples()
         lines += [f"not run: {line.method} on {line.data}: {line.error}" for line in failed]
-    again = f", {before} of them in an earlier run" if before else ""
+    earlier = f", {before} of them in an earlier run" if before else ""
     written = f"written to {plan.run.output}: comparison.html, cells.csv, manifest.json and more"
-    lines.append(f"{len(outcome.trials)} trials{again}; {written}")
+    lines.append(f"{len(outcome.trials)} trials{earlier}; {written}")
     table = {
         str(data): {str(k): float(v) for k, v in row.items()} for data, row in means.iterrows()
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable
-from typing import Any
 
 import shtab
 
@@ -20,13 +19,13 @@ from .terminal import OK
 
 EPILOG = """\
 example:
-  eval "$(spark-mlfs completion)"                    # in this shell; in ~/.bashrc or ~/.zshrc for all
+  eval "$(spark-mlfs completion)"             # in this shell; in ~/.bashrc or ~/.zshrc for all
 """
 FILES = ("PATH", "FILE", "DIR")  # what a flag takes that the names of files complete
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The shell."""
+    """Add the shell."""
     parser.add_argument(
         "shell",
         nargs="?",
@@ -36,40 +35,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the script; returns the exit code."""
+    """Print the script; return the exit code."""
     from .command import parser
 
-    print(
-        script(
-            parser(),
-            args.shell or ("zsh" if os.environ.get("SHELL", "").endswith("zsh") else "bash"),
-        )
-    )
+    default = "zsh" if os.environ.get("SHELL", "").endswith("zsh") else "bash"
+    print(script(parser(), args.shell or default))
     return OK
 
 
 def script(top: argparse.ArgumentParser, shell: str) -> str:
-    """The script for the commands of a parser, which is of no further use."""
-    names = (*METHODS, *EXTRACTORS, *CLASSIFIERS, *READERS)
+    """Return the script for the commands of a parser, which is of no further use."""
     # the valid names of each flag that takes one, by the parser's name of the flag
-    named: dict[str, Iterable[str]] = {
-        "format": READERS, "kind": GENERATED, "selection_mode": RULES, "method": METHODS, "name": names,
+    choices: dict[str, Iterable[str]] = {
+        "format": READERS,
+        "kind": GENERATED,
+        "selection_mode": RULES,
+        "method": METHODS,
+        "name": (*METHODS, *EXTRACTORS, *CLASSIFIERS, *READERS),
         "classifier": CLASSIFIERS,
-    }  # fmt: skip
-    named |= {
-        key: of.options
-        for key, one in KEYS.items()
-        if isinstance(of := one.parameter.constraint, Choice)
     }
-    (commands,) = (
+    for key, setting in KEYS.items():
+        constraint = setting.parameter.constraint
+        if isinstance(constraint, Choice):
+            choices[key] = constraint.options
+    subparsers = [
         action for action in top._actions if isinstance(action, argparse._SubParsersAction)
-    )
-    every: list[Any] = [
-        action for command in commands.choices.values() for action in command._actions
     ]
-    for action in every:
-        if action.dest in named:
-            action.choices = list(named[action.dest])
-        elif action.metavar in FILES:
-            action.complete = shtab.FILE
+    for command in subparsers[0].choices.values():
+        for action in command._actions:
+            if action.dest in choices:
+                action.choices = list(choices[action.dest])
+            elif action.metavar in FILES:
+                action.complete = shtab.FILE
     return str(shtab.complete(top, shell=shell))

@@ -18,7 +18,6 @@ from ..classify import CLASSIFIERS
 from ..errors import ParameterError, setting
 from ..formats import READERS, accept_options, format_of, no_format, tabular
 from ..frames.frame import ENGINE, MEMORY
-from ..frames.names import first_repeated
 from ..frames.schema import CATEGORIES
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter
@@ -31,6 +30,7 @@ from ..statistics.base import Budgets
 from .feature_files import read_mapping, read_names
 
 STATES = "states"  # stands for a format where a run has sums in the place of rows
+_COUNTED_MODES = KEYS["num_top_features"].modes
 
 
 class DataChoice(Data, further=GRADING):
@@ -41,17 +41,15 @@ class DataChoice(Data, further=GRADING):
     label_cuts: list[float] | None
 
     def grades(self) -> Grades | None:
-        """How labels that are grades are read; `ParameterError` where that makes no sense, or the
-        format has none."""
+        """Return how labels that are grades are read.
+
+        `ParameterError` where that makes no sense, or the format has none."""
         grades = Grades.of({p.name: getattr(self, p.name) for p in GRADING})
         if grades is not None and not tabular(self.format):
-            tables, out = (
-                ", ".join(filter(tabular, READERS)),
-                f"leave {setting('graded_labels')} out",
-            )
+            tables = ", ".join(filter(tabular, READERS))
             raise ParameterError(
                 f"graded labels are read of tables ({tables}), not of format {self.format!r}: "
-                f"convert the data, or {out}"
+                f"convert the data, or leave {setting('graded_labels')} out"
             )
         return grades
 
@@ -107,25 +105,26 @@ class ConstraintChoice(Section):
     penalties_from: str | None = Field(None, description="file with them")
 
     def complete(self, selected: Callable[[str], list[str]] | None = None) -> None:
-        """Adds the features that files hold, and folders of selections, once `selected` gives the
-        names that one keeps."""
-        for what in ("include", "exclude"):
-            path = getattr(self, f"{what}_from")
-            names = read_names(path, f"{what}_from") if path else None
+        """Add the features that files hold, and folders of selections.
+
+        Of these only once `selected` gives the names that one keeps."""
+        for key in ("include", "exclude"):
+            file_key = f"{key}_from"
+            path = getattr(self, file_key)
+            names = read_names(path, file_key) if path else None
             if path and names is None and selected is not None:
                 names = selected(path)
             if names is not None:
-                setattr(self, what, [*(getattr(self, what) or ()), *names])
-                setattr(self, f"{what}_from", None)
-        for what, column in (("groups", "group"), ("costs", "cost"), ("penalties", "penalty")):
-            path = getattr(self, f"{what}_from")
+                setattr(self, key, [*(getattr(self, key) or ()), *names])
+                setattr(self, file_key, None)
+        columns = {"groups": "group", "costs": "cost", "penalties": "penalty"}
+        for key, column in columns.items():
+            file_key = f"{key}_from"
+            path = getattr(self, file_key)
             if path:
-                setattr(
-                    self,
-                    what,
-                    {**read_mapping(path, f"{what}_from", column), **(getattr(self, what) or {})},
-                )
-                setattr(self, f"{what}_from", None)
+                in_file = read_mapping(path, file_key, column)
+                setattr(self, key, {**in_file, **(getattr(self, key) or {})})
+                setattr(self, file_key, None)
 
 
 class ClassifierChoice(Section):
@@ -141,11 +140,11 @@ class ClassifierChoice(Section):
         )
 
 
-def _key(one: Setting) -> Parameter:
-    """A setting as a key of [selection]; None where the file and the flags leave it out."""
-    p = one.parameter
-    doc = f"{p.doc} (mode {either(one.modes)})" if one.of_rules else p.doc
-    return replace(p, name=one.key or p.name, default=None, doc=doc)
+def _key(setting: Setting) -> Parameter:
+    """Return a setting as a key of [selection]; None where the file and the flags leave it out."""
+    p = setting.parameter
+    doc = f"{p.doc} (mode {either(setting.modes)})" if setting.of_rules else p.doc
+    return replace(p, name=setting.key or p.name, default=None, doc=doc)
 
 
 _SELECTION = (
@@ -205,48 +204,49 @@ class RunConfig(Section):
     run: RunSettings = RunSettings()
 
     def request(self) -> Request:
-        """The checked method and parameters; the run's seed goes to a method that takes one and has
-        none of its own."""
-        values = params.seeded(
-            METHODS.create(self.method.name).parameters, self.method.parameters, self.run.seed
-        )
-        held_to, cut = Constraints.of(self.constraints.as_dict()), self.selection.cut(self.run.seed)
+        """Return the checked method and parameters.
+
+        The run's seed goes to a method that takes one and has none of its own."""
+        known = METHODS.create(self.method.name).parameters
         return Request.of(
-            self.method.name, values, screen=self.method.screen, constraints=held_to, cut=cut
+            self.method.name,
+            params.seeded(known, self.method.parameters, self.run.seed),
+            screen=self.method.screen,
+            constraints=Constraints.of(self.constraints.as_dict()),
+            cut=self.selection.cut(self.run.seed),
         )
 
     @property
     def counted(self) -> bool:
-        """Whether all that looks at the features counts values: a column of texts may then be one
-        feature of codes."""
+        """Return whether all that looks at the features counts values.
+
+        A column of texts may then be one feature of codes."""
         return not self.classifier.name and all(request.takes_codes for request in self.requests())
 
     def reader_options(self) -> dict[str, Any]:
-        """The options of the reader, with what becomes of columns of texts where they do not say
-        it."""
-        known = {p.name: p.default for p in READERS[self.data.format or ""].parameters}
-        auto = {**known, **self.data.options}.get(CATEGORIES) == "auto"
-        return (
-            {**self.data.options, CATEGORIES: {"codes": True}}
-            if auto and self.counted
-            else self.data.options
-        )
+        """Return the options of the reader, with the coding of columns of texts where it is auto."""
+        defaults = {p.name: p.default for p in READERS[self.data.format or ""].parameters}
+        auto = {**defaults, **self.data.options}.get(CATEGORIES) == "auto"
+        if auto and self.counted:
+            return {**self.data.options, CATEGORIES: {"codes": True}}
+        return self.data.options
 
     def requests(self) -> list[Request]:
-        """One request for every cell of the grid, the last parameter running fastest; without a
-        grid the one there is."""
+        """Return a request for every cell of the grid, the last parameter running fastest.
+
+        Without a grid this is the only one."""
         base = self.request()
         if not self.method.grid:
             return [base]
         extras = (CrossValidation(self.method.folds),) if self.method.folds else ()
-        asked: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "screen": base.screen,
             "extras": extras,
             "constraints": base.constraints,
             "cut": base.cut,
         }
         return [
-            Request.of(base.method, {**base.parameters, **cell}, **asked)
+            Request.of(base.method, {**base.parameters, **cell}, **settings)
             for cell in params.grid_cells(self.method.grid)
         ]
 
@@ -269,49 +269,47 @@ class DriftConfig(RunConfig):
     drift: DriftChoice = DriftChoice()
 
     def sides(self) -> list[DataChoice]:
-        """The data of both times; `ParameterError` where they are not said."""
+        """Return the data of both times; `ParameterError` where they are not given."""
         if self.data.path is not None:
             raise ParameterError("[data] path says one place of two: give [drift] before and after")
-        out, given = [], self.data.as_dict(only_given=True)
-        for flag, further in (("before", {}), ("after", self.drift.after_options)):
-            path, options = getattr(self.drift, flag), {**self.data.options, **further}
-            if path is None and READERS.create(self.data.format or "").takes_path:
-                raise ParameterError(f"drift needs --{flag}: the rows of that time")
-            out.append(
-                DataChoice(
-                    **{**given, "path": path, "options": accept_options(self.data.format, options)}
-                )
-            )
-        return out
+        before = self._side("before", {})
+        return [before, self._side("after", self.drift.after_options)]
+
+    def _side(self, flag: str, own_options: dict[str, Any]) -> DataChoice:
+        path = getattr(self.drift, flag)
+        if path is None and READERS.create(self.data.format or "").takes_path:
+            raise ParameterError(f"drift needs --{flag}: the rows of that time")
+        options = accept_options(self.data.format, {**self.data.options, **own_options})
+        settings = self.data.as_dict(only_given=True)
+        return DataChoice(**{**settings, "path": path, "options": options})
 
     def comparison(self) -> dict[str, Any]:
-        """How they are compared; what is left out is left to the comparison."""
-        return drift_settings(
-            self.method.name if "name" in self.method.given else None,
-            self.method.parameters,
-            vars(self.drift),
-        )
+        """Return how they are compared; what is left out is left to the comparison."""
+        method = self.method.name if "name" in self.method.given else None
+        return drift_settings(method, self.method.parameters, vars(self.drift))
 
 
 def drift_settings(
     method: str | None, parameters: Mapping[str, Any], values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The settings of a comparison of windows that are given, checked, and the method whose
-    rankings are compared."""
-    given = {p.name: values[p.name] for p in DRIFT if values[p.name] is not None}
-    found = params.check(DRIFT, given, "drift")
+    """Return the given settings of a comparison of windows, checked.
+
+    The method whose rankings are compared is among them."""
+    settings = {p.name: values[p.name] for p in DRIFT if values[p.name] is not None}
+    checked = params.check(DRIFT, settings, "drift")
     return {
         "method": method or DRIFT_METHOD,
         "method_params": dict(parameters),
-        **{name: found[name] for name in given},
+        **{name: checked[name] for name in settings},
     }
 
 
 def configure(
     file: str | None, flags: Mapping[str, Mapping[str, Any]], kind: type[RunConfig] = RunConfig
 ) -> Any:
-    """The configuration, of a `kind`, of `file` (or the defaults) with the sections of `flags` over
-    it, complete and checked."""
+    """Return the configuration of `file` (or the defaults) with the sections of `flags` over it.
+
+    It is of the class `kind`, complete and checked."""
     below = _validated(read_toml(file), file, kind) if file else {}
     above = _validated(flags, None, kind)
     merged = {
@@ -322,17 +320,15 @@ def configure(
     config = kind(**merged)
     config.data.format = config.data.format or format_of(config.data.path)
     if config.data.format is None:
-        where = f"[data] format in {file}" if file else "--format"
-        raise no_format(where)
+        key = f"[data] format in {file}" if file else "--format"
+        raise no_format(key)
     if config.run.output is None:
-        where = f"[run] output in {file}, or --output DIR" if file else "--output DIR"
-        raise ParameterError(f"where should the results go? give {where}")
+        key = f"[run] output in {file}, or --output DIR" if file else "--output DIR"
+        raise ParameterError(f"where should the results go? give {key}")
     if config.classifier.parameters and not config.classifier.name:
-        in_file = below.get("classifier", {}).get("parameters")
-        in_flag = "--classifier-set needs a --classifier to belong to"
-        raise ParameterError(
-            f"{file}: [classifier] parameters need a name, too" if in_file else in_flag
-        )
+        if below.get("classifier", {}).get("parameters"):
+            raise ParameterError(f"{file}: [classifier] parameters need a name, too")
+        raise ParameterError("--classifier-set needs a --classifier to belong to")
     if config.data.format == STATES:
         return config
     if config.data.grades() is not None:
@@ -342,8 +338,9 @@ def configure(
 
 
 def laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """A section with the keys of the flags over those of the file; another format or name replaces
-    it whole."""
+    """Return a section with the keys of the flags over those of the file.
+
+    Another format or name replaces it whole."""
     kind = {"data": "format", "method": "name", "classifier": "name"}.get(section)
     if kind and kind in above and above[kind] != below.get(kind, above[kind]):
         return dict(above)
@@ -361,56 +358,63 @@ def _validated(layer: Mapping[str, Any], file: str | None, kind: type[RunConfig]
         raise ParameterError(explain(error, file, kind)) from None
     selection = values.get("selection", {})
     if selection.get("num_top_features") is not None and selection.get("percentile") is not None:
-        where = f"{file}: [selection]" if file else "--num-top-features and --percentile"
-        raise ParameterError(f"{where}: give num_top_features or percentile, not both")
+        keys = f"{file}: [selection]" if file else "--num-top-features and --percentile"
+        raise ParameterError(f"{keys}: give num_top_features or percentile, not both")
     return values
 
 
 def _selection(
     below: Mapping[str, Any], above: Mapping[str, Any], file: str | None
 ) -> dict[str, Any]:
-    """The flags' selection laid over the file's. A rate without a mode means the mode of its name;
-    flags that mean another way of selecting than the file's replace its whole section."""
+    """Lay the flags' selection over the file's.
 
-    counted_modes = KEYS["num_top_features"].modes
-
-    def mode(layer: Mapping[str, Any], default: str | None = None) -> str | None:
-        if layer.get("mode") is not None:
-            return cast(str, layer["mode"])
-        for rate, modes in RATES.items():
-            if layer.get(rate) is not None:
-                return default if default in modes else modes[0]
-        if layer.get("percentile") is not None or (
-            layer.get("num_top_features") is not None and default not in counted_modes
-        ):
-            return None
-        return default
-
-    first = mode(below)
-    chosen = mode(above, first)
-    counted = "percentile" in above or ("num_top_features" in above and chosen is None)
-    merged = dict(above) if counted or chosen != first else {**below, **above}
-    merged["mode"] = chosen
-    merged = {
-        key: below[key] for key, one in KEYS.items() if key in below and not one.modes
-    } | merged
-    in_file = bool(file and not above)
-    at, mode_is = (f"{file}: [selection] ", "mode ") if in_file else ("", "--selection-mode ")
-
-    def named(key: str) -> str:
-        return key if in_file else "--" + key.replace("_", "-")
-
-    other = f"{mode_is}{chosen}" if chosen else "a number of features"
-    for key, modes in {**RATES, "combination": KEYS["combination"].modes}.items():
-        if merged.get(key) is not None and chosen not in modes:
-            raise ParameterError(
-                f"{at}{named(key)} goes with {mode_is}{either(modes)}, not {other}"
-            )
-    if chosen is not None and merged.get("percentile") is not None:
-        raise ParameterError(f"{at}give {named('percentile')} or {other}, not both")
-    if chosen not in (None, *counted_modes) and merged.get("num_top_features") is not None:
-        raise ParameterError(
-            f"{at}{other} says itself how many features are kept; leave "
-            f"{named('num_top_features')} out"
-        )
+    A rate without a mode means the mode of its name; flags that mean another way of selecting than
+    the file's replace its whole section."""
+    mode_below = _mode(below)
+    mode = _mode(above, mode_below)
+    counted = "percentile" in above or ("num_top_features" in above and mode is None)
+    merged = dict(above) if counted or mode != mode_below else {**below, **above}
+    merged["mode"] = mode
+    of_all_modes = {
+        key: below[key] for key, setting in KEYS.items() if key in below and not setting.modes
+    }
+    merged = of_all_modes | merged
+    _check_selection(merged, mode, file if not above else None)
     return merged
+
+
+def _mode(layer: Mapping[str, Any], default: str | None = None) -> str | None:
+    """Return the mode that the keys of a layer mean, over the `default` of the layer below."""
+    if layer.get("mode") is not None:
+        return cast(str, layer["mode"])
+    for rate, modes in RATES.items():
+        if layer.get(rate) is not None:
+            return default if default in modes else modes[0]
+    if layer.get("percentile") is not None:
+        return None
+    if layer.get("num_top_features") is not None and default not in _COUNTED_MODES:
+        return None
+    return default
+
+
+def _check_selection(selection: Mapping[str, Any], mode: str | None, file: str | None) -> None:
+    """Refuse keys that do not go together, spelled as in `file`, or as flags (None)."""
+    prefix = f"{file}: [selection] " if file else ""
+    mode_is = "mode " if file else "--selection-mode "
+
+    def spelled(key: str) -> str:
+        return key if file else "--" + key.replace("_", "-")
+
+    way = f"{mode_is}{mode}" if mode else "a number of features"
+    for key, modes in {**RATES, "combination": KEYS["combination"].modes}.items():
+        if selection.get(key) is not None and mode not in modes:
+            raise ParameterError(
+                f"{prefix}{spelled(key)} goes with {mode_is}{either(modes)}, not {way}"
+            )
+    if mode is not None and selection.get("percentile") is not None:
+        raise ParameterError(f"{prefix}give {spelled('percentile')} or {way}, not both")
+    if mode not in (None, *_COUNTED_MODES) and selection.get("num_top_features") is not None:
+        raise ParameterError(
+            f"{prefix}{way} says itself how many features are kept; leave "
+            f"{spelled('num_top_features')} out"
+        )

@@ -31,7 +31,7 @@ from ..statistics.contingency import TwoWay
 from ..statistics.targets import Labels
 from .config import DataChoice, DriftConfig, RunSettings, configure, drift_settings
 from .dry_run import SAMPLE, scaled
-from .flags import Flags, data_flags, given, pairs, set_values, single
+from .flags import Flags, data_flags, flag_values, pairs, set_values, single
 from .terminal import print_forecast, print_result, some_of
 from .work import Work, packed
 
@@ -61,12 +61,12 @@ def comparison_flags(parser: argparse.ArgumentParser, title: str) -> Flags:
     """The flags of a comparison of windows, from rows and from states."""
     flags = Flags(parser, title)
     for p in DRIFT:
-        flags.one(
+        flags.value(
             "--" + p.name.replace("_", "-"),
             p.name.upper(),
             f"{p.doc} ({p.constraint}; default {p.default})",
         )
-    flags.one("--method", None, f"method whose rankings are compared (default {DRIFT_METHOD})")
+    flags.value("--method", None, f"method whose rankings are compared (default {DRIFT_METHOD})")
     flags.repeated("--set", "NAME=VALUE", "a parameter of the method")
     return flags
 
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
             "data": data_flags(args),
             "drift": {**windows, **({"after_options": options} if options else {})},
             "method": set_values(name=args.method, parameters=own or None),
-            "run": given(args, RunSettings),
+            "run": flag_values(args, RunSettings),
         },
         DriftConfig,
     )

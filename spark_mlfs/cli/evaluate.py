@@ -18,43 +18,46 @@ from .flags import Flags, data_flags, method_flags, pairs, set_values, single
 EPILOG = """\
 examples:
   spark-mlfs evaluate --format numbers --method jmi --sizes 5% 10% 20% --output runs/jmi-quality
-  spark-mlfs evaluate --data scene-train.arff --test-data scene-test.arff --format arff --option labels=scene.xml \\
-      --method msfs --grid alpha=0.1,1,10 --classifier mlknn --classifier br-svm --output runs/msfs-quality
+  spark-mlfs evaluate --data scene-train.arff --test-data scene-test.arff --format arff \\
+      --option labels=scene.xml --method msfs --grid alpha=0.1,1,10 --classifier mlknn \\
+      --classifier br-svm --output runs/msfs-quality
   spark-mlfs evaluate --config conf/runs/evaluate.toml --output runs/numbers-quality
-  spark-mlfs evaluate --model runs/scene --data scene-test.arff --format arff --option labels=scene.xml --output runs/check
+  spark-mlfs evaluate --model runs/scene --data scene-test.arff --format arff \\
+      --option labels=scene.xml --output runs/check
 
-Ranks on the training rows of each split, fits the classifiers on the best features, measures on the test rows. With --model the
-ranking is the saved one. `spark-submit jobs/evaluate.py` takes the same arguments.
+Ranks on the training rows of each split, fits the classifiers on the best features, measures on the
+test rows. With --model the ranking is the saved one. `spark-submit jobs/evaluate.py` takes the same
+arguments.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The data, what ranks them, how the rows are divided, and the classifiers."""
-    said = (
+    """Add the data, what ranks them, how the rows are split, and the classifiers."""
+    config = (
         "TOML file with [data], [method], [classifier], [protocol] and [run], keys as for "
         "compare; flags override it"
     )
-    parser.add_argument("--config", metavar="FILE", help=said)
+    parser.add_argument("--config", metavar="FILE", help=config)
     Flags.data(parser)
     flags = Flags(parser, "ranking")
     flags.method("values that inner folds of the training rows choose from")
-    flags.one("--model", "DIR", "use the ranking of a saved selection instead")
+    flags.value("--model", "DIR", "use the ranking of a saved selection instead")
     flags = Flags(parser, "protocol")
-    flags.one("--protocol", "P", "5-fold (default), 10x5-fold, 30x50/50, 'stratified 5-fold'")
-    flags.one(
+    flags.value("--protocol", "P", "5-fold (default), 10x5-fold, 30x50/50, 'stratified 5-fold'")
+    flags.value(
         "--test-data", "PATH", "test rows in files of their own, instead of --protocol", nargs="+"
     )
-    flags.one(
+    flags.value(
         "--sizes",
         "K",
         "numbers of features, or shares such as 10%% (default 10%% to 100%%)",
         nargs="+",
     )
-    flags.one("--metrics", "KIND", "standard (default), msfs-2022", nargs="+")
-    flags.one(
+    flags.value("--metrics", "KIND", "standard (default), msfs-2022", nargs="+")
+    flags.value(
         "--noise", "SHARE", "Gaussian noise on the features, a share of their standard deviation"
     )
-    flags.one("--seed", "S", "of the folds and of methods that draw (default 0)")
+    flags.value("--seed", "S", "of the folds and of methods that draw (default 0)")
     flags.switch("--no-all-features", "leave out the line of all features")
     flags = Flags(parser, "classifiers")
     flags.repeated("--classifier", "NAME", "mlknn (default), brknn, br-svm, cc")
@@ -63,33 +66,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judges one ranking; returns the exit code."""
-    below = _file(args.config) if args.config else {}
+    """Evaluate one ranking; return the exit code."""
+    below = _read_sections(args.config) if args.config else {}
     _check(args, below)
     data = laid_over("data", below.get("data", {}), data_flags(args))
     source = data.get("path") or data["format"]
-    data.setdefault(
-        "name", Path(source if isinstance(source, str) else source[0]).name.split(".")[0]
-    )
+    first = source if isinstance(source, str) else source[0]
+    data.setdefault("name", Path(first).name.split(".")[0])
     if args.test_data:
         data["test_path"] = single(args.test_data)
-    method = {
-        "name": DEFAULT_METHOD,
-        **laid_over("method", below.get("method", {}), method_flags(args)),
-    }
+    method = laid_over("method", below.get("method", {}), method_flags(args))
+    method = {"name": DEFAULT_METHOD, **method}
     classifiers: list[dict[str, Any]] = (
         [{"name": c} for c in args.classifier] or below.get("classifier") or [{"name": "mlknn"}]
     )
     if args.classifier_set:
-        classifiers[0] = laid_over(
-            "classifier",
-            classifiers[0],
-            {"parameters": pairs(args.classifier_set, "--classifier-set")},
-        )
-    protocol = {**below.get("protocol", {}), **set_values(
-        all_features=False if args.no_all_features else None, sizes=args.sizes, metrics=args.metrics, noise=args.noise or None,
-        seed=args.seed or None, folds=FILES if args.test_data else args.protocol or None,
-    )}  # fmt: skip
+        parameters = pairs(args.classifier_set, "--classifier-set")
+        classifiers[0] = laid_over("classifier", classifiers[0], {"parameters": parameters})
+    protocol = {**below.get("protocol", {}), **_protocol_flags(args)}
     if args.protocol:
         data.pop("test_path", None)
     elif data.get("test_path"):
@@ -105,9 +99,21 @@ def run(args: argparse.Namespace) -> int:
     return run_plan(args, comparison(layer, args.config), args.config, args.model)
 
 
-def _file(file: str) -> dict[str, Any]:
-    """The sections of a configuration: those of a comparison, each there once; several
-    [[classifier]] may judge."""
+def _protocol_flags(args: argparse.Namespace) -> dict[str, Any]:
+    return set_values(
+        all_features=False if args.no_all_features else None,
+        sizes=args.sizes,
+        metrics=args.metrics,
+        noise=args.noise or None,
+        seed=args.seed or None,
+        folds=FILES if args.test_data else args.protocol or None,
+    )
+
+
+def _read_sections(file: str) -> dict[str, Any]:
+    """Return the sections of a configuration: those of a comparison, each there once.
+
+    Only of [[classifier]] there may be several."""
     below = read_toml(file)
     known = ("data", "method", "classifier", "protocol", "run")
     for name in ("data", "method", "protocol", "run"):
@@ -117,11 +123,9 @@ def _file(file: str) -> dict[str, Any]:
             )
     unknown = next((name for name in below if name not in known), None)
     if unknown is not None:
-        hint = (
-            "; spark-mlfs evaluate takes --sizes, or [protocol] sizes"
-            if unknown == "selection"
-            else ""
-        )
+        hint = ""
+        if unknown == "selection":
+            hint = "; spark-mlfs evaluate takes --sizes, or [protocol] sizes"
         raise ParameterError(
             f"{file}: there is no section [{unknown}] here{hint}; the sections are "
             f"{', '.join(known)}"

@@ -13,7 +13,7 @@ from ..params import Integer, Number
 from ..read.sections import Section, dated
 
 
-def accepted(constraint: Integer | Number) -> Callable[[str], Any]:
+def flag_type(constraint: Integer | Number) -> Callable[[str], Any]:
     """Return the type of a flag whose value a constraint of `params` takes."""
 
     def accept(text: str) -> Any:
@@ -25,7 +25,8 @@ def accepted(constraint: Integer | Number) -> Callable[[str], Any]:
     return accept
 
 
-COUNT, ANY_NUMBER = accepted(Integer(1)), accepted(Number())
+COUNT = flag_type(Integer(1))
+ANY_NUMBER = flag_type(Number())
 
 
 class Flags:
@@ -34,16 +35,18 @@ class Flags:
     def __init__(self, parser: argparse.ArgumentParser, title: str) -> None:
         self.group = parser.add_argument_group(title)
 
-    def one(self, flag: str, metavar: str | tuple[str, ...] | None, help: str, **more: Any) -> None:
-        self.group.add_argument(flag, metavar=metavar, help=help, **more)
+    def value(
+        self, flag: str, metavar: str | tuple[str, ...] | None, help: str, **options: Any
+    ) -> None:
+        self.group.add_argument(flag, metavar=metavar, help=help, **options)
 
-    def many(self, flag: str, metavar: str, help: str, **more: Any) -> None:
-        """A flag with several values, which may be given again."""
-        self.one(flag, metavar, help, nargs="+", action="extend", **more)
+    def values(self, flag: str, metavar: str, help: str, **options: Any) -> None:
+        """Add a flag with several values, which may be given again."""
+        self.value(flag, metavar, help, nargs="+", action="extend", **options)
 
     def repeated(self, flag: str, metavar: str, help: str) -> None:
-        """A flag with a value, given again for more."""
-        self.one(flag, metavar, f"{help}; repeat for more", action="append", default=[])
+        """Add a flag with a value, given again for more."""
+        self.value(flag, metavar, f"{help}; repeat for more", action="append", default=[])
 
     def switch(self, flag: str, help: str) -> None:
         self.group.add_argument(flag, action="store_true", help=help)
@@ -55,63 +58,66 @@ class Flags:
         pipeline: bool = False,
         windows: bool = False,
     ) -> None:
-        """What is read, of a command that takes row `weights` and grades, or two `windows`; before
-        it the saved `pipeline` that one applies."""
+        """Add what is read, of a command that takes row `weights` and grades, or two `windows`.
+
+        Before it the saved `pipeline` that a command applies."""
         if pipeline:
-            said = (
+            model = (
                 "a saved pipeline (or the folder of a selection run with --classifier) or "
                 "classifier"
             )
-            parser.add_argument("--model", metavar="DIR", help=said)
+            parser.add_argument("--model", metavar="DIR", help=model)
         flags = Flags(parser, "data")
-        for flag, of in (
-            {"--before": " of earlier rows", "--after": " of later rows"}.items()
-            if windows
-            else [("--data", "")]
-        ):
-            flags.many(
+        paths = {"--data": ""}
+        if windows:
+            paths = {"--before": " of earlier rows", "--after": " of later rows"}
+        for flag, rows in paths.items():
+            flags.values(
                 flag,
                 "PATH",
-                f"file, folder, glob or several{of}; a table's name; nothing for the samples",
+                f"file, folder, glob or several{rows}; a table's name; nothing for the samples",
             )
         formats = (
             f"{', '.join(READERS)} (default: as the files' names end); spark-mlfs methods "
             "NAME lists the options of one"
         )
-        flags.one("--format", "NAME", formats)
-        flags.repeated(
-            "--option", "NAME=VALUE", "an option of the reader, such as labels=scene.xml, "
-                "labels=-6, missing=mean, num_labels=101; a name given twice has a list",
-        )  # fmt: skip
+        flags.value("--format", "NAME", formats)
+        option = (
+            "an option of the reader, such as labels=scene.xml, labels=-6, missing=mean, "
+            "num_labels=101; a name given twice has a list"
+        )
+        flags.repeated("--option", "NAME=VALUE", option)
         if windows:
             flags.repeated(
                 "--after-option", "NAME=VALUE", "an option of the reader for the later rows"
             )
-        flags.many(
+        flags.values(
             "--features",
             "COLUMN",
             "feature column or columns of a table; same as --option features=",
         )
-        flags.many("--labels-col", "COLUMN", "label column or columns; same as --option labels=")
-        flags.one("--id", "COLUMN", "row id column; same as --option id=")
-        said = (
+        flags.values("--labels-col", "COLUMN", "label column or columns; same as --option labels=")
+        flags.value("--id", "COLUMN", "row id column; same as --option id=")
+        on_error = (
             "a file that cannot be used: skip (default; it is listed with its reason) or "
             "refuse; same as --option on_error="
         )
-        flags.one("--on-error", "WHAT", said)
-        if not weights:
-            return
+        flags.value("--on-error", "WHAT", on_error)
+        if weights:
+            flags._weights_and_grades()
+
+    def _weights_and_grades(self) -> None:
         column = (
             "column of the rows' weights, for methods of counts and moments; same as "
             "--option weight="
         )
-        flags.one("--weight-col", "COLUMN", column)
+        self.value("--weight-col", "COLUMN", column)
         grades = (
             "labels are grades, numbers from 0 to 1 or in --grade-range, for methods of "
             "moments; of a table's columns"
         )
-        flags.switch("--graded-labels", grades)
-        flags.one(
+        self.switch("--graded-labels", grades)
+        self.value(
             "--grade-range",
             ("LOW", "HIGH"),
             "what grades go from and to, such as 1 5 of ratings",
@@ -121,18 +127,18 @@ class Flags:
             "for all other methods: a label is positive where its grade is at least this; "
             "several make a label each"
         )
-        flags.one("--label-cuts", "GRADE", cuts, nargs="+")
+        self.value("--label-cuts", "GRADE", cuts, nargs="+")
 
     def method(self, grid: str) -> None:
-        """A method; `grid` says what becomes of the values that are tried."""
-        self.one(
+        """Add a method; `grid` is the help on the values that are tried."""
+        self.value(
             "--method",
             None,
             f"name of the method (default {DEFAULT_METHOD}); another than the file's drops its "
             "parameters",
         )
         self.repeated("--set", "NAME=VALUE", "a parameter of the method")
-        self.one(
+        self.value(
             "--screen",
             "METHOD:K",
             "run this filter first, the method on its K best, such as chi2:10000",
@@ -140,23 +146,24 @@ class Flags:
         self.repeated("--grid", "NAME=V1,V2", grid)
 
     def tags(self) -> None:
-        self.one(
+        self.value(
             "--top-n",
             "N",
             "give every row its N best labels instead of the predicted ones",
             type=COUNT,
         )
-        self.one(
+        self.value(
             "--threshold", "T", "give every row the labels that score at least T", type=ANY_NUMBER
         )
 
     @staticmethod
     def output(parser: argparse.ArgumentParser, table: str = "", dry_run: str = "") -> Flags:
-        """Where the results go, and what a command says: of one that also writes `table`, or only
-        says `dry_run`."""
+        """Add where the results go, and what a command prints.
+
+        `table` is what a command also writes as a table, `dry_run` what a dry run reports."""
         flags = Flags(parser, "output")
-        where = "folder to write; without a scheme it is on this machine; {date} in it is today's"
-        flags.one("--output", "DIR", where, type=lambda folder: dated(folder) or None)
+        folder = "folder to write; without a scheme it is on this machine; {date} in it is today's"
+        flags.value("--output", "DIR", folder, type=lambda path: dated(path) or None)
         flags.switch(
             "--overwrite", "replace the output of an earlier run, once the new one is complete"
         )
@@ -169,12 +176,12 @@ class Flags:
         )
         flags.switch("--debug", "show Spark's log and the traceback of every error")
         if table:
-            flags.one(
+            flags.value(
                 "--output-table",
                 "TABLE",
                 f"write {table} as a table, too: table, schema.table or catalog.schema.table",
             )
-            flags.one(
+            flags.value(
                 "--table-format",
                 "NAME",
                 "its format, delta or parquet (default: that of the session's tables)",
@@ -184,19 +191,22 @@ class Flags:
         return flags
 
     def engine(self, budgets: bool = False) -> None:
-        """Where a command works; with the `budgets` of Spark's processes."""
-        self.one("--engine", "NAME", "auto (default): in this process where the data are files of "
-            "this machine and fit its memory, else on Spark; local; spark")  # fmt: skip
-        self.one(
+        """Add where a command works; with the `budgets` of Spark's processes."""
+        engine = (
+            "auto (default): in this process where the data are files of this machine and fit its "
+            "memory, else on Spark; local; spark"
+        )
+        self.value("--engine", "NAME", engine)
+        self.value(
             "--memory-bytes",
             "BYTES",
             "rows and statistics this process holds (default: three quarters of the machine)",
         )
         if budgets:
-            self.one(
+            self.value(
                 "--driver-bytes", "BYTES", "largest statistic the driver takes (default 1 GiB)"
             )
-            self.one(
+            self.value(
                 "--worker-bytes",
                 "BYTES",
                 "rows and statistics one worker process holds (default 1 GiB)",
@@ -204,7 +214,7 @@ class Flags:
 
 
 def data_flags(args: argparse.Namespace) -> dict[str, Any]:
-    """The [data] section as the flags give it."""
+    """Return the [data] section as the flags give it."""
     options = pairs(args.option, "--option")
     flags = {
         "features": "--features",
@@ -235,50 +245,54 @@ def data_flags(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def single(values: Sequence[str] | None) -> str | Sequence[str] | None:
-    """The one value of a flag that takes several, or all."""
+    """Return the only value of a flag that takes several, or all of them."""
     return values[0] if values is not None and len(values) == 1 else values
 
 
 def pairs(items: Sequence[str], flag: str) -> dict[str, Any]:
-    """``key=value`` arguments as a dict; a key given several times has the list of its values."""
-    out: dict[str, list[str]] = {}
+    """Return ``key=value`` arguments as a dict.
+
+    A key given several times has the list of its values."""
+    values: dict[str, list[str]] = {}
     for item in items:
         key, separator, text = item.partition("=")
         if not separator or not key.strip():
             raise ParameterError(f"{flag} {item!r}: write it as {flag} name=value")
-        out.setdefault(key.strip(), []).append(text)
-    return {key: single(texts) for key, texts in out.items()}
+        values.setdefault(key.strip(), []).append(text)
+    return {key: single(texts) for key, texts in values.items()}
 
 
-def method_flags(args: argparse.Namespace, **further: Any) -> dict[str, Any]:
-    """The [method] section as the flags give it; ``--grid name=v1,v2`` as lists of values by
-    name."""
+def method_flags(args: argparse.Namespace, **settings: Any) -> dict[str, Any]:
+    """Return the [method] section as the flags give it.
+
+    ``--grid name=v1,v2`` gives lists of values by name; `settings` are further keys."""
     grid = {name: str(values).split(",") for name, values in pairs(args.grid, "--grid").items()}
-    own = pairs(args.set, "--set")
+    parameters = pairs(args.set, "--set") or None
     return set_values(
-        name=args.method, parameters=own or None, screen=args.screen, grid=grid or None, **further
+        name=args.method, parameters=parameters, screen=args.screen, grid=grid or None, **settings
     )
 
 
-def tags_asked(args: argparse.Namespace) -> dict[str, Any]:
-    """Which labels rows get, as the flags say; `ParameterError` where they say it twice."""
+def tag_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Return which labels rows get; `ParameterError` where the flags give it twice."""
     if args.top_n is not None and args.threshold is not None:
         raise ParameterError("give --top-n or --threshold, not both")
     return {"top_n": args.top_n, "threshold": args.threshold}
 
 
 def set_values(**values: Any) -> dict[str, Any]:
-    """The values that are not None: what the flags say of a section."""
-    return {k: v for k, v in values.items() if v is not None}
+    """Return the values that are not None: what the flags set of a section."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def given(args: argparse.Namespace, section: type[Section]) -> dict[str, Any]:
-    """The keys of a section that flags of their names give."""
-    return {key: value for key in section.fields if (value := getattr(args, key, None))}
+def flag_values(args: argparse.Namespace, section: type[Section]) -> dict[str, Any]:
+    """Return the keys of a section that flags of their names give."""
+    values = {key: getattr(args, key, None) for key in section.fields}
+    return {key: value for key, value in values.items() if value}
 
 
 def require(command: str, **values: Any) -> None:
-    """`ParameterError` naming the first flag that is missing."""
+    """Raise `ParameterError` naming the first flag that is missing."""
     for name, value in values.items():
         if value is None and name == "format":
             raise no_format("--format")

@@ -9,10 +9,10 @@ from .terminal import OK
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None."""
+    """Add no flags."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the folder; returns the exit code."""
+    """Print the folder; return the exit code."""
     print(java_home())
     return OK

@@ -18,15 +18,15 @@ from .terminal import print_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The name of one method."""
-    said = "one method, extractor, classifier or format: formula, when to take it, cost, parameters"
-    parser.add_argument("name", nargs="?", help=said)
+    """Add the name of a method."""
+    name = "one method, extractor, classifier or format: formula, when to take it, cost, parameters"
+    parser.add_argument("name", nargs="?", help=name)
     parser.add_argument("--json", action="store_true", help="as one JSON object on standard output")
     parser.set_defaults(quiet=False)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the list, or all about one entry; returns the exit code."""
+    """Print the list, or all about an entry; return the exit code."""
     registries: tuple[Registry[Any], ...] = (METHODS, EXTRACTORS, CLASSIFIERS, READERS)
     try:
         import pyspark  # noqa: F401
@@ -46,15 +46,16 @@ def run(args: argparse.Namespace) -> int:
                 raise ParameterError(f"{error}; {others}") from None
         assert registry is not None  # or `create` has refused the name
         entry = registry[args.name]
-        return print_result(args, whole(registry.kind, entry), described(registry.kind, entry))
-    lines, found = [], []
+        return print_result(args, as_text(registry.kind, entry), as_data(registry.kind, entry))
+    lines = []
+    entries = []
     for registry in registries:
         lines.append(f"{registry.kind}s")
         for entry in registry.values():
             lines.append(f"  {entry.name:<12} {entry.title}  [{entry.source}]")
             lines += parameter_lines(entry, 15)
-            found.append(described(registry.kind, entry))
-    return print_result(args, "\n".join(lines), {"entries": found})
+            entries.append(as_data(registry.kind, entry))
+    return print_result(args, "\n".join(lines), {"entries": entries})
 
 
 _FLAGS = {
@@ -64,7 +65,7 @@ _FLAGS = {
 }
 
 
-def described(kind: str, entry: Any) -> dict[str, Any]:
+def as_data(kind: str, entry: Any) -> dict[str, Any]:
     """Return the description of an entry as data."""
     parameters = [
         {
@@ -75,11 +76,11 @@ def described(kind: str, entry: Any) -> dict[str, Any]:
         }
         for p in entry.parameters
     ]
-    about = {name: getattr(entry, name) for name in ("name", "title", "source", "when", "cost")}
-    return {"kind": kind, **about, "parameters": parameters, "documentation": entry.documentation()}
+    facts = {name: getattr(entry, name) for name in ("name", "title", "source", "when", "cost")}
+    return {"kind": kind, **facts, "parameters": parameters, "documentation": entry.documentation()}
 
 
-def whole(kind: str, entry: Any) -> str:
+def as_text(kind: str, entry: Any) -> str:
     """Return the description of an entry as text."""
     lines = [
         f"{entry.name}: {entry.title} ({kind})",
@@ -93,11 +94,10 @@ def whole(kind: str, entry: Any) -> str:
 
 
 def parameter_lines(entry: Any, indent: int) -> list[str]:
-    """Each parameter with its default, meaning and values, wrapped."""
-    texts = (f"{p.name} = {p.default}: {p.doc}; {p.constraint}" for p in entry.parameters)
-    first, then = " " * indent, " " * (indent + 2)
-    return [
-        line
-        for text in texts
-        for line in textwrap.wrap(text, 110, initial_indent=first, subsequent_indent=then)
-    ]
+    """Return each parameter with its default, meaning and values, wrapped."""
+    lines: list[str] = []
+    first = " " * indent
+    for p in entry.parameters:
+        text = f"{p.name} = {p.default}: {p.doc}; {p.constraint}"
+        lines += textwrap.wrap(text, 110, initial_indent=first, subsequent_indent=first + "  ")
+    return lines

@@ -12,7 +12,7 @@ from ..output.folder import MANIFEST, Output
 from ..output.parquet import write_rows
 from ..params import Integer
 from ..read.samples import GENERATED
-from .flags import COUNT, Flags, accepted
+from .flags import COUNT, Flags, flag_type
 from .terminal import print_result
 from .work import Work
 
@@ -21,12 +21,13 @@ example, from raw text to a scored corpus:
   spark-mlfs sample documents --output data/documents
   spark-mlfs select --config conf/runs/text-tags.toml
   spark-mlfs sample documents --rows 50000 --seed 1 --without-tags --output data/new-documents
-  spark-mlfs score --model runs/text-tags --data data/new-documents --format parquet --id doc --output data/new-tags
+  spark-mlfs score --model runs/text-tags --data data/new-documents --format parquet --id doc \\
+      --output data/new-tags
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The kind of table and its size."""
+    """Add the kind of table and its size."""
     parser.add_argument(
         "kind",
         nargs="?",
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rows", metavar="N", type=COUNT, default=10000, help="rows or files (default 10000)"
     )
     parser.add_argument(
-        "--seed", metavar="S", type=accepted(Integer(0)), default=0, help="seed (default 0)"
+        "--seed", metavar="S", type=flag_type(Integer(0)), default=0, help="seed (default 0)"
     )
     parser.add_argument(
         "--without-tags", action="store_true", help="leave the tags out, as in a corpus to score"
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Writes the table; returns the exit code."""
+    """Write the table; return the exit code."""
     kinds = [*GENERATED, *FILES]
     if args.kind not in kinds or args.output is None:
         raise ParameterError(
@@ -58,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(work: Work, spark: Any) -> int:
-    args, output = work.args, work.output
+    args = work.args
+    output = work.output
     frame = None if args.kind in FILES else GENERATED[args.kind](spark, args.rows, args.seed)
     if frame is not None and args.without_tags:
         frame = frame.select(*(name for name in frame.columns if name != "tags"))
@@ -67,9 +69,9 @@ def _write(work: Work, spark: Any) -> int:
         if isinstance(frame, LocalFrame):
             write_rows(frame, target.folder)
         elif frame is not None:
-            frame.write.mode("append" if target.folder is not None else target.mode).parquet(
-                target.path
-            )
+            # a local folder set aside exists already
+            mode = "append" if target.folder is not None else target.mode
+            frame.write.mode(mode).parquet(target.path)
             target.require_data()
         elif target.folder is None:
             raise ParameterError(
@@ -79,9 +81,8 @@ def _write(work: Work, spark: Any) -> int:
         else:
             write_files(args.kind, target.folder, args.rows, args.seed, not args.without_tags)
         columns = {} if frame is None else {"columns": frame.columns}
-        manifest = work.manifest(
-            spark, {"kind": args.kind, "rows": args.rows, "seed": args.seed, **columns}
-        )
+        facts = {"kind": args.kind, "rows": args.rows, "seed": args.seed, **columns}
+        manifest = work.manifest(spark, facts)
         target.json("_" + MANIFEST, manifest)
     tags = "" if args.without_tags else ", labels.csv (path, tags)"
     text = f"{args.rows} {args.kind} written to {args.output}: files/{tags}"

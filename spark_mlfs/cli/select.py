@@ -21,7 +21,7 @@ from ..frames.frame import LocalFrame, LocalSession, check_memory
 from ..frames.schema import FEATURES, attribute_names, fill_of, rejected_of
 from ..output.folder import MANIFEST, Output, OutputTarget, csv_text
 from ..output.manifest import selection_manifest
-from ..pipeline import Result
+from ..pipeline import Request, Result
 from ..report.page import feature_rows, page, smaller_index
 from ..scoring.local import fit_here
 from ..select.modes import AUTO, GENERAL, KEYS, flag_help, level_setting, rules_help
@@ -30,7 +30,7 @@ from ..states.files import load
 from ..statistics.base import Budgets
 from .config import STATES, ConstraintChoice, RunConfig, RunSettings, Selection, configure
 from .dry_run import check_beforehand, dry_run
-from .flags import Flags, data_flags, given, method_flags, pairs, set_values
+from .flags import Flags, data_flags, flag_values, method_flags, pairs, set_values
 from .terminal import Stages, print_result
 from .work import Work, load_model, output_table, packed
 
@@ -40,48 +40,50 @@ example (data this library makes itself, nothing to download):
 
 more:
   spark-mlfs select --config conf/runs/quickstart.toml --num-top-features 20 --output runs/twenty
-  spark-mlfs select --data scene.arff --format arff --option labels=scene.xml --method jmi --set label_coding=lp \\
-      --output runs/scene
-  spark-mlfs select --data s3://bucket/corpus --format parquet --features embedding --labels-col tags --id doc_id \\
-      --method mim --percentile 0.05 --output s3://bucket/selection
-  spark-mlfs select --config conf/runs/quickstart.toml --selection-mode fdr --fdr 0.01 --output runs/worth-keeping
+  spark-mlfs select --data scene.arff --format arff --option labels=scene.xml --method jmi \\
+      --set label_coding=lp --output runs/scene
+  spark-mlfs select --data s3://bucket/corpus --format parquet --features embedding \\
+      --labels-col tags --id doc_id --method mim --percentile 0.05 --output s3://bucket/selection
+  spark-mlfs select --config conf/runs/quickstart.toml --selection-mode fdr --fdr 0.01 \\
+      --output runs/worth-keeping
 
-`spark-submit jobs/select.py` takes the same arguments. `spark-mlfs methods` lists the methods and what --set takes.
+`spark-submit jobs/select.py` takes the same arguments. `spark-mlfs methods` lists the methods and
+what --set takes.
 """
 SHOWN = 10  # features on standard output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The whole run as flags, or a file with flags over it."""
-    said = "TOML file with the whole run (conf/runs/quickstart.toml explains it); flags override it"
-    parser.add_argument("--config", metavar="FILE", help=said)
+    """Add the whole run as flags, or a file with flags over it."""
+    file = "TOML file with the whole run (conf/runs/quickstart.toml explains it); flags override it"
+    parser.add_argument("--config", metavar="FILE", help=file)
     Flags.data(parser, weights=True)
-    said = (
+    states = (
         "folders that spark-mlfs collect wrote, or patterns, in the place of --data: their "
         "rows together"
     )
-    parser.add_argument("--states", metavar="DIR", nargs="+", action="extend", help=said)
+    parser.add_argument("--states", metavar="DIR", nargs="+", action="extend", help=states)
     flags = Flags(parser, "method")
     best = (
         "the best by cross-validated loss is kept (where the method predicts), all are written "
         "to grid/"
     )
     flags.method(f"values of a parameter to try: every cell is ranked from one scan, {best}")
-    flags.one(
+    flags.value(
         "--folds", "N", "folds of that cross-validation (default 5, a divisor of 60; 0: none)"
     )
-    flags.one("--seed", None, "seed of a method that draws at random (default 0)")
+    flags.value("--seed", None, "seed of a method that draws at random (default 0)")
     flags = Flags(parser, "selection")
-    flags.one(
+    flags.value(
         "--selection-mode",
         "RULE",
         f"keep the features worth keeping instead of a number: {rules_help()}",
     )
     for key, setting in KEYS.items():
-        flags.one("--" + key.replace("_", "-"), setting.metavar, flag_help(setting))
+        flags.value("--" + key.replace("_", "-"), setting.metavar, flag_help(setting))
     _constraint_arguments(Flags(parser, "constraints"))
     flags = Flags(parser, "classifier")
-    flags.one(
+    flags.value(
         "--classifier",
         "NAME",
         "fit it on the selected features and save both as pipeline/, for spark-mlfs score",
@@ -91,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "the ranking", "sizes, passes over the data, seconds, memory, bytes that are moved"
     )
     flags.switch("--no-report", "write no report.html")
-    flags.one(
+    flags.value(
         "--cores",
         "N",
         "cores that --dry-run reckons with (default: those of this machine; more are Spark's)",
@@ -100,27 +102,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _constraint_arguments(flags: Flags) -> None:
-    for what, text in (
-        (
-            "include",
-            "features picked and ranked first; what a greedy method picks then, it picks given "
-            "these",
-        ),
-        ("exclude", "features that are never picked"),
-    ):
-        flags.many(f"--{what}", "NAME", f"{text}: names, or patterns such as 'title_*'")
-        file = (
-            "a name a line, or the column name of a .csv; or those that the selection in a "
-            "folder keeps"
-        )
-        flags.one(f"--{what}-from", "PATH", f"the same from a file: {file}")
+    include = (
+        "features picked and ranked first; what a greedy method picks then, it picks given these"
+    )
+    patterns = "names, or patterns such as 'title_*'"
+    file = (
+        "the same from a file: a name a line, or the column name of a .csv; or those that the "
+        "selection in a folder keeps"
+    )
+    flags.values("--include", "NAME", f"{include}: {patterns}")
+    flags.value("--include-from", "PATH", file)
+    flags.values("--exclude", "NAME", f"features that are never picked: {patterns}")
+    flags.value("--exclude-from", "PATH", file)
     groups = "a .toml or .json of lists by group, or a .csv with columns name and group"
-    flags.one("--groups", "FILE", f"features picked or left together: {groups}", dest="groups_from")
+    flags.value(
+        "--groups", "FILE", f"features picked or left together: {groups}", dest="groups_from"
+    )
     costs = (
         "a .toml or .json of costs by name or pattern ('*' for all others), or a .csv with "
         "columns name and cost"
     )
-    flags.one(
+    flags.value(
         "--costs",
         "FILE",
         f"what features cost, picked by gain per cost: {costs}",
@@ -130,24 +132,24 @@ def _constraint_arguments(flags: Flags) -> None:
         "a .toml or .json of numbers by name or pattern, 1 where nothing is said, or a "
         ".csv with columns name and penalty"
     )
-    what = (
+    factors = (
         "what features' penalties are multiplied by (ridge, lasso, elastic-net, mssl, "
         "forward), 0: never shrunk away"
     )
-    flags.one("--penalties", "FILE", f"{what}: {penalties}", dest="penalties_from")
-    flags.one("--budget", "B", "what the selection may cost; --num-top-features bounds it, too")
+    flags.value("--penalties", "FILE", f"{factors}: {penalties}", dest="penalties_from")
+    flags.value("--budget", "B", "what the selection may cost; --num-top-features bounds it, too")
 
 
 def configuration(args: argparse.Namespace) -> RunConfig:
-    """The file's run with the flags over it, complete and checked."""
-    own = pairs(args.classifier_set, "--classifier-set")
+    """Return the file's run with the flags over it, complete and checked."""
+    parameters = pairs(args.classifier_set, "--classifier-set") or None
     flags = {
         "data": {"path": args.states, "format": STATES} if args.states else data_flags(args),
         "method": method_flags(args, folds=args.folds),
-        "selection": {**given(args, Selection), **set_values(mode=args.selection_mode)},
-        "constraints": given(args, ConstraintChoice),
-        "classifier": set_values(name=args.classifier, parameters=own or None),
-        "run": {**given(args, RunSettings), **({"report": False} if args.no_report else {})},
+        "selection": {**flag_values(args, Selection), **set_values(mode=args.selection_mode)},
+        "constraints": flag_values(args, ConstraintChoice),
+        "classifier": set_values(name=args.classifier, parameters=parameters),
+        "run": {**flag_values(args, RunSettings), **({"report": False} if args.no_report else {})},
     }
     config: RunConfig = configure(args.config, flags)
     return config
@@ -159,7 +161,7 @@ class Ranked:
     report's `portrait`."""
 
     result: Result
-    kept: int
+    count: int
     jobs: dict[str, int]
     frame: Any
     cells: list[Result]
@@ -167,23 +169,15 @@ class Ranked:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Selects features; returns the exit code."""
+    """Select features; return the exit code."""
     config = configuration(args)
     from_states = config.data.format == STATES
-    if from_states and (
-        args.data
-        or args.format
-        or args.dry_run
-        or config.classifier.name
-        or config.run.output_table
-    ):
-        raise ParameterError(
-            "--states are sums, in the place of rows: leave --data, --format, --dry-run, "
-            "--classifier and --output-table out"
-        )
+    if from_states:
+        _check_takes_states(args, config)
     config.constraints.complete()
-    requests = config.requests()  # a wrong parameter is told before Spark starts
-    weighted, grades = config.data.options.get("weight") is not None, config.data.grades()
+    requests = config.requests()  # a wrong parameter is refused before Spark starts
+    weighted = config.data.options.get("weight") is not None
+    grades = config.data.grades()
     pipeline.check_rows(requests, weighted, grades is not None and not grades.cuts)
     if config.classifier.name:
         if weighted or grades is not None:
@@ -191,25 +185,38 @@ def run(args: argparse.Namespace) -> int:
             remedy = "select with them, then fit it on what is selected (spark-mlfs transform)"
             raise ParameterError(f"classifier {config.classifier.name} takes {takes}: {remedy}")
         config.classifier.checked()
-    data, settings = config.data, config.run
+    data = config.data
+    settings = config.run
     output = Output(settings.output or "", settings.overwrite)
     table = output_table(settings.output_table, settings.table_format, settings.overwrite)
     work = Work(args, output, table, [(data.path, data.format or "", data.options)])
     work.check(options=not from_states)
-    work.sources = [] if from_states else work.sources  # of states none is Spark's
-    return work.run_on_engine_for(
-        dry_run if args.dry_run else _select, config, settings=settings, ahead=("ml.selectors",)
-    )
+    if from_states:
+        work.sources = []  # of states none is Spark's
+    command = dry_run if args.dry_run else _select
+    return work.run_on_engine_for(command, config, settings=settings, ahead=("ml.selectors",))
+
+
+def _check_takes_states(args: argparse.Namespace, config: RunConfig) -> None:
+    of_rows = args.data or args.format or args.dry_run
+    if of_rows or config.classifier.name or config.run.output_table:
+        raise ParameterError(
+            "--states are sums, in the place of rows: leave --data, --format, --dry-run, "
+            "--classifier and --output-table out"
+        )
 
 
 def _select(work: Work, config: RunConfig, spark: Any) -> int:
-    args, stages, output, table = work.args, work.stages, work.output, work.table
+    args = work.args
+    stages = work.stages
+    output = work.output
+    table = work.table
     assert output is not None
     config.constraints.complete(lambda path: load_model(path, spark)[0].selectedFeatureNames)
     ranked = _rank(spark, config, stages)
-    why = ranked.result.why_none
-    if config.classifier.name and why is not None:
-        raise DataError(f"{why}; there is nothing to fit the classifier on")
+    reason = ranked.result.why_none
+    if config.classifier.name and reason is not None:
+        raise DataError(f"{reason}; there is nothing to fit the classifier on")
     model = _model(ranked)
     fitted = None
     if config.classifier.name:
@@ -221,70 +228,77 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
         manifest = _write(target, work, config, ranked, model, fitted)
         if table is not None:
             table.write(pipeline.ranking_frame(spark, ranked.result.ranking))
-    files = "ranking.csv, ranking.parquet, model/, manifest.json" + (
-        ", report.html" if config.run.report else ""
-    )
-    written = f"written to {config.run.output}: {files}" + (
-        ", pipeline/" if config.classifier.name else ""
-    )
-    if "files" in manifest["data"]:
-        written += ", rejected.csv"
-    if ranked.frame is not None and (rejected := rejected_of(ranked.frame)) is not None:
+    text = f"written to {config.run.output}: ranking.csv, ranking.parquet, model/, manifest.json"
+    text += ", report.html" if config.run.report else ""
+    text += ", pipeline/" if config.classifier.name else ""
+    text += ", rejected.csv" if "files" in manifest["data"] else ""
+    rejected = None if ranked.frame is None else rejected_of(ranked.frame)
+    if rejected is not None:
         rejected.release()
     if table is not None:
-        written += f"\nthe ranking is in the table {table.name} ({table.format})"
-    best = [row._asdict() for row in feature_rows(ranked.result, ranked.kept)]
-    return print_result(args, written, {**manifest, "output": config.run.output, "selected": best})
+        text += f"\nthe ranking is in the table {table.name} ({table.format})"
+    best = [row._asdict() for row in feature_rows(ranked.result, ranked.count)]
+    return print_result(args, text, {**manifest, "output": config.run.output, "selected": best})
 
 
 def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
-    """Read, prepare, rank; or rank by the sums of states, without their rows. The result is the
-    cell of the smallest cross-validated loss, the first where nothing is predicted."""
-    requests, frame, solving = config.requests(), None, "statistics and solve"
-    driver, worker = config.run.driver_bytes, config.run.worker_bytes
+    """Read, prepare, rank; or rank by the sums of states, without their rows.
+
+    The result is the cell of the smallest cross-validated loss, the first where nothing is
+    predicted."""
+    requests = config.requests()
+    driver = config.run.driver_bytes
+    worker = config.run.worker_bytes
+    frame = None
     if config.data.format == STATES:
+        solving = "solve"
         with stages.stage("read"):
             rows = load(*(config.data.path or ()), requests=requests).dataset(requests=requests)
         driver = worker = getattr(spark, "memory", worker)
-        solving = "solve"
     else:
-        with stages.stage("read"):
-            frame = read.load(
-                spark, config.data.path, config.data.format or "", **config.reader_options()
-            )
-        check_memory(frame, spark)
-        names = attribute_names(frame, FEATURES)
-        if names is not None:  # too many features are refused before the rows are read
-            requests[0].for_features(names)
-        check_beforehand(spark, frame, config)
+        solving = "statistics and solve"
+        frame = _read(spark, config, requests, stages)
         with stages.stage("prepare"):
             rows = packed(frame, spark, config.data.grades(), counted=config.counted)
-    jobs, seen = dict[str, int](), None
+    jobs: dict[str, int] = {}
+    portrait = None
     with rows:
         with stages.stage(solving):
             cells = pipeline.rank(
                 rows, requests, progress=stages.report, driver_bytes=driver, worker_bytes=worker
             )
         result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
-        kept = len(result.kept)
+        count = len(result.kept)
         if frame is not None:
             jobs = {"prepare": rows.jobs, "statistics": result.jobs - rows.jobs}
             if config.run.report:
+                budgets = Budgets(driver=driver, worker=worker)
                 with stages.stage("portrait of the picks"):
-                    seen, cost = pipeline.portrait(
-                        rows, result, kept, Budgets(driver=driver, worker=worker)
-                    )
+                    portrait, cost = pipeline.portrait(rows, result, count, budgets)
                 jobs["portrait"] = cost.jobs
-    return Ranked(result, kept, jobs, frame, cells, seen)
+    return Ranked(result, count, jobs, frame, cells, portrait)
+
+
+def _read(spark: Any, config: RunConfig, requests: list[Request], stages: Stages) -> Any:
+    data = config.data
+    with stages.stage("read"):
+        frame = read.load(spark, data.path, data.format or "", **config.reader_options())
+    check_memory(frame, spark)
+    names = attribute_names(frame, FEATURES)
+    if names is not None:  # too many features are refused before the rows are read
+        requests[0].for_features(names)
+    check_beforehand(spark, frame, config)
+    return frame
 
 
 def _model(ranked: Ranked) -> Selected:
-    """The model that keeps the best features, or those that the rule keeps."""
-    count = AUTO if ranked.result.request.auto else max(1, ranked.result.kept_count)
+    """Return the model that keeps the best features, or those that the rule keeps."""
+    result = ranked.result
+    count = AUTO if result.request.auto else max(1, result.kept_count)
     values: dict[str, Any] = {"numTopFeatures": count, "outputCol": "selected"}
-    values |= {GENERAL[name].camel: value for name, value in ranked.result.request.general.items()}
-    if ranked.result.evidence is not None:
-        rule = ranked.result.evidence.rule
+    values |= {GENERAL[name].camel: value for name, value in result.request.general.items()}
+    if result.evidence is not None:
+        rule = result.evidence.rule
         values |= {
             "selectionMode": rule.mode,
             "combination": rule.combination,
@@ -293,42 +307,37 @@ def _model(ranked: Ranked) -> Selected:
         values[level_setting(rule.mode).parameter.camel] = rule.level
     fill = {} if ranked.frame is None else fill_of(ranked.frame, FEATURES)
     if ranked.frame is None or isinstance(ranked.frame, LocalFrame):
-        return LocalSelection(ranked.result.ranking, {**facts_of(ranked.result), **fill}, values)
+        return LocalSelection(result.ranking, {**facts_of(result), **fill}, values)
     from ..ml.selectors import MultiLabelSelectorModel
 
-    model = MultiLabelSelectorModel.of(ranked.result)
+    model = MultiLabelSelectorModel.of(result)
     model._set(**values)
     model._extra |= fill
     return model
 
 
 def _fit_pipeline(spark: Any, work: Work, config: RunConfig, model: Any, frame: Any) -> Any:
-    what = (
-        frame,
-        model,
-        config.classifier.name or "",
-        config.classifier.checked(),
-        work.table_read(spark),
-    )
+    classifier = config.classifier
+    arguments = (frame, model, classifier.name or "", classifier.checked(), work.table_read(spark))
     if isinstance(spark, LocalSession):
-        return fit_here(*what, work.format, work.options, spark.memory, work.stages.report)
+        return fit_here(*arguments, work.format, work.options, spark.memory, work.stages.report)
     from ..scoring.stages import fit_pipeline
 
-    return fit_pipeline(*what, work.format, work.options, work.stages.report)
+    return fit_pipeline(*arguments, work.format, work.options, work.stages.report)
 
 
 def _write(
     target: OutputTarget, work: Work, config: RunConfig, ranked: Ranked, model: Any, fitted: Any
 ) -> dict[str, Any]:
     started = time.perf_counter()
-    result, kept = ranked.result, ranked.kept
-    for name, saved in (("model", model), ("pipeline", fitted)):
-        if saved is not None:
-            target.model(name, saved)
+    result = ranked.result
+    target.model("model", model)
+    if fitted is not None:
+        target.model("pipeline", fitted)
     target.table("ranking", result.ranking)
     seconds = {**work.stages.seconds, "write": round(time.perf_counter() - started, 4)}
     manifest = selection_manifest(
-        config, result, kept, target.spark.version, seconds, ranked.jobs, work.args.argv
+        config, result, ranked.count, target.spark.version, seconds, ranked.jobs, work.args.argv
     )
     if config.method.screen:
         manifest["method"]["screen"] = config.method.screen
@@ -341,65 +350,55 @@ def _write(
         manifest["data"]["files"] = rejected.summary()
         target.text("rejected.csv", csv_text(rejected.table()))
     if config.run.report:
-        target.text(
-            "report.html",
-            page(
-                result,
-                manifest,
-                kept,
-                ranked.portrait,
-                None if rejected is None else rejected.gallery,
-            ),
-        )
+        gallery = None if rejected is None else rejected.gallery
+        html = page(result, manifest, ranked.count, ranked.portrait, gallery)
+        target.text("report.html", html)
     target.json(MANIFEST, manifest)
     return manifest
 
 
 def _write_grid(target: OutputTarget, names: list[str], ranked: Ranked) -> list[dict[str, Any]]:
-    """grid.csv: a line a cell, its parameters, loss and iterations; and every cell's ranking,
-    grid-0.csv and on."""
+    """Write grid.csv, a line a cell, and every cell's ranking, grid-0.csv and on.
+
+    A line has a cell's parameters, loss and seconds."""
     lines = []
     for number, cell in enumerate(ranked.cells):
         target.text(f"grid-{number}.csv", csv_text(cell.ranking))
-        loss, seconds = (
-            cell.scores.details.get("cv_loss"),
-            round(cell.seconds["of it the method"], 4),
-        )
-        own = {name: cell.request.parameters[name] for name in names}
-        about = {
-            "cv_loss": loss,
+        parameters = {name: cell.request.parameters[name] for name in names}
+        facts = {
+            "cv_loss": cell.scores.details.get("cv_loss"),
             "converged": cell.scores.converged,
-            "seconds": seconds,
+            "seconds": round(cell.seconds["of it the method"], 4),
             "chosen": cell is ranked.result,
         }
-        lines.append({"cell": number, **own, **about})
+        lines.append({"cell": number, **parameters, **facts})
     target.text("grid.csv", csv_text(pd.DataFrame(lines)))
     return lines
 
 
 def ranking_text(ranked: Ranked, stages: Stages) -> str:
-    """The best features under their headings, and what these say."""
-    result, kept = ranked.result, ranked.kept
-    profile, jobs = result.profile, sum(ranked.jobs.values())
-    where = (
-        "in this process"
-        if ranked.frame is None or isinstance(ranked.frame, LocalFrame)
-        else f"{jobs} Spark jobs"
-    )
-    lines = [
-        f"{result.request.method}: {profile.n} rows x {profile.d} features x {profile.q} labels; "
-        f"kept {kept}; {sum(stages.seconds.values()):.1f} s, {where}"
-    ]
+    """Return the best features under their headings, and what these mean."""
+    result = ranked.result
+    count = ranked.count
+    profile = result.profile
+    if ranked.frame is None or isinstance(ranked.frame, LocalFrame):
+        engine = "in this process"
+    else:
+        engine = f"{sum(ranked.jobs.values())} Spark jobs"
+    shape = f"{profile.n} rows x {profile.d} features x {profile.q} labels"
+    seconds = sum(stages.seconds.values())
+    lines = [f"{result.request.method}: {shape}; kept {count}; {seconds:.1f} s, {engine}"]
     if "verdict" in result.scores.details:  # of auto: what was chosen, and how sure that is
         lines.append(result.scores.details["verdict"])
     if result.why_none is not None:
         return "\n".join([*lines, result.why_none])
     if ranked.frame is not None and rejected_of(ranked.frame) is not None:
-        lines.append(smaller_index(result, kept))
+        lines.append(smaller_index(result, count))
     lines.append("rank  score        relevance    name")
-    for row in feature_rows(result, min(kept, SHOWN)):
+    for row in feature_rows(result, min(count, SHOWN)):
         score = "" if row.score != row.score else f"{row.score:.6g}"
-        lines.append(f"{row.rank:4d}  {score:<12} {row.relevance:<12.6g} {row.name}")
-    if kept > SHOWN:
-        lines.append(f"      and {kept - SHOWN} more")
+        relevance = f"{row.relevance:.6g}"
+        lines.append(f"{row.rank:4d}  {score:<12} {relevance:<12} {row.name}")
+    if count > SHOWN:
+        lines.append(f"      and {count - SHOWN} more")
     return "\n".join([*lines, pipeline.meaning(result.scores.path is not None)])

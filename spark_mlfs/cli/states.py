@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folders of states, or patterns; of subtract first those that lose",
     )
     what = "what later states are compared with: first (default) or previous"
-    comparison_flags(parser, "of compare").one("--against", "WINDOW", what)
+    comparison_flags(parser, "of compare").value("--against", "WINDOW", what)
     Flags.output(parser)
 
 

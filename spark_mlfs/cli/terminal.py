@@ -1,4 +1,4 @@
-"""What a command says: its stages as they run, its result, its exit code."""
+"""What a command prints: its stages as they run, its result, its exit code."""
 
 from __future__ import annotations
 
@@ -15,14 +15,20 @@ from tqdm import tqdm
 
 from ..output.manifest import as_json
 
-OK, FAILED, USER_ERROR, NOT_MET, INTERRUPTED = 0, 1, 2, 3, 130
+# exit codes
+OK = 0
+FAILED = 1
+USER_ERROR = 2
+NOT_MET = 3
+INTERRUPTED = 130
 SECONDS_BETWEEN_LINES = 20  # of progress within a stage, where there is no terminal
 SECONDS_BETWEEN_TICKS = 0.5  # of the clock, where there is one
 
 
 def print_result(args: argparse.Namespace, text: str, result: Mapping[str, Any]) -> int:
-    """Print a command's result on standard output, `text`, with --json `result`, with --quiet
-    nothing; return the exit code."""
+    """Print a command's result on standard output; return the exit code.
+
+    This is `text`, with --json `result`, with --quiet nothing."""
     if args.json:
         print(as_json(result), end="", flush=True)
     elif not args.quiet:
@@ -31,17 +37,19 @@ def print_result(args: argparse.Namespace, text: str, result: Mapping[str, Any])
 
 
 def print_forecast(
-    args: argparse.Namespace, lines: Mapping[str, str | None], found: Mapping[str, Any]
+    args: argparse.Namespace, lines: Mapping[str, str | None], facts: Mapping[str, Any]
 ) -> int:
-    """Print what --dry-run found, a line each under its heading, None left out; returns the exit
-    code."""
+    """Print the forecast of --dry-run, a line under each heading; return the exit code.
+
+    A line that is None is left out; --json prints the `facts`."""
     text = "\n".join(f"{name:<11} {line}" for name, line in lines.items() if line is not None)
-    return print_result(args, text, {"job": args.command, "dry_run": True, **found})
+    return print_result(args, text, {"job": args.command, "dry_run": True, **facts})
 
 
 def some_of(names: Sequence[str]) -> str:
-    """The first six names, and how many more there are."""
-    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+    """Return the first six names, and how many more there are."""
+    first = ", ".join(names[:6])
+    return first if len(names) <= 6 else f"{first} and {len(names) - 6} more"
 
 
 class Stages:
@@ -62,7 +70,8 @@ class Stages:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        started, done = time.perf_counter(), threading.Event()
+        started = time.perf_counter()
+        ended = threading.Event()
         shape = "{desc} {elapsed}"  # until it is known how many steps there are
         self.bar = tqdm(
             total=1,
@@ -74,7 +83,7 @@ class Stages:
         )
 
         def tick() -> None:  # the time passes while a stage has nothing to report
-            while not done.wait(SECONDS_BETWEEN_TICKS):
+            while not ended.wait(SECONDS_BETWEEN_TICKS):
                 self.bar.refresh()
 
         ticking = threading.Thread(target=tick, daemon=True)
@@ -83,7 +92,7 @@ class Stages:
         try:
             yield
         finally:
-            done.set()
+            ended.set()
             if self.terminal:
                 ticking.join()
             self.bar.close()
@@ -92,19 +101,17 @@ class Stages:
             self.line(f"{name:<24} {self.seconds[name]:8.2f} s")
 
     def line(self, text: str) -> None:
-        """A line on standard error, with the time where that is no terminal but a log."""
+        """Print a line on standard error, with the time where that is no terminal but a log."""
         when = "" if self.terminal else time.strftime("%Y-%m-%dT%H:%M:%S%z ")
         print(f"{when}spark-mlfs: {text}", file=sys.stderr, flush=True)
 
-    def report(self, what: str, done: int, total: int) -> None:
+    def report(self, step: str, count: int, total: int) -> None:
         if self.terminal and self.bar is not None:
-            self.bar.total, self.bar.n = total, done
+            self.bar.total, self.bar.n = total, count
             self.bar.bar_format = "{desc} |{bar}| {n_fmt}/{total_fmt} {elapsed}"
-            self.bar.set_description_str(what)
-        elif (
-            self.lines
-            and done < total
-            and time.perf_counter() - self.last_line > SECONDS_BETWEEN_LINES
-        ):
+            self.bar.set_description_str(step)
+            return
+        waited = time.perf_counter() - self.last_line > SECONDS_BETWEEN_LINES
+        if self.lines and count < total and waited:
             self.last_line = time.perf_counter()
-            self.line(f"{what} {done} of {total}")
+            self.line(f"{step} {count} of {total}")

@@ -35,14 +35,15 @@ EPILOG = """\
 example:
   spark-mlfs transform --model runs/numbers/model --format numbers --output runs/numbers-reduced
 
-Formats and options are those of `spark-mlfs select`. A table (parquet, delta, csv, json, table) may be without labels: leave the
-option labels out. `spark-submit jobs/transform.py` takes the same arguments.
+Formats and options are those of `spark-mlfs select`. A table (parquet, delta, csv, json, table) may
+be without labels: leave the option labels out. `spark-submit jobs/transform.py` takes the same
+arguments.
 """
 _SELECTED = "_selected"  # the column of the selected features, before it is named or taken apart
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The saved selection, the data, and the form of the output."""
+    """Add the saved selection, the data, and the form of the output."""
     parser.add_argument(
         "--model",
         metavar="DIR",
@@ -50,36 +51,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     Flags.data(parser)
     flags = Flags(parser, "features")
-    flags.one(
+    flags.value(
         "--num-top-features",
         "K",
         "keep the K best instead of as many as the model was told",
         type=COUNT,
     )
-    flags.one(
+    flags.value(
         "--order",
         None,
         "order: as ranked, or as in the data (default: the model's)",
         choices=("rank", "index"),
     )
     flags = Flags.output(parser, "the data set", "rows, columns, sizes")
-    flags.one(
+    flags.value(
         "--output-format",
         None,
         "format of the data set (default parquet)",
         default="parquet",
         choices=OUTPUT_FORMATS,
     )
-    flags.one(
-        "--as", None, "one vector column with the names in its metadata, or one column per feature "
-            "and label under its name (default: vector for parquet and delta, columns for csv and "
-            "json)", dest="form", choices=("vector", "columns"),
-    )  # fmt: skip
+    form = (
+        "one vector column with the names in its metadata, or one column per feature and label "
+        "under its name (default: vector for parquet and delta, columns for csv and json)"
+    )
+    flags.value("--as", None, form, dest="form", choices=("vector", "columns"))
     flags.engine()
 
 
 def run(args: argparse.Namespace) -> int:
-    """Cuts a data set down; returns the exit code."""
+    """Cut a data set down; return the exit code."""
     require("transform", model=args.model, format=args.format)
     if args.output_table is None:
         require("transform", output=args.output)
@@ -87,37 +88,34 @@ def run(args: argparse.Namespace) -> int:
     READERS.create(args.format)  # an unknown one is refused before any path
     work = Work.of(args)
     work.check([args.model], "saved selection", "give the folder that spark-mlfs select wrote")
-    other = None if args.output_format == "parquet" else f"{args.output_format} is written by Spark"
-    return work.run_on_engine_for(_transform, form, needs_spark=other)
+    reason = None
+    if args.output_format != "parquet":
+        reason = f"{args.output_format} is written by Spark"
+    return work.run_on_engine_for(_transform, form, needs_spark=reason)
 
 
 def _transform(work: Work, form: str, spark: Any) -> int:
-    args, stages, output, table = work.args, work.stages, work.output, work.table
+    args = work.args
+    stages = work.stages
+    output = work.output
+    table = work.table
     with stages.stage("model"):
-        model, where = load_model(args.model, spark)
-        if (count := args.num_top_features) is not None:
-            if count > (ranked := model.numFeatures):
-                raise ParameterError(
-                    f"--num-top-features {count} but the selection ranks {ranked} features; give "
-                    "at most that"
-                )
-            model._set(selectionMode="numTopFeatures", numTopFeatures=count)
-        if args.order is not None:
-            model._set(order=args.order)
+        model, model_path = load_model(args.model, spark)
+        _adjust(model, args)
     with stages.stage("read"):
         frame, labelled = _load_corpus(spark, work, model)
         reduced = _reduce(frame, model, labelled, form, args.output_format)
         columns = reduced.columns if len(reduced.columns) <= MOST_NAMES else len(reduced.columns)
         if args.dry_run:
-            found = {
-                "model": where,
+            facts = {
+                "model": model_path,
                 "rows": work.count_rows(spark, frame),
                 "columns": columns,
                 "form": form,
             }
-            return _forecast(args, model, reduced.columns, found)
-    place = nullcontext() if output is None else output.writing(spark)
-    with stages.stage("transform and write"), small_batches(spark), place as target:
+            return _forecast(args, model, reduced.columns, facts)
+    writing = nullcontext() if output is None else output.writing(spark)
+    with stages.stage("transform and write"), small_batches(spark), writing as target:
         rows = 0 if target is None else _write(spark, reduced, target, args.output_format)
         if table is not None:
             rows = table.write(reduced)
@@ -129,8 +127,8 @@ def _transform(work: Work, form: str, spark: Any) -> int:
             "table": None if table is None else {"name": table.name, "format": table.format},
             "features": model.selectedFeatureNames,
         }
-        made = {k: model.summary.get(k) for k in ("method", "parameters", "fingerprint")}
-        manifest = work.manifest(spark, results, {"path": where, **made})
+        facts = {k: model.summary.get(k) for k in ("method", "parameters", "fingerprint")}
+        manifest = work.manifest(spark, results, {"path": model_path, **facts})
         if target is not None:
             target.json("_" + MANIFEST, manifest)
     places = [f"{args.output} ({args.output_format}, {form})"] if output is not None else []
@@ -142,33 +140,46 @@ def _transform(work: Work, form: str, spark: Any) -> int:
     return print_result(args, text, {**manifest, "output": args.output})
 
 
+def _adjust(model: Any, args: argparse.Namespace) -> None:
+    """Set the number of features and their order as the flags give them."""
+    count = args.num_top_features
+    if count is not None:
+        if count > model.numFeatures:
+            raise ParameterError(
+                f"--num-top-features {count} but the selection ranks {model.numFeatures} features; "
+                "give at most that"
+            )
+        model._set(selectionMode="numTopFeatures", numTopFeatures=count)
+    if args.order is not None:
+        model._set(order=args.order)
+
+
 def _forecast(
-    args: argparse.Namespace, model: Selected, columns: list[str], found: dict[str, Any]
+    args: argparse.Namespace, model: Selected, columns: list[str], facts: dict[str, Any]
 ) -> int:
-    kept, output = (
-        len(model.selectedFeatures),
-        f"{args.output} ({args.output_format}): " if args.output else "",
-    )
-    found |= {"features": model.numFeatures, "kept": kept, "dense_bytes": 8 * found["rows"] * kept}
+    count = len(model.selectedFeatures)
+    output = f"{args.output} ({args.output_format}): " if args.output else ""
+    dense_bytes = 8 * facts["rows"] * count
+    facts |= {"features": model.numFeatures, "kept": count, "dense_bytes": dense_bytes}
     lines = {
-        "model": f"{found['model']}: {model.summary.get('method')}, {kept} of {model.numFeatures} "
+        "model": f"{facts['model']}: {model.summary.get('method')}, {count} of {model.numFeatures} "
         "features",
-        "data": f"{found['rows']} rows; at most {size(found['dense_bytes'])} of values before they "
+        "data": f"{facts['rows']} rows; at most {size(dense_bytes)} of values before they "
         "are compressed",
-        "columns": f"{some_of(columns)} ({found['form']})",
+        "columns": f"{some_of(columns)} ({facts['form']})",
         "table": args.output_table,
         "output": f"{output}nothing was written",
     }
-    where = {
+    outputs = {
         "output_format": args.output_format,
         "output": args.output,
         "output_table": args.output_table,
     }
-    return print_forecast(args, lines, {**found, **where})
+    return print_forecast(args, lines, {**facts, **outputs})
 
 
 def _form(args: argparse.Namespace) -> str:
-    """The word "vector" or "columns", as asked for or as the output's format has it."""
+    """Return "vector" or "columns", as the flag or the output's format has it."""
     form = args.form or ("columns" if args.output_format in ("csv", "json") else "vector")
     if form == "vector" and args.output_format in ("csv", "json"):
         raise ParameterError(
@@ -181,82 +192,89 @@ def _write(spark: SparkSession, reduced: DataFrame, target: OutputTarget, format
     if isinstance(reduced, LocalFrame):
         assert target.folder is not None
         return write_rows(reduced, target.folder)
-    asked = {"header": "true"} if format == "csv" else {}
+    options = {"header": "true"} if format == "csv" else {}
     # the folder set aside exists already: appending to nothing is writing
-    writer = reduced.write.format(format).options(**asked)
-    writer.mode("append" if target.folder is not None else target.mode).save(target.path)
+    mode = "append" if target.folder is not None else target.mode
+    reduced.write.format(format).options(**options).mode(mode).save(target.path)
     target.require_data()
-    reader = spark.read.format(format).options(**asked)
-    return (
-        (reader if format == "delta" else reader.schema(reduced.schema)).load(target.path).count()
-    )
+    reader = spark.read.format(format).options(**options)
+    if format != "delta":
+        reader = reader.schema(reduced.schema)
+    return reader.load(target.path).count()
 
 
 def _load_corpus(spark: SparkSession, work: Work, model: Selected) -> tuple[DataFrame, bool]:
-    """The canonical frame of a corpus, and whether it has labels: a table may come without."""
-    path, format, options = work.path, work.format, work.options
-    given: Any = path
-    further = reader_options_of(model, format, options)
+    """Return the canonical frame of a corpus, and whether it has labels.
+
+    A table may come without."""
+    format = work.format
+    options = work.options
+    source: Any = work.path
+    reader_options = reader_options_of(model, format, options)
     if any(parameter is TEXT_IDS for parameter in READERS.create(format).parameters):
-        further[TEXT_IDS.name] = True
-    if tabular(format) and path is not None and "features" in options:
-        further.pop("reader_options", None)
-        given, format = work.table_read(spark), "table"
-        given, further = _of_columns(given, model, further)
-    content = "text" if format == "text" else "features" if tabular(format) else ""
-    if content not in options or "labels" in options or path is None:
-        return read.load(spark, given, format, **further), True
-    further = {
-        name: value for name, value in further.items() if name not in ("source", "reader_options")
-    }
-    table: Any = given if format == "table" else work.table_read(spark)
+        reader_options[TEXT_IDS.name] = True
+    if tabular(format) and source is not None and "features" in options:
+        reader_options.pop("reader_options", None)
+        source = work.table_read(spark)
+        format = "table"
+        source, reader_options = _readable_columns(source, model, reader_options)
+    lacks_labels = _content_option(format) in options and "labels" not in options
+    if not lacks_labels or work.path is None:
+        return read.load(spark, source, format, **reader_options), True
+    for name in ("source", "reader_options"):
+        reader_options.pop(name, None)
+    table: Any = source if format == "table" else work.table_read(spark)
     nothing = "_" * (1 + max(map(len, table.columns), default=0))
     if isinstance(table, LocalFrame):
-        tags = Kind("array<string>", Kind("string"))
-        table = table.withColumns(
-            {nothing: (tags, lambda rows: pa.array([[]] * rows.num_rows, pa.list_(pa.string())))}
-        )
+        kind = Kind("array<string>", Kind("string"))
+        table = table.withColumns({nothing: (kind, _empty_lists)})
     else:
         table = table.withColumn(nothing, F.array().cast("array<string>"))
     # a pattern must not catch the column that stands in for the labels: the reader leaves label
     # columns out
-    return read.load(
-        spark, table, format if format == "text" else "table", labels=nothing, **further
-    ), False
+    format = format if format == "text" else "table"
+    return read.load(spark, table, format, labels=nothing, **reader_options), False
 
 
-def _of_columns(
+def _content_option(format: str) -> str:
+    """Return the reader's option that names the columns of a table's features; "" for none."""
+    if format == "text":
+        return "text"
+    return "features" if tabular(format) else ""
+
+
+def _empty_lists(batch: pa.RecordBatch) -> pa.Array:
+    return pa.array([[]] * batch.num_rows, pa.list_(pa.string()))
+
+
+def _readable_columns(
     table: DataFrame, model: Selected, options: dict[str, Any]
 ) -> tuple[DataFrame, dict[str, Any]]:
-    """A table whose columns are features, and how it is read: what is not selected may be absent,
-    no number, or missing."""
+    """Return a table whose columns are features, and the options to read it.
+
+    What is not selected may be absent, no number, or missing."""
     kinds = kinds_of(table)
-    wanted = [options["features"]] if isinstance(options["features"], str) else options["features"]
+    names = [options["features"]] if isinstance(options["features"], str) else options["features"]
     facts = options.get(CATEGORIES)
     trained = model.featureNames if facts is None else facts["columns"]
     selected = model.columns_needed(trained)
-    aside = set(trained) - set(selected)
-    wanted = [name for name in wanted if name in kinds or name not in aside]
-    others = [
-        name
-        for what in ("id", "labels")
-        if what in options
-        for name in columns_of(table, options[what], what)
-    ]
-    columns = columns_of(table, wanted, "features", others)
-    if not set(selected) <= set(columns):  # a vector; or the model says what is absent
+    unused = set(trained) - set(selected)
+    names = [name for name in names if name in kinds or name not in unused]
+    others: list[str] = []
+    for option in ("id", "labels"):
+        if option in options:
+            others += columns_of(table, options[option], option)
+    columns = columns_of(table, names, "features", others)
+    if not set(selected) <= set(columns):  # a vector; or the model names what is absent
         return table, options
-    made = {*facts["values"], *facts["dates"]} if facts else set()
+    coded = {*facts["values"], *facts["dates"]} if facts else set()
     columns = [
-        name for name in columns if name not in aside or (kinds[name].number and name not in made)
+        name for name in columns if name not in unused or (kinds[name].number and name not in coded)
     ]
     if options["missing"] == "error":
         options = {**options, "missing": "keep", "needed": selected}
-    texts = [
-        name
-        for name in selected
-        if name not in made and (kinds[name].text or kinds[name].name == "void")
-    ]
+    uncoded = [name for name in selected if name not in coded]
+    texts = [name for name in uncoded if kinds[name].text or kinds[name].name == "void"]
     if isinstance(table, LocalFrame):
 
         def number(batch: pa.RecordBatch, name: str) -> pa.Array:
@@ -267,15 +285,13 @@ def _of_columns(
         )
     elif texts:
         numbers = {name: number_of(name, kinds[name]) for name in texts}
-        table = table.select(
-            *(numbers.get(name, F.col(quoted(name))).alias(name) for name in kinds)
-        )
+        cells = [numbers.get(name, F.col(quoted(name))).alias(name) for name in kinds]
+        table = table.select(*cells)
     return table, {**options, "features": columns}
 
 
 def _reduce(frame: DataFrame, model: Any, labelled: bool, form: str, format: str) -> DataFrame:
-    """id, the selected features and the labels of the canonical frame, as vectors or as a column
-    each."""
+    """Return id, selected features and labels of the canonical frame, as vectors or columns."""
     names = [str(name) for name in model.selectedFeatureNames]
     label_names = attribute_names(frame, LABELS) if labelled else None
     tags = labelled and not kinds_of(frame)[LABELS].vector
@@ -290,15 +306,14 @@ def _reduce(frame: DataFrame, model: Any, labelled: bool, form: str, format: str
         out = model.reduced(frame, columns, apart)
     else:
         reduced = model.setFeaturesCol(FEATURES).setOutputCol(_SELECTED).transform(frame)
-        kept = F.col(_SELECTED).alias(FEATURES)
-        out = (
-            _as_columns(reduced, columns, len(names), tags, format)
-            if apart
-            else reduced.select(ID, kept, *columns[2:])
-        )
+        if apart:
+            out = _as_columns(reduced, columns, len(names), tags, format)
+        else:
+            out = reduced.select(ID, F.col(_SELECTED).alias(FEATURES), *columns[2:])
     if apart:
         return out
-    out = with_names(out, FEATURES, names) if model.summary.get("named") else out
+    if model.summary.get("named"):
+        out = with_names(out, FEATURES, names)
     return with_names(out, LABELS, label_names) if label_names else out
 
 
@@ -311,7 +326,9 @@ def _as_columns(
     cells = [F.col(ID)] + [F.col("_x")[i] for i in range(features)]
     if tags:
         labels = F.col(LABELS)
-        cells.append(F.concat_ws(";", labels.cast("array<string>")) if format == "csv" else labels)
+        if format == "csv":
+            labels = F.concat_ws(";", labels.cast("array<string>"))
+        cells.append(labels)
     elif len(columns) > len(cells):
         arrays = arrays.withColumn("_y", vector_to_array(F.col(LABELS)))
         known = (F.col("_y")[j] for j in range(len(columns) - len(cells)))
@@ -320,12 +337,13 @@ def _as_columns(
 
 
 def _check_distinct(names: list[str]) -> None:
-    """`DataError` where two names differ by case alone: Spark's columns do not."""
-    seen: dict[str, str] = {}
+    """Raise `DataError` where two names differ by case alone: Spark's columns do not."""
+    by_lower: dict[str, str] = {}
     for name in names:
-        if name.lower() in seen:
+        lower = name.lower()
+        if lower in by_lower:
             raise DataError(
-                f"columns {seen[name.lower()]!r} and {name!r} would have one name for Spark; give "
+                f"columns {by_lower[lower]!r} and {name!r} would have one name for Spark; give "
                 "--as vector"
             )
-        seen[name.lower()] = name
+        by_lower[lower] = name

@@ -18,27 +18,25 @@ Local sessions use what is kept, by themselves. Under spark-submit and on a clus
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Whether to take them away again."""
+    """Add whether to delete them."""
     parser.add_argument("--remove", action="store_true", help="delete what was kept")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Keeps the classes, or deletes them; returns the exit code."""
+    """Keep the classes, or delete them; return the exit code."""
     if args.remove:
-        print(
-            f"deleted: {class_archive.archive_path()}"
-            if class_archive.delete_archive()
-            else "nothing was kept"
-        )
+        removed = class_archive.delete_archive()
+        print(f"deleted: {class_archive.archive_path()}" if removed else "nothing was kept")
         return OK
     print(
         "a small selection is run, and Java writes down what it needed: about a minute ...",
         flush=True,
     )
     started = time.perf_counter()
-    kept = class_archive.write_archive()
-    size, seconds = kept.stat().st_size >> 20, time.perf_counter() - started
+    path = class_archive.write_archive()
+    size = path.stat().st_size >> 20
+    seconds = time.perf_counter() - started
     print(
-        f"kept {size} MB at {kept} in {seconds:.0f} s; `spark-mlfs warm-up --remove` deletes them"
+        f"kept {size} MB at {path} in {seconds:.0f} s; `spark-mlfs warm-up --remove` deletes them"
     )
     return OK

@@ -43,45 +43,44 @@ from ..session.local import local_session, of_our_own, remote
 from .flags import data_flags
 from .terminal import Stages
 
-SPARKS_OWN = (
-    "HADOOP_CONF_DIR",
-    "SPARK_CONF_DIR",
-    "SPARK_HOME",
-)  # set where a path may be another file system's
+# variables that are set where a path may be another file system's
+SPARK_VARIABLES = {"HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME"}
 
 Source = tuple[Any, str, dict[str, Any]]
 NO_SOURCE: Source = (None, "", {})
 
 
 def inputs(path: str | list[str] | None, format: str | None) -> list[str]:
-    """The paths a run reads (a table's name is none)."""
-    return (
-        [] if path is None or format == "table" else [path] if isinstance(path, str) else list(path)
-    )
+    """Return the paths a run reads (a table's name is none)."""
+    if path is None or format == "table":
+        return []
+    return [path] if isinstance(path, str) else list(path)
 
 
 def output_table(name: str | None, format: str | None, overwrite: bool) -> OutputTable | None:
-    """The table that --output-table names, if it is given."""
+    """Return the table that --output-table names, if it is given."""
     if name is None and format is not None:
         raise ParameterError("--table-format goes with --output-table")
     return None if name is None else OutputTable(name, format, overwrite)
 
 
-def check_there(
-    paths: Sequence[str], what: str = "file", remedy: str = "give a path that is there"
+def check_exist(
+    paths: Sequence[str], kind: str = "file", remedy: str = "give a path that is there"
 ) -> None:
-    """`DataError` for a path of this machine where nothing is, before a session of our own starts:
-    another's may be elsewhere."""
-    if not of_our_own() or {*SPARKS_OWN} & set(os.environ):
+    """Raise `DataError` for a path of this machine where nothing is.
+
+    This is before a session of our own starts: another's may be elsewhere."""
+    if not of_our_own() or _other_file_system():
         return
-    for given in paths:
-        plain = plain_path(given)
-        if (
-            plain is not None
-            and not any(sign in given for sign in "*?[{,")
-            and not os.path.exists(plain)
-        ):
-            raise DataError(f"{given}: no such {what}; {remedy}")
+    for path in paths:
+        plain = plain_path(path)
+        is_pattern = any(sign in path for sign in "*?[{,")
+        if plain is not None and not is_pattern and not os.path.exists(plain):
+            raise DataError(f"{path}: no such {kind}; {remedy}")
+
+
+def _other_file_system() -> bool:
+    return not SPARK_VARIABLES.isdisjoint(os.environ)
 
 
 class Work:
@@ -95,89 +94,92 @@ class Work:
         table: OutputTable | None = None,
         sources: Sequence[Source] = (),
     ) -> None:
-        self.args, self.output, self.table, self.sources = args, output, table, list(sources)
+        self.args = args
+        self.output = output
+        self.table = table
+        self.sources = list(sources)
         self.path, self.format, self.options = next(iter(sources), NO_SOURCE)
         self.stages = Stages(args.verbose, args.quiet)
 
     @staticmethod
     def of(args: argparse.Namespace, replaces: bool = False) -> Work:
-        """Return the output that the flags name; it is replaced with --overwrite, or where the
-        command `replaces` it anyway."""
-        data, replaces = data_flags(args), replaces or args.overwrite
+        """Return the work of a command on the data and the output that its flags name.
+
+        The output is replaced with --overwrite, or where the command `replaces` it anyway."""
+        data = data_flags(args)
+        overwrite = replaces or args.overwrite
         options = accept_options(args.format, data.get("options", {}))
-        output = Output(args.output, replaces) if args.output else None
-        table = output_table(
-            getattr(args, "output_table", None), getattr(args, "table_format", None), replaces
-        )
+        output = Output(args.output, overwrite) if args.output else None
+        name = getattr(args, "output_table", None)
+        table = output_table(name, getattr(args, "table_format", None), overwrite)
         return Work(args, output, table, [(data.get("path"), args.format, options)])
 
     @property
     def inputs(self) -> list[str]:
-        """The paths of all that is read."""
-        return [each for path, format, _ in self.sources for each in inputs(path, format)]
+        """Return the paths of all that is read."""
+        return [name for path, format, _ in self.sources for name in inputs(path, format)]
 
     def check(
         self, models: Sequence[str] = (), saved: str = "", remedy: str = "", options: bool = False
     ) -> None:
-        """Refuse paths that are not there, or that are written and read, and wrong `options` of the
-        readers, before a session starts; `saved` is what the `models` are that the command
-        applies."""
+        """Refuse paths that are absent or both written and read, before a session starts.
+
+        With `options` wrong options of the readers are refused, too. `saved` names what the
+        `models` are that the command applies."""
         if self.output is not None:
             self.output.check([*self.inputs, *models])
-        for path, format, given in self.sources:
+        for path, format, reader_options in self.sources:
             if options:
-                READERS.create(format).check(path, given)
-            check_there(inputs(path, format))
-        check_there(models, saved, remedy)
+                READERS.create(format).check(path, reader_options)
+            check_exist(inputs(path, format))
+        check_exist(models, saved, remedy)
 
     def run_on_engine_for(
         self,
         run: Callable[..., int],
-        *given: Any,
+        *arguments: Any,
         settings: Any = None,
         needs_spark: str | None = None,
         ahead: Sequence[str] = (),
         resumes: bool = False,
     ) -> int:
-        """Return what `run` returns of this, what is `given`, and a session: a `LocalSession` where
-        the engine that `settings` or the flags ask for is local, or where it is auto and all that
-        is read and written is on this machine; else one of Spark's. `needs_spark`: what of the
-        command only Spark does."""
-        asked = settings or self.args
-        engine, memory = (
-            ENGINE.accept(asked.engine or ENGINE.default),
-            MEMORY.accept(asked.memory_bytes),
-        )
-        chosen = not of_our_own()
-        why = (
-            "a Spark session was chosen"
-            if chosen and engine == "auto"
-            else needs_spark or self._elsewhere()
-        )
-        if engine == "local" and why is not None:
+        """Return the exit code of `run`, called with this, its `arguments` and a session.
+
+        This is a `LocalSession` where the engine of `settings` or of the flags is local, or where
+        it is auto and all that is read and written is on this machine; else one of Spark's.
+        `needs_spark`: what of the command only Spark does."""
+        chosen = settings or self.args
+        engine = ENGINE.accept(chosen.engine or ENGINE.default)
+        memory = MEMORY.accept(chosen.memory_bytes)
+        has_session = not of_our_own()
+        if has_session and engine == "auto":
+            reason: str | None = "a Spark session was chosen"
+        else:
+            reason = needs_spark or self._elsewhere()
+        if engine == "local" and reason is not None:
             raise ParameterError(
-                f"{setting('engine', 'local')}: {why}; leave it out, or give "
+                f"{setting('engine', 'local')}: {reason}; leave it out, or give "
                 f"{setting('engine', 'spark')}"
             )
-        if engine != "spark" and why is None:
+        if engine != "spark" and reason is None:
             try:
-                return run(self, *given, LocalSession(memory))
+                return run(self, *arguments, LocalSession(memory))
             except (NeedsSpark, WorkerBudgetError) as error:
                 if engine == "local":
                     raise
-                why = marked_text(error)
-        if engine != "spark" and not chosen and why is not None:
+                reason = marked_text(error)
+        if engine != "spark" and not has_session and reason is not None:
             if not _spark_is_installed():
                 raise NotInstalledError(
-                    f"{why}; that takes Spark, which is not installed: pip install "
+                    f"{reason}; that takes Spark, which is not installed: pip install "
                     "'spark_mlfs[local]'"
                 )
-            self.note(f"on Spark: {why}")
+            self.note(f"on Spark: {reason}")
         with self.session(ahead, resumes) as spark:
-            return run(self, *given, spark)
+            return run(self, *arguments, spark)
 
     def _elsewhere(self) -> str | None:
-        """What of a command's input and output is not of this machine."""
+        """Return what of a command's input and output is not of this machine; None for nothing."""
         for _, format, _ in self.sources:
             if format in READERS and not READERS[format].local:
                 return f"format {format} is read by Spark"
@@ -187,47 +189,41 @@ class Work:
             return f"{self.output.path} is not on this machine"
         for path in self.inputs:
             local = local_path(path)
-            if local is None or (not matching(str(local)) and {*SPARKS_OWN} & set(os.environ)):
+            if local is None or (not matching(str(local)) and _other_file_system()):
                 return f"{path} is not on this machine"
         return None
 
     @contextmanager
     def session(self, ahead: Sequence[str] = (), resumes: bool = False) -> Iterator[SparkSession]:
-        """The session there is, or one of our own, which is stopped at the end, where no output is
-        of an earlier run; what was cut short may be there where a run `resumes`. `ahead`: modules
-        of this package to import while Java starts."""
+        """Yield the active session, or one of our own, which is stopped at the end.
+
+        An output of an earlier run is refused; what was cut short may be there where a run
+        `resumes`. `ahead`: modules of this package to import while Java starts."""
         from pyspark.sql import SparkSession
 
-        stages, debug = self.stages, self.args.debug
+        stages = self.stages
+        debug = self.args.debug
         if not debug and not logging.root.handlers:
-            logging.root.addHandler(
-                logging.NullHandler()
-            )  # py4j logs an interrupt with two tracebacks
-        had = (
-            SparkSession.getActiveSession() is not None
-            or "DATABRICKS_RUNTIME_VERSION" in os.environ
-        )
-
-        def importing() -> None:
-            with suppress(Exception):  # which the command's own import shall tell
-                for name in ahead:
-                    import_module(f"..{name}", __package__)
-
-        threading.Thread(target=importing, daemon=True).start()
-        if not had and (server := remote()) and not stages.quiet:
+            # py4j logs an interrupt with two tracebacks
+            logging.root.addHandler(logging.NullHandler())
+        is_active = SparkSession.getActiveSession() is not None
+        is_ours = not (is_active or "DATABRICKS_RUNTIME_VERSION" in os.environ)
+        threading.Thread(target=_import_modules, args=(ahead,), daemon=True).start()
+        server = remote() if is_ours else None
+        if server and not stages.quiet:
             stages.line(f"connecting to {server[0]}:{server[1]}")
+        configuration = {"spark.log.level": "WARN"} if debug else {}
         with stages.stage("session"):
-            spark = local_session(
-                "spark-mlfs", {"spark.log.level": "WARN"} if debug else {}, quiet=not debug
-            )
+            spark = local_session("spark-mlfs", configuration, quiet=not debug)
         try:
             if self.output is not None:
                 self.output.check(spark=spark, resumes=resumes)
             if self.table is not None:
-                self.table.check(spark, inputs(self.path, None) if self.format == "table" else ())
+                names = inputs(self.path, None) if self.format == "table" else ()
+                self.table.check(spark, names)
             yield spark
         finally:
-            if not had:
+            if is_ours:
                 spark.stop()
 
     def manifest(
@@ -236,39 +232,33 @@ class Work:
         results: Mapping[str, Any],
         model: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Return the entries of manifest.json; of one that applies a `model` to data, these
-        first."""
-        read = {"path": self.path, "format": self.format, "options": self.options}
+        """Return the entries of manifest.json; those of the applied `model` and the data first."""
+        data = {"path": self.path, "format": self.format, "options": self.options}
         return {
             **opening(self.args.command, self.args.argv),
-            **({} if model is None else {"model": model, "data": read}),
+            **({} if model is None else {"model": model, "data": data}),
             **results,
             "seconds": self.stages.seconds,
             "versions": versions(spark.version),
         }
 
     def count_rows(self, spark: SparkSession, frame: DataFrame) -> int:
-        """The rows of the data, of which `frame` was read; of a table without looking at their
-        values."""
-        whole = self.table_read(spark)
+        """Count the rows of the data, of which `frame` was read.
+
+        Those of a table are counted without looking at their values."""
+        table = self.table_read(spark)
         with reading():
-            return (frame if whole is None else whole).count()
+            return frame.count() if table is None else table.count()
 
     def table_read(self, spark: Any) -> DataFrame | None:
-        """The user's own table that is read; None of another format."""
+        """Return the user's own table that is read; None of another format."""
         if self.format == "files":
-            return open_files(
-                spark,
-                self.path,
-                READERS.create("files").check(self.path, self.options),
-                labelled=True,
-            )
+            parameters = READERS.create("files").check(self.path, self.options)
+            return open_files(spark, self.path, parameters, labelled=True)
         kind = self.options.get("source", "table") if self.format == "text" else self.format
-        return (
-            open_table(spark, self.path or "", kind, self.options.get("reader_options"))
-            if tabular(kind)
-            else None
-        )
+        if not tabular(kind):
+            return None
+        return open_table(spark, self.path or "", kind, self.options.get("reader_options"))
 
     def note(self, text: str) -> None:
         if not self.args.quiet:
@@ -282,53 +272,53 @@ def _spark_is_installed() -> bool:
     return False
 
 
-def packed(frame: Any, spark: Any, grades: Any, **more: Any) -> Any:
-    """The rows of a frame, packed with the weights they have; those of this process know its
-    memory."""
-    rows = pack(
-        frame,
-        FEATURES,
-        LABELS,
-        ID,
-        weight=WEIGHT if WEIGHT in frame.columns else None,
-        grades=grades,
-        **more,
-    )
+def _import_modules(names: Sequence[str]) -> None:
+    with suppress(Exception):  # the command's own import shall raise it
+        for name in names:
+            import_module(f"..{name}", __package__)
+
+
+def packed(frame: Any, spark: Any, grades: Any, **options: Any) -> Any:
+    """Return the rows of a frame, packed with the weights they have.
+
+    Those of this process know its memory."""
+    weight = WEIGHT if WEIGHT in frame.columns else None
+    rows = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=grades, **options)
     if isinstance(rows, InMemoryDataset):
         rows.memory = spark.memory
     return rows
 
 
 def load_model(path: str, session: Any = None) -> tuple[Any, str]:
-    """The saved selection at `path` or ``path/model``, by Spark or in this process, and where it
-    was."""
+    """Return the saved selection at `path` or ``path/model``, and which of them it was.
+
+    It is loaded by Spark or in this process."""
     root = path.rstrip("/")
     places = (root, f"{root}/model")
     none = ParameterError(
         f"no saved selection at {path}; give the model/ folder that spark-mlfs select wrote"
     )
     if isinstance(session, LocalSession):
-        place = next(
-            (where for where in places if os.path.isdir(f"{machine_path(where)}/metadata")), None
-        )
-        if place is None:
-            raise none
-        return LocalSelection.load(machine_path(place)), place
+        for place in places:
+            if os.path.isdir(f"{here(place)}/metadata"):
+                return LocalSelection.load(here(place)), place
+        raise none
     from ..ml.selectors import MultiLabelSelectorModel
 
     damaged: ParameterError | None = None
-    for where in places:
+    for place in places:
         try:
-            return MultiLabelSelectorModel.load(where), where
+            return MultiLabelSelectorModel.load(place), place
         except ParameterError as error:
             if error.__cause__ is None:  # something else was saved there
                 raise
-            damaged = damaged or (None if absent(error.__cause__) else error)
+            if damaged is None and not absent(error.__cause__):
+                damaged = error
     raise damaged or none
 
 
 def load_pipeline(session: SparkSession | LocalSession, path: str) -> SavedPipeline:
-    """The saved pipeline at `path`, by Spark or in this process."""
+    """Return the saved pipeline at `path`, loaded by Spark or in this process."""
     if isinstance(session, LocalSession):
         return load_here(path)
     from ..scoring.stages import load_scorer
@@ -337,7 +327,7 @@ def load_pipeline(session: SparkSession | LocalSession, path: str) -> SavedPipel
 
 
 def reader_options_of(model: Selected, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a reader whose features are to be those of a saved selection."""
+    """Return the options of a reader whose features are to be those of a saved selection."""
     # a text corpus has words of its own: count the ones the selection was made among
     vocabulary = {"vocabulary": model.featureNames} if format == "text" else {}
     return vocabulary | model.reader_options(format, options)
