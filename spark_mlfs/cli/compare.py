@@ -171,8 +171,8 @@ def _forecast(
     lines = {
         "trials": f"{len(plan.data)} data sets x {splits} splits ({folds}) x {len(titles)} methods "
         f"= {facts['trials']} trials",
-        "fits": f"{facts['classifier_fits']}, at {len(design.sizes)} sizes by {len(design.classifiers)} "
-        "classifiers",
+        "fits": f"{facts['classifier_fits']}, at {len(design.sizes)} sizes by "
+        f"{len(design.classifiers)} classifiers",
         "chosen": chosen if inner else None,
         "output": f"{plan.run.output}: nothing was written",
     }

@@ -224,7 +224,7 @@ class RunConfig(Section):
         return not self.classifier.name and all(request.takes_codes for request in self.requests())
 
     def reader_options(self) -> dict[str, Any]:
-        """Return the options of the reader, with the coding of columns of texts where it is auto."""
+        """Return the options of the reader, with the coding of text columns where it is auto."""
         defaults = {p.name: p.default for p in READERS[self.data.format or ""].parameters}
         auto = {**defaults, **self.data.options}.get(CATEGORIES) == "auto"
         if auto and self.counted:
