@@ -1,5 +1,5 @@
-"""``spark-mlfs collect``: the sums that methods need of some rows, as a folder, so that these rows
-need not be read again."""
+"""``spark-mlfs collect``: the sums that methods need of rows, as a folder, so that these need not
+be read again."""
 
 from __future__ import annotations
 
@@ -27,22 +27,21 @@ from .work import Work, packed
 
 EPILOG = """\
 examples:
-  spark-mlfs collect --data monday.parquet --format parquet --labels-col topic --for mim --for forward --output states/monday
-  spark-mlfs collect --data tuesday.parquet --format parquet --labels-col topic --for mim --for forward --like states/monday \\
-      --output states/tuesday
+  spark-mlfs collect --data monday.parquet --format parquet --labels-col topic --for mim \\
+      --for forward --output states/monday
+  spark-mlfs collect --data tuesday.parquet --format parquet --labels-col topic --for mim \\
+      --for forward --like states/monday --output states/tuesday
   spark-mlfs select --states 'states/*' --method mim --num-top-features 50 --output runs/week
 
-Later states are collected --like the first one, on its codes and grids, and merge with it exactly. `spark-mlfs states` merges
-them, takes some away, and shows what is in them.
+Later states are collected --like the first one, on its codes and grids, and merge with it exactly.
+`spark-mlfs states` merges them, takes some away, and shows what is in them.
 """
-ALL_WORDS = {
-    "min_df": 1,
-    "vocab_size": 1 << 24,
-}  # of a text, as a word that is left out is not one that does not occur
+# of a text, as a word that is left out is not one that does not occur
+ALL_WORDS = {"min_df": 1, "vocab_size": 1 << 24}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The rows, what is collected of them, and where it goes."""
+    """Add the rows, what is collected of them, and where it goes."""
     parser.add_argument(
         "--config",
         metavar="FILE",
@@ -50,16 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     Flags.data(parser, weights=True)
     flags = Flags(parser, "sums")
-    more = "a rule (fdr, fwe, fpr, stability), cross-validation, or all-additive"
-    flags.repeated("--for", "METHOD", f"what the sums are for: a method, {more}")
+    rules = "a rule (fdr, fwe, fpr, stability), cross-validation, or all-additive"
+    flags.repeated("--for", "METHOD", f"what the sums are for: a method, {rules}")
     flags.repeated(
         "--set", "NAME=VALUE", "a parameter of the methods that have it, such as num_bins"
     )
-    said = (
+    pair_sums = (
         "for jmi, d2f, mdmr, pmu, scls, lrfs, mrmr, fimf: the pairs of so many features are "
         "counted, the best by mim"
     )
-    flags.value("--pairs-of", "N", said, type=COUNT)
+    flags.value("--pairs-of", "N", pair_sums, type=COUNT)
     flags.value("--like", "DIR", "states that were collected first: codes and grids are theirs")
     flags.value(
         "--name", "NAME", "what these rows are called (default: the name of the output folder)"
@@ -68,23 +67,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Collects; returns the exit code."""
+    """Collect the sums; return the exit code."""
     needs = needs_of(getattr(args, "for"), pairs(args.set, "--set"))
     if args.like:
         head(args.like)
     config = configure(
         args.config, {"data": data_flags(args), "run": flag_values(args, RunSettings)}
     )
-    data, settings = config.data, config.run
+    data = config.data
+    settings = config.run
     if data.options.get("missing") == "mean":
         raise ParameterError(
             "missing=mean gives each state another number: give zero or drop, or fill the values "
             "first"
         )
     if data.format == "text" and not data.options.get("vocabulary"):
-        file = read_toml(args.config).get("data", {}).get("options", {}) if args.config else {}
-        typed = {*file, *pairs(args.option, "--option")}
-        data.options |= {name: value for name, value in ALL_WORDS.items() if name not in typed}
+        in_file = read_toml(args.config).get("data", {}).get("options", {}) if args.config else {}
+        chosen = {*in_file, *pairs(args.option, "--option")}
+        data.options |= {name: value for name, value in ALL_WORDS.items() if name not in chosen}
         if data.options["min_df"] != 1:
             raise ParameterError(
                 "states need every word: a rare one is not one that does not occur; leave min_df "
@@ -97,7 +97,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
-    args, stages, output, data = work.args, work.stages, work.output, config.data
+    args = work.args
+    stages = work.stages
+    output = work.output
+    data = config.data
     assert output is not None and output.local is not None
     with stages.stage("read"):
         frame = read.load(spark, data.path, data.format or "", **data.options)
@@ -105,32 +108,30 @@ def _collect(work: Work, config: RunConfig, needs: Any, spark: Any) -> int:
     grades = data.grades()
     with stages.stage("prepare"):
         rows = packed(frame, spark, grades, some=True)
-    how: dict[str, Any] = {
+    row_settings: dict[str, Any] = {
         "weights": WEIGHT in frame.columns,
         "graded": grades is not None and not grades.cuts,
-    }
-    how |= {
         "missing": data.options.get("missing"),
         "grade_range": data.grade_range,
         "label_cuts": data.label_cuts,
     }
-    source = (
-        data.path if isinstance(data.path, str) else ", ".join(data.path or [data.format or ""])
-    )
-    part = CollectedPart(args.name or Path(output.local).name, now(), source, [], [], rows.profile)
+    paths = [data.path] if isinstance(data.path, str) else data.path
+    source = ", ".join(paths or [data.format or ""])
+    name = args.name or Path(output.local).name
+    part = CollectedPart(name, now(), source, [], [], rows.profile)
     with rows, stages.stage("sums"):
-        like = head(args.like) if args.like else None
+        first = head(args.like) if args.like else None
         budgets = Budgets(driver=config.run.driver_bytes, worker=config.run.worker_bytes)
-        states = collected(rows, needs, like, part, how, budgets, args.pairs_of)
+        states = collected(rows, needs, first, part, row_settings, budgets, args.pairs_of)
     with stages.stage("write"), output.writing(spark) as target:
         assert target.folder is not None
         write(states, target.folder, work.manifest(spark, {}))
-    text = "\n".join([*told(states), f"written to {output.path}"])
+    text = "\n".join([*lines_on(states), f"written to {output.path}"])
     return print_result(args, text, {"output": output.path, **facts(states)})
 
 
 def facts(states: States) -> dict[str, Any]:
-    """What is in states."""
+    """Return what is in states, as data."""
     sizes = {"rows": states.rows, "features": len(states.features), "labels": len(states.labels)}
     return {
         **sizes,
@@ -140,28 +141,27 @@ def facts(states: States) -> dict[str, Any]:
     }
 
 
-def told(states: States) -> list[str]:
-    """What is in states, in words."""
-    beyond, sizes = (
-        out_of_range_shares(states),
-        f"{states.rows} rows of {len(states.features)} features and {len(states.labels)} labels",
-    )
-    out = [f"{sizes}: {describe_kinds(states.sums)}"]
-    for what in ("features", "labels"):
-        new = getattr(states, what)[len(getattr(states.basis, what)) :]
-        out += [f"new {what}: {some_of(new)}"] if new else []
-    absent = [
-        label
-        for label, rows in zip(states.labels, states.profile.positive, strict=True)
-        if not rows
-    ]
-    out += (
-        [f"labels that no row has: {some_of(absent)}"] if absent else []
-    )  # as where a column of the first state's is not there
-    if beyond:
-        worst = max(beyond, key=beyond.__getitem__)
-        most = f"{worst} in {beyond[worst]:.1%} of the rows"
-        out.append(
-            f"values outside the first state's edges: of {len(beyond)} features, most often {most}"
+def lines_on(states: States) -> list[str]:
+    """Return what is in states, as lines of text."""
+    features = states.features
+    labels = states.labels
+    sizes = f"{states.rows} rows of {len(features)} features and {len(labels)} labels"
+    lines = [f"{sizes}: {describe_kinds(states.sums)}"]
+    new_features = features[len(states.basis.features) :]
+    if new_features:
+        lines.append(f"new features: {some_of(new_features)}")
+    new_labels = labels[len(states.basis.labels) :]
+    if new_labels:
+        lines.append(f"new labels: {some_of(new_labels)}")
+    counts = zip(labels, states.profile.positive, strict=True)
+    absent = [label for label, count in counts if not count]
+    if absent:  # as where a column of the first state's is not there
+        lines.append(f"labels that no row has: {some_of(absent)}")
+    outside = out_of_range_shares(states)
+    if outside:
+        worst = max(outside, key=outside.__getitem__)
+        lines.append(
+            f"values outside the first state's edges: of {len(outside)} features, most often "
+            f"{worst} in {outside[worst]:.1%} of the rows"
         )
-    return out
+    return lines

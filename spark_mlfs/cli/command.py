@@ -220,9 +220,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as ended:  # --help, --version
         return int(ended.code or 0)
     except KeyboardInterrupt as error:
-        line, code = "interrupted", INTERRUPTED
-        if isinstance(error, Terminated):
-            line, code = "ended by SIGTERM", 128 + signal.SIGTERM
+        terminated = isinstance(error, Terminated)
+        line = "ended by SIGTERM" if terminated else "interrupted"
+        code = 128 + signal.SIGTERM if terminated else INTERRUPTED
         if str(error):
             line = f"{line}: {error}"
         print(f"spark-mlfs: {line}", file=sys.stderr, flush=True)
@@ -309,8 +309,8 @@ def spelling_of(argv: Sequence[str], flags: Collection[str]) -> Spelling:
 
 def _typed(value: str) -> str:
     """Return a value as it is typed: a text without its quotes."""
-    first, last = value[:1], value[-1:]
-    return value[1:-1] if first in QUOTES and first == last else value
+    quote = value[:1]
+    return value[1:-1] if quote in QUOTES and value.endswith(quote) else value
 
 
 def job() -> None:

@@ -379,7 +379,8 @@ def _selection(
         key: below[key] for key, setting in KEYS.items() if key in below and not setting.modes
     }
     merged = of_all_modes | merged
-    _check_selection(merged, mode, file if not above else None)
+    origin = None if above else file
+    _check_selection(merged, mode, origin)
     return merged
 
 

@@ -5,7 +5,6 @@ stability.csv, report.html and manifest.json."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -40,25 +39,27 @@ example (data this library makes itself, nothing to download):
   spark-mlfs drift --format numbers --after-option seed=1 --output runs/drift
 
 more:
-  spark-mlfs drift --before 2026-10.parquet --after 2026-11.parquet --format parquet --labels-col tags --output runs/november
-  spark-mlfs drift --before old.csv --after new.csv --format csv --labels-col spam --num-bins 10 --binning quantile \\
-      --output runs/spam
+  spark-mlfs drift --before 2026-10.parquet --after 2026-11.parquet --format parquet \\
+      --labels-col tags --output runs/november
+  spark-mlfs drift --before old.csv --after new.csv --format csv --labels-col spam --num-bins 10 \\
+      --binning quantile --output runs/spam
 
-Of each feature: whether its distribution changed, and whether what it says about a label did, however common both became.
+Of each feature: whether its distribution changed, and whether what it says about a label did,
+however common both became.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What is read, how it is compared, where the results go."""
-    said = "TOML file whose [data], [drift], [method] and [run] say the same as the flags below"
-    parser.add_argument("--config", metavar="FILE", help=said)
+    """Add what is read, how it is compared, where the results go."""
+    file = "TOML file whose [data], [drift], [method] and [run] say the same as the flags below"
+    parser.add_argument("--config", metavar="FILE", help=file)
     Flags.data(parser, weights=True, windows=True)
     comparison_flags(parser, "comparison")
     Flags.output(parser, dry_run="rows, features, tests, bytes").engine(budgets=True)
 
 
 def comparison_flags(parser: argparse.ArgumentParser, title: str) -> Flags:
-    """The flags of a comparison of windows, from rows and from states."""
+    """Add the flags of a comparison of windows, from rows and from states."""
     flags = Flags(parser, title)
     for p in DRIFT:
         flags.value(
@@ -71,27 +72,31 @@ def comparison_flags(parser: argparse.ArgumentParser, title: str) -> Flags:
     return flags
 
 
-def compared(args: argparse.Namespace) -> dict[str, Any]:
-    """What the flags of a comparison say of it."""
+def comparison_values(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of a comparison as the flags give them."""
     return {p.name: getattr(args, p.name) for p in DRIFT}
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compares rows; returns the exit code."""
-    windows = set_values(before=single(args.before), after=single(args.after), **compared(args))
-    options, own = pairs(args.after_option, "--after-option"), pairs(args.set, "--set")
-    config: DriftConfig = configure(
-        args.config,
-        {
-            "data": data_flags(args),
-            "drift": {**windows, **({"after_options": options} if options else {})},
-            "method": set_values(name=args.method, parameters=own or None),
-            "run": flag_values(args, RunSettings),
-        },
-        DriftConfig,
+    """Compare rows; return the exit code."""
+    windows = set_values(
+        before=single(args.before), after=single(args.after), **comparison_values(args)
     )
-    how, sides, grades = config.comparison(), config.sides(), config.data.grades()
-    request = Request.of(how["method"], how["method_params"])
+    after_options = pairs(args.after_option, "--after-option")
+    if after_options:
+        windows["after_options"] = after_options
+    parameters = pairs(args.set, "--set") or None
+    flags = {
+        "data": data_flags(args),
+        "drift": windows,
+        "method": set_values(name=args.method, parameters=parameters),
+        "run": flag_values(args, RunSettings),
+    }
+    config: DriftConfig = configure(args.config, flags, DriftConfig)
+    comparison = config.comparison()
+    sides = config.sides()
+    grades = config.data.grades()
+    request = Request.of(comparison["method"], comparison["method_params"])
     refuse_mean(config.data.options.get("missing"))
     check_rows([request], config.data.options.get("weight") is not None, False)
     if grades is not None and not grades.cuts:
@@ -99,160 +104,149 @@ def run(args: argparse.Namespace) -> int:
     sources = [(side.path, side.format or "", side.options) for side in sides]
     work = Work(args, Output(config.run.output or "", config.run.overwrite), None, sources)
     work.check(options=True)
-    return work.run_on_engine_for(
-        _forecast if args.dry_run else _drift, config, sides, how, settings=config.run
-    )
+    command = _forecast if args.dry_run else _drift
+    return work.run_on_engine_for(command, config, sides, comparison, settings=config.run)
 
 
 def _drift(
-    work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[str, Any], spark: Any
+    work: Work, config: DriftConfig, sides: list[DataChoice], comparison: dict[str, Any], spark: Any
 ) -> int:
-    stages, windows = work.stages, []
+    stages = work.stages
     with stages.stage("read"):
         frames = _frames(spark, sides)
-    with ExitStack() as held:
+    windows = []
+    with ExitStack() as open_rows:
         with stages.stage("prepare"):
             for name, frame in zip(("before", "after"), frames, strict=True):
                 check_memory(frame, spark)
                 budgets = Budgets(driver=config.run.driver_bytes, worker=config.run.worker_bytes)
-                windows.append(
-                    Window(
-                        name,
-                        held.enter_context(packed(frame, spark, config.data.grades())),
-                        budgets,
-                    )
-                )
+                rows = open_rows.enter_context(packed(frame, spark, config.data.grades()))
+                windows.append(Window(name, rows, budgets))
         with stages.stage("compare"):
-            found = compare_windows(windows, progress=stages.report, **how)
-    return written(work, found, spark, {"data": [side.as_dict() for side in sides]})
+            drift = compare_windows(windows, progress=stages.report, **comparison)
+    return write_drift(work, drift, spark, {"data": [side.as_dict() for side in sides]})
 
 
 def _forecast(
-    work: Work, config: DriftConfig, sides: list[DataChoice], how: dict[str, Any], spark: Any
+    work: Work, config: DriftConfig, sides: list[DataChoice], comparison: dict[str, Any], spark: Any
 ) -> int:
-    """Says what would be compared, from a count of the rows and a sample of them; returns the exit
-    code."""
+    """Print what would be compared, from a count of the rows and a sample of them."""
     with work.stages.stage("read"):
         frames = _frames(spark, sides)
         with reading():
             rows = [frame.count() for frame in frames]
-    bins = {p.name: how.get(p.name, p.default) for p in (NUM_BINS, BINNING)}
-    lines, found = {}, []
+    bins = {p.name: comparison.get(p.name, p.default) for p in (NUM_BINS, BINNING)}
+    lines = {}
+    windows = []
     for name, frame, count in zip(("before", "after"), frames, rows, strict=True):
-        with packed(frame.limit(SAMPLE), spark, config.data.grades()) as looked:
-            profile = scaled(looked.profile, count)
+        with packed(frame.limit(SAMPLE), spark, config.data.grades()) as sample:
+            profile = scaled(sample.profile, count)
+        d = profile.d
+        q = profile.q
         coding = SizingEngine(profile).coding(**bins)
-        needed = TwoWay(coding, Labels(profile.q)).state_bytes(profile)
-        found.append(
-            {"rows": count, "features": profile.d, "labels": profile.q, "counts_bytes": needed}
-        )
-        lines[name] = (
-            f"{count} rows x {profile.d} features x {profile.q} labels; counts of at most "
-            f"{size(needed)}"
-        )
-    tests = max(f["features"] for f in found) * max(f["labels"] for f in found)
+        needed = TwoWay(coding, Labels(q)).state_bytes(profile)
+        windows.append({"rows": count, "features": d, "labels": q, "counts_bytes": needed})
+        shape = f"{count} rows x {d} features x {q} labels"
+        lines[name] = f"{shape}; counts of at most {size(needed)}"
+    method = comparison["method"]
+    tests = max(w["features"] for w in windows) * max(w["labels"] for w in windows)
     lines["tests"] = f"at most {tests}, of a feature and a label each"
-    lines |= {
-        "method": f"rankings by {how['method']}",
-        "output": f"{config.run.output}: nothing was written",
-    }
-    facts = {"windows": found, "tests": tests, "method": how["method"], "output": config.run.output}
+    lines["method"] = f"rankings by {method}"
+    lines["output"] = f"{config.run.output}: nothing was written"
+    facts = {"windows": windows, "tests": tests, "method": method, "output": config.run.output}
     return print_forecast(work.args, lines, facts)
 
 
 def _frames(spark: Any, sides: list[DataChoice]) -> list[Any]:
-    """The rows of both times; of texts both count the words of either."""
+    """Return the rows of both times; of texts both count the words of either."""
 
-    def read(side: DataChoice, **more: Any) -> Any:
-        return load(spark, side.path, side.format or "", **{**side.options, **more})
+    def read(side: DataChoice, **options: Any) -> Any:
+        return load(spark, side.path, side.format or "", **{**side.options, **options})
 
-    frames = [read(sides[0])]
-    facts = categories_of(frames[0], FEATURES)  # the values of later rows may be others
-    frames.append(read(sides[1], **({CATEGORIES: facts} if facts else {})))
-    if sides[0].format != "text" or "vocabulary" in sides[0].options:
+    before, after = sides
+    frame = read(before)
+    facts = categories_of(frame, FEATURES)  # the values of later rows may be others
+    same_values = {CATEGORIES: facts} if facts else {}
+    frames = [frame, read(after, **same_values)]
+    if before.format != "text" or "vocabulary" in before.options:
         return frames
-    words = dict.fromkeys(
-        word for frame in frames for word in attribute_names(frame, FEATURES) or ()
-    )
+    words: dict[str, None] = {}
+    for frame in frames:
+        words |= dict.fromkeys(attribute_names(frame, FEATURES) or ())
     return [read(side, vocabulary=list(words)) for side in sides]
 
 
 def compare_states(args: argparse.Namespace) -> int:
-    """Compares saved states; returns the exit code."""
-    how = drift_settings(args.method, pairs(args.set, "--set"), compared(args))
+    """Compare saved states; return the exit code."""
+    comparison = drift_settings(args.method, pairs(args.set, "--set"), comparison_values(args))
     against = AGAINST.accept(args.against or AGAINST.default)
-    paths, output = states.folders(args.states), Output(args.output, args.overwrite)
+    paths = states.folders(args.states)
+    output = Output(args.output, args.overwrite)
     output.check(paths)
     work = Work(args, output)
-    last = [Path(path).name for path in paths]
-    names = paths if len(set(last)) < len(last) else last
+    folder_names = [Path(path).name for path in paths]
+    names = paths if len(set(folder_names)) < len(paths) else folder_names
+    method = comparison["method"]
     with work.stages.stage("read"):
-        requests = settings_by_codes(
-            states.head(paths[0]).sums, how["method"], how["method_params"], how
-        )[1:]
+        sums = states.head(paths[0]).sums
+        requests = settings_by_codes(sums, method, comparison["method_params"], comparison)[1:]
         windows = [
             Window(name, states.load(path, requests=requests).dataset())
             for name, path in zip(names, paths, strict=True)
         ]
     with work.stages.stage("compare"):
-        found = compare_windows(windows, against=against, progress=work.stages.report, **how)
-    return written(work, found, LocalSession(), {"states": paths})
+        progress = work.stages.report
+        drift = compare_windows(windows, against=against, progress=progress, **comparison)
+    return write_drift(work, drift, LocalSession(), {"states": paths})
 
 
-def written(work: Work, found: Drift, spark: Any, about: dict[str, Any]) -> int:
-    """Writes what changed, and says it; returns the exit code."""
+def write_drift(work: Work, drift: Drift, spark: Any, data: dict[str, Any]) -> int:
+    """Write and print what changed; return the exit code."""
     output = work.output
     assert output is not None
     with work.stages.stage("write"), output.writing(spark) as target:
-        manifest = work.manifest(spark, {**about, **found.facts})
-        for name, table in _tables(found):
+        manifest = work.manifest(spark, {**data, **drift.facts})
+        for name, table in _tables(drift).items():
             target.text(f"{name}.csv", csv_text(table))
-        target.text("report.html", DriftOutcome(**vars(found)).page(manifest))
+        target.text("report.html", DriftOutcome(**vars(drift)).page(manifest))
         target.json(MANIFEST, manifest)
-    changed = [
-        row._asdict()
-        for row in found.features[found.features["changed"]].head(50).itertuples(index=False)
-    ]
-    return print_result(
-        work.args,
-        _in_words(found, output.path),
-        {**manifest, "output": output.path, "changed": changed},
-    )
+    changed = drift.features[drift.features["changed"]].head(50)
+    rows = [row._asdict() for row in changed.itertuples(index=False)]
+    result = {**manifest, "output": output.path, "changed": rows}
+    return print_result(work.args, _text(drift, output.path), result)
 
 
-def _tables(found: Drift) -> Sequence[tuple[str, Any]]:
-    tables = [
-        ("drift", found.features),
-        ("labels", found.pairs),
-        ("prevalence", found.labels),
-        ("stability", found.stability),
-    ]
-    return [(name, table) for name, table in tables if name != "stability" or len(table)]
+def _tables(drift: Drift) -> dict[str, Any]:
+    tables = {"drift": drift.features, "labels": drift.pairs, "prevalence": drift.labels}
+    if len(drift.stability):
+        tables["stability"] = drift.stability
+    return tables
 
 
-def _in_words(found: Drift, output: str) -> str:
-    lines, several = [], len(found.changes) > 1
-    for change in found.changes:
-        facts, table = change.facts, change.features
-        names = table[table["changed"]].sort_values("p_value")["feature"].astype(str).tolist()
-        told = (
+def _text(drift: Drift, output: str) -> str:
+    lines = []
+    several = len(drift.changes) > 1
+    for change in drift.changes:
+        facts = change.facts
+        changed = change.features[change.features["changed"]]
+        names = changed.sort_values("p_value")["feature"].astype(str).tolist()
+        before, after = facts["rows"]
+        title = f"{change.before} → {change.after}, {before} and {after} rows:"
+        relations = (
             f"{facts['changed']} of {facts['features_tested']} features changed in what they "
             "say about a label"
         )
-        which, few = (
-            f": {some_of(names)}" if names else "",
-            f"; {facts['features_with_too_few_rows']} have too few rows to tell",
-        )
+        if names:
+            relations += f": {some_of(names)}"
+        untested = f"; {facts['features_with_too_few_rows']} have too few rows to tell"
         shifted = f"{facts['shifted']} changed in their own distribution"
-        head = f"{change.before} → {change.after}, {facts['rows'][0]} and {facts['rows'][1]} rows:"
-        lines += (
-            [f"{head} {told}{which}; {shifted}"]
-            if several
-            else [head, f"  {told}{which}{few}", f"  {shifted}"]
-        )
-    kept = [] if several else found.stability.itertuples(index=False)
-    lines += [
-        f"  of the {k} best by {found.method} {100 * share:.0f} % stay" for _, k, share, _ in kept
-    ]
-    files = ", ".join(f"{name}.csv" for name, _ in _tables(found))
+        if several:
+            lines.append(f"{title} {relations}; {shifted}")
+        else:
+            lines += [title, f"  {relations}{untested}", f"  {shifted}"]
+    if not several:
+        for _, k, share, _ in drift.stability.itertuples(index=False):
+            percent = f"{100 * share:.0f} %"
+            lines.append(f"  of the {k} best by {drift.method} {percent} stay")
+    files = ", ".join(f"{name}.csv" for name in _tables(drift))
     return "\n".join([*lines, f"written to {output}: {files}, report.html, manifest.json"])

@@ -100,13 +100,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _protocol_flags(args: argparse.Namespace) -> dict[str, Any]:
+    all_features = False if args.no_all_features else None
+    folds = FILES if args.test_data else args.protocol or None
     return set_values(
-        all_features=False if args.no_all_features else None,
+        all_features=all_features,
         sizes=args.sizes,
         metrics=args.metrics,
         noise=args.noise or None,
         seed=args.seed or None,
-        folds=FILES if args.test_data else args.protocol or None,
+        folds=folds,
     )
 
 

@@ -115,7 +115,8 @@ def _score(work: Work, id: str | None, settings: dict[str, Any], spark: Any) -> 
         written.update(manifest)
         if not settings["top_n"]:
             too_many = overtagged(scored["tags"], scored["rows"], shares)
-            written.update({"too_many": too_many} if too_many else {})
+            if too_many:
+                written["too_many"] = too_many
         with worker_errors():
             first_rows = rows.limit(10).toPandas()
         if "rejected" in written:

@@ -397,8 +397,9 @@ def ranking_text(ranked: Ranked, stages: Stages) -> str:
     lines.append("rank  score        relevance    name")
     for row in feature_rows(result, min(count, SHOWN)):
         score = "" if row.score != row.score else f"{row.score:.6g}"
+        rank = f"{row.rank:4d}"
         relevance = f"{row.relevance:.6g}"
-        lines.append(f"{row.rank:4d}  {score:<12} {relevance:<12} {row.name}")
+        lines.append(f"{rank}  {score:<12} {relevance:<12} {row.name}")
     if count > SHOWN:
         lines.append(f"      and {count - SHOWN} more")
     return "\n".join([*lines, pipeline.meaning(result.scores.path is not None)])

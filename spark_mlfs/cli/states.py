@@ -1,4 +1,4 @@
-"""``spark-mlfs states``: merge what `spark-mlfs collect` wrote, take some away, say what is in it,
+"""``spark-mlfs states``: merge what `spark-mlfs collect` wrote, take some away, show what is in it,
 or what changed."""
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from ..errors import ParameterError
 from ..select.rules import DRIFT
 from ..states import load, subtract
 from ..states.files import folders, save
-from .collect import facts, told
+from ..states.states import CollectedPart
+from .collect import facts, lines_on
 from .drift import compare_states, comparison_flags
 from .flags import Flags
 from .terminal import print_result
@@ -25,7 +26,7 @@ ACTIONS = ("merge", "subtract", "show", "compare")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What is done, with which states."""
+    """Add what is done, with which states."""
     parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS))
     parser.add_argument(
         "states",
@@ -33,39 +34,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help="folders of states, or patterns; of subtract first those that lose",
     )
-    what = "what later states are compared with: first (default) or previous"
-    comparison_flags(parser, "of compare").value("--against", "WINDOW", what)
+    against = "what later states are compared with: first (default) or previous"
+    comparison_flags(parser, "of compare").value("--against", "WINDOW", against)
     Flags.output(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Merges, subtracts, shows or compares; returns the exit code."""
+    """Merge, subtract, show or compare; return the exit code."""
     if args.action != "show" and not args.output:
         raise ParameterError(
             "where should the result go? give --output DIR; see spark-mlfs states --help"
         )
     if args.action == "compare":
         return compare_states(args)
-    flags = "against", "method", *(p.name for p in DRIFT)
-    if further := next((name for name in flags if getattr(args, name) is not None), None):
-        raise ParameterError(
-            f"--{further.replace('_', '-')} goes with compare, not {args.action}: leave it out"
-        )
+    for name in ("against", "method", *(p.name for p in DRIFT)):
+        if getattr(args, name) is not None:
+            flag = "--" + name.replace("_", "-")
+            raise ParameterError(f"{flag} goes with compare, not {args.action}: leave it out")
     if args.action == "show" and args.output:
         raise ParameterError("states show writes nothing: leave --output out")
     if args.action == "subtract":
-        first, *taken = folders(args.states)
-        if not taken:
+        first, *others = folders(args.states)
+        if not others:
             raise ParameterError(
                 "subtract takes two at least: those that lose rows, and those that are taken away"
             )
-        out = subtract(load(first), load(*taken))
+        states = subtract(load(first), load(*others))
     else:
-        out = load(*args.states)
+        states = load(*args.states)
+    result = facts(states)
     if args.output:
-        save(out, args.output, args.overwrite)
-    lines = [f"{part.time:26} {part.profile.n:>12} rows  {part.name}" for part in out.parts]
-    lines += [*told(out), *([f"written to {args.output}"] if args.output else [])]
-    return print_result(
-        args, "\n".join(lines), facts(out) | ({"output": args.output} if args.output else {})
-    )
+        save(states, args.output, args.overwrite)
+        result["output"] = args.output
+    lines = [_line_on(part) for part in states.parts]
+    lines += lines_on(states)
+    if args.output:
+        lines.append(f"written to {args.output}")
+    return print_result(args, "\n".join(lines), result)
+
+
+def _line_on(part: CollectedPart) -> str:
+    return f"{part.time:26} {part.profile.n:>12} rows  {part.name}"

@@ -25,8 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Keep the classes, or delete them; return the exit code."""
     if args.remove:
-        removed = class_archive.delete_archive()
-        print(f"deleted: {class_archive.archive_path()}" if removed else "nothing was kept")
+        if class_archive.delete_archive():
+            print(f"deleted: {class_archive.archive_path()}")
+        else:
+            print("nothing was kept")
         return OK
     print(
         "a small selection is run, and Java writes down what it needed: about a minute ...",

@@ -300,8 +300,8 @@ def load_model(path: str, session: Any = None) -> tuple[Any, str]:
     )
     if isinstance(session, LocalSession):
         for place in places:
-            if os.path.isdir(f"{here(place)}/metadata"):
-                return LocalSelection.load(here(place)), place
+            if os.path.isdir(f"{machine_path(place)}/metadata"):
+                return LocalSelection.load(machine_path(place)), place
         raise none
     from ..ml.selectors import MultiLabelSelectorModel
 
