@@ -1,4 +1,11 @@
-"""The basis of states."""
+"""The basis of states: the codes and grids that the first rows freeze, so that later sums add up.
+
+Codes have the edges of the first rows: what lies outside goes into the end bins. A new feature, or
+one that was constant at 0, has two codes, 0 and above; another constant c has edges c ± |c|. Sums
+of values are whole numbers of a quantum of the feature, 2⁻³⁶ of the power of two above its range in
+the first rows: a value may be 16 times as far from the centre as those. A feature that was constant
+or two-valued, or is new, may be 1024 times its size. What is beyond is refused: nothing is rounded
+to another grid."""
 
 from __future__ import annotations
 
@@ -21,26 +28,23 @@ from ..errors import DataError, ParameterError
 from ..frames.frame import Batches
 from ..kernels import exact
 from ..lazy import cached_property
-from . import sums as kinds
+from .kinds import bins_of
 
-HEADROOM, FREE = (
-    4,
-    10,
-)  # bits between a feature's range and its grid; of one whose range is not known yet
-
-
+HEADROOM = 4  # bits between a feature's range in the first rows and the ends of its grid
+FREE_BITS = 10  # the same of a feature whose range is not known yet
 PAIRS_OPTION = "pairs of"  # the option that names the features whose pairs are counted
-
-
-FEATURE_FACTS = {"low": 0.0, "high": 0.0, "binary": True, "stored": 0}  # of one that is 0
+FEATURE_ARRAYS = ("low", "high", "binary", "centre", "reach")
+ABSENT_FEATURE = {"low": 0.0, "high": 0.0, "binary": True, "stored": 0}  # facts of one that is 0
 
 
 @dataclass(frozen=True)
 class Basis:
-    """`features`, `labels` by name; of each feature `low`, `high` (d,) edges, `binary` whether it
-    has two codes, and the `centre` and the `reach` of its grid; inner quantiles (d, b − 1) as
-    `edges` by the number of bins; whether features are `sparse` (0 where rows do not name them) and
-    `thin` (counted by what is not 0); `options` of the collection, by name."""
+    """What makes sums comparable: names, codes, grids and options of the first rows.
+
+    `features`, `labels` by name; of each feature `low`, `high` (d,) edges, `binary` whether it has
+    two codes, and the `centre` and the `reach` of its grid; inner quantiles (d, b − 1) as `edges`
+    by the number of bins; whether features are `sparse` (0 where rows do not name them) and `thin`
+    (counted by what is not 0); `options` of the collection, by name."""
 
     features: list[str]
     labels: list[str]
@@ -59,30 +63,32 @@ class Basis:
 
     @staticmethod
     def of(rows: Dataset, options: dict[str, Any], edges: dict[int, np.ndarray]) -> Basis:
-        """The basis of the first rows."""
-        p = rows.profile
-        if p.exponent_shift() is not None:
+        """Return the basis of the first rows."""
+        profile = rows.profile
+        if profile.exponent_shift() is not None:
             raise DataError(
                 "a feature is beyond 1e144 in size, or below 1e-144 throughout: give it in another "
                 "unit"
             )
-        low, high, size = p.low, p.high, np.maximum(np.abs(p.low), np.abs(p.high))
-        constant = low == high
-        two = p.binary | (constant & (low == 0))
-        low = np.where(constant, np.where(two, 0.0, low - size), low)
-        high = np.where(constant, np.where(two, 1.0, high + size), high)
-        holds = p.sparse | ((low <= 0) & (high >= 0))
-        centre = np.where(holds, 0.0, low + (high - low) / 2)
-        bits = np.where(constant | two, FREE, HEADROOM)
+        constant = profile.low == profile.high
+        binary = profile.binary | (constant & (profile.low == 0))
+        size = np.maximum(np.abs(profile.low), np.abs(profile.high))
+        low = np.where(constant, np.where(binary, 0.0, profile.low - size), profile.low)
+        high = np.where(constant, np.where(binary, 1.0, profile.high + size), profile.high)
+        holds_zero = profile.sparse | ((low <= 0) & (high >= 0))
+        centre = np.where(holds_zero, 0.0, low + (high - low) / 2)  # zeros stay zeros
+        bits = np.where(constant | binary, FREE_BITS, HEADROOM)
         reach = np.ldexp(exact.units(low, high, centre), bits)
-        thin = p.density < SPARSE_DENSITY
-        names = list(rows.feature_names), list(rows.label_names)
-        return Basis(*names, low, high, two, centre, reach, p.sparse, thin, options, edges)
+        thin = profile.density < SPARSE_DENSITY
+        features = list(rows.feature_names)
+        labels = list(rows.label_names)
+        arrays = (low, high, binary, centre, reach)
+        return Basis(features, labels, *arrays, profile.sparse, thin, options, edges)
 
     def arrays(self) -> State:
-        """What is known of each feature, by name."""
-        known = {name: getattr(self, name) for name in ("low", "high", "binary", "centre", "reach")}
-        return known | {f"edges {bins}": value for bins, value in self.edges.items()}
+        """Return what is known of each feature, by name."""
+        arrays = {name: getattr(self, name) for name in FEATURE_ARRAYS}
+        return arrays | {f"edges {bins}": edges for bins, edges in self.edges.items()}
 
     @cached_property
     def id(self) -> str:
@@ -93,55 +99,63 @@ class Basis:
             "sparse": self.sparse,
             "thin": self.thin,
         }
-        return hashlib.sha256(encode(facts | self.options | self.arrays())).hexdigest()[:32]
+        content = encode(facts | self.options | self.arrays())
+        return hashlib.sha256(content).hexdigest()[:32]
 
     @cached_property
     def paired(self) -> np.ndarray:
         """The features whose pairs are counted."""
-        return np.sort(places_among(self.options.get(PAIRS_OPTION, ()), self.features))
+        return np.sort(positions_of(self.options.get(PAIRS_OPTION, ()), self.features))
 
     def slots(self, kind: str, d: int) -> np.ndarray:
-        """(d + 1,) where the codes of each feature begin in a table of codes but for that of 0, of
-        a kind that counts them."""
+        """Return where each feature begins in a table of a kind of counts, (d + 1,).
+
+        Such a table has a row for each code of a feature but that of 0."""
         if (kind, d) not in self._slots:
-            bins = self.coding(np.arange(d), *kinds.bins_of(kind)).bins
+            bins = self.coding(np.arange(d), *bins_of(kind)).bins
             self._slots[kind, d] = np.concatenate([[0], np.cumsum(bins - 1)])
         return self._slots[kind, d]
 
+    # ---- how another basis differs ----
+
     def difference(self, other: Basis) -> str | None:
-        """How another basis differs, in one line; None where it does not."""
+        """Return how another basis differs, in one line; None where it does not."""
         if self.id == other.id:
             return None
+        return (
+            self._difference_of_options(other)
+            or _difference_of_names("feature", self.features, other.features)
+            or _difference_of_names("label", self.labels, other.labels)
+            or self._difference_of_edges(other)
+            or "their codes or grids were made of other rows"
+        )
+
+    def _difference_of_options(self, other: Basis) -> str | None:
         for name in sorted(self.options.keys() | other.options.keys()):
-            mine, theirs = self.options.get(name), other.options.get(name)
-            if mine != theirs and name == PAIRS_OPTION:
+            mine = self.options.get(name)
+            theirs = other.options.get(name)
+            if mine == theirs:
+                continue
+            if name == PAIRS_OPTION:
                 return "the features whose pairs are counted are others"
-            if mine != theirs:
-                return f"{name} is {theirs!r} in one and {mine!r} in the other"
-        for what, mine, theirs in (
-            ("feature", self.features, other.features),
-            ("label", self.labels, other.labels),
-        ):
-            if mine != theirs:
-                apart = sorted(set(mine) ^ set(theirs))
-                return (
-                    f"only one has the {what} {apart[0]!r}"
-                    if apart
-                    else f"the {what}s stand in another order"
-                )
+            return f"{name} is {theirs!r} in one and {mine!r} in the other"
+        return None
+
+    def _difference_of_edges(self, other: Basis) -> str | None:
         for name in ("low", "high"):
-            (at,) = np.nonzero(getattr(self, name) != getattr(other, name))
-            if len(at):
-                f = at[0]
-                ends = (f"{b.low[f]:g} to {b.high[f]:g}" for b in (other, self))
-                return (
-                    f"the edges of feature {self.features[f]!r} are "
-                    f"{' in one and '.join(ends)} in the other"
-                )
-        return "their codes or grids were made of other rows"
+            (different,) = np.nonzero(getattr(self, name) != getattr(other, name))
+            if len(different):
+                f = different[0]
+                theirs = f"{other.low[f]:g} to {other.high[f]:g}"
+                mine = f"{self.low[f]:g} to {self.high[f]:g}"
+                edges = f"{theirs} in one and {mine} in the other"
+                return f"the edges of feature {self.features[f]!r} are {edges}"
+        return None
+
+    # ---- codes and grids ----
 
     def coding(self, features: np.ndarray, num_bins: int, binning: str) -> Coding:
-        """The codes of some features by place; those that are new follow those of the basis."""
+        """Return the codes of features by position; new features follow those of the basis."""
         edges = None
         if binning == "quantile":
             if num_bins not in self.edges:
@@ -149,158 +163,197 @@ class Basis:
                     f"states have no edges of {num_bins} quantile bins: collect the first one with "
                     f"--set num_bins={num_bins} --set binning=quantile"
                 )
-            edges = self._of(features, self.edges[num_bins], np.inf)
-        low, high, binary = (
-            self._of(features, *each)
-            for each in ((self.low, 0.0), (self.high, 1.0), (self.binary, True))
-        )
+            edges = _of_features(features, self.edges[num_bins], new=np.inf)
+        low = _of_features(features, self.low, new=0.0)
+        high = _of_features(features, self.high, new=1.0)
+        binary = _of_features(features, self.binary, new=True)
         return Coding(
             num_bins, binning, features, low, high, binary, edges, self.thin, clipped=True
         )
 
-    def _of(self, features: np.ndarray, known: np.ndarray, new: Any) -> np.ndarray:
-        """`known` of some features by place, `new` of those that are new."""
-        out = np.full((len(features), *known.shape[1:]), new, known.dtype)
-        old = features < len(known)
-        out[old] = known[features[old]]
-        return out
-
     def grid(self, profile: Profile) -> Profile:
-        """A profile whose features have the ends of their grid in the place of their own, so that
-        sums are taken on it."""
-        every = np.arange(profile.d)
-        centre, reach = self._of(every, self.centre, 0.0), self._of(every, self.reach, 2.0**FREE)
-        return replace(
-            self.frozen(profile),
-            low=centre - reach,
-            high=centre + reach,
-            binary=np.zeros(profile.d, bool),
-        )
+        """Return a profile with the ends of the grids in the place of the features' own.
+
+        Sums that are taken by it are whole numbers of the same quanta, whatever the rows."""
+        features = np.arange(profile.d)
+        centre = _of_features(features, self.centre, new=0.0)
+        reach = _of_features(features, self.reach, new=2.0**FREE_BITS)
+        binary = np.zeros(profile.d, bool)
+        frozen = self.frozen(profile)
+        return replace(frozen, low=centre - reach, high=centre + reach, binary=binary)
 
     def frozen(self, profile: Profile) -> Profile:
-        """The profile, as sparse as the first rows were, which decides how sums are kept."""
+        """Return the profile as sparse as the first rows, which decides how sums are kept."""
         cells = profile.n * profile.d
-        nonzero = (
-            min(profile.nonzero, cells // 8) if self.thin else max(profile.nonzero, cells // 4)
-        )
-        return replace(profile, nonzero=nonzero)
+        if self.thin:
+            return replace(profile, nonzero=min(profile.nonzero, cells // 8))
+        return replace(profile, nonzero=max(profile.nonzero, cells // 4))
 
     def check(self, profile: Profile, names: Sequence[str]) -> None:
-        """`DataError` for the first feature with values beyond its grid."""
-        ends = self.grid(profile)
-        beyond = np.flatnonzero((profile.low < ends.low) | (profile.high > ends.high))
-        if len(beyond):
-            f = beyond[0]
-            raise DataError(
-                f"feature {names[f]!r} goes from {profile.low[f]:g} to {profile.high[f]:g} here, "
-                f"beyond the grid of the first state, {ends.low[f]:g} to {ends.high[f]:g}: collect "
-                "a new first state, or clip the feature"
-            )
+        """Raise `DataError` for the first feature with values beyond its grid."""
+        grid = self.grid(profile)
+        beyond = np.flatnonzero((profile.low < grid.low) | (profile.high > grid.high))
+        if not len(beyond):
+            return
+        f = beyond[0]
+        values = f"{profile.low[f]:g} to {profile.high[f]:g}"
+        ends = f"{grid.low[f]:g} to {grid.high[f]:g}"
+        raise DataError(
+            f"feature {names[f]!r} goes from {values} here, beyond the grid of the first state, "
+            f"{ends}: collect a new first state, or clip the feature"
+        )
+
+
+def _difference_of_names(noun: str, mine: list[str], theirs: list[str]) -> str | None:
+    if mine == theirs:
+        return None
+    one_sided = sorted(set(mine) ^ set(theirs))
+    if not one_sided:
+        return f"the {noun}s stand in another order"
+    return f"only one has the {noun} {one_sided[0]!r}"
+
+
+def _of_features(features: np.ndarray, known: np.ndarray, new: Any) -> np.ndarray:
+    """Return `known` of features by position, `new` of those that the basis has not."""
+    out = np.full((len(features), *known.shape[1:]), new, known.dtype)
+    of_basis = features < len(known)
+    out[of_basis] = known[features[of_basis]]
+    return out
+
+
+def positions_of(names: Sequence[str], among: Sequence[str]) -> np.ndarray:
+    """Return where each of the names is, (len(names),)."""
+    positions = {name: position for position, name in enumerate(among)}
+    return np.array([positions[name] for name in names], np.int64)
+
+
+# ---- rows laid out as a basis has them ----
 
 
 @dataclass(frozen=True)
 class RowLayout:
-    """Blocks of rows laid out as a basis has them: the place of each column and of each label; `d`,
-    `q` with those that are new; `known` features of the basis. Rows without ids of the user's are
-    known by the hash of these features alone."""
+    """Where rows' features and labels stand among those of the basis and new ones.
+
+    The position of each column and of each label; `d`, `q` with those that are new; how many are
+    `basis_features`. Rows without ids of the user's are known by the hash of these features
+    alone."""
 
     columns: np.ndarray
     labels: np.ndarray
     d: int
     q: int
-    known: int
+    basis_features: int
     named_ids: bool
     weighted: bool  # whether rows have weights, 1 where none are given
 
     @staticmethod
     def of(rows: Dataset, basis: Basis, weighted: bool) -> tuple[RowLayout, list[str], list[str]]:
-        """How these rows are laid out, and the features and labels that are new. `DataError` where
-        dense features differ."""
-        new, known = sorted(set(rows.feature_names) - set(basis.features)), set(rows.feature_names)
-        absent = [name for name in basis.features if name not in known]
-        if not basis.sparse and (new or absent):
-            what, name = ("a new feature", new[0]) if new else ("no feature", absent[0])
-            raise DataError(
-                f"these rows have {what} {name!r}: dense features must be those of the first "
-                "state, as nothing tells what values others have; give it, leave it out, or "
-                "collect a new first state"
-            )
+        """Return the layout of these rows, and the features and labels that are new.
+
+        Raises `DataError` where dense features differ."""
+        new = sorted(set(rows.feature_names) - set(basis.features))
+        if not basis.sparse:
+            _check_dense_features(basis, rows.feature_names, new)
         new_labels = sorted(set(rows.label_names) - set(basis.labels))
-        features, labels = basis.features + new, basis.labels + new_labels
-        places = places_among(rows.feature_names, features), places_among(rows.label_names, labels)
-        fit = RowLayout(
-            *places,
+        features = basis.features + new
+        labels = basis.labels + new_labels
+        layout = RowLayout(
+            positions_of(rows.feature_names, features),
+            positions_of(rows.label_names, labels),
             len(features),
             len(labels),
             len(basis.features),
             rows.profile.named_ids,
             weighted,
         )
-        return fit, new, new_labels
+        return layout, new, new_labels
 
     def __call__(self, block: Block) -> Block:
-        if len(self.columns) < self.d or not np.array_equal(self.columns, np.arange(self.d)):
-            if block.sparse:
-                moved = self.columns[block.x.indices], block.x.indptr
-                x = sp.csr_matrix(
-                    (block.x.data.copy(), *moved), shape=(block.n, self.d)
-                )  # sorting moves the values
-                x.sort_indices()
-            else:
-                x = np.zeros((block.n, self.d), block.x.dtype)
-                x[:, self.columns] = block.x
-            block = replace(block, x=x)
-        if not np.array_equal(self.labels, np.arange(len(self.labels))):
-            moved = self.labels[block.label_indices].astype(np.int32)
-            order = np.lexsort((moved, block.label_rows()))
-            block = replace(
-                block,
-                label_indices=moved[order],
-                grades=None if block.grades is None else block.grades[order],
-            )
-            if block.unknown_indices is not None:
-                rows, unknown = block.unknown_entries()
-                moved = self.labels[unknown].astype(np.int32)
-                block = replace(block, unknown_indices=moved[np.lexsort((moved, rows))])
+        """Return the rows of a block as the basis has them."""
+        block = self._with_labels(self._with_features(block))
         if self.weighted and block.weights is None:
             block = replace(block, weights=np.ones(block.n))
         if self.named_ids:
             return block
-        keyed = block if self.d == self.known else replace(block, x=block.x[:, : self.known])
-        return replace(block, ids=feature_hashes(keyed).view(np.int64))
+        # ids that are hashes must not change with the features that a day brings
+        hashed = block
+        if self.d > self.basis_features:
+            hashed = replace(block, x=block.x[:, : self.basis_features])
+        return replace(block, ids=feature_hashes(hashed).view(np.int64))
+
+    def _with_features(self, block: Block) -> Block:
+        if np.array_equal(self.columns, np.arange(self.d)):
+            return block
+        if block.sparse:
+            values = block.x.data.copy()  # sorting moves the values
+            cells = (values, self.columns[block.x.indices], block.x.indptr)
+            x = sp.csr_matrix(cells, shape=(block.n, self.d))
+            x.sort_indices()
+        else:
+            x = np.zeros((block.n, self.d), block.x.dtype)
+            x[:, self.columns] = block.x
+        return replace(block, x=x)
+
+    def _with_labels(self, block: Block) -> Block:
+        if np.array_equal(self.labels, np.arange(len(self.labels))):
+            return block
+        labels = self.labels[block.label_indices].astype(np.int32)
+        order = np.lexsort((labels, block.label_rows()))
+        grades = None if block.grades is None else block.grades[order]
+        block = replace(block, label_indices=labels[order], grades=grades)
+        if block.unknown_indices is None:
+            return block
+        rows, unknown = block.unknown_entries()
+        labels = self.labels[unknown].astype(np.int32)
+        return replace(block, unknown_indices=labels[np.lexsort((labels, rows))])
 
     def batches(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """The same of encoded blocks, on Spark's workers."""
+        """Yield encoded blocks laid out, on Spark's workers."""
         for data in encoded_cells(batches):
-            yield pa.RecordBatch.from_pydict(
-                {"block": binary_array(self(Block.decode(data)).encode())}
-            )
+            block = self(Block.decode(data))
+            yield pa.RecordBatch.from_pydict({"block": binary_array(block.encode())})
 
-    def profile(self, given: Profile) -> Profile:
-        """The profile of the rows as they are laid out."""
-        own = replace(
-            given, declared_num_labels=0, content_ids=False, partitions=max(1, given.partitions)
-        )
-        return laid_out(own, self.columns, self.d, self.labels, self.q)
+    def profile(self, profile: Profile) -> Profile:
+        """Return the profile of the rows as they are laid out."""
+        partitions = max(1, profile.partitions)
+        profile = replace(profile, declared_num_labels=0, content_ids=False, partitions=partitions)
+        return laid_out(profile, self.columns, self.d, self.labels, self.q)
+
+
+def _check_dense_features(basis: Basis, names: Sequence[str], new: list[str]) -> None:
+    """Raise `DataError` where dense rows have a `new` feature, or lack one of the basis."""
+    known = set(names)
+    absent = [name for name in basis.features if name not in known]
+    if new:
+        fault = f"a new feature {new[0]!r}"
+    elif absent:
+        fault = f"no feature {absent[0]!r}"
+    else:
+        return
+    raise DataError(
+        f"these rows have {fault}: dense features must be those of the first state, as nothing "
+        "tells what values others have; give it, leave it out, or collect a new first state"
+    )
 
 
 def laid_out(profile: Profile, columns: np.ndarray, d: int, labels: np.ndarray, q: int) -> Profile:
-    """The profile with its features at these `columns` of d, and its labels at these places of q;
-    the others are 0."""
+    """Return the profile with its features at `columns` of d, its labels at `labels` of q.
+
+    The other features and labels are 0."""
     out = replace(profile, d=d, q=q)
     for name, rule in RULES.items():
         value = getattr(profile, name)
-        at, size, none = (
-            (columns, d, FEATURE_FACTS[name]) if name in FEATURE_FACTS else (labels, q, rule.none)
-        )
-        if none is not None and len(value):
-            placed = np.full(size, none, value.dtype)
-            placed[at] = value
-            setattr(out, name, placed)
+        if name in ABSENT_FEATURE:
+            setattr(out, name, _scattered(value, columns, d, ABSENT_FEATURE[name]))
+        elif rule.none is not None:
+            setattr(out, name, _scattered(value, labels, q, rule.none))
     return out
 
 
-def places_among(names: Sequence[str], among: Sequence[str]) -> np.ndarray:
-    """(len(names),) where each of the names is."""
-    place = {name: index for index, name in enumerate(among)}
-    return np.array([place[name] for name in names], np.int64)
+def _scattered(values: np.ndarray, positions: np.ndarray, size: int, empty: Any) -> np.ndarray:
+    """Return (size,) with the values at their positions; no values where there are none."""
+    if not len(values):
+        return values
+    out = np.full(size, empty, values.dtype)
+    out[positions] = values
+    return out

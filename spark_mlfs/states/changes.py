@@ -1,11 +1,7 @@
-"""What changed between two windows of rows, by their counts: each feature's own distribution, and
-what it says about each label.
+"""What changed between two windows of rows, by their counts (`windows`).
 
-Both windows are counted in the codes of the first, values beyond its range in its end bins. A
-feature that is 0 throughout there has two codes, 0 and above; another constant c has edges c ± |c|.
-Features and labels join by name: one that only one window has is 0 in the other where features are
-sparse, and refused where they are dense. Features are counted and tested range by range, so that no
-process holds the counts of all; `solvers.drift` has the tests."""
+Of each feature its own distribution, and its relation to each label. Features are counted and
+tested range by range, so that no process holds the counts of all; `solvers.drift` has the tests."""
 
 from __future__ import annotations
 
@@ -16,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..blocks.dataset import Dataset
 from ..errors import ParameterError
 from ..evaluate.stability import agreement
 from ..methods import METHODS
@@ -24,7 +21,9 @@ from ..pipeline import Progress, Request, rank
 from ..select.rules import DRIFT, DRIFT_METHOD
 from ..solvers import drift
 from ..solvers.gtests import combine, corrected
+from ..statistics.base import Budgets
 from .engine import StateRows
+from .kinds import bins_of
 from .needs import of_pairs
 from .states import States
 from .windows import Window, WindowPair
@@ -32,13 +31,15 @@ from .windows import Window, WindowPair
 AGAINST = Parameter(
     "against", "first", Choice(("first", "previous")), "window that each later one is compared with"
 )
-SIZES = 10, 20, 50, 100, 200, 500  # of the best
+SIZES = (10, 20, 50, 100, 200, 500)  # how many of the best features are compared
 
 
 @dataclass
 class Change:
-    """What changed between two windows: `features`, a row each; `pairs`, those of a feature and a
-    label whose relation changed; `labels`, how common each is; `facts` of the tests."""
+    """What changed between two windows.
+
+    `features`, a row each; `pairs`, those of a feature and a label whose relation changed;
+    `labels`, how common each is; `facts` of the tests."""
 
     before: str
     after: str
@@ -60,125 +61,166 @@ def change(
     `labels_tested`. ``pairs``: of the features that changed the labels of which it is told, again
     by Benjamini & Hochberg, at the level fdr·changed/features (Benjamini & Bogomolov, JRSS B 76
     (2014)), with the correlations of label and code."""
-    p = check(DRIFT, settings, "drift")
+    checked = check(DRIFT, settings, "drift")
+    fdr = checked["fdr"]
     for window in (before, after):
         window.check()
-    shared = WindowPair((before, after), p["num_bins"], p["binning"])
-    count = len(shared.names)
-    columns = {name: np.full(count, np.nan) for name in ("psi", "shift_p_value", "p_value")}
-    columns["psi"][:] = 0.0
-    tested, least = np.zeros(count, np.int64), np.full(count, -1)
-    found: list[pd.DataFrame] = []
-    rows = int(sum(window.profile.total * window.profile.weight_unit for window in (before, after)))
-    for features in shared.ranges():
-        for some, (one, other) in shared.chunks(features):
-            if progress:
-                progress(
-                    "features compared",
-                    int(np.searchsorted(shared.told, some[0])),
-                    len(shared.told),
-                )
-            columns["psi"][some] = drift.psi(one.rows, other.rows, one.bins)
-            columns["shift_p_value"][some] = drift.shift_tests(one.rows, other.rows)
-            tests = drift.relation_tests((one.known, other.known), (one.positive, other.positive))
-            p_values = np.full((len(some), len(shared.labels)), np.nan)
-            p_values[tests.feature, tests.label] = tests.p
-            tested[some] = (~np.isnan(p_values)).sum(axis=1)
-            own = np.flatnonzero(tested[some])
-            least[some[own]] = np.nanargmin(p_values[own], axis=1)
-            columns["p_value"][some[own]] = combine(p_values[own], p["combination"], rows)
-            near = columns["p_value"][some] <= p["fdr"]
-            kept = near[tests.feature] & (tests.p <= p["fdr"])
-            of = {
-                "feature": some[tests.feature],
-                "label": tests.label,
-                "statistic": tests.statistic,
-                "freedom": tests.freedom,
-            }
-            of |= {
-                "p_value": tests.p,
-                "correlation_before": tests.correlation[0],
-                "correlation_after": tests.correlation[1],
-            }
-            found.append(pd.DataFrame(of)[kept])
-    columns["shift_q_value"], columns["q_value"] = (
-        corrected(columns[name], "fdr") for name in ("shift_p_value", "p_value")
+    windows = WindowPair((before, after), checked["num_bins"], checked["binning"])
+    columns, candidates = _test_features(windows, checked, progress)
+    tested = columns["tested"]
+    least = columns["least"]
+    shift_q_value = corrected(columns["shift_p_value"], "fdr")
+    q_value = corrected(columns["p_value"], "fdr")
+    changed = q_value <= fdr
+    names = np.array(windows.names, object)
+    labels = np.array([*windows.labels, ""], object)
+    features = pd.DataFrame(
+        {
+            "feature": names,
+            "psi": columns["psi"],
+            "shift_p_value": columns["shift_p_value"],
+            "shift_q_value": shift_q_value,
+            "p_value": columns["p_value"],
+            "q_value": q_value,
+            "changed": changed,
+            "label": np.where(least >= 0, labels[least], ""),
+            "labels_tested": tested,
+        }
     )
-    changed = columns["q_value"] <= p["fdr"]
-    names, labels = np.array(shared.names, object), np.array([*shared.labels, ""], object)
-    columns = {
-        name: columns[name]
-        for name in ("psi", "shift_p_value", "shift_q_value", "p_value", "q_value")
-    }
-    columns |= {
-        "changed": changed,
-        "label": np.where(least >= 0, labels[least], ""),
-        "labels_tested": tested,
-    }
-    table = pd.DataFrame({"feature": names, **columns})
     facts = {
-        **p,
-        "rows": [
-            int(window.profile.total * window.profile.weight_unit) for window in (before, after)
-        ],
+        **checked,
+        "rows": [before.total, after.total],
         "features_tested": int((tested > 0).sum()),
-        "features_with_too_few_rows": int((tested[shared.told] == 0).sum()),
+        "features_with_too_few_rows": int((tested[windows.varying] == 0).sum()),
         "pairs_tested": int(tested.sum()),
         "changed": int(changed.sum()),
-        "shifted": int((columns["shift_q_value"] <= p["fdr"]).sum()),
+        "shifted": int((shift_q_value <= fdr).sum()),
     }
-    pairs = _changed_pairs(pd.concat(found) if found else pd.DataFrame(), changed, tested, p["fdr"])
-    pairs["feature"], pairs["label"] = names[pairs["feature"]], labels[pairs["label"]]
-    return Change(before.name, after.name, table, pairs, _label_shares(shared), facts)
+    pairs = _changed_pairs(candidates, changed, tested, fdr)
+    pairs["feature"] = names[pairs["feature"]]
+    pairs["label"] = labels[pairs["label"]]
+    return Change(before.name, after.name, features, pairs, _label_shares(windows), facts)
+
+
+def _test_features(
+    windows: WindowPair, settings: Mapping[str, Any], progress: Progress | None
+) -> tuple[dict[str, np.ndarray], pd.DataFrame]:
+    """Test the features chunk by chunk.
+
+    Returns arrays (d,): `psi`, the p-value of a feature's distribution, that of its relation to all
+    labels, how many labels were `tested`, the one with the `least` p-value, −1 without; and the
+    pairs of features and labels that may turn out to have changed."""
+    d = len(windows.names)
+    columns = {
+        "psi": np.zeros(d),
+        "shift_p_value": np.full(d, np.nan),
+        "p_value": np.full(d, np.nan),
+        "tested": np.zeros(d, np.int64),
+        "least": np.full(d, -1),
+    }
+    pairs = []
+    for features in windows.ranges():
+        for chunk, counts in windows.chunks(features):
+            if progress:
+                position = int(np.searchsorted(windows.varying, chunk[0]))
+                progress("features compared", position, len(windows.varying))
+            before, after = counts
+            columns["psi"][chunk] = drift.psi(before.rows, after.rows, before.bins)
+            columns["shift_p_value"][chunk] = drift.shift_tests(before.rows, after.rows)
+            known = (before.known, after.known)
+            tests = drift.relation_tests(known, (before.positive, after.positive))
+            pairs.append(_test_relations(windows, chunk, tests, settings, columns))
+    return columns, pd.concat(pairs) if pairs else pd.DataFrame()
+
+
+def _test_relations(
+    windows: WindowPair,
+    chunk: np.ndarray,
+    tests: drift.RelationTests,
+    settings: Mapping[str, Any],
+    columns: dict[str, np.ndarray],
+) -> pd.DataFrame:
+    """Combine the tests of a chunk's features, and return the pairs that may have changed."""
+    rows = sum(window.total for window in windows.windows)
+    p_values = np.full((len(chunk), len(windows.labels)), np.nan)
+    p_values[tests.feature, tests.label] = tests.p
+    num_tested = (~np.isnan(p_values)).sum(axis=1)
+    columns["tested"][chunk] = num_tested
+    tested = np.flatnonzero(num_tested)
+    columns["least"][chunk[tested]] = np.nanargmin(p_values[tested], axis=1)
+    combined = combine(p_values[tested], settings["combination"], rows)
+    columns["p_value"][chunk[tested]] = combined
+    # corrected p-values are no smaller: no other pair can pass
+    near = columns["p_value"][chunk] <= settings["fdr"]
+    candidates = near[tests.feature] & (tests.p <= settings["fdr"])
+    pairs = pd.DataFrame(
+        {
+            "feature": chunk[tests.feature],
+            "label": tests.label,
+            "statistic": tests.statistic,
+            "freedom": tests.freedom,
+            "p_value": tests.p,
+            "correlation_before": tests.correlation[0],
+            "correlation_after": tests.correlation[1],
+        }
+    )
+    return pairs[candidates]
 
 
 def _changed_pairs(
     pairs: pd.DataFrame, changed: np.ndarray, tested: np.ndarray, level: float
 ) -> pd.DataFrame:
-    """The pairs of changed features whose label passes among the labels of its feature, the
-    smallest p-value first."""
+    """Return the pairs of changed features whose label passes among the labels of its feature.
+
+    The smallest p-value first."""
     if not len(pairs):
-        names = "feature label statistic freedom p_value correlation_before correlation_after"
-        return pd.DataFrame(
-            {
-                name: np.zeros(0, np.int64 if name in ("feature", "label") else float)
-                for name in names.split()
-            }
-        )
-    pairs = pairs[changed[pairs["feature"]]].sort_values(
-        ["feature", "p_value", "label"], kind="stable"
-    )
-    own = pairs["feature"].to_numpy()
-    place = np.arange(len(own)) - np.searchsorted(own, own) + 1
+        places = {name: np.zeros(0, np.int64) for name in ("feature", "label")}
+        names = ("statistic", "freedom", "p_value", "correlation_before", "correlation_after")
+        return pd.DataFrame(places | {name: np.zeros(0) for name in names})
+    pairs = pairs[changed[pairs["feature"]]]
+    pairs = pairs.sort_values(["feature", "p_value", "label"], kind="stable")
+    feature = pairs["feature"].to_numpy()
+    rank_in_feature = np.arange(len(feature)) - np.searchsorted(feature, feature) + 1
     level *= changed.sum() / max(1, (tested > 0).sum())
-    passes = pairs["p_value"].to_numpy() <= level * place / np.maximum(1, tested[own])
-    last = pd.Series(np.where(passes, place, 0)).groupby(own).transform("max").to_numpy()
-    return (
-        pairs[place <= last]
-        .sort_values(["p_value", "feature", "label"], kind="stable")
-        .reset_index(drop=True)
-    )
+    limit = level * rank_in_feature / np.maximum(1, tested[feature])
+    passing = pd.Series(np.where(pairs["p_value"].to_numpy() <= limit, rank_in_feature, 0))
+    last_passing = passing.groupby(feature).transform("max").to_numpy()
+    pairs = pairs[rank_in_feature <= last_passing]
+    pairs = pairs.sort_values(["p_value", "feature", "label"], kind="stable")
+    return pairs.reset_index(drop=True)
 
 
-def _label_shares(shared: WindowPair) -> pd.DataFrame:
-    """How common each label is, over the rows in which it is known."""
+def _label_shares(windows: WindowPair) -> pd.DataFrame:
+    """Return how common each label is, over the rows in which it is known."""
     counts = []
-    for at, p in zip(shared.label_at, (window.profile for window in shared.windows), strict=True):
-        have = np.where(at >= 0, p.positive_total[at], 0)
-        each = np.stack([have, np.where(at >= 0, p.observed_total[at], p.total) - have], axis=1)
-        counts.append(each * int(p.weight_unit))
-    before, after = (each[:, 0] / np.maximum(each.sum(axis=1), 1) for each in counts)
-    out = pd.DataFrame(
-        {"label": np.array(shared.labels, object), "share_before": before, "share_after": after}
-    )
+    shares = []
+    for positions, window in zip(windows.label_positions, windows.windows, strict=True):
+        profile = window.profile
+        has_label = positions >= 0
+        positive = np.where(has_label, profile.positive_total[positions], 0)
+        known = np.where(has_label, profile.observed_total[positions], profile.total)
+        with_and_without = np.stack([positive, known - positive], axis=1)
+        with_and_without = with_and_without * int(profile.weight_unit)
+        counts.append(with_and_without)
+        shares.append(with_and_without[:, 0] / np.maximum(with_and_without.sum(axis=1), 1))
     p_values = drift.shift_tests(*counts)
-    return out.assign(p_value=p_values, q_value=corrected(p_values, "fdr"))
+    return pd.DataFrame(
+        {
+            "label": np.array(windows.labels, object),
+            "share_before": shares[0],
+            "share_after": shares[1],
+            "p_value": p_values,
+            "q_value": corrected(p_values, "fdr"),
+        }
+    )
 
 
 @dataclass
 class Drift:
-    """What changed: `changes` of each later one of `windows`; their `rankings` by `method`;
-    `stability` of the best."""
+    """What changed over windows.
+
+    `changes` of each later one of `windows`; their `rankings` by `method`; `stability` of the
+    best."""
 
     windows: list[str]
     changes: list[Change]
@@ -190,19 +232,17 @@ class Drift:
     def features(self) -> pd.DataFrame:
         """A row a feature, what changed most first (`change`), with its ranks; of several windows
         one each."""
-        places = {
-            name: dict(zip(r["name"], r["rank"], strict=True))
-            for name, r in zip(self.windows, self.rankings, strict=True)
-        }
+        ranks = {}
+        for name, ranking in zip(self.windows, self.rankings, strict=True):
+            ranks[name] = dict(zip(ranking["name"], ranking["rank"], strict=True))
         tables = []
         for change in self.changes:
             table = change.features.sort_values(
                 ["p_value", "psi"], ascending=[True, False], kind="stable", ignore_index=True
             )
-            for side in ("before", "after"):
-                table[f"rank_{side}"] = (
-                    table["feature"].map(places[getattr(change, side)]).astype("Int64")
-                )
+            names = table["feature"]
+            table["rank_before"] = names.map(ranks[change.before]).astype("Int64")
+            table["rank_after"] = names.map(ranks[change.after]).astype("Int64")
             tables.append(table)
         return self._stacked(tables)
 
@@ -219,22 +259,23 @@ class Drift:
     def _stacked(self, tables: list[pd.DataFrame]) -> pd.DataFrame:
         if len(tables) == 1:
             return tables[0]
-        named = zip(self.changes, tables, strict=True)
-        return pd.concat(
-            [t.assign(window=c.after)[["window", *t.columns]] for c, t in named], ignore_index=True
-        )
+        named = []
+        for change, table in zip(self.changes, tables, strict=True):
+            columns = ["window", *table.columns]
+            named.append(table.assign(window=change.after)[columns])
+        return pd.concat(named, ignore_index=True)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a manifest says of the run."""
-        told = [
+        """What a manifest has of the run."""
+        changes = [
             {"before": change.before, "after": change.after, **change.facts}
             for change in self.changes
         ]
         return {
             "windows": self.windows,
             "method": self.method,
-            "changes": told,
+            "changes": changes,
             "stability": self.stability.to_dict("records"),
         }
 
@@ -247,62 +288,65 @@ def compare_windows(
     progress: Progress | None = None,
     **settings: Any,
 ) -> Drift:
-    """Return what changed over windows, in their order; `settings` are those of
-    `select.rules.DRIFT`."""
+    """Return what changed over windows, in their order.
+
+    `settings` are those of `select.rules.DRIFT`."""
     names = [window.name for window in windows]
     if len(names) < 2 or len(set(names)) < len(names):
         raise ParameterError(
             "drift compares at least two windows of different names, not "
             f"{', '.join(names) or 'none'}"
         )
-    sums = windows[0].rows.states.sums if isinstance(windows[0].rows, StateRows) else ()
-    settings, _, request = settings_by_codes(sums, method, method_params, settings)
-    first = AGAINST.accept(against) == "first"
-    every = [window.rows for window in windows]
-    ranked = [
-        rows.states.dataset(requests=[request]) if isinstance(rows, StateRows) else rows
-        for rows in every
-    ]
+    first_rows = windows[0].rows
+    kinds = first_rows.states.sums if isinstance(first_rows, StateRows) else ()
+    settings, _, request = settings_by_codes(kinds, method, method_params, settings)
+    with_first = AGAINST.accept(against) == "first"
+    ranked_rows = []
+    for window in windows:
+        rows = window.rows
+        if isinstance(rows, StateRows):
+            rows = rows.states.dataset(requests=[request])
+        ranked_rows.append(rows)
+    earlier = [0 if with_first else i - 1 for i in range(1, len(windows))]
     changes = [
-        change(windows[0 if first else i - 1], windows[i], progress, **settings)
-        for i in range(1, len(names))
+        change(windows[before], window, progress, **settings)
+        for before, window in zip(earlier, windows[1:], strict=True)
     ]
-    rankings = []
-    for window, own in zip(windows, ranked, strict=True):
-        driver, worker = window.budgets.driver, window.budgets.worker
-        (result,) = rank(
-            own, [request], progress=progress, driver_bytes=driver, worker_bytes=worker
-        )
-        counted = result.ranking["index"].isin(
-            own.profile.varying
-        )  # of pairs in states: the others are in no order
-        rankings.append(
-            result.ranking[counted]
-            if isinstance(own, StateRows) and of_pairs([request])
-            else result.ranking
-        )
-    orders = [list(ranking["name"]) for ranking in rankings]
-    rows = []
-    for size in [k for k in SIZES if k < min(map(len, orders))]:
-        for i, name in enumerate(names[1:], 1):
-            pair = orders[0 if first else i - 1], orders[i]
-            rows.append(
-                (
-                    name,
-                    size,
-                    len({*pair[0][:size]} & {*pair[1][:size]}) / size,
-                    agreement(pair, size).value,
-                )
-            )
+    rankings = [
+        _ranking(rows, request, window.budgets, progress)
+        for window, rows in zip(windows, ranked_rows, strict=True)
+    ]
+    stability = _stability(names, earlier, [list(ranking["name"]) for ranking in rankings])
+    return Drift(names, changes, rankings, stability, method)
+
+
+def _ranking(
+    rows: Dataset, request: Request, budgets: Budgets, progress: Progress | None
+) -> pd.DataFrame:
+    """Return the ranking of the rows of a window."""
+    (result,) = rank(
+        rows, [request], progress=progress, driver_bytes=budgets.driver, worker_bytes=budgets.worker
+    )
+    if not (isinstance(rows, StateRows) and of_pairs([request])):
+        return result.ranking
+    # states have the pairs of some features: the others are in no order
+    return result.ranking[result.ranking["index"].isin(rows.profile.varying)]
+
+
+def _stability(names: list[str], earlier: list[int], orders: list[list[str]]) -> pd.DataFrame:
+    """Return how much the best features of each later window are those of an `earlier` one."""
+    rows: list[tuple[str, int, float, float]] = []
+    fewest = min(map(len, orders))
+    for size in SIZES:
+        if size >= fewest:
+            break
+        for name, before, order in zip(names[1:], earlier, orders[1:], strict=True):
+            pair = (orders[before], order)
+            common = {*orders[before][:size]} & {*order[:size]}
+            rows.append((name, size, len(common) / size, agreement(pair, size).value))
         if len(names) > 2:
             rows.append(("all", size, np.nan, agreement(orders, size).value))
-    return Drift(
-        names,
-        changes,
-        rankings,
-        pd.DataFrame(rows, columns=["window", "features", "overlap", "stability"]),
-        method,
-    )
+    return pd.DataFrame(rows, columns=["window", "features", "overlap", "stability"])
 
 
 def settings_by_codes(
@@ -311,25 +355,30 @@ def settings_by_codes(
     method_params: Mapping[str, Any] | None,
     settings: Mapping[str, Any],
 ) -> tuple[dict[str, Any], Request, Request]:
-    """Return the settings, a request of counts and that of rankings: by the codes of states that
-    hold these kinds of sums, where all counts have one coding."""
-    held = [kind.split()[1:] for kind in kinds if kind.startswith("counts ")]
-    codes = {"num_bins": int(held[0][0]), "binning": held[0][1]} if len(held) == 1 else {}
-    own = {p.name: codes[p.name] for p in METHODS.create(method).parameters if p.name in codes}
+    """Return the settings, a request of counts and that of rankings.
+
+    By the codes of states that hold these kinds of sums, where all counts have one coding."""
+    counts = [kind for kind in kinds if kind.startswith("counts ")]
+    codes: dict[str, Any] = {}
+    if len(counts) == 1:
+        num_bins, binning = bins_of(counts[0])
+        codes = {"num_bins": num_bins, "binning": binning}
+    parameters = METHODS.create(method).parameters
+    by_codes = {p.name: codes[p.name] for p in parameters if p.name in codes}
     settings = codes | dict(settings)
-    counted = Request.of(
-        "mim", {name: settings[name] for name in ("num_bins", "binning") if name in settings}
-    )
-    return settings, counted, Request.of(method, own | dict(method_params or {}))
+    bins: dict[str, Any] = {n: settings[n] for n in ("num_bins", "binning") if n in settings}
+    of_counts = Request.of("mim", bins)
+    return settings, of_counts, Request.of(method, by_codes | dict(method_params or {}))
 
 
 def compare(
     *states: States, names: Sequence[str] | None = None, method: str = DRIFT_METHOD, **settings: Any
 ) -> Drift:
-    """Return what changed between states, each of a time, on the counts that they hold: the tables
-    of `spark_mlfs.drift`, which takes states, too, and has a page of them. `names` of the states;
-    `settings`: `method_params`, `against`, `num_bins`, `binning`, `fdr`, `combination`. Raises
-    `ParameterError` where they were collected otherwise, or hold no counts.
+    """Return what changed between states, each of a time, on the counts that they hold.
+
+    The tables are those of `spark_mlfs.drift`, which takes states, too, and has a page of them.
+    `names` of the states; `settings`: `method_params`, `against`, `num_bins`, `binning`, `fdr`,
+    `combination`. Raises `ParameterError` where they were collected otherwise, or hold no counts.
 
     >>> from spark_mlfs.states import collect
     >>> first = collect(np.tile(np.eye(2), (40, 1)), np.tile([[1], [0]], (40, 1)))
@@ -337,20 +386,21 @@ def compare(
     >>> compare(first, later).features["changed"].tolist()
     [True, True]
     """
-    windows = [
-        Window(name, each.dataset())
-        for each, name in zip(states, window_names(states, names), strict=True)
-    ]
+    named = zip(states, window_names(states, names), strict=True)
+    windows = [Window(name, collected.dataset()) for collected, name in named]
     return compare_windows(windows, method, **settings)
 
 
 def window_names(windows: Sequence[Any], names: Sequence[str] | None) -> list[str]:
-    """The names of windows: those given, else before and after, or numbers. `ParameterError` where
-    there are too few."""
-    called = list(
-        names
-        or (("before", "after") if len(windows) == 2 else map(str, range(1, len(windows) + 1)))
-    )
-    if len(called) != len(windows):
-        raise ParameterError(f"names has {len(called)} for {len(windows)} windows; give each one")
-    return called
+    """Return the names of windows: those given, else before and after, or numbers.
+
+    Raises `ParameterError` where there are too few."""
+    if names:
+        out = list(names)
+    elif len(windows) == 2:
+        out = ["before", "after"]
+    else:
+        out = [str(number) for number in range(1, len(windows) + 1)]
+    if len(out) != len(windows):
+        raise ParameterError(f"names has {len(out)} for {len(windows)} windows; give each one")
+    return out

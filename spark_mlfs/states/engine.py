@@ -1,5 +1,4 @@
-"""An engine over states: methods run on it as on rows, as long as all they ask for are sums that
-the states hold."""
+"""An engine over states: methods run on it as on rows, as long as they take sums that are held."""
 
 from __future__ import annotations
 
@@ -16,6 +15,7 @@ import scipy.sparse as sp
 from ..blocks.codec import State
 from ..blocks.coding import Coding
 from ..blocks.dataset import Dataset
+from ..blocks.grades import BITS as GRADE_BITS
 from ..blocks.profile import Profile
 from ..engine.base import Engine
 from ..errors import ParameterError
@@ -45,7 +45,11 @@ from ..statistics.targets import (
     SomeLabels,
     Target,
 )
-from .sums import MOMENTS, describe_kind, describe_kinds, hashes_of, in_words, triangle
+from .kinds import MOMENTS, describe_kind, describe_kinds
+from .sums import hashes_of, in_words, triangle
+
+Groups = list[tuple[int, ...]]  # of each group of a target the held groups that it is the sum of
+NO_SUMS = ("sets", "counts", "count")  # what a state has beside sums
 
 
 @dataclass(kw_only=True)
@@ -88,14 +92,7 @@ class StateEngine(Engine):
         if isinstance(statistic, FeatureShardedStatistic):
             if not isinstance(statistic, FeatureNumbers):
                 self._over_rows()
-            ranges = itertools.pairwise(int(edge) for edge in self.edges_of(statistic))
-
-            def numbers(ends: tuple[int, int]) -> np.ndarray:
-                return statistic.reduced([self._shard(part, *ends) for part in statistic.parts])
-
-            numbers((0, 1))  # what all ranges share is made once, before the threads ask for it
-            with ThreadPoolExecutor(num_cores()) as threads:  # NumPy lets go of the lock
-                return np.concatenate([*threads.map(numbers, ranges)], axis=1)
+            return self._numbers(statistic)
         if type(statistic) is KnownRows:
             return self._states.known()
         if type(statistic) in (TwoWay, GroupMoments):
@@ -106,38 +103,54 @@ class StateEngine(Engine):
             return self._moments(statistic)
         self._over_rows()
 
-    def _lack(self, what: str) -> NoReturn:
+    def _numbers(self, statistic: FeatureNumbers) -> np.ndarray:
+        """Return the numbers of all features, range by range, as workers would compute them."""
+
+        def of_range(ends: tuple[int, int]) -> np.ndarray:
+            return statistic.reduced([self._shard(part, *ends) for part in statistic.parts])
+
+        edges = [int(edge) for edge in self.edges_of(statistic)]
+        of_range((0, 1))  # what all ranges share is made once, before the threads ask for it
+        with ThreadPoolExecutor(num_cores()) as threads:  # NumPy lets go of the lock
+            return np.concatenate([*threads.map(of_range, itertools.pairwise(edges))], axis=1)
+
+    def _lack(self, subject: str) -> NoReturn:
         raise ParameterError(
-            f"the states hold sums ({describe_kinds(self.sums)}), and {what} is not among them: "
+            f"the states hold sums ({describe_kinds(self.sums)}), and {subject} is not among them: "
             "collect it, or select from the rows"
         )
 
-    def _kind_of(self, *kinds: str) -> str:
-        """The first of the kinds that the states have."""
-        own = next((own for kind in kinds for own in self.sums if fnmatchcase(own, kind)), "")
-        return own or self._lack(describe_kind(kinds[0].rstrip(" *")))
+    def _over_rows(self, *_arguments: Any, **_settings: Any) -> NoReturn:
+        """Refuse what goes over the rows themselves."""
+        self._lack("what this method looks at in the rows themselves")
 
-    def _sums_of(self, *kinds: str) -> tuple[str, State]:
-        """The same, and its sums."""
-        kind = self._kind_of(*kinds)
-        return kind, self.sums[kind]
+    quantiles = cell_information = over_columns = in_memory = gathered = over_labels = _over_rows
+
+    def _kind_of(self, *patterns: str) -> str:
+        """Return the first kind of the states that fits a pattern, the first pattern first."""
+        for pattern in patterns:
+            kinds: list[str] = [kind for kind in self.sums if fnmatchcase(kind, pattern)]
+            if kinds:
+                return kinds[0]
+        self._lack(describe_kind(patterns[0].rstrip(" *")))
 
     # ---- features by features: counts and sums by label, or by labelset ----
 
-    def _groups(self) -> list[tuple[int, ...]]:
-        """Which kept groups (`DeclaredLabels`) each group of labels is the sum of: all rows, the
-        labels, and unknown ones."""
+    def _groups(self) -> Groups:
+        """Return which held groups (`DeclaredLabels`) each group of labels is the sum of.
+
+        The groups are all rows, the labels, and unknown ones."""
         q = self.profile.q
-        return [(g,) for g in range(1 + q)] + [
-            (1 + q, 2 + q + label) for label in self.labels().watch
-        ]
+        declared: Groups = [(group,) for group in range(1 + q)]
+        return declared + [(1 + q, 2 + q + label) for label in self.labels().watch]
 
     def _by_group(
         self, kind: str, target: Target, features: np.ndarray
-    ) -> tuple[list[tuple[int, ...]] | None, State]:
-        """What the groups of the target are made of, None where they are the labelsets, and the
-        sums of some features."""
-        groups: list[tuple[int, ...]] | None = None
+    ) -> tuple[Groups | None, State]:
+        """Return what the groups of the target are made of, and the sums of some features.
+
+        Groups that are the labelsets are None."""
+        groups: Groups | None = None
         if isinstance(target, Everything):
             groups = [(0,)]
         elif type(target) is Labels and not target.only_known:
@@ -146,49 +159,31 @@ class StateEngine(Engine):
             kind = "labelset " + kind if kind.startswith("counts") else "labelset sums"
         else:
             self._over_rows()
-        return groups, self._states.some(self._kind_of(kind), features)
+        return groups, self._states.sums_of(self._kind_of(kind), features)
 
     def _shard(self, statistic: Any, first: int, last: int) -> Any:
-        """What a statistic comes to over some of the varying features."""
-        features, target = self.profile.varying[first:last], statistic.target
+        """Return what a statistic comes to over the varying features first..last."""
+        features = self.profile.varying[first:last]
         if isinstance(statistic, TwoWay):
-            if isinstance(target, Crossed):
-                table, totals = self._pairs(statistic.coding, target, features)
-            elif isinstance(target, LabelPairs | SomeLabels):
-                table, totals = self._label_pairs(statistic.coding, target, features)
-            else:
-                table, totals = (
-                    self._two_way(statistic.coding, target, features),
-                    target.totals(self.profile),
-                )
-            return statistic.finish_shard(
-                {"table": table, "totals": sp.csr_matrix(totals)}, first, last, self.profile
-            )
-        groups, state = self._by_group("moments", target, features)
-        own = {
-            n: v.astype(np.int64) for n, v in state.items() if n not in ("sets", "counts", "count")
-        }
-        grid = self.grid.only(features)
-        if groups is None:
-            return self._by_labelset(statistic, own, state, grid)
-        for name in [name for name in own if not name.startswith("all ")]:
-            behind = int(sp.issparse(own[name]))  # without the group of all rows
-            own[name] = _grouped(
-                own[name], [tuple(g - behind for g in of) for of in groups[behind:]]
-            )
-        if not statistic.stored:
-            return statistic.finish(self._in_full(own, state, groups), grid)
-        own = {
-            name: value[:, : self.profile.q] if sp.issparse(value) else value
-            for name, value in own.items()
-        }
-        return statistic.finish_shard(own, 0, len(features), grid)
+            table, totals = self._counts(statistic.coding, statistic.target, features)
+            state = {"table": table, "totals": sp.csr_matrix(totals)}
+            return statistic.finish_shard(state, first, last, self.profile)
+        return self._group_moments(statistic, features)
+
+    def _counts(
+        self, coding: Coding, target: Target, features: np.ndarray
+    ) -> tuple[Any, np.ndarray | None]:
+        """Return the counts of features by group, and the rows of each group."""
+        if isinstance(target, Crossed):
+            return self._pairs(coding, target, features)
+        if isinstance(target, LabelPairs | SomeLabels):
+            return self._label_pairs(coding, target, features)
+        return self._two_way(coding, target, features), target.totals(self.profile)
 
     def _two_way(self, coding: Coding, target: Target, features: np.ndarray) -> Any:
-        """The counts of features by group, dense or CSR over their slots."""
-        groups, state = self._by_group(
-            f"counts {coding.num_bins} {coding.binning}", target, features
-        )
+        """Return the counts of features by group, dense or CSR over their slots."""
+        kind = f"counts {coding.num_bins} {coding.binning}"
+        groups, state = self._by_group(kind, target, features)
         table = state["table"]
         if sp.issparse(table):  # half the memory, where counts allow it
             table = table.astype(np.promote_types(table.dtype, np.int32), copy=False)
@@ -196,186 +191,218 @@ class StateEngine(Engine):
             table = table[:, : coding.width].astype(np.int64)
         return _grouped(table, groups, self._order(state))
 
+    def _group_moments(self, statistic: GroupMoments, features: np.ndarray) -> Any:
+        """Return `Moments` of features by group, or `PairMoments` where these are stored."""
+        groups, state = self._by_group("moments", statistic.target, features)
+        grid = self.grid.only(features)
+        sums = {n: value.astype(np.int64) for n, value in state.items() if n not in NO_SUMS}
+        if groups is None:
+            return self._by_labelset(statistic, sums, state, grid)
+        for name, value in sums.items():
+            if sp.issparse(value):  # without the group of all rows, which an array "all" has
+                shifted = [tuple(g - 1 for g in parts) for parts in groups[1:]]
+                sums[name] = _grouped(value, shifted)
+            elif not name.startswith("all "):
+                sums[name] = _grouped(value, groups)
+        if not statistic.stored:
+            return statistic.finish(self._in_full(sums, state, groups), grid)
+        q = self.profile.q
+        stored = {n: value[:, :q] if sp.issparse(value) else value for n, value in sums.items()}
+        return statistic.finish_shard(stored, 0, len(features), grid)
+
+    def _in_full(self, sums: State, state: State, groups: Groups) -> State:
+        """Return sums by group as dense rows, (groups, features)."""
+        if "count" in state:
+            count = _grouped(state["count"][None].astype(np.int64), groups)[0]
+            return {name: value.T for name, value in sums.items()} | {"count": count}
+        out = {}
+        for name, value in sums.items():
+            if sp.issparse(value) and name != "rows":
+                of_all = sums["all " + name][:, None]
+                out[name] = np.concatenate([of_all, value.toarray()], axis=1).T
+        totals = self.labels().totals(self.profile)
+        assert totals is not None
+        return out | {"count": totals << GRADE_BITS if self.profile.graded else totals}
+
+    def _by_labelset(
+        self, statistic: GroupMoments, sums: State, state: State, grid: Profile
+    ) -> Any:
+        order = self._order(state)
+        sums = {name: value[:, order] for name, value in sums.items()}
+        if not statistic.stored:
+            dense = {name: value.T for name, value in sums.items()}
+            return statistic.finish(dense | {"count": state["counts"][order]}, grid)
+        stored = {name: sp.csr_matrix(value) for name, value in sums.items()}
+        rows = sum(abs(value) for value in stored.values())
+        rows.data = np.ones(rows.nnz, np.int64)
+        of_all = {"all " + name: value.sum(axis=1) for name, value in sums.items()}
+        words = in_words(stored | of_all | {"rows": rows})
+        return statistic.finish_shard(words, 0, len(grid.varying), grid)
+
+    def _order(self, state: State) -> np.ndarray:
+        """Return the order of the labelsets by their hashes, which go by the numbers of labels."""
+        if "sets" not in state:
+            return np.zeros(0, np.int64)
+        return np.argsort(hashes_of(state["sets"], self.profile.graded))
+
     # ---- pairs of some features, and of labels ----
 
-    def _kept(self, coding: Coding, features: np.ndarray) -> tuple[Coding, np.ndarray]:
-        """The coding of the features whose pairs are counted, and the places of `features` among
-        them."""
-        kept = self._states.basis.paired
-        at = np.minimum(np.searchsorted(kept, features), max(0, len(kept) - 1))
-        if not len(kept) or not np.array_equal(kept[at], features):
-            self._lack(f"a pair of other features than the {len(kept)} best")
-        return self._states.basis.coding(kept, *coding.key), at
+    def _paired(self, coding: Coding, features: np.ndarray) -> tuple[Coding, np.ndarray]:
+        """Return the coding of the features whose pairs are counted, and where `features` are."""
+        paired = self._states.basis.paired
+        places = np.minimum(np.searchsorted(paired, features), max(0, len(paired) - 1))
+        if not len(paired) or not np.array_equal(paired[places], features):
+            self._lack(f"a pair of other features than the {len(paired)} best")
+        return self._states.basis.coding(paired, *coding.key), places
 
     def _pairs(
         self, coding: Coding, target: Crossed, features: np.ndarray
     ) -> tuple[Any, np.ndarray]:
-        """The counts of features with each code of one but its commonest, by group; and the rows of
-        each."""
+        """Return the counts of features with each code of one but its commonest, by group.
+
+        And the rows of each."""
         chosen = self.profile.varying[target.feature]
-        kept, at = self._kept(coding, np.append(features, chosen))
-        names = f"{coding.num_bins} {coding.binning}"
-        plain = isinstance(target.target, Everything)
-        _, state = self._sums_of(*([f"plain pairs {names}"] if plain else []), f"pairs {names}")
-        groups: list[tuple[int, ...]] = [(0,)] if plain else self._groups()
-        joint, size = state["joint"], int(kept.offsets[-1])
-        starts, ends = kept.offsets[at], kept.offsets[at + 1]
-        own, slots_of = np.arange(starts[-1], ends[-1]), runs(starts[:-1], ends[:-1])
-        place = triangle(slots_of[:, None], own[None, :], size).ravel()
-        counts = _grouped(joint[place].astype(np.int64), groups)
+        paired, places = self._paired(coding, np.append(features, chosen))
+        codes = f"{coding.num_bins} {coding.binning}"
+        if isinstance(target.target, Everything):
+            kind = self._kind_of(f"plain pairs {codes}", f"pairs {codes}")
+            groups: Groups = [(0,)]
+        else:
+            kind = self._kind_of(f"pairs {codes}")
+            groups = self._groups()
+        starts = paired.offsets[places]
+        ends = paired.offsets[places + 1]
+        slots = runs(starts[:-1], ends[:-1])
+        chosen_slots = np.arange(starts[-1], ends[-1])
+        pairs = triangle(slots[:, None], chosen_slots[None, :], int(paired.offsets[-1]))
+        joint = self.sums[kind]["joint"][pairs.ravel()]
+        counts = _grouped(joint.astype(np.int64), groups)
         of_chosen = self._two_way(coding, target.target, np.array([chosen]))
         if coding.sparse:  # the commonest code is that of 0, of which there is no slot
-            return counts.reshape((len(slots_of), -1)).tocsr(), of_chosen.toarray().ravel()
-        two_way = self._two_way(coding, target.target, features)
-        bins, wide = kept.bins[at], int(kept.bins[at[-1]])
-        out = np.zeros((len(features), coding.width, wide, len(groups)), np.int64)
-        there = np.arange(1, coding.width)[None] < bins[:-1, None]
-        inner = np.zeros((len(features), coding.width - 1, wide - 1, len(groups)), np.int64)
-        inner[there] = counts.reshape(len(slots_of), len(own), -1)
+            table = counts.reshape((len(slots), -1)).tocsr()
+            return table, of_chosen.toarray().ravel()
+        # code 0 of either has no slot: its counts are what the others leave of the two-way counts
+        inner_counts = counts.reshape(len(slots), len(chosen_slots), -1)
+        bins = paired.bins[places]
+        chosen_bins = int(bins[-1])
+        has_slot = np.arange(1, coding.width)[None] < bins[:-1, None]
+        inner = np.zeros((len(features), coding.width - 1, chosen_bins - 1, len(groups)), np.int64)
+        inner[has_slot] = inner_counts
+        out = np.zeros((len(features), coding.width, chosen_bins, len(groups)), np.int64)
         out[:, 1:, 1:] = inner
-        out[:, 0, 1:] = of_chosen[0, 1:wide] - inner.sum(axis=1)
-        out[:, :, 0] = two_way - out.sum(axis=2)
-        others = np.delete(np.arange(wide), target.commonest)
-        return out[:, :, others].reshape(len(features), coding.width, -1), of_chosen[
-            0, others
-        ].ravel()
+        out[:, 0, 1:] = of_chosen[0, 1:chosen_bins] - inner.sum(axis=1)
+        out[:, :, 0] = self._two_way(coding, target.target, features) - out.sum(axis=2)
+        others = np.delete(np.arange(chosen_bins), target.commonest)
+        table = out[:, :, others].reshape(len(features), coding.width, -1)
+        return table, of_chosen[0, others].ravel()
 
     def _label_pairs(
         self, coding: Coding, target: LabelPairs | SomeLabels, features: np.ndarray
     ) -> tuple[Any, np.ndarray]:
-        """The counts of features with pairs of labels, or with labels, over rows whose labels are
-        all known; and all rows'."""
-        kept, at = self._kept(coding, features)
-        _, state = self._sums_of(f"label pairs {coding.num_bins} {coding.binning}")
-        name, labels = "single", np.array(target.labels, np.int64)
-        groups = np.concatenate([[0], 1 + labels])
+        """Return the counts of features with pairs of labels, or with labels; and all rows'.
+
+        Over rows whose labels are all known."""
+        paired, places = self._paired(coding, features)
+        state = self.sums[self._kind_of(f"label pairs {coding.num_bins} {coding.binning}")]
+        labels = np.array(target.labels, np.int64)
         if isinstance(target, LabelPairs):
-            a, b = (labels[each] for each in target.pairs)
-            name, groups = "both", triangle(a, b - 1, self.profile.q - 1)
+            name = "both"
+            first, second = target.pairs
+            groups = triangle(labels[first], labels[second] - 1, self.profile.q - 1)
+        else:
+            name = "single"
+            groups = np.concatenate([[0], 1 + labels])
         table = state[name]
         if sp.issparse(table):
-            table = table[runs(kept.offsets[at], kept.offsets[at + 1])][:, groups]
+            slots = runs(paired.offsets[places], paired.offsets[places + 1])
+            table = table[slots][:, groups]
         else:
-            table = table.reshape(-1, kept.width, table.shape[1])[at, : coding.width][:, :, groups]
+            by_feature = table.reshape(-1, paired.width, table.shape[1])
+            table = by_feature[places, : coding.width][:, :, groups]
         return table.astype(np.int64), state["all" + name][groups]
-
-    def _in_full(self, own: State, state: State, groups: list[tuple[int, ...]]) -> State:
-        """Sums by group as dense rows, (groups, features)."""
-        if "count" in state:
-            return {n: v.T for n, v in own.items()} | {
-                "count": _grouped(state["count"][None].astype(np.int64), groups)[0]
-            }
-        out = {}
-        for name, value in own.items():
-            if sp.issparse(value) and name != "rows":
-                out[name] = np.concatenate([own["all " + name][:, None], value.toarray()], axis=1).T
-        totals = self.labels().totals(self.profile)
-        assert totals is not None
-        return out | {"count": totals << 15 if self.profile.graded else totals}
-
-    def _order(self, state: State) -> np.ndarray:
-        """The labelsets in the order of their hashes, which are by the numbers of all labels."""
-        return (
-            np.argsort(hashes_of(state["sets"], self.profile.graded))
-            if "sets" in state
-            else np.zeros(0, np.int64)
-        )
-
-    def _by_labelset(self, statistic: GroupMoments, own: State, state: State, grid: Profile) -> Any:
-        order = self._order(state)
-        own = {name: value[:, order] for name, value in own.items()}
-        if not statistic.stored:
-            return statistic.finish(
-                {n: v.T for n, v in own.items()} | {"count": state["counts"][order]}, grid
-            )
-        stored = {name: sp.csr_matrix(value) for name, value in own.items()}
-        rows = sum(abs(value) for value in stored.values())
-        rows.data = np.ones(rows.nnz, np.int64)
-        whole = {"all " + name: value.sum(axis=1) for name, value in own.items()}
-        return statistic.finish_shard(
-            in_words(stored | whole | {"rows": rows}), 0, len(grid.varying), grid
-        )
 
     # ---- labelsets, and second moments ----
 
     def _labelsets(self, statistic: LabelsetCounts) -> State:
-        kinds = () if isinstance(statistic, LabelsetSums) else ("labelsets", "labelset counts *")
-        _, state = self._sums_of(*kinds, "labelset sums")
+        patterns = ["labelset sums"]
+        if not isinstance(statistic, LabelsetSums):
+            patterns = ["labelsets", "labelset counts *", *patterns]
+        state = self.sums[self._kind_of(*patterns)]
         if statistic.by != ("grades" if self.profile.graded else "labels"):
             self._over_rows()
         order = self._order(state)
         sets = state["sets"][order]
-        out = {"hashes": hashes_of(sets, self.profile.graded), "counts": state["counts"][order]}
-        out |= {"indptr": sets.indptr.astype(np.int64), "indices": sets.indices.astype(np.int64)}
-        out |= {"grades": sets.data} if statistic.by == "grades" else {}
+        out = {
+            "hashes": hashes_of(sets, self.profile.graded),
+            "counts": state["counts"][order],
+            "indptr": sets.indptr.astype(np.int64),
+            "indices": sets.indices.astype(np.int64),
+        }
+        if statistic.by == "grades":
+            out["grades"] = sets.data
         if isinstance(statistic, LabelsetSums):
-            sums = {
-                n: v[self.profile.varying][:, order]
-                for n, v in state.items()
-                if n not in ("sets", "counts")
-            }
-            out |= {n: v.T.astype(np.int64) for n, v in sums.items()}
+            for name, value in state.items():
+                if name not in NO_SUMS:
+                    sums = value[self.profile.varying][:, order]
+                    out[name] = sums.T.astype(np.int64)
         return out
 
     def _moments(self, statistic: Gram) -> Any:
-        """Second moments, of groups of rows where they are asked for by group."""
-        places = self.profile.varying
+        """Return second moments, by group of rows where the statistic has groups."""
+        features = self.profile.varying
         if isinstance(statistic, FoldGrams):
-            kind, state = self._sums_of(f"folds {statistic.blocks}")
-            places = places if statistic.features is None else places[statistic.features]
+            kind = self._kind_of(f"folds {statistic.blocks}")
+            if statistic.features is not None:
+                features = features[statistic.features]
+        elif statistic.blocks == 1:
+            kind = self._kind_of("gram", "groups")
         else:
-            kind, state = self._sums_of(
-                *(("gram", "groups") if statistic.blocks == 1 else ("groups",))
-            )
-        groups, parts = dict[int, State](), dict[int, State]()
-        for name, value in state.items():
-            prefix, _, base = name.partition(" ")
+            kind = self._kind_of("groups")
+        of_groups: dict[int, State] = {}
+        for name, value in self.sums[kind].items():
+            group, _, base = name.partition(" ")
             axes = MOMENTS[base.removesuffix("+")]
-            if axes[0] == "f":
-                value = value[np.ix_(places, places)] if axes == "ff" else value[places]
-            groups.setdefault(int(prefix), {})[base] = value.astype(np.int64)
-        for group, each in groups.items():
-            own = group if kind.startswith("folds") else group * statistic.blocks // GROUPS
-            parts[own] = exact.add(parts[own], each) if own in parts else each
-        out = {
-            f"{own} {name}": value
-            for own, part in sorted(parts.items())
-            for name, value in part.items()
+            if axes == "ff":
+                value = value[np.ix_(features, features)]
+            elif axes[0] == "f":
+                value = value[features]
+            of_groups.setdefault(int(group), {})[base] = value.astype(np.int64)
+        blocks: dict[int, State] = {}
+        for group, sums in of_groups.items():
+            block = group if kind.startswith("folds") else group * statistic.blocks // GROUPS
+            blocks[block] = exact.add(blocks[block], sums) if block in blocks else sums
+        state = {
+            f"{block} {name}": value
+            for block, sums in sorted(blocks.items())
+            for name, value in sums.items()
         }
-        return self._with_ends(statistic.finish(out, self.grid))
+        return self._with_ends(statistic.finish(state, self.grid))
 
     def _with_ends(self, result: Any) -> Any:
-        """Second moments with the features' own ends in the place of those of their grid."""
+        """Return moments with the features' own ends in the place of those of their grid."""
         if isinstance(result, GramStatistics):
-            ends = self.profile.low[self.profile.varying], self.profile.high[self.profile.varying]
-            return replace(result, low=ends[0], high=ends[1])
+            low = self.profile.low[self.profile.varying]
+            high = self.profile.high[self.profile.varying]
+            return replace(result, low=low, high=high)
         if isinstance(result, dict):
-            return {name: self._with_ends(each) for name, each in result.items()}
+            return {name: self._with_ends(moments) for name, moments in result.items()}
         return result
 
-    def _over_rows(self, *of: Any, **more: Any) -> NoReturn:
-        """What goes over the rows themselves."""
-        self._lack("what this method looks at in the rows themselves")
 
-    quantiles = cell_information = over_columns = in_memory = gathered = over_labels = _over_rows
+def _grouped(table: Any, groups: Groups | None, order: np.ndarray | None = None) -> Any:
+    """Return the table with the sums of its groups, the last axis, that each group is made of.
 
-
-def _grouped(
-    table: Any, groups: list[tuple[int, ...]] | None, order: np.ndarray | None = None
-) -> Any:
-    """The table with the sums of some of its groups, the last axis, in the place of each; without
-    groups in their `order`."""
+    Without groups the labelsets in their `order`."""
     if groups is None:
         return table[:, order] if sp.issparse(table) else table[..., order]
-    single = all(len(of) == 1 for of in groups)
-    if sp.issparse(table):
-        if single and len(groups) == table.shape[1]:
-            return table
-        pairs = np.array([(g, i) for i, of in enumerate(groups) for g in of]).T
-        by = sp.csr_matrix(
-            (np.ones(pairs.shape[1], np.int64), tuple(pairs)), shape=(table.shape[1], len(groups))
-        )
-        out = sp.csr_matrix(table @ by)
-        out.sort_indices()
-        return out
-    return np.stack([table[..., list(of)].sum(axis=-1) for of in groups], axis=-1)
+    if not sp.issparse(table):
+        return np.stack([table[..., list(parts)].sum(axis=-1) for parts in groups], axis=-1)
+    if len(groups) == table.shape[1] and all(len(parts) == 1 for parts in groups):
+        return table
+    columns = np.array([part for parts in groups for part in parts])
+    sums = np.repeat(np.arange(len(groups)), [len(parts) for parts in groups])
+    ones = np.ones(len(columns), np.int64)
+    member = sp.csr_matrix((ones, (columns, sums)), (table.shape[1], len(groups)))
+    out = sp.csr_matrix(table @ member)
+    out.sort_indices()
+    return out

@@ -1,9 +1,9 @@
 """States as files: a folder of JSON and Parquet.
 
-``manifest.json`` says what is in it; ``features.parquet`` and ``labels.parquet`` the basis,
-``parts.parquet`` what was collected, a row each, ``sums.parquet`` the sums, a row group for each
-kind and range of features, so that some are read without the rest. What a later version writes
-otherwise has another `FORMAT`; every version reads all before it."""
+``manifest.json`` describes what is in it; ``features.parquet`` and ``labels.parquet`` have the
+basis, ``parts.parquet`` what was collected, a row each, ``sums.parquet`` the sums, a row group for
+each kind and range of features, so that some are read without the others. What a later version
+writes otherwise has another `FORMAT`; every version reads all before it."""
 
 from __future__ import annotations
 
@@ -31,18 +31,20 @@ from ..output.manifest import as_json, now
 from ..params import from_json
 from ..pipeline import Request
 from ..statistics.base import compact, paste
-from .basis import PAIRS_OPTION, Basis
+from .basis import FEATURE_ARRAYS, PAIRS_OPTION, Basis
+from .kinds import axes_of, dims_of, select_rows
 from .needs import check_available, finer, kinds_of, of_pairs
 from .states import CollectedPart, States, check, described_parts, summed
-from .sums import LazySums, axes_of, dims_of, some_rows
+from .sums import LazySums
 
 FORMAT = 2  # 1 where there are no pairs of features
 RANGE_BYTES = 64 << 20  # of the sums of a range of features, about
 
 
 def save(states: States, path: str, overwrite: bool = False) -> None:
-    """Write states as a folder of this machine, whole or not at all. `ParameterError` where it
-    exists, unless to `overwrite`.
+    """Write states as a folder of this machine, whole or not at all.
+
+    Raises `ParameterError` where it exists, unless to `overwrite`.
 
     >>> from spark_mlfs.states import collect
     >>> save(collect([[0, 1], [1, 0]], [["a"], ["b"]], name="monday"), "states/monday")
@@ -61,36 +63,30 @@ def write(states: States, folder: Path, opening: dict[str, Any]) -> None:
     arrays = {n: list(v) if v.ndim > 1 else v for n, v in basis.arrays().items()}
     _write(folder / "features.parquet", {"name": pa.array(basis.features, pa.string()), **arrays})
     _write(folder / "labels.parquet", {"name": pa.array(basis.labels, pa.string())})
-    parts = states.parts
-    _write(folder / "parts.parquet", {
-        **{name: pa.array([getattr(part, name) for part in parts], pa.string()) for name in ("name", "time", "source")},
-        **{name: pa.array([getattr(part, name) for part in parts], pa.list_(pa.string())) for name in ("features", "labels")},
-        "profile": pa.array([bytes(part.profile.encode()) for part in parts], pa.large_binary()),
-        "known": pa.array([None if p.known is None else bytes(encode(p.known)) for p in parts], pa.large_binary()),
-    })  # fmt: skip
-    rows = zip(
-        *(row for kind, state in sorted(states.sums.items()) for row in _cut(states, kind, state)),
-        strict=True,
-    )
-    columns = map(pa.array, rows, (pa.string(), pa.int64(), pa.large_binary()))
-    _write(
-        folder / "sums.parquet",
-        dict(zip(("kind", "first", "state"), columns, strict=True)),
-        row_group_size=1,
-    )
+    _write(folder / "parts.parquet", _part_columns(states.parts))
+    kinds = []
+    firsts = []
+    cells = []
+    for kind, state in sorted(states.sums.items()):
+        for first, cell in _cut(states, kind, state):
+            kinds.append(kind)
+            firsts.append(first)
+            cells.append(cell)
+    sums = {
+        "kind": pa.array(kinds, pa.string()),
+        "first": pa.array(firsts, pa.int64()),
+        "state": pa.array(cells, pa.large_binary()),
+    }
+    _write(folder / "sums.parquet", sums, row_group_size=1)
     facts = {
         "tool": "spark_mlfs",
         **opening,
         "format": FORMAT if basis.options.get(PAIRS_OPTION) else 1,
         "basis": basis.id,
-    }
-    facts |= {
         "options": basis.options,
         "sparse": basis.sparse,
         "thin": basis.thin,
         "kinds": sorted(states.sums),
-    }
-    facts |= {
         "rows": states.rows,
         "features": len(states.features),
         "labels": len(states.labels),
@@ -99,35 +95,56 @@ def write(states: States, folder: Path, opening: dict[str, Any]) -> None:
     (folder / MANIFEST).write_text(as_json(facts), encoding="utf-8")
 
 
-def _write(path: Path, columns: dict[str, Any], **more: Any) -> None:
-    pq.write_table(pa.table(columns), path, compression="zstd", **more)
+def _part_columns(parts: Sequence[CollectedPart]) -> dict[str, pa.Array]:
+    """Return the columns of ``parts.parquet``, a row a part."""
+    columns = {}
+    for name in ("name", "time", "source"):
+        columns[name] = pa.array([getattr(part, name) for part in parts], pa.string())
+    for name in ("features", "labels"):
+        columns[name] = pa.array([getattr(part, name) for part in parts], pa.list_(pa.string()))
+    profiles = [bytes(part.profile.encode()) for part in parts]
+    known = [None if part.known is None else bytes(encode(part.known)) for part in parts]
+    columns["profile"] = pa.array(profiles, pa.large_binary())
+    columns["known"] = pa.array(known, pa.large_binary())
+    return columns
 
 
-def _cut(states: States, kind: str, state: State) -> Iterable[tuple[str, int, bytes]]:
-    """Ranges of the features' sums, and before them, as of feature −1, what is not of features."""
-    state, d = compact({name: state[name] for name in sorted(state)}), len(states.features)
-    mine = {
-        name: value
-        for name, value in state.items()
-        if axes_of(kind, name, dims_of(value))[:1] in ("f", "s")
-    }
-    yield (
-        kind,
-        -1,
-        bytes(encode({name: value for name, value in state.items() if name not in mine})),
-    )
-    size = sum(
-        v.data.nbytes + v.indices.nbytes if sp.issparse(v) else v.nbytes for v in mine.values()
-    )
-    cuts = np.linspace(0, d, max(1, min(d, math.ceil(size / RANGE_BYTES))) + 1).astype(int)
-    for first, last in itertools.pairwise(cuts):
-        yield kind, int(first), bytes(encode(some_rows(kind, mine, states.ends(kind, first, last))))
+def _write(path: Path, columns: dict[str, Any], **options: Any) -> None:
+    pq.write_table(pa.table(columns), path, compression="zstd", **options)
+
+
+def _cut(states: States, kind: str, state: State) -> Iterable[tuple[int, bytes]]:
+    """Yield ranges of the features' sums, by the first of each.
+
+    What is not of features comes before them, as of feature −1."""
+    state = compact({name: state[name] for name in sorted(state)})
+    by_feature: State = {}
+    undivided: State = {}
+    for name, value in state.items():
+        if axes_of(kind, name, dims_of(value))[:1] in ("f", "s"):
+            by_feature[name] = value
+        else:
+            undivided[name] = value
+    yield -1, bytes(encode(undivided))
+    size = sum(map(_bytes_of, by_feature.values()))
+    d = len(states.features)
+    pieces = max(1, min(d, math.ceil(size / RANGE_BYTES)))
+    for first, last in itertools.pairwise(np.linspace(0, d, pieces + 1).astype(int)):
+        rows = states.row_slices(kind, first, last)
+        yield int(first), bytes(encode(select_rows(kind, by_feature, rows)))
+
+
+def _bytes_of(value: Any) -> int:
+    if sp.issparse(value):
+        return int(value.data.nbytes + value.indices.nbytes)
+    return int(value.nbytes)
 
 
 def load(*paths: str, requests: Sequence[Request] = ()) -> States:
-    """The states in folders, or in all that patterns such as ``"states/2026-11-*"`` name, merged;
-    only what `requests` take, if there are any. What does not fit is refused before any sum is
-    read.
+    """Return the states in folders merged, or in all that patterns name (``"states/2026-11-*"``).
+
+    Only what `requests` take is read, if there are any. What does not fit is refused before any
+    sum is read.
 
     >>> from spark_mlfs.states import collect
     >>> first = collect([[0, 1], [1, 0]], [["a"], ["b"]], name="first")
@@ -137,27 +154,31 @@ def load(*paths: str, requests: Sequence[Request] = ()) -> States:
     3"""
     places = folders(paths)
     first = head(places[0])
+
+    def later_head(path: str) -> States:
+        return head(path, first.basis)
+
     with ThreadPoolExecutor(num_cores()) as threads:
-        heads = [first, *threads.map(lambda path: head(path, first.basis), places[1:])]
+        heads = [first, *threads.map(later_head, places[1:])]
         check(heads)
+        unknown = any(states.has_unknown for states in heads)
         for request in requests:
-            check_available(first.sums, any(each.has_unknown for each in heads), request)
-        needed = {kind for request in requests for kind in kinds_of(request)}
-        kinds = (
-            {kind if kind in first.sums else finer(kind) for kind in needed} | {"outside", "groups"}
-            if requests
-            else None
-        )
-        every = [
-            *threads.map(
-                lambda path, own: replace(own, sums=Stored(path, own, kinds)), places, heads
-            )
-        ]
-    return summed(every, later=bool(requests) and not of_pairs(requests))
+            check_available(first.sums, unknown, request)
+        kinds: set[str] | None = None
+        if requests:
+            needed = {kind for request in requests for kind in kinds_of(request)}
+            kinds = {kind if kind in first.sums else finer(kind) for kind in needed}
+            kinds |= {"outside", "groups"}
+
+        def with_sums(path: str, states: States) -> States:
+            return replace(states, sums=StoredSums(path, states, kinds))
+
+        loaded = [*threads.map(with_sums, places, heads)]
+    return summed(loaded, lazy=bool(requests) and not of_pairs(requests))
 
 
 def local_path(path: str) -> str:
-    """The path without a scheme; `ParameterError` where it is not of this machine."""
+    """Return the path without a scheme; raise `ParameterError` where it is of another machine."""
     plain = plain_path(path)
     if plain is None:
         raise ParameterError(
@@ -168,22 +189,22 @@ def local_path(path: str) -> str:
 
 
 def folders(paths: Sequence[str]) -> list[str]:
-    """The folders that paths and patterns name; `DataError` where there are none."""
+    """Return the folders that paths and patterns name; raise `DataError` where there are none."""
     out = []
     for path in map(local_path, paths):
-        found = (
-            sorted(p for p in glob.glob(path) if os.path.isdir(p))
-            if glob.has_magic(path)
-            else [path]
-        )
-        if not found:
+        matches = [path]
+        if glob.has_magic(path):
+            matches = sorted(match for match in glob.glob(path) if os.path.isdir(match))
+        if not matches:
             raise DataError(f"{path}: no such states; give folders that spark-mlfs collect wrote")
-        out += found
+        out += matches
     return list(dict.fromkeys(os.path.normpath(path) for path in out))
 
 
 def manifest_of(path: str) -> dict[str, Any]:
-    """The manifest of states; `DataError` where there are none, or of a later version."""
+    """Return the manifest of states.
+
+    Raises `DataError` where there are none, or of a later version."""
     try:
         manifest: dict[str, Any] = from_json((Path(path) / MANIFEST).read_text(encoding="utf-8"))
         version = int(manifest["format"])
@@ -199,53 +220,56 @@ def manifest_of(path: str) -> dict[str, Any]:
 
 
 def head(path: str, known: Basis | None = None) -> States:
-    """The states in a folder without their sums: what `collect` takes as `like`. `DataError` where
-    there are none."""
+    """Return the states in a folder without their sums: what `collect` takes as `like`.
+
+    A `known` basis that is theirs is not read again. Raises `DataError` where there are none."""
     path = local_path(path)
     manifest = manifest_of(path)
     try:
-        basis = (
-            known if known is not None and known.id == manifest["basis"] else _basis(path, manifest)
-        )
-        parts = tuple(_part(row) for row in pq.read_table(Path(path) / "parts.parquet").to_pylist())
-        if not parts:
+        if known is not None and known.id == manifest["basis"]:
+            basis = known
+        else:
+            basis = _read_basis(path, manifest)
+        rows = pq.read_table(Path(path) / "parts.parquet").to_pylist()
+        if not rows:
             raise LookupError("no part")
+        parts = tuple(_read_part(row) for row in rows)
         return States(basis, parts, {kind: {} for kind in manifest["kinds"]})
     except (OSError, LookupError, pa.ArrowException) as error:
         raise _damaged(path, error) from None
 
 
-def _basis(path: str, manifest: dict[str, Any]) -> Basis:
+def _read_basis(path: str, manifest: dict[str, Any]) -> Basis:
     table = pq.read_table(Path(path) / "features.parquet")
     labels = pq.read_table(Path(path) / "labels.parquet")["name"].to_pylist()
-    arrays = {name: table[name].to_numpy() for name in ("low", "high", "binary", "centre", "reach")}
-    edges = {
-        int(n.split()[1]): np.stack(table[n].to_numpy())
-        for n in table.column_names
-        if n.startswith("edges ")
-    }
-    arrays |= {name: manifest[name] for name in ("sparse", "thin", "options")}
-    out = Basis(table["name"].to_pylist(), labels, **arrays, edges=edges)
-    if out.id != manifest["basis"]:
+    facts = {name: table[name].to_numpy() for name in FEATURE_ARRAYS}
+    facts |= {name: manifest[name] for name in ("sparse", "thin", "options")}
+    edges = {}
+    for name in table.column_names:
+        if name.startswith("edges "):
+            edges[int(name.split()[1])] = np.stack(table[name].to_numpy())
+    basis = Basis(table["name"].to_pylist(), labels, **facts, edges=edges)
+    if basis.id != manifest["basis"]:
         raise DataError(
             f"{path}: the states are damaged: their basis is not the one they were collected on; "
             "collect them again"
         )
-    return out
+    return basis
 
 
-def _part(row: dict[str, Any]) -> CollectedPart:
+def _read_part(row: dict[str, Any]) -> CollectedPart:
     facts = {name: value for name, value in decode(row["profile"]).items() if name in RULES}
     known = None if row["known"] is None else decode(row["known"])
     return CollectedPart(**{**row, "profile": Profile(**facts), "known": known})
 
 
-class Stored(LazySums):
-    """Sums as they lie in a file, of some kinds; decoded when they are asked for."""
+class StoredSums(LazySums):
+    """Sums of some kinds as they lie in a file, decoded when they are needed."""
 
-    def __init__(self, path: str, own: States, kinds: Collection[str] | None) -> None:
-        super().__init__([kind for kind in own.sums if kinds is None or kind in kinds])
-        self._own, self._cells = own, {kind: dict[int, memoryview]() for kind in self}
+    def __init__(self, path: str, states: States, kinds: Collection[str] | None) -> None:
+        super().__init__([kind for kind in states.sums if kinds is None or kind in kinds])
+        self._states = states
+        self._cells = {kind: dict[int, memoryview]() for kind in self}
         try:
             file = pq.ParquetFile(Path(path) / "sums.parquet")
             for group, row in enumerate(file.read(["kind", "first"]).to_pylist()):
@@ -258,18 +282,27 @@ class Stored(LazySums):
             raise _damaged(path, error) from None
 
     def of(self, kind: str, first: int = 0, last: int | None = None) -> State:
-        d = len(self._own.features)
-        last, cells = d if last is None else last, self._cells[kind]
+        d = len(self._states.features)
+        last = d if last is None else last
+        cells = self._cells[kind]
         ranges = [*itertools.pairwise([*sorted(cells)[1:], d])]
-        wanted = [(a, z) for a, z in ranges if a < last and first < z] or ranges[:1]
+        # of no features the first range, so that its arrays are there, with no rows
+        overlapping = [(a, z) for a, z in ranges if a < last and first < z] or ranges[:1]
         pieces = []
-        for a, z in wanted:
+        for a, z in overlapping:
             low, high = np.clip((first, last), a, z).tolist()
-            at = self._own.ends(kind, low, high, before=a)
-            pieces.append(
-                decode(cells[a], lambda name, dims, at=at: at[axes_of(kind, name, dims)[:1]])
-            )  # type: ignore[misc]
-        return decode(cells[-1]) | (pieces[0] if len(pieces) == 1 else paste(pieces))
+            pieces.append(self._decoded(kind, a, low, high))
+        of_features = pieces[0] if len(pieces) == 1 else paste(pieces)
+        return decode(cells[-1]) | of_features
+
+    def _decoded(self, kind: str, start: int, first: int, last: int) -> State:
+        """Return the sums of the features first..last from the range that begins at `start`."""
+        slices = self._states.row_slices(kind, first, last, start)
+
+        def rows_of(name: str, dims: int) -> slice:
+            return slices[axes_of(kind, name, dims)[:1]]
+
+        return decode(self._cells[kind][start], rows_of)
 
 
 def _damaged(path: str, error: Exception) -> DataError:

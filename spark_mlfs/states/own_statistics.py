@@ -1,4 +1,4 @@
-"""Statistics."""
+"""Statistics that only states collect: by declared labels, by groups of ids, out of range."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from ..statistics.targets import Labels
 
 @dataclass(frozen=True)
 class DeclaredLabels(Labels):
-    """Group 0: all rows; 1 + l those with label l; where some are `undeclared` 1 + q those whose labels
-    are not told at all, and 2 + q + l those where label l by itself is unknown: whatever labels
-    other rows have, these are told of them, too."""
+    """Groups of all rows and of each label, and of rows whose labels are unknown.
+
+    Group 0: all rows; 1 + l those with label l; where some are `undeclared` 1 + q those of which no
+    label is declared, and 2 + q + l those where label l by itself is unknown. So the groups hold
+    for whatever labels the rows of other states have, too."""
 
     undeclared: bool = False
 
@@ -37,18 +39,20 @@ class DeclaredLabels(Labels):
         rows, groups = Labels(self.q).groups(block)
         if not self.undeclared:
             return rows, groups
-        (some, labels), none = block.unknown_entries(), block.unlabelled_rows()
-        of_none, of_some = np.full(len(none), 1 + self.q), 2 + self.q + labels.astype(np.int64)
-        return np.concatenate([rows, none, some]), np.concatenate([groups, of_none, of_some])
+        unlabelled = block.unlabelled_rows()
+        of_unlabelled = np.full(len(unlabelled), 1 + self.q)
+        unknown_rows, unknown_labels = block.unknown_entries()
+        of_unknown = 2 + self.q + unknown_labels.astype(np.int64)
+        all_rows = np.concatenate([rows, unlabelled, unknown_rows])
+        return all_rows, np.concatenate([groups, of_unlabelled, of_unknown])
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
-        each, met = 1 + profile.most_labels, profile.nonzero + profile.feature_label_pairs
-        if not self.undeclared:
-            return each, met
-        return (
-            each + 1 + profile.most_unknown,
-            met + profile.feature_unknown_pairs + profile.unlabelled_stored,
-        )
+        groups_a_row = 1 + profile.most_labels
+        cells = profile.nonzero + profile.feature_label_pairs
+        if self.undeclared:
+            groups_a_row += 1 + profile.most_unknown
+            cells += profile.feature_unknown_pairs + profile.unlabelled_stored
+        return groups_a_row, cells
 
 
 @dataclass
@@ -65,27 +69,31 @@ class KeyedGrams(Gram):
 
 @dataclass
 class OutOfRangeCounts(Statistic, layout="rows", weighted=True, graded=True):
-    """(d,) rows in which a feature lies outside its edges."""
+    """Rows in which a feature lies outside its edges, (d,); of a `binary` one also any value but
+    0 and 1."""
 
     low: np.ndarray
     high: np.ndarray
-    two: np.ndarray
+    binary: np.ndarray
 
     def partial(self, block: Block, profile: Profile) -> State:
-        x, mass, every = block.x, block.masses(profile), np.arange(block.d)
-        mass = np.ones(block.n, np.int64) if mass is None else mass
+        features = np.arange(block.d)
+        mass = block.masses(profile)
+        if mass is None:
+            mass = np.ones(block.n, np.int64)
         if not block.sparse:
-            return {"outside": mass @ self._out(x, every)}
-        zeros = mass.sum() - mass @ with_values(x, np.ones(x.nnz, np.int64))  # that are not stored
-        return {
-            "outside": mass @ with_values(x, self._out(x.data, x.indices))
-            + zeros * self._out(np.zeros(block.d), every)
-        }
+            return {"outside": mass @ self._outside(block.x, features)}
+        stored = with_values(block.x, np.ones(block.x.nnz, np.int64))
+        unstored = mass.sum() - mass @ stored
+        outside = with_values(block.x, self._outside(block.x.data, block.x.indices))
+        zero_outside = self._outside(np.zeros(block.d), features)
+        return {"outside": mass @ outside + unstored * zero_outside}
 
-    def _out(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        inside = (values >= self.low[columns]) & (values <= self.high[columns])
-        out: np.ndarray = ~inside | (self.two[columns] & (values != 0) & (values != 1))
-        return out.astype(np.int64)
+    def _outside(self, values: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Return 1 for values of these features that are outside, else 0."""
+        inside = (values >= self.low[features]) & (values <= self.high[features])
+        third_value = self.binary[features] & (values != 0) & (values != 1)
+        return np.asarray(~inside | third_value, np.int64)
 
     def state_bytes(self, profile: Profile) -> int:
         return 8 * profile.d + envelope(1)

@@ -1,4 +1,4 @@
-"""Ranking."""
+"""Rankings from states: by methods that take sums, and by extractors of second moments."""
 
 from __future__ import annotations
 
@@ -31,12 +31,14 @@ def rank(
     method_params: Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> pd.DataFrame:
-    """The `k` best features by the rows of states, or of several that are merged first; the frame
-    and the arguments are those of `spark_mlfs.rank`. Raises `ParameterError` where the states do
-    not hold what the method needs.
+    """Return the `k` best features by the rows of states, or of several, which are merged first.
+
+    The frame and the arguments are those of `spark_mlfs.rank`. Raises `ParameterError` where the
+    states do not hold what the method needs.
 
     >>> from spark_mlfs.states import collect
-    >>> rank(collect([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]]), "mim", k=1)["name"].tolist()
+    >>> states = collect([[0, 1], [0, 0], [1, 1], [1, 0]], [["a"], ["a"], ["b"], ["b"]])
+    >>> rank(states, "mim", k=1)["name"].tolist()
     ['x0']
     """
     merged = states if isinstance(states, States) else merge(*states)
@@ -50,16 +52,15 @@ def rank(
 def _by_projection(
     states: States, name: str, k: int | str | None, parameters: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """The ranking by an extractor, which takes the second moments."""
+    """Return the ranking by an extractor, which takes the second moments."""
     extractor = EXTRACTORS.create(name)
-    checked, rows = (
-        spec.check(extractor.parameters, parameters, f"extractor {name!r}"),
-        states.dataset(),
-    )
-    state = rows.engine(DEFAULT_BUDGETS)
+    checked = spec.check(extractor.parameters, parameters, f"extractor {name!r}")
+    rows = states.dataset()
+    engine = rows.engine(DEFAULT_BUDGETS)
     with one_thread():
-        learned = extractor.fit(state, checked)
+        learned = extractor.fit(engine, checked)
     order, values = complete(learned["scores"], learned["varying"], rows.profile.d)
     names = [rows.feature_names[f] for f in order]
-    out = pd.DataFrame({"rank": np.arange(1, len(order) + 1), "index": order, "name": names})
+    ranks = np.arange(1, len(order) + 1)
+    out = pd.DataFrame({"rank": ranks, "index": order, "name": names})
     return out.assign(score=values[order], relevance=values[order]).iloc[: K.accept(k)]

@@ -1,16 +1,13 @@
-"""What states hold: the sums of each kind of statistic, feature by feature, so that they are joined
-by name and cut by features.
+"""Sums by kind as states hold them: made when they are needed, in words, added up exactly.
 
-A kind is a text, such as ``"counts 5 width"``; its sums are arrays of whole numbers, dense or CSR,
-by name. `KINDS` says what each axis of an array stands for: f features, s the codes of features
-(`Coding.offsets`), g groups of rows (`DeclaredLabels`), G those but the first, q labels, m labelsets,
-of which the CSR ``sets`` (m, q) holds the labels; L pairs of labels, k all rows and the labels
-(`collect`). Sums of quantised values (`kernels.exact`) are in words of 40 bits throughout, so that
-any number of states add up. All sums are linear: they merge, and are taken away."""
+Arrays go by feature, label and labelset (`kinds`), so that they are joined by name and cut by
+features. Sums of quantised values (`kernels.exact`) are in words of 40 bits throughout, so that any
+number of states add up: array ``h+`` has what is above the lower word ``h``. All sums are linear:
+they merge, and are taken away."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -22,107 +19,28 @@ from ..blocks.codec import State
 from ..frames.frame import num_cores
 from ..kernels.matrix import changed
 from ..statistics.moments import WORD
+from .kinds import axes_of, base_of, dims_of
 
-MOMENTS = {
-    "n": ".",
-    "y": "q",
-    "yy": "qq",
-    "h": "f",
-    "l": "f",
-    "hh": "ff",
-    "rest": "ff",
-    "hy": "fq",
-    "ly": "fq",
-}
-SETS = {"sets": "mq", "counts": "m"}
-KINDS: dict[str, tuple[str, dict[str, str]]] = {  # what it is in words; the axes of its arrays
-    "counts": ("counts of values by label", {"table": "sg"}),
-    "labelset counts": ("counts of values by labelset", {"table": "sm", **SETS}),
-    "labelsets": ("counts of labelsets", SETS),
-    "labelset sums": (
-        "sums by labelset",
-        {**dict.fromkeys(("h", "l", "hh", "hl", "ll"), "fm"), **SETS},
-    ),
-    "moments": (
-        "sums by label",
-        {"count": "g", **dict.fromkeys(("rows", "h", "l", "hh", "hl", "ll"), "fG")},
-    ),
-    "gram": ("second moments", MOMENTS),
-    "groups": ("second moments by group of rows", MOMENTS),
-    "folds": ("second moments by fold", MOMENTS),
-    "outside": ("", {"outside": "f"}),
-    "pairs": ("counts of pairs of features by label", {"joint": ".g"}),
-    "plain pairs": ("counts of pairs of features", {"joint": ".."}),
-    "label pairs": (
-        "counts of pairs of labels by feature",
-        {"both": ".L", "single": ".k", "allboth": "L", "allsingle": "k"},
-    ),
-}
-PAIR_KINDS = ("pairs", "plain pairs", "label pairs")
 IN_WORDS = frozenset({"h", "l", "hh", "hl", "ll", "hy", "ly", "yy"})  # sums of quantised values
 COUNTED = ("table", "rows", "counts", "count", "n", "outside", "joint", "both", "single")
 MASK = (1 << WORD) - 1
 RANGE = 1 << 19  # cells of CSR tables that are added up in a dense one
 RANGES = 16  # that are added up by one thread
-SHIFT = 20  # bits that words are raised by at a time
+SHIFT = 20  # bits that words are shifted by at a time
 
-
-def name_of(kind: str) -> str:
-    """The kind without its parameters."""
-    return next(name for name in sorted(KINDS, key=len, reverse=True) if kind.startswith(name))
-
-
-def describe_kind(kind: str) -> str:
-    """A kind in words."""
-    name = name_of(kind)
-    return KINDS[name][0] + (f" ({kind.removeprefix(name).strip()})" if kind != name else "")
-
-
-def bins_of(kind: str) -> tuple[int, str]:
-    """The number of bins, and how they are cut, of a kind that has codes."""
-    _, num_bins, binning = kind.rsplit(" ", 2)
-    return int(num_bins), binning
-
-
-def describe_kinds(kinds: Iterable[str]) -> str:
-    """Kinds in words, for messages."""
-    return ", ".join(filter(None, map(describe_kind, sorted(kinds))))
-
-
-def axes_of(kind: str, name: str, dims: int) -> str:
-    """The axes of an array of a kind that has so many, 0 of a CSR matrix."""
-    base = _base(name)
-    if name.startswith("all "):
-        return "f"
-    axes = KINDS[name_of(kind)][1][base]
-    if not dims:
-        return axes
-    if base == "table":
-        return "f." + axes[1]
-    return axes.replace("G", "g") if dims == len(axes) else axes[:dims]
-
-
-def dims_of(value: Any) -> int:
-    """How many axes an array has; 0 of a CSR matrix."""
-    return 0 if sp.issparse(value) else value.ndim
-
-
-def some_rows(kind: str, state: State, at: Mapping[str, Any]) -> State:
-    """The state with the rows of some features alone, in the arrays that go by features: `at` is
-    where, by their first axis."""
-    whole = slice(None)
-    return {
-        name: value[at.get(axes_of(kind, name, dims_of(value))[:1], whole)]
-        for name, value in state.items()
-    }
+Axis = tuple[np.ndarray, int]  # where the entries of an axis go, and how long it is then
+Places = dict[str, Axis]  # by the letter of the axis
+Term = tuple[Any, list[Axis | None], int]  # an array, the places of its axes, a sign
 
 
 class LazySums(Mapping[str, State]):
-    """Sums by kind, of which each is made when it is asked for, and kept; `of` some features it is
-    made alone, and not kept."""
+    """Sums by kind, each made when it is needed, and kept.
+
+    Of a range of features (`of`) they are made without the others, and not kept."""
 
     def __init__(self, kinds: Collection[str]) -> None:
-        self._kinds, self._made = sorted(kinds), dict[str, State]()
+        self._kinds = sorted(kinds)
+        self._made: dict[str, State] = {}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kinds)
@@ -139,35 +57,43 @@ class LazySums(Mapping[str, State]):
         return self._made[kind]
 
     def of(self, kind: str, first: int = 0, last: int | None = None) -> State:
-        """The sums of the features first..last."""
+        """Return the sums of the features first..last."""
         raise NotImplementedError
 
 
-def _base(name: str) -> str:
-    return name.removesuffix("+").rpartition(" ")[2]
+# ---- words ----
 
 
 def in_words(state: State) -> State:
-    """The sums with those of quantised values in words of 40 bits."""
-    narrow = [
-        name for name, value in state.items() if name == "table" and sp.issparse(value)
-    ]  # of counts, half the memory
-    out = {
-        name: value if name in narrow else value.astype(np.int64, copy=False)
-        for name, value in state.items()
-    }
+    """Return the sums with those of quantised values in words of 40 bits."""
+    out: State = {}
+    for name, value in state.items():
+        is_sparse_table = name == "table" and sp.issparse(value)
+        # its counts stay narrow, half the memory
+        out[name] = value if is_sparse_table else value.astype(np.int64, copy=False)
     for name in [name for name in out if name.endswith("rest")]:
+        upper = _upper_of(name)
         above = out[name] >> WORD
-        upper = name.removesuffix("rest") + "hh"
-        out[upper], out[name] = out[upper] + above, out[name] - (above << WORD)
-    for name in [name for name in out if not name.endswith("+") and _base(name) in IN_WORDS]:
-        value, before = out[name], out.get(name + "+")
-        out[name], above = changed(value, lambda v: v & MASK), changed(value, lambda v: v >> WORD)
-        out[name + "+"] = above if before is None else above + before
+        out[upper] = out[upper] + above
+        out[name] = out[name] - (above << WORD)
+    lower_words = [n for n in out if not n.endswith("+") and base_of(n) in IN_WORDS]
+    for name in lower_words:
+        value = out[name]
+        out[name] = changed(value, lambda word: word & MASK)
+        above = changed(value, lambda word: word >> WORD)
+        upper = _upper_of(name)
+        out[upper] = above + out[upper] if upper in out else above
     for name, value in out.items():
         if sp.issparse(value):
             out[name] = _canonical(value)
     return out
+
+
+def _upper_of(name: str) -> str:
+    """Return the name of the array that has what is above the word of an array."""
+    if name.endswith("rest"):  # of Gram: X'X is ``hh`` · 2⁴⁰ + ``rest``
+        return name.removesuffix("rest") + "hh"
+    return name + "+"
 
 
 def _canonical(matrix: Any) -> sp.csr_matrix:
@@ -180,201 +106,232 @@ def _canonical(matrix: Any) -> sp.csr_matrix:
 
 
 def shifted_up(state: State, bits: int) -> State:
-    """The sums times 2^bits: of weights in a finer unit. The labels of labelsets stay as they
-    are."""
+    """Return the sums times 2^bits: of weights in a finer unit.
+
+    The labels of labelsets stay as they are."""
     while bits > 0:
         step = min(bits, SHIFT)
-        state = in_words(
-            {n: v if n == "sets" else v.astype(np.int64) * (1 << step) for n, v in state.items()}
-        )
+        out: State = {}
+        for name, value in state.items():
+            out[name] = value if name == "sets" else value.astype(np.int64) * (1 << step)
+        state = in_words(out)
         bits -= step
     return state
 
 
 def shifted_down(state: State, bits: int) -> State:
-    """The inverse of `shifted_up`."""
+    """Return the inverse of `shifted_up`."""
     while bits > 0:
         step = min(bits, SHIFT)
-        out = {"sets": state["sets"]} if "sets" in state else {}
-        for name in state.keys() - out.keys():
-            value, upper = (
-                state[name],
-                name.removesuffix("rest") + "hh" if name.endswith("rest") else name + "+",
-            )
+        out: State = {}
+        for name, value in state.items():
+            if name == "sets":
+                out[name] = value
+                continue
+            upper = _upper_of(name)
             if upper in state:
-                value = value + changed(
-                    state[upper], lambda v, step=step: (v & (1 << step) - 1) << WORD
-                )  # type: ignore[misc]
-            out[name] = changed(value, lambda v, step=step: v >> step)  # type: ignore[misc]
-        state, bits = in_words(out), bits - step
+                value = value + _lowest_bits(state[upper], step)
+            out[name] = _without_lowest_bits(value, step)
+        state = in_words(out)
+        bits -= step
     return state
+
+
+def _lowest_bits(upper: Any, bits: int) -> Any:
+    """Return the lowest bits of upper words, as they count in the words below."""
+    return changed(upper, lambda word: (word & (1 << bits) - 1) << WORD)
+
+
+def _without_lowest_bits(value: Any, bits: int) -> Any:
+    return changed(value, lambda word: word >> bits)
 
 
 # ---- adding up ----
 
-Places = dict[str, tuple[np.ndarray, int]]  # by axis: where entries go, and how many there are
-
 
 def hashes_of(sets: sp.csr_matrix, graded: bool) -> np.ndarray:
-    """(m,) the hashes of labelsets, as blocks have them."""
-    return labelset_hashes(sets.indices, sets.indptr, sets.data if graded else None)
+    """Return the hashes of labelsets as blocks have them, (m,)."""
+    grades = sets.data if graded else None
+    return labelset_hashes(sets.indices, sets.indptr, grades)
 
 
 def added(
     kind: str, states: Sequence[State], places: Sequence[Places], signs: Sequence[int], graded: bool
 ) -> State:
-    """The sum of states of a kind, of which each has its `places` in what all of them are about; a
-    sign of −1 takes away."""
-    places = [dict(each) for each in places]
+    """Return the sum of states of a kind, placed where `places` has their entries.
+
+    A sign of −1 takes a state away."""
     out: State = {}
     if "sets" in states[0]:
-        sets = [
-            _placed(state["sets"], (None, place["q"]))
-            for state, place in zip(states, places, strict=True)
-        ]
-        hashes = [hashes_of(each, graded) for each in sets]
-        every, first = np.unique(np.concatenate(hashes), return_index=True)
-        for place, own in zip(places, hashes, strict=True):
-            place["m"] = np.searchsorted(every, own), len(every)
-        out["sets"] = sp.vstack(sets, format="csr")[first]
+        out["sets"], places = _joined_labelsets(states, places, graded)
     for name in sorted({name for state in states for name in state} - {"sets"}):
-        having = [
-            (s[name], p, sign)
-            for s, p, sign in zip(states, places, signs, strict=True)
-            if name in s
-        ]
-        out[name] = _sum(
-            [
-                (value, [p.get(a) for a in axes_of(kind, name, dims_of(value))], sign)
-                for value, p, sign in having
-            ]
-        )
+        terms: list[Term] = []
+        for state, place, sign in zip(states, places, signs, strict=True):
+            if name in state:
+                value = state[name]
+                axes = axes_of(kind, name, dims_of(value))
+                terms.append((value, [place.get(letter) for letter in axes], sign))
+        out[name] = _sum(terms)
     return without_empty(in_words(out))
 
 
+def _joined_labelsets(
+    states: Sequence[State], places: Sequence[Places], graded: bool
+) -> tuple[sp.csr_matrix, list[Places]]:
+    """Return the distinct labelsets of states, and the places with those of their labelsets."""
+    pairs = zip(states, places, strict=True)
+    sets = [_placed(state["sets"], (None, place["q"])) for state, place in pairs]
+    hashes = [hashes_of(labelsets, graded) for labelsets in sets]
+    distinct, first = np.unique(np.concatenate(hashes), return_index=True)
+    joined = []
+    for place, own_hashes in zip(places, hashes, strict=True):
+        labelsets = (np.searchsorted(distinct, own_hashes), len(distinct))
+        joined.append({**place, "m": labelsets})
+    return sp.vstack(sets, format="csr")[first], joined
+
+
 def without_empty(state: State) -> State:
-    """Without labelsets, groups and folds of no rows: as if there had been none."""
+    """Return the state without labelsets, groups and folds that have no rows."""
     if "sets" in state and not state["counts"].all():
-        rest, own = np.flatnonzero(state["counts"]), ("sets", "counts")
-        out = {
-            n: v[..., rest] if isinstance(v, np.ndarray) else v[:, rest]
-            for n, v in state.items()
-            if n not in own
-        }
-        state = {**out, **{name: state[name][rest] for name in own}}
-    gone = [
+        occurring = np.flatnonzero(state["counts"])
+        out: State = {}
+        for name, value in state.items():
+            if name in ("sets", "counts"):
+                out[name] = value[occurring]
+            elif isinstance(value, np.ndarray):
+                out[name] = value[..., occurring]
+            else:
+                out[name] = value[:, occurring]
+        state = out
+    empty = [
         name.removesuffix("n")
         for name, value in state.items()
         if name.endswith(" n") and not value.any()
     ]
-    return {n: v for n, v in state.items() if not any(n.startswith(prefix) for prefix in gone)}
-
-
-Term = tuple[
-    Any, list[tuple[np.ndarray, int] | None], int
-]  # an array, the places of its axes, a sign
+    return {name: value for name, value in state.items() if not name.startswith(tuple(empty))}
 
 
 def _sum(terms: Sequence[Term]) -> Any:
-    """The sum of arrays, each placed."""
+    """Return the sum of arrays, each placed."""
     value, axes, _ = terms[0]
-    shape = tuple(
-        size if place is None else place[1] for size, place in zip(value.shape, axes, strict=True)
-    )
+    sizes = zip(value.shape, axes, strict=True)
+    shape = tuple(size if axis is None else axis[1] for size, axis in sizes)
     if sp.issparse(value):
-        return _sparse_sum([(_placed(v, places), sign) for v, places, sign in terms], shape)
+        return _sparse_sum([(_placed(matrix, axes), sign) for matrix, axes, sign in terms], shape)
     out = np.zeros(shape, np.int64)
-    for v, places, sign in terms:
-        at = [
-            np.arange(n) if place is None else place[0]
-            for n, place in zip(v.shape, places, strict=True)
-        ]
-        whole = v.shape == shape and all(np.array_equal(a, np.arange(len(a))) for a in at)
-        part: Any = ... if whole else np.ix_(*at)
-        out[part] += sign * v.astype(np.int64)
+    for array, axes, sign in terms:
+        sizes = zip(array.shape, axes, strict=True)
+        positions = [np.arange(size) if axis is None else axis[0] for size, axis in sizes]
+        in_place = array.shape == shape and all(map(_are_in_place, positions))
+        cells: Any = ... if in_place else np.ix_(*positions)
+        out[cells] += sign * array.astype(np.int64)
     return out
 
 
-def _placed(
-    matrix: sp.csr_matrix, places: Sequence[tuple[np.ndarray, int] | None]
-) -> sp.csr_matrix:
-    """The matrix with its rows at places, which ascend, and its columns."""
-    rows, columns = (p or (np.arange(n), n) for p, n in zip(places, matrix.shape, strict=True))
-    indptr = np.zeros(rows[1] + 1, np.int64)
-    indptr[1 + rows[0]] = np.diff(matrix.indptr)
-    same = np.array_equal(columns[0], np.arange(len(columns[0])))
-    indices = matrix.indices if same else columns[0][matrix.indices]
-    return sp.csr_matrix((matrix.data, indices, np.cumsum(indptr)), shape=(rows[1], columns[1]))
+def _are_in_place(positions: np.ndarray) -> bool:
+    return np.array_equal(positions, np.arange(len(positions)))
+
+
+def _placed(matrix: sp.csr_matrix, axes: Sequence[Axis | None]) -> sp.csr_matrix:
+    """Return the matrix with its rows at ascending places, and its columns at theirs."""
+    rows, num_rows = axes[0] or (np.arange(matrix.shape[0]), matrix.shape[0])
+    columns, num_columns = axes[1] or (np.arange(matrix.shape[1]), matrix.shape[1])
+    lengths = np.zeros(num_rows + 1, np.int64)
+    lengths[1 + rows] = np.diff(matrix.indptr)
+    indices = matrix.indices if _are_in_place(columns) else columns[matrix.indices]
+    return sp.csr_matrix((matrix.data, indices, np.cumsum(lengths)), shape=(num_rows, num_columns))
 
 
 def _sparse_sum(
     terms: Sequence[tuple[sp.csr_matrix, int]], shape: tuple[int, ...]
 ) -> sp.csr_matrix:
-    """The sum of CSR tables of whole numbers: range by range of rows, in a dense table where that
-    is the quicker way."""
-    if len(terms) == 1 and terms[0][1] == 1:
-        return terms[0][0]
-    if sum(t.nnz for t, _ in terms) * 32 < shape[0] * shape[1]:
-        total = sum(
-            (sign * t.astype(np.int64) for t, sign in terms[1:]),
-            terms[0][1] * terms[0][0].astype(np.int64),
-        )
+    """Return the sum of CSR tables of whole numbers.
+
+    Range by range of rows it is taken in a dense table, where that is the quicker way."""
+    first_table, first_sign = terms[0]
+    if len(terms) == 1 and first_sign == 1:
+        return first_table
+    cells = shape[0] * shape[1]
+    stored = sum(table.nnz for table, _ in terms)
+    if stored * 32 < cells:
+        total = first_sign * first_table.astype(np.int64)
+        for table, sign in terms[1:]:
+            total = total + sign * table.astype(np.int64)
         return _canonical(total)
+    dtype = np.int32 if sum(_largest(table) for table, _ in terms) < 1 << 31 else np.int64
     step = max(1, RANGE // max(1, shape[1]))
-    most = sum(
-        int(np.abs(t.data.max(initial=0))) + int(np.abs(t.data.min(initial=0))) for t, _ in terms
-    )
-    kind = np.int32 if most < 1 << 31 else np.int64
 
     def of_range(first: int) -> tuple[np.ndarray, ...]:
-        last = min(shape[0], first + step)
-        starts = np.arange(0, (last - first) * shape[1], shape[1], dtype=np.int32)
-        places, counts = [], []
-        for t, sign in terms:
-            own = slice(t.indptr[first], t.indptr[last])
-            places.append(np.repeat(starts, np.diff(t.indptr[first : last + 1])) + t.indices[own])
-            counts.append(sign * t.data[own].astype(kind))
-        cells = np.concatenate(counts), np.concatenate(places), [0, sum(map(len, places))]
-        table = sp.csr_matrix(cells, (1, (last - first) * shape[1])).toarray().reshape(-1, shape[1])
-        at = np.flatnonzero(table)
-        return table.reshape(-1)[at], at % shape[1], np.count_nonzero(table, axis=1)
+        return _dense_sum(terms, first, min(shape[0], first + step), shape[1], dtype)
 
-    room = min(
-        sum(t.nnz for t, _ in terms), shape[0] * shape[1]
-    )  # pages that are not written take no memory
-    data, indices = np.empty(room, kind), np.empty(room, np.int32 if room < 1 << 31 else np.int64)
-    starts = [np.zeros(1, np.int64)]
+    room = min(stored, cells)  # pages that are not written take no memory
+    index_dtype = np.int32 if room < 1 << 31 else np.int64
+    data = np.empty(room, dtype)
+    indices = np.empty(room, index_dtype)
+    indptr = [np.zeros(1, np.int64)]
     ranges = range(0, shape[0], step)
     with ThreadPoolExecutor(num_cores()) as threads:  # which begin when there is work
-        for counts, columns, lengths in (threads.map if len(ranges) > RANGES else map)(
-            of_range, ranges
-        ):
-            first = int(starts[-1][-1])
-            data[first : first + len(counts)], indices[first : first + len(counts)] = (
-                counts,
-                columns,
-            )
-            starts.append(first + np.cumsum(lengths))
-    size = int(starts[-1][-1])
-    return sp.csr_matrix((data[:size], indices[:size], np.concatenate(starts)), shape)
+        run = threads.map if len(ranges) > RANGES else map
+        for counts, columns, lengths in run(of_range, ranges):
+            start = int(indptr[-1][-1])
+            end = start + len(counts)
+            data[start:end] = counts
+            indices[start:end] = columns
+            indptr.append(start + np.cumsum(lengths))
+    size = int(indptr[-1][-1])
+    return sp.csr_matrix((data[:size], indices[:size], np.concatenate(indptr)), shape)
+
+
+def _largest(table: sp.csr_matrix) -> int:
+    """Return what no entry of a table exceeds in size."""
+    return abs(int(table.data.max(initial=0))) + abs(int(table.data.min(initial=0)))
+
+
+def _dense_sum(
+    terms: Sequence[tuple[sp.csr_matrix, int]], first: int, last: int, width: int, dtype: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return entries, columns, and entries a row of the sum of the rows first..last of tables."""
+    starts = np.arange(0, (last - first) * width, width, dtype=np.int32)
+    places = []
+    counts = []
+    for table, sign in terms:
+        stored = slice(table.indptr[first], table.indptr[last])
+        lengths = np.diff(table.indptr[first : last + 1])
+        places.append(np.repeat(starts, lengths) + table.indices[stored])
+        counts.append(sign * table.data[stored].astype(dtype))
+    # SciPy adds up what shares a cell of one long row
+    row = (np.concatenate(counts), np.concatenate(places), [0, sum(map(len, places))])
+    dense = sp.csr_matrix(row, (1, (last - first) * width)).toarray().reshape(-1, width)
+    nonzero = np.flatnonzero(dense)
+    return dense.reshape(-1)[nonzero], nonzero % width, np.count_nonzero(dense, axis=1)
 
 
 def triangle(a: Any, b: Any, size: int) -> np.ndarray:
-    """The places of pairs a ≤ b of `size` things, row by row of the upper triangle; in either
-    order."""
-    first, second = np.minimum(a, b), np.maximum(a, b)
+    """Return the places of pairs a ≤ b of `size` things, given in either order.
+
+    Pairs are row by row of the upper triangle."""
+    first = np.minimum(a, b)
+    second = np.maximum(a, b)
     out: np.ndarray = first * size - first * (first + 1) // 2 + second
     return out
 
 
 def counts_less(state: State) -> bool:
-    """Whether rows are counted less than never: what was taken away had not been there."""
-    counts = [v.data if sp.issparse(v) else v for n, v in state.items() if _base(n) in COUNTED]
-    return any(v.min(initial=0) < 0 for v in counts)
+    """Return whether some count is below 0: what was taken away had not been there."""
+    for name, value in state.items():
+        if base_of(name) in COUNTED:
+            counts = value.data if sp.issparse(value) else value
+            if counts.min(initial=0) < 0:
+                return True
+    return False
 
 
-def group_places(labels: np.ndarray, q: int, had: bool, has: bool) -> tuple[np.ndarray, int]:
-    """Where groups go (`DeclaredLabels`), the labels being at `labels` of q; whether some are unknown
-    on either side."""
-    parts: Iterable[Any] = ([0], 1 + labels, *(([1 + q], 2 + q + labels) if had else ()))
-    return np.concatenate([np.asarray(p, np.int64) for p in parts]), 1 + q + (1 + q if has else 0)
+def group_places(labels: np.ndarray, q: int, before: bool, after: bool) -> Axis:
+    """Return where the groups of `DeclaredLabels` go, the labels being at `labels` of q.
+
+    Whether some labels are unknown `before`, and `after`."""
+    positions = [np.zeros(1, np.int64), 1 + labels]
+    if before:
+        positions += [np.array([1 + q], np.int64), 2 + q + labels]
+    size = 1 + q + (1 + q if after else 0)
+    return np.concatenate(positions), size

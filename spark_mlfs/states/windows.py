@@ -1,4 +1,8 @@
-"""Windows."""
+"""Windows of rows, and pairs of them counted in common codes.
+
+Both windows of a pair are counted in the codes of the first, values beyond its range in its end
+bins. Features and labels join by name: one that only one window has is 0 in the other where
+features are sparse, and refused where they are dense."""
 
 from __future__ import annotations
 
@@ -24,12 +28,8 @@ from .engine import StateRows
 from .states import check as check_states
 
 RANGE_SHARE = 4  # of the budgets: the counts of a range of features, of both windows
-
-
-CHUNK_BYTES, PAIR_BYTES = (
-    64 << 20,
-    384,
-)  # of dense counts that are tested together; what a code of a pair takes meanwhile
+CHUNK_BYTES = 64 << 20  # of dense counts that are tested together
+PAIR_BYTES = 384  # that a code of a pair takes in the tests
 
 
 @dataclass(frozen=True)
@@ -45,38 +45,43 @@ class Window:
         return self.rows.profile
 
     @property
-    def held(self) -> int:
+    def total(self) -> int:
+        """How many rows it has, each as often as its weight counts it."""
+        return int(self.profile.total * self.profile.weight_unit)
+
+    @property
+    def memory(self) -> int:
         """Bytes that one process may hold."""
         return min(self.budgets.driver, getattr(self.rows, "memory", None) or self.budgets.worker)
 
     def counts(self, coding: Coding) -> Counts:
-        """The counts of the features of a coding, by label."""
+        """Return the counts of the features of a coding, by label."""
         rows = self.rows.with_profile(self.profile.only(coding.features))
         counts: Counts = compute(rows, partial(_counts, coding=coding), None, self.budgets)[0]
         return counts
 
     def check(self) -> None:
-        """`ParameterError` or `DataError` for rows that no counts can be compared of."""
-        p = self.profile
-        if p.graded:
+        """Raise `ParameterError` or `DataError` for rows that no counts can be compared of."""
+        if self.profile.graded:
             raise ParameterError("drift counts labels of 0 and 1, not grades: give label_cuts")
-        if p.weight_unit < 1:
+        if self.profile.weight_unit < 1:
             raise ParameterError(
                 f"drift counts rows, and weights of {self.name} are no whole numbers: give each "
                 "row how often it counts, or none"
             )
-        if p.exponent_shift() is not None:
+        if self.profile.exponent_shift() is not None:
             raise DataError(
                 f"a feature of {self.name} has values beyond 2^±{REACH}: give it in another unit"
             )
 
     def lacks(self, name: str) -> bool:
-        """Whether a feature that it has not got could not be told from 0; a category's value that
-        no row has is 0."""
-        made = getattr(self.rows, "categories", None)
-        return not self.profile.sparse and (
-            made is None or name.partition("=")[0] not in dict(made.groups)
-        )
+        """Return whether a feature that it has not got may have other values than 0.
+
+        A category's value that no row has is 0."""
+        if self.profile.sparse:
+            return False
+        categories = getattr(self.rows, "categories", None)
+        return categories is None or name.partition("=")[0] not in dict(categories.groups)
 
 
 def _counts(engine: Engine, coding: Coding) -> tuple[Counts, Cost]:
@@ -84,122 +89,145 @@ def _counts(engine: Engine, coding: Coding) -> tuple[Counts, Cost]:
 
 
 class WindowPair:
-    """The features and labels of two windows by name, and common codes. `at` (2, U) and `label_at`
-    (2, Q): where each window has them, −1 where it has not; `told` those of the features whose
-    values differ in some rows."""
+    """The features and labels of two windows by name, and common codes.
+
+    `positions` (2, U) and `label_positions` (2, Q): where each window has them, −1 where it has
+    not; `varying` are the features whose values differ in some rows."""
 
     def __init__(self, windows: tuple[Window, Window], num_bins: int, binning: str) -> None:
-        self.windows, self.codes = windows, (num_bins, binning)
+        self.windows = windows
+        self.codes = (num_bins, binning)
+        self.basis = self._basis_of(windows)
+        self.names, self.positions = _joined([window.rows.feature_names for window in windows])
+        self.labels, self.label_positions = _joined([window.rows.label_names for window in windows])
+        self._check_absent()
+        low = np.minimum(self._ends(0, "low"), self._ends(1, "low"))
+        high = np.maximum(self._ends(0, "high"), self._ends(1, "high"))
+        self.varying = np.flatnonzero(low < high)
+
+    def _basis_of(self, windows: tuple[Window, Window]) -> Basis:
+        """Return the basis of states, or one that is made of the first window's rows."""
         states = [window.rows.states for window in windows if isinstance(window.rows, StateRows)]
         if len(states) == 1:
             raise ParameterError(
                 "states are compared with states, rows with rows: collect the rows like the states"
             )
-        check_states(states, apart=False) if states else None
+        if states:
+            check_states(states, disjoint=False)
+            basis: Basis = states[0].basis
+            return basis
         first = windows[0]
-        edges = (
-            {}
-            if states
-            else quantile_edges(first.rows, [f"counts {num_bins} {binning}"], first.budgets)
-        )
-        self.basis: Basis = states[0].basis if states else Basis.of(first.rows, {}, edges)
-        self.names, self.at = _joined([window.rows.feature_names for window in windows])
-        self.labels, self.label_at = _joined([window.rows.label_names for window in windows])
-        for place, window in enumerate(windows):
-            absent = next(
-                (
-                    self.names[i]
-                    for i in np.flatnonzero(self.at[place] < 0)
-                    if window.lacks(self.names[i])
-                ),
-                None,
-            )
-            if absent is not None:
-                other = windows[1 - place].name
-                raise DataError(
-                    f"feature {absent!r} is in {other} only: give both the same, or sparse rows, "
-                    "where absent is 0"
-                )
-        low, high = (
-            [
-                np.where(at >= 0, getattr(window.profile, end)[at], 0.0)
-                for at, window in zip(self.at, windows, strict=True)
-            ]
-            for end in ("low", "high")
-        )
-        self.told = np.flatnonzero(np.minimum(*low) < np.maximum(*high))
+        num_bins, binning = self.codes
+        edges = quantile_edges(first.rows, [f"counts {num_bins} {binning}"], first.budgets)
+        return Basis.of(first.rows, {}, edges)
 
-    def coding(self, place: int, features: np.ndarray) -> Coding:
-        """The codes of some of the features, as one of the windows has them: those of the basis are
-        the first of all."""
+    def _check_absent(self) -> None:
+        """Raise `DataError` for a feature that only one of the windows knows the values of."""
+        for side, window in enumerate(self.windows):
+            for feature in np.flatnonzero(self.positions[side] < 0):
+                name = self.names[feature]
+                if window.lacks(name):
+                    raise DataError(
+                        f"feature {name!r} is in {self.windows[1 - side].name} only: give both the "
+                        "same, or sparse rows, where absent is 0"
+                    )
+
+    def _ends(self, side: int, attribute: str) -> np.ndarray:
+        """Return the least or largest values in one of the windows, 0 of features it has not."""
+        positions = self.positions[side]
+        ends = getattr(self.windows[side].profile, attribute)
+        return np.where(positions >= 0, ends[positions], 0.0)
+
+    def coding(self, side: int, features: np.ndarray) -> Coding:
+        """Return the codes of features, as one of the windows has them.
+
+        The features of the basis are the first of all."""
         coding: Coding = self.basis.coding(features, *self.codes)
-        return replace(coding, features=self.at[place, features])
+        return replace(coding, features=self.positions[side, features])
 
-    def _held(self, place: int, features: np.ndarray) -> np.ndarray:
-        """Those of the features that a window has, in its order."""
-        held: np.ndarray = features[self.at[place, features] >= 0]
-        return held[np.argsort(self.at[place, held], kind="stable")]
+    def _present(self, side: int, features: np.ndarray) -> np.ndarray:
+        """Return those of the features that a window has, in its order."""
+        present: np.ndarray = features[self.positions[side, features] >= 0]
+        return present[np.argsort(self.positions[side, present], kind="stable")]
 
     def ranges(self) -> Iterator[np.ndarray]:
         """Yield the features in runs whose counts, of both windows, are within the budgets."""
         sizes = np.zeros(len(self.names), np.int64)
-        for place, window in enumerate(self.windows):
-            held = self._held(place, self.told)
-            labels = SizingEngine(window.profile).labels()
-            sizes[held] += TwoWay(self.coding(place, held), labels).feature_bytes(window.profile)
-        limit = min(window.held for window in self.windows) // RANGE_SHARE
-        for a, z in itertools.pairwise(cuts(sizes[self.told], max(1, limit))):
-            yield self.told[a:z]
+        for side, window in enumerate(self.windows):
+            present = self._present(side, self.varying)
+            counts = TwoWay(self.coding(side, present), SizingEngine(window.profile).labels())
+            sizes[present] += counts.feature_bytes(window.profile)
+        limit = max(1, min(window.memory for window in self.windows) // RANGE_SHARE)
+        for first, last in itertools.pairwise(cuts(sizes[self.varying], limit)):
+            yield self.varying[first:last]
 
-    def chunks(self, features: np.ndarray) -> Iterator[tuple[np.ndarray, list[_Chunk]]]:
-        """Yield some of the features and their dense counts in both windows, which are counted
-        once."""
+    def chunks(self, features: np.ndarray) -> Iterator[tuple[np.ndarray, list[DenseCounts]]]:
+        """Yield some of the features and their dense counts in both windows.
+
+        The features are counted once."""
+        present = [self._present(side, features) for side in range(2)]
         counted = []
-        for place, window in enumerate(self.windows):
-            held = self._held(place, features)
-            counted.append((held, window.counts(self.coding(place, held)) if len(held) else None))
-        every = self.coding(0, features)
-        step = max(1, CHUNK_BYTES // (PAIR_BYTES * every.width * max(1, len(self.labels))))
-        for a in range(0, len(features), step):
-            some = features[a : a + step]
-            yield some, [self._dense(place, some, *of, every) for place, of in enumerate(counted)]
+        for side, window in enumerate(self.windows):
+            coding = self.coding(side, present[side])
+            counts = window.counts(coding) if len(present[side]) else None
+            counted.append(counts)
+        width = self.coding(0, features).width
+        step = max(1, CHUNK_BYTES // (PAIR_BYTES * width * max(1, len(self.labels))))
+        for first in range(0, len(features), step):
+            chunk = features[first : first + step]
+            dense = [
+                self._dense(side, chunk, present[side], counted[side], width) for side in range(2)
+            ]
+            yield chunk, dense
 
     def _dense(
-        self, place: int, some: np.ndarray, held: np.ndarray, counts: Counts | None, every: Coding
-    ) -> _Chunk:
-        window, at, width = self.windows[place], self.label_at[place], every.width
-        profile, target = window.profile, SizingEngine(window.profile).labels()
+        self, side: int, chunk: np.ndarray, present: np.ndarray, counts: Counts | None, width: int
+    ) -> DenseCounts:
+        """Return the counts of the features of a chunk in one of the windows.
+
+        `counts` are of the features that are `present` in it."""
+        profile = self.windows[side].profile
+        target = SizingEngine(profile).labels()
         totals = target.totals(profile)
         assert totals is not None
-        table, coding = (
-            np.zeros((len(some), width, target.size), np.int64),
-            self.coding(place, some),
-        )
-        table[np.arange(len(some)), coding.zero] = totals  # where it lacks a feature
+        coding = self.coding(side, chunk)
+        table = np.zeros((len(chunk), width, target.size), np.int64)
+        table[np.arange(len(chunk)), coding.zero] = totals  # where it lacks a feature
         if counts is not None:
-            where = np.full(len(self.names), -1)
-            where[held] = np.arange(len(held))
-            own = where[some]
-            there = np.flatnonzero(own >= 0)
-            breaks = np.flatnonzero(np.diff(own[there]) != 1) + 1
-            for run in np.split(there, breaks) if len(there) else ():
-                part = counts.dense(int(own[run[0]]), int(own[run[-1]]) + 1)
-                table[run] = 0
-                table[run, : part.shape[1]] = part
+            places = np.full(len(self.names), -1)
+            places[present] = np.arange(len(present))
+            _fill(table, counts, places[chunk])
         table *= int(profile.weight_unit)
-        positive = np.where(at >= 0, table[:, :, 1 + at], 0)
+        labels = self.label_positions[side]
+        positive = np.where(labels >= 0, table[:, :, 1 + labels], 0)
+        known = table[:, :, :1]
         unknown = target.unknown(table)
-        known = (
-            table[:, :, :1]
-            if unknown is None
-            else table[:, :, :1] - np.where(at >= 0, unknown[:, :, at], 0)
-        )
-        return _Chunk(table[:, :, 0], known, positive, coding.bins)
+        if unknown is not None:
+            known = known - np.where(labels >= 0, unknown[:, :, labels], 0)
+        return DenseCounts(table[:, :, 0], known, positive, coding.bins)
+
+
+def _fill(table: np.ndarray, counts: Counts, places: np.ndarray) -> None:
+    """Write the counts of features into their rows of a table; their `places`, −1 of absent ones.
+
+    Run by run of places that follow each other, so that no copy is made feature by feature."""
+    rows = np.flatnonzero(places >= 0)
+    if not len(rows):
+        return
+    breaks = np.flatnonzero(np.diff(places[rows]) != 1) + 1
+    for run in np.split(rows, breaks):
+        first = int(places[run[0]])
+        last = int(places[run[-1]]) + 1
+        dense = counts.dense(first, last)
+        table[run] = 0
+        table[run, : dense.shape[1]] = dense
 
 
 @dataclass(frozen=True)
-class _Chunk:
-    """Rows of each code (F, b), those whose label is known (F, b, q or 1), those that have it; how
+class DenseCounts:
+    """Dense counts of features by code, in one window.
+
+    Rows of each code (F, b), those whose label is known (F, b, q or 1), those that have it; how
     many codes there are (F,)."""
 
     rows: np.ndarray
@@ -209,10 +237,12 @@ class _Chunk:
 
 
 def _joined(names: list[list[str]]) -> tuple[list[str], np.ndarray]:
-    """The names of both, those of the first first, and where each has them (2, U), −1 where it has
-    not."""
-    places = [{name: place for place, name in enumerate(each)} for each in names]
-    every = list(dict.fromkeys(itertools.chain(*names)))
-    return every, np.array(
-        [[place.get(name, -1) for name in every] for place in places], np.int64
-    ).reshape(2, -1)
+    """Return the names of both, those of the first first, and where each has them, (2, U).
+
+    −1 where it has not."""
+    joined = list(dict.fromkeys(itertools.chain(*names)))
+    positions = np.empty((len(names), len(joined)), np.int64)
+    for side, own_names in enumerate(names):
+        position_of = {name: position for position, name in enumerate(own_names)}
+        positions[side] = [position_of.get(name, -1) for name in joined]
+    return joined, positions
