@@ -16,9 +16,9 @@ from ..output.manifest import now
 from ..read.sections import read_toml
 from ..states.collect import collected
 from ..states.files import head, local_path, write
+from ..states.kinds import describe_kinds
 from ..states.needs import needs_of
 from ..states.states import CollectedPart, States, described_parts, out_of_range_shares
-from ..states.kinds import describe_kinds
 from ..statistics.base import Budgets
 from .config import RunConfig, RunSettings, configure
 from .flags import COUNT, Flags, data_flags, flag_values, pairs
