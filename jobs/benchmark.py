@@ -2,10 +2,12 @@
 
     spark-submit jobs/benchmark.py [--case
     planted|real|sparse|methods|graph|neighbours|regression|score ...] [--data DIR] [--rows 100000]
-    [--repeat 3] [--output FILE] python jobs/benchmark.py --case scale [--quick] [--only mim-sparse
-    ...] [--master local-cluster[2,1,2048]] [--corpora DIR] python jobs/benchmark.py --case peers
-    [--quick] python jobs/benchmark.py --case laptop [--share 0.1] [--only small mim tenfold ridge
-    texts] [--corpora DIR] python jobs/benchmark.py --case model [--limit 300] [--corpora DIR]
+    [--repeat 3] [--output FILE]
+    python jobs/benchmark.py --case scale [--quick] [--only mim-sparse ...] [--master
+    local-cluster[2,1,2048]] [--corpora DIR] python jobs/benchmark.py --case peers [--quick]
+    python jobs/benchmark.py --case laptop [--share 0.1] [--only small mim tenfold ridge texts]
+    [--corpora DIR]
+    python jobs/benchmark.py --case model [--limit 300] [--corpora DIR]
     python jobs/benchmark.py --case media [--share 0.1] [--corpora DIR]
 
 For each case: wall and CPU seconds (driver, JVM and Python workers together), Spark jobs, scans,
@@ -16,8 +18,7 @@ Figures hold for the machine and the moment: read the ratios. Run it with nothin
 rows, without `warmed-up`) and writes a row for every job of notebooks/benchmarks.md; `peers` does
 so beside other packages (`pip install 'spark_mlfs[peers]'`). These and `laptop` write that file
 when they run at the whole size, or where `--markdown` says. `model` fits what `--dry-run` says of
-seconds (`spark_mlfs/cli/costs.json`), methods for `--limit` seconds, and writes notebooks/scale.md.
-"""
+seconds (`spark_mlfs/cli/costs.json`), methods for `--limit` seconds, and writes notebooks/scale.md."""
 
 import os
 import sys

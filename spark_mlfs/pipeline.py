@@ -1,14 +1,14 @@
 """The eight stages of a run, top to bottom. Read this first.
 
-    read        a file or table becomes the canonical frame (row id, features, labels, names)
-    `spark_mlfs.read` prepare     rows are packed into blocks and profiled, once
-    `blocks.pack` statistics  additive statistics of the blocks, one job for all that is asked
-    `engine` solve       NumPy on small sufficient statistics, no Spark
-    `solvers` rank        one rule for ties, constant features and greedy paths
-    `solvers.ties` transform   the model cuts a frame down to the selected features
-    `ml.selectors` evaluate    metrics, protocols, significance
-    `evaluate` report      ranking, manifest, figures
-    `report`
+    read        a file or table becomes the canonical frame: row id, features, labels, names
+                (`spark_mlfs.read`)
+    prepare     rows are packed into blocks and profiled, once (`blocks.pack`)
+    statistics  additive statistics of the blocks, one job for all that are needed (`engine`)
+    solve       NumPy on small sufficient statistics, no Spark (`solvers`)
+    rank        one rule for ties, constant features and greedy paths (`solvers.ties`)
+    transform   the model cuts a frame down to the selected features (`ml.selectors`)
+    evaluate    metrics, protocols, significance (`evaluate`)
+    report      ranking, manifest, figures (`report`)
 
 Distributed code computes statistics and knows no method; solvers know no Spark; a method
 (`methods`) names both.
@@ -253,7 +253,7 @@ def ranked(
     engine, filtered = engine_of(None if len(allowed) == len(varying) else allowed), None
     if request.screen is not None:
         filtered, _ = full_ranking(score(engine, Request.of_filter(request.screen)), engine.profile)
-        engine = engine_of(request.seen(filtered, allowed))
+        engine = engine_of(request.visible_after_screen(filtered, allowed))
     scores = score(engine, request)
     return request.arrange(scores, engine.profile, filtered)[0], scores
 
@@ -447,7 +447,7 @@ def _rank(
         before = Cost(one.jobs - packed.jobs, one.scans - 1, one.driver_bytes)
         filtered = one.ranking["index"].to_numpy()
         packed = packed.with_profile(
-            packed.profile.only(requests[0].seen(filtered, packed.profile.varying))
+            packed.profile.only(requests[0].visible_after_screen(filtered, packed.profile.varying))
         )
     pairs = max((r.implementation.pairs(packed.profile, r.parameters) for r in requests), default=0)
     if pairs > MANY_PAIRS:

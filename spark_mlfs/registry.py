@@ -101,7 +101,8 @@ class Entry:
 class Registry(Mapping[str, type[T]], Generic[T]):
     """A mapping of names to classes, in the order of their lines. `kind` is what `entries`
     ("module.Class" of the room `package` by name) are, in messages: "method". Entry points of the
-    `group` (unless told, the package) stand after them: name = "their_package.module:Class".
+    `group` (unless told, the package) stand after them:
+    name = "their_package.module:Class".
 
     >>> from spark_mlfs import CLASSIFIERS, METHODS
     >>> list(CLASSIFIERS), METHODS["jmi"].title

@@ -18,7 +18,8 @@ from pages import pages
 
 import spark_mlfs
 from spark_mlfs import formats
-from spark_mlfs.adapters.classes import WIDTH, EstimatorClasses, annotation, literal
+from spark_mlfs.adapters.classes import EstimatorClasses
+from spark_mlfs.adapters.docstrings import WIDTH, annotation, literal
 from spark_mlfs.ml import encoders, selectors, shared
 from spark_mlfs.ml import learners as spark_learners
 from spark_mlfs.ml.params import Checked

@@ -21,7 +21,7 @@ from ..kernels.missing import MISSING
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, Text
 from ..select import Constraints, Cut, constraints, modes
-from .classes import takes_settings
+from .docstrings import takes_settings
 
 COUNT = "num_top_features"  # the default mode, in snake case as every name here
 SCREEN = Parameter(
@@ -162,7 +162,7 @@ def rank(
     >>> rank(X, tags, "mim", k=1)["name"].tolist()
     ['x0']
     """
-    request, settings = asked(method, k, method_params, parameters, ON_ROWS)
+    request, settings = request_and_settings(method, k, method_params, parameters, ON_ROWS)
     grades = grades_of(settings, request, sample_weight is not None)
     held, _ = pack_arrays(
         X,
@@ -180,7 +180,7 @@ def rank(
     return result.kept.reset_index(drop=True)
 
 
-def asked(
+def request_and_settings(
     method: str,
     k: Any,
     method_params: Mapping[str, Any] | None,

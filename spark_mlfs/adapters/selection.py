@@ -27,7 +27,7 @@ from ..select.modes import COLUMNS
 from ..select.request import kept_part
 from ..select.rules import passing
 from . import saved
-from .classes import COLUMN, FEATURES, OUTPUT_DEFAULT
+from .columns import COLUMN, FEATURES, OUTPUT_DEFAULT
 from .rows import Fitted
 from .saved import PACKAGE, SavedData, stage_here
 

@@ -144,8 +144,9 @@ def inner_edges(quantiles: np.ndarray) -> np.ndarray:
 
 class CodedBlock(LabelledRows):
     """Some rows, coded. Dense: `codes` (ceil(v / per_byte), n) uint8, several features to a byte,
-    one row a byte column. Sparse: `onehot` CSR (n, slots) of the codes that are not the code of 0.
-    Labels as in `Block`."""
+    one row a byte column.
+    Sparse: `onehot` CSR (n, slots) of the codes that are not the code of 0. Labels as in
+    `Block`."""
 
     def __init__(self, n: int, codes: np.ndarray | None, onehot: Any, **attributes: Any) -> None:
         self.n, self.codes, self.onehot = n, codes, onehot

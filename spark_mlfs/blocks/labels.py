@@ -52,14 +52,15 @@ def label_source(
 ) -> tuple[LabelSource, str | None]:
     """How `column` holds its labels, and the type that the packer reads it as, None as it is.
 
-    ``VectorUDT``            multi-hot; NaN is unknown ``array<string>``        tags; labels are
-    those the column's metadata names, in that order, and no others may occur; or the
-                             distinct tags in alphabetical order (one job)
-    ``array<float|double>``  multi-hot; null or NaN is unknown ``array<int|bigint…>``   label
-    numbers from 0, or multi-hot: ``form="auto"`` looks at the rows (one job) and takes them for
-                             multi-hot where they hold 0, 1 and null only and some row repeats an
-                             entry or holds a null; ``"ids"`` and ``"multihot"`` decide without
-                             looking
+    ``VectorUDT``            multi-hot; NaN is unknown
+    ``array<string>``        tags; labels are those the column's metadata names, in that order, and
+                             no others may occur; or the distinct tags in alphabetical order (one
+                             job)
+    ``array<float|double>``  multi-hot; null or NaN is unknown
+    ``array<int|bigint…>``   label numbers from 0, or multi-hot: ``form="auto"`` looks at the rows
+                             (one job) and takes them for multi-hot where they hold 0, 1 and null
+                             only and some row repeats an entry or holds a null; ``"ids"`` and
+                             ``"multihot"`` decide without looking
 
     A label number repeated in a row is one label; one below 0, or from `MAX_TAGS` on, is a problem
     of its row. Where labels are `grades`, an array of numbers of any type holds one for every

@@ -234,8 +234,9 @@ def pack(
     """Pack and profile `frame` in one job (one more for tags whose column does not name them, and
     undecided ``array<int>``), in this process where its rows are; `weight` names the column of
     weights (`blocks.weights`), `grades`: see `blocks.grades`; `some`: see `check_and_name`;
-    `counted`: see `note_categories`. Raises `ParameterError` for a wrong column, `DataError` naming
-    the feature and the row (by its id, or "row 17 of part 3")."""
+    `counted`: see `note_categories`.
+    Raises `ParameterError` for a wrong column, `DataError` naming the feature and the row (by its
+    id, or "row 17 of part 3")."""
     for column in filter(None, (features, labels, row_id, weight)):
         check_column(frame, column)
     kinds = kinds_of(frame)

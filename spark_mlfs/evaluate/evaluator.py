@@ -8,7 +8,7 @@ from pyspark import keyword_only
 from pyspark.ml.evaluation import Evaluator
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 
-from ..adapters.classes import LABELS
+from ..adapters.columns import LABELS
 from ..lazy import DataFrame
 from ..ml.params import known_params
 from ..ml.shared import PredictionAccessors

@@ -3,9 +3,11 @@
     title, notes, published                    the page's words, and a CSV of a paper's own numbers
     to set beside ours [[data]]        name, path, test_path, format, options, rows, screen
     [[method]]      name, title, parameters, grid, screen, include, exclude; "all features" needs no
-    entry [[extractor]]   name, title, parameters [[classifier]]  name, title, parameters [protocol]
-    folds, sizes, metrics, choose, noise, seed, all_features [run]           output, overwrite,
-    engine, memory_bytes, parallelism, driver_bytes, worker_bytes, figures, tables
+    entry [[extractor]]   name, title, parameters
+    [[classifier]]  name, title, parameters
+    [protocol]      folds, sizes, metrics, choose, noise, seed, all_features
+    [run]           output, overwrite, engine, memory_bytes, parallelism, driver_bytes,
+    worker_bytes, figures, tables
 
 `conf/runs/compare.toml` explains each key."""
 

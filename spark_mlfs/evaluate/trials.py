@@ -6,9 +6,10 @@ parameters (chosen by inner folds of the training rows), the classifiers. What c
 is small: metrics, seconds, the head of the ranking.
 
 Data whose blocks are below 64 MB run a trial as one task, several at a time; larger data, and what
-one task may not hold, run trial by trial, each over the cluster. Where the folds are unions of the
-sixty groups of rows (`Protocol` without stratification, of more than 200,000 rows), the Gram
-matrices of all training sets, inner ones too, come from one scan of large data (`GramPool`)."""
+one task may not hold, run trial by trial, each over the cluster.
+Where the folds are unions of the sixty groups of rows (`Protocol` without stratification, of more
+than 200,000 rows), the Gram matrices of all training sets, inner ones too, come from one scan of
+large data (`GramPool`)."""
 
 from __future__ import annotations
 

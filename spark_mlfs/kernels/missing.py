@@ -5,9 +5,9 @@ what was fitted there.
     the mean of the feature's known values in the training rows (of a sparse one, its zeros
     included); 0
                            where there is none
-    ``"zero"``             0 ``"drop"``             a training row that lacks one is left out. Later
-    rows are never: one that lacks a selected feature is
-                           refused, so that every row is accounted for
+    ``"zero"``             0
+    ``"drop"``             a training row that lacks one is left out. Later rows are never: one that
+                           lacks a selected feature is refused, so that every row is accounted for
 A fitted model fills later rows with the means of the training rows; features that are not selected
 may be anything there.
 

@@ -4,11 +4,13 @@ directions of its edges.
 The image (PNG, JPEG, GIF, BMP, WEBP, TIFF; the first frame, turned as its EXIF says, on white where
 it is transparent) is scaled to ``side`` × ``side`` pixels. Of those
     pixel_r2_c5        mean grey of the part in row 2 and column 5 of ``thumbnail`` × ``thumbnail``,
-    from 0 to 1 hue_3              share of the pixels of that hue of ``hues``, each counted by its
-    saturation saturation_1       share of the pixels of that saturation, of 4 steps; brightness_5
-    the same, of 8 hog_r2_c1_o5       gradient in direction 5 of ``orientations`` in that cell of
-    ``cells`` × ``cells`` (Dalal & Triggs 2005,
-                       unsigned, the whole image one block, L2-Hys)"""
+    from 0 to 1
+    hue_3              share of the pixels of that hue of ``hues``, each counted by its saturation
+    saturation_1       share of the pixels of that saturation, of 4 steps; brightness_5 the same, of
+    8
+    hog_r2_c1_o5       gradient in direction 5 of ``orientations`` in that cell of ``cells`` ×
+                       ``cells`` (Dalal & Triggs 2005, unsigned, the whole image one block,
+                       L2-Hys)"""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from .. import params as spec
 from .. import pipeline
-from ..adapters.classes import ROWS, EntryEstimator, Fit, Learner
+from ..adapters.classes import EntryEstimator, Fit, Learner
+from ..adapters.docstrings import ROWS
 from ..adapters.learned import Learned, facts_of_learned, learned_of
 from ..adapters.saved import PIECES, SavedData, state_rows
 from ..blocks.codec import State

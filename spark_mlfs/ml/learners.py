@@ -16,7 +16,8 @@ from pyspark.sql import functions as F
 
 from .. import pipeline
 from ..adapters import tags as tagging
-from ..adapters.classes import FEATURES, LABELS, ROW_ID, EstimatorClasses, Fit
+from ..adapters.classes import EstimatorClasses, Fit
+from ..adapters.columns import FEATURES, LABELS, ROW_ID
 from ..adapters.learned import slices_of
 from ..blocks.codec import State
 from ..blocks.profile import Profile
@@ -53,10 +54,10 @@ def project(extractor: Extractor, state: State, output: str, x: Matrix) -> dict[
 class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
     """A fitted extractor: adds the extracted features to a frame.
 
-    `outputCol`  vector of the extracted features, their names in its metadata `names`      of the
-    extracted features `ranking`    pandas frame rank, index, name, score, relevance (the same) of
-    the original features, where the extractor ranks
-                 them (mddm, mlsi), else None
+    `outputCol`  vector of the extracted features, their names in its metadata
+    `names`      of the extracted features
+    `ranking`    pandas frame rank, index, name, score, relevance (the same) of the original
+                 features, where the extractor ranks them (mddm, mlsi), else None
     `state`      what was learned, as arrays: `projection` or `centres`, `slices` (where each
     label's features begin), …
 

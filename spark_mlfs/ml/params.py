@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pyspark.ml.param import Param, Params
 
-from ..adapters.classes import annotation
+from ..adapters.docstrings import annotation
 from ..blocks.labels import FORMS
 from ..errors import ParameterError
 from ..lazy import Self

@@ -22,7 +22,8 @@ from .. import params as spec
 from .. import pipeline
 from ..adapters import selection
 from ..adapters.arrays import SCREEN, grades_of
-from ..adapters.classes import FEATURES, LABELS, ROW_ID, WEIGHT, EstimatorClasses
+from ..adapters.classes import EstimatorClasses
+from ..adapters.columns import FEATURES, LABELS, ROW_ID, WEIGHT
 from ..adapters.saved import SavedData, whole_ranking
 from ..adapters.selection import OUTPUT, Selected, facts_of
 from ..blocks.dataset import Dataset

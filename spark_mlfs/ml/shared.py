@@ -12,7 +12,7 @@ from pyspark.ml.param.shared import (
 )
 
 from ..adapters.arrays import SCREEN
-from ..adapters.classes import COLUMN, FEATURES, LABELS, ROW_ID, WEIGHT
+from ..adapters.columns import COLUMN, FEATURES, LABELS, ROW_ID, WEIGHT
 from ..adapters.selection import SELECTION
 from ..blocks.grades import SETTINGS as GRADING
 from ..params import Parameter

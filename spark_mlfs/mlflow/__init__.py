@@ -69,8 +69,9 @@ def log_selection(
     """Logs a fitted selection to the active run, or to one of its own; returns the run's id.
 
     Parameters  method, the method's parameters as ``param.NAME``, the selection mode and what it
-    goes by Metrics     rows, features, labels, selected, seconds, jobs, scans; of a greedy method
-    ``gain``, a step a pick Artifacts   ``ranking.csv``, ``ranking.parquet``, ``report.html``,
+    goes by
+    Metrics     rows, features, labels, selected, seconds, jobs, scans; of a greedy method ``gain``,
+    a step a pick Artifacts   ``ranking.csv``, ``ranking.parquet``, ``report.html``,
     ``summary.json``; of a folder that ``spark-mlfs select``
                 wrote its own report and ``manifest.json``"""
     mlflow = _mlflow()

@@ -4,11 +4,12 @@ relation line).
 What are the labels (argument `labels`, the first that applies):
     a path ending in ``.xml``   every ``<label name=...>`` at any depth whose name is an attribute
     an int n                    the first n attributes, or the last -n where n is negative (MEKA's
-    convention) a list of names None                        the label XML beside the data file whose
-    names are all attributes (of several that name
-                                different sets, the one called like the data file), with a notice
-                                where ``-C n`` says otherwise; else the option ``-C n`` of the
-                                relation line, a word of its own as MEKA writes it
+    convention)
+    a list of names
+    None                        the label XML beside the data file whose names are all attributes
+                                (of several that name different sets, the one called like the data
+                                file), with a notice where ``-C n`` says otherwise; else the option
+                                ``-C n`` of the relation line, a word of its own as MEKA writes it
 Label order is the attribute order of the ARFF file, never that of the XML or the list.
 
 Features numeric, real, integer      one column nominal of two values       one 0/1 column, 1 for
@@ -20,8 +21,8 @@ Features numeric, real, integer      one column nominal of two values       one 
     string, date, relational    refused unless named in `ignore`, which drops attributes of any kind
 In a sparse row ``{i v, ...}`` an omitted attribute is 0, and for a nominal its first category, as
 Weka defines it. Weka takes a comma in a sparse row for white space; so ``{,3 1}`` is ``{3 1}``,
-which a notice says. Sparse rows become sparse vectors, dense rows dense vectors. Names are
-case-sensitive.
+which a notice says.
+Sparse rows become sparse vectors, dense rows dense vectors. Names are case-sensitive.
 
 Files are UTF-8; a line that is none is read as Latin-1, which a notice says. A label XML is read by
 its declared encoding.

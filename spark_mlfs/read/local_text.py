@@ -6,27 +6,39 @@ CSV:
 ========================== cell or line                                   Spark
 here =============================================  ============================================
 ========================== ``+1``, ``007``, ``-0``                        int
-the same ``" 1"``, ``1d``, ``NaN``, ``-Inf``, ``1e5``   double; not ``nan`` and ``inf``
-the same ``0x1F``; ``0x1p3``                            text; double
-text; `NeedsSpark` ``1.``, ``15e0``, 20 digits                    decimal, or double beside a
-fraction          `NeedsSpark` where it is used ``true``, ``FALSE`` and no other cells
-boolean                                       the same ``2020-01-05`` and no other cells
-date; ``2020-02-30`` is text                  the same ``2020-01-05 12:00``, ``12:30``
-timestamp                                     `NeedsSpark` where it is used ``2020-1-5``, dates
-beside numbers, ``٣``      by the order of rows, or of Java              `NeedsSpark` an empty cell,
-``""``                          null; a column of nothing else is text        the same a line of
-white space                          no row                                        the same an empty
-name, a name twice                    ``_c3``; each with its number, ``a0``         the same ``"a
-\"b\" c\d"``                              the text ``a "b" c\d``                        the same
+the same
+``" 1"``, ``1d``, ``NaN``, ``-Inf``, ``1e5``   double; not ``nan`` and ``inf``               the
+same
+``0x1F``; ``0x1p3``                            text; double                                  text;
+`NeedsSpark` ``1.``, ``15e0``, 20 digits                    decimal, or double beside a fraction
+`NeedsSpark` where it is used ``true``, ``FALSE`` and no other cells         boolean
+the same
+``2020-01-05`` and no other cells              date; ``2020-02-30`` is text                  the
+same
+``2020-01-05 12:00``, ``12:30``                timestamp
+`NeedsSpark` where it is used ``2020-1-5``, dates beside numbers, ``٣``      by the order of rows,
+or of Java              `NeedsSpark`
+an empty cell, ``""``                          null; a column of nothing else is text        the
+same
+a line of white space                          no row                                        the
+same
+an empty name, a name twice                    ``_c3``; each with its number, ``a0``         the
+same
+``"a \"b\" c\d"``                              the text ``a "b" c\d``                        the
+same
 ``""``, ``\\`` in quotes, ``"a"b``, ``a"b``    by the rules of univocity
-`NeedsSpark`, but for ``""``
+                                                                                             `NeedsSpark`,
+                                                                                             but for
+                                                                                             ``""``
                                                                                              where
                                                                                              `escape`
                                                                                              is the
                                                                                              quote
 a line end in quotes                           the row ends there
-`NeedsSpark` bytes that are no UTF-8, a zero byte           U+FFFD; white space
-`NeedsSpark` a line that repeats the header                 cells of another type
+`NeedsSpark`
+bytes that are no UTF-8, a zero byte           U+FFFD; white space
+`NeedsSpark`
+a line that repeats the header                 cells of another type
 `NeedsSpark` =============================================
 ============================================  ==========================
 
@@ -36,16 +48,19 @@ And of JSON:
 ====================================== record or value                              Spark
 here ===========================================  =======================================
 ====================================== ``1``, ``1.0``, ``1e3``, ``NaN``             bigint, and
-double for the others        the same whole numbers beyond 64 bits                 decimal, or
-double                       `NeedsSpark`, as are doubles of 2^63 on texts that are dates
-text                                     the same null or ``[]`` and no other values           text,
-array of texts                     the same values of several types in a field           their text
-`NeedsSpark` an object in a field                         struct
-`NeedsSpark` where it is used a field twice, by case alone or without name an error, or no field
-`NeedsSpark` ``[{}, {}]``, ``null``, ``{} x`` as a line   as many records, a null one, the first
-`NeedsSpark` quotes such as ``'a'``, half a surrogate     read
-`NeedsSpark` another line that is no record               `DataError`
-the same ===========================================  =======================================
+double for the others        the same
+whole numbers beyond 64 bits                 decimal, or double                       `NeedsSpark`,
+as are doubles of 2^63 on texts that are dates                         text
+the same
+null or ``[]`` and no other values           text, array of texts                     the same
+values of several types in a field           their text                               `NeedsSpark`
+an object in a field                         struct                                   `NeedsSpark`
+where it is used
+a field twice, by case alone or without name an error, or no field                    `NeedsSpark`
+``[{}, {}]``, ``null``, ``{} x`` as a line   as many records, a null one, the first   `NeedsSpark`
+quotes such as ``'a'``, half a surrogate     read                                     `NeedsSpark`
+another line that is no record               `DataError`                              the same
+===========================================  =======================================
 ======================================"""
 
 from __future__ import annotations

@@ -164,7 +164,8 @@ class Scoring:
     data, options and output goes on where it stopped. `append` adds the inputs that the output does
     not hold yet, `explain` ``best_passages`` of so many words (`SavedPipeline.tagged`).
     `parallelism` parts are scored at a time (default: one a core of this machine, at most 8): a
-    part of one file is one task."""
+    part of one file is one
+    task."""
 
     spark: SparkSession
     scorer: SavedPipeline

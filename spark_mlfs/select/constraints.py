@@ -7,16 +7,15 @@ together, what features cost.
               scan; a regression, whose weights are given all features anyway) ranks the others by
               their own scores; where features have penalties (below) those of the included are 0. K
               counts them.
-``exclude``   the method does not see them, and the ranking does not hold them. ``groups``    are
-picked or left whole, and rank side by side (column ``group``). The gain of a group is the mean of
-the three
-              best of its members' (all, where it has fewer); of methods whose scores are norms of
-              rows of weights it is the norm over all rows of the group, ‖W_g‖_F; of `mim` the
-              information of its members' joint value, Σ_l I(X_g; Y_l), unless that takes more than
-              1024 values. Greedy methods pick the group of the best gain and then its members, best
-              first. K counts features: a group that would pass K is left out, and so is what
-              follows it. A group with an included feature is included, an excluded feature is taken
-              out of its group.
+``exclude``   the method does not see them, and the ranking does not hold them.
+``groups``    are picked or left whole, and rank side by side (column ``group``). The gain of a
+              group is the mean of the three best of its members' (all, where it has fewer); of
+              methods whose scores are norms of rows of weights it is the norm over all rows of the
+              group, ‖W_g‖_F; of `mim` the information of its members' joint value, Σ_l I(X_g; Y_l),
+              unless that takes more than 1024 values. Greedy methods pick the group of the best
+              gain and then its members, best first. K counts features: a group that would pass K is
+              left out, and so is what follows it. A group with an included feature is included, an
+              excluded feature is taken out of its group.
 ``costs``     of every feature, positive: the next pick is the feature (or group) of the most gain
               per cost. One that gains nothing is not picked. The column ``cost`` tells them.
 ``budget``    what the selection may cost. What it cannot pay is passed over. In the end the total
@@ -236,7 +235,7 @@ class Resolved:
             )
         return out
 
-    def seen(self, survivors: np.ndarray, varying: np.ndarray) -> np.ndarray:
+    def visible_after_screen(self, survivors: np.ndarray, varying: np.ndarray) -> np.ndarray:
         """Return the features that a method behind a filter sees, ascending: with the `survivors`
         their groups, and the included features."""
         some = set(survivors.tolist())

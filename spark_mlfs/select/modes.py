@@ -2,8 +2,9 @@
 
 A mode keeps a number of the best, or it is a *rule* that keeps features with enough evidence
 (`rules` says what each promises). A setting that no mode goes by goes with every mode:
-`Cut.general` and `Request.general` hold its value. The estimators' Params, the keys of [selection],
-the flags of ``spark-mlfs select`` and the report's words are made from here."""
+`Cut.general` and `Request.general` hold its value.
+The estimators' Params, the keys of [selection], the flags of ``spark-mlfs select`` and the report's
+words are made from here."""
 
 from __future__ import annotations
 

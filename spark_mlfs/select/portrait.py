@@ -2,16 +2,17 @@
 which of them speak most of each label, which say the same, and how much of the labels the first k
 explain on rows they were not fitted on.
 
-    r_jl = corr(x_j, y_l),    r_jj' = corr(x_j, x_j') R²(k) = 1 − Σ‖y − W_k'x_{1..k} − b‖² / Σ‖y −
-    ȳ‖²,    W_k ridge (penalty 1) on the z-scored first k picks of one half of
-            the rows, the sums over the other half, ȳ the first half's mean
+    r_jl = corr(x_j, y_l),    r_jj' = corr(x_j, x_j')
+    R²(k) = 1 − Σ‖y − W_k'x_{1..k} − b‖² / Σ‖y − ȳ‖²,    W_k ridge (penalty 1) on the z-scored first
+            k picks of one half of the rows, the sums over the other half, ȳ the first half's mean
 
 over 20 random halvings, each half in turn. Suggested K: the smallest k whose R² is below the best
 by no more than a standard deviation of that difference over the halves. The picks were made of all
-rows, so that R² flatters them all; what it compares is k with k. Symbols: x_j one of at most 60
-picks, in their order, for each label's best any of the kept features; y_l ∈ {0, 1} one of the 40
-commonest labels; rows with all labels known, of more than 100,000 about as many, those whose id
-hashes lowest. Rows alike (or with one id) are in the same half."""
+rows, so that R² flatters them all; what it compares is k with k.
+Symbols: x_j one of at most 60 picks, in their order, for each label's best any of the kept
+features; y_l ∈ {0, 1} one of the 40 commonest labels; rows with all labels known, of more than
+100,000 about as many, those whose id hashes lowest. Rows alike (or with one id) are in the same
+half."""
 
 from __future__ import annotations
 

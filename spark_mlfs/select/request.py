@@ -20,6 +20,7 @@ from ..methods.base import ENOUGH, HELD_OUT, NESTED, PENALTIES, Method, Scores
 from ..methods.label_settings import by_place
 from ..solvers import forward
 from ..solvers.ties import complete
+from .analyses import SideAnalysis
 from .constraints import Constraints, Resolved, kept_rows
 from .modes import (
     AUTO,
@@ -32,7 +33,7 @@ from .modes import (
     TESTS,
     level_setting,
 )
-from .rules import Rule, SideAnalysis
+from .rules import Rule
 
 
 @dataclass(frozen=True)
@@ -292,12 +293,14 @@ class Request:
         count = self.cut.keep(width, resolved is not None and resolved.budget is not None)
         return dataclasses.replace(self, count=count, extras=extras, cut=None, resolved=resolved)
 
-    def seen(self, filtered: np.ndarray, varying: np.ndarray) -> np.ndarray:
+    def visible_after_screen(self, filtered: np.ndarray, varying: np.ndarray) -> np.ndarray:
         """The features that the method sees behind its filter, ascending, of the order `filtered`
         the first that vary."""
         assert self.screen is not None
         survivors = np.intersect1d(filtered[: self.screen.count], varying)
-        return survivors if self.resolved is None else self.resolved.seen(survivors, varying)
+        if self.resolved is None:
+            return survivors
+        return self.resolved.visible_after_screen(survivors, varying)
 
     def arrange(
         self, scores: Scores, profile: Profile, filtered: np.ndarray | None = None

@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import params as spec
-from ..adapters.classes import EntryEstimator, Spelling, snake
+from ..adapters.classes import EntryEstimator
+from ..adapters.docstrings import Spelling, snake
 from ..blocks.arrays import Labelled, features_of, pack_arrays, wrong_value
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import Grades

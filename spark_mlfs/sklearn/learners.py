@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import pipeline
 from ..adapters.arrays import in_arrays, memory_of
-from ..adapters.classes import ROWS, EstimatorClasses, Fit, Learner
+from ..adapters.classes import EstimatorClasses, Fit, Learner
+from ..adapters.docstrings import ROWS
 from ..blocks.arrays import COLLECTIONS, Labelled, aligned, are_tags, kind_of
 from ..blocks.codec import State
 from ..classify import CLASSIFIERS
@@ -146,7 +147,8 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the rows that are predicted whole; y as `fit` takes it, the columns
-        of a frame by name. Rows without known tags do not count."""
+        of a frame
+        by name. Rows without known tags do not count."""
         y, sample_weight = aligned(y, X, "y"), aligned(sample_weight, X, "sample_weight")
         if kind_of(y) and set(y.columns) == set(self.label_names_):
             y = y[list(self.label_names_)]

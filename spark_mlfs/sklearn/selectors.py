@@ -25,7 +25,8 @@ from ..adapters.arrays import (
     request_of,
     selected,
 )
-from ..adapters.classes import ROWS, EstimatorClasses, takes_settings
+from ..adapters.classes import EstimatorClasses
+from ..adapters.docstrings import ROWS, takes_settings
 from ..blocks.arrays import features_of, kind_of, wrong_value
 from ..errors import spelled_by
 from ..frames.frame import MEMORY
@@ -54,7 +55,8 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     gains_ : of a greedy method, the criterion's value at each pick, else empty
     objective_, converged_, n_iter_ : of an iterative solver, the objective after each iteration,
         whether it converged, and after how many
-    told_ : what else the method says: of `auto` what was tried, what was chosen and the verdict
+    details_ : further results of the method: of `auto` what was tried, what was chosen and the
+        verdict; ``told_`` is its old name
     n_features_in_, feature_names_in_, label_names_ : of the training data
 
     Of a frame's columns of texts and categoricals (`spark_mlfs.kernels.categories`) to a method
@@ -99,7 +101,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
             values[result.ranking["index"]] = result.ranking[column]
         self.selected_ = result.kept["index"].to_numpy()
         self.gains_ = np.array(result.gains)
-        self.told_ = result.scores.summary_details
+        self.details_ = result.scores.summary_details
         self.objective_, self.converged_ = (
             np.array(result.scores.objective),
             result.scores.converged,
@@ -107,6 +109,11 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         if "max_iter" in request.parameters:
             self.n_iter_ = max(1, len(self.objective_))
         return self
+
+    @property
+    def told_(self) -> Any:
+        """The old name of `details_`."""
+        return self.details_
 
     def get_support(self, indices: bool = False) -> np.ndarray:
         """(d,) which features are kept, or with `indices` their places, ascending."""

@@ -13,7 +13,8 @@ falls monotonically is the Huberised objective
 
 The start is U = I; the solver stops at max|ΔW| ≤ 1e-9 max|W|. Reweighting alone converges slowly
 where rows vanish or nearly copy one another. As min over x ≥ eps of t²/x + x/4 is h(t), the
-Huberised problem is the minimisation over x = diag(U)⁻¹ alone of the convex, smooth
+Huberised problem is the minimisation over
+x = diag(U)⁻¹ alone of the convex, smooth
 
     g(x) = −tr C'(A + β diag(1/x))⁻¹ C + β/4 Σ x,    x ≥ eps,    W(x) = (A + β diag(1/x))⁻¹ C,
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from .. import params as spec
-from ..adapters.arrays import ON_SUMS, K, asked, in_arrays, selected
-from ..adapters.classes import takes_settings
+from ..adapters.arrays import ON_SUMS, K, request_and_settings, selected
+from ..adapters.docstrings import takes_settings
 from ..engine.base import one_thread
 from ..errors import spelled_by
 from ..extract import EXTRACTORS
@@ -44,7 +44,7 @@ def rank(
     merged = states if isinstance(states, States) else merge(*states)
     if method in EXTRACTING:
         return _by_projection(merged, method, k, {**(method_params or {}), **parameters})
-    request, settings = asked(method, k, method_params, parameters, ON_SUMS)
+    request, settings = request_and_settings(method, k, method_params, parameters, ON_SUMS)
     rows = merged.dataset(requests=[request])
     return selected(rows, request, settings["memory_bytes"]).kept.reset_index(drop=True)
 

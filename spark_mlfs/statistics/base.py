@@ -98,9 +98,11 @@ class Statistic(Keyed):
     instances is computed.
 
     `layout`       which blocks it reads:
-        ``"rows"``    raw blocks, equal rows may share an id ``"identified"``  the same, no two rows
-        sharing an id ``"coded"``   discretised blocks (the statistic has a `coding`) ``"cells"``
-        discretised blocks, every joint cell of `selected` in one block (it has a `coding`, too)
+        ``"rows"``    raw blocks, equal rows may share an id
+        ``"identified"``  the same, no two rows sharing an id
+        ``"coded"``   discretised blocks (the statistic has a `coding`)
+        ``"cells"``   discretised blocks, every joint cell of `selected` in one block (it has a
+        `coding`, too)
     `divisible`    whether a state may be cut along the first axes of its arrays, and the pieces
     merged apart `quantised`    whether its integers are sums of quantised values (`kernels.exact`),
     which finish on the driver `by_labelset`  whether a state grows with the distinct labelsets, so

@@ -113,8 +113,9 @@ class LabelsetCounts(
 @dataclass
 class LabelsetSums(LabelsetCounts, quantised=True):
     """The `Labelsets` of the known rows, by distinct rows of grades with ``by="grades"``, and the
-    `Moments` of the rows of each. State: 16·m·v bytes, m labelsets; 40 where values need a second
-    slice (without `squares` 8, 16)."""
+    `Moments` of the rows of each.
+    State: 16·m·v bytes, m labelsets; 40 where values need a second slice (without `squares` 8,
+    16)."""
 
     squares: bool = False
 

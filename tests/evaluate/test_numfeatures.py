@@ -26,7 +26,8 @@ from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.kernels.hashing import group_of, normal
 from spark_mlfs.methods import METHODS
-from spark_mlfs.select.rules import PAIRS, Rule, error_bound, half_sample, halves, passing
+from spark_mlfs.select.rules import Rule, passing
+from spark_mlfs.select.stability_rule import PAIRS, error_bound, half_sample, halves
 from spark_mlfs.solvers.knockoffs import sampler, statistic
 
 N, D, Q, RELEVANT = 400, 30, 3, 8

@@ -15,7 +15,7 @@ from spark_mlfs.errors import DataError
 from spark_mlfs.kernels.hashing import GROUPS, group_of
 from spark_mlfs.methods import METHODS
 from spark_mlfs.select import CrossValidation
-from spark_mlfs.select.rules import held_out_error
+from spark_mlfs.select.analyses import held_out_error
 from spark_mlfs.solvers.ties import complete
 from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.statistics.gram import Gram

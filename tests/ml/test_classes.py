@@ -15,7 +15,7 @@ import pytest
 import spark_mlfs
 import spark_mlfs.sklearn
 from spark_mlfs import ParameterError
-from spark_mlfs.adapters.classes import annotation
+from spark_mlfs.adapters.docstrings import annotation
 from spark_mlfs.classify.base import Classifier
 from spark_mlfs.extract.base import Extractor
 from spark_mlfs.methods.mim import MIM

@@ -36,7 +36,8 @@ from spark_mlfs.methods import METHODS, csfs, gmba, relieff, rfs
 from spark_mlfs.methods.counting import Relevance
 from spark_mlfs.methods.enm import InformationNorm
 from spark_mlfs.params import check
-from spark_mlfs.select import portrait, rules
+from spark_mlfs.select import portrait
+from spark_mlfs.select.knockoff_rule import KnockoffGram
 from spark_mlfs.select.rules import Rule
 from spark_mlfs.states import own_statistics
 from spark_mlfs.statistics import (
@@ -429,7 +430,7 @@ EXAMPLES = {
             ]
         ),
     ),
-    rules.KnockoffGram: (FEW, lambda name: of(rules.KnockoffGram, asked_by_rule(name))),
+    KnockoffGram: (FEW, lambda name: of(KnockoffGram, asked_by_rule(name))),
     labelsets.LabelsetSums: (
         (*FEW, "many_sets", "wide", "wide_dense"),
         on(lambda p, name: [labelsets.LabelsetSums(), labelsets.LabelsetSums(squares=True)]),
@@ -845,7 +846,7 @@ QUANTISED = (
     csfs.FilledSums,
     gram.AllRowsGram,
     rfs.ReweightedGram,
-    rules.KnockoffGram,
+    KnockoffGram,
     moments.GroupMoments,
 )
 ABOUT_LABELS = (

@@ -127,7 +127,7 @@ def docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: l
 
 def written_docstring(value: Any, entry: Any) -> str:
     """The docstring of an estimator's class with the parameters of its own."""
-    from spark_mlfs.adapters.classes import docstring as compose
+    from spark_mlfs.adapters.docstrings import docstring as compose
 
     return inspect.cleandoc(compose(value, entry.parameters))
 

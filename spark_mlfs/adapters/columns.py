@@ -1,0 +1,29 @@
+"""Parameters that name columns of a frame, which estimators of both engines take."""
+
+from __future__ import annotations
+
+from ..params import Optional, Parameter, Text
+
+OUTPUT_DEFAULT = "<uid>__output"  # what pyspark's HasOutputCol gives a stage that is told nothing
+
+COLUMN = Text("a column name")
+FEATURES = Parameter(
+    "features_col", "features", COLUMN, "vector or array<number> column, sparse or dense"
+)
+LABELS = Parameter(
+    "labels_col", "labels", COLUMN,
+    "multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN "
+    "is unknown",
+)  # fmt: skip
+ROW_ID = Parameter(
+    "id_col",
+    None,
+    Optional(COLUMN),
+    "row id, unique and stable; without one a row is known by the hash of its content",
+)
+
+WEIGHT = Parameter(
+    "weight_col", None, Optional(COLUMN),
+    "weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts "
+    "and moments",
+)  # fmt: skip
