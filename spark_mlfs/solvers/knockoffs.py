@@ -12,7 +12,8 @@ others its sign is a fair coin, and the knockoff+ threshold
     T = min{ t > 0 : (1 + #{W_j ≤ −t}) / max(1, #{W_j ≥ t}) ≤ fdr }
 
 keeps the false discovery rate of {W_j ≥ T} at most `fdr`. At least 1/fdr features pass, or none.
-Exact for Gaussian features of known Σ; for others the moments match to second order only. Sources:
+Exact for Gaussian features of known Σ; for others the moments match to second order only.
+Sources:
 Candès, Fan, Janson & Lv, JRSS B 80 (2018); Spector & Janson, Annals of Statistics 50 (2022), for s;
 Chen, Wiesel, Eldar & Hero, IEEE TSP 58 (2010), for the shrinkage."""
 

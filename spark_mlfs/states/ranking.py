@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .. import params as spec
-from ..adapters.arrays import ON_SUMS, K, request_and_settings, selected
+from ..adapters.arrays import ON_SUMS, K, in_arrays, request_and_settings, selected
 from ..adapters.docstrings import takes_settings
 from ..engine.base import one_thread
 from ..errors import spelled_by
